@@ -9,7 +9,7 @@ declare module "../../scalarviz/pages/web/branches.js" {
 }
 declare module "../../scalarviz/pages/web/camera.js" {
   interface Camera extends Fields<"target azimuth elevation height fov"> {}
-  interface Projection extends Fields<"camera box width height reach inverse determinant"> {}
+  interface Projection extends Fields<"camera box width height reach"> {}
 }
 declare module "../../scalarviz/pages/web/captionbox.js" {
   interface CaptionBox extends Fields<"element picture point pin open"> {}

@@ -202,8 +202,8 @@ export class Branches {
   before(step) {
     let most = step;
     for (const { frames, fork } of this.now.lineage) {
-      const at = countUpTo(frames, most);
-      if (at > 0) return frames[at - 1];
+      const frame = frames.findLast((each) => each.step <= most);
+      if (frame) return frame;
       most = Math.min(most, fork.step);
     }
     return undefined;
@@ -258,7 +258,7 @@ export class Branches {
       heir.losses.append(branch.losses, fork.step);
       heir.losses.append(losses);
       const measured = branch.measured.filter(({ step }) => step <= fork.step);
-      const frames = branch.frames.slice(0, countUpTo(branch.frames, fork.step));
+      const frames = branch.frames.filter(({ step }) => step <= fork.step);
       heir.measured = [...measured, ...heir.measured];
       heir.frames = [...frames, ...heir.frames];
       heir.sparse = Math.max(heir.sparse, branch.sparse);
@@ -306,16 +306,4 @@ export class Branches {
     first.frames = root.frames;
     this.take(made.get(key));
   }
-}
-
-/** How many of some keyframes are at or before a step. */
-function countUpTo(frames, step) {
-  let low = 0;
-  let high = frames.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (frames[middle].step <= step) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

@@ -1,9 +1,6 @@
 // The camera and the projection of points into the picture; as pictures/view/scene/camera.py and frame.py.
 
-// prettier-ignore
-import {
-  along3, applied4, columns4, dot3, identity4, inverse4, length3, minus3, product4, row3,
-} from "./space.js";
+import { along3, dot3, identity4, inverse4, length3, minus3, product4, row3 } from "./space.js";
 
 const STEEPEST_VIEW = 85; // degrees to each side; the scene has no back
 const LEAST_FOV = 0.5; // degrees; smaller angles are drawn without perspective
@@ -180,8 +177,7 @@ export class Projection {
     fit[3] = (2 * box.x + box.width) / width - 1;
     fit[7] = 1 - (2 * box.y + box.height) / height;
     this.matrix = product4(fit, camera.matrix(box.width / box.height, reach));
-    const { inverse, determinant } = inverse4(this.matrix);
-    Object.assign(this, { inverse, determinant });
+    this.inverse = inverse4(this.matrix); // null in a picture without any size
   }
 
   /** Places of a flat array of points: x, y, depth, and pixels per cell there; NaN behind the eye. */
@@ -209,9 +205,11 @@ export class Projection {
 
   /** The nearest point seen at a logical pixel, and the way from it to the farthest one. */
   ray(x, y) {
+    const m = this.inverse;
     const [right, up] = [(2 * x) / this.width - 1, 1 - (2 * y) / this.height];
     const [start, end] = [-1, 1].map((z) => {
-      const [a, b, c, w] = applied4(this.inverse, [right, up, z, 1]);
+      const place = (i) => m[i] * right + m[i + 1] * up + m[i + 2] * z + m[i + 3];
+      const [a, b, c, w] = [0, 4, 8, 12].map(place);
       return [a / w, b / w, c / w];
     });
     return { start, way: minus3(end, start) };
@@ -219,6 +217,6 @@ export class Projection {
 
   /** The matrix and its inverse for shaders. */
   get uniforms() {
-    return { u_transform: columns4(this.matrix), u_inverse: columns4(this.inverse) };
+    return { u_transform: this.matrix, u_inverse: this.inverse };
   }
 }

@@ -1,5 +1,6 @@
 // Captions of the predictions and of the loss; as pictures/presenter/captions/losses.py.
 
+import { indexOfLargest } from "./answers.js";
 import { lossTerm } from "./captions_parts.js";
 import { errorsOf, isKnownLoss, logSumExp } from "./formulas.js";
 import { MOST_DIGITS, bothSaid, exactSum, pretty, said, writtenApart } from "./format.js";
@@ -17,7 +18,6 @@ import {
 } from "./lines.js";
 import { asSentence, shortName } from "./names.js";
 import { plural, text } from "./texts.js";
-import { indexOfLargest } from "./traced.js";
 
 const ALL_SAMPLES = 4096; // most samples whose errors are computed one by one
 const ALL_OUTPUTS = 65536; // and most outputs of all of them

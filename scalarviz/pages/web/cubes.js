@@ -75,7 +75,7 @@ export class Cubes {
 
   /** Draw all cubes, as seen by a projection, with their lights. */
   draw(see, lights, width, height) {
-    if (!this.layout.plates.length || !see.determinant || !this.given) return;
+    if (!this.layout.plates.length || !see.inverse || !this.given) return;
     const { gl, scene } = this;
     const { shader } = scene;
     const near = this.layout.plates.map((plate) => nearnessOf(plate, see, width, height, shader));
@@ -102,7 +102,7 @@ export class Cubes {
     this.copies.forEach(([plates, copies], mirrored) => {
       if (!plates.length) return;
       copies.set(this.rows(plates, lights));
-      gl.cullFace(see.determinant < 0 !== (mirrored === 1) ? gl.FRONT : gl.BACK);
+      gl.cullFace(mirrored ? gl.BACK : gl.FRONT);
       copies.draw();
     });
     gl.disable(gl.CULL_FACE);

@@ -26,12 +26,7 @@ export function exhibitIn(element, data, use) {
 /** Return the outputs for the sample of a state as the loss reads them; null if not computed. */
 export function answersFor(state, data) {
   const outputs = data && state.values[data.output];
-  return outputs ? readAnswers(outputs, data.reads, outputs.length) : null;
-}
-
-function hex(color) {
-  const parts = Array.from(color, (x) => Math.round(255 * Math.min(1, Math.max(0, x))));
-  return parts.some(Number.isNaN) ? "" : `rgb(${parts.join(",")})`;
+  return outputs ? readAnswers(outputs, data.reads) : null;
 }
 
 /** Return a colour as six digits, "#ff8800". */
@@ -87,9 +82,8 @@ class Swatches {
   }
 
   paint(row, place, color) {
-    const words = color ? hex(color) : "";
-    const style = this.rows[row].children[place].style;
-    if (style.backgroundColor !== words) style.backgroundColor = words;
+    const isKnown = color && !color.some(Number.isNaN);
+    this.rows[row].children[place].style.backgroundColor = isKnown ? codeOf(color) : "";
   }
 
   outputs(state) {

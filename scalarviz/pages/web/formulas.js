@@ -128,17 +128,6 @@ export function lossOf(loss, outputs, targets, count) {
   return total * (loss.factor / (count * loss.divisor || 1));
 }
 
-/** Return outputs as the loss reads them: of logits, their sigmoid or softmax. */
-export function predictionsOf(loss, outputs) {
-  const p = [...outputs];
-  if (loss.logits === "sigmoid") return p.map((each) => 0.5 + 0.5 * Math.tanh(0.5 * each));
-  if (loss.logits !== "softmax") return p;
-  const top = Math.max(...p);
-  const powers = p.map((each) => Math.exp(each - top));
-  const sum = powers.reduce((total, each) => total + each, 0);
-  return powers.map((each) => each / sum);
-}
-
 /** Return the learning rate of a step, counted from 0. */
 export function scheduledRate(optimizer, rate, step) {
   if (optimizer.schedule === "constant" || optimizer.factor === null) return rate;

@@ -1,6 +1,7 @@
 // What one picture shows of a state: numbers of cubes and neurons, the operation, what is spoken of;
 // as pictures/view/frame_data.py and presenter/{stage,motion,pushes}.py.
 
+import { readAnswers } from "./answers.js";
 import { ARRIVES, MOVED } from "./lights.js";
 import { countBeyond, roundedUp } from "./scales.js";
 
@@ -78,7 +79,7 @@ export function frameOf(scene, layout, state, options, remembered, now) {
     pushes: pushesOf(scene, state, moment, part, state.gradBefore ?? remembered.beforeGradients),
     frozen: state.frozen ?? scene.frozen,
     caption: options.caption ?? null,
-    pieces: piecesOf(options.caption),
+    pieces: options.caption?.pieces ?? [],
     hoverRow: hover?.row ?? -1,
     pinnedRow: pinned?.row ?? -1,
     hoverNeuron: hover?.neuron ?? null,
@@ -116,7 +117,7 @@ function buffersOf(scene, state, moment, part) {
       if (Number.isFinite(value)) largest = Math.max(largest, Math.abs(value));
   }
   const outputs = values[scene.outputs] ?? null;
-  const answers = outputs && answersRead(scene.logits, outputs);
+  const answers = outputs && readAnswers(outputs, scene.logits);
   const sound = scene.logits === "softmax" && answers && answers.every(Number.isFinite);
   return {
     values,
@@ -128,17 +129,6 @@ function buffersOf(scene, state, moment, part) {
     saturated: saturatedOf(scene, values),
     leftOut: state.leftOut ?? {},
   };
-}
-
-/** Outputs as the loss reads them: of logits, their softmax or sigmoid. */
-function answersRead(logits, outputs) {
-  const all = Array.from(outputs);
-  if (logits === "sigmoid") return all.map((each) => 0.5 + 0.5 * Math.tanh(0.5 * each));
-  if (logits !== "softmax") return all;
-  const top = Math.max(...all);
-  const powers = all.map((each) => Math.exp(each - top));
-  const sum = powers.reduce((a, b) => a + b, 0);
-  return powers.map((each) => each / sum);
 }
 
 /** Whether the slope of each activation is nearly 0, by name of the buffer. */
@@ -180,17 +170,4 @@ export function pushesOf(scene, state, moment, part, before) {
     else if (Math.abs(found[i]) > top) top = Math.abs(found[i]);
   }
   return top > 0 ? found : null;
-}
-
-/** The pieces of a caption about weights and neurons: those of the lines, then the others. */
-function piecesOf(caption) {
-  if (!caption) return [];
-  const about = (piece) => (piece.row ?? -1) >= 0 || piece.neuron;
-  const place = (piece) => `${piece.row ?? -1} ${piece.neuron ?? ""}`;
-  const told = (caption.lines ?? []).flat().filter(about);
-  const known = new Set(told.map(place));
-  const rest = (caption.whole ?? [])
-    .flat()
-    .filter((piece) => about(piece) && !known.has(place(piece)));
-  return [...told, ...rest];
 }

@@ -28,14 +28,14 @@ export class GlProgram {
     return [gl.getProgramInfoLog(program), ...logs].filter(Boolean).join("\n") || "failed";
   }
 
-  /** Use it, with uniforms: numbers, arrays of 2 to 4, matrices of 16, and units of textures. */
+  /** Use it, with uniforms: numbers, arrays of 2 to 4, matrices of 16, row by row, and units of textures. */
   use(uniforms, units = {}) {
     const { gl } = this;
     gl.useProgram(this.program);
     for (const [name, value] of Object.entries(uniforms)) {
       const at = this.place(name);
       if (typeof value === "number") gl.uniform1f(at, value);
-      else if (value.length === 16) gl.uniformMatrix4fv(at, false, value);
+      else if (value.length === 16) gl.uniformMatrix4fv(at, true, value);
       else gl[`uniform${value.length}fv`](at, value);
     }
     for (const [name, unit] of Object.entries(units)) gl.uniform1i(this.place(name), unit);
@@ -58,8 +58,6 @@ export class GlCopies {
   constructor(gl, corners, width, indices, fields) {
     this.gl = gl;
     this.indices = indices.length;
-    this.stride = 0;
-    this.count = 0;
     this.array = gl.createVertexArray();
     gl.bindVertexArray(this.array);
     this.parts = [gl.createBuffer(), gl.createBuffer(), gl.createBuffer()];
@@ -89,7 +87,6 @@ export class GlCopies {
 
   draw() {
     const { gl } = this;
-    if (!this.count) return;
     gl.bindVertexArray(this.array);
     gl.drawElementsInstanced(gl.TRIANGLES, this.indices, gl.UNSIGNED_SHORT, 0, this.count);
     gl.bindVertexArray(null);
@@ -103,6 +100,15 @@ function enable(gl, at, size, stride, from, divisor) {
 }
 
 const FREE_UNIT = 7; // where textures are bound to be filled, beside those that are drawn with
+
+// Inner format, format and type by kind of texture.
+const TEXELS_OF = {
+  floats: ["R32F", "RED", "FLOAT"],
+  fours: ["RGBA32F", "RGBA", "FLOAT"],
+  letters: ["R8", "RED", "UNSIGNED_BYTE"],
+  bytes: ["RGBA8", "RGBA", "UNSIGNED_BYTE"],
+  colors: ["RGBA8", "RGBA", "UNSIGNED_BYTE"],
+};
 
 /** A texture of "floats", "fours" of floats, "letters", "bytes", or "colors", which are mixed between texels. */
 export class GlTexture {
@@ -121,12 +127,7 @@ export class GlTexture {
   }
 
   get format() {
-    const { gl } = this;
-    if (this.kind === "floats") return [gl.R32F, gl.RED, gl.FLOAT];
-    if (this.kind === "fours") return [gl.RGBA32F, gl.RGBA, gl.FLOAT];
-    return this.kind === "letters"
-      ? [gl.R8, gl.RED, gl.UNSIGNED_BYTE]
-      : [gl.RGBA8, gl.RGBA, gl.UNSIGNED_BYTE];
+    return TEXELS_OF[this.kind].map((name) => this.gl[name]);
   }
 
   /** Set all texels; data may be null. */

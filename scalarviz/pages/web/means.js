@@ -1,6 +1,8 @@
 // Plates with tiny cubes: how many cells a pixel covers, and means of blocks of cubes; as
 // pictures/view/cubes/lod.py and mip_means.py.
 
+import { dot3, row3 } from "./space.js";
+
 const MEANS = { spreads: 0.8, sample: 16384, flattest: 0.25, room: 0.8 };
 // prettier-ignore
 const CLIP_SIDES = [[0, 0, 1], [1, 0, 1], [-1, 0, 1], [0, 1, 1], [0, -1, 1]];
@@ -9,21 +11,21 @@ const CLIP_SIDES = [[0, 0, 1], [1, 0, 1], [-1, 0, 1], [0, 1, 1], [0, -1, 1]];
 export function nearnessOf(plate, see, width, height, { oblique }) {
   const half = [0.5 * width, 0.5 * height];
   const m = see.matrix;
-  const clip = ([a, b, c]) =>
+  const clip = (/** @type {number[]} */ [a, b, c]) =>
     [0, 4, 12].map((i) => m[i] * a + m[i + 1] * b + m[i + 2] * c + m[i + 3]);
-  const box = clipOf(plate.corners(), clip);
+  const corners = plate.corners();
+  const box = [0, 1, 2, 3, 4, 5, 6, 7].map((i) => clip(row3(corners, i)));
   const { columns, rows } = plate;
   // prettier-ignore
-  const corners = [[0, 0], [columns, 0], [columns, rows], [0, rows]];
-  let plane = corners.map(([c, r]) => clip(plate.point(c, r)));
+  const ends = [[0, 0], [columns, 0], [columns, rows], [0, rows]];
+  let plane = ends.map(([c, r]) => clip(plate.point(c, r)));
   const right = plane[1].map((each, k) => (each - plane[0][k]) / columns);
   const down = plane[3].map((each, k) => (each - plane[0][k]) / rows);
-  const inside = (point, side) => point[0] * side[0] + point[1] * side[1] + point[2] * side[2];
-  if (CLIP_SIDES.some((side) => box.every((point) => inside(point, side) < 0)))
+  if (CLIP_SIDES.some((side) => box.every((point) => dot3(point, side) < 0)))
     return nearness(Infinity, 0, Infinity);
-  if (box.some((point) => CLIP_SIDES.some((side) => inside(point, side) < 0))) {
+  if (box.some((point) => CLIP_SIDES.some((side) => dot3(point, side) < 0))) {
     for (const side of CLIP_SIDES)
-      plane = cutPolygon(plane, (point) => inside(point, side) - 1e-6 * side[2]);
+      plane = cutPolygon(plane, (point) => dot3(point, side) - 1e-6 * side[2]);
   }
   let [least, most, fine] = [Infinity, 0, Infinity];
   for (const [x, y, w] of plane) {
@@ -44,14 +46,7 @@ export function nearnessOf(plate, see, width, height, { oblique }) {
 }
 
 function nearness(least, most, fine) {
-  return { least, most, fine, key: `${most} ${fine}` };
-}
-
-function clipOf(points, clip) {
-  const found = [];
-  for (let i = 0; i < points.length; i += 3)
-    found.push(clip([points[i], points[i + 1], points[i + 2]]));
-  return found;
+  return { least, most, fine };
 }
 
 /** The part of a convex polygon where `inside` is not negative. */

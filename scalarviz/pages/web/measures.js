@@ -55,6 +55,5 @@ export function fillPast(record, given) {
 
 /** How many of some steps are at or before one. */
 function countUpTo(steps, step) {
-  const after = steps.findIndex((each) => each > step);
-  return after < 0 ? steps.length : after;
+  return steps.findLastIndex((each) => each <= step) + 1;
 }

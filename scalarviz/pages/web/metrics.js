@@ -1,6 +1,7 @@
 // The metrics of the table in core/formulas/metrics.py, measured by the worker at every some steps.
 
-import { lossOf, predictionsOf } from "./formulas.js";
+import { indexOfLargest, readAnswers } from "./answers.js";
+import { lossOf } from "./formulas.js";
 
 /** The number between the two classes: 0 for targets -1 and 1, else 0.5. */
 function cutOf(t) {
@@ -12,10 +13,6 @@ function meanOver(p, t, value) {
   return p.reduce((sum, each, i) => sum + value(each, t[i], i), 0) / p.length;
 }
 
-function placeOfLargest(row) {
-  return row.reduce((best, each, i) => (each > row[best] ? i : best), 0);
-}
-
 function binaryAccuracy(p, t) {
   const cut = cutOf(t);
   return meanOver(p, t, (a, b) => Number(a > cut === b > cut));
@@ -25,7 +22,7 @@ function accuracy(p, t, size) {
   if (size === 1) return binaryAccuracy(p, t);
   let right = 0;
   for (let from = 0; from < p.length; from += size) {
-    const [a, b] = [p, t].map((all) => placeOfLargest(all.subarray(from, from + size)));
+    const [a, b] = [p, t].map((all) => indexOfLargest(all.subarray(from, from + size)));
     right += Number(a === b);
   }
   return (right * size) / p.length;
@@ -81,10 +78,7 @@ export class Metrics {
     const size = engine.spec.sizes.outputs;
     const outputs = Float64Array.from(engine.evaluate(inputs));
     const count = outputs.length / size;
-    const p = new Float64Array(outputs.length);
-    for (let from = 0; from < p.length; from += size) {
-      p.set(predictionsOf(loss, outputs.subarray(from, from + size)), from);
-    }
+    const p = readAnswers(outputs, loss.logits, size);
     const valueOf = (name) =>
       name === "loss" ? lossOf(loss, outputs, targets, count) : METRICS[name](p, targets, size);
     return this.names.map(valueOf);

@@ -1,8 +1,9 @@
 // Cards of neurons: the sum with all terms, the activation, delta, and what it sends on.
 
+import { readAnswers } from "./answers.js";
 import { activationLine, lossTerm } from "./captions_parts.js";
 import { agreeing, pretty, said } from "./format.js";
-import { errorOf, predictionsOf } from "./formulas.js";
+import { errorOf } from "./formulas.js";
 import { NO_INDEX, equationLine } from "./lines.js";
 import { asSentence, neuronName } from "./names.js";
 import { cardLine } from "./optimizer_rows.js";
@@ -57,7 +58,7 @@ class NeuronNumbers {
   /** Its value as the loss reads it, if it has a target. */
   get answer() {
     if (this.wanted === null) return null;
-    return predictionsOf(this.say.loss, this.values[this.say.outputs])[this.place];
+    return readAnswers(this.values[this.say.outputs], this.say.loss.logits)[this.place];
   }
 
   /** The operations that make its value, from the first to the last. */

@@ -3,6 +3,7 @@
 import { captionOf, playingWords, restWords } from "./captions.js";
 import { byId, isTouched } from "./dom.js";
 import { tourSentence } from "./guide.js";
+import { captionWith } from "./lines.js";
 import { sentenceOfOwn } from "./own.js";
 import { text } from "./texts.js";
 
@@ -12,26 +13,24 @@ const HASTY = 0.45; // seconds for an operation below which its caption cannot b
 export function captionFor(app, state) {
   const { spec } = app;
   if (app.tourPart)
-    return sentence(tourSentence(app, state), app.tour && app.calm ? text("page.tour.still") : "");
+    return captionWith(
+      tourSentence(app, state),
+      app.tour && app.calm ? text("page.tour.still") : "",
+    );
   const isPlaying = app.player.playing;
   const walks = state.moment >= 0 || state.operation > 0;
   const hasty = isPlaying && (app.player.operations === null || app.player.operations > 1 / HASTY);
   if (walks && !hasty) {
-    return captionOf(spec, state, { ...(app.pinned ?? {}), opened: app.opened });
+    return captionOf(spec, state, app.pinned ?? {});
   }
-  if (isPlaying) return sentence(playingWords(state));
-  if (state.own) return sentence(sentenceOfOwn(spec.say, state, app.own.name));
+  if (isPlaying) return captionWith(playingWords(state));
+  if (state.own) return captionWith(sentenceOfOwn(spec.say, state, app.own.name));
   if (!state.step) {
     const isHeaded = byId("about").checkVisibility();
     const words = text(isTouched() ? "page.untrained.touch" : "page.untrained");
-    return sentence(words, isHeaded ? "" : spec.page.about);
+    return captionWith(words, isHeaded ? "" : spec.page.about);
   }
   const rest = spec.recording ? "page.rest.recorded" : "captions.rest.hint";
   const hint = text(isTouched() ? "page.rest.touch" : rest);
-  return sentence(Number.isNaN(state.loss) ? spec.page.about : restWords(state), hint);
-}
-
-/** Return a caption of one sentence, and what can be done next. */
-function sentence(title, formula = "") {
-  return { title, formula, lines: [], whole: [], rows: [], neurons: [], callout: "" };
+  return captionWith(Number.isNaN(state.loss) ? spec.page.about : restWords(state), hint);
 }

@@ -28,7 +28,7 @@ export class BeadQuads {
   /** Draw rows of numbers, as the fields say, in a picture of so many device pixels. */
   draw(rows, see, width, height, ratio) {
     const { gl } = this;
-    if (!rows.length || !see.determinant) return;
+    if (!rows.length || !see.inverse) return;
     this.copies.set(rows);
     this.program.use({ ...see.uniforms, u_viewport: [width, height], u_ratio: ratio });
     gl.enable(gl.DEPTH_TEST);

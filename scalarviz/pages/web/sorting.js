@@ -35,7 +35,7 @@ export class Sorting {
     this.state = state;
     this.pad.show(state);
     const outputs = state.values[this.data.output];
-    const answers = outputs && readAnswers(outputs, this.data.reads, outputs.length);
+    const answers = outputs && readAnswers(outputs, this.data.reads);
     const goal = state.target ? classOf(Array.from(state.target)) : -1;
     this.bars.forEach(([name, bar], i) => {
       name.className = i === goal ? "target" : "";

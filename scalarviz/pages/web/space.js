@@ -32,72 +32,32 @@ export function row3(points, i) {
 
 /** The product of two matrices. */
 export function product4(a, b) {
-  const found = new Float64Array(16);
-  for (let i = 0; i < 4; i++) {
-    for (let j = 0; j < 4; j++) {
-      let sum = 0;
-      for (let k = 0; k < 4; k++) sum += a[4 * i + k] * b[4 * k + j];
-      found[4 * i + j] = sum;
-    }
-  }
-  return found;
+  const sum = (row, column) =>
+    [0, 4, 8, 12].reduce((all, k, i) => all + a[row + i] * b[k + column], 0);
+  return Float64Array.from({ length: 16 }, (_, at) => sum(at & 12, at & 3));
 }
 
-/** A matrix times a vector of four numbers. */
-export function applied4(m, v) {
-  return [0, 4, 8, 12].map(
-    (i) => m[i] * v[0] + m[i + 1] * v[1] + m[i + 2] * v[2] + m[i + 3] * v[3],
-  );
-}
-
-/** The inverse of a matrix and its determinant, by elimination; the inverse of a flat one is null. */
+/** The inverse of a matrix, by elimination; null for a flat one. */
 export function inverse4(m) {
-  const left = Float64Array.from(m);
-  const right = identity4();
-  let determinant = 1;
+  const unit = identity4();
+  const rows = [0, 4, 8, 12].map((i) => [...m.slice(i, i + 4), ...unit.slice(i, i + 4)]);
   for (let column = 0; column < 4; column++) {
-    let best = column;
-    for (let i = column + 1; i < 4; i++) {
-      if (Math.abs(left[4 * i + column]) > Math.abs(left[4 * best + column])) best = i;
-    }
-    const pivot = left[4 * best + column];
-    if (!pivot || !Number.isFinite(pivot)) return { inverse: null, determinant: 0 };
-    if (best !== column) {
-      determinant = -determinant;
-      swapRows(left, best, column);
-      swapRows(right, best, column);
-    }
-    determinant *= pivot;
-    for (let j = 0; j < 4; j++) {
-      left[4 * column + j] /= pivot;
-      right[4 * column + j] /= pivot;
-    }
-    for (let i = 0; i < 4; i++) {
-      const factor = left[4 * i + column];
-      if (i === column || !factor) continue;
-      for (let j = 0; j < 4; j++) {
-        left[4 * i + j] -= factor * left[4 * column + j];
-        right[4 * i + j] -= factor * right[4 * column + j];
-      }
-    }
+    const sizes = rows.slice(column).map((row) => Math.abs(row[column]));
+    const most = Math.max(...sizes);
+    if (!(most > 0 && most < Infinity)) return null;
+    const best = column + sizes.indexOf(most);
+    [rows[best], rows[column]] = [rows[column], rows[best]];
+    const own = rows[column].map((each) => each / rows[column][column]);
+    rows.forEach((row, i) => {
+      rows[i] = i === column ? own : row.map((each, j) => each - row[column] * own[j]);
+    });
   }
-  return { inverse: right, determinant };
+  return Float64Array.from(rows.flatMap((row) => row.slice(4)));
 }
 
 /** The matrix that changes nothing. */
 export function identity4() {
   const found = new Float64Array(16);
   for (let i = 0; i < 4; i++) found[5 * i] = 1;
-  return found;
-}
-
-function swapRows(m, a, b) {
-  for (let j = 0; j < 4; j++) [m[4 * a + j], m[4 * b + j]] = [m[4 * b + j], m[4 * a + j]];
-}
-
-/** A matrix in the order of WebGL, one column after the other. */
-export function columns4(m) {
-  const found = new Float32Array(16);
-  for (let i = 0; i < 4; i++) for (let j = 0; j < 4; j++) found[4 * j + i] = m[4 * i + j];
   return found;
 }

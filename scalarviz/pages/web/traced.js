@@ -1,5 +1,6 @@
 // One weight or neuron followed through a step, for captions; as pictures/presenter/traced_weight.py.
 
+import { indexOfLargest } from "./answers.js";
 import { NO_INDEX } from "./lines.js";
 import { neuronName, weightName } from "./names.js";
 import {
@@ -141,9 +142,4 @@ export function rowBeside(say, neuron) {
 export function rightOutput(say, state) {
   if (say.loss.logits !== "softmax" || say.buffers[say.outputs].size < 2) return null;
   return state.target ? [say.outputs, indexOfLargest(state.target)] : null;
-}
-
-/** Return the place of the first of the largest numbers. */
-export function indexOfLargest(numbers) {
-  return numbers.reduce((best, each, i) => (each > numbers[best] ? i : best), 0);
 }
