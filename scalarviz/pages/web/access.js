@@ -1,6 +1,7 @@
 // What keys and screen readers need beside the buttons: tables of weights, a ring, spoken captions.
 
 import { byId, made, setWords } from "./dom.js";
+import { takesAlone } from "./pressing.js";
 import { Walls } from "./walls.js";
 import { isSameThing, nextTarget, spokenOf, wayOf } from "./walking.js";
 import { text } from "./texts.js";
@@ -49,14 +50,12 @@ export class Access {
   press(event) {
     const { app } = this;
     const way = wayOf(event.key);
-    if (event.ctrlKey || event.altKey || event.metaKey || !app.state) return;
+    const isEnter = event.key === "Enter";
+    const leaves = event.key === "Escape" && !app.pinned;
+    if (!app.state || !(way || isEnter || leaves) || !takesAlone(event)) return;
     if (way) this.walk(way);
-    else if (event.key === "Enter")
-      app.pin(isSameThing(app.pinned, this.focused) ? null : this.focused);
-    else if (event.key === "Escape" && !app.pinned) byId("cubes").blur();
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
+    else if (isEnter) app.pin(isSameThing(app.pinned, this.focused) ? null : this.focused);
+    else byId("cubes").blur();
   }
 
   look(thing) {
@@ -72,9 +71,7 @@ export class Access {
     const ways = {
       Home: 0, End: last, PageDown: step - some, PageUp: step + some, ArrowDown: step - 1, ArrowUp: step + 1,
     }; // prettier-ignore
-    if (!(event.key in ways) || event.ctrlKey || event.altKey || event.metaKey) return;
-    event.preventDefault();
-    event.stopPropagation();
+    if (!(event.key in ways) || !takesAlone(event)) return;
     this.app.run("seek", Math.min(last, Math.max(0, ways[event.key])));
   }
 

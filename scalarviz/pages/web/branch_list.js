@@ -1,7 +1,8 @@
 // The list of branches behind "…", and what is said when one begins or is dropped.
 
 import { branchWords } from "./branch_lines.js";
-import { byId, made, setShown } from "./dom.js";
+import { byId, setShown } from "./dom.js";
+import { fillOptions } from "./pressing.js";
 import { text } from "./texts.js";
 
 /** The list; `choose` is called with the key of a branch. */
@@ -9,7 +10,6 @@ export class BranchList {
   constructor(choose) {
     this.element = byId("branch");
     this.keys = new Set();
-    this.mark = "";
     this.element.addEventListener("change", () => choose(Number(this.element.value)));
   }
 
@@ -18,16 +18,9 @@ export class BranchList {
     const news = this.newsOf(branch, branches, dropped);
     for (const { key } of branches) this.keys.add(key);
     setShown(byId("branches"), branches.length > 1);
-    const mark = JSON.stringify([branch, branches]);
-    if (mark === this.mark || (playing && document.activeElement === this.element)) return news;
-    this.mark = mark;
-    const options = branches.map((each) => {
-      const option = made("option", "", branchWords(each));
-      option.value = each.key;
-      option.selected = each.key === branch;
-      return option;
-    });
-    this.element.replaceChildren(...options);
+    const isInUse = playing && document.activeElement === this.element;
+    const options = branches.map((each) => [each.key, branchWords(each)]);
+    if (!isInUse) fillOptions(this.element, branch, options);
     return news;
   }
 

@@ -1,6 +1,7 @@
 // The caption: a sentence, its formula, and its numbers, whose parts stand for things in the picture.
 
-import { made } from "./dom.js";
+import { isNews, made } from "./dom.js";
+import { madeButton } from "./pressing.js";
 import { text } from "./texts.js";
 
 const MOST_HIGH = 0.3; // part of the window that a caption may fill
@@ -14,11 +15,8 @@ const LEAST_PICTURE = 180; // pixels of height that it leaves to the picture
 export class CaptionBox {
   constructor(element, picture, { point, pin, open }) {
     Object.assign(this, { element, picture, point, pin, open });
-    this.shown = "";
     this.need = 0; // pixels of the highest caption; so the picture is not resized by each
-    this.rest = made("button", "rest-of-it", text("page.caption.rest"));
-    this.rest.type = "button";
-    this.rest.addEventListener("click", () => this.scrollOn());
+    this.rest = madeButton("rest-of-it", text("page.caption.rest"), () => this.scrollOn());
     element.addEventListener("scroll", () => this.mark());
     addEventListener("resize", () => {
       this.need = 0;
@@ -29,9 +27,7 @@ export class CaptionBox {
   /** Write a caption; `whole` shows the lines with all terms. */
   show(caption, whole) {
     const lines = whole && caption.whole?.length ? caption.whole : (caption.lines ?? []);
-    const mark = JSON.stringify([caption.title, caption.formula, lines]);
-    if (mark === this.shown) return;
-    this.shown = mark;
+    if (!isNews(this.element, [caption.title, caption.formula, lines])) return;
     const parts = [made("h2", "", caption.title)];
     if (caption.formula) parts.push(made("p", "formula", caption.formula));
     parts.push(...lines.map((line) => made("p", "line", ...line.map((piece) => this.part(piece)))));
@@ -72,9 +68,8 @@ export class CaptionBox {
   part(piece) {
     const thing = thingOf(piece);
     if (thing === null && !piece.opens) return made("span", "", piece.words);
-    const button = made("button", "", piece.words);
-    button.type = "button";
-    button.addEventListener("click", () => (piece.opens ? this.open() : this.pin(thing)));
+    const press = () => (piece.opens ? this.open() : this.pin(thing));
+    const button = madeButton("", piece.words, press);
     const [point, leave] = [piece, null].map((each) => () => this.point(each));
     for (const name of ["pointerenter", "focus"]) button.addEventListener(name, point);
     for (const name of ["pointerleave", "blur"]) button.addEventListener(name, leave);

@@ -1,6 +1,7 @@
 // The card of a cube or a neuron, beside the stage.
 
-import { made, setWords } from "./dom.js";
+import { isNews, made, setWords } from "./dom.js";
+import { madeButton } from "./pressing.js";
 import { numberTyped, said } from "./format.js";
 import { text } from "./texts.js";
 
@@ -15,32 +16,23 @@ const MOST_ROWS = 12; // of a table; it says how many more there are
 export class CardBox {
   constructor(element, { close, edit, type, freeze, refuse }) {
     Object.assign(this, { element, edit, type, freeze, refuse });
-    this.shown = "";
     this.body = made("div");
     this.name = made("h2");
-    const button = made("button", "", "×");
-    button.type = "button";
-    button.setAttribute("aria-label", text("page.close"));
-    button.addEventListener("click", close);
+    const button = madeButton("", "×", close);
+    button.ariaLabel = text("page.close");
     this.slider = made("input");
-    this.slider.type = "range";
-    this.slider.min = -100;
-    this.slider.max = 100;
-    this.slider.step = "any";
+    Object.assign(this.slider, { type: "range", min: -100, max: 100, step: "any" });
     this.value = made("input", "number");
     Object.assign(this.value, { type: "text", inputMode: "decimal", autocomplete: "off" });
-    this.value.setAttribute("aria-label", text("page.value.number"));
+    this.value.ariaLabel = text("page.value.number");
     this.label = made("label", "", text("page.value"), this.slider, this.value);
     this.slider.addEventListener("input", () => this.edit(this.row, Number(this.slider.value)));
     this.value.addEventListener("change", () => this.take());
     this.value.addEventListener("keydown", ({ key }) => key === "Enter" && this.value.blur());
     this.toggles = FREEZING.map(([key], k) => {
-      const toggle = made("button", "toggle", text(key));
-      toggle.type = "button";
-      toggle.addEventListener("click", () => {
-        const isOn = toggle.getAttribute("aria-pressed") === "true";
-        this.freeze(k ? this.layer : [this.row], !isOn);
-      });
+      const toggle = madeButton("toggle", text(key), () =>
+        this.freeze(k ? this.layer : [this.row], toggle.ariaPressed !== "true"),
+      );
       return toggle;
     });
     this.freezing = made("div", "freezing", ...this.toggles);
@@ -85,13 +77,11 @@ export class CardBox {
     if (row >= 0) {
       const wanted = [frozen[row] > 0, layer.every((each) => frozen[each] > 0)];
       this.toggles.forEach((toggle, k) => {
-        toggle.setAttribute("aria-pressed", wanted[k]);
+        toggle.ariaPressed = wanted[k];
         setWords(toggle, text(FREEZING[k][wanted[k] ? 1 : 0]));
       });
     }
-    const mark = JSON.stringify(card);
-    if (mark === this.shown) return;
-    this.shown = mark;
+    if (!isNews(this.body, card)) return;
     this.name.textContent = card.name;
     const facts = made("dl", "", ...(card.facts ?? []).flatMap(factOf));
     this.body.replaceChildren(facts, ...(card.blocks ?? []).map(blockOf));

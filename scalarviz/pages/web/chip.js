@@ -1,6 +1,7 @@
 // The chip with a short message over the picture, and the same words for screen readers.
 
 import { made, setShown, setWords } from "./dom.js";
+import { madeButton } from "./pressing.js";
 
 const SHOWN = 4; // seconds for which a message stands
 const READ = 15; // letters that are read in a second: longer ones stand longer
@@ -12,13 +13,11 @@ export class Chip {
     this.element = element;
     this.spoken = spoken;
     this.words = made("span");
-    this.button = made("button");
-    this.button.type = "button";
-    this.button.hidden = true;
-    this.button.addEventListener("click", () => {
+    this.button = madeButton("", "", () => {
       this.hide();
       this.act();
     });
+    this.button.hidden = true;
     this.act = () => {};
     element.append(this.words, this.button);
   }

@@ -23,6 +23,16 @@ export function setWords(element, words) {
   if (element.textContent !== words) element.textContent = words;
 }
 
+const shownBy = new WeakMap(); // what each element shows
+
+/** Whether an element is to show something else than the last time. */
+export function isNews(element, shown) {
+  const mark = JSON.stringify(shown);
+  const isSame = shownBy.get(element) === mark;
+  shownBy.set(element, mark);
+  return !isSame;
+}
+
 /** Return the value of a custom property of the style, such as "--ink". */
 export function styled(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -43,12 +53,6 @@ export function unitLength() {
   return parseFloat(getComputedStyle(document.body).fontSize) / 14;
 }
 
-/** Return where a pointer is in an element: from 0 to 1, from its upper left corner. */
-export function pointerIn(element, event) {
-  const box = element.getBoundingClientRect();
-  return [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height];
-}
-
 /** Draw an image onto a canvas, which gets its size; `colorOf` gives the bytes of a pixel. */
 export function putImage(canvas, width, height, colorOf) {
   Object.assign(canvas, { width, height });
@@ -58,13 +62,16 @@ export function putImage(canvas, width, height, colorOf) {
   context.putImageData(image, 0, 0);
 }
 
+/** Give a canvas a size in pixels, unless it has that. */
+export function setSize(canvas, width, height) {
+  if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+}
+
 /** Resize a canvas to its place in the page; return its context, scaled to logical pixels. */
 export function fitted(canvas) {
   const ratio = window.devicePixelRatio || 1;
   const { clientWidth: width, clientHeight: height } = canvas;
-  const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
-  if (canvas.width !== wide || canvas.height !== high)
-    Object.assign(canvas, { width: wide, height: high });
+  setSize(canvas, Math.round(width * ratio), Math.round(height * ratio));
   const context = canvas.getContext("2d");
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, width, height);

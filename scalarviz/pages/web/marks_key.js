@@ -1,6 +1,6 @@
 // The key to the marks: what each mark that is in the picture means; as pictures/view/marks_key.py.
 
-import { byId, made, setShown } from "./dom.js";
+import { byId, isNews, made, setShown } from "./dom.js";
 import { generalNumber } from "./format.js";
 import { text } from "./texts.js";
 
@@ -39,7 +39,6 @@ export class MarksKey {
     this.panel = byId("marks");
     this.list = made("dl");
     this.panel.append(this.list);
-    this.mark = "";
     this.button.addEventListener("click", toggle);
   }
 
@@ -59,16 +58,11 @@ export class MarksKey {
       const { style } = this.button;
       // prettier-ignore
       const place = [["left", box.x], ["top", box.y], ["width", box.width], ["height", box.height]];
-      for (const [name, length] of place) {
-        const words = `${Math.round(length)}px`;
-        if (style[name] !== words) style[name] = words;
-      }
+      for (const [name, length] of place) style[name] = `${Math.round(length)}px`;
     }
     if (!this.isOpen || !frame) return;
     const rows = markRows(frame);
-    const mark = JSON.stringify(rows);
-    if (mark === this.mark) return;
-    this.mark = mark;
+    if (!isNews(this.list, rows)) return;
     this.list.replaceChildren(
       ...rows.flatMap(([name, meaning]) => [made("dt", "", name), made("dd", "", meaning)]),
     );

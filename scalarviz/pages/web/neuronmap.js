@@ -1,6 +1,6 @@
 // The map of one neuron on its card: its value over the plane, where that is what a network learns.
 
-import { made, setShown, setWords } from "./dom.js";
+import { made, setShown, setSize, setWords } from "./dom.js";
 import { said } from "./format.js";
 import { text } from "./texts.js";
 
@@ -47,7 +47,7 @@ export class NeuronMap {
     const [side] = map.fit(size, size, NEURON.milliseconds);
     const line = Math.max(1, (1.5 * ratio * side) / size);
     map.draw({ ...own, range: [0, reach], line }, side, side);
-    if (this.canvas.width !== size) Object.assign(this.canvas, { width: size, height: size });
+    setSize(this.canvas, size, size);
     const context = this.canvas.getContext("2d");
     map.copy(context, side, side, [0, 0, size, size]);
     if (mark) {

@@ -1,7 +1,8 @@
 // The options behind "…": optimizer, batch size, what cubes show, and weights of another seed.
 
 import { SINCE_START } from "./frame.js";
-import { byId, made, setShown } from "./dom.js";
+import { byId, setShown } from "./dom.js";
+import { fillOptions } from "./pressing.js";
 import { channelName } from "./legend.js";
 import { plural } from "./texts.js";
 
@@ -16,7 +17,6 @@ export function channelsOf(state) {
 export class Options {
   constructor(spec, run) {
     this.spec = spec;
-    this.marks = new Map(); // by id of a field, what it shows
     const { optimizers = [], batches = [] } = spec.engine;
     setShown(byId("optimizers"), optimizers.length > 1);
     setShown(byId("sizes"), batches.length > 1);
@@ -33,26 +33,11 @@ export class Options {
   /** Show what a state has; `channel` is what cubes show. */
   show(state, channel) {
     const { optimizers = [], batches = [] } = this.spec.engine;
-    this.fill("optimizer", state.optimizer, optimizers.entries(), ([i, { title }]) => [i, title]);
-    this.fill("size", state.size, batches, (count) => [count, plural("counts.samples", count)]);
-    this.fill("channel", channel, channelsOf(state), (name) => [name, channelName(name)]);
+    const titles = optimizers.map(({ title }, i) => [i, title]);
+    const sizes = batches.map((count) => [count, plural("counts.samples", count)]);
+    const channels = channelsOf(state).map((name) => [name, channelName(name)]);
+    fillOptions(byId("optimizer"), state.optimizer, titles);
+    fillOptions(byId("size"), state.size, sizes);
+    fillOptions(byId("channel"), channel, channels);
   }
-
-  /** Give a field one option for each of some things, of which `pair` returns value and words. */
-  fill(id, chosen, things, pair) {
-    const options = Array.from(things, pair);
-    const mark = JSON.stringify([chosen, options]);
-    if (this.marks.get(id) === mark) return;
-    this.marks.set(id, mark);
-    byId(id).replaceChildren(
-      ...options.map(([value, words]) => optionOf(value, words, value === chosen)),
-    );
-  }
-}
-
-function optionOf(value, words, isChosen) {
-  const option = made("option", "", words);
-  option.value = value;
-  option.selected = isChosen;
-  return option;
 }

@@ -2,6 +2,7 @@
 
 import { asSentence, neuronName } from "./names.js";
 import { made, setShown, setWords } from "./dom.js";
+import { madeButton } from "./pressing.js";
 import { said } from "./format.js";
 import { text } from "./texts.js";
 
@@ -22,9 +23,7 @@ export class OwnInput {
     this.inputs = null;
     this.kind = "input"; // of the last one: "color", "point", "digit" or "input"
     this.ranges = rangesOf(spec);
-    const button = made("button", "", text("own.end"));
-    button.type = "button";
-    button.addEventListener("click", () => this.set(null));
+    const button = madeButton("", text("own.end"), () => this.set(null));
     this.words = made("span");
     this.element = made("div", "own", this.words, button);
     this.element.hidden = true;

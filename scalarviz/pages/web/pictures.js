@@ -1,6 +1,7 @@
 // A picture, and beside it what a network has learned of it: by the graphics card, or by the worker.
 
-import { made, pointerIn, putImage, setShown, setWords } from "./dom.js";
+import { made, putImage, setShown, setSize, setWords } from "./dom.js";
+import { followPen, madeButton, takesAlone } from "./pressing.js";
 import { NetworkMap } from "./netmap.js";
 import { colorsOfFile } from "./ownpicture.js";
 import { readAnswers } from "./answers.js";
@@ -41,9 +42,7 @@ export class Pictures {
       if (i) canvas.tabIndex = 0;
       canvas.style.aspectRatio = `${wide} / ${high}`;
       canvas.style.setProperty("--shape", wide / high);
-      canvas.addEventListener("pointerdown", (event) => this.take(canvas, event));
-      const move = (event) => event.buttons & 1 && this.take(canvas, event);
-      canvas.addEventListener("pointermove", move);
+      followPen(canvas, (place) => this.ask(place));
     });
     this.canvases[1].addEventListener("keydown", (event) => this.press(event));
     this.describe(text("exhibits.output"));
@@ -56,16 +55,9 @@ export class Pictures {
 
   // A point of the user's own.
 
-  take(canvas, event) {
-    canvas.setPointerCapture(event.pointerId);
-    this.ask(pointerIn(canvas, event));
-  }
-
   press(event) {
     const way = wayOf(event.key);
-    if (!way || event.ctrlKey || event.altKey || event.metaKey) return;
-    event.preventDefault();
-    event.stopPropagation();
+    if (!way || !takesAlone(event)) return;
     const [x, y] = this.state?.own ? this.state.inputs : [0.5, 0.5];
     this.ask([x + KEY_MOVE * way[0], y + KEY_MOVE * way[1]]);
   }
@@ -102,11 +94,8 @@ export class Pictures {
       if (this.field.files[0]) this.read(this.field.files[0]);
       this.field.value = "";
     });
-    this.chooser = made("button", "own-picture", text("own.picture.choose"));
-    this.chooser.type = "button";
-    this.chooser.addEventListener("click", () =>
-      this.own ? this.setOwn(null) : this.field.click(),
-    );
+    const choose = () => (this.own ? this.setOwn(null) : this.field.click());
+    this.chooser = madeButton("own-picture", text("own.picture.choose"), choose);
     element.append(this.chooser, this.field);
     for (const name of ["dragover", "drop"]) {
       element.addEventListener(name, (event) => {
@@ -178,8 +167,7 @@ export class Pictures {
 
   put(width, height) {
     const canvas = this.canvases[1];
-    if (canvas.width !== width || canvas.height !== height)
-      Object.assign(canvas, { width, height });
+    setSize(canvas, width, height);
     this.map.copy(canvas.getContext("2d"), width, height, [0, 0, width, height]);
     this.drawn = [width, height, "card"];
   }

@@ -1,7 +1,8 @@
 // A map of the answers over the plane of two inputs, with the samples on it.
 
 import { answersEach, classOf } from "./answers.js";
-import { made, pointerIn, putImage, setWords, styled } from "./dom.js";
+import { isNews, made, putImage, setSize, setWords, styled } from "./dom.js";
+import { followPen, takesAlone } from "./pressing.js";
 import { said } from "./format.js";
 import { calledFormula } from "./formulas.js";
 import { boundaryOf } from "./boundary.js";
@@ -46,26 +47,17 @@ export class PlaneMap {
     this.says = made("p");
     element.append(made("h2", "", `${this.title} (${data.names.join(", ")})`));
     element.append(this.canvas, this.names, this.key, this.says);
-    this.canvas.addEventListener("pointerdown", (event) => this.take(event));
-    this.canvas.addEventListener("pointermove", (event) => event.buttons & 1 && this.take(event));
+    const part = (x) => (x - this.margin) / (1 - 2 * this.margin);
+    followPen(this.canvas, ([right, down]) => this.ask([part(right), 1 - part(down)]));
     this.canvas.addEventListener("keydown", (event) => this.press(event));
     new ResizeObserver(() => this.state && this.draw()).observe(this.canvas);
   }
 
   // A point of the user's own.
 
-  take(event) {
-    this.canvas.setPointerCapture(event.pointerId);
-    const part = (x) => (x - this.margin) / (1 - 2 * this.margin);
-    const [right, down] = pointerIn(this.canvas, event).map(part);
-    this.ask([right, 1 - down]);
-  }
-
   press(event) {
     const way = wayOf(event.key);
-    if (!way || event.ctrlKey || event.altKey || event.metaKey) return;
-    event.preventDefault();
-    event.stopPropagation();
+    if (!way || !takesAlone(event)) return;
     const [x, y] = this.point ?? [0.5, 0.5];
     this.ask([x + MOVE * way[0], y - MOVE * way[1]]);
   }
@@ -162,7 +154,7 @@ export class PlaneMap {
     this.known = styled("--classes").split(" ").map(bytesOf);
     const ratio = window.devicePixelRatio || 1;
     const size = Math.max(this.data.side, Math.round(this.canvas.clientWidth * ratio));
-    if (this.canvas.width !== size) Object.assign(this.canvas, { width: size, height: size });
+    setSize(this.canvas, size, size);
     const onto = this.canvas.getContext("2d");
     onto.setTransform(1, 0, 0, 1, 0, 0);
     onto.clearRect(0, 0, size, size);
@@ -284,7 +276,7 @@ export class PlaneMap {
   }
 
   writeKey() {
-    const { classes, names, middle, reach, held, dots, sorts, classNames } = this.data;
+    const { classes, middle, reach, held, dots, sorts, classNames } = this.data;
     const kinds = classes
       ? classNames.map((name, i) => [name, `rgb(${this.color(i)})`])
       : [-1, 1].map((sign) => {
@@ -298,9 +290,7 @@ export class PlaneMap {
       others.push(["exhibits.wrong", "wrong"]);
     }
     if (this.place()) others.push([this.state.own ? "own.chip.point" : "exhibits.in_use", "used"]);
-    const mark = JSON.stringify([kinds, others, names]);
-    if (mark === this.mark) return;
-    this.mark = mark;
+    if (!isNews(this.key, [kinds, others])) return;
     this.key.replaceChildren(
       ...kinds.map(([name, color]) => {
         const item = made("span", "", name);

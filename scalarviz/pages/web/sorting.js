@@ -1,7 +1,8 @@
 // Pictures sorted by what a network takes them for; the one in use, and a pad to draw another.
 
 import { answersEach, classOf, readAnswers } from "./answers.js";
-import { fitted, made, pointerIn, putImage, setWords, styled, unitLength } from "./dom.js";
+import { fitted, isNews, made, putImage, setWords, styled, unitLength } from "./dom.js";
+import { followPen, takesAlone } from "./pressing.js";
 import { withDecimals } from "./format.js";
 import { bytesOf } from "./planemap.js";
 import { text } from "./texts.js";
@@ -97,9 +98,7 @@ export class Sorting {
 
   /** Return a picture as a canvas in the colors of the theme. */
   tile(k, paper, ink) {
-    const mark = paper + ink;
-    if (this.mark !== mark) this.tiles = [];
-    this.mark = mark;
+    if (isNews(this.sorted, [paper, ink])) this.tiles = [];
     const [, high, wide] = this.pictures.shape;
     const size = high * wide;
     const bytes = this.pictures.subarray(k * size, (k + 1) * size);
@@ -127,13 +126,10 @@ class Pad {
     this.canvas = made("canvas", "pad");
     Object.assign(this.canvas, { tabIndex: 0, ariaLabel: text("own.draw") });
     this.canvas.setAttribute("role", "application");
-    this.canvas.addEventListener("pointerdown", (event) => {
-      this.canvas.setPointerCapture(event.pointerId);
+    followPen(this.canvas, (place) => {
       this.cursor = null;
-      this.draw(pointerIn(this.canvas, event));
+      this.draw(place);
     });
-    const move = (event) => event.buttons & 1 && this.draw(pointerIn(this.canvas, event));
-    this.canvas.addEventListener("pointermove", move);
     this.canvas.addEventListener("keydown", (event) => this.press(event));
     this.canvas.addEventListener("blur", () => (this.cursor = null));
   }
@@ -153,9 +149,7 @@ class Pad {
   press(event) {
     const way = wayOf(event.key);
     const draws = event.key === "Enter" || event.key === " ";
-    if (!(way || draws) || event.ctrlKey || event.altKey || event.metaKey) return;
-    event.preventDefault();
-    event.stopPropagation();
+    if (!(way || draws) || !takesAlone(event)) return;
     const [high, wide] = this.shape;
     const [x, y] = this.cursor ?? [wide >> 1, high >> 1];
     if (way) {

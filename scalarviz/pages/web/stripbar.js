@@ -1,6 +1,7 @@
 // The strip of operations below the picture: three plain words, and a button for each operation.
 
 import { made } from "./dom.js";
+import { madeButton } from "./pressing.js";
 import { text } from "./texts.js";
 
 const PART = 0.7; // of the strip that an arrow moves it by
@@ -13,11 +14,10 @@ export class StripBar {
     this.buttons = cells.map((cell, i) => {
       const before = cells[i - 1];
       const isNew = !before || before.part !== cell.part || before.layer !== cell.layer;
-      const button = made("button", "", made("span", "", nameOf(cell, isNew)));
-      button.type = "button";
+      const name = made("span", "", nameOf(cell, isNew));
+      const button = madeButton("", name, () => go(cell.done));
       button.title = cell.technical;
-      if (cell.layer) button.setAttribute("aria-label", `${cell.layer}: ${cell.name}`);
-      button.addEventListener("click", () => go(cell.done));
+      if (cell.layer) button.ariaLabel = `${cell.layer}: ${cell.name}`;
       return button;
     });
     for (const part of new Set(cells.map((cell) => cell.part))) {

@@ -1,6 +1,7 @@
 // Weights as tables, for keys and screen readers: rows are neurons, columns what they read.
 
-import { made, setShown, setWords } from "./dom.js";
+import { isNews, made, setShown, setWords } from "./dom.js";
+import { madeButton, takesAlone } from "./pressing.js";
 import { asSentence, neuronName, weightName } from "./names.js";
 import { NO_INDEX } from "./lines.js";
 import { said } from "./format.js";
@@ -72,7 +73,7 @@ export class Walls {
   constructor(element, say, { look, pin }) {
     const tables = wallsOf(say).map((wall) => new WallTable(wall, look, pin));
     this.tables = tables;
-    element.append(...tables.map((each) => each.element));
+    element.append(...tables.map((each) => each.body));
     setShown(element, tables.length > 0);
   }
 
@@ -90,14 +91,12 @@ class WallTable {
     this.pin = pin;
     this.focus = [0, 0];
     this.first = [0, 0];
-    this.shown = "";
     this.value = null;
     this.pinned = -1;
     this.body = made("table");
     this.body.setAttribute("role", "grid");
     this.body.setAttribute("aria-rowcount", wall.rows + 1);
     this.body.setAttribute("aria-colcount", wall.columns + 1);
-    this.element = this.body;
     this.body.addEventListener("keydown", (event) => this.press(event));
   }
 
@@ -108,12 +107,10 @@ class WallTable {
   }
 
   write() {
-    const mark = this.first.join();
-    if (mark !== this.shown) this.build();
-    this.shown = mark;
+    if (isNews(this.body, this.first)) this.build();
     for (const { button, row } of this.cells.values()) {
       setWords(button, said(this.value[row], DIGITS));
-      button.setAttribute("aria-pressed", row === this.pinned);
+      button.ariaPressed = row === this.pinned;
     }
   }
 
@@ -143,15 +140,13 @@ class WallTable {
 
   cell(i, j) {
     const row = this.wall.place(i, j);
-    const button = made("button");
-    button.type = "button";
+    const button = madeButton("", "", () => this.pin({ row }));
     button.tabIndex = -1;
     button.addEventListener("focus", () => {
       this.tabTo([i, j]);
       this.look({ row });
     });
     button.addEventListener("blur", () => this.look(null));
-    button.addEventListener("click", () => this.pin({ row }));
     this.cells.set(`${i},${j}`, { button, row });
     const cell = made("td", "", button);
     cell.setAttribute("aria-colindex", j + 2);
@@ -167,11 +162,8 @@ class WallTable {
   }
 
   press(event) {
-    const isPlain = !event.ctrlKey && !event.altKey && !event.metaKey;
-    const place = isPlain ? cellAfter(event.key, this.focus, this.wall) : null;
-    if (!place) return;
-    event.preventDefault();
-    event.stopPropagation();
+    const place = cellAfter(event.key, this.focus, this.wall);
+    if (!place || !takesAlone(event)) return;
     const counts = [this.wall.rows, this.wall.columns];
     const first = this.first.map((each, k) => firstLine(each, place[k], counts[k]));
     if (first.join() !== this.first.join()) {
