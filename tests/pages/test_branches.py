@@ -21,11 +21,11 @@ ACTS = """
         advance: (count, unit) => clock.advance(count, unit),
         back: (count, unit) => clock.back(count, unit),
         seek: (step) => clock.step === step && clock.operation === 0 || clock.seek(step),
-        edit: (row, value) => clock.edit(row, value),
-        freeze: (row, on) => clock.freeze([row], on),
-        rate: (rate) => clock.setRate(rate),
-        size: (size) => clock.setSize(size),
-        optimizer: (number) => clock.setOptimizer(number),
+        edit: (row, value) => clock.change({ kind: "edit", row, value }),
+        freeze: (row, on) => clock.change({ kind: "freeze", rows: [row], on }),
+        rate: (rate) => clock.change({ kind: "rate", rate }),
+        size: (size) => clock.change({ kind: "size", size }),
+        optimizer: (number) => clock.change({ kind: "optimizer", number }),
         begin: (seed) => clock.begin(seed),
         reset: () => clock.reset(),
         switch: (k) => clock.choose(clock.branches.all[k % clock.branches.all.length].key),
@@ -137,7 +137,7 @@ def test_undo_and_redo_lead_home_through_branches(page: InPage) -> None:
         clock.advance(30);
         see();
         clock.seek(10);
-        clock.edit(3, 1);
+        clock.change({ kind: "edit", row: 3, value: 1 });
         clock.advance(10);
         const key = clock.branch.key;
         clock.choose(0);
@@ -170,7 +170,7 @@ def test_an_undo_of_a_change_keeps_what_was_trained_after_it(page: InPage) -> No
     assert page.run("""
         const clock = new Clock(engine);
         clock.advance(10);
-        clock.edit(3, 1);
+        clock.change({ kind: "edit", row: 3, value: 1 });
         clock.advance(10);
         const late = engine.save();
         clock.undo();
@@ -188,7 +188,7 @@ def test_losses_of_a_branch_come_with_those_before_it(page: InPage) -> None:
         clock.advance(30);
         clock.state();
         clock.seek(20);
-        clock.edit(3, 1);
+        clock.change({ kind: "edit", row: 3, value: 1 });
         const {losses: {from, values}} = clock.state(30);
         clock.advance(5);
         const grown = clock.state(20).losses;
@@ -207,7 +207,7 @@ def test_the_branch_that_was_not_shown_for_longest_is_dropped(page: InPage) -> N
         const shown = [];
         for (let k = 0; k < 8; k++) {{
             clock.seek(10 * k);
-            clock.edit(k, 0.5);
+            clock.change({{ kind: "edit", row: k, value: 0.5 }});
             clock.advance(40);
             const state = clock.state();
             dropped.push(...state.dropped);

@@ -18,7 +18,7 @@ def tab(opened: Opens) -> Tab:
     for name, args in [
         ("advance", "{count: 60, unit: 'step'}"),
         ("seek", "{step: 20}"),
-        ("setRate", "{rate: 4}"),
+        ("rate", "{rate: 4}"),
         ("advance", "{count: 30, unit: 'step'}"),
     ]:
         found.ask(f"app.player.ask({name!r}, {args})")

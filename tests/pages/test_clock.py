@@ -71,14 +71,14 @@ def test_changes_are_replayed_where_they_were_made(page: InPage) -> None:
     assert page.run(f"""{BOTH}
         for (const each of [clock, other]) {{
             each.advance(40);
-            each.edit(3, 0.25);
+            each.change({{ kind: "edit", row: 3, value: 0.25 }});
             each.advance(10);
             each.advance(4, "operation");
-            each.edit(30, -1);
-            each.freeze(8, true);
-            each.setRate(0.1);
+            each.change({{ kind: "edit", row: 30, value: -1 }});
+            each.change({{ kind: "freeze", rows: [8], on: true }});
+            each.change({{ kind: "rate", rate: 0.1 }});
             each.advance(20);
-            each.setRate(0.02);
+            each.change({{ kind: "rate", rate: 0.02 }});
             each.advance(5);
         }}
         clock.seek(2);
@@ -97,13 +97,13 @@ def test_a_change_after_going_back_drops_what_came_later_until_it_is_undone(page
         const before = engine.save();
         const losses = clock.state().losses.values;
         clock.back(10);
-        clock.edit(5, 1);
+        clock.change({{ kind: "edit", row: 5, value: 1 }});
         const dropped = clock.state().last;
         clock.advance(30);
         clock.seek(25);
         clock.seek(50);
         other.advance(20);
-        other.edit(5, 1);
+        other.change({{ kind: "edit", row: 5, value: 1 }});
         other.advance(30);
         const straight = same(other.engine.save(), engine.save());
         const edited = [engine.save(), clock.state().losses.values, clock.step];
@@ -134,8 +134,8 @@ def test_a_drag_is_undone_at_once(page: InPage) -> None:
         const clock = new Clock(engine);
         clock.advance(3);
         const before = [...engine.value];
-        for (const value of [0.1, 0.2, 0.3]) clock.edit(2, value);
-        clock.edit(4, 7);
+        for (const value of [0.1, 0.2, 0.3]) clock.change({ kind: "edit", row: 2, value });
+        clock.change({ kind: "edit", row: 4, value: 7 });
         clock.undo();
         const one = engine.value[2];
         clock.undo();
@@ -148,7 +148,7 @@ def test_a_reset_is_undone_too(page: InPage) -> None:
     assert page.run("""
         const clock = new Clock(engine);
         clock.advance(20);
-        clock.edit(0, 2);
+        clock.change({ kind: "edit", row: 0, value: 2 });
         clock.advance(20);
         const before = engine.save();
         clock.reset();
@@ -216,7 +216,7 @@ def test_a_clock_stops_before_a_step_that_is_not_finite(page: InPage) -> None:
     found = page.run("""
         const clock = new Clock(engine);
         clock.advance(6);
-        clock.edit(5, NaN);
+        clock.change({ kind: "edit", row: 5, value: NaN });
         clock.advance(10);
         const stopped = clock.state();
         clock.advance(1);
@@ -256,7 +256,7 @@ def test_commands_are_answered_in_order_with_their_states(page: InPage) -> None:
         const all = await Promise.all([
             page.ask("advance", {count: 5, unit: "step"}), page.ask("edit", {row: 1, value: 3}),
             page.ask("advance", {count: 2, unit: "operation"}), page.ask("back", {count: 1}),
-            page.ask("seek", {step: 2, operation: 3}), page.ask("setRate", {rate: 0.125}),
+            page.ask("seek", {step: 2, operation: 3}), page.ask("rate", {rate: 0.125}),
             page.ask("undo"), page.ask("focus", {sample: 6}),
             page.ask("freeze", {rows: [0], on: true}), page.ask("reset"), page.ask("state"),
         ]);
@@ -378,7 +378,7 @@ def test_a_moment_that_was_reached_before_is_gone_to_from_the_nearest_keyframe(
     found = page.run(f"""{BOTH}{DENSE}
         clock.advance(300);
         clock.advance(3, "operation");
-        clock.edit(3, 0.25);
+        clock.change({{ kind: "edit", row: 3, value: 0.25 }});
         clock.advance(10);
         clock.seek(2);
         let taken = 0;
@@ -390,7 +390,7 @@ def test_a_moment_that_was_reached_before_is_gone_to_from_the_nearest_keyframe(
         clock.seek(307);
         other.advance(300);
         other.advance(3, "operation");
-        other.edit(3, 0.25);
+        other.change({{ kind: "edit", row: 3, value: 0.25 }});
         other.go(other.arrival(307, 0));
         const loss = clock.state().loss;
         const bits = same(engine.save(), other.engine.save());

@@ -93,7 +93,7 @@ def test_what_was_saved_is_replayed_to_the_bit(colors: InPage) -> None:
         const later = engine.save()
         engine.rate = 0.01
         engine.value[3] = 1
-        engine.freeze(4, true)
+        engine.freeze([4], true)
         engine.train(5)
         engine.restore(saved)
         engine.train(50)
@@ -105,7 +105,7 @@ def test_a_frozen_weight_stays_and_the_rate_scales_a_step(colors: InPage) -> Non
     found = colors.run("""
         const before = engine.value.slice()
         const other = await open()
-        engine.freeze(7, true)
+        engine.freeze([7], true)
         engine.rate = 0.25
         engine.train(1)
         other.train(1)

@@ -43,7 +43,7 @@ def test_it_is_told_once_for_each_rate(
         }};
         take();
         return {str(rates).replace("None", "null")}.map((rate) => {{
-          if (rate) clock.setRate(rate);
+          if (rate) clock.change({{ kind: "rate", rate }});
           return Array.from({{ length: 20 }}, () => clock.advance(1) ?? take()).some(Boolean);
         }});
     """)
@@ -57,7 +57,7 @@ def test_a_weight_that_is_typed_is_not_taken_for_it(tmp_path: Path) -> None:
         const growing = new Growing();
         const clock = new Clock(engine);
         growing.take(clock.state());
-        clock.edit(3, 99999);
+        clock.change({{ kind: "edit", row: 3, value: 99999 }});
         return growing.take(clock.state());
     """)
         is False

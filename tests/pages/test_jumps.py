@@ -53,7 +53,7 @@ def test_the_loss_at_rest_is_said_to_be_that_before_an_edit(tmp_path: Path) -> N
         clock.advance(6);
         const told = [said()];
         for (const value of [1, -1]) {{
-          clock.edit(3, value);
+          clock.change({{ kind: "edit", row: 3, value }});
           told.push(said());
         }}
         clock.undo();

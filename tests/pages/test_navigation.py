@@ -108,7 +108,7 @@ def test_each_of_some_quick_presses_counts(tmp_path: Path) -> None:
           (await Promise.all(all.map((each) => one.ask(...each)))).at(-1);
         const times = (count, ...each) => Array(count).fill(each);
         const { rate, batch } = await one.ask("state");
-        const now = (await many(...times(5, "setRate", { factor: 0.5 }))).rate;
+        const now = (await many(...times(5, "scaleRate", { factor: 0.5 }))).rate;
         const told = [now / rate, (await many(...times(3, "focus", { by: 1 }))).focus];
         told.push((await many(...times(4, "focus", { by: -1 }))).focus - batch);
         const { seed } = await many(...times(3, "begin"));

@@ -115,7 +115,8 @@ COLORS = """(() => {
   map.draw(exhibit.look(), side, side);
   const bytes = map.bytes(side, side);
   const wanted = exhibit.coarse.flatMap((answer) => exhibit.faded(answer));
-  return wanted.map((each, i) => Math.abs(bytes[4 * Math.floor(i / 3) + i %% 3] - each));
+  const below = (i) => side * (side - 1 - Math.floor(i / side)) + i %% side;
+  return wanted.map((each, i) => Math.abs(bytes[4 * below(Math.floor(i / 3)) + i %% 3] - each));
 })()"""
 
 
@@ -250,7 +251,7 @@ def test_the_map_of_a_neuron_has_its_values(opened: Opens) -> None:
         " strength: [1, 1], colors: [[0,0,0], [0,0,1], [1,0,0], [0,0,0], [0,0,0]]}, 24, 24),"
         f" [...e.map.bytes(24, 24)]))({EXHIBIT})"
     )
-    bytes_of = np.reshape(half, (24, 24, 4))[::-1].astype(float)  # row by row from below
+    bytes_of = np.reshape(half, (24, 24, 4)).astype(float)
     wanted = np.clip(np.tanh(u * across + v * up[:, np.newaxis] + bias) / reach, -1, 1)
     np.testing.assert_allclose(
         (bytes_of[:, :, 0] - bytes_of[:, :, 2]) / 255, wanted, atol=0.6 / 255

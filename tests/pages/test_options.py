@@ -102,7 +102,8 @@ def test_batches_of_another_size_are_those_of_such_a_session(tmp_path: Path, siz
         const {step, value, batch, losses} = clock.state(0);
         return {step, value, batch, losses: losses.values};
     """
-    found = given.run(f"const clock = new Clock(engine); clock.setSize({size}); {take}")
+    change = f"clock.change({{ kind: 'size', size: {size} }})"
+    found = given.run(f"const clock = new Clock(engine); {change}; {take}")
     assert found == wanted.run(f"const clock = new Clock(engine); {take}")
     assert found["batch"] == size
 
@@ -121,10 +122,10 @@ def test_an_optimizer_is_changed_as_in_a_session(tmp_path: Path) -> None:
     found = page.run("""
         const clock = new Clock(engine);
         clock.advance(30);
-        clock.setOptimizer(1);
+        clock.change({ kind: "optimizer", number: 1 });
         clock.advance(30);
         const {value: middle, rate, slots, made} = clock.state();
-        clock.setOptimizer(0);
+        clock.change({ kind: "optimizer", number: 0 });
         clock.advance(30);
         const {value, rate: last} = clock.state();
         clock.seek(50);

@@ -103,7 +103,7 @@ def test_the_whole_network_is_framed_and_the_legend_stays_free(
     const first = eyes.camera;
     eyes.orbit(40, 25);
     eyes.zoom(0.1, 100, 50);
-    eyes.move(30, -20);
+    eyes.pan(30, -20);
     const last = eyes.camera;
     eyes.look("flat");
     return {first, last, flat: eyes.camera, extent: layout.extent};"""

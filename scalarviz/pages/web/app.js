@@ -252,7 +252,7 @@ export class App {
   }
 
   move(name, ...given) {
-    this.picture[name](...given);
+    this.picture.eyes?.[name](...given);
     this.request();
   }
 
@@ -308,15 +308,14 @@ export class App {
       undo: () => still("undo"),
       redo: () => still("redo"),
       choose: (key, step) => still("choose", { key, step }).then(() => this.tellBranch()),
-      setOptimizer: (number) =>
-        this.act() && player.ask("setOptimizer", { number: Number(number) }),
-      setSize: (size) => this.act() && player.ask("setSize", { size: Number(size) }),
+      setOptimizer: (number) => this.act() && player.ask("optimizer", { number: Number(number) }),
+      setSize: (size) => this.act() && player.ask("size", { size: Number(size) }),
       setChannel: (channel) => this.change({ channel }),
       newWeights: () => this.newWeights(still),
       setUnit: (unit) => this.setUnit(unit),
       setSpeed: (place) => player.setSpeed(place),
       setRate: (rate) => this.setRate(rate),
-      scaleRate: (factor) => this.takeRate(() => player.ask("setRate", { factor })),
+      scaleRate: (factor) => this.takeRate(() => player.ask("scaleRate", { factor })),
       sample: (by) => player.ask("focus", { by }),
       point: () => byId("cubes").focus(),
       editPinned: () => this.editPinned(),
@@ -362,7 +361,7 @@ export class App {
       this.refuse(text("page.no_rate", { rate: this.state.rate }));
       return;
     }
-    this.takeRate(() => this.player.askLatest("setRate", { rate }));
+    this.takeRate(() => this.player.askLatest("rate", { rate }));
   }
 
   takeRate(ask) {

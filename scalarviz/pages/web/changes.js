@@ -1,11 +1,14 @@
-// The changes of a user: a kind of change is one row, which journals, replays and undoes it.
+// The changes of a user: a kind of change is one row, and a command of the worker; it is journalled,
+// replayed and undone.
 //
 // apply(engine, change, clock)   make it
 // between   whether it changes how steps are taken: within a step it waits until that ends
 
 export const CHANGES = {
   edit: {
-    apply(engine, { row, value }, { operation, before }) {
+    apply(engine, change, { operation, before }) {
+      const { row, value } = change;
+      change.old ??= engine.value[row];
       engine.value[row] = value;
       if (operation > 0) before.value[row] = value; // "step" begins there
     },

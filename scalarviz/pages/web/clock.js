@@ -300,31 +300,6 @@ export class Clock {
 
   // ---- changes ----------------------------------------------------------------------------------
 
-  /** Change the learning rate from this moment on. */
-  setRate(rate) {
-    this.change({ kind: "rate", rate });
-  }
-
-  /** Give a weight another value; edits of one weight at one moment are undone together. */
-  edit(row, value) {
-    this.change({ kind: "edit", row, value, old: this.engine.value[row] });
-  }
-
-  /** Freeze weights, or let them move again. */
-  freeze(rows, on) {
-    this.change({ kind: "freeze", rows, on });
-  }
-
-  /** Use batches of another number of samples from the next step on. */
-  setSize(size) {
-    this.change({ kind: "size", size });
-  }
-
-  /** Move weights by another optimizer of the page from the next step on. */
-  setOptimizer(number) {
-    this.change({ kind: "optimizer", number });
-  }
-
   /** Begin again with the weights of a seed. */
   begin(seed) {
     const before = this.here;
@@ -357,7 +332,11 @@ export class Clock {
     return this.begunWeights;
   }
 
-  /** Make a change; `details` have its kind, a row of CHANGES; to undo it leads to `before`. */
+  /**
+   * Make a change; `details` have its kind, a row of CHANGES; to undo it leads to `before`.
+   *
+   * Edits of one weight at one moment are undone together.
+   */
   change(details, before = null) {
     if (CHANGES[details.kind].between && this.operation > 0) this.advance(1, "step");
     const change = { ...details, step: this.step, operation: this.operation };

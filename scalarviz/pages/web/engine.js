@@ -153,7 +153,7 @@ export class Engine {
 
   /** Freeze weights, or let them move again. */
   freeze(rows, on) {
-    for (const row of [rows].flat()) this.frozen[row] = on ? 1 : 0;
+    for (const row of rows) this.frozen[row] = on ? 1 : 0;
   }
 
   // ---- whole steps ------------------------------------------------------------------------------

@@ -99,7 +99,7 @@ export class Eyes {
   }
 
   /** Move sideways by dragging, in pixels. */
-  move(right, down) {
+  pan(right, down) {
     this.stay();
     this.camera = this.camera.moved(-right / this.inner.height, down / this.inner.height);
   }

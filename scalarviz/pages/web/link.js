@@ -41,14 +41,14 @@ export function readLink(hash, limits) {
   for (const [name, given] of new URLSearchParams(hash.replace(/^#/, ""))) {
     const read = Object.hasOwn(LINK_PARTS, name) ? LINK_PARTS[name](given.trim(), limits) : null;
     const part = shortened(given ? `${name}=${given}` : name, LONGEST_SAID);
-    const [field] = Object.keys(read ?? {});
-    if (!read) {
+    const field = FIELDS_SAID[name] ?? name;
+    if (read === null) {
       found.bad.push(part);
       continue;
     }
     if (from.has(field)) found.over.push(from.get(field));
     from.set(field, part);
-    Object.assign(found, read);
+    found[field] = read;
   }
   if (found.operation !== null) found.step ??= limits.first;
   return found;
@@ -88,47 +88,39 @@ export function shownMoment({ step, operation, moment, focus }) {
   return { step: step - 1, operation: moment + 1, sample: focus };
 }
 
-// Readers of the parts of a link: fields of the moment, or null for what means nothing.
+const FIELDS_SAID = { op: "operation", pin: "pinned", neuron: "pinned" }; // other parts say their own
+
+// Readers of the parts of a link: what a part says, or null for what means nothing.
 const LINK_PARTS = {
-  step: (given, { first, last }) => {
-    const step = wholeBelow(given, last + 1);
-    return step === null || step < first ? null : { step };
-  },
-  op: (given, { operations }) => {
-    const operation = wholeBelow(given, operations + 1);
-    return operation === null ? null : { operation };
-  },
+  step: (given, { first, last }) => wholeBetween(given, first, last + 1),
+  op: (given, { operations }) => wholeBetween(given, 0, operations + 1),
   pin: (given, { rows }) => {
-    const row = wholeBelow(given, rows);
-    return row === null ? null : { pinned: { row } };
+    const row = wholeBetween(given, 0, rows);
+    return row === null ? null : { row };
   },
   neuron: (given, { sizes }) => {
-    const end = given.lastIndexOf(":");
-    const name = given.slice(0, end);
-    const place = wholeBelow(given.slice(end + 1), sizes.get(name) ?? 0);
-    return end < 0 || place === null ? null : { pinned: { neuron: [name, place] } };
+    const [, name, after] = /^(.*):(.*)$/.exec(given) ?? [];
+    const place = wholeBetween(after, 0, sizes.get(name) ?? 0);
+    return place === null ? null : { neuron: [name, place] };
   },
   sample: (given, { batch }) => {
-    const number = wholeBelow(given, batch + 1);
-    return number ? { sample: number - 1 } : null;
+    const number = wholeBetween(given, 1, batch + 1);
+    return number && number - 1;
   },
   hide: (given) => {
-    const hide = given
-      .split(",")
-      .map((name) => name.trim())
-      .filter(Boolean);
-    return hide.length && hide.every((name) => HIDEABLE.includes(name)) ? { hide } : null;
+    const hide = given.split(/\s*,\s*/).filter(Boolean);
+    return hide.length && hide.every((name) => HIDEABLE.includes(name)) ? hide : null;
   },
   play: (given) => {
     const play = /^[\d.]+$/.test(given) ? Number(given) : NaN;
-    return play > 0 && play <= FURTHEST ? { play } : null;
+    return play > 0 && play <= FURTHEST ? play : null;
   },
-  theme: (given) => (["dark", "light"].includes(given) ? { theme: given } : null),
-  tour: (given) => (given === "no" ? { tour: given } : null),
+  theme: (given) => (["dark", "light"].includes(given) ? given : null),
+  tour: (given) => (given === "no" ? given : null),
 };
 
-/** Return the whole number that a text is, below an end; else null. */
-function wholeBelow(given, end) {
+/** Return the whole number that a text is, from a first one to before an end; else null. */
+function wholeBetween(given, first, end) {
   const number = /^\d{1,15}$/.test(given) ? Number(given) : NaN;
-  return number < end ? number : null;
+  return first <= number && number < end ? number : null;
 }

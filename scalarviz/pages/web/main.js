@@ -27,17 +27,14 @@ function lackOf(trains) {
 
 /** Return the bytes of a text that inline.py packed: base64 of gzip; throw an error with a key. */
 async function unzipped(words) {
+  if (!words) return new Uint8Array(0);
   try {
-    return await unpackedBytes(words);
+    const stream = new Blob([bytesIn(words)]).stream();
+    const unpacked = new Response(stream.pipeThrough(new DecompressionStream("gzip")));
+    return new Uint8Array(await unpacked.arrayBuffer());
   } catch (error) {
     throw Object.assign(new Error(`${error}`), { key: "page.html.damaged" });
   }
-}
-
-async function unpackedBytes(words) {
-  if (!words) return new Uint8Array(0);
-  const stream = new Blob([bytesIn(words)]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
 /** Show one sentence instead of the page, and a button that loads it again. */

@@ -42,7 +42,7 @@ export class Picture {
     this.palettes = Object.fromEntries(
       Object.entries(this.scene.themes).map(([name, each]) => [name, new Palette(each)]),
     );
-    this.shown = "dark";
+    this.theme = "dark";
     this.fault = ""; // key of a text if nothing can be drawn
     this.words = []; // all text on the last picture
     this.coarse = false; // whether fine pictures take too long here
@@ -84,16 +84,8 @@ export class Picture {
     this.gl = gl;
   }
 
-  get theme() {
-    return this.shown;
-  }
-
-  set theme(name) {
-    if (name in this.palettes) this.shown = name;
-  }
-
   get palette() {
-    return this.palettes[this.shown];
+    return this.palettes[this.theme];
   }
 
   /** Set the size of the canvas in logical pixels, of `ratio` device pixels each. */
@@ -115,13 +107,14 @@ export class Picture {
    */
   draw(state, options = {}) {
     const [width, height] = this.size;
-    if (!this.canDraw || width < 2 || height < 2) return false;
+    if (!this.gl || this.gl.isContextLost() || width < 2 || height < 2) return false;
     const now = options.now ?? performance.now() / 1000;
     const scale =
       options.scale ?? Math.max(1, Math.min(width / PICTURE.stage[0], height / PICTURE.stage[1]));
     const box = this.boxOf(options.box, scale);
     this.place(box, options.pinned);
-    this.paint();
+    if (this.painted !== this.palette) this.cubes.setPalette(this.palette);
+    this.painted = this.palette;
     this.remembered.take(state, [options.color ?? "value", options.size ?? "value"], now);
     this.eyes.cuts = this.calm;
     this.legend = legendBox(box, scale);
@@ -134,11 +127,6 @@ export class Picture {
     this.render(scale, this.slow ? 1 : samples);
     this.refine(scale, this.slow && !changes ? samples : 1);
     return changes;
-  }
-
-  /** Whether there is anything to draw with. */
-  get canDraw() {
-    return Boolean(this.gl && !this.gl.isContextLost());
   }
 
   /** Draw the picture finely when it has stood still for longer than pictures now take. */
@@ -188,12 +176,6 @@ export class Picture {
     this.cubes.setLayout(this.placed);
     if (this.eyes) this.eyes.follow(this.placed);
     else this.eyes = new Eyes(this.placed, this.scene.cameras);
-  }
-
-  paint() {
-    if (this.painted === this.palette) return;
-    this.painted = this.palette;
-    this.cubes.setPalette(this.palette);
   }
 
   /** The largest distance of anything from the target of the camera. */
@@ -270,20 +252,6 @@ export class Picture {
   /** Let the scale grow at once, for a second, as by a drag. */
   grow() {
     this.remembered.scales.hasty = performance.now() / 1000 + 1;
-  }
-
-  /** Rotate by dragging, in logical pixels; likewise `pan`. */
-  orbit(dx, dy) {
-    this.eyes?.orbit(dx, dy);
-  }
-
-  pan(dx, dy) {
-    this.eyes?.move(dx, dy);
-  }
-
-  /** Zoom in by a factor at a logical pixel. */
-  zoom(factor, x, y) {
-    this.eyes?.zoom(factor, x, y);
   }
 
   /** Show the whole network from its own side again. */

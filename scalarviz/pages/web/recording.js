@@ -3,15 +3,12 @@
 // The places are those between two steps, and those after each operation of the steps that were
 // recorded by operation.
 
+import { CHANGES } from "./changes.js";
 import { unpacked } from "./packed.js";
 
 const KEPT = { small: 1, large: 2, whole: 3, same: 4, plain: 5 }; // as Writer of recording.py
 const FASTEST = 60; // pictures a second
-// prettier-ignore
-const CHANGING = [
-  "edit", "freeze", "setRate", "undo", "redo", "choose", "begin", "setSize", "setOptimizer",
-  "focus", "own",
-];
+const OTHER_CHANGES = ["scaleRate", "undo", "redo", "choose", "begin", "focus", "own"];
 
 /** Reads arrays one after the other, as Writer of recording.py wrote them. */
 export class ArrayReader {
@@ -126,11 +123,9 @@ export class RecordingClient {
     this.lossMoment = engine.moments.findIndex(({ kind }) => kind === "loss");
     /** @type {(state: any) => void} */
     this.onstate = () => {};
-    this.onfault = () => {};
     /** @type {(key: string, fields?: any) => void} */
     this.onrefused = () => {};
     this.asked = new Map();
-    this.resume = null;
     this.place = 0; // in places
     this.timer = 0;
     this.known = this.first; // losses that the page has
@@ -141,7 +136,7 @@ export class RecordingClient {
   /** Do a command; returns the state after it, and null for answers that nobody recorded. */
   async ask(name, args = {}) {
     if (name === "evaluate") return null;
-    if (CHANGING.includes(name)) {
+    if (name in CHANGES || OTHER_CHANGES.includes(name)) {
       this.onrefused("page.recorded.refused");
       return this.answer();
     }
@@ -198,10 +193,8 @@ export class RecordingClient {
         (each) => each.step === step && each.operation === operation,
       );
       if (found < 0) this.onrefused("page.recorded.whole", { steps: this.walked.join(", ") });
-      if (found >= 0) this.place = found;
-      return;
-    }
-    this.place = this.restUpTo(step);
+      else this.place = found;
+    } else this.place = this.restUpTo(step);
   }
 
   /** The first rest from a step on, else the last. */

@@ -2,7 +2,7 @@
 
 import { said } from "./format.js";
 import { NO_INDEX } from "./lines.js";
-import { neuronName } from "./names.js";
+import { asSentence, neuronName } from "./names.js";
 import { explained, optimizerOf } from "./optimizer.js";
 import { cardLine, changeBetween, optimizerRows } from "./optimizer_rows.js";
 import { owns, usesOf } from "./paths.js";
@@ -165,8 +165,7 @@ function waitsSentence({ say, found }, what) {
 /** Return what a weight multiplies, as a sentence. */
 function senderSentence(say, { operation, read }, x) {
   if (read === null) return text("card.sent_one");
-  const called = neuronName(say, [operation.source, read[0]]);
-  const name = called.slice(0, 1).toUpperCase() + called.slice(1);
+  const name = asSentence(neuronName(say, [operation.source, read[0]]));
   if (x === null || x === undefined) return text("card.sent_nothing", { name });
   return text("card.sent", { name, x: said(x) });
 }

@@ -2,6 +2,7 @@
 //
 // A state is sent only when the page has taken the last one, and with every answer to a command.
 
+import { CHANGES } from "./changes.js";
 import { Clock } from "./clock.js";
 import { Engine } from "./engine.js";
 import { Metrics } from "./metrics.js";
@@ -93,19 +94,13 @@ export class Server {
     } else if (name === "evaluate") {
       const answers = Float32Array.from(clock.engine.evaluate(args.inputs));
       return this.post({ id: command.id, answers }, [answers.buffer]);
-    } else if (name === "setRate") {
-      clock.setRate(args.rate ?? scaled(clock.engine.rate, args.factor));
-    } else if (name === "edit") {
-      clock.edit(args.row, args.value);
-    } else if (name === "setSize") {
-      clock.setSize(args.size);
-    } else if (name === "setOptimizer") {
-      clock.setOptimizer(args.number);
+    } else if (name in CHANGES) {
+      clock.change({ kind: name, ...args });
+    } else if (name === "scaleRate") {
+      clock.change({ kind: "rate", rate: scaled(clock.engine.rate, args.factor) });
     } else if (name === "begin") {
       this.rate = undefined;
       clock.begin(args.seed ?? (clock.seed ?? clock.engine.spec.initial.seed) + 1);
-    } else if (name === "freeze") {
-      clock.freeze(args.rows, args.on);
     } else if (name === "choose") {
       this.rate = undefined;
       clock.choose(args.key ?? clock.branches.after(args.by).key, args.step);
