@@ -1,6 +1,7 @@
 """Unknown names and arguments of other libraries are answered with the names used here."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -62,92 +63,96 @@ def relu(x: float) -> float:
     return max(x, 0.0)
 
 
+LAYERS = ([2, 3, 1],)
+
+
 @pytest.mark.parametrize(
-    ("call", "value"),
+    ("make", "given", "word"),
     [
-        (lambda: network().layers[0].set_activation("ReLU"), "'ReLU'"),
-        (lambda: sv.Network([2, 3, 1], "lrelu"), "'lrelu'"),
-        (lambda: sv.Network([2, 3, 1], "SiLU"), "'SiLU'"),
-        (lambda: sv.Network([2, 3, 1], "identity"), "'identity'"),
-        (lambda: sv.Network([2, 3, 1], relu), "relu"),  # type: ignore[arg-type]  # on purpose
-        (lambda: sv.Network([2, 3, 1], "selu"), "'selu'"),
-        (lambda: sv.Network([2, 3, 1], "tan"), "'tan'"),
-        (lambda: sv.Loss("cross_entropy"), "'cross_entropy'"),
-        (lambda: sv.Loss("crossentropy"), "'crossentropy'"),
-        (lambda: sv.Loss("BCEWithLogitsLoss"), "'BCEWithLogitsLoss'"),
-        (lambda: sv.Loss("L1Loss"), "'L1Loss'"),
-        (lambda: sv.Loss(MSELoss()), "<tests.base"),  # type: ignore[arg-type]  # on purpose
-        (lambda: sv.Schedule("CosineAnnealingLR"), "'CosineAnnealingLR'"),
-        (lambda: sv.Schedule("step", step_size=3), "'step_size'"),
-        (lambda: sv.Schedule("cosine", T_max=3), "'T_max'"),
-        (lambda: sv.Init("kaiming_uniform_"), "'kaiming_uniform_'"),
-        (lambda: sv.Init("glorot_normal"), "'glorot_normal'"),
-        (lambda: network().to("gpu"), "'gpu'"),
-        (lambda: network().to("cuda:0"), "'cuda:0'"),
-        (lambda: sv.Network([2, 1], dtype=np.float32), "'numpy.float32'"),  # type: ignore[arg-type]  # on purpose
-        (lambda: sv.Network([2, 1], dtype=np.dtype("float64")), "float64"),  # type: ignore[arg-type]  # on purpose
-        (lambda: sv.Network([2, 1], dtype="half"), "'half'"),
+        *[(sv.Network, LAYERS, each) for each in ("lrelu", "SiLU", "identity", "selu", "tan")],
+        (sv.Network, LAYERS, relu),
+        *[(sv.Loss, (), each) for each in ("cross_entropy", "crossentropy", "L1Loss")],
+        (sv.Loss, (), "BCEWithLogitsLoss"),
+        (sv.Schedule, (), "CosineAnnealingLR"),
+        *[(sv.Init, (), each) for each in ("kaiming_uniform_", "glorot_normal")],
+        *[(sv.Network.to, (network(),), each) for each in ("gpu", "cuda:0")],
+        (sv.Dense.set_activation, (network().layers[0],), "ReLU"),
     ],
 )
-def test_a_word_of_another_library_is_answered_by_ours(call: Callable[[], Any], value: str) -> None:
-    with refused(UnknownNameError, value):
-        call()
+def test_a_word_of_another_library_is_answered_by_ours(
+    make: Callable[..., Any], given: Any, word: Any
+) -> None:
+    with refused(UnknownNameError, getattr(word, "__name__", repr(word))):
+        make(*given, word)
 
 
 @pytest.mark.parametrize(
-    ("call", "value"),
+    ("dtype", "said"),
+    [(np.float32, "'numpy.float32'"), (np.dtype("float64"), "float64"), ("half", "'half'")],
+)
+def test_a_dtype_of_another_library_is_answered_by_ours(dtype: Any, said: str) -> None:
+    with refused(UnknownNameError, said):
+        sv.Network([2, 1], dtype=dtype)
+
+
+def test_a_loss_that_is_an_object_is_answered_by_its_name() -> None:
+    with refused(UnknownNameError, "<tests.base"):
+        sv.Loss(MSELoss())  # type: ignore[arg-type]  # on purpose
+
+
+@pytest.mark.parametrize(
+    ("make", "given", "name", "value"),
     [
-        (lambda: sv.Adam(weight_decay=0.1), "'weight_decay'"),
-        (lambda: sv.AdamW(weight_decay=0.1), "'weight_decay'"),
-        (lambda: sv.SGD(weight_decay=0.1), "'weight_decay'"),
-        (lambda: sv.SGD(0.1, momentum=0.9), "'momentum'"),
-        (lambda: sv.SGD(0.1, nesterov=True), "'nesterov'"),
-        (lambda: sv.Momentum(0.1, nesterov=True), "'nesterov'"),
-        (lambda: sv.Adam(betas=(0.9, 0.99)), "'betas'"),
-        (lambda: sv.Adam(beta_1=0.9), "'beta_1'"),
-        (lambda: sv.Adam(epsilon=1e-7), "'epsilon'"),
-        (lambda: sv.Adam(amsgrad=True), "'amsgrad'"),
-        (lambda: sv.Adam(learning_rate=0.1), "'learning_rate'"),
-        (lambda: sv.Adam(max_norm=1.0), "'max_norm'"),
-        (lambda: sv.Dense(in_features=2, out_features=3), "'in_features'"),
-        (lambda: sv.Conv2d((1, 8, 8), 8, kernel_size=3), "'kernel_size'"),
-        (lambda: sv.BatchNorm(num_features=3), "'num_features'"),
-        (lambda: sv.Dropout(8, p=0.5), "'p'"),
-        (lambda: sv.Session(network(), PAIR, batch_size=1), "'batch_size'"),
-        (lambda: sv.Session(network(), PAIR, device="cpu"), "'device'"),
-        (lambda: sv.Session(network(), PAIR, callbacks=[]), "'callbacks'"),
-        (lambda: sv.Session(network(), PAIR, validation_data=PAIR), "held_out=(inputs, targets)"),
-        (lambda: sv.EarlyStopping(monitor="mae"), "'monitor'"),
-        (lambda: sv.ReduceOnPlateau(min_lr=0.1), "'min_lr'"),
-        (lambda: sv.Network([2, 1], device="cpu"), "'device'"),
-        (lambda: network().train(*PAIR, epochs=3), "'epochs'"),
-        (lambda: network().train(*PAIR, steps=3, lr=1), "'lr'"),
-        (
-            lambda: sv.Loss("mse", reduction="sum"),
-            "'reduction'",
-        ),
-        (lambda: data.Rgb("grey", level=3), "'level'"),
+        (sv.Adam, (), "weight_decay", 0.1),
+        (sv.AdamW, (), "weight_decay", 0.1),
+        (sv.SGD, (), "weight_decay", 0.1),
+        (sv.SGD, (0.1,), "momentum", 0.9),
+        (sv.SGD, (0.1,), "nesterov", True),
+        (sv.Momentum, (0.1,), "nesterov", True),
+        (sv.Adam, (), "betas", (0.9, 0.99)),
+        (sv.Adam, (), "beta_1", 0.9),
+        (sv.Adam, (), "epsilon", 1e-7),
+        (sv.Adam, (), "amsgrad", True),
+        (sv.Adam, (), "learning_rate", 0.1),
+        (sv.Adam, (), "max_norm", 1.0),
+        (sv.Schedule, ("step",), "step_size", 3),
+        (sv.Schedule, ("cosine",), "T_max", 3),
+        (partial(sv.Dense, outputs=3), (), "in_features", 2),
+        (sv.Conv2d, ((1, 8, 8), 8), "kernel_size", 3),
+        (sv.BatchNorm, (), "num_features", 3),
+        (sv.Dropout, (8,), "p", 0.5),
+        (sv.Session, (network(), PAIR), "batch_size", 1),
+        (sv.Session, (network(), PAIR), "device", "cpu"),
+        (sv.Session, (network(), PAIR), "callbacks", []),
+        (sv.Session, (network(), PAIR), "validation_data", PAIR),
+        (sv.EarlyStopping, (), "monitor", "mae"),
+        (sv.ReduceOnPlateau, (), "min_lr", 0.1),
+        (sv.Network, ([2, 1],), "device", "cpu"),
+        (network().train, PAIR, "epochs", 3),
+        (partial(network().train, steps=3), PAIR, "lr", 1),
+        (sv.Loss, ("mse",), "reduction", "sum"),
+        (data.Rgb, ("grey",), "level", 3),
     ],
 )
 def test_an_argument_of_another_library_is_answered_by_ours(
-    call: Callable[[], Any], value: str
+    make: Callable[..., Any], given: Any, name: str, value: object
 ) -> None:
-    with refused(UnknownNameError, value):
-        call()
+    with refused(UnknownNameError, f"{name!r}"):
+        make(*given, **{name: value})
 
 
 @pytest.mark.parametrize(
-    "call",
+    ("make", "given"),
     [
-        lambda: sv.Adam(network().parameters(), lr=0.1),
-        lambda: sv.SGD(network().parameters(), 0.1),
-        lambda: sv.SGD(network().parameters()),
-        lambda: sv.SGD(iter([1.0])),
+        (partial(sv.Adam, lr=0.1), [network().parameters()]),
+        (sv.SGD, [network().parameters(), 0.1]),
+        (sv.SGD, [network().parameters()]),
+        (sv.SGD, [iter([1.0])]),
     ],
 )
-def test_an_optimizer_is_not_given_the_parameters(call: Callable[[], Any]) -> None:
+def test_an_optimizer_is_not_given_the_parameters(make: Callable[..., Any], given: Any) -> None:
     with refused(InputError, "parameters"):
-        call()
+        make(*given)
 
 
 class StepLR:
@@ -155,17 +160,19 @@ class StepLR:
 
 
 @pytest.mark.parametrize(
-    ("call", "value"),
-    [
-        (lambda: sv.SGD(0.1, schedule=StepLR()), "schedule takes a Schedule"),  # type: ignore[typeddict-item]  # on purpose
-        (lambda: sv.SGD(0.1, schedule="cosine"), "'cosine'"),  # type: ignore[typeddict-item]  # on purpose
-        (lambda: network().train(*PAIR, "mse", "adam", steps=1), "'adam'"),  # type: ignore[arg-type]  # on purpose
-        (lambda: network().train(*PAIR, "mse", sv.RMSProp, steps=1), "izer.RMSProp'>"),  # type: ignore[arg-type]  # on purpose
-    ],
+    ("schedule", "value"), [(StepLR(), "schedule takes a Schedule"), ("cosine", "'cosine'")]
 )
-def test_objects_of_another_library_are_answered_too(call: Callable[[], Any], value: str) -> None:
+def test_a_schedule_of_another_library_is_answered_too(schedule: Any, value: str) -> None:
     with refused(InputError, value):
-        call()
+        sv.SGD(0.1, schedule=schedule)
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "value"), [("adam", "'adam'"), (sv.RMSProp, "izer.RMSProp'>")]
+)
+def test_an_optimizer_of_another_library_is_answered_too(optimizer: Any, value: str) -> None:
+    with refused(InputError, value):
+        network().train(*PAIR, "mse", optimizer, steps=1)
 
 
 def test_what_is_missing_is_said_too() -> None:
@@ -213,23 +220,25 @@ def test_what_a_table_tells_to_write_can_be_written() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "value"),
+    ("call", "given", "named", "value"),
     [
-        (lambda: sv.data.Circle(n_samples=3), "'n_samples'"),
-        (lambda: sv.data.Circle(3), "too many positional"),
-        (lambda: sv.data.Xor(n=3), "'n'"),
-        (lambda: sv.data.from_csv("a.csv", sep=";"), "'sep'"),
-        (lambda: sv.data.from_csv(), "'path'"),
-        (lambda: sv.data.from_npz("a.npz", random_state=1), "'random_state'"),
-        (lambda: sv.data.psnr([1.0]), "'target'"),
-        (lambda: sv.load("net", device="cpu"), "'device'"),
-        (lambda: sv.replicate(seeds=3), "'session'"),
-        (lambda: sv.compile(abs, 1, lr=1), "'lr'"),
-        (lambda: sv.gradcheck(abs, 1.0, tol=1), "'tol'"),
-        (lambda: sv.activation(abs), "'derivative'"),
-        (lambda: sv.Perceptron(3, use_bias=False), "'use_bias'"),
+        (sv.data.Circle, (), {"n_samples": 3}, "'n_samples'"),
+        (sv.data.Circle, (3,), {}, "too many positional"),
+        (sv.data.Xor, (), {"n": 3}, "'n'"),
+        (sv.data.from_csv, ("a.csv",), {"sep": ";"}, "'sep'"),
+        (sv.data.from_csv, (), {}, "'path'"),
+        (sv.data.from_npz, ("a.npz",), {"random_state": 1}, "'random_state'"),
+        (sv.data.psnr, ([1.0],), {}, "'target'"),
+        (sv.load, ("net",), {"device": "cpu"}, "'device'"),
+        (sv.replicate, (), {"seeds": 3}, "'session'"),
+        (sv.compile, (abs, 1), {"lr": 1}, "'lr'"),
+        (sv.gradcheck, (abs, 1.0), {"tol": 1}, "'tol'"),
+        (sv.activation, (abs,), {}, "'derivative'"),
+        (sv.Perceptron, (3,), {"use_bias": False}, "'use_bias'"),
     ],
 )
-def test_wrong_arguments_are_answered_by_the_name_that_was_called(call: Any, value: str) -> None:
+def test_wrong_arguments_are_answered_by_the_name_that_was_called(
+    call: Callable[..., Any], given: Any, named: Any, value: str
+) -> None:
     with refused(InputError, value):
-        call()
+        call(*given, **named)

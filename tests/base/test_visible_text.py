@@ -10,6 +10,8 @@ import traceback
 import unicodedata
 import zipfile
 from collections.abc import Callable
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
@@ -125,12 +127,12 @@ def onnx_model(folder: Path, **names: str) -> object:
     return sv.onnx.load(path, output=names.get("wants"), train=["no"] if "train" in names else None)
 
 
-def network_file(folder: Path, *keys: Any, to: Any = HOSTILE) -> object:
-    """A network whose file says something else in one place."""
+def network_file(folder: Path, *keys: Any, to: Any = HOSTILE, **more: Any) -> object:
+    """A network whose file says something else in one place, or has arrays more."""
     path = folder / "net"
     sv.Network([2, 2]).save(path)
     description, arrays = read(path, "network")
-    write(path, "network", changed(description, keys, to), arrays)
+    write(path, "network", changed(description, keys, to), arrays | more)
     return sv.load(path)
 
 
@@ -147,9 +149,9 @@ def run_file(folder: Path, *keys: Any, to: Any = HOSTILE) -> object:
 
 
 def changed(description: Any, keys: tuple[Any, ...], to: Any) -> Any:
-    holder = description
-    for key in keys[:-1]:
-        holder = holder[key]
+    if not keys:
+        return description
+    holder = reduce(getitem, keys[:-1], description)
     holder[keys[-1]] = to
     return description
 
@@ -158,15 +160,6 @@ def container(folder: Path, about: str, kind: str = "network") -> object:
     """A file whose header is this text."""
     (folder / "a").write_bytes(struct.pack("<Q", len(about.encode())) + about.encode())
     return read(folder / "a", kind)
-
-
-def array_file(folder: Path, name: str, array: Any) -> object:
-    """A network in whose file there is one array more."""
-    path = folder / "net"
-    sv.Network([2, 2]).save(path)
-    description, arrays = read(path, "network")
-    write(path, "network", description, {**arrays, name: array})
-    return sv.load(path)
 
 
 def kind_file(folder: Path) -> object:
@@ -178,59 +171,61 @@ def kind_file(folder: Path) -> object:
 
 
 X = np.zeros((3, 2))
-READERS: dict[str, Callable[[Path], object]] = {
-    "a cell of a CSV file": lambda f: csv(f, f'"{HOSTILE}",1\n1,2\n', header=False),
-    "a cell that is not finite": lambda f: csv(f, "1,2\n\u20001e999\u2028,2\n"),
-    "columns of a CSV file": lambda f: csv(f, f'"{HOSTILE}",b\n1,2\n', targets="c"),
-    "a column that is asked for": lambda f: csv(f, "a,b\n1,2\n", targets=HOSTILE),
-    "very many columns": lambda f: csv(f, ",".join(["\x1b[2J" * 20] * 5000) + "\n", targets="c"),
-    "members of an NPZ file": lambda f: npz(f, **{HOSTILE: X}),
-    "a type in an NPZ file": lambda f: npz(f, x=np.zeros(3, [("\x1b\x85", "f8")]), y=X),
-    "an operator": lambda f: onnx_model(f, operator=HOSTILE),
-    "a domain": lambda f: onnx_model(f, domain=HOSTILE, operator="Other"),
-    "a node": lambda f: onnx_model(f, operator="Other", node=HOSTILE),
-    "a value that is read": lambda f: onnx_model(f, reads=HOSTILE),
-    "a value that is written": lambda f: onnx_model(f, output=HOSTILE, wants="no"),
-    "a value that is asked for": lambda f: onnx_model(f, wants=HOSTILE),
-    "parameters": lambda f: onnx_model(f, node=HOSTILE, train="yes"),
-    "a layer": lambda f: network_file(f, "layers", 0, "kind"),
-    "a setting of a layer": lambda f: network_file(f, "layers", 0, "settings", HOSTILE, to=1),
-    "a value of a setting": lambda f: network_file(f, "layers", 0, "settings", "activation"),
-    "slots": lambda f: network_file(f, "slots", to=[[HOSTILE]]),
-    "a type of numbers": lambda f: network_file(f, "dtype"),
-    "names of a model": lambda f: network_file(f, "names", to={HOSTILE: 1}),
-    "an initializer": lambda f: network_file(f, "init", "settings", HOSTILE, to=1),
-    "an array": lambda f: array_file(f, HOSTILE, X),
-    "a setting of a loss": lambda f: run_file(f, "loss", HOSTILE, to=1),
-    "an optimizer": lambda f: run_file(f, "start", "optimizer", "optimizer", "name"),
-    "a setting of an optimizer": lambda f: run_file(
-        f, "start", "optimizer", "optimizer", "settings", HOSTILE, to=1
+# Each with what it is given, by place or by name.
+READERS: dict[str, tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]] = {
+    "a cell of a CSV file": (csv, (f'"{HOSTILE}",1\n1,2\n',), {"header": False}),
+    "a cell that is not finite": (csv, ("1,2\n\u20001e999\u2028,2\n",), {}),
+    "columns of a CSV file": (csv, (f'"{HOSTILE}",b\n1,2\n',), {"targets": "c"}),
+    "a column that is asked for": (csv, ("a,b\n1,2\n",), {"targets": HOSTILE}),
+    "very many columns": (csv, (",".join(["\x1b[2J" * 20] * 5000) + "\n",), {"targets": "c"}),
+    "members of an NPZ file": (npz, (), {HOSTILE: X}),
+    "a type in an NPZ file": (npz, (), {"x": np.zeros(3, [("\x1b\x85", "f8")]), "y": X}),
+    "an operator": (onnx_model, (), {"operator": HOSTILE}),
+    "a domain": (onnx_model, (), {"domain": HOSTILE, "operator": "Other"}),
+    "a node": (onnx_model, (), {"operator": "Other", "node": HOSTILE}),
+    "a value that is read": (onnx_model, (), {"reads": HOSTILE}),
+    "a value that is written": (onnx_model, (), {"output": HOSTILE, "wants": "no"}),
+    "a value that is asked for": (onnx_model, (), {"wants": HOSTILE}),
+    "parameters": (onnx_model, (), {"node": HOSTILE, "train": "yes"}),
+    "a layer": (network_file, ("layers", 0, "kind"), {}),
+    "a setting of a layer": (network_file, ("layers", 0, "settings", HOSTILE), {"to": 1}),
+    "a value of a setting": (network_file, ("layers", 0, "settings", "activation"), {}),
+    "slots": (network_file, ("slots",), {"to": [[HOSTILE]]}),
+    "a type of numbers": (network_file, ("dtype",), {}),
+    "names of a model": (network_file, ("names",), {"to": {HOSTILE: 1}}),
+    "an initializer": (network_file, ("init", "settings", HOSTILE), {"to": 1}),
+    "an array": (network_file, (), {HOSTILE: X}),
+    "a setting of a loss": (run_file, ("loss", HOSTILE), {"to": 1}),
+    "an optimizer": (run_file, ("start", "optimizer", "optimizer", "name"), {}),
+    "a setting of an optimizer": (
+        run_file,
+        ("start", "optimizer", "optimizer", "settings", HOSTILE),
+        {"to": 1},
     ),
-    "a data set": lambda f: run_file(f, "start", "data", "data", "name"),
-    "a setting of data": lambda f: run_file(
-        f, "start", "data", "data", "settings", HOSTILE, to=1
+    "a data set": (run_file, ("start", "data", "data", "name"), {}),
+    "a setting of data": (run_file, ("start", "data", "data", "settings", HOSTILE), {"to": 1}),
+    "a value of data": (run_file, ("start", "data", "data", "settings", "order"), {}),
+    "an engine": (run_file, ("start", "engine"), {}),
+    "a precision": (run_file, ("start", "precision", "precision", HOSTILE), {"to": 1}),
+    "a moment": (run_file, ("clock",), {}),
+    "a kind of action": (run_file, ("branches", 0, "journal", 0, 2), {}),
+    "a detail of an action": (run_file, ("branches", 0, "journal", 0, 3), {"to": {HOSTILE: 1}}),
+    "an array of an action": (
+        run_file,
+        ("branches", 0, "journal", 1, 3, "rows"),
+        {"to": {"array": HOSTILE}},
     ),
-    "a value of data": lambda f: run_file(f, "start", "data", "data", "settings", "order"),
-    "an engine": lambda f: run_file(f, "start", "engine"),
-    "a precision": lambda f: run_file(f, "start", "precision", "precision", HOSTILE, to=1),
-    "a moment": lambda f: run_file(f, "clock"),
-    "a kind of action": lambda f: run_file(f, "branches", 0, "journal", 0, 2),
-    "a detail of an action": lambda f: run_file(
-        f, "branches", 0, "journal", 0, 3, to={HOSTILE: 1}
-    ),
-    "an array of an action": lambda f: run_file(
-        f, "branches", 0, "journal", 1, 3, "rows", to={"array": HOSTILE}
-    ),
-    "a kind of file": kind_file,
-    "a header": lambda f: container(f, HOSTILE),
-    "a type in a header": lambda f: container(f, f'{{"{HOSTILE}":{{"dtype":"\u202e"}}}}'),
-}  # fmt: skip
+    "a kind of file": (kind_file, (), {}),
+    "a header": (container, (HOSTILE,), {}),
+    "a type in a header": (container, (f'{{"{HOSTILE}":{{"dtype":"\u202e"}}}}',), {}),
+}
 
 
 @pytest.mark.parametrize("where", READERS)
 def test_a_hostile_name_reaches_no_terminal(where: str, tmp_path: Path) -> None:
+    read, given, named = READERS[where]
     with pytest.raises(ScalarvizError) as caught:
-        READERS[where](tmp_path)
+        read(tmp_path, *given, **named)
     assert is_harmless(str(caught.value))
     assert is_obeyed_nowhere("".join(traceback.format_exception(caught.value)))  # causes too
     assert len(str(caught.value)) < 3000
@@ -241,12 +236,6 @@ def test_a_hostile_name_reaches_no_terminal(where: str, tmp_path: Path) -> None:
 NAMED = HOSTILE.replace("/", "")[:60]
 
 
-def as_file(folder: Path, content: bytes, name: str = NAMED) -> Path:
-    path = folder / name
-    path.write_bytes(content)
-    return path
-
-
 def as_folder(folder: Path) -> Path:
     place = folder / NAMED
     place.mkdir()
@@ -254,27 +243,39 @@ def as_folder(folder: Path) -> Path:
     return place
 
 
-PATHS: dict[str, Callable[[Path], object]] = {
-    "csv": lambda f: data.from_csv(as_file(f, b"")),
-    "npz": lambda f: data.from_npz(as_file(f, b"none")),
-    "texture": lambda f: data.Texture(as_file(f, b"none")),
-    "digits": lambda f: data.Digits(as_folder(f)),
-    "no folder": lambda f: data.Digits(f / NAMED),
-    "network": lambda f: sv.load(as_file(f, b"none")),
-    "run": lambda f: sv.Session.load(as_file(f, b"none")),
-    "onnx": lambda f: sv.onnx.load(as_file(f, b"none")),
-    "nothing": lambda f: sv.load(f / NAMED),
-    "saving": lambda f: sv.Network([2, 2]).save(f / NAMED / "net"),
-    "exporting": lambda f: sv.Network([2, 2]).export(f / NAMED),
-    "scene": lambda f: sv.watch(str(f / f"{NAMED}.py")),
+def damaged(folder: Path) -> Path:
+    path = folder / NAMED
+    path.write_bytes(b"none")
+    return path
+
+
+def absent(folder: Path) -> Path:
+    return folder / NAMED
+
+
+# Each with what makes the path that it takes.
+PATHS: dict[str, tuple[Callable[[Any], object], Callable[[Path], object]]] = {
+    "csv": (data.from_csv, damaged),
+    "npz": (data.from_npz, damaged),
+    "texture": (data.Texture, damaged),
+    "digits": (data.Digits, as_folder),
+    "no folder": (data.Digits, absent),
+    "network": (sv.load, damaged),
+    "run": (sv.Session.load, damaged),
+    "onnx": (sv.onnx.load, damaged),
+    "nothing": (sv.load, absent),
+    "saving": (sv.Network([2, 2]).save, lambda folder: folder / NAMED / "net"),
+    "exporting": (sv.Network([2, 2]).export, absent),
+    "scene": (sv.watch, lambda folder: str(folder / f"{NAMED}.py")),
 }
 
 
 @posix_names
 @pytest.mark.parametrize("how", PATHS)
 def test_a_hostile_path_reaches_no_terminal(how: str, tmp_path: Path) -> None:
+    take, path_in = PATHS[how]
     with pytest.raises(ScalarvizError) as caught:
-        PATHS[how](tmp_path)
+        take(path_in(tmp_path))
     assert is_harmless(str(caught.value))
     assert is_obeyed_nowhere("".join(traceback.format_exception(caught.value)))
     assert "\n" not in str(caught.value)
