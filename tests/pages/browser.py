@@ -152,6 +152,21 @@ class Tab:
             self.page.keyboard.press(key)
             self.settle()
 
+    def do(self, words: str) -> None:
+        """Evaluate an expression that acts, and wait until the worker has answered."""
+        self.ask(words)
+        self.settle()
+
+    def click(self, where: str) -> None:
+        """Click an element, and wait likewise."""
+        self.page.click(where)
+        self.settle()
+
+    def tap(self, thing: str) -> None:
+        """Click a cube or a neuron, as `place_of` has them, and wait likewise."""
+        self.page.mouse.click(*self.place_of(thing))
+        self.settle()
+
     def enter(self, where: str, words: str) -> None:
         """Type words into a field instead of those in it, and press Enter."""
         self.page.click(where)

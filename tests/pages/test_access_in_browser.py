@@ -27,8 +27,7 @@ def test_a_weight_is_found_and_pinned_by_keys_alone(opened: Opens) -> None:
     assert abs(ring["x"] + ring["width"] / 2 - x) < 3
     assert abs(ring["y"] + ring["height"] / 2 - y) < 3
     assert (tab.state["step"], tab.state["operation"]) == (0, 0)  # arrows did not step
-    tab.page.keyboard.press("Enter")
-    tab.settle()
+    tab.press("Enter")
     assert tab.ask("app.pinned") == {"row": row}
     assert tab.page.get_attribute("#walls [tabindex='0']", "aria-pressed") == "true"
 
@@ -90,8 +89,7 @@ def test_a_small_window_of_large_letters_scrolls_down_only(opened: Opens) -> Non
 def test_with_reduced_motion_the_camera_arrives_at_once(opened: Opens) -> None:
     tab = opened("xor", reduced_motion="reduce").ready()
     home = tab.place_of("{row: 0}")
-    tab.ask("(app.run('home'), app.move('orbit', 80, 20), 0)")
-    tab.settle()
+    tab.do("(app.run('home'), app.move('orbit', 80, 20), 0)")
     assert tab.place_of("{row: 0}") != home
     tab.ask("(app.run('home'), app.draw(), 0)")
     assert tab.place_of("{row: 0}") == pytest.approx(home, abs=0.5)
@@ -137,8 +135,7 @@ def test_the_number_of_the_pinned_cube_is_typed(opened: Opens) -> None:
     tab = opened().ready()
     tab.press("e")
     assert tab.shown("chip") == text("notices.pin_first")
-    tab.ask("app.pin({row: 30})")
-    tab.settle()
+    tab.do("app.pin({row: 30})")
     before = tab.state["value"]
     for words in ("-.25", "much", "1e99"):
         tab.press("e")
@@ -153,8 +150,7 @@ def test_the_number_of_the_pinned_cube_is_typed(opened: Opens) -> None:
 
 def test_a_weight_and_its_layer_are_frozen_and_let_go(opened: Opens) -> None:
     tab = opened().ready()
-    tab.ask("app.pin({row: 40})")
-    tab.settle()
+    tab.do("app.pin({row: 40})")
     frozen = "app.state.frozen.reduce((sum, each) => sum + each, 0)"
     one, layer = tab.page.locator("#card .toggle").all()
     one.click()

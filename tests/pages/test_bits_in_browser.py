@@ -31,8 +31,7 @@ def test_a_browser_trains_to_the_bits_of_node(opened: Opens, tmp_path: Path) -> 
     tab.press("Shift+ArrowRight", 15)
     tab.press("Shift+ArrowLeft", 3)
     assert tab.state["value"] == wanted[0]
-    tab.ask(f"void {DRAGGED}")
-    tab.settle()
+    tab.do(f"void {DRAGGED}")
     tab.press("Shift+ArrowRight", 3)
     now = tab.state
     assert (now["step"], now["value"], now["loss"]) == (150, *wanted[1:])

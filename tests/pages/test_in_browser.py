@@ -235,22 +235,19 @@ def test_stop_works_where_the_worker_does_not_answer(opened: Opens) -> None:
 def test_a_click_on_a_cube_opens_its_card_and_escape_closes_it(opened: Opens) -> None:
     tab = opened().ready()
     tab.press("ArrowRight", 5)
-    tab.page.mouse.click(*tab.place_of("{row: 30}"))
-    tab.settle()
+    tab.tap("{row: 30}")
     assert tab.ask("app.pinned.row") == 30
     assert tab.page.locator("#card").is_visible() and len(tab.shown("card")) > 40
     tab.press(".", 2)
     assert tab.page.locator("#card").is_visible()
-    tab.page.keyboard.press("Escape")
-    tab.settle()
+    tab.press("Escape")
     assert tab.ask("app.pinned") is None and not tab.page.locator("#card").is_visible()
 
 
 def test_a_click_on_a_neuron_opens_its_card(opened: Opens) -> None:
     tab = opened().ready()
     tab.press(".", 3)
-    tab.page.mouse.click(*tab.place_of("{neuron: ['tanh 0', 2]}"))
-    tab.settle()
+    tab.tap("{neuron: ['tanh 0', 2]}")
     assert tab.ask("app.pinned.neuron[1]") == 2 and tab.page.locator("#card").is_visible()
 
 
@@ -281,11 +278,9 @@ def test_a_weight_is_dragged_on_its_card_and_put_back_by_undo(opened: Opens) -> 
     tab = opened().ready()
     tab.press("ArrowRight", 2)
     before = tab.state["value"]
-    tab.page.mouse.click(*tab.place_of("{row: 30}"))
-    tab.settle()
+    tab.tap("{row: 30}")
     tab.page.locator("#card [type=range]").focus()
-    tab.page.keyboard.press("ArrowRight")
-    tab.settle()
+    tab.press("ArrowRight")
     now = tab.state["value"]
     assert now[30] != before[30] and now[:30] == before[:30]
     tab.page.locator("#card h2").click()
@@ -367,8 +362,7 @@ def test_start_again_is_the_first_moment_and_can_be_undone(opened: Opens) -> Non
     first = tab.state
     tab.press("Shift+ArrowRight", 2)
     late = tab.state
-    tab.page.click("#reset")
-    tab.settle()
+    tab.click("#reset")
     assert (tab.state["step"], tab.state["value"]) == (0, first["value"])
     tab.press("z")
     assert (tab.state["step"], tab.state["value"]) == (20, late["value"])
@@ -401,8 +395,7 @@ def test_what_is_learned_is_seen_at_the_end_of_the_flow(
 ) -> None:
     tab = opened(name).ready()
     before = tab.ask("app.exhibit.verdict(app.state)")
-    tab.ask(f"app.player.ask('advance', {{count: {steps}, unit: 'step'}})")
-    tab.settle()
+    tab.do(f"app.player.ask('advance', {{count: {steps}, unit: 'step'}})")
     after = tab.ask("app.exhibit.verdict(app.state)")
     assert int(after.split()[0]) > int(before.split()[0])
     if name != "rgb":
@@ -462,8 +455,7 @@ def test_nothing_is_clipped_small_or_over_another(
         elif moment == 1:
             tab.press(".", 2)
         elif moment == 2:
-            tab.ask("app.pin({row: 30})")
-            tab.settle()
+            tab.do("app.pin({row: 30})")
 
 
 @ONLY_CHROMIUM
@@ -484,8 +476,7 @@ def test_fingers_tap_turn_and_zoom_on_a_phone(opened: Opens) -> None:
         points = [{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(places)]
         fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
 
-    tab.ask("app.pin({row: 30})")
-    tab.settle()
+    tab.do("app.pin({row: 30})")
     tab.page.wait_for_timeout(300)
     x, y = tab.place_of("{row: 30}")
     value = tab.state["value"][30]
@@ -496,8 +487,7 @@ def test_fingers_tap_turn_and_zoom_on_a_phone(opened: Opens) -> None:
     tab.settle()
     assert tab.state["value"][30] > value
     assert tab.ask("app.picture.eyes.camera.azimuth") == angle
-    tab.ask("app.pin(null)")
-    tab.settle()
+    tab.do("app.pin(null)")
     touch("touchStart", (200, 200))
     for x in range(210, 281, 10):
         touch("touchMove", (x, 205))

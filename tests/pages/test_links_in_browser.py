@@ -130,8 +130,7 @@ def test_a_hidden_page_pauses_until_it_is_seen_again(opened: Opens, file: Path) 
     tab.until("app.state.step > 2")
     hide = "Object.defineProperty(document, 'hidden', {{value: {}, configurable: true}})"
     event = "document.dispatchEvent(new Event('visibilitychange'))"
-    tab.ask(f"{hide.format('true')} && {event}")
-    tab.settle()
+    tab.do(f"{hide.format('true')} && {event}")
     step = tab.state["step"]
     tab.page.wait_for_timeout(500)
     assert tab.state["step"] == step

@@ -74,8 +74,7 @@ def overlap(tab: Tab, first: str, second: str) -> bool:
 @pytest.mark.parametrize("size", [(360, 740), (800, 500), (1280, 800)], ids=str)
 def test_a_message_covers_no_part_of_the_network(opened: Opens, size: tuple[int, int]) -> None:
     tab = opened("xor", size).ready()
-    tab.ask("app.tell('input x to neuron 0: -0.2 to 0.3', 'train on')")
-    tab.settle()
+    tab.do("app.tell('input x to neuron 0: -0.2 to 0.3', 'train on')")
     for part in ("#picture", "#exhibit", "#curve", "#controls"):
         assert not overlap(tab, "#chip", part)
 
@@ -106,8 +105,7 @@ def test_parts_give_way_in_a_low_window(opened: Opens, size: tuple[int, int]) ->
 
 def test_the_buttons_of_a_card_say_what_they_do(opened: Opens) -> None:
     tab = opened("xor").ready()
-    tab.ask("app.pin({row: 0})")
-    tab.settle()
+    tab.do("app.pin({row: 0})")
     one, _ = tab.page.locator(".freezing button").all()
     assert one.inner_text() == text("page.frozen") == "freeze"
     one.click()
@@ -135,8 +133,7 @@ def test_the_dragged_cube_is_the_one_that_is_marked(opened: Opens) -> None:
 
 def test_the_sheet_stands_beside_the_network_in_a_wide_window(opened: Opens) -> None:
     tab = opened("circle").ready()
-    tab.ask("app.setSheet(true)")
-    tab.settle()
+    tab.do("app.setSheet(true)")
     for part in ("#picture", "#exhibit", "#strip", "#curve", "#controls"):
         assert not overlap(tab, "#sheet", part)
 
@@ -196,8 +193,7 @@ def test_a_disabled_button_is_told_apart_and_can_be_read(
     opened: Opens, theme: str, forced: str
 ) -> None:
     tab = opened("xor", color_scheme=theme, forced_colors=forced).ready()
-    tab.ask("app.setSheet(true)")
-    tab.settle()
+    tab.do("app.setSheet(true)")
     assert tab.page.locator("#undo").is_disabled() and tab.page.locator("#home").is_enabled()
     looks = [
         tab.page.locator(each).evaluate(
@@ -222,20 +218,17 @@ def test_the_legend_opens_a_key_to_the_marks(
     box = button.bounding_box()
     assert box["width"] >= 200 and not key.is_visible()
     button.focus()
-    tab.page.keyboard.press("Enter")
-    tab.settle()
+    tab.press("Enter")
     assert key.is_visible() and button.get_attribute("aria-expanded") == "true"
     said = key.inner_text()
     assert said.startswith(text("marks.title")) and text("marks.cube.meaning") in said
     assert text("marks.arrow.meaning") not in said
     for part in ("#exhibit", "#strip", "#curve", "#controls"):
         assert not overlap(tab, "#marks", part)
-    tab.ask("app.run('seek', 300)")
-    tab.settle()
+    tab.do("app.run('seek', 300)")
     kinds = tab.ask("app.picture.scene.moments.map(({kind}) => kind)")
     operation = kinds.index("weight gradient")
-    tab.ask(f"app.run('go', {operation + 1})")
-    tab.settle()
+    tab.do(f"app.run('go', {operation + 1})")
     tab.until(
         f"document.querySelector('#marks').textContent.includes({text('marks.arrow.name')!r})"
     )
@@ -266,8 +259,7 @@ def test_a_dark_page_is_printed_light_and_is_dark_again(opened: Opens) -> None:
     tab.ask("dispatchEvent(new Event('beforeprint'))")
     assert tab.ask("app.theme") == "light"
     assert tab.ask(f"{BRIGHTNESS}('printed')") > 200
-    tab.ask("dispatchEvent(new Event('afterprint'))")
-    tab.settle()
+    tab.do("dispatchEvent(new Event('afterprint'))")
     assert tab.ask("app.theme") == "dark"
     assert tab.page.locator("#printed").count() == 0
 

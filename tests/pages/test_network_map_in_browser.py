@@ -192,8 +192,7 @@ def test_without_it_the_worker_draws_and_nothing_complains(opened: Opens, lack: 
     tab.press("ArrowRight", 2)
     tab.until(f"{EXHIBIT}.map.failed && {EXHIBIT}.drawn[1] === 'worker'")
     tab.until(f"{EXHIBIT}.drawn[0] === 96")  # its finer map at rest
-    tab.ask("(app.pin({neuron: ['tanh 0', 1]}), 0)")
-    tab.settle()
+    tab.do("(app.pin({neuron: ['tanh 0', 1]}), 0)")
     assert not tab.page.locator(".neuron-map").is_visible()
     tab.complaints[:] = [each for each in tab.complaints if "WebGL" not in each]
 
@@ -220,15 +219,13 @@ def test_a_pinned_neuron_has_its_own_map_on_its_card(opened: Opens) -> None:
     image = "document.querySelector('.neuron-map canvas').toDataURL()"
     seen = set()
     for neuron in (["tanh 0", 1], ["tanh 0", 2], ["inputs", 0]):
-        tab.ask(f"(app.pin({{neuron: {neuron!r}}}), 0)")
-        tab.settle()
+        tab.do(f"(app.pin({{neuron: {neuron!r}}}), 0)")
         assert tab.page.locator(".neuron-map").is_visible()
         seen.add(tab.ask(image))
     assert len(seen) == 3
     tab.press("ArrowRight", 10)
     assert tab.ask(image) not in seen  # it follows the training
-    tab.ask("(app.pin({row: 2}), 0)")
-    tab.settle()
+    tab.do("(app.pin({row: 2}), 0)")
     assert not tab.page.locator(".neuron-map").is_visible()
 
 
@@ -236,8 +233,7 @@ def test_the_map_of_a_neuron_has_its_values(opened: Opens) -> None:
     tab = opened("circle").ready()
     tab.press("Shift+ArrowRight")
     tab.until(f"{EXHIBIT}.map.checked")
-    tab.ask("(app.pin({neuron: ['tanh 0', 3]}), 0)")
-    tab.settle()
+    tab.do("(app.pin({neuron: ['tanh 0', 3]}), 0)")
     low, high = tab.ask(f"[{EXHIBIT}.data.low, {EXHIBIT}.data.high]")
     across = low[0] + (np.arange(24) + 0.5) / 24 * (high[0] - low[0])
     up = low[1] + (np.arange(24) + 0.5) / 24 * (high[1] - low[1])

@@ -54,8 +54,7 @@ def test_options_are_chosen_explained_and_undone(tab: Tab, show: Show) -> None:
     assert tab.ask("app.state.size") == 8 and tab.state["step"] == 3
 
     tab.page.click("#more")
-    tab.page.click("#weights")
-    tab.settle()
+    tab.click("#weights")
     network = show.session.network
     assert tab.shown("chip") == text("page.weights", seed=network.seed + 1)
     wanted = network.fresh(network.seed + 1).bank.value

@@ -71,8 +71,7 @@ def test_an_input_has_a_slider_on_its_card_for_fingers_and_keys(opened: Opens) -
     assert own(tab)[0] == 1.0
     tab.page.keyboard.press("Home")
     tab.until("app.state.inputs[0] === 0")
-    tab.ask("(app.pin({neuron: ['tanh 0', 0]}), 0)")
-    tab.settle()
+    tab.do("(app.pin({neuron: ['tanh 0', 0]}), 0)")
     assert not slider.is_visible()
 
 

@@ -55,8 +55,7 @@ def test_nothing_covers_or_cuts_the_exhibit(opened: Opens, file: Path) -> None:
     for width, height in SIZES:
         tab.page.set_viewport_size({"width": width, "height": height})
         for act in acts:
-            tab.ask(act)
-            tab.settle()
+            tab.do(act)
             tab.page.wait_for_timeout(100)  # parts that are observed are drawn again
             for covered, off in tab.ask(COVERED):
                 assert covered == 0 and off < 1.5, (width, height, act)
@@ -75,11 +74,9 @@ def test_a_card_takes_its_room_from_the_exhibit_and_leaves_cubes_their_numbers(
     file = tmp_path / "page.html"
     file.write_bytes(page_of(Show.of(load(find("rgb"))())).text)
     tab = opened(file, size).ready()
-    tab.ask("app.run('on', 20, 'step')")
-    tab.settle()
+    tab.do("app.run('on', 20, 'step')")
     before = tab.ask(NUMBERS)
-    tab.ask("app.pin({row: 5})")
-    tab.settle()
+    tab.do("app.pin({row: 5})")
     tab.page.wait_for_timeout(500)  # the camera moves
     assert tab.ask(NUMBERS) == before > 59
     exhibit, card = (tab.page.locator(f"#{name}").bounding_box() for name in ("exhibit", "card"))

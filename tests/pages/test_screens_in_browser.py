@@ -79,8 +79,7 @@ def test_on_a_phone_the_tour_ends_with_words_for_fingers(opened: Opens) -> None:
 def test_a_long_card_on_a_phone_is_reached_to_its_end(opened: Opens) -> None:
     tab = opened("digits", (360, 740), **PHONE).ready()
     tab.press("ArrowRight", 2)
-    tab.ask("app.pin({row: 20})")
-    tab.settle()
+    tab.do("app.pin({row: 20})")
     assert tab.ask(OUTSIDE) == []
     card = tab.page.locator("#card")
     long, high = card.evaluate("each => [each.scrollHeight, each.clientHeight]")

@@ -29,8 +29,7 @@ def test_a_typed_value_is_offered_for_repair_and_leaves_no_trace_when_undone(ope
     tab = opened()
     tab.press("ArrowRight", 6)
     scale = tab.ask("app.picture.frame.scale")
-    tab.ask("app.pin({ row: 3 })")
-    tab.settle()
+    tab.do("app.pin({ row: 3 })")
     tab.enter("#card input.number", "0x10")
     assert chip(tab) == text("page.no_value")
     tab.enter("#card input.number", "99")
@@ -59,8 +58,7 @@ def test_each_of_five_quick_presses_halves_the_rate(opened: Opens) -> None:
     tab = opened()
     rate = tab.state["rate"]
     press = "dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowDown'}))"
-    tab.ask(f"[1, 2, 3, 4, 5].forEach(() => {press})")
-    tab.settle()
+    tab.do(f"[1, 2, 3, 4, 5].forEach(() => {press})")
     assert tab.state["rate"] == rate / 32
 
 
@@ -68,8 +66,7 @@ def test_the_samples_of_a_batch_are_gone_through_by_two_buttons(opened: Opens) -
     tab = opened()
     tab.page.click("#more")
     for button, sample in (("#sample-after", 1), ("#sample-before", 0), ("#sample-before", 7)):
-        tab.page.click(button)
-        tab.settle()
+        tab.click(button)
         assert tab.ask("app.state.focus") == sample
 
 
