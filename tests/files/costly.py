@@ -80,7 +80,7 @@ def png(path: Path) -> None:
 # ---- files of ours ------------------------------------------------------------------------------
 
 
-def run(spoil: Spoil, path: Path, texture: bool = False) -> None:
+def run(path: Path, spoil: Spoil, texture: bool = False) -> None:
     """A run of three steps, which says something else."""
     chosen: Any = data.Texture(np.zeros((2, 2, 3)), samples=4) if texture else data.Rgb(levels=2)
     net = sv.Network([chosen.inputs, 3], engine="python")
@@ -141,7 +141,7 @@ def many_engines(about: dict[str, Any], arrays: dict[str, Any]) -> None:
     about["branches"][0]["end"] = about["clock"] = [3, 0, 20_000]
 
 
-def network(spoil: Spoil, path: Path) -> None:
+def network(path: Path, spoil: Spoil) -> None:
     """A network, which says something else."""
     sv.Network([3, 3]).save(path)
     description, arrays = read(path, "network")
@@ -149,7 +149,7 @@ def network(spoil: Spoil, path: Path) -> None:
     write(path, "network", description, arrays)
 
 
-def relus(layers: int, order: int) -> Spoil:
+def relus(path: Path, layers: int, order: int) -> None:
     """Very many layers, or one very often."""
 
     def spoil(about: dict[str, Any], arrays: dict[str, Any]) -> None:
@@ -157,10 +157,10 @@ def relus(layers: int, order: int) -> Spoil:
         about["layers"] += [relu] * layers
         about["order"] = [min(i, layers) for i in range(order)]
 
-    return spoil
+    network(path, spoil)
 
 
-def one_layer(kind: str, **settings: Any) -> Spoil:
+def one_layer(path: Path, kind: str, settings: dict[str, Any]) -> None:
     """A layer without parameters."""
 
     def spoil(about: dict[str, Any], arrays: dict[str, Any]) -> None:
@@ -168,17 +168,13 @@ def one_layer(kind: str, **settings: Any) -> Spoil:
         for name in [name for name in arrays if "." in name]:
             del arrays[name]
 
-    return spoil
+    network(path, spoil)
 
 
-def header(text: str) -> Callable[[Path], None]:
+def header(path: Path, text: str) -> None:
     """A file with this description."""
-
-    def make(path: Path) -> None:
-        whole = json.dumps({"__metadata__": {"scalarviz": text}}).encode()
-        path.write_bytes(struct.pack("<Q", len(whole)) + whole)
-
-    return make
+    whole = json.dumps({"__metadata__": {"scalarviz": text}}).encode()
+    path.write_bytes(struct.pack("<Q", len(whole)) + whole)
 
 
 # ---- models -------------------------------------------------------------------------------------
@@ -193,88 +189,87 @@ def field(number: int, content: bytes) -> bytes:
     return bytes([number << 3 | 2, *size, length]) + content
 
 
+def model(path: Path, nodes: list[Any], sizes: dict[str, list[Any]], **numbers: Any) -> None:
+    """A model of these nodes, between two ports of some sizes, with some numbers."""
+    make = onnx.helper
+    ports = [make.make_tensor_value_info(name, 1, ["n", *each]) for name, each in sizes.items()]
+    stored = [onnx.numpy_helper.from_array(array, name) for name, array in numbers.items()]
+    graph = make.make_graph(nodes, "g", ports[:1], ports[1:], stored)
+    made = make.make_model(graph, opset_imports=[make.make_opsetid("", 17)])
+    path.write_bytes(made.SerializeToString())
+
+
 def products(path: Path, names: int) -> None:
     """A matrix of 4 MB that is used 600 times, under so many names."""
     matrix = np.random.default_rng(0).normal(size=(1000, 1000)).astype(np.float32)
-    make, count = onnx.helper, 600
-    nodes = [make.make_node("Identity", ["w"], [f"w{i}"]) for i in range(names)]
+    make, count = onnx.helper.make_node, 600
+    nodes = [make("Identity", ["w"], [f"w{i}"]) for i in range(names)]
     for i in range(count):
         weights = f"w{i % names}" if names else "w"
-        nodes.append(make.make_node("MatMul", [f"v{i}", weights], [f"v{i + 1}"]))
-    ports = [make.make_tensor_value_info(n, 1, ["n", 1000]) for n in ("v0", f"v{count}")]
-    numbers = [onnx.numpy_helper.from_array(matrix, "w")]
-    graph = make.make_graph(nodes, "g", ports[:1], ports[1:], numbers)
-    model = make.make_model(graph, opset_imports=[make.make_opsetid("", 17)])
-    path.write_bytes(model.SerializeToString())
+        nodes.append(make("MatMul", [f"v{i}", weights], [f"v{i + 1}"]))
+    model(path, nodes, {"v0": [1000], f"v{count}": [1000]}, w=matrix)
 
 
 def waves(path: Path) -> None:
     """An encoding of 16 million numbers, from two rows of 4,096."""
-    make = onnx.helper
-    nodes = [make.make_node("Unsqueeze", ["x", "a"], ["u"])]
-    nodes += [make.make_node("Mul", ["u", "f"], ["m1"])]
-    nodes += [make.make_node("Mul", [f"m{i}", "f"], [f"m{i + 1}"]) for i in range(1, 9)]
-    ports = [make.make_tensor_value_info("x", 1, ["n", 4096])]
-    ports += [make.make_tensor_value_info("m9", 1, ["n", 4096, 4096])]
-    f = onnx.numpy_helper.from_array(np.ones((1, 1, 4096), np.float32), "f")
-    numbers = [onnx.numpy_helper.from_array(np.array([2]), "a"), f]
-    graph = make.make_graph(nodes, "g", ports[:1], ports[1:], numbers)
-    model = make.make_model(graph, opset_imports=[make.make_opsetid("", 17)])
-    path.write_bytes(model.SerializeToString())
+    make = onnx.helper.make_node
+    nodes = [make("Unsqueeze", ["x", "a"], ["u"]), make("Mul", ["u", "f"], ["m1"])]
+    nodes += [make("Mul", [f"m{i}", "f"], [f"m{i + 1}"]) for i in range(1, 9)]
+    f = np.ones((1, 1, 4096), np.float32)
+    model(path, nodes, {"x": [4096], "m9": [4096, 4096]}, a=np.array([2]), f=f)
 
 
 def sizes(path: Path) -> None:
     """A Reshape to 200,000 sizes, whose product has millions of digits."""
-    make = onnx.helper
-    node = make.make_node("Reshape", ["x", "s"], ["y"])
-    ports = [make.make_tensor_value_info(n, 1, ["n", 4]) for n in "xy"]
-    s = onnx.numpy_helper.from_array(np.full(200_000, 2**62), "s")
-    graph = make.make_graph([node], "g", ports[:1], ports[1:], [s])
-    model = make.make_model(graph, opset_imports=[make.make_opsetid("", 17)])
-    path.write_bytes(model.SerializeToString())
+    node = onnx.helper.make_node("Reshape", ["x", "s"], ["y"])
+    model(path, [node], {"x": [4], "y": [4]}, s=np.full(200_000, 2**62))
 
 
-Case = tuple[Callable[[Path], None], Callable[[Path], object]]
+def words(path: Path, text: str) -> None:
+    path.write_text(text)
+
+
+def part(path: Path, content: bytes) -> None:
+    """A model that has a graph of this content."""
+    path.write_bytes(field(7, content))
+
+
+# What makes the file, what it is given, and what loads it.
+Case = tuple[Callable[..., None], tuple[Any, ...], Callable[[Path], object]]
 REFUSED: dict[str, Case] = {
-    "an NPZ of booleans": (booleans, data.from_npz),
-    "a ZIP of 200,000 members": (members, data.from_npz),
-    "an IDX.gz of pictures": (lambda path: idx(path, 300_000, 28, 0), data.Digits),
-    "an IDX.gz of labels": (lambda path: idx(path, 30_000_000, 1, 30_000_000), data.Digits),
-    "a PNG of 36 megapixels": (png, data.Texture),
-    "a CSV of one line": (lambda path: path.write_text("1," * 10**7), data.from_csv),
-    "a CSV of one row": (lambda path: path.write_text('"' + '\n","' * 10**7), data.from_csv),
-    "a run of 2**24 samples": (lambda path: run(many_samples, path), sv.Session.load),
-    "a run of 40 data sets": (lambda path: run(many_sets, path), sv.Session.load),
-    "a run of a batch of 2**31": (lambda path: run(large_batch, path, True), sv.Session.load),
-    "a run far from its keyframe": (lambda path: run(far_keyframe, path), sv.Session.load),
-    "100,000 layers": (lambda path: network(relus(100_000, 100_001), path), sv.load),
-    "an order of a million": (lambda path: network(relus(1, 10**6), path), sv.load),
-    "a layer of 2**50": (
-        lambda path: network(one_layer("Dropout", shape=2**50, rate=0.5), path), sv.load,
-    ),
+    "an NPZ of booleans": (booleans, (), data.from_npz),
+    "a ZIP of 200,000 members": (members, (), data.from_npz),
+    "an IDX.gz of pictures": (idx, (300_000, 28, 0), data.Digits),
+    "an IDX.gz of labels": (idx, (30_000_000, 1, 30_000_000), data.Digits),
+    "a PNG of 36 megapixels": (png, (), data.Texture),
+    "a CSV of one line": (words, ("1," * 10**7,), data.from_csv),
+    "a CSV of one row": (words, ('"' + '\n","' * 10**7,), data.from_csv),
+    "a run of 2**24 samples": (run, (many_samples,), sv.Session.load),
+    "a run of 40 data sets": (run, (many_sets,), sv.Session.load),
+    "a run of a batch of 2**31": (run, (large_batch, True), sv.Session.load),
+    "a run far from its keyframe": (run, (far_keyframe,), sv.Session.load),
+    "100,000 layers": (relus, (100_000, 100_001), sv.load),
+    "an order of a million": (relus, (1, 10**6), sv.load),
+    "a layer of 2**50": (one_layer, ("Dropout", {"shape": 2**50, "rate": 0.5}), sv.load),
     "2**40 octaves": (
-        lambda path: network(one_layer("FrequencyEncoding", inputs=3, octaves=2**40), path),
+        one_layer,
+        ("FrequencyEncoding", {"inputs": 3, "octaves": 2**40}),
         sv.load,
     ),
-    "a description of lists": (header('{"a":[' + "[]," * 5_000_000 + "0]}"), sv.load),
-    "a description of numbers": (header('{"a":[' + "1e1," * 4_000_000 + "0]}"), sv.load),
-    "five million nodes": (
-        lambda path: path.write_bytes(field(7, b"\x0a\x00" * 5_000_000)), sv.onnx.load,
-    ),
-    "a node of five million names": (
-        lambda path: path.write_bytes(field(7, field(1, b"\x0a\x00" * 5_000_000))),
-        sv.onnx.load,
-    ),
-    "a matrix of 600 names": (lambda path: products(path, 600), sv.onnx.load),
-    "an encoding of a square": (waves, sv.onnx.load),
-    "200,000 sizes": (sizes, sv.onnx.load),
-}  # fmt: skip
+    "a description of lists": (header, ('{"a":[' + "[]," * 5_000_000 + "0]}",), sv.load),
+    "a description of numbers": (header, ('{"a":[' + "1e1," * 4_000_000 + "0]}",), sv.load),
+    "five million nodes": (part, (b"\x0a\x00" * 5_000_000,), sv.onnx.load),
+    "a node of five million names": (part, (field(1, b"\x0a\x00" * 5_000_000),), sv.onnx.load),
+    "a matrix of 600 names": (products, (600,), sv.onnx.load),
+    "an encoding of a square": (waves, (), sv.onnx.load),
+    "200,000 sizes": (sizes, (), sv.onnx.load),
+}
 LOADED: dict[str, Case] = {
-    "a run in half of a large step": (lambda path: run(half_a_step, path, True), sv.Session.load),
-    "a run of 3,000 branches": (lambda path: run(many_branches, path), sv.Session.load),
-    "a run of 20,000 engines": (lambda path: run(many_engines, path), sv.Session.load),
-    "10,000 layers": (lambda path: network(relus(9_999, 10_000), path), sv.load),
-    "a matrix that is used 600 times": (lambda path: products(path, 0), sv.onnx.load),
+    "a run in half of a large step": (run, (half_a_step, True), sv.Session.load),
+    "a run of 3,000 branches": (run, (many_branches,), sv.Session.load),
+    "a run of 20,000 engines": (run, (many_engines,), sv.Session.load),
+    "10,000 layers": (relus, (9_999, 10_000), sv.load),
+    "a matrix that is used 600 times": (products, (0,), sv.onnx.load),
 }
 
 
@@ -286,8 +281,8 @@ def grown() -> int:
 
 def measure(name: str, case: Case, path: Path) -> dict[str, Any]:
     """What it costs to read a file."""
-    make, load = case
-    make(path)
+    make, given, load = case
+    make(path, *given)
     parts = [path] if path.is_file() else list(path.iterdir())
     gc.collect()
     Path("/proc/self/clear_refs").write_text("5")

@@ -266,65 +266,62 @@ def test_the_theme_is_that_of_the_reader_unless_one_is_asked_for(made: Page) -> 
 # What is learned.
 
 
+def learned(sizes: list[int], table: Any, kind: str) -> tuple[dict[str, Any], np.ndarray]:
+    """The exhibit of a page on a data set, which is of this kind, and its probe."""
+    session = sv.Session(sv.Network(sizes), table, engine="python")
+    shown = exhibit_data(session)
+    assert shown is not None and shown["kind"] == kind
+    return shown, probe_of(session)
+
+
 def test_colours_are_shown_as_swatches() -> None:
-    session = sv.Session(sv.Network([3, 3]), data.Rgb(), engine="python")
-    shown, probe = exhibit_data(session), probe_of(session)
-    assert shown is not None and shown["kind"] == "swatches"
+    shown, probe = learned([3, 3], data.Rgb(), "swatches")
     np.testing.assert_array_equal(probe, data.Rgb().palette[0])
     np.testing.assert_array_equal(shown["targets"], data.Rgb().palette[1])
-    assert shown["output"] == session.network.program.outputs.name
+    assert shown["output"] == sv.Network([3, 3]).program.outputs.name
 
 
 def test_few_samples_are_a_table_without_columns_that_never_change() -> None:
-    session = sv.Session(sv.Network([3, 1]), data.Xor(bias=True), engine="python")
-    shown, probe = exhibit_data(session), probe_of(session)
-    assert shown is not None and shown["kind"] == "answers"
+    shown, probe = learned([3, 1], data.Xor(bias=True), "answers")
     assert probe.shape == (4 + shown["map"]["side"] ** 2 + 4, 3)
     np.testing.assert_array_equal(probe[:4], probe[-4:])
     assert shown["names"] == ["x", "y"] and np.shape(shown["inputs"]) == (4, 2)
     assert shown["cut"] == 0.5
 
 
-def test_two_inputs_are_a_map_with_its_samples() -> None:
-    session = sv.Session(sv.Network([2, 3, 1]), data.Circle(), engine="python")
-    shown, probe = exhibit_data(session), probe_of(session)
-    assert shown is not None and shown["kind"] == "plane"
+def test_two_inputs_are_a_map_with_its_samples_of_which_those_held_out_come_last() -> None:
+    table = data.Circle(samples=40, share=0.75)
+    shown, probe = learned([2, 3, 1], table, "plane")
     side, dots = shown["side"], np.array(shown["dots"])
     low, high = np.array(shown["low"]), np.array(shown["high"])
     assert probe.shape == (side * side + len(dots), 2)
     np.testing.assert_allclose(low + dots * (high - low), probe[side * side :])
     assert (probe[0] < probe[side - 1])[0] and (probe[0] > probe[side * side - 1])[1]  # up is up
-
-
-def test_held_out_samples_stand_on_the_map_after_the_others() -> None:
-    table = data.Circle(samples=40, share=0.75)
-    session = sv.Session(sv.Network([2, 3, 1]), table, engine="python")
-    shown, probe = exhibit_data(session), probe_of(session)
-    assert shown is not None and (shown["held"], len(shown["dots"])) == (30, 40)
+    assert shown["title"] == "output over the plane"
+    assert (shown["held"], len(dots)) == (30, 40) and table.held_out is not None
     np.testing.assert_allclose(probe[-10:], table.held_out[0])
 
 
-def test_digits_are_sorted_and_pictures_shown_beside_what_is_learned() -> None:
-    digits = sv.Session(sv.Network([64, 10]), data.Digits(), engine="python")
-    shown, probe = exhibit_data(digits), probe_of(digits)
-    assert shown is not None and shown["kind"] == "sorting" and len(shown["labels"]) == len(probe)
+def test_digits_are_sorted() -> None:
+    shown, probe = learned([64, 10], data.Digits(), "sorting")
     wanted = data.Digits().held_out[1][: len(probe)].argmax(axis=1)
-    assert shown["labels"] == wanted.tolist()
+    assert shown["labels"] == wanted.tolist() and len(wanted) == len(probe)
     assert not [each for each in shown.values() if isinstance(each, str) and each in texts()]
+
+
+def test_pictures_are_shown_beside_what_is_learned() -> None:
     texture = data.Texture(np.linspace(0.0, 1.0, 6 * 8 * 3).reshape(6, 8, 3))
-    session = sv.Session(sv.Network([2, 3]), texture, engine="python")
-    shown, probe = exhibit_data(session), probe_of(session)
-    assert shown is not None and shown["kind"] == "pictures" and probe.shape == (48, 2)
+    shown, probe = learned([2, 3], texture, "pictures")
     assert shown["size"] == shown["fine"] == [8, 6] and shown["target"]["shape"] == [6, 8, 3]
     axes = [np.frombuffer(b64decode(shown[way]["data"]), "<f4") for way in ("across", "down")]
     lines = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
+    assert probe.shape == (48, 2)
     np.testing.assert_array_equal(lines, probe.astype("<f4"))
 
 
 def test_what_has_no_exhibit_yet_has_no_probe() -> None:
-    net = sv.Network([5, 2])
     inputs = np.random.default_rng(0).random((20, 5))
-    session = sv.Session(net, (inputs, inputs[:, :2]), engine="python")
+    session = sv.Session(sv.Network([5, 2]), (inputs, inputs[:, :2]), engine="python")
     assert exhibit_data(session) is None and probe_of(session).shape == (0, 5)
 
 
@@ -427,9 +424,3 @@ def test_a_small_network_is_played_so_that_one_can_follow() -> None:
     assert [first_speed(show) for show in shows] == [30.0, 300.0]
     large = sv.Session(sv.Network([2, 60, 60, 1], seed=0), data.Xor())
     assert first_speed(sv.Show(large)) is None
-
-
-def test_what_a_page_says_of_its_map_is_in_words_and_no_key() -> None:
-    net = sv.Network([2, 3, 1], "tanh", seed=0)
-    shown = exhibit_data(sv.Session(net, data.Circle(), engine="python"))
-    assert shown is not None and shown["title"] == "output over the plane"
