@@ -18,9 +18,6 @@ from tests.wording import refused
 
 ROOT = Path(__file__).parent.parent.parent
 on_posix = pytest.mark.skipif(os.name != "posix", reason="permissions and links are as on Unix")
-not_as_root = pytest.mark.skipif(
-    hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may write everywhere"
-)
 
 
 def test_a_file_is_written_and_written_over(tmp_path: Path) -> None:
@@ -66,17 +63,6 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
     replace_file(link, b"new")
     assert link.is_symlink()
     assert target.read_bytes() == b"new"
-
-
-@on_posix
-@not_as_root
-def test_a_protected_file_stays(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(b"old")
-    path.chmod(0o444)
-    with pytest.raises(FileError, match="protected"):
-        replace_file(path, b"new")
-    assert path.read_bytes() == b"old"
 
 
 @on_posix

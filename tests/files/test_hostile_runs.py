@@ -4,6 +4,8 @@ import copy
 import random
 import warnings
 from collections.abc import Callable, Iterator
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -93,9 +95,7 @@ def spoiled(description: dict[str, Any], chance: random.Random) -> dict[str, Any
     """A description in which one part is another, is missing, stands twice, or is more."""
     changed = copy.deepcopy(description)
     *way, last = chance.choice(list(places(changed)))
-    holder: Any = changed
-    for key in way:
-        holder = holder[key]
+    holder = reduce(getitem, way, changed)
     how = chance.random()
     if how < 0.7:
         holder[last] = chance.choice(OTHERS)
@@ -177,10 +177,7 @@ Spoil = Callable[[dict[str, Any]], None]
 def setting(*keys: Any, to: Any) -> Spoil:
     def spoil(description: dict[str, Any]) -> None:
         *way, last = keys
-        holder: Any = description
-        for key in way:
-            holder = holder[key]
-        holder[last] = to
+        reduce(getitem, way, description)[last] = to
 
     return spoil
 
@@ -313,9 +310,11 @@ def test_arrays_in_place_of_others_are_refused_or_harmless(
     changed = dict(good[1])
     name, other = chance.sample(sorted(changed), 2)
     array = changed[name]
-    wrong = [changed[other], array[:0], array.ravel(), array[np.newaxis], array[::-1].copy(),
-             np.zeros(0), np.full(array.shape, 2**62), np.full(array.shape, np.nan, np.float32),
-             np.full(array.shape, -(2**63))]  # fmt: skip
+    wrong = [
+        changed[other], array[:0], array[:-1], array.astype(np.float64), array.ravel(),
+        array[np.newaxis], array[::-1].copy(), np.zeros(0), np.full(array.shape, 2**62),
+        np.full(array.shape, np.nan, np.float32), np.full(array.shape, -(2**63)),
+    ]  # fmt: skip
     if chance.random() < 0.2:
         del changed[name]
     else:

@@ -2,6 +2,8 @@
 
 import copy
 from collections.abc import Callable
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -128,9 +130,7 @@ def setting(*keys: Any, to: Any) -> Spoil:
 
     def spoil(description: dict[str, Any], arrays: dict[str, Any]) -> None:
         *way, last = keys
-        place: Any = description
-        for key in way:
-            place = place[key]
+        place = reduce(getitem, way, description)
         if to is KeyError:
             del place[last]
         else:

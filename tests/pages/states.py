@@ -9,7 +9,6 @@ import numpy as np
 from scalarviz.pages.packed import packed
 from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.pictures.view.frame_data import FrameData
-from scalarviz.training.session.caption import Caption
 
 
 def state_of(stage: Stage, seen: FrameData) -> dict[str, Any]:
@@ -33,28 +32,6 @@ def state_of(stage: Stage, seen: FrameData) -> dict[str, Any]:
         "values": {name: numbers(v) for name, v in way.values.items() if name in names},
         "gradients": {name: numbers(v) for name, v in way.flows.items() if name in flows},
         "target": None if target is None else numbers(target),
-    }
-
-
-def caption_of(caption: Caption | None) -> dict[str, Any] | None:
-    """A caption as captions.js returns it."""
-    if caption is None:
-        return None
-    lines, whole = (
-        [
-            [{"words": p.words, "row": p.row, "neuron": p.neuron, "mark": p.mark} for p in line]
-            for line in part
-        ]
-        for part in (caption.lines, caption.whole)
-    )
-    return {
-        "title": caption.title,
-        "formula": caption.formula,
-        "lines": lines,
-        "whole": whole,
-        "rows": [*caption.rows],
-        "neurons": [*caption.neurons],
-        "callout": caption.callout,
     }
 
 

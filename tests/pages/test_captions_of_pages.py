@@ -1,6 +1,7 @@
 """The captions and cards of a page are those of Python, word for word."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -72,37 +73,44 @@ def own_rates(optimizer: sv.Optimizer) -> sv.Session:
     return session
 
 
+COSINE = sv.Schedule("cosine", steps=10)
+# Layers that learn colours, and options.
+COLOURS: dict[str, tuple[list[sv.Layer], dict[str, Any]]] = {
+    "one sample": ([sv.Dense(3, 8, "tanh"), sv.Dense(8, 3, "sigmoid")], {"batch": 1}),
+    "large batch": ([sv.Dense(3, 40, "tanh"), sv.Dense(40, 3, "sigmoid")], {"batch": 100}),
+    "deep": ([sv.Dense(3, 6, "elu"), sv.Dense(6, 4, "elu"), sv.Dense(4, 3)], {}),
+    "no biases": ([sv.Dense(3, 4, "tanh", bias=False), sv.Dense(4, 3, bias=False)], {}),
+    "linear only": ([sv.Dense(3, 3)], {}),
+    "softmax": ([sv.Dense(3, 5, "tanh"), sv.Dense(5, 3), sv.Softmax(3)], {}),
+    "layer norm": ([sv.Dense(3, 5, "tanh"), sv.LayerNorm(5), sv.Dense(5, 3)], {}),
+    "rms norm": ([sv.Dense(3, 5, "tanh"), sv.RMSNorm(5), sv.Dense(5, 3)], {}),
+    "batch norm": ([sv.Dense(3, 5, "tanh"), sv.BatchNorm(5), sv.Dense(5, 3)], {}),
+    "dropout": ([sv.Dense(3, 8, "tanh"), sv.Dropout(8, 0.5), sv.Dense(8, 3)], {}),
+    "residual": ([sv.Dense(3, 4, "tanh"), sv.Residual(sv.Dense(4, 4, "tanh")), sv.Dense(4, 3)], {}),
+    "product": (
+        [sv.Product([sv.Dense(3, 4, "tanh"), sv.Dense(4, 3)], sv.Dense(3, 3)), sv.Dense(3, 3)],
+        {},
+    ),
+    "concatenation": (
+        [
+            sv.Dense(3, 4),
+            sv.Concatenate(sv.Dense(4, 3, "tanh"), sv.Dense(4, 2)),
+            sv.Dense(5, 3),
+        ],
+        {},
+    ),
+    "waves": ([sv.FrequencyEncoding(3, 2), sv.Dense(12, 3)], {}),
+    "diverging": ([sv.Dense(3, 4, "relu"), sv.Dense(4, 3)], {"lr": 1e4}),
+    "tiny steps": ([sv.Dense(3, 4, "tanh"), sv.Dense(4, 3)], {"lr": 1e-6}),
+}
 NETWORKS: dict[str, Make] = {
-    "one sample": lambda: colours(sv.Dense(3, 8, "tanh"), sv.Dense(8, 3, "sigmoid"), batch=1),
-    "large batch": lambda: colours(sv.Dense(3, 40, "tanh"), sv.Dense(40, 3, "sigmoid"), batch=100),
-    "deep": lambda: colours(sv.Dense(3, 6, "elu"), sv.Dense(6, 4, "elu"), sv.Dense(4, 3)),
-    "no biases": lambda: colours(sv.Dense(3, 4, "tanh", bias=False), sv.Dense(4, 3, bias=False)),
+    **{name: partial(colours, *layers, **options) for name, (layers, options) in COLOURS.items()},
     "frozen": part_frozen,
-    "own rates": lambda: own_rates(sv.SGD(0.1)),
-    "scheduled own rates": lambda: own_rates(
-        sv.Adam(0.1, schedule=sv.Schedule("cosine", steps=10))
-    ),
-    "linear only": lambda: colours(sv.Dense(3, 3)),
-    "softmax": lambda: colours(sv.Dense(3, 5, "tanh"), sv.Dense(5, 3), sv.Softmax(3)),
-    "layer norm": lambda: colours(sv.Dense(3, 5, "tanh"), sv.LayerNorm(5), sv.Dense(5, 3)),
-    "rms norm": lambda: colours(sv.Dense(3, 5, "tanh"), sv.RMSNorm(5), sv.Dense(5, 3)),
-    "batch norm": lambda: colours(sv.Dense(3, 5, "tanh"), sv.BatchNorm(5), sv.Dense(5, 3)),
     "held batch norm": held_norm,
-    "dropout": lambda: colours(sv.Dense(3, 8, "tanh"), sv.Dropout(8, 0.5), sv.Dense(8, 3)),
-    "residual": lambda: colours(
-        sv.Dense(3, 4, "tanh"), sv.Residual(sv.Dense(4, 4, "tanh")), sv.Dense(4, 3)
-    ),
-    "product": lambda: colours(
-        sv.Product([sv.Dense(3, 4, "tanh"), sv.Dense(4, 3)], sv.Dense(3, 3)), sv.Dense(3, 3)
-    ),
-    "concatenation": lambda: colours(
-        sv.Dense(3, 4), sv.Concatenate(sv.Dense(4, 3, "tanh"), sv.Dense(4, 2)), sv.Dense(5, 3)
-    ),
-    "waves": lambda: colours(sv.FrequencyEncoding(3, 2), sv.Dense(12, 3)),
-    "max pool": lambda: with_kernels(sv.MaxPool2d),
-    "average pool": lambda: with_kernels(sv.AvgPool2d),
-    "diverging": lambda: colours(sv.Dense(3, 4, "relu"), sv.Dense(4, 3), lr=1e4),
-    "tiny steps": lambda: colours(sv.Dense(3, 4, "tanh"), sv.Dense(4, 3), lr=1e-6),
+    "own rates": partial(own_rates, sv.SGD(0.1)),
+    "scheduled own rates": partial(own_rates, sv.Adam(0.1, schedule=COSINE)),
+    "max pool": partial(with_kernels, sv.MaxPool2d),
+    "average pool": partial(with_kernels, sv.AvgPool2d),
 }
 
 

@@ -26,7 +26,8 @@ from scalarviz.pictures.view.neurons import draw_errors
 from scalarviz.pictures.view.scenery import draw_scenery
 from tests.pages.pictures import PicturePage, picture_page
 from tests.pages.samples import made
-from tests.pages.states import caption_of, state_of
+from tests.pages.states import state_of
+from tests.pages.walks import caption_as_data
 
 pytestmark = pytest.mark.slow
 
@@ -96,7 +97,7 @@ def compare(page: PicturePage, stage: Stage, size: tuple[int, int], **options: A
             (int(scene.width), int(scene.height)),
             theme=stage.theme,
             part=seen.part,
-            caption=None if seen.moment is None else caption_of(seen.words.caption),
+            caption=seen.moment and caption_as_data(seen.words.caption),
             scale=division.scale,
             box=dict(zip(("x", "y", "width", "height"), box.place, strict=True)),
             **options,
@@ -246,7 +247,7 @@ def test_the_camera_follows_the_hand_and_comes_home(small: tuple[PicturePage, An
     row = page.ask("() => [picture.placeOf({row: 2}), picture.at(320, 200)]")[0]
     assert page.ask("([x, y]) => picture.at(x, y)", [row["x"], row["y"]]) is not None
     for move in ("orbit(30, 10)", "zoom(1.5, 100, 100)", "pan(20, 5)"):
-        page.ask(f"() => picture.{move}")
+        page.ask(f"() => picture.eyes.{move}")
         moved, _ = page.draw(state, (640, 400))
         assert np.abs(moved.astype(int) - first).mean() > 1.0
     page.ask("() => {picture.calm = false; picture.home()}")

@@ -24,7 +24,7 @@ from scalarviz.pictures.presenter.scene_layout import layout_of, names_of
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.why import blocks_about, title_of
 from scalarviz.pictures.view.frame_data import Card
-from scalarviz.training.session.caption import Caption, Neuron, Piece
+from scalarviz.training.session.caption import Caption, Neuron
 from tests.pages.node import run_script
 
 SCRIPT = Path(__file__).with_name("say.mjs")
@@ -44,13 +44,9 @@ def plain(value: Any) -> Any:
     return value
 
 
-def piece_data(piece: Piece) -> dict[str, Any]:
-    return dataclasses.asdict(piece)
-
-
 def caption_as_data(found: Caption) -> dict[str, Any]:
     """Return a caption as a page has it."""
-    return {**dataclasses.asdict(found), "pieces": [*map(piece_data, found.pieces)]}
+    return {**dataclasses.asdict(found), "pieces": [*map(dataclasses.asdict, found.pieces)]}
 
 
 def spec_of(session: sv.Session) -> dict[str, Any]:
