@@ -132,6 +132,7 @@ def test_what_lies_between_is_that_of_the_objects(name: str) -> None:
 PATHS = [(True, 8, 3, 4), (True, 5, 2, 3), (False, 8, 3, 4), (False, 8, 1, 5)]
 
 
+@pytest.mark.some(6)
 @every_network
 def test_every_path_has_the_same_bits(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     net, optimizer = network(name, "float32"), sv.SGD(0.01, clip_norm=0.5)
