@@ -57,7 +57,13 @@ class Actions:
             check_names(done, read, f"action {kind!r}", "bank" if kind in WRITES else "settings")
             if operation and kind in BETWEEN_STEPS:
                 raise InputError("that is done between two steps, and not in the middle of one")
-            check(self._network, read)
+            for name in [each for each in TYPES if each in read]:
+                if read[name] is not None or kind not in NONE_IS_FOR_ALL:
+                    check_type(read[name], TYPES[name], name)
+            if "rows" in read:
+                check_rows(self._network, read)
+            if check is not None:
+                check(self._network, read)
             if kind == "stop when":
                 read["conditions"] = [one for each in read["conditions"] for one in clauses(each)]
             if kind == "engine":
@@ -87,7 +93,31 @@ def asked_at(asked: object, place: Clock, kind: str) -> tuple[int, int] | None:
     return moment.place
 
 
-# ---- one check for each kind of action ----------------------------------------------------------
+# ---- what holds for a detail of any action ------------------------------------------------------
+
+TYPES: Mapping[str, type] = {
+    "on": bool,
+    "has_gradients": bool,
+    "count": int,
+    "rate": float,
+    "optimizer": Optimizer,
+    "goes_on": bool,
+    "data": DataSet,
+    "inputs": np.ndarray,
+    "targets": np.ndarray,
+    "loss": Loss,
+    "size": int,
+    "precision": Precision,
+    "layer": int,
+    "conditions": list,
+}
+NONE_IS_FOR_ALL = ("own rate", "batch")  # actions: None is the rate, or the size, of all others
+
+
+def check_type(thing: object, kind: type, what: str) -> None:
+    """Raise InputError for a value of another type; True is no number."""
+    if not isinstance(thing, kind) or (isinstance(thing, bool) and kind is not bool):
+        raise InputError(f"{what} is {shorten(thing)}, and should be of the type {kind.__name__}")
 
 
 def check_rows(network: Network, details: Details) -> None:
@@ -99,24 +129,19 @@ def check_rows(network: Network, details: Details) -> None:
         raise InputError(f"the network has rows 0 to {count - 1}, and not {shorten(rows)}")
 
 
+# ---- one check for each kind of action ----------------------------------------------------------
+
+
 def check_edit(network: Network, details: Details) -> None:
-    check_rows(network, details)
     values = details["values"]
     fits = isinstance(values, np.ndarray) and values.shape == details["rows"].shape
     if not fits or values.dtype.name != network.dtype:
         raise InputError(f"{shorten(values)} is not a value for each row")
 
 
-def check_freeze(network: Network, details: Details) -> None:
-    check_rows(network, details)
-    check_type(details["on"], bool, "on")
-
-
 def check_numbers(network: Network, details: Details) -> None:
     """Check all numbers of a bank."""
     bank = network.bank
-    check_type(details["has_gradients"], bool, "has_gradients")
-    check_type(details["count"], int, "count")
     if not 0 <= details["count"] < 2**63:
         raise InputError(f"count must be from 0 to 2**63 - 1, not {shorten(details['count'])}")
     needed: dict[str, tuple[int, ...]] = {
@@ -139,23 +164,11 @@ def check_numbers(network: Network, details: Details) -> None:
 
 
 def check_rate(network: Network, details: Details) -> None:
-    check_type(details["rate"], float, "rate")
-    checked_rate(details["rate"])
-
-
-def check_own_rate(network: Network, details: Details) -> None:
-    check_rows(network, details)
     if details["rate"] is not None:
-        check_rate(network, details)
-
-
-def check_optimizer(network: Network, details: Details) -> None:
-    check_type(details["optimizer"], Optimizer, "optimizer")
-    check_type(details.get("goes_on", False), bool, "goes_on")
+        checked_rate(details["rate"])
 
 
 def check_data(network: Network, details: Details) -> None:
-    check_type(details["data"], DataSet, "data")
     check_fits(details["data"], network)
 
 
@@ -163,7 +176,6 @@ def check_samples(network: Network, details: Details) -> None:
     widths = {"inputs": network.inputs, "targets": network.outputs}
     for name, width in widths.items():
         table = details[name]
-        check_type(table, np.ndarray, name)
         fits = table.dtype == np.float64 and table.ndim == 2 and table.shape[1] == width
         if not fits or not len(table) or not np.isfinite(table).all():
             raise InputError(f"{name} of added samples are rows of {width} numbers")
@@ -171,30 +183,22 @@ def check_samples(network: Network, details: Details) -> None:
         raise InputError("added samples have one target each")
 
 
-def check_loss(network: Network, details: Details) -> None:
-    check_type(details["loss"], Loss, "loss")
-
-
 def check_batch(network: Network, details: Details) -> None:
     if details["size"] is not None:
-        check_type(details["size"], int, "size")
         size(details["size"], "batch")
 
 
 def check_engine(network: Network, details: Details) -> None:
-    check_type(details["precision"], Precision, "precision")
     pick(ENGINES, details["name"], "engine")
 
 
 def check_activation(network: Network, details: Details) -> None:
-    check_type(details["layer"], int, "layer")
     if network.check_activation(details["layer"], details["name"]) != details["layer"]:
         raise InputError(f"a layer must be counted from 0, not {details['layer']}")
 
 
 def check_stops(network: Network, details: Details) -> None:
     given = details["conditions"]
-    check_type(given, list, "conditions")
     for each in given:
         name = each.get("own") if isinstance(each, dict) and len(each) == 1 else None
         if name is None:
@@ -210,22 +214,16 @@ def clauses(given: Any) -> list[Condition]:
     return [of_function(given["own"], None)] if isinstance(given, dict) else parse(given)
 
 
-def check_type(thing: object, kind: type, what: str) -> None:
-    """Raise InputError for a value of another type; True is no number."""
-    if not isinstance(thing, kind) or (isinstance(thing, bool) and kind is not bool):
-        raise InputError(f"{what} is {shorten(thing)}, and should be of the type {kind.__name__}")
-
-
-CHECKS: Mapping[str, Callable[[Network, Details], None]] = {
+CHECKS: Mapping[str, Callable[[Network, Details], None] | None] = {
     "edit": check_edit,
-    "freeze": check_freeze,
+    "freeze": None,
     "numbers": check_numbers,
     "learning rate": check_rate,
-    "own rate": check_own_rate,
-    "optimizer": check_optimizer,
+    "own rate": check_rate,
+    "optimizer": None,
     "data": check_data,
     "samples": check_samples,
-    "loss": check_loss,
+    "loss": None,
     "batch": check_batch,
     "engine": check_engine,
     "activation": check_activation,

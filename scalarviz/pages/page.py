@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import re
-import zlib
 from collections.abc import Collection, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -30,7 +29,7 @@ from scalarviz.pages.index_page import version
 from scalarviz.pages.inline import bundle, html, names_of, packed_bytes, texts_of
 from scalarviz.pages.metric_data import metric_data
 from scalarviz.pages.optimizer_data import optimizer_data
-from scalarviz.pages.recording import Recording, recording_of
+from scalarviz.pages.recording import Recording, compressed, recording_of
 from scalarviz.pages.scene_data import scene_data
 from scalarviz.pages.spare import spare_of
 from scalarviz.pictures.draw2d.class_colors import ON_DARK, ON_LIGHT
@@ -40,7 +39,6 @@ from scalarviz.pictures.presenter.show import Show
 from scalarviz.training.session.session import Session
 
 LARGEST = 10_000_000  # bytes of a page
-PIECE = 2**18  # bytes that are compressed at once
 SHADED = 3_000  # parts of the largest weight: with fewer, a map of rounded ones differs visibly
 STEPS = 500  # of a recording
 WATCHED = 30.0  # steps a second at which people can follow a small network
@@ -246,13 +244,9 @@ def check_image(image: bytes) -> None:
 
     It is compressed as in the page, but only until it is too large.
     """
-    if 4 * len(image) // 3 <= LARGEST:
-        return
-    packer, size = zlib.compressobj(9), 0
-    for start in range(0, len(image), PIECE):
-        size += len(packer.compress(image[start : start + PIECE]))
-        if 4 * size // 3 > LARGEST:
-            raise too_large()
+    room = LARGEST * 3 // 4  # before base64
+    if len(image) > room and compressed(image, room) is None:
+        raise too_large()
 
 
 def too_large(size: int | None = None) -> InputError:

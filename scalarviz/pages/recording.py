@@ -146,12 +146,14 @@ def recording_of(
     most = (room - len(as_json([engine, spec, taken.measured])) - HEADS) * 3 // 4  # before base64
     for parts in PRECISIONS:
         writer = Writer(taken.arrays, parts)
-        content = writer.content()
-        data = compressed(content, most)
+        content = b"".join(writer.pieces())
+        # In many numbers little but runs repeats, and these are found in a twentieth of the time.
+        how = zlib.Z_DEFAULT_STRATEGY if len(content) < FEW else zlib.Z_RLE
+        data = compressed(content, most, how)
         if data is not None:
             spec |= {"tops": writer.tops, "parts": writer.parts}
             return Recording(data, engine, spec, parts, count, taken.measured)
-    needed = compressed(content, len(content) + PIECE)
+    needed = compressed(content, len(content) + PIECE, how)
     assert needed is not None, "compressed bytes are hardly more"
     raise too_long(steps, every * -(-2 * len(needed) // max(1, most)))
 
@@ -181,13 +183,8 @@ def too_long(steps: int, every: int | None = None) -> InputError:
     )
 
 
-def compressed(content: bytes, room: int) -> bytes | None:
-    """Return bytes as gzip; None, as soon as they are known to take more than `room` bytes.
-
-    Only runs of equal bytes are searched for: little else repeats in many numbers, and that takes
-    a twentieth of the time.
-    """
-    how = zlib.Z_DEFAULT_STRATEGY if len(content) < FEW else zlib.Z_RLE
+def compressed(content: bytes, room: int, how: int = zlib.Z_DEFAULT_STRATEGY) -> bytes | None:
+    """Return bytes as gzip; None, as soon as they are known to take more than `room` bytes."""
     packer = zlib.compressobj(9, zlib.DEFLATED, GZIP, zlib.DEF_MEM_LEVEL, how)
     found, count = [], 0
     for start in range(0, len(content), PIECE):
@@ -333,11 +330,8 @@ class Writer:
             name: precision.answers if name == "probe" else precision.values for name in self.tops
         }
 
-    def content(self) -> bytes:
-        """Return the bytes of all arrays."""
-        return b"".join(self._pieces())
-
-    def _pieces(self) -> Iterator[bytes]:
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the bytes of each array."""
         lasts: dict[str, Any] = {}
         last: FloatArray | None = None
         for name, array in self.arrays:

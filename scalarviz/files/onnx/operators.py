@@ -62,13 +62,8 @@ def gemm(at: At) -> Flow:
     return dense(at, "Gemm" if at.get("transB", 0) else "Gemm (in, out)")
 
 
-def matmul(at: At) -> Flow:
-    """MatMul, with the Add behind it if it was fused: a layer."""
-    return dense(at, "MatMul")
-
-
-def dense(at: At, form: str) -> Flow:
-    """A fully connected layer."""
+def dense(at: At, form: str = "MatMul") -> Flow:
+    """A fully connected layer: by default MatMul, with the Add behind it if it was fused."""
     flow, weights = at.row, at.needed(1, "weights")
     if len(weights.shape) != 2:
         raise Refused(f"its weights {shorten(weights.name)} have the shape {weights.shape}")
@@ -261,7 +256,7 @@ def constant_names(at: At, **places: int) -> dict[str, str]:
 
 OPERATORS: dict[str, Callable[[At], Flow]] = {
     "Gemm": gemm,
-    "MatMul": matmul,
+    "MatMul": dense,
     "ai.onnx.ml.LinearClassifier": linear_classifier,
     "ai.onnx.ml.Normalizer": normalizer,
     "Add": add,

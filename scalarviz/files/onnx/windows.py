@@ -113,18 +113,13 @@ def average_pool(at: At) -> Flow:
 
 
 def global_average_pool(at: At) -> Flow:
-    """GlobalAveragePool: the mean of each channel."""
-    return mean_of_channels(at, "GlobalAveragePool")
-
-
-def mean_of_channels(at: At, form: str) -> Flow:
-    """Append the mean of each channel, as an image of one pixel."""
+    """GlobalAveragePool: the mean of each channel, as an image of one pixel."""
     flow = at.picture
     channels, height, width = picture_of(flow)
     if height != width:
         raise Refused(f"its picture is {height} x {width}, and only squares can be had")
     layer = AvgPool2d((channels, height, width), height)
-    return flow.then(layer, {**at.names, "form": form}, shape=layer.output_shape)
+    return flow.then(layer, {**at.names, "form": "GlobalAveragePool"}, shape=layer.output_shape)
 
 
 def reduce_mean(at: At) -> Flow:
@@ -136,7 +131,7 @@ def reduce_mean(at: At) -> Flow:
     whole = isinstance(axes, list) and sorted(a % rank for a in axes if type(a) is int)
     if whole != [PICTURE - 1, PICTURE]:
         raise Refused(f"its axes are {shorten(axes)}, and only a whole picture has a mean here")
-    found = mean_of_channels(at, "GlobalAveragePool")
+    found = global_average_pool(at)
     if at.get("keepdims", 1):
         return found
     return found.seen_as((prod(found.shape),), at.node)
