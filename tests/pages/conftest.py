@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+import scalarviz as sv
 from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.pages import page as module
 from scalarviz.pages.page import page_of
 from scalarviz.pictures.presenter.show import Show
 from tests.pages.browser import BROWSERS, Tab
@@ -19,6 +21,16 @@ def browser(request: pytest.FixtureRequest) -> Iterator[Any]:
     """Each browser in turn."""
     with BROWSERS[request.param]() as found:
         yield found
+
+
+@pytest.fixture
+def no_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages have some bytes in place of their engine, whose kernels take long to compile."""
+
+    def made_up(session: sv.Session, *told: object) -> tuple[bytes, bytes, dict[str, int]]:
+        return b"\0asm" * 9, b"numbers", {"step": session.step_index}
+
+    monkeypatch.setattr(module, "engine_data", made_up)
 
 
 class Files(dict[str, Path]):

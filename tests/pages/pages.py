@@ -56,3 +56,8 @@ def data_with(session: sv.Session, units: Sequence[Unit]) -> EngineData:
     training = training_of(trainer, session.step_index)
     memory = PageMemory(training, units, nothing, end_of_data(module))
     return EngineData(module, memory.image, memory.spec)
+
+
+def data_in(page: bytes) -> Any:
+    """The data of a page, which its script reads."""
+    return json.loads(page.partition(b'id="data">')[2].partition(b"</script>")[0])

@@ -59,10 +59,10 @@ def test_the_list_has_a_card_for_each_with_picture_and_words_that_are_no_html() 
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_kernels")
 def test_the_same_code_makes_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(module, "engine_data", lambda *_: (b"\0asm", b"numbers", {}))
     monkeypatch.setattr(module, "spare_of", lambda *_: None)  # test_spare.py has that
     for name in ("first", "second"):
         maker()["main"](tmp_path / name)
@@ -74,10 +74,10 @@ def test_the_same_code_makes_the_same_bytes(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_kernels")
 def test_pages_lead_to_their_list_and_to_each_other_and_one_that_is_too_large_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "engine_data", lambda *_: (b"\0asm", b"numbers", {}))
     monkeypatch.setattr(module, "spare_of", lambda *_: None)  # test_spare.py has that
     main = maker()["main"]
     main(tmp_path)

@@ -16,9 +16,9 @@ from scalarviz.pages import page as module
 from scalarviz.pages.caption_data import loss_data
 from scalarviz.pages.metric_data import metric_data
 from scalarviz.pages.packed import packed
-from scalarviz.pages.page import Page, page_of
+from scalarviz.pages.page import page_of
 from tests.pages.in_web import floats, in_web
-from tests.pages.pages import InPage
+from tests.pages.pages import InPage, data_in
 from tests.sessions import advanced
 
 CHANCE = np.random.default_rng(0)
@@ -122,26 +122,12 @@ def test_metrics_belong_to_branches_and_are_measured_once(tmp_path: Path) -> Non
     assert found["back"] == first and found["tail"] == first[2:]
 
 
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    def made_up(of: sv.Session, *told: object) -> tuple[bytes, bytes, dict[str, Any]]:
-        return b"\0asm", b"numbers", {"step": of.step_index}
-
-    monkeypatch.setattr(module, "engine_data", made_up)
-
-
-def data_in(made: Page) -> Any:
-    """The data of a page."""
-    text = made.text.decode()
-    return json.loads(text.split('id="data">')[1].split("</script>")[0])
-
-
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("no_kernels")
 def test_a_page_has_values_from_before_and_names_what_needs_python() -> None:
     trained = advanced(session("accuracy", sure), 12)
     made = page_of(trained)
     assert made.words("x.html").endswith("left out of the page: sure")
-    spec = data_in(made)["spec"]
+    spec = data_in(made.text)["spec"]
     assert spec["engine"]["metrics"]["names"] == ["loss", "accuracy"]
     loss, accuracy = spec["page"]["measured"]["series"]
     assert (loss["name"], accuracy["name"]) == ("held out", "held-out accuracy")
@@ -149,10 +135,10 @@ def test_a_page_has_values_from_before_and_names_what_needs_python() -> None:
     assert spec["page"]["measured"]["losses"]["shape"] == [12]
 
 
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("no_kernels")
 def test_a_page_of_a_session_that_measures_nothing_has_nothing_of_it() -> None:
     made = page_of(session())
-    found = data_in(made)
+    found = data_in(made.text)
     assert "measured" not in found["spec"]["page"] and "metrics" not in found["spec"]["engine"]
     assert not made.left_out and "held" not in found
 

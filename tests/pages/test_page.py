@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import re
 from base64 import b64decode
 from collections.abc import Callable
@@ -26,6 +25,7 @@ from scalarviz.pages.exhibit_data import exhibit_data, probe_of
 from scalarviz.pages.inline import module_of
 from scalarviz.pages.page import Page, first_speed, module_text, page_of, size_words, style_of_page
 from scalarviz.pictures.presenter.show import Show
+from tests.pages.pages import data_in
 from tests.sessions import advanced
 from tests.wording import refused
 
@@ -39,15 +39,10 @@ def small() -> sv.Session:
     return sv.Session(sv.Network([2, 3, 1], "tanh", seed=0), data.Xor(), "mse", sv.SGD(0.5))
 
 
-def made_up(session: sv.Session, *told: object) -> tuple[bytes, bytes, dict[str, Any]]:
-    """What stands for the engine, whose kernels take long to compile."""
-    return b"\0asm" * 9, b"numbers", {"step": session.step_index}
-
-
 @pytest.fixture(autouse=True)
-def _quick(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def _quick(request: pytest.FixtureRequest) -> None:
     if "slow" not in request.keywords:
-        monkeypatch.setattr(module, "engine_data", made_up)
+        request.getfixturevalue("no_kernels")
 
 
 @pytest.fixture
@@ -56,7 +51,7 @@ def made() -> Page:
 
 
 class Reader(HTMLParser):
-    """The elements of a page in order, the text directly in each, and its data."""
+    """The elements of a page in order, and the text directly in each."""
 
     def __init__(self, text: bytes) -> None:
         super().__init__()
@@ -81,11 +76,6 @@ class Reader(HTMLParser):
         if data.strip() and self.open:
             self.texts.append((self.open[-1], data))
 
-    @property
-    def data(self) -> Any:
-        (found,) = [json.loads(text) for tag, text in self.texts if text.startswith('{"spec"')]
-        return found
-
 
 def test_a_page_is_one_file_that_asks_for_nothing(made: Page) -> None:
     reader = Reader(made.text)
@@ -107,12 +97,12 @@ def test_what_users_wrote_is_text(made: Page) -> None:
     reader = Reader(made.text)
     for tag in ("title", "h1"):
         assert (tag, NASTY) in reader.texts
-    assert reader.data["spec"]["page"]["title"] == NASTY
+    assert data_in(made.text)["spec"]["page"]["title"] == NASTY
     assert made.text.count(b"<img") == 0 and made.text.count(b"<script") == 2
 
 
 def test_a_page_carries_its_engine_its_worker_and_the_texts_it_uses(made: Page) -> None:
-    found = Reader(made.text).data
+    found = data_in(made.text)
     assert gzip.decompress(b64decode(found["module"])).startswith(b"\0asm")
     assert len(found["module"]) == made.engine
     assert "class Engine {" in found["worker"] and "class Client" not in found["worker"]
@@ -128,7 +118,7 @@ def test_a_page_carries_its_engine_its_worker_and_the_texts_it_uses(made: Page) 
 def test_a_page_has_the_modules_of_its_own_exhibit_alone(made: Page) -> None:
     script = made.text.decode().split('<script type="module">')[1]
     assert "class PlaneMap {" in script and "class Sorting {" not in script
-    assert "exhibits.sorting.right" not in Reader(made.text).data["texts"]
+    assert "exhibits.sorting.right" not in data_in(made.text)["texts"]
     whole, none = module_text("kinds.js"), module_text("kinds.js", {"answers"})
     assert module_text("kinds.js", {"plane", "pictures", "sorting"}) == whole
     assert "import" not in none and "LARGE_KINDS = {\n};" in none
@@ -256,9 +246,9 @@ def test_the_session_stays_as_it_is() -> None:
 
 
 def test_the_theme_is_that_of_the_reader_unless_one_is_asked_for(made: Page) -> None:
-    assert Reader(made.text).data["spec"]["page"]["theme"] == ""
+    assert data_in(made.text)["spec"]["page"]["theme"] == ""
     dark = page_of(small(), theme="dark")
-    assert Reader(dark.text).data["spec"]["page"]["theme"] == "dark"
+    assert data_in(dark.text)["spec"]["page"]["theme"] == "dark"
     style = style_of_page()
     assert style.count("color-scheme: dark;") == 2 and style.count("color-scheme: light;") == 2
 
@@ -352,7 +342,7 @@ def test_a_scene_is_written_as_a_page_with_its_options(
     code, out, _ = run("rgb", "--map", "grey", "--hidden", "2", "--steps", "3", "--theme", "light")
     assert code == 0 and re.search(r"^rgb\.html: \d+ kB, of it \d+ kB the engine$", out, re.M)
     assert "3 steps" in out
-    spec = Reader((tmp_path / "rgb.html").read_bytes()).data["spec"]
+    spec = data_in((tmp_path / "rgb.html").read_bytes())["spec"]
     assert spec["page"]["theme"] == "light" and "grey" in spec["page"]["title"]
     assert spec["engine"]["step"] == 3
 
@@ -361,7 +351,7 @@ def test_without_steps_a_page_begins_untrained(
     run: Callable[..., tuple[int, str, str]], tmp_path: Path
 ) -> None:
     assert run("xor", "-o", "a.html")[0] == 0
-    assert Reader((tmp_path / "a.html").read_bytes()).data["spec"]["engine"]["step"] == 0
+    assert data_in((tmp_path / "a.html").read_bytes())["spec"]["engine"]["step"] == 0
 
 
 def test_a_scene_is_written_as_a_recording(
@@ -370,7 +360,7 @@ def test_a_scene_is_written_as_a_recording(
     monkeypatch.setattr(module, "engine_data", lambda *_: pytest.fail("kernels were compiled"))
     code, out, _ = run("xor", "--no-engine", "--record", "20", "--every", "5", "--steps", "3")
     assert code == 0 and "a recording of 20 steps, values to 1 part in 30,000" in out
-    found = Reader((tmp_path / "xor.html").read_bytes()).data
+    found = data_in((tmp_path / "xor.html").read_bytes())
     assert found["spec"]["recording"]["steps"] == [3, 4, 8, 9, 13, 14, 18, 19, 23]
     assert not {"module", "image", "worker"} & found.keys()
 

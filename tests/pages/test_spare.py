@@ -2,8 +2,6 @@
 
 import base64
 import gzip
-import json
-import re
 from typing import Any
 
 import numpy as np
@@ -17,6 +15,7 @@ from scalarviz.pages.exhibit_data import probe_of
 from scalarviz.pages.page import page_of
 from scalarviz.pages.spare import spare_of
 from tests.pages.in_web import in_web
+from tests.pages.pages import data_in
 from tests.sessions import advanced
 
 LOOK = """
@@ -34,17 +33,10 @@ def small(**given: Any) -> sv.Session:
     return sv.Session(network, data.Rgb(levels=4), "mse", sv.SGD(0.5), **given)
 
 
-def data_of(session: sv.Session) -> Any:
-    """What the script of a page gets."""
-    found = re.search(rb'id="data">(.*?)</script>', page_of(session).text)
-    assert found is not None
-    return json.loads(found[1])
-
-
 def test_a_page_has_a_recording_from_where_the_session_stands() -> None:
     session = advanced(small(engine="cpu"), 7)
     before = session.network.bank.value.copy()
-    given = data_of(session)["spare"]
+    given = data_in(page_of(session).text)["spare"]
     assert session.step_index == 7 and np.array_equal(session.network.bank.value, before)
     content = list(gzip.decompress(base64.b64decode(given.pop("bytes"))))
     step, value, operation, last, loss = in_web("recording", LOOK, **given, bytes=content)
@@ -86,4 +78,4 @@ def test_a_page_that_is_too_large_with_it_goes_without(monkeypatch: pytest.Monke
     session = small(engine="cpu")
     whole = page_of(session).text
     monkeypatch.setattr(page_module, "LARGEST", len(whole) - 1000)
-    assert data_of(session)["spare"] is None
+    assert data_in(page_of(session).text)["spare"] is None
