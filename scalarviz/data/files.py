@@ -237,13 +237,9 @@ def choose_columns(
     inputs: Columns | None, targets: Columns | None, names: list[str], width: int, path: Path
 ) -> tuple[list[int], list[int]]:
     """Return the numbers of the input columns and of the target columns."""
-    answers = None if targets is None else column_numbers(targets, names, width, path)
-    wanted = None if inputs is None else column_numbers(inputs, names, width, path)
-    if answers is None:
-        answers = [width - 1]
-    if wanted is None:
-        given = {*answers}
-        wanted = [column for column in range(width) if column not in given]
+    answers = [width - 1] if targets is None else column_numbers(targets, names, width, path)
+    others = sorted({*range(width)} - {*answers})
+    wanted = others if inputs is None else column_numbers(inputs, names, width, path)
     twice = sorted({*wanted} & {*answers})
     if twice:
         raise InputError(

@@ -35,19 +35,12 @@ from scalarviz.training.session.timeline import Timeline
 from scalarviz.training.session.trainer import Settings, Trainer, addable, data_for, settings_after
 
 
-def build_timeline(
-    description: Description,
-    arrays: Mapping[str, Array],
-    data: DataSet | None,
-    limit: int | None = None,
-) -> Timeline:
-    """Return a training from its description, at its clock; `data` replaces a data set of code."""
-    return Rebuilding(description, arrays, data, limit).timeline()
-
-
 @final
 class Rebuilding:
-    """Builds the parts of a training in the order in which they depend on each other."""
+    """Builds the parts of a training in the order in which they depend on each other.
+
+    `data` replaces a data set that is made by code.
+    """
 
     def __init__(
         self,
@@ -127,13 +120,11 @@ class Rebuilding:
 
     def _settings(self, value: Description) -> Settings:
         """Return the settings at the start of the training."""
-        read = {name: self.reader.read(value.get(name)) for name in ("optimizer", "data")}
-        precision = self.reader.read(value.get("precision"))
-        for thing, kind in ((read["optimizer"], Optimizer), (read["data"], DataSet)):
-            if not isinstance(thing, kind):
-                raise InputError(f"{shorten(thing)} is not of the type {kind.__name__}")
-        if not isinstance(precision, Precision):
-            raise InputError(f"{shorten(precision)} is not of the type Precision")
+        kinds = {"optimizer": Optimizer, "data": DataSet, "precision": Precision}
+        read = {name: self.reader.read(value.get(name)) for name in kinds}
+        for name, kind in kinds.items():
+            if not isinstance(read[name], kind):
+                raise InputError(f"{shorten(read[name])} is not of the type {kind.__name__}")
         names = field(value, "activations", list)
         if len(names) != len(self.network.layers):
             raise InputError(f"{shorten(names)} is not an activation for each layer")
@@ -147,7 +138,13 @@ class Rebuilding:
         self._check_batch(read["data"], batch)
         engine = field(value, "engine", str)
         return Settings(
-            read["optimizer"], read["data"], loss, batch, engine, precision, tuple(names)
+            read["optimizer"],
+            read["data"],
+            loss,
+            batch,
+            engine,
+            read["precision"],
+            tuple(names),
         )
 
     def _check_batch(self, data: DataSet, batch: int | None) -> None:

@@ -32,7 +32,7 @@ from scalarviz.files.metrics import describe_metrics, metric_arrays, restore_met
 from scalarviz.files.networks import describe, field, not_made
 from scalarviz.files.origin import describe_origin
 from scalarviz.files.own_formulas import describe_own
-from scalarviz.files.rebuilding import Rebuilding, build_timeline
+from scalarviz.files.rebuilding import Rebuilding
 from scalarviz.files.settings_codec import SettingsWriter, describe_loss
 from scalarviz.training.network.network import Network
 from scalarviz.training.session.branches import Action, Clock, Frame
@@ -76,7 +76,7 @@ def load_timeline(
     description, arrays = read(path, KIND)
     given = None if data is None else DataSet.of(data)
     try:
-        timeline = build_timeline(description, arrays, given, limit)
+        timeline = Rebuilding(description, arrays, given, limit).timeline()
         lacks = restore_metrics(timeline.visits, description, rows)
         restore_marks(timeline, description)
         if "title" in description:

@@ -28,6 +28,7 @@ from scalarviz.training.session.conditions import Condition
 
 CODE = "code"  # name of a data set that is made by code
 LATEST = 2**53  # largest number of steps
+MADE: dict[str, Any] = {"precision": Precision, "loss": Loss}  # of their settings alone
 
 
 @final
@@ -94,12 +95,10 @@ class Reader:
             return pick(self._arrays, value, "array")
         if isinstance(value, dict) and kind == "optimizer":
             return build_optimizer(value)
-        if isinstance(value, dict) and kind == "precision":
-            return build_precision(value)
-        if isinstance(value, dict) and kind == "loss":
-            return make(Loss, value, "loss")
         if isinstance(value, dict) and kind == "data":
             return self._data(value)
+        if isinstance(value, dict) and kind in MADE:
+            return make(MADE[kind], value, kind)
         raise InputError(f"{shorten(thing)} is nothing that is known here")
 
     def _with_added(self, data: DataSet, added: list[Any]) -> DataSet:
@@ -172,12 +171,6 @@ def classes_of_optimizers() -> dict[str, Any]:
     kinds = [kind for kind in found if kind._own or kind.__module__ == Optimizer.__module__]
     rows: dict[Any, OptimizerRow] = {kind: kind._own or kind().row for kind in kinds}
     return {row.name: kind for kind, row in rows.items() if OPTIMIZERS.get(row.name) is row}
-
-
-def build_precision(value: Description) -> Precision:
-    """Return a precision from its description."""
-    made: Precision = make(Precision, value, "precision")
-    return made
 
 
 def build_clock(value: object) -> Clock:
