@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from typing import final
 
+from scalarviz.pictures.view.on_top import OnTop
 from scalarviz.training.session.caption import Piece
-
-if TYPE_CHECKING:
-    from scalarviz.pictures.view.picture import Picture
 
 
 @final
@@ -33,27 +31,25 @@ class OverlayPointer:
         self.legend = False
         self._place = -1.0, -1.0  # of the mouse
 
-    def hover(self, picture: Picture | None, x: float, y: float) -> bool:
+    def hover(self, on_top: OnTop, x: float, y: float) -> bool:
         """Point at what is at a pixel; return whether it is on the caption or its panel."""
         self._place = x, y
-        over = piece_at(picture, x, y)
+        over, chart, legend = on_top.piece_at(x, y), on_top.chart, on_top.legend
         self.piece = over if over is not None and over.words else None
-        chart, legend = (None, None) if picture is None else (picture.chart, picture.legend)
-        cells = [] if picture is None else picture.cells
-        self.cell = next((done for box, done in cells if box.has(x, y)), 0)
+        self.cell = on_top.cell_at(x, y)
         self.step = None if chart is None else chart.step_under(x, y)
         self.branch = None if chart is None else chart.branch_at(x, y)
         self.title = chart is not None and chart.title.has(x, y)
         self.legend = legend is not None and legend.has(x, y)
         return over is not None
 
-    def again(self, picture: Picture | None) -> None:
+    def again(self, on_top: OnTop) -> None:
         """Point at what is under the mouse now: the picture moves, the mouse may rest."""
-        self.hover(picture, *self._place)
+        self.hover(on_top, *self._place)
 
-    def click(self, picture: Picture | None, x: float, y: float) -> bool:
+    def click(self, on_top: OnTop, x: float, y: float) -> bool:
         """Open the panel for a click on what opens it, close it for any; return whether it did."""
-        over = piece_at(picture, x, y)
+        over = on_top.piece_at(x, y)
         if self.opened or (over is not None and over.opens):
             self.opened = not self.opened
             return True
@@ -63,9 +59,3 @@ class OverlayPointer:
         """Close the panel; return whether it was open."""
         was, self.opened = self.opened, False
         return was
-
-
-def piece_at(picture: Picture | None, x: float, y: float) -> Piece | None:
-    """Return the piece at a pixel, one without words for the panel; None if there is none."""
-    told = [] if picture is None else picture.told
-    return next((piece for box, piece in told if box.has(x, y)), None)

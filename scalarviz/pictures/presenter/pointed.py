@@ -20,6 +20,7 @@ from scalarviz.pictures.presenter.pointing import NOTHING, Target, neuron_of, ta
 from scalarviz.pictures.presenter.walking import next_target
 from scalarviz.pictures.view.charts import Chart
 from scalarviz.pictures.view.frame_data import FrameData
+from scalarviz.pictures.view.on_top import OnTop
 from scalarviz.pictures.view.scene.frame import Projection
 from scalarviz.pictures.view.scene.plates import Layout
 from scalarviz.training.session.caption import Neuron
@@ -35,12 +36,14 @@ class Pointed(Messages):
     walking        whether the keyboard points: what is hovered stays until the mouse is elsewhere
     over           the mouse over the strip, the caption and the loss curve
     curve_view     the steps that the loss curve shows
+    on_top         what lies over the network on the last picture; nothing before the first
     """
 
     plan: Layout
     reading: LiveValues
     eyes: CameraController
     _picture: Any
+    on_top = OnTop()
     _seen: FrameData | None  # of the last picture
     _extent: tuple[float, float]
 
@@ -79,7 +82,7 @@ class Pointed(Messages):
     @final
     def hover_at(self, x: float, y: float) -> None:
         """Point with the mouse."""
-        found = NOTHING if self.over.hover(self._picture, x, y) else self.target_at(x, y)
+        found = NOTHING if self.over.hover(self.on_top, x, y) else self.target_at(x, y)
         if found or not self.walking:
             self.hover, self.hover_neuron = found.row, found.neuron
 
@@ -89,15 +92,15 @@ class Pointed(Messages):
         if self._picture is None or self._seen is None:
             return NOTHING
         parts = self._seen.division(*self._extent)
-        covers = parts.exhibit, parts.card, *([self.chart.box] if self.chart else [])
-        if not parts.scene.has(x, y) or any(box.width and box.has(x, y) for box in covers):
+        covered = any(box.width and box.has(x, y) for box in (parts.exhibit, parts.card))
+        if not parts.scene.has(x, y) or covered or self.on_top.on_chart(x, y):
             return NOTHING
         return target_at(self._seen, self._see(self._seen), x, y)
 
     @property
     def chart(self) -> Chart | None:
         """The loss curve on the last picture, or None."""
-        return None if self._picture is None else self._picture.chart
+        return self.on_top.chart
 
     @final
     def handle_at(self, x: float, y: float) -> Handle | None:
@@ -124,7 +127,7 @@ class Pointed(Messages):
         """Return the grip at a pixel, by which inputs of the user's own are put in, or None."""
         seen, name = self._seen, self.reading.program.inputs.name
         now = self.reading.way.values.get(name) if self.reading.has_layers else None
-        if seen is None or now is None or (self.chart and self.chart.box.has(x, y)):
+        if seen is None or now is None or self.on_top.on_chart(x, y):
             return None
         if seen.exhibit is not None and seen.exhibit.inputs_at(x, y):
             return PanelGrip(now, lambda: self._seen.exhibit if self._seen else None)

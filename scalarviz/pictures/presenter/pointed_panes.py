@@ -16,6 +16,7 @@ from scalarviz.pictures.presenter.own_input import Grip
 from scalarviz.pictures.presenter.several import alike
 from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.pictures.view.charts import Chart
+from scalarviz.pictures.view.on_top import OnTop
 from scalarviz.pictures.view.scene.panes import Panes
 from scalarviz.training.session.caption import Neuron
 
@@ -55,11 +56,13 @@ class PointedPanes(Messages):
     chosen    number of the pane that commands on one session mean
     together  whether cameras turn together, and weights of equal networks are pinned together
     help      whether the list of `keys` is shown
+    on_top    what lies over the panes on the last picture; nothing before the first
     """
 
     stages: list[Stage]
     _panes: Panes
     _picture: Any
+    on_top = OnTop()
 
     def __init__(self) -> None:
         super().__init__()
@@ -83,7 +86,7 @@ class PointedPanes(Messages):
     @property
     def chart(self) -> Chart | None:
         """The loss curves on the last picture, or None."""
-        return None if self._picture is None else self._picture.chart
+        return self.on_top.chart
 
     @abstractmethod
     def look(self, name: str) -> None:
@@ -146,9 +149,7 @@ class PointedPanes(Messages):
 
     def _covers(self, x: float, y: float) -> bool:
         """Return whether a button or the chart lies over the panes at a pixel."""
-        buttons = [] if self._picture is None else self._picture.buttons
-        on_chart = self.chart is not None and self.chart.box.has(x, y)
-        return on_chart or any(box.has(x, y) for box, _ in buttons)
+        return self.on_top.on_chart(x, y) or self.on_top.button_at(x, y) is not None
 
     def _within(self, x: float, y: float) -> tuple[Stage | None, float, float]:
         """Return the stage whose pane is at a pixel, and the pixel within it."""
@@ -200,10 +201,9 @@ class PointedPanes(Messages):
     @final
     def click(self, x: float, y: float) -> None:
         """Press the button at a pixel, else choose the session there, and pin what is there."""
-        for box, name in reversed(self._picture.buttons if self._picture else []):
-            if box.has(x, y):
-                self._press(name)
-                return
+        if (name := self.on_top.button_at(x, y)) is not None:
+            self._press(name)
+            return
         self.hover_at(x, y)
         if self.on_title:
             self.curve_view.large = not self.curve_view.large

@@ -253,8 +253,10 @@ class SideBySide(PointedPanes):
                 left, low, wide, high = device_box(box, self._extent[1], ratio)
                 if wide > 1 and high > 1:
                     picture, camera = stage.picture(), stage.eyes.camera
-                    picture.draw(data, camera, wide, high, ratio, (left, low))
-            around.draw(self._panes, self.compared(panes), theme, width, height, ratio)
+                    stage.on_top = picture.draw(data, camera, wide, high, ratio, (left, low))
+            self.on_top = around.draw(
+                self._panes, self.compared(panes), theme, width, height, ratio
+            )
         except Exception:
             self.release()  # what it has on the graphics card may be lost
             raise

@@ -45,6 +45,7 @@ from scalarviz.pictures.view.exhibits.exhibit import Exhibit
 from scalarviz.pictures.view.exhibits.plane import Plane
 from scalarviz.pictures.view.frame_data import CubeValues, FrameData, NeuronMaps, Pane
 from scalarviz.pictures.view.legend import legend_box
+from scalarviz.pictures.view.on_top import OnTop
 from scalarviz.pictures.view.scene.frame import Division
 from scalarviz.training.session.caption import Caption
 from scalarviz.training.session.here import Here
@@ -226,13 +227,12 @@ class Stage(Pointed):
 
     def click(self, x: float, y: float) -> None:
         """Press the button at a pixel, else go to the operation or pin the cube there, or unpin."""
-        for box, name in reversed(self._picture.buttons if self._picture else []):
-            if box.has(x, y):
-                self.press(name)
-                return
-        if self.over.click(self._picture, x, y):
+        if (name := self.on_top.button_at(x, y)) is not None:
+            self.press(name)
             return
-        self.over.hover(self._picture, x, y)
+        if self.over.click(self.on_top, x, y):
+            return
+        self.over.hover(self.on_top, x, y)
         if self.over.title:
             self.curve_view.large = not self.curve_view.large
             return
@@ -283,7 +283,7 @@ class Stage(Pointed):
         if self.pane is None and not self._is_read:
             self.read()
         self._is_read = False
-        self.over.again(self._picture)
+        self.over.again(self.on_top)
         self.motion.follow(self._now)
         source = self._source()
         moment, part = self.motion.shown() if self.own is None else (None, 1.0)
@@ -416,7 +416,7 @@ class Stage(Pointed):
         picture = self.picture()
         self.resize(width / ratio, height / ratio)
         try:
-            picture.draw(self.frame_data(), self.eyes.camera, width, height, ratio)
+            self.on_top = picture.draw(self.frame_data(), self.eyes.camera, width, height, ratio)
         except Exception:
             self.release()  # what it has on the graphics card may be lost
             raise
@@ -436,7 +436,7 @@ class Stage(Pointed):
         """Free the picture's memory on the graphics card; the next picture allocates it again."""
         if self._picture is not None:
             self._picture.release()
-            self._picture = None
+            self._picture, self.on_top = None, OnTop()
 
     def picture(self) -> Any:
         """Return the Picture that draws it, bound to the first context that it is used in."""

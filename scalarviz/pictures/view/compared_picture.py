@@ -20,6 +20,7 @@ from scalarviz.pictures.view.chips import draw_chips
 from scalarviz.pictures.view.compared import Compared
 from scalarviz.pictures.view.compared_chart import draw_losses
 from scalarviz.pictures.view.compared_table import draw_line, draw_table
+from scalarviz.pictures.view.on_top import OnTop
 from scalarviz.pictures.view.scene.frame import Box
 from scalarviz.pictures.view.scene.panes import Panes
 
@@ -30,14 +31,10 @@ RIM = 2.0  # pixels of the frame of the chosen pane
 class ComparedPicture:
     """Draws the surroundings of panes in the current OpenGL context.
 
-    buttons  boxes in logical pixels and labels of the buttons on the last picture
-    chart    the chart of the losses, or None
     words    all text on the last picture, without that of the panes
     """
 
     def __init__(self) -> None:
-        self.buttons: list[overlay.Button] = []
-        self.chart: Chart | None = None
         self.words: list[str] = []
         self._renderer: Renderer | None = None
 
@@ -54,31 +51,37 @@ class ComparedPicture:
         width: int,
         height: int,
         ratio: float,
-    ) -> None:
-        """Draw it over panes; `width` and `height` in device pixels, `ratio` a logical pixel."""
+    ) -> OnTop:
+        """Draw it over panes; `width` and `height` in device pixels, `ratio` a logical pixel.
+
+        Return what lies on top, for the mouse.
+        """
         gloo.set_viewport(0, 0, width, height)
-        canvas = self.flat(panes, compared, theme, ratio)
+        canvas, on_top = self.flat(panes, compared, theme, ratio)
         self._renderer = self._renderer or Renderer()
         self._renderer.draw(canvas, width, height)
+        return on_top
 
-    def flat(self, panes: Panes, compared: Compared, theme: Theme, ratio: float) -> Canvas2D:
-        """Return all shapes and text."""
+    def flat(
+        self, panes: Panes, compared: Compared, theme: Theme, ratio: float
+    ) -> tuple[Canvas2D, OnTop]:
+        """Return all shapes and text, and what of them the mouse can find."""
         whole, scale = panes.whole, panes.scale
         canvas = Canvas2D(whole.width, whole.height, ratio, scale)
         draw_frames(canvas, panes, compared.chosen, theme)
         draw_line(canvas, panes, compared, theme)
         draw_table(canvas, panes, compared, theme)
-        self.chart = None
+        chart = None
         if compared.view.large:
-            self.chart = draw_large(canvas, panes, compared, theme)
+            chart = draw_large(canvas, panes, compared, theme)
         elif panes.chart.width and panes.chart.height:
-            self.chart = draw_losses(canvas, panes.chart, compared, theme, scale)
+            chart = draw_losses(canvas, panes.chart, compared, theme, scale)
         division = panes.division
-        self.buttons = overlay.draw_offers(canvas, offers_box(panes), compared.offers, theme, scale)
-        self.buttons += draw_chips(canvas, division, compared, 0.0, theme)[0]
+        buttons = overlay.draw_offers(canvas, offers_box(panes), compared.offers, theme, scale)
+        buttons += draw_chips(canvas, division, compared, 0.0, theme)[0]
         overlay.draw_help(canvas, division, compared.help, theme)
         self.words = canvas.words
-        return canvas
+        return canvas, OnTop(buttons, chart)
 
     def release(self) -> None:
         """Drop what is on the graphics card; the next `draw` makes it again."""

@@ -14,7 +14,6 @@ from scalarviz.pictures.draw2d.theme import THEMES, Theme
 from scalarviz.pictures.view import overlay
 from scalarviz.pictures.view.beads import beads_of
 from scalarviz.pictures.view.callout import draw_callout
-from scalarviz.pictures.view.charts import Chart
 from scalarviz.pictures.view.chips import draw_chips
 from scalarviz.pictures.view.cubes.cubes import CubesNode
 from scalarviz.pictures.view.frame_data import FrameData
@@ -27,13 +26,14 @@ from scalarviz.pictures.view.marks_key import draw_marks_key
 from scalarviz.pictures.view.moves import draw_ghosts, draw_pushes
 from scalarviz.pictures.view.network_maps import NetworkMaps
 from scalarviz.pictures.view.neurons import draw_errors
+from scalarviz.pictures.view.on_top import OnTop
 from scalarviz.pictures.view.picture_scene import CUBES, PictureScene
 from scalarviz.pictures.view.scene.camera import Camera
 from scalarviz.pictures.view.scene.frame import Box, Division, Projection
 from scalarviz.pictures.view.scene.plates import Layout
 from scalarviz.pictures.view.scenery import draw_scenery
-from scalarviz.pictures.view.strip import Place, draw_hovered, draw_strip
-from scalarviz.pictures.view.told import Told, draw_opened, draw_told
+from scalarviz.pictures.view.strip import draw_hovered, draw_strip
+from scalarviz.pictures.view.told import draw_opened, draw_told
 from scalarviz.pictures.view.tooltip import draw_hover
 
 
@@ -44,11 +44,6 @@ class Picture:
     theme    name of the colors, a key of THEMES
     program  the program that is shown, which the lights need
     scene    its vispy nodes, with the view that a user's nodes are put in
-    buttons  boxes in logical pixels and labels of the buttons on the last picture
-    cells    boxes of the operations in the strip, with how many are done after each
-    told     boxes of the pieces of the caption; the first one at a pixel counts
-    chart    the chart of the losses, or None
-    legend   the box of the legend, or None
     words    all text on the last picture
     maps     what the graphics card draws of the network itself
     """
@@ -56,11 +51,6 @@ class Picture:
     def __init__(self, theme: str = "dark", program: Program | None = None) -> None:
         self.theme: Theme = THEMES[theme]
         self.program = program
-        self.buttons: list[overlay.Button] = []
-        self.cells: list[Place] = []
-        self.told: list[Told] = []
-        self.chart: Chart | None = None
-        self.legend: Box | None = None
         self.words: list[str] = []
         self.scene = PictureScene()
         self._cubes: Any = None
@@ -100,14 +90,16 @@ class Picture:
         height: int,
         ratio: float,
         corner: tuple[int, int] = (0, 0),
-    ) -> None:
+    ) -> OnTop:
         """Draw a frame of width x height device pixels; `ratio` of them are a logical pixel.
+
+        Return what lies on top of it, for the mouse.
 
         corner  the lower left corner in the framebuffer, in device pixels from its own; by default
                 that corner
         """
         if width < 2 or height < 2:
-            return  # a minimized window
+            return OnTop()  # a minimized window
         wide, high = width / ratio, height / ratio
         see = self.see(frame_data, camera, wide, high)
         lit = lights(frame_data.layout, self.program, frame_data.moment, frame_data.part)
@@ -124,11 +116,14 @@ class Picture:
             self._set_cubes(frame_data, lit)
             self.maps.cubes = self._cubes
             self.scene.set_beads(beads)
-            self.scene.flat.paper = self._flat(frame_data, see, lit, ratio)
+            self.scene.flat.paper, on_top = self._flat(frame_data, see, lit, ratio)
             self.scene.draw(frame_data.division(wide, high).view, high, ratio, corner)
+        return on_top
 
-    def _flat(self, frame_data: FrameData, see: Projection, lit: Lights, ratio: float) -> Canvas2D:
-        """Return all shapes and text of a frame."""
+    def _flat(
+        self, frame_data: FrameData, see: Projection, lit: Lights, ratio: float
+    ) -> tuple[Canvas2D, OnTop]:
+        """Return all shapes and text of a frame, and what of them the mouse can find."""
         wide, high = see.width, see.height
         division = frame_data.division(wide, high)
         canvas = Canvas2D(wide, high, ratio, division.scale)
@@ -142,9 +137,9 @@ class Picture:
             callout = draw_callout(canvas, see, frame_data, taken, self.theme, division.scale)
             if callout is not None:
                 taken.boxes.append(callout)
-        self._write(canvas, division, frame_data, see, taken, arrows)
+        on_top = self._write(canvas, division, frame_data, see, taken, arrows)
         self.words = canvas.words
-        return canvas
+        return canvas, on_top
 
     def _write(
         self,
@@ -154,29 +149,29 @@ class Picture:
         see: Projection,
         taken: Obstacles,
         arrows: bool,
-    ) -> None:
+    ) -> OnTop:
         theme = self.theme
-        self.legend = legend_box(division)
         draw_legend(canvas, division, frame_data.cubes, theme)
         self._draw_panels(canvas, division, frame_data)
         if frame_data.pane is not None:
             head = overlay.draw_pane_head(canvas, division, frame_data.pane, theme)
         else:
             head = overlay.draw_head(canvas, division, frame_data.words, theme)
-        self.cells = draw_strip(canvas, division, frame_data, theme)
-        self.buttons, self.chart = overlay.draw_band(canvas, division, frame_data, theme)
+        cells = draw_strip(canvas, division, frame_data, theme)
+        offers, chart = overlay.draw_band(canvas, division, frame_data, theme)
         told = draw_told(canvas, division, frame_data, theme)
+        buttons: list[overlay.Button] = []
         messages: list[Box] = []
         if frame_data.pane is None:
             buttons, messages = draw_chips(canvas, division, frame_data, head, theme, taken)
-            self.buttons += buttons
         if arrows:
             explain_arrows(canvas, division, head, theme, messages, taken.meets)
-        draw_hovered(canvas, self.cells, frame_data, theme, division.scale)
+        draw_hovered(canvas, cells, frame_data, theme, division.scale)
         draw_hover(canvas, see, frame_data, theme, division)
-        self.told = [*draw_opened(canvas, division, frame_data, theme), *told]
+        told = [*draw_opened(canvas, division, frame_data, theme), *told]
         draw_marks_key(canvas, division, frame_data, theme)
         overlay.draw_help(canvas, division, frame_data.help, theme)
+        return OnTop([*offers, *buttons], chart, cells, told, legend_box(division))
 
     def _draw_panels(self, canvas: Canvas2D, division: Division, frame_data: FrameData) -> None:
         """Draw the exhibit and the pinned weight at the right end of the stage."""

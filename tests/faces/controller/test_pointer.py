@@ -19,7 +19,7 @@ def session(colours: sv.Session) -> sv.Session:
 
 def place(stage: Stage, step: int) -> tuple[float, float]:
     """Where a step is on the curve."""
-    chart = stage.picture().chart
+    chart = stage.on_top.chart
     assert chart is not None
     return chart.plot.x + step / chart.last * chart.plot.width, chart.plot.bottom - 5.0
 
@@ -77,7 +77,7 @@ def test_a_drag_on_a_cube_changes_its_weight_while_outputs_follow(
 def test_what_was_pointed_at_is_let_go_when_the_picture_is_dragged(
     pointer: Pointer, stage: Stage
 ) -> None:
-    box, done = stage.picture().cells[2]
+    box, done = stage.on_top.cells[2]
     x, y = box.x + 2.0, box.y + 2.0
     for button in (LEFT, RIGHT):
         pointer.move(x, y)

@@ -273,7 +273,7 @@ def test_the_tour_is_shown_and_skipped_there_too() -> None:
         assert stage.part_of_tour == "forward"
 
         def buttons() -> list[Any]:
-            return [box for box, name in stage._picture.buttons if name == "Skip the tour"]
+            return [box for box, name in stage.on_top.buttons if name == "Skip the tour"]
 
         await until(buttons)
         (box,) = buttons()

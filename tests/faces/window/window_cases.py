@@ -872,7 +872,7 @@ def case_the_menu_file_asks_for_a_path_and_writes_or_opens_it() -> None:
 
 def chip_of(bench: Bench) -> Box:
     """The box of the button that cancels."""
-    return next(box for box, name in bench.stage.picture().buttons if name == "Cancel")
+    return next(box for box, name in bench.stage.on_top.buttons if name == "Cancel")
 
 
 def pixels_of_chip(bench: Bench) -> list[Any]:
@@ -1151,7 +1151,7 @@ def case_the_tour_has_a_button_that_skips_it_and_a_menu_entry() -> None:
     bench.until(lambda: bench.session.clock.operation > 1)
 
     def buttons() -> list[Any]:
-        return [box for box, name in stage._picture.buttons if name == "Skip the tour"]
+        return [box for box, name in stage.on_top.buttons if name == "Skip the tour"]
 
     bench.until(buttons)  # a busy machine draws some pictures later
     (box,) = buttons()

@@ -144,7 +144,7 @@ def test_notices_go_by_themselves_and_choices_wait(studio: Studio, stage: Stage)
     stage.notice("saved", "undo", lambda: done.append("undo"))
     stage.offer({"go on": lambda: done.append("go on")})
     assert {"saved", "undo", "go on"} <= set(words(studio, stage))
-    buttons = {name: box for box, name in stage.picture().buttons}
+    buttons = {name: box for box, name in stage.on_top.buttons}
     for name in ("undo", "go on"):
         stage.click(buttons[name].x + 5.0, buttons[name].y + 5.0)
     assert done == ["undo", "go on"] and not {"undo", "go on"} & set(words(studio, stage))
@@ -159,12 +159,12 @@ def test_a_click_on_the_strip_goes_to_just_after_that_operation(
     stage.travel = went.append
     stage.pin(3)
     studio.stage(stage, 0.0, SIZE)
-    for box, done in stage.picture().cells:
+    for box, done in stage.on_top.cells:
         stage.click(box.x + 2.0, box.y + 2.0)
         assert went.pop() == done
     stage.session.advance(3, "operation")
     studio.stage(stage, 1.0, SIZE)
-    for box, done in stage.picture().cells:
+    for box, done in stage.on_top.cells:
         stage.click(box.right - 2.0, box.bottom - 2.0)
         assert went.pop() == done - 3
     assert stage.pinned == 3

@@ -141,8 +141,7 @@ def test_columns_that_have_no_room_are_left_out_by_their_ranks() -> None:
 
 def test_the_chart_has_a_line_for_each_network_and_says_the_losses_under_the_mouse() -> None:
     shown, parts = ComparedPicture(), Panes.of(2, 1280, 800)
-    shown.flat(parts, compared(2), THEMES["dark"], 1.0)
-    chart = shown.chart
+    chart = shown.flat(parts, compared(2), THEMES["dark"], 1.0)[1].chart
     assert chart is not None and chart.last == 200.0
     assert parts.chart.has(chart.plot.x, chart.plot.y)
     assert chart.step_at(chart.plot.x + 0.5 * chart.plot.width) == 100
@@ -163,7 +162,7 @@ def test_the_chart_has_a_line_for_each_network_and_says_the_losses_under_the_mou
 def test_a_message_has_a_button_and_help_lies_over_everything() -> None:
     shown = ComparedPicture()
     more = {"chips": [("said", "undo")], "offers": ["go on"], "help": [("Space", "play")]}
-    shown.flat(Panes.of(2, 1280, 800), compared(2, **more), THEMES["dark"], 1.0)
-    boxes = {name: box for box, name in shown.buttons}
+    _, on_top = shown.flat(Panes.of(2, 1280, 800), compared(2, **more), THEMES["dark"], 1.0)
+    boxes = {name: box for box, name in on_top.buttons}
     assert set(boxes) == {"undo", "go on"} and not boxes["undo"].meets(boxes["go on"])
     assert {"said", "undo", "go on", "Space", "play"} <= set(shown.words)

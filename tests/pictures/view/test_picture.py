@@ -1,7 +1,6 @@
 """A picture: cubes, what stands around them, and what is written, each in its place and depth."""
 
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 from typing import Any
 from unittest.mock import patch
@@ -20,6 +19,7 @@ from scalarviz.pictures.view.cubes.shaders import HALF
 from scalarviz.pictures.view.frame_data import Buffers, Card, CubeValues, FrameData, Line, Words
 from scalarviz.pictures.view.labels import Obstacles
 from scalarviz.pictures.view.legend import explain_arrows, legend_box
+from scalarviz.pictures.view.on_top import OnTop
 from scalarviz.pictures.view.picture import Picture
 from scalarviz.pictures.view.scene.camera import CAMERAS, Camera
 from scalarviz.pictures.view.scene.frame import Box, Division
@@ -147,6 +147,18 @@ def test_hover_and_pin_are_drawn_around_their_cubes(studio: Studio, picture: Pic
         assert ("value" if which == "hover" else "a line") in picture.words
 
 
+def drawn(
+    studio: Studio, picture: Picture, frame_data: FrameData, size: tuple[int, int]
+) -> tuple[np.ndarray, OnTop]:
+    """A flat picture of this size, and what lies on top of it."""
+    found: list[OnTop] = []
+
+    def draw() -> None:
+        found.append(picture.draw(frame_data, CAMERAS["flat"], *size, 1.0))
+
+    return studio.shoot(draw, *size), found[-1]
+
+
 def test_everything_written_fits_into_a_small_picture(studio: Studio, picture: Picture) -> None:
     line = "= 0.1 * 0.2 + 0.3 * 0.4 + 0.5 * 0.6 = " + "1 + " * 40
     caption = Caption("affine 0", "z = w x + b", plain_lines(line))
@@ -160,9 +172,9 @@ def test_everything_written_fits_into_a_small_picture(studio: Studio, picture: P
         pinned=Card(3, "name " * 20, [("value", "1")] * 5, [Line("line " * 60)] * 30),
     )
     for size in ((1280, 800), (760, 560), (420, 300), (200, 150), (60, 40), (7, 5)):
-        pixels = studio.shoot(lambda: picture.draw(frame_data, CAMERAS["flat"], *size, 1.0), *size)  # noqa: B023
+        pixels, on_top = drawn(studio, picture, frame_data, size)
         assert pixels.shape == (size[1], size[0], 3)
-        for box, _ in picture.buttons:
+        for box, _ in on_top.buttons:
             assert box.right <= size[0] + 1.0 or size[0] < 420
 
 
@@ -173,10 +185,9 @@ def test_a_long_message_is_written_whole_in_several_lines(studio: Studio, pictur
     said += ": lower the learning rate, clip with clip_norm=, or count such gradients as 0"
     for width, height in ((800, 500), (1280, 800), (3840, 2160)):
         frame_data = sight_of(words=Words("It"), chips=[(said, "back to step 12")])
-        draw = partial(picture.draw, frame_data, CAMERAS["flat"], width, height, 1.0)
-        studio.shoot(draw, width, height)
+        _, on_top = drawn(studio, picture, frame_data, (width, height))
         words = [each for each in picture.words if len(each) > 15 and each in said]
-        ((box, _),) = picture.buttons
+        ((box, _),) = on_top.buttons
         in_head = box.bottom <= frame_data.division(width, height).head.bottom
         assert " ".join(words) == said and (len(words) > 1) != in_head
         assert box.height > 17.0 * len(words) and box.right < width
@@ -194,9 +205,8 @@ def test_messages_and_offers_lie_over_no_words_and_offers_not_over_the_network(
         offers=["go on for 2,000 steps", "start again"],
         pinned=Card(3, "a weight", [("value", "1")], [Line("a line")]) if pinned else None,
     )
-    draw = partial(picture.draw, frame_data, CAMERAS["flat"], *size, 1.0)
-    studio.shoot(draw, *size)
-    parts, boxes = frame_data.division(*size), dict(map(reversed, picture.buttons))
+    _, on_top = drawn(studio, picture, frame_data, size)
+    parts, boxes = frame_data.division(*size), dict(map(reversed, on_top.buttons))
     for name in ("press", "undo"):
         assert boxes[name].x >= 0.0 and boxes[name].bottom <= parts.scene.bottom
         in_head = boxes[name].bottom < parts.head.bottom

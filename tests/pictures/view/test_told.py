@@ -50,7 +50,7 @@ def stage_at(done: int, name: str = "rgb", **options: Any) -> Stage:
 
 def drawn(studio: Studio, stage: Stage, size: tuple[int, int] = (1280, 800)) -> list[told.Told]:
     studio.stage(stage, 0.0, size)
-    found: list[told.Told] = stage.picture().told
+    found: list[told.Told] = stage.on_top.told
     return found
 
 
@@ -66,15 +66,15 @@ def test_in_a_small_picture_without_controls_an_equation_has_the_place_of_the_lo
     for silent, wide in ((True, True), (False, False)):
         stage.silent = silent
         told_here = drawn(studio, stage, (640, 400))
-        assert (stage.picture().chart is None) is wide
+        assert (stage.on_top.chart is None) is wide
         if wide:
             assert not any(piece.opens for _, piece in told_here)  # nothing is left out
     stage.silent = True
     drawn(studio, stage, (800, 500))
-    assert stage.picture().chart is not None
+    assert stage.on_top.chart is not None
     stage.session.advance(1)
     drawn(studio, stage, (640, 400))
-    assert stage.picture().chart is not None
+    assert stage.on_top.chart is not None
 
 
 @pytest.mark.parametrize("width", [2000.0, 600.0, 300.0, 150.0])
