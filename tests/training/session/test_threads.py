@@ -24,7 +24,7 @@ from tests.training.session.test_session import PAIR, every_engine, session, sta
 from tests.waiting import until
 from tests.wording import refused
 
-SOON = 0.5  # seconds; far less than a step behind the gate takes
+SOON = 5.0  # seconds; far less than the 30 that a step behind the gate takes
 
 
 def together(*deeds: Callable[[], object]) -> list[BaseException]:
