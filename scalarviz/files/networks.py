@@ -53,7 +53,7 @@ def load_network(path: object, engine: str, limit: int | None) -> Network:
     description, arrays = read(path, KIND)
     try:
         net = build(description, arrays, budget)
-        precision = precision_of(description)
+        precision = make(Precision, field(description, "precision", dict), "precision")
         fill(net, description, arrays)
         if chosen != "python":
             net.to(chosen, precision)
@@ -91,12 +91,7 @@ def describe(net: Network) -> Description:
             "init": describe_init(net.init),
             "seed": net.seed,
             "dtype": net.dtype,
-            "precision": {
-                "name": net.precision.name,
-                "loss_scale": float(net.precision.loss_scale),
-                "dynamic": bool(net.precision.dynamic),
-                "patience": int(net.precision.patience),
-            },
+            "precision": vars(net.precision),
             "step_count": int(net.bank.step_count),
             "has_gradients": bool(net.bank.has_gradients),
             "slots": [list(names) for names in net.bank.blocks if names],
@@ -183,17 +178,6 @@ def build_init(description: Description) -> Init:
     settings = field(description, "settings", dict)
     name = field(description, "name", str)
     return make(Init, settings, "initializer", name=name, bias=description.get("bias"))
-
-
-def precision_of(description: Description) -> Precision:
-    """Return the precision from the description of a network."""
-    found = field(description, "precision", dict)
-    return Precision(
-        name=field(found, "name", str),
-        loss_scale=field(found, "loss_scale", float),
-        dynamic=field(found, "dynamic", bool),
-        patience=field(found, "patience", int),
-    )
 
 
 def field(description: Description, name: str, kind: type) -> Any:
