@@ -12,6 +12,7 @@ from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
+    QHBoxLayout,
     QLabel,
     QMenuBar,
     QScrollArea,
@@ -25,7 +26,6 @@ from scalarviz.faces.controller.group import Group
 from scalarviz.faces.controller.options import OptionChoice
 from scalarviz.faces.window.fields import Quiet
 from scalarviz.faces.window.option_fields import Show, field_of
-from scalarviz.faces.window.rows import group as row_of
 
 MARGIN = 8  # pixels between the panel and the ends of the picture that it lies over
 PAIR = 2  # options of every training beside each other
@@ -209,3 +209,14 @@ def empty(grid: QGridLayout) -> None:
         if widget := item.widget():
             widget.setParent(None)
             widget.deleteLater()
+
+
+def row_of(*widgets: QWidget) -> QWidget:
+    """Return a widget that keeps several in one row."""
+    box = QWidget()
+    layout = QHBoxLayout(box)
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.setSpacing(5)
+    for widget in widgets:
+        layout.addWidget(widget)
+    return box
