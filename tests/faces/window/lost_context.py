@@ -23,12 +23,12 @@ def main(times: float) -> None:
     application()
     honest, frames, looks = Picture.draw, 0, 0
 
-    def draw(self: Picture, *arguments: Any) -> None:
+    def draw(self: Picture, *arguments: Any) -> Any:
         nonlocal frames
         frames += 1
         if 3 < frames <= 3 + times:
             raise RuntimeError(LOST)
-        honest(self, *arguments)
+        return honest(self, *arguments)
 
     def look() -> None:
         nonlocal looks
