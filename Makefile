@@ -40,8 +40,11 @@ lesson-pictures: .venv/ready-to-test ## run the lessons and store what they draw
 	@.venv/bin/python -m tests.lessons
 	@.venv/bin/python -m tests.faces.notebook.readme_picture
 
-test: lint ## style, types and the tests
-	@.venv/bin/python -m tests.warm
+# Kernels are compiled while one core checks types; an end before that ends both.
+test: .venv/ready-to-test ## style, types and the tests
+	@.venv/bin/python -m tests.warm & warming=$$!; \
+	    trap 'exit 130' INT TERM; trap 'kill $$warming 2>/dev/null' EXIT; \
+	    $(MAKE) --no-print-directory lint && wait $$warming
 	@.venv/bin/python -m pytest -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder --durations=40
 
 test-all: .venv/ready-to-test-all lint ## the same with the slow tests, and more random examples

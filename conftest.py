@@ -14,6 +14,7 @@ from scalarviz.core.formulas.optimizers import OPTIMIZERS
 TABLES: tuple[dict[str, Any], ...] = (ACTIVATIONS, LOSSES, ROW_LOSSES, OPTIMIZERS)
 
 
+LONG_LESSONS = ("05-xor", "10-your-own", "11-retrain")
 KERNEL = pytest.StashKey[Any]()  # of all lessons: starting one takes seconds
 
 
@@ -25,7 +26,10 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 class LessonFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
-        yield LessonItem.from_parent(self, name="it runs and draws the pictures that are stored")
+        item = LessonItem.from_parent(self, name="it runs and draws the pictures that are stored")
+        if self.path.stem in LONG_LESSONS:
+            item.add_marker("slow")
+        yield item
 
 
 class LessonItem(pytest.Item):

@@ -108,7 +108,7 @@ SHAPES: list[Any] = [
 ]
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("case", SHAPES, ids=str)
 def test_the_fused_kernel_has_the_bits_of_the_other_ones(case: Any) -> None:
     sizes, samples, blocks, shared, norm = case

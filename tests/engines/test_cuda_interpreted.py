@@ -95,6 +95,7 @@ FORMULAS = [
 ]
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(("loss", "optimizer"), FORMULAS, ids=[loss for loss, _ in FORMULAS])
 def test_kernels_give_what_the_objects_give(loss: str, optimizer: Optimizer) -> None:
     card = Card(2, 32)
@@ -107,7 +108,7 @@ def test_kernels_give_what_the_objects_give(loss: str, optimizer: Optimizer) -> 
 CONVOLVED = 64
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("name", LAYERS)
 def test_kernels_of_layers_give_what_the_objects_give(name: str) -> None:
     how = {"optimizer": sv.Momentum(0.01), "whole": False, "steps": 1}

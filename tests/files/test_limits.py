@@ -246,6 +246,7 @@ def test_many_actions_at_one_place_are_done_as_one_by_one(tmp_path: Path) -> Non
         assert each.learning_rate == one.learning_rate == 0.5
 
 
+@pytest.mark.slow
 def test_frames_are_thinned_in_a_few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     from scalarviz.training.session.branches import Branch, Frame, Keyframes
 

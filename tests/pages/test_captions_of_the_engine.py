@@ -66,6 +66,7 @@ AFTER = {  # what is chosen after a step, in a page and in Python
 
 
 @pytest.mark.parametrize("name", AFTER)
+@pytest.mark.slow
 def test_a_step_is_explained_by_what_made_it_whatever_is_chosen_after_it(
     tmp_path: Path, name: str
 ) -> None:

@@ -87,6 +87,7 @@ def test_a_curve_has_what_the_worker_keeps_after_it_went_to_another_branch() -> 
     assert told == [3_000_000, True, 100_001, 9, 9, 3_000_000, True]
 
 
+@pytest.mark.slow
 def test_the_loss_of_a_step_far_back_is_computed_again(tmp_path: Path) -> None:
     last = EXACT + 100_000
     assert InPage(xor(), tmp_path).run(f"""

@@ -32,6 +32,7 @@ def test_a_window_that_takes_long_is_announced(
     assert [each.getMessage() for each in said.records] == [text("start.opening")]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("how", ["opened", "refused", "not wanted", "without a screen"])
 def test_one_that_opens_soon_or_not_at_all_is_not(
     how: str, said: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch

@@ -77,7 +77,7 @@ def on_cpu() -> Target:
     return make_target(numba.njit(error_model="numpy"))
 
 
-@pytest.mark.some(55)
+@pytest.mark.some(30)
 @pytest.mark.parametrize("formula", unique(SCALAR_FORMULAS + ROW_WISE))
 def test_a_formula_compiles_for_the_cpu_and_stays_float32(
     formula: Callable[..., Any], on_cpu: Target

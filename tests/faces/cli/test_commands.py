@@ -281,6 +281,7 @@ def test_a_shell_completes_the_values_of_options(
     assert run().out.split() == offered
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("shell", ["complete_zsh", "complete_fish"])
 def test_other_shells_complete_scenes_and_their_options_too(shell: str) -> None:
     environment = {
@@ -305,6 +306,7 @@ def test_a_completion_of_scenes_loads_no_numpy() -> None:
     assert "rgb" in loaded and "numpy" not in loaded
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     "words",
     [[], ["watch"], ["watch", "rgb"], ["render", "xor"], ["replay"], ["class"], ["doctor"]],

@@ -70,6 +70,7 @@ def refuse_to_train(*given: object) -> None:
     raise AssertionError("a step was taken")
 
 
+@pytest.mark.some(14)
 @pytest.mark.parametrize("name", ["x.png", "x.html", "x.gif"])
 @pytest.mark.parametrize(
     ("words", "sentence"),
@@ -181,6 +182,7 @@ def test_what_fails_to_be_drawn_is_saved(
         assert render(*SMALL, "-o", name, "--save", "it.safetensors", "--theme", "no")[0] == 2
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("name", ["x.png", "x.html", "x.gif"])
 def test_a_loss_that_is_not_finite_is_told_and_drawn(
     render: Any, name: str, tmp_path: Path, out: list[str]

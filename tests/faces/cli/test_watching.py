@@ -189,6 +189,7 @@ def test_a_context_that_is_refused_is_no_window(
     assert left.value.code == 1 and "refused" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_what_cannot_be_made_is_left_out_with_its_reason(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

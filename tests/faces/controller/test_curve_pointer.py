@@ -217,6 +217,7 @@ def test_a_drag_with_the_right_button_or_shift_moves_the_curve(
     assert chart_of(stage, studio).first == 0.0  # no further
 
 
+@pytest.mark.slow
 def test_a_double_click_shows_all_steps_and_goes_nowhere(
     pointer: Pointer, stage: Stage, studio: Studio
 ) -> None:

@@ -230,6 +230,7 @@ def test_where_no_page_can_train_it_the_next_step_is_shown(
     assert (session.step_index, session.playing) == (3, False)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("package", show.PACKAGES)
 def test_what_is_not_installed_is_named(
     package: str, session: sv.Session, shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch

@@ -187,6 +187,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+@pytest.mark.some(14)
 @pytest.mark.parametrize("name", CASES)
 def test_the_shader_computes_what_forward_computes(name: str, folder: Path) -> None:
     check(found(folder, name), CASES[name])

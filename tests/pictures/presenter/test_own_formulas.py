@@ -431,7 +431,7 @@ def test_what_users_add_is_seen() -> None:
 # Anything.
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("loss", "optimizer"), [*((loss, "sgd") for loss in ERRORS), *(("mse", name) for name in MOVES)]
 )

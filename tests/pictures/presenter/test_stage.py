@@ -143,6 +143,7 @@ def test_an_unknown_channel_is_refused(stage: Stage) -> None:
     assert (stage.color, stage.size) == ("value", "value")
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("per_layer", [False, True])
 def test_another_theme_or_step_keeps_the_scales(
     studio: Studio, stage: Stage, per_layer: bool

@@ -29,6 +29,7 @@ def picture(**look: Any) -> np.ndarray:
     return sv.picture(made(), size=(320, 200), **look)
 
 
+@pytest.mark.slow
 def test_a_picture_beyond_the_largest_texture_takes_fewer_samples(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

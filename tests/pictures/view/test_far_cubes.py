@@ -86,6 +86,7 @@ def moved(studio: Studio, cubes, camera: Camera) -> float:
     return float(np.abs(np.diff(frames, axis=0)).mean(axis=(0, 3))[shown].mean())
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("azimuth", "elevation", "fov"), [(0, 0, 0), (-40, 30, 28), (0, 75, 0), (60, 20, 40)]
 )
@@ -222,6 +223,7 @@ def test_means_follow_numbers_scales_and_theme(studio: Studio, theme: str) -> No
 # The table of means.
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize(("rows", "columns"), [(48, 1), (50, 70), (3, 129), (333, 64), (1, 1000)])
 @pytest.mark.parametrize("alone", [0, 100, mip_levels.ALONE])  # on some threads, then on one
 def test_each_level_has_the_means_of_its_blocks(

@@ -102,6 +102,7 @@ def test_what_is_picked_is_what_is_seen_from_a_thousand_places(studio: Studio) -
     assert hits > 0.5 * asked and edges < 0.001 * asked
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("first", [65_530, 1_000_003, 8_388_700])
 def test_rows_far_into_the_bank_are_picked(studio: Studio, first: int) -> None:
     each = plate(4, 4, first, 5)

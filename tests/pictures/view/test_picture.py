@@ -70,6 +70,7 @@ def ids(studio: Studio, frame_data: FrameData, see: Any) -> np.ndarray:
     return studio.look(cubes, see, (1.0, 1.0, 1.0)) @ np.array([1, 256, 65536]) != 0xFFFFFF
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("camera", CAMERAS)
 def test_wires_are_seen_between_cubes_and_hidden_behind_them(
     studio: Studio, picture: Picture, camera: str
@@ -193,6 +194,7 @@ def test_a_long_message_is_written_whole_in_several_lines(studio: Studio, pictur
         assert box.height > 17.0 * len(words) and box.right < width
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("size", [(1280, 700), (800, 500), (640, 380), (420, 300), (2560, 1440)])
 @pytest.mark.parametrize("pinned", [False, True])
 def test_messages_and_offers_lie_over_no_words_and_offers_not_over_the_network(

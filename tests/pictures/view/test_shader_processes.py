@@ -130,6 +130,7 @@ print(all(seen), all(found), gloo.gl.current_backend.__name__)
     assert lines == ["True True vispy.gloo.gl.gl2"]
 
 
+@pytest.mark.slow
 @linux
 def test_after_pictures_and_before_them() -> None:
     lines = run("""

@@ -213,6 +213,7 @@ def test_data_cannot_move_the_training_that_asks_for_it() -> None:
     assert state(s) == before
 
 
+@pytest.mark.slow
 def test_a_session_that_nobody_holds_stops_playing() -> None:
     def forgotten() -> Any:
         s, slow = session(), session()
@@ -322,6 +323,7 @@ DEEDS: dict[str, Callable[[sv.Session, Path], object]] = {
 }
 
 
+@pytest.mark.some(12)
 @pytest.mark.parametrize("deed", DEEDS)
 def test_whoever_does_something_waits_for_what_goes_on(deed: str, tmp_path: Path) -> None:
     gate = Gate()
