@@ -74,6 +74,7 @@ def same_bits(a: sv.Session, b: sv.Session) -> bool:
 # ---- training -----------------------------------------------------------------------------------
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("engine", ["python", "cpu"])
 def test_a_loss_with_the_formula_of_mse_has_its_bits(engine: str) -> None:
     sv.loss(square, twice)
@@ -99,6 +100,7 @@ def test_a_loss_on_rows_has_the_bits_of_its_counterpart_on_every_engine() -> Non
         assert found.network.bank.value == pytest.approx(expected.network.bank.value, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_engines_agree_on_a_loss_that_chooses() -> None:
     sv.loss(pinball, pinball_derivative)
     sv.loss(chosen)

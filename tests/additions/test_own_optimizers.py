@@ -78,6 +78,7 @@ def test_an_optimizer_with_the_formula_of_adam_has_its_bits(engine: str) -> None
     assert same_bits(session(kind(0.02, **given), engine), expected)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("engine", ["python", "cpu"])
 def test_one_without_slots_returns_a_number(engine: str) -> None:
     kind = sv.optimizer(plain)

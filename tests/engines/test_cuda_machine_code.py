@@ -41,6 +41,7 @@ BOUNDS: list[tuple[Any, list[tuple[str, str]], int, int]] = [
 QUICK = 2
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     "bound", [*BOUNDS[:QUICK], *[pytest.param(x, marks=pytest.mark.slow) for x in BOUNDS[QUICK:]]]
 )

@@ -26,12 +26,14 @@ def tile(rows: int, samples: int = 21) -> Any:
     return RANDOM.normal(size=(rows, samples))
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_an_activation_is_the_formula_of_its_row(kernels: Kernels, name: str) -> None:
     z = np.array(POINTS)
     kernels.check("activation_forward", list(ACTIVATIONS).index(name), z, np.zeros_like(z))
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_an_activation_multiplies_the_gradient(kernels: Kernels, name: str) -> None:
     z = np.array(POINTS)
@@ -52,6 +54,7 @@ SETTINGS = {
 }
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", ROW_FORMULAS)
 def test_a_row_formula_does_the_samples_that_count(kernels: Kernels, name: str) -> None:
     number, settings = list(ROW_FORMULAS).index(name), np.array(SETTINGS[name])
@@ -65,6 +68,7 @@ def test_a_row_formula_does_the_samples_that_count(kernels: Kernels, name: str) 
     kernels.check("row_backward", *backward, near=256)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", [*LOSSES, *ROW_LOSSES])
 def test_a_loss_adds_up_the_samples_that_count(kernels: Kernels, name: str) -> None:
     number = [*LOSSES, *ROW_LOSSES].index(name)
@@ -74,6 +78,7 @@ def test_a_loss_adds_up_the_samples_that_count(kernels: Kernels, name: str) -> N
     kernels.check(f"{kind}_loss_backward", number, p, t, 0.25, tile(4), 19, near=64)
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize(
     "optimizer",
     [make(0.1) for make in MAKERS.values()],

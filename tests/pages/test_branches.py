@@ -228,6 +228,7 @@ def test_the_branch_that_was_not_shown_for_longest_is_dropped(page: InPage) -> N
     assert found["used"] <= found["memory"] and all(found["good"])
 
 
+@pytest.mark.slow
 def test_another_worker_takes_up_all_branches(tmp_path: Path) -> None:
     page = InPage(rgb(), tmp_path)
     assert page.run("""

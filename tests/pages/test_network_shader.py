@@ -48,6 +48,7 @@ def test_what_a_shader_cannot_compute_alike_is_left_to_the_worker(layers: Any, g
     assert shader_of(*layers, **given) is None
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("inputs", "targets", "has_map", "has_shader"),
     [

@@ -102,6 +102,7 @@ def test_from_python_a_missing_screen_is_an_error(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_rendering_writes_the_file_that_is_asked_for(run, tmp_path: Path) -> None:
     for name, said in (("a.png", "5 steps: loss from"), ("a.gif", "pictures"), ("a.html", "12 op")):
         ran = run(

@@ -135,6 +135,7 @@ def test_while_kernels_are_compiled_the_objects_do_the_work(
     run(program)
 
 
+@pytest.mark.slow
 def test_what_waits_for_kernels_is_shown_when_they_are_compiled(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -64,6 +64,7 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return made
 
 
+@pytest.mark.some(30)
 @pytest.mark.parametrize("name", HELD)
 def test_it_computes_what_forward_computes(name: str, folder: Path) -> None:
     case = Case(HELD[name].network, HELD[name].samples)

@@ -387,6 +387,7 @@ def test_an_own_activation_is_seen_as_its_formula() -> None:
     assert_right(second, result)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("name", "value"), [("relative", "inf"), ("sudden", "")])
 def test_what_is_not_finite_is_seen_as_the_engine_has_it(name: str, value: str) -> None:
     """Kernels divide by 0, where Python raises an error."""

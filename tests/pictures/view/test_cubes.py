@@ -237,6 +237,7 @@ def test_the_right_number_is_found_however_far_into_the_bank(studio: Studio) -> 
                     np.testing.assert_allclose(seen, shade("dark", value), atol=2)
 
 
+@pytest.mark.slow
 def test_only_what_is_near_is_sent_and_it_is_there_when_one_comes_near(studio: Studio) -> None:
     values = np.random.default_rng(0).uniform(-1.0, 1.0, 2 * 400 * 400)
     plates = [plate(400, 400), plate(400, 400, 160_000, origin=(500, 0, 0))]

@@ -76,6 +76,7 @@ PROGRAM = sv.Network([sv.Conv2d((2, 3, 4), 3, 3, padding=1)], seed=0).program
 LAYOUT = laid_out(PROGRAM)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("camera", CAMERAS)
 def test_each_pixel_has_the_color_of_its_number_on_the_scale_of_its_map(

@@ -170,6 +170,7 @@ def ends(deed: str, engine: str, end: str = "", rest: float = 0.05, save: str = 
 QUICK = ("play", "advance")  # each takes a process of its own
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     "deed",
     [deed if deed in QUICK else pytest.param(deed, marks=pytest.mark.slow) for deed in DEEDS],

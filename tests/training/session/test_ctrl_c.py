@@ -206,6 +206,7 @@ UNDONE = {
 }
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", UNDONE)
 def test_an_undo_or_redo_that_ctrl_c_ends_is_done_or_can_be_done(name: str) -> None:
     made: list[sv.Session] = []
