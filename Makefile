@@ -188,9 +188,10 @@ damage=
 [ -z "$$damage" ] || [ ! -e .venv ] || { say "removing .venv, which $$damage"; rm -rf .venv; }
 [ -e .venv ] || make_venv
 
+# Bytecode is stored by the first import instead, of what is imported.
 say "pip installs $$2 into .venv"
 touch .venv/unfinished
-if ! .venv/bin/python -m pip -qq --no-input install --no-user -e "$$1"; then
+if ! .venv/bin/python -m pip -qq --no-input install --no-user --no-compile -e "$$1"; then
     rm .venv/unfinished
     fail "pip could not finish; the reason stands above. Running make again tries again."
 fi

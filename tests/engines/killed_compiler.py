@@ -74,11 +74,11 @@ def bits() -> str:
     """The numbers of the kernels as this process loads them; how many it had to compile first."""
     missing: list[Path] = []
 
-    def run_child(paths: list[Path]) -> bool:
+    def run_children(paths: list[Path]) -> bool:
         missing.extend(paths)
         return in_child(lambda: compile_until(paths, 0)) == (0, "None")
 
-    compile_kernel.run_child = run_child  # type: ignore[assignment]  # in its place
+    compile_kernel.run_children = run_children  # type: ignore[assignment]  # in its place
     x = np.random.default_rng(0).normal(size=COUNT)
     y, g, h = np.zeros(COUNT), x[::-1].copy(), np.zeros(COUNT)
     a, b, c, d = [array.ctypes.data for array in (x, y, g, h)]

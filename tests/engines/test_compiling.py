@@ -35,7 +35,7 @@ def test_ctrl_c_while_a_kernel_is_compiled_does_not_break_that_off(
         asked.append(paths)
         return False
 
-    monkeypatch.setattr(compile_kernel, "run_child", here)
+    monkeypatch.setattr(compile_kernel, "run_children", here)
     with monkeypatch.context() as patch:
         patch.setattr(kernel_units, "load_missing", interrupted)
         with pytest.raises(KeyboardInterrupt):

@@ -51,13 +51,13 @@ def _child(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, clock: Clock) -> Non
         if done:
             looked.set()
 
-    def run_child(paths: Any) -> bool:
+    def run_children(paths: Any) -> bool:
         compile_kernel.done = 1
         looked.wait(10.0)
         return False
 
     monkeypatch.setattr(Progress, "tell", told)
-    monkeypatch.setattr(compile_kernel, "run_child", run_child)
+    monkeypatch.setattr(compile_kernel, "run_children", run_children)
 
 
 def test_a_terminal_shows_a_bar_of_kernels_and_no_line(tty: Tty) -> None:
@@ -84,7 +84,7 @@ def test_a_file_gets_the_line_and_so_does_a_terminal_without_bars(
 
 def test_another_thread_gets_the_line(tty: Tty, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logging.root, "handlers", [])  # those of pytest
-    monkeypatch.setattr(compile_kernel, "run_child", lambda paths: False)
+    monkeypatch.setattr(compile_kernel, "run_children", lambda paths: False)
     thread = threading.Thread(target=compile_two)
     thread.start()
     thread.join()

@@ -52,8 +52,8 @@ COUNTING = """
     from scalarviz.engines.codegen import compile_kernel, kernel_units
     from scalarviz.engines.codegen.unit_source import Unit
 
-    asked, run_child = [], compile_kernel.run_child
-    compile_kernel.run_child = lambda paths: asked.extend(paths) or run_child(paths)
+    asked, run_children = [], compile_kernel.run_children
+    compile_kernel.run_children = lambda paths: asked.extend(paths) or run_children(paths)
     units = [Unit(name, getattr(counting, name)) for name in {names}]
     *inner, last = kernel_units.load(units, "float64")
     numbers = np.zeros(9, np.uint64)

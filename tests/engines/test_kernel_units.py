@@ -169,7 +169,7 @@ BENT = Unit("test_bent", expression_kernels.unary, ROW)
 BENT_BACK = Unit("test_bent_back", expression_kernels.unary_back, ROW)
 
 
-RUN_CHILD = compile_kernel.run_child
+RUN_CHILDREN = compile_kernel.run_children
 
 
 class Process:
@@ -187,12 +187,12 @@ class Process:
         """Forget all kernels."""
         self.children: list[list[str]] = []
         self._patch.setattr(kernel_units, "_kernels", {})
-        self._patch.setattr(compile_kernel, "run_child", self._note)
+        self._patch.setattr(compile_kernel, "run_children", self._note)
         self._alone = alone
 
     def _note(self, paths: Any) -> bool:
         self.children.append([path.name for path in paths])
-        return not self._alone and RUN_CHILD(paths)
+        return not self._alone and RUN_CHILDREN(paths)
 
     def load(self, *units: Unit) -> list[kernel_units.Kernel]:
         return kernel_units.load(units, "float64")
@@ -335,8 +335,8 @@ PROGRAM = """
     from scalarviz.core.formulas.table import Formula
     from mine import bent, bent_derivative
 
-    asked, run_child = [], compile_kernel.run_child
-    compile_kernel.run_child = lambda paths: asked.append(paths) or run_child(paths)
+    asked, run_children = [], compile_kernel.run_children
+    compile_kernel.run_children = lambda paths: asked.append(paths) or run_children(paths)
     row = Formula("bent", bent, (bent_derivative,))
     (kernel,) = kernel_units.load([Unit("test_bent", unary, row)], "float64")
     z = np.array([3.0, 0.0])

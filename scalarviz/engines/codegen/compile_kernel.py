@@ -1,4 +1,4 @@
-"""Compiles kernels in a child process, so that every process runs the machine code on disk.
+"""Compiles kernels in child processes, so that every process runs the machine code on disk.
 
     python -m scalarviz.engines.codegen.compile_kernel FILE ...
 
@@ -29,9 +29,11 @@ from scalarviz.engines.codegen.kernel_cache import enable_caching, keep_whole_fi
 from scalarviz.engines.codegen.numba_imports import import_without_scipy
 
 LOOK = 0.02  # seconds between two looks
+FEW = 6  # kernels, for which another process does not pay
+MOST = 8  # processes, each of which takes 300 MB
 ROOT = Path(__file__).parents[3]
 
-done = 0  # kernels compiled by the child of `run_child`
+done = 0  # kernels compiled by the children of `run_children`
 
 
 def start_child(paths: Sequence[Path], report: IO[bytes] | int = subprocess.DEVNULL) -> Any:
@@ -45,21 +47,29 @@ def start_child(paths: Sequence[Path], report: IO[bytes] | int = subprocess.DEVN
     return children.start(words, stdin=subprocess.PIPE, stdout=report, env=env)
 
 
-def run_child(paths: Sequence[Path]) -> bool:
-    """Return whether a child process has compiled the kernels of files; it is counted in `done`."""
+def workers_for(count: int) -> int:
+    """Return in how many processes a number of kernels are compiled."""
+    return max(1, min(os.cpu_count() or 1, count // FEW, MOST))
+
+
+def run_children(paths: Sequence[Path]) -> bool:
+    """Return whether child processes have compiled the kernels of files; they count in `done`."""
     global done
     done = 0
+    workers = workers_for(len(paths))
     with ExitStack() as opened:
+        going = []
         try:
             report = opened.enter_context(tempfile.TemporaryFile(dir=paths[0].parent))
-            child = start_child(paths, report)
+            for i in range(workers):
+                going.append(start_child(paths[i::workers], report))
+                opened.callback(children.end, going[-1])
         except OSError:  # no process can be started
             return False
-        opened.callback(children.end, child)
-        while child.poll() is None:
+        while any(child.poll() is None for child in going):
             done = os.fstat(report.fileno()).st_size
             time.sleep(LOOK)
-    return bool(child.returncode == 0)
+    return not any(child.returncode for child in going)
 
 
 def import_file(path: Path, text: str | None = None) -> ModuleType:
@@ -104,6 +114,9 @@ def end_with_parent() -> None:
 def main(paths: Sequence[str], report: int | None = None) -> None:
     """Compile the kernels of files; write a full stop for each to the file descriptor `report`."""
     threading.Thread(target=end_with_parent, daemon=True).start()
+    from scalarviz.engines.codegen.inner_functions import compile_for_kernels_only  # loads numba
+
+    compile_for_kernels_only()
     for path in paths:
         import_file(Path(path)).compiled.compile()
         if not is_compiled(Path(path)):

@@ -26,7 +26,7 @@ from scalarviz.engines.codegen.kernel_source import ingredients
 from scalarviz.engines.codegen.unit_source import Dtype, Source, Unit, source_of
 from scalarviz.engines.common.cores import Guard, check_process, start_threads
 
-SECONDS = 0.5  # to compile a kernel, on average
+SECONDS = 0.4  # to compile a kernel, on average
 START = 2.0  # seconds to start compiling
 
 _lock = Guard()
@@ -65,7 +65,7 @@ def load(units: Sequence[Unit], dtype: Dtype) -> list[Kernel]:
 
 
 def load_missing(missing: dict[str, Unit], dtype: Dtype, bar: Progress) -> None:
-    """Compile what is not on disk in one child process, and load all kernels that are missing.
+    """Compile what is not on disk in child processes, and load all kernels that are missing.
 
     The total of `bar` is set to the number of kernels that are compiled.
     """
@@ -73,12 +73,14 @@ def load_missing(missing: dict[str, Unit], dtype: Dtype, bar: Progress) -> None:
     modules = {text: compile_kernel.import_file(path, text) for text, path in paths.items()}
     uncompiled = [text for text, module in modules.items() if not compile_kernel.loaded(module)]
     if uncompiled:
-        seconds = round(START + SECONDS * len(uncompiled))
+        seconds = round(
+            START + SECONDS * len(uncompiled) / compile_kernel.workers_for(len(uncompiled))
+        )
         kernels = "1 kernel" if len(uncompiled) == 1 else f"{len(uncompiled)} kernels"
         said = f"scalarviz compiles {kernels}, once; this takes about {seconds} s"
         inform(said, is_shown=bar.will_be_seen)
         compile_kernel.done, bar.total = 0, len(uncompiled)
-        compile_kernel.run_child([paths[text] for text in uncompiled])
+        compile_kernel.run_children([paths[text] for text in uncompiled])
     for text in uncompiled:
         modules[text].compiled.compile()  # from disk, unless the child has failed
     for text, module in modules.items():

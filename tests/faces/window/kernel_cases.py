@@ -47,7 +47,7 @@ COMMAND = precompile.COMMAND
 NEVER = ("-c", "import time; time.sleep(600)")
 
 compiled: list[tuple[str, str]] = []  # each kernel, and the thread that it was compiled on
-_compile, _run_child = Dispatcher._compile_for_args, compile_kernel.run_child
+_compile, _run_children = Dispatcher._compile_for_args, compile_kernel.run_children
 _compile_by_address = CFunc._compile_uncached
 
 
@@ -70,7 +70,7 @@ def noted_by_address(self: Any) -> Any:
 def noted_child(paths: Sequence[Path]) -> bool:
     """Note what a child process compiles for this one."""
     compiled.extend((path.stem, threading.current_thread().name) for path in paths)
-    return _run_child(paths)
+    return _run_children(paths)
 
 
 class Clock(threading.Thread):
@@ -303,6 +303,6 @@ def case_all_is_compiled_and_then_kernels_do_the_work() -> None:
 CASES = {name: case for name, case in globals().items() if name.startswith("case_")}
 
 if __name__ == "__main__":
-    Dispatcher._compile_for_args, compile_kernel.run_child = noted, noted_child
+    Dispatcher._compile_for_args, compile_kernel.run_children = noted, noted_child
     CFunc._compile_uncached = noted_by_address  # type: ignore[method-assign]  # in its place
     main(sys.argv[1:] or list(CASES), CASES)
