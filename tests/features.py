@@ -29,6 +29,7 @@ from scalarviz.pictures.view.scene.camera import CAMERAS
 from tests.guides import examples
 from tests.lessons import lessons
 from tests.public_names import parameters, public_objects
+from tests.rows import TABLES, names_of
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "scalarviz"
@@ -37,46 +38,6 @@ FACES = (
     "tests/faces/(controller|window|notebook|terminal)/"  # folders of tests of controls and keys
 )
 OPTIONS = "SHARED", "RUNNING", "WATCHING", "RENDERING", "PAGING"  # tables of the command line
-
-# Tables by their places in scalarviz, and what a row is.
-TABLES = {
-    "core.formulas.activations.ACTIVATIONS": "activation",
-    "core.formulas.losses.LOSSES": "loss",
-    "core.formulas.losses.ROW_LOSSES": "loss",
-    "core.formulas.metrics.METRICS": "metric",
-    "core.formulas.optimizers.OPTIMIZERS": "optimizer",
-    "core.formulas.schedules.SCHEDULES": "schedule",
-    "core.formulas.initializers.INITIALIZERS": "initializer",
-    "core.formulas.initializers.BIASES": "initializer of biases",
-    "core.formulas.arithmetic.OPERATIONS": "operation",
-    "core.formulas.arithmetic.COMPARISONS": "operation",
-    "core.layers.LAYERS": "layer",
-    "core.model.precision.PRECISIONS": "precision",
-    "engines.registry.ENGINES": "engine",
-    "engines.registry.EXPRESSION_ENGINES": "engine of expressions",
-    "data.DATA_SETS": "data set",
-    "data.MAPS": "colour map",
-    "data.TRANSFORMS": "transform of pictures",
-    "training.session.units.UNITS": "unit",
-    "training.session.conditions.QUANTITIES": "condition",
-    "training.session.conditions.PREDICATES": "condition",
-    "training.session.conditions.STATES": "condition",
-    "training.session.trainer.WRITES": "action",
-    "training.session.trainer.CHANGES": "action",
-    "files.onnx.operators.OPERATORS": "operator of ONNX",
-    "pictures.presenter.channels.CHANNELS": "channel",
-    "pictures.presenter.compared_rows.COLUMNS": "column of several",
-    "pictures.presenter.exhibits_of.EXHIBITS": "exhibit",
-    "pictures.view.scene.camera.CAMERAS": "camera",
-    "pictures.draw2d.theme.THEMES": "theme",
-    "faces.controller.presets.PRESETS": "preset",
-    "faces.controller.export.KINDS": "export of the window",
-    "faces.cli.render_scene.KINDS": "file of render",
-    "pictures.export.render.MOVES": "move of the camera",
-    "files.shaders.export.EXPORTS": "file of an export",
-    "faces.scenefiles.links.PARTS": "part of a link",
-    "faces.scenefiles.links.HIDEABLE": "part that a link hides",
-}
 
 
 class Feature(NamedTuple):
@@ -102,8 +63,7 @@ def features() -> Iterator[Feature]:
     yield from public_names()
     for place, kind in TABLES.items():
         module, _, table = place.rpartition(".")
-        for row in getattr(import_module(f"scalarviz.{module}"), table):
-            name = row if isinstance(row, str) else row[0]
+        for name in names_of(import_module(f"scalarviz.{module}"), table):
             yield Feature(kind, name, (f"@{table}", f'"{name}"'))
     yield from controls()
     yield from command_line()

@@ -5,8 +5,9 @@
             sv.SGD(-1.0)
 
 The file has the whole messages of each test in their order. A test whose messages are others, fewer
-or more fails. `WORDING=write python -m pytest tests/core/formulas` writes those of these tests
-anew.
+or more fails. Where one lists all rows of a table, the file names the table, so that a new row
+changes no line of it. `WORDING=write python -m pytest tests/core/formulas` writes those of these
+tests anew.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Any
 import pytest
 
 from scalarviz.base.checks.numbers import shorten
+from tests.rows import without_rows
 
 TESTS = Path(__file__).parent
 GOLDEN = TESTS / "wording.json"
@@ -72,7 +74,7 @@ def check(message: str, values: tuple[object, ...], varies: str) -> None:
     __tracebackhide__ = True
     assert RUN.test, "only a test has known messages"
     folder = str(RUN.test.funcargs.get("tmp_path", ""))
-    message = without_place(message, folder)
+    message = without_rows(without_place(message, folder))
     for value in values:
         shown, text = (without_place(each, folder) for each in (shorten(value), str(value)))
         assert shown in message or (text and text in message), f"{value} is not in: {message}"

@@ -42,6 +42,7 @@ FIRST_STEP = 1e-3
 SHRINK = 0.25
 TRIES = 6
 FLOOR = 1e-3  # gradients below this share of the largest are compared relative to that share
+SEEN = 1e-5  # and those below this share of the function itself, relative to this share of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +110,14 @@ def gradcheck(target: Any, x: Any, *, tolerance: float = TOLERANCE, seed: int = 
     entries = np.unique(np.linspace(0, total - 1, min(total, MOST)).round().astype(int)).tolist()
     estimates = {i: difference(problem, i, tolerance) for i in entries}
     smooth = {i: estimate for i, estimate in estimates.items() if estimate is not None}
-    if not np.isfinite(problem.function(problem.point)):
+    here = abs(problem.function(problem.point))
+    if not np.isfinite(here):
         raise InputError("the function is not a finite number at this point: choose another point")
     if not smooth:
         raise GradientMismatchError(
             "the function has a kink in every direction at this point: choose another point"
         )
-    floor = FLOOR * max(abs(estimate) for estimate in smooth.values())
+    floor = max(FLOOR * max(abs(estimate) for estimate in smooth.values()), SEEN * here)
     errors = {i: relative(float(problem.gradient[i]), n, floor) for i, n in smooth.items()}
     worst = max(errors, key=lambda i: errors[i])
     if not errors[worst] <= tolerance:

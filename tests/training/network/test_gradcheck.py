@@ -27,6 +27,10 @@ def test_an_error_of_a_millionth_is_found_and_one_of_a_billionth_is_not() -> Non
             sv.gradcheck(row, 1.3)
 
 
+def test_a_right_derivative_is_accepted_where_every_slope_is_tiny() -> None:
+    assert sv.gradcheck(lambda x: x.cos() + 5.0, [1e-6]).error < 1e-6
+
+
 def test_a_layer_that_hands_back_a_wrong_gradient_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     original = Dense.backward_rows
     monkeypatch.setattr(

@@ -1,0 +1,66 @@
+"""The tables whose rows are features."""
+
+from __future__ import annotations
+
+import re
+import sys
+from types import ModuleType
+
+# Tables by their places in scalarviz, and what a row is.
+TABLES = {
+    "core.formulas.activations.ACTIVATIONS": "activation",
+    "core.formulas.losses.LOSSES": "loss",
+    "core.formulas.losses.ROW_LOSSES": "loss",
+    "core.formulas.metrics.METRICS": "metric",
+    "core.formulas.optimizers.OPTIMIZERS": "optimizer",
+    "core.formulas.schedules.SCHEDULES": "schedule",
+    "core.formulas.initializers.INITIALIZERS": "initializer",
+    "core.formulas.initializers.BIASES": "initializer of biases",
+    "core.formulas.arithmetic.OPERATIONS": "operation",
+    "core.formulas.arithmetic.COMPARISONS": "operation",
+    "core.layers.LAYERS": "layer",
+    "core.model.precision.PRECISIONS": "precision",
+    "engines.registry.ENGINES": "engine",
+    "engines.registry.EXPRESSION_ENGINES": "engine of expressions",
+    "data.DATA_SETS": "data set",
+    "data.MAPS": "colour map",
+    "data.TRANSFORMS": "transform of pictures",
+    "training.session.units.UNITS": "unit",
+    "training.session.conditions.QUANTITIES": "condition",
+    "training.session.conditions.PREDICATES": "condition",
+    "training.session.conditions.STATES": "condition",
+    "training.session.trainer.WRITES": "action",
+    "training.session.trainer.CHANGES": "action",
+    "files.onnx.operators.OPERATORS": "operator of ONNX",
+    "pictures.presenter.channels.CHANNELS": "channel",
+    "pictures.presenter.compared_rows.COLUMNS": "column of several",
+    "pictures.presenter.exhibits_of.EXHIBITS": "exhibit",
+    "pictures.view.scene.camera.CAMERAS": "camera",
+    "pictures.draw2d.theme.THEMES": "theme",
+    "faces.controller.presets.PRESETS": "preset",
+    "faces.controller.export.KINDS": "export of the window",
+    "faces.cli.render_scene.KINDS": "file of render",
+    "pictures.export.render.MOVES": "move of the camera",
+    "files.shaders.export.EXPORTS": "file of an export",
+    "faces.scenefiles.links.PARTS": "part of a link",
+    "faces.scenefiles.links.HIDEABLE": "part that a link hides",
+}
+
+
+# Those that no user meets, but in messages.
+INNER = "core.model.operations.KINDS", "files.actions.CHECKS"
+
+
+def names_of(module: ModuleType, table: str) -> list[str]:
+    """The names of the rows of a table of a module."""
+    return [row if isinstance(row, str) else row[0] for row in getattr(module, table)]
+
+
+def without_rows(message: str) -> str:
+    """A message in which "all of TABLE" stands for the names of all its rows."""
+    for place in (*INNER, *TABLES):
+        module, _, table = place.rpartition(".")
+        if (found := sys.modules.get(f"scalarviz.{module}")) is not None:
+            listed = re.escape(", ".join(names_of(found, table)))
+            message = re.sub(rf"(?<=choose one of ){listed}(?!\w)", f"all of {table}", message)
+    return message
