@@ -1,5 +1,6 @@
 """What all tests share, those in docstrings and in README too; see also tests/conftest.py."""
 
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,9 @@ import pytest
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
+
+# Grammars of addresses, which no lesson has, and which nbformat takes seconds to build.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]  # it is not to be found
 
 TABLES: tuple[dict[str, Any], ...] = (ACTIVATIONS, LOSSES, ROW_LOSSES, OPTIMIZERS)
 
@@ -36,7 +40,7 @@ class LessonItem(pytest.Item):
     """A lesson runs, its hidden checks too, and its stored pictures are those of today."""
 
     def runtest(self) -> None:
-        from tests import lessons  # nbformat takes seconds to import
+        from tests import lessons  # nbformat and nbclient are slow to import
 
         stored, book = lessons.read(self.path), lessons.read(self.path)
         if KERNEL not in self.config.stash:

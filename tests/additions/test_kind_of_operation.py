@@ -141,6 +141,7 @@ def test_captions_of_one_with_parameters(stretched: None) -> None:
     assert text("captions.plain", name="stretch") in " ".join(texts)
 
 
+@pytest.mark.slow
 def test_the_picture_shows_it(studio: Studio, stretched: None) -> None:
     s = session(Mirror(4), sv.LayerNorm(4))
     stage: Any = Stage(Show(s), reduced_motion=True)

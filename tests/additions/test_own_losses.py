@@ -92,6 +92,7 @@ def test_mixed_precision_and_float32_take_it() -> None:
     assert same_bits(trained("square", "cpu", **mixed), trained("mse", "cpu", **mixed))
 
 
+@pytest.mark.slow
 def test_a_loss_on_rows_has_the_bits_of_its_counterpart_on_every_engine() -> None:
     sv.loss(squares, squares_gradient, rows=True)
     by_sample = sv.Loss("mse", mean="samples")
@@ -171,6 +172,7 @@ def test_a_derivative_is_found_by_recording(function: Any) -> None:
         assert row.derivative(p, t) == pytest.approx((around[1] - around[0]) / 2e-6, rel=1e-7)
 
 
+@pytest.mark.slow
 def test_what_would_raise_in_python_is_infinite_as_in_kernels() -> None:
     row = sv.loss(poisson)
     assert isinstance(row, LossRow)

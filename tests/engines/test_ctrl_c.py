@@ -50,6 +50,7 @@ def test_ctrl_c_is_the_interrupt_that_programs_know_and_comes_out_of_other_proce
     assert str(again) == str(error) and (again.losses == error.losses).all()
 
 
+@pytest.mark.slow
 @both_engines
 def test_more_signals_do_not_break_off_what_the_first_has_begun(
     engine: str, monkeypatch: pytest.MonkeyPatch

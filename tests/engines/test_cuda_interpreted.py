@@ -95,7 +95,7 @@ FORMULAS = [
 ]
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("loss", "optimizer"), FORMULAS, ids=[loss for loss, _ in FORMULAS])
 def test_kernels_give_what_the_objects_give(loss: str, optimizer: Optimizer) -> None:
     card = Card(2, 32)

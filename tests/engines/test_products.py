@@ -20,7 +20,7 @@ def linear(*widths: int) -> sv.Network:
     return sv.Network(list(widths), "linear", seed=1, engine="cpu", dtype="float64")
 
 
-@pytest.mark.some(10)
+@pytest.mark.some(5)
 @pytest.mark.parametrize("batch", BATCHES)
 @pytest.mark.parametrize("widths", WIDTHS, ids=lambda widths: "-".join(map(str, widths)))
 def test_products_are_those_of_numpy(widths: list[int], batch: int) -> None:

@@ -152,6 +152,7 @@ def spoil_often(good: Whole, path: Path, seeds: range) -> list[str]:
     return told
 
 
+@pytest.mark.slow
 def test_a_spoiled_run_is_refused_when_it_is_loaded_or_goes_on(good: Whole, tmp_path: Path) -> None:
     told = spoil_often(good, tmp_path / "run", range(120))
     assert sum("does not hold a run" in text for text in told) > 60

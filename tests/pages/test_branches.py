@@ -80,7 +80,7 @@ def walk(seed: int, count: int, undoes: bool) -> list[Act]:
     return acts
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_branches_are_those_of_a_session(page: InPage, seed: int) -> None:
     session, acts = xor(), walk(seed, 60, undoes=False)

@@ -185,6 +185,7 @@ def test_a_page_goes_on_from_the_step_where_the_session_stands(tmp_path: Path) -
     np.testing.assert_allclose(found[1], session.network.bank.value, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_page_trains_with_the_rates_of_single_weights(tmp_path: Path) -> None:
     session = rgb(optimizer=sv.Adam(0.02, schedule=sv.Schedule("cosine", steps=30)))
     session.set_rate(session.network.layers[1], 0.1)

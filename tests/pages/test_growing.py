@@ -20,6 +20,7 @@ def line() -> sv.Session:
     return sv.Session(net, data, optimizer=sv.SGD(0.1), engine="python")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("session", "rates", "told"),
     [

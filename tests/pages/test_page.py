@@ -245,6 +245,7 @@ def test_the_session_stays_as_it_is() -> None:
     assert (session.clock, session.network.bank.value.tolist()) == before
 
 
+@pytest.mark.slow
 def test_the_theme_is_that_of_the_reader_unless_one_is_asked_for(made: Page) -> None:
     assert data_in(made.text)["spec"]["page"]["theme"] == ""
     dark = page_of(small(), theme="dark")

@@ -185,6 +185,7 @@ def test_gradients_are_pushed_when_they_are_known() -> None:
     assert shown > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "tiles", [None, pytest.param(Tiles((3, 3), (4, 4), (9 * 30, 9)), marks=pytest.mark.slow)]
 )

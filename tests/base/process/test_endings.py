@@ -194,6 +194,7 @@ with Program(last=True), Stop():
 """
 
 
+@pytest.mark.slow
 def test_what_catches_everything_is_ended_with_its_children(tmp_path: Path) -> None:
     (tmp_path / "scalarviz_hangs.py").write_text(HANGS)
     environment = os.environ | {MARK: (mark := token_hex(8)), "PYTHONPATH": str(ROOT)}
@@ -265,6 +266,7 @@ class Terminal:
         self.close()
 
 
+@pytest.mark.slow
 def test_the_terminal_is_given_back_however_often_it_is_asked(tmp_path: Path) -> None:
     with Terminal(("watch", *RGB, "--terminal"), tmp_path) as terminal:
         terminal.wait(b"\x1b[?1049h")

@@ -90,6 +90,7 @@ def test_gradients_that_are_expressions_are_freed_by_zero_grad() -> None:
 # Depth
 
 
+@pytest.mark.slow
 def test_a_chain_of_100_000_operations() -> None:
     x, y = chain(100_000)
     y.backward()

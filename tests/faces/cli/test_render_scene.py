@@ -101,6 +101,7 @@ def test_what_cannot_be_drawn_is_refused_before_the_first_step(
     assert not list(Path().iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.png", "a.html"])
 def test_no_steps_draw_the_start(
     render: Any, out: list[str], monkeypatch: pytest.MonkeyPatch, name: str

@@ -120,6 +120,7 @@ def test_a_link_and_a_kept_training_are_shown_as_they_are(folder: Path) -> None:
     assert {"kept.html", "kept.png"} <= set(files(folder))
 
 
+@pytest.mark.slow
 def test_serve_goes_on_until_ctrl_c_on_this_machine_alone(folder: Path) -> None:
     command = [sys.executable, "-m", "scalarviz", "watch", "xor", *QUICK, "--serve", "--port", "0"]
     with subprocess.Popen(

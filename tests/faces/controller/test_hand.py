@@ -131,7 +131,7 @@ DEEDS: dict[str, Callable[[Any, Path], object]] = {
 }
 
 
-@pytest.mark.some(8)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("deed", DEEDS)
 def test_no_command_waits_for_the_step_that_goes_on(
     deed: str, controller: Any, gate: Gate, tmp_path: Path

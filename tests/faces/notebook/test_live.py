@@ -79,6 +79,7 @@ def test_a_presentation_has_the_picture_only(present: bool) -> None:
     run(program)
 
 
+@pytest.mark.slow
 def test_a_file_that_is_being_written_is_finished_though_the_picture_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -393,6 +394,7 @@ def test_two_trainings_side_by_side_do_not_mix() -> None:
     run(program)
 
 
+@pytest.mark.slow
 def test_an_output_that_is_gone_lets_the_training_rest_and_a_newer_one_takes_over() -> None:
     async def program() -> None:
         session = inverting()

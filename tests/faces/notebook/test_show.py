@@ -166,6 +166,7 @@ def test_a_question_is_kept_apart_from_its_form(shown: PUBLISHED) -> None:
     assert "How many?" in shown[0]["text/html"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("studio")
 def test_in_marimo_the_value_of_the_cell_is_a_page_that_trains(
     session: sv.Session, monkeypatch: pytest.MonkeyPatch

@@ -23,6 +23,7 @@ def test_a_window_goes_on_after_one_lost_frame(screen: Mapping[str, str]) -> Non
     assert "frames True colors True" in said and "code 0" in said
 
 
+@pytest.mark.slow
 def test_one_that_cannot_draw_at_all_any_more_ends_with_a_sentence(
     screen: Mapping[str, str],
 ) -> None:
@@ -31,6 +32,7 @@ def test_one_that_cannot_draw_at_all_any_more_ends_with_a_sentence(
     assert not any(line.startswith(("frames", "code")) for line in said)
 
 
+@pytest.mark.slow
 def test_a_context_that_is_refused_is_told_with_what_is_possible(
     screen: Mapping[str, str],
 ) -> None:

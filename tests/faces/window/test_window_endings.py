@@ -29,6 +29,7 @@ LATE = "scalarviz opens a window, which takes some seconds here\n"  # on a busy 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked for in /proc")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("signals", "codes"),
     [

@@ -64,7 +64,7 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return made
 
 
-@pytest.mark.some(30)
+@pytest.mark.some(10)
 @pytest.mark.parametrize("name", HELD)
 def test_it_computes_what_forward_computes(name: str, folder: Path) -> None:
     case = Case(HELD[name].network, HELD[name].samples)
@@ -93,7 +93,7 @@ def complaints(vertex: str, fragment: str, folder: Path) -> str:
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
 
-@pytest.mark.some(13)
+@pytest.mark.some(5)
 @needs_glslang
 @pytest.mark.parametrize("name", LIVE)
 def test_the_map_of_a_network_compiles_in_both_languages(name: str, tmp_path: Path) -> None:

@@ -233,6 +233,7 @@ def test_progress_false_shows_none(
     assert tty.getvalue() == ""
 
 
+@pytest.mark.slow
 def test_a_video_has_a_bar_of_its_pictures_and_none_inside_it(
     studio: Any, tmp_path: Path, clock: Clock, tty: Tty
 ) -> None:

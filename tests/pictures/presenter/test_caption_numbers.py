@@ -119,6 +119,7 @@ def test_a_calculator_agrees_with_every_line(told: Any) -> None:
     assert count > len(told[1]) // 2
 
 
+@pytest.mark.some(4)
 def test_numbers_are_short_and_nothing_is_called_g(told: Any) -> None:
     for name, said, _ in told[1]:
         words = words_of(said)

@@ -98,7 +98,7 @@ def parts(session: sv.Session) -> Iterator[Any]:
         yield buffer.name, 0
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 def test_pictures_show_all_letters(session: sv.Session) -> None:
     stage = Stage(Show(session))
     for operation in range(len(session.operations) + 1):

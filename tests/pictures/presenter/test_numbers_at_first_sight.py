@@ -16,7 +16,7 @@ NOT_PLAIN = re.compile(r"(?<![\w#])[\d.]+e[-+]?\d|[-+≈](?:0(?:\.0*)?|\.0+)(?![
 SCENES = "circle digits expression normalized retrain rgb texture xnor xor".split()
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("name", SCENES)
 def test_no_number_has_an_exponent_or_is_a_zero_with_a_sign(studio: Studio, name: str) -> None:
     """Neither in the first picture nor where the tour ends."""

@@ -305,6 +305,7 @@ def test_an_own_loss_of_whole_rows_has_its_name_and_its_value() -> None:
 # Optimizers.
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("name", MOVES)
 @pytest.mark.parametrize("steps", [0, 3])
 def test_every_line_of_an_own_optimizer_is_right(name: str, steps: int) -> None:

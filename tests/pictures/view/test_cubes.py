@@ -218,6 +218,7 @@ LARGE = [  # side by side, far enough apart
 ]
 
 
+@pytest.mark.slow
 def test_the_right_number_is_found_however_far_into_the_bank(studio: Studio) -> None:
     numbers = np.random.default_rng(0).uniform(-1.0, 1.0, BANK).astype(np.float32)
     cubes = studio.cubes(LARGE, numbers)

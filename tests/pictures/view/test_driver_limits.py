@@ -80,6 +80,7 @@ def test_a_plate_whose_means_find_no_room_is_drawn_cube_by_cube(
     assert np.abs(pixels.mean(axis=(0, 1)) - expected.mean(axis=(0, 1))).max() < 12
 
 
+@pytest.mark.slow
 def test_after_a_lost_context_the_next_picture_has_a_new_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -48,7 +48,7 @@ VIEWS = [
 ]
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("side", [60, 1000])
 @pytest.mark.parametrize("fov", [0.0, 28.0, 60.0])
 def test_a_plate_has_no_holes_from_wherever_it_is_seen(
@@ -253,6 +253,7 @@ def test_each_level_has_the_means_of_its_blocks(
                 assert part[i, j, 3] == pytest.approx((2.0 * HALF) ** 2 * 255.0, abs=1.0)
 
 
+@pytest.mark.slow
 def test_all_kernels_of_means_are_compiled_in_advance(monkeypatch: pytest.MonkeyPatch) -> None:
     from scalarviz.faces.controller.precompile import compile_means
     from scalarviz.pictures.view.cubes import mip_means

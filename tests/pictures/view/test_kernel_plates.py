@@ -95,6 +95,7 @@ def test_what_is_picked_is_what_is_seen(studio: Studio, azimuth: float) -> None:
     assert met > 20
 
 
+@pytest.mark.slow
 def test_means_leave_out_what_is_empty() -> None:
     plate = plate_of(20, 13, 3, 3, first=5)
     count = plate.size + 5

@@ -152,6 +152,7 @@ def test_a_probability_of_two_outputs_is_that_of_the_loss(studio: Studio) -> Non
     assert_alike(seen, faded(THEMES["dark"].map(parts), "dark"), 0.06)
 
 
+@pytest.mark.slow
 def test_a_texture_and_its_error_have_each_pixel(studio: Studio) -> None:
     session = texture(64)
     stage = staged(session)
@@ -226,6 +227,7 @@ def test_a_map_is_drawn_once_for_each_set_of_numbers(studio: Studio) -> None:
     assert drawn(stage).drawn >= 3
 
 
+@pytest.mark.slow
 def test_it_follows_a_changed_network(studio: Studio) -> None:
     stage = staged(xor())
     studio.stage(stage, size=SIZE)

@@ -142,6 +142,7 @@ print(first, right(shader(net)), np.array_equal(before, sv.picture(s, size=(64, 
     assert lines == ["True True True"]
 
 
+@pytest.mark.slow
 @linux
 def test_without_opengl_there_is_one_sentence_and_the_result_of_the_cpu() -> None:
     none = {"LIBGL_DRIVERS_PATH": "/none", "__EGL_VENDOR_LIBRARY_DIRS": "/none"}

@@ -65,6 +65,7 @@ def test_what_is_named_is_marked_where_it_is_named(name: str, size: tuple[int, i
         session.back(len(session.operations), "operation")
 
 
+@pytest.mark.slow
 def test_the_mark_is_seen_around_its_subject(studio: Studio, monkeypatch: object) -> None:
     show, size = trained("rgb"), (1280, 800)
     stage, session = stage_of(show, size), show.session

@@ -108,6 +108,7 @@ def check(function: Callable[..., Any], parameters: list[Value], batch: Any, eng
 # The same numbers as plain Values
 
 
+@pytest.mark.some(60)
 @every_engine
 @pytest.mark.parametrize("name", OPERATIONS)
 @pytest.mark.parametrize("kinds", ["inputs", "parameters", "constant first", "constant last"])
@@ -206,6 +207,7 @@ def test_a_sum_of_a_thousand_and_a_chain_of_a_thousand(engine: str) -> None:
     check(function, w, BATCH[:5, :1], engine)
 
 
+@pytest.mark.slow
 def test_float32_stays_float32() -> None:
     w = Value(0.1)
     for engine in ENGINES:

@@ -179,6 +179,7 @@ def test_the_end_of_the_program_stops_everything(deed: str) -> None:
     assert ends(deed, "cpu") == "left [] moves False\n"
 
 
+@pytest.mark.slow
 def test_what_is_done_at_the_very_end_still_works(tmp_path: Path) -> None:
     path = tmp_path / "run.safetensors"
     told = ends("play", "cpu", 'raise RuntimeError("a mistake")', save=str(path))

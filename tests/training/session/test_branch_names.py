@@ -157,6 +157,7 @@ def test_a_file_with_another_name_is_refused(name: Any, tmp_path: Path) -> None:
         sv.Session.load(tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_a_branch_outlives_its_session_and_keeps_it_not() -> None:
     s = session()
     branch, timeline = s.branches[1], ref(s.timeline)

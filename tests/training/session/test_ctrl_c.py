@@ -82,7 +82,7 @@ MOVES: dict[str, tuple[Callable[[sv.Session], object], int]] = {  # each how man
 }
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("name", MOVES)
 def test_a_call_that_ctrl_c_ends_leaves_numbers_and_clock_in_step(name: str) -> None:
     move, every = MOVES[name]
@@ -111,7 +111,7 @@ LOOKS: dict[str, tuple[Callable[[sv.Session, Path], object], int]] = {
 }
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("name", LOOKS)
 def test_a_session_stays_where_it_is_when_ctrl_c_ends_what_only_looks(
     name: str, tmp_path: Path

@@ -16,6 +16,7 @@ from tests.training.session.test_stops import (
 )
 
 
+@pytest.mark.some(10)
 @every_engine
 @pytest.mark.parametrize("condition", [*SO, *CHANGES])
 def test_it_is_the_first_step_at_which_the_condition_holds(engine: str, condition: str) -> None:

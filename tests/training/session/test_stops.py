@@ -105,6 +105,7 @@ def stops_of(condition: str, past: list[Arrival]) -> list[int]:
     return [k for k in range(1, len(so)) if so[k] and not so[k - 1]]
 
 
+@pytest.mark.some(10)
 @every_engine
 @pytest.mark.parametrize("condition", [*SO, *CHANGES])
 def test_it_stops_at_each_step_where_the_condition_holds_anew(engine: str, condition: str) -> None:

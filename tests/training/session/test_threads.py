@@ -347,6 +347,7 @@ def test_of_every_call_it_is_said_whether_it_waits() -> None:
     assert waits | looks == calls and waits | settable <= set(DEEDS) and looks - waits <= set(LOOKS)
 
 
+@pytest.mark.slow
 def test_a_snapshot_comes_between_the_portions_of_a_long_advance() -> None:
     gate = Gate()
     gate.seconds, s = 0.003, gate.session
