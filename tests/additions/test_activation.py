@@ -10,7 +10,7 @@ import pytest
 from tests.engines.test_cuda import needs_numba_cuda
 
 ROOT = Path(__file__).parent.parent.parent
-WITH_MISH = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "mish"]
+WITH_MISH = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "mish", "-m", ""]
 WITH_MISH += ["-p", "tests.additions.mish"]
 
 

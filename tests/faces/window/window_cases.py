@@ -1158,7 +1158,7 @@ def case_the_tour_has_a_button_that_skips_it_and_a_menu_entry() -> None:
     middle = box.x + box.width / 2.0, box.y + box.height / 2.0
     bench.click(bench.picture, *middle)
     bench.until(lambda: bench.session.step_index > 0 and bench.session.playing)
-    assert stage.part_of_tour == "" and stage.frame_data().offers == []
+    assert not stage.part_of_tour and not stage.frame_data().offers
     bench.press(Key.Key_Space)
     there = bench.session.step_index
     bench.window.menus.entries["tour"].trigger()

@@ -8,6 +8,8 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.engines.cpu.run import CpuRun
+from scalarviz.engines.python.run import PythonRun
 from scalarviz.training.session.session import Session
 from tests.training.session.test_session import state
 
@@ -40,7 +42,9 @@ def live(s: Session, rng: np.random.Generator) -> None:
 
 
 @pytest.mark.slow
-def test_200_moments_of_20000_steps_come_back_in_2_megabytes() -> None:
+def test_200_moments_of_20000_steps_come_back_in_2_megabytes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     net = sv.Network([3, 24, 24, 3], "tanh", "sigmoid", seed=1)
     s = sv.Session(
         net, data.Rgb("invert", levels=8), "mse", sv.Adam(0.005), 8, "cpu", memory=MEMORY
@@ -54,7 +58,7 @@ def test_200_moments_of_20000_steps_come_back_in_2_megabytes() -> None:
     assert kinds == {"learning rate", "edit", "freeze", "data", "engine"}
 
     seen: dict[tuple[int, int], tuple[Any, ...]] = {}
-    taken = count_steps(s)
+    taken = count_steps(monkeypatch)
     replays, starts = [], []
     for _ in range(200):
         branch = s.branches[rng.integers(len(s.branches))]
@@ -90,14 +94,15 @@ def test_200_moments_of_20000_steps_come_back_in_2_megabytes() -> None:
     assert 0 < np.median(replays) < 2000
 
 
-def count_steps(s: Session) -> list[int]:
+def count_steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many whole steps are taken from now on."""
     taken: list[int] = []
-    steps = s.trainer.run.steps
 
-    def counted(optimizer: Any, first: int, count: int) -> Any:
+    def counted(self: Any, optimizer: Any, first: int, count: int) -> Any:
         taken.append(count)
-        return steps(optimizer, first, count)
+        return steps[type(self)](self, optimizer, first, count)
 
-    s.trainer.run.steps = counted  # type: ignore[method-assign]  # in its place
+    steps = {each: each.steps for each in (CpuRun, PythonRun)}
+    for each in steps:
+        monkeypatch.setattr(each, "steps", counted)
     return taken
