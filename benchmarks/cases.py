@@ -38,7 +38,7 @@ CASES = {
     "3-16-16-3 tanh": Case(SMALL, "tanh", "linear", "SGD", 0.1, (1, 32, 1024)),
     "12-64x4-3": Case(TEXTURE, "leaky_relu", "sigmoid", "Adam", 1e-3, (1024,)),
     "12-64x4-3 tanh": Case(TEXTURE, "tanh", "sigmoid", "Adam", 1e-3, (1024,)),
-    "784-512-512-10": Case([784, 512, 512, 10], "relu", "linear", "SGD", 0.01, (256, 1024)),
+    "784-512-512-10": Case([784, 512, 512, 10], "relu", "linear", "Adam", 1e-3, (64, 256, 1024)),
     "12-256-256-3": Case([12, 256, 256, 3], "relu", "linear", "SGD", 0.01, (1024,)),
     "12-1024-1024-3": Case([12, 1024, 1024, 3], "relu", "linear", "SGD", 0.01, (256,)),
     "12-2048-2048-3": Case([12, 2048, 2048, 3], "relu", "linear", "SGD", 0.01, (256,)),

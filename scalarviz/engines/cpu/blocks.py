@@ -2,7 +2,8 @@
 
 A value of type `Block` is a matrix of vectors that stay in registers during an inner loop. Its
 shape depends on the processor: with 32 registers of 64 bytes, 8 rows of 2 vectors, whose 16 sums
-hide the latency of the multiplications and need 10 loads for 16 of them; else 4 rows of 1 vector.
+hide the latency of the multiplications and need 10 loads for 16 of them; else 6 rows of 1 vector,
+12 registers of 32 bytes.
 The shape does not change the order in which numbers are added.
 
     first, at      index of the first number in its array
@@ -30,7 +31,7 @@ class Block(types.Type):
     def __init__(self, dtype: Any) -> None:
         _, _, features = cpu_target.target_context.codegen().magic_tuple()
         self.lanes = Lanes(dtype)
-        self.rows, self.vectors = (8, 2) if "+avx512f" in features else (4, 1)
+        self.rows, self.vectors = (8, 2) if "+avx512f" in features else (6, 1)
         super().__init__(name=f"Block({dtype}, {self.rows}, {self.vectors})")
 
 
@@ -95,6 +96,22 @@ def spread_rows(context: Any, x: Any, at: Any, left: Any) -> Emitted:
 
 
 @instruction
+def load_block(context: Any, z: Any, at: Any, apart: Any, left: Any, further: Any) -> Emitted:
+    """Return a block with z[at + k apart], ... in row k."""
+    sums = Block(z.dtype)
+
+    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        vector = target.get_value_type(sums.lanes).as_pointer()
+        block = ir.Constant(target.get_value_type(sums), ir.Undefined)
+        for i, numbers in enumerate(places(target, builder, signature, arguments, sums)):
+            lanes = read(builder, builder.bitcast(numbers, vector))
+            block = builder.insert_value(block, lanes, i)
+        return block
+
+    return sums(z, at, apart, left, further), emit
+
+
+@instruction
 def add_products(
     context: Any, sums: Any, w: Any, first: Any, apart: Any, left: Any, x: Any, at: Any,
     further: Any,
@@ -131,14 +148,10 @@ def store_block(
     """Store row k of a block to z[at + k apart], ..."""
 
     def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        _, start, between, rows, beside, block = arguments
         vector = target.get_value_type(sums.lanes).as_pointer()
-        for k, row in enumerate(rows_of(builder, sums, rows)):
-            for v in range(sums.vectors):
-                shift = builder.add(builder.mul(row, between), builder.mul(beside, beside.type(v)))
-                numbers = place(target, builder, signature, arguments, 0, start, shift)
-                lanes = builder.extract_value(block, k * sums.vectors + v)
-                write(builder, lanes, builder.bitcast(numbers, vector))
+        for i, numbers in enumerate(places(target, builder, signature, arguments, sums)):
+            lanes = builder.extract_value(arguments[-1], i)
+            write(builder, lanes, builder.bitcast(numbers, vector))
         return target.get_dummy_value()
 
     return types.void(z, at, apart, left, further, sums), emit
@@ -222,6 +235,17 @@ def place(
     """Return a pointer to the number base + offset of the argument with index `array`."""
     made = target.make_array(signature.args[array])(target, builder, arguments[array])
     return builder.gep(builder.gep(made.data, [base]), [offset])
+
+
+def places(
+    target: Any, builder: Any, signature: Any, arguments: Any, block: Block
+) -> Iterator[Any]:
+    """Iterate over pointers to the vectors of a block in an array: row 0, row 1, ..."""
+    _, start, between, rows, beside, *_ = arguments
+    for row in rows_of(builder, block, rows):
+        for v in range(block.vectors):
+            shift = builder.add(builder.mul(row, between), builder.mul(beside, beside.type(v)))
+            yield place(target, builder, signature, arguments, 0, start, shift)
 
 
 def masked(builder: Any, lanes: Lanes, vector: Any) -> tuple[Any, Any]:

@@ -17,6 +17,7 @@ from scalarviz.engines.cpu.blocks import (
     add_products,
     block_columns,
     block_rows,
+    load_block,
     no_sums,
     spread_rows,
     store_block,
@@ -49,8 +50,9 @@ from scalarviz.engines.cpu.simd import (
 WIDE = 32  # inputs and outputs from which blocks of sums are faster
 LARGE = np.uint64(65_536)  # number of weights from which columns are read from a panel
 PARTS = np.uint64(16)  # of an operation on all cores
-SHARE = np.uint64(16)  # rows: a part has a multiple of these
+SHARE = np.uint64(24)  # rows: a part has a multiple of these
 PANEL = np.uint64(128)  # columns of the weights in a panel
+DEPTH = np.uint64(192)  # rows of x at a time: for a block of samples, 12 KB
 TURNED = np.uint64(512)  # rows of the inputs in a panel; a multiple of a block's columns
 
 
@@ -237,23 +239,30 @@ def affine_by_blocks(
     x: Numbers, z: Numbers, x0: Index, z0: Index, inputs: Index, outputs: Index, n: Index,
     stride: Index,
 ) -> None:  # fmt: skip
-    """Do the same as `products.affine`, a block of sums at a time."""
+    """Do the same as `products.affine`, a block of sums at a time.
+
+    Some rows of x at a time, which stay in the cache for all outputs; the sums wait in z meanwhile.
+    """
     step, rows, columns = lane_count(x), block_rows(x), block_columns(x)
     end = (n + step - ONE) // step * step
-    for o in range(ZERO, outputs, rows):
-        left = outputs - o
+    for low in range(ZERO, inputs, DEPTH):
+        count = min(DEPTH, inputs - low)
         for t in range(ZERO, end, columns):
             further = step if t + step < end else ZERO
-            sums = no_sums(x)
-            if len(biases):
-                sums = spread_rows(biases, bias + o, left)
-            at, row = x0 + t, first + o * across
-            for _ in range(inputs):
-                not_unrolled()
-                sums = add_products(sums, w, row, across, left, x, at, further)
-                at += stride
-                row += down
-            store_block(z, z0 + o * stride + t, stride, left, further, sums)
+            for o in range(ZERO, outputs, rows):
+                left, goal = outputs - o, z0 + o * stride + t
+                sums = no_sums(x)
+                if low > ZERO:
+                    sums = load_block(z, goal, stride, left, further)
+                elif len(biases):
+                    sums = spread_rows(biases, bias + o, left)
+                at, row = x0 + low * stride + t, first + o * across + low * down
+                for _ in range(count):
+                    not_unrolled()
+                    sums = add_products(sums, w, row, across, left, x, at, further)
+                    at += stride
+                    row += down
+                store_block(z, goal, stride, left, further, sums)
 
 
 @inner
