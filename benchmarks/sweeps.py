@@ -1,12 +1,12 @@
-"""Sweeps: twenty shapes, fifty seeds each, beside JAX and PyTorch; on a cluster; 10,000 networks.
+"""Sweeps: five shapes, fifty seeds each, beside JAX and PyTorch; on a cluster; 10,000 networks.
 
     python -m benchmarks sweeps [rounds] [--long]
-    python -m benchmarks.sweeps ours|jax|torch xor|rgb
+    python -m benchmarks.sweeps ours|replicas|jax|torch xor|rgb
     python -m benchmarks.sweeps cluster STEPS
     python -m benchmarks.sweeps many|opening
     python -m benchmarks.sweeps pictures cubes|maps|losses
 
-The networks have one hidden layer of 2 to 21 neurons, tanh, then sigmoid, and take 2,000 steps of
+The networks have one hidden layer of 2 to 20 neurons, tanh, then sigmoid, and take 2,000 steps of
 SGD on all samples, in float32. JAX trains the seeds of a shape together by `vmap`, all steps in one
 call that is compiled for each shape. PyTorch trains one network after the other; a few with eight
 hidden neurons are measured, and their time is scaled to all.
@@ -31,7 +31,7 @@ from benchmarks.sides import Options, answer, in_turn, main
 from benchmarks.watched import screen
 
 MODULE = "benchmarks.sweeps"
-WIDTHS = range(2, 22)
+WIDTHS = 2, 4, 8, 12, 20
 SEEDS = 50
 STEPS = 2000
 RATE = 0.5
@@ -83,6 +83,17 @@ def ours(case: str) -> list[float]:
     def train() -> None:
         runs = sv.sweep(MAKERS[case], {"hidden": WIDTHS}, range(SEEDS), success=None)
         runs.advance(STEPS, progress=False)
+
+    return twice(train)
+
+
+def replicas(case: str) -> list[float]:
+    import scalarviz as sv
+
+    def train() -> None:
+        for hidden in WIDTHS:
+            networks = sv.replicate(MAKERS[case](hidden), range(SEEDS))
+            networks.advance(STEPS, progress=False)
 
     return twice(train)
 
@@ -232,14 +243,14 @@ def pictures(kind: str) -> list[float]:
 
 
 SIDES = {
-    "ours": ours, "jax": jax, "torch": torch, "cluster": cluster, "many": many,
-    "opening": opening, "pictures": pictures,
+    "ours": ours, "replicas": replicas, "jax": jax, "torch": torch, "cluster": cluster,
+    "many": many, "opening": opening, "pictures": pictures,
 }  # fmt: skip
 
 
 def report(options: Options) -> None:
     """Each case, the cluster, and many networks."""
-    there = ["ours", *(name for name in ("jax", "torch") if find_spec(name))]
+    there = ["ours", "replicas", *(name for name in ("jax", "torch") if find_spec(name))]
     for case in CASES:
         print(f"\n{case}: {len(WIDTHS)} shapes, {SEEDS} seeds each, {STEPS:,} steps of all samples")
         times = in_turn({side: [MODULE, side, case] for side in there}, options.rounds)
@@ -247,7 +258,7 @@ def report(options: Options) -> None:
             cold = answer([MODULE, "ours", case], SCALARVIZ_CACHE_DIR=empty)[0]
         names = {
             "ours": "sv.sweep, kernels compiled before", "jax": "JAX, vmap over seeds",
-            "torch": "PyTorch, scaled",
+            "torch": "PyTorch, scaled", "replicas": "sv.replicate, the same",
         }  # fmt: skip
         for side in there:
             first, again, *processor = np.median(times[side], axis=0)

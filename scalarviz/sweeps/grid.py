@@ -164,7 +164,7 @@ def session_of(make: Make, setting: Setting, seed: int) -> Session:
     Raises InputError if it returns something else, or a session that has been trained.
     """
     made: object = make(**setting, seed=seed)
-    session = getattr(made, "session", made)
+    session = made if isinstance(made, Session) else getattr(made, "session", made)
     if not isinstance(session, Session):
         name = getattr(make, "__name__", "the function")
         raise InputError(f"{name} returned {shorten(made)}: a sweep needs a Session or a Show")

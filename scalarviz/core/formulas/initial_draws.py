@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextvars import ContextVar
-from typing import final
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -13,47 +11,32 @@ from scalarviz.core.formulas.randomness import MASK, STREAM_INITIAL, philox, uni
 
 Pairs = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 
+FIRST_ROWS = 128  # that are drawn at once: numpy needs 0.1 ms however few there are
+MOST_ROWS = 2**18  # that are kept
+
+_kept: dict[int, Pairs] = {}  # the pairs of the first rows, by seed
+
 
 def initial_pairs(seed: int, first: int, count: int) -> Pairs:
     """Return `unit_pairs` of the initial numbers on `count` rows of a bank from `first` on."""
-    together = _together.get()
-    found = together.pairs(seed, first, count) if together is not None else None
-    return found or unit_pairs(seed, STREAM_INITIAL, 0, first, count)
+    end = first + count
+    if end <= FIRST_ROWS:
+        draw_together([seed], end)
+    pairs = _kept.get(seed)  # another thread may have dropped them
+    if pairs is None or end > len(pairs[0]):
+        return unit_pairs(seed, STREAM_INITIAL, 0, first, count)
+    return pairs[0][first:end], pairs[1][first:end]
 
 
-@final
-class DrawnTogether:
-    """Context manager in which `initial_pairs` of some seeds are drawn at once.
-
-    numpy needs 0.1 ms for the pairs of a layer however few they are. Other threads are not
-    affected.
-
-    seeds  integers from 0 to 2**64 - 1
-    rows   number of rows, from the first one on, that are drawn for each seed
-    """
-
-    def __init__(self, seeds: Sequence[int], rows: int) -> None:
-        self._rows = rows
-        self._places = {seed: place for place, seed in enumerate(seeds)}
-        halves = np.array([(seed & MASK, seed >> 32) for seed in seeds], np.int64)
-        index = np.arange(rows, dtype=np.int64)
-        words = philox(index & MASK, index >> 32, 0, STREAM_INITIAL, halves[:, :1], halves[:, 1:])
-        self._pairs: Pairs = unit(words[0]), unit(words[1])
-
-    def __enter__(self) -> None:
-        self._before = _together.set(self)
-
-    def __exit__(self, *error: object) -> None:
-        _together.reset(self._before)
-
-    def pairs(self, seed: int, first: int, count: int) -> Pairs | None:
-        """Return the pairs that were drawn for these rows, or None."""
-        place = self._places.get(seed)
-        if place is None or first + count > self._rows:
-            return None
-        rows = slice(first, first + count)
-        u, v = self._pairs
-        return u[place, rows], v[place, rows]
-
-
-_together: ContextVar[DrawnTogether | None] = ContextVar("_together", default=None)
+def draw_together(seeds: Iterable[int], rows: int) -> None:
+    """Draw the pairs of the first `rows` rows for several seeds, and keep them for a while."""
+    missing = [seed for seed in seeds if seed not in _kept or len(_kept[seed][0]) < rows]
+    if not missing:
+        return
+    halves = np.array([(seed & MASK, seed >> 32) for seed in missing], np.int64)
+    rows = max(rows, FIRST_ROWS)
+    index = np.arange(rows, dtype=np.int64)
+    words = philox(index & MASK, index >> 32, 0, STREAM_INITIAL, halves[:, :1], halves[:, 1:])
+    if (len(_kept) + len(missing)) * rows > MOST_ROWS:
+        _kept.clear()
+    _kept.update(zip(missing, zip(unit(words[0]), unit(words[1]), strict=True), strict=True))

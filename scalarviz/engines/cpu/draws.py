@@ -5,37 +5,25 @@ from __future__ import annotations
 import numpy as np
 
 from scalarviz.core.formulas.randomness import MASK, STREAM_ORDER, STREAM_PICKS, STREAM_POINTS
-from scalarviz.data.batches import IN_ORDER
 from scalarviz.engines.codegen.dispatch import Real, by_address, inner, philox, scramble, unit
 from scalarviz.engines.cpu.arrays import Address, batch_record, samples_of
 from scalarviz.engines.cpu.products import Index, Numbers, Record, Table
 
 
 @inner
-def count_drawn(drawing: Record, settings: Numbers, step: Index) -> Index:
-    """Return the number of samples in the batch of a step."""
-    return min(drawing.size, drawing.samples - first_place(drawing, settings, step))
-
-
-@inner
-def first_place(drawing: Record, settings: Numbers, step: Index) -> Index:
-    """Return how many samples of the epoch come before those of a step."""
-    size = drawing.size
-    steps = (drawing.samples + size - 1) // size
-    if drawing.draw == IN_ORDER:
-        step = step - np.int64(settings[0])
-    return np.int64(step) % steps * size
-
-
-@inner
-def begin(job: Address, step: Index, drawing: Record, settings: Numbers) -> tuple[Index, Index]:
-    """Return the number of samples of a step, and of those that come before them in the epoch.
+def begin(job: Address, step: Index, drawing: Record) -> tuple[Index, Index, Index]:
+    """Return the number of samples of a step, those before them in the epoch, and the epoch.
 
     The first is written to the batch of the job.
     """
-    count = np.int64(count_drawn(drawing, settings, step))
+    epoch, start = step, np.int64(0)
+    if drawing.samples > drawing.size:  # a division takes as long as all that is drawn for a few
+        steps = (drawing.samples + drawing.size - 1) // drawing.size
+        epoch = step // steps
+        start = (step - epoch * steps) * drawing.size
+    count = min(drawing.size, drawing.samples - start)
     batch_record(job).samples = np.uint64(count)
-    return count, np.int64(first_place(drawing, settings, step))
+    return count, start, epoch
 
 
 # A kernel for each way of drawing: it draws the samples of step `number`.
@@ -45,7 +33,7 @@ def begin(job: Address, step: Index, drawing: Record, settings: Numbers) -> tupl
 def draw_in_order(job: Address, number: Index) -> None:
     """Draw consecutive samples."""
     samples, step = samples_of(job, Real), np.int64(number)
-    count, start = begin(job, step, samples.drawing, samples.settings)
+    count, start, _ = begin(job, step - np.int64(samples.settings[0]), samples.drawing)
     for i in range(count):
         samples.rows[i] = samples.goal_rows[i] = start + i
 
@@ -54,8 +42,8 @@ def draw_in_order(job: Address, number: Index) -> None:
 def draw_shuffled(job: Address, number: Index) -> None:
     """Draw consecutive samples of a shuffled epoch."""
     samples, step = samples_of(job, Real), np.int64(number)
-    count, start = begin(job, step, samples.drawing, samples.settings)
-    shuffle_rows(samples.drawing, step, start, count, samples.rows, samples.goal_rows)
+    count, start, epoch = begin(job, step, samples.drawing)
+    shuffle_rows(samples.drawing, epoch, start, count, samples.rows, samples.goal_rows)
 
 
 @by_address
@@ -63,7 +51,7 @@ def draw_picked(job: Address, number: Index) -> None:
     """Draw each sample at random."""
     samples, step = samples_of(job, Real), np.int64(number)
     drawing = samples.drawing
-    count, _ = begin(job, step, drawing, samples.settings)
+    count, _, _ = begin(job, step, drawing)
     for i in range(count):
         u, _ = draw_pair(drawing, STREAM_PICKS, step, i)
         samples.rows[i] = samples.goal_rows[i] = np.int64(u * drawing.samples)
@@ -73,7 +61,7 @@ def draw_picked(job: Address, number: Index) -> None:
 def draw_points(job: Address, number: Index) -> None:
     """Draw points at random, and the texel at each."""
     samples, step = samples_of(job, Real), np.int64(number)
-    count, _ = begin(job, step, samples.drawing, samples.settings)
+    count, _, _ = begin(job, step, samples.drawing)
     for i in range(count):
         u, v = draw_pair(samples.drawing, STREAM_POINTS, step, i)
         samples.points[i, 0] = u
@@ -94,11 +82,10 @@ def draw_pair(drawing: Record, stream: Index, step: Index, i: Index) -> tuple[fl
 
 @inner
 def shuffle_rows(
-    drawing: Record, step: Index, start: Index, count: Index, rows: Table, goal_rows: Table
+    drawing: Record, epoch: Index, start: Index, count: Index, rows: Table, goal_rows: Table
 ) -> None:
-    """Write the `count` samples from position `start` on of the shuffled epoch of a step."""
-    samples, size = drawing.samples, drawing.size
-    epoch = np.int64(step) // ((samples + size - 1) // size)
+    """Write the `count` samples from position `start` on of a shuffled epoch."""
+    samples = drawing.samples
     zero = np.int64(0)
     k0, k1, k2, k3 = philox(
         zero, zero, epoch & MASK, STREAM_ORDER, drawing.seed_low, drawing.seed_high

@@ -103,6 +103,9 @@ class Job(ctypes.Structure):
     move: int
     round_rows: int  # in mixed precision
     round_bank: int
+    reader: int  # of networks in lanes: the job that draws and measures for each of them
+    drawings: int  # the address of a DRAWING record for each
+    drawn: int  # the rows that they have drawn
 
 
 @structure

@@ -18,6 +18,8 @@ from scalarviz.core.model.program import Program
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.cores import ONE_AT_A_TIME, check_process
 from scalarviz.engines.cpu.calls import ALONE, CpuCalls
+from scalarviz.engines.cpu.job_tables import JobTables
+from scalarviz.engines.cpu.lane_jobs import LEAST, LaneJobs, fit_lanes
 from scalarviz.engines.cpu.optimizer_args import Order
 from scalarviz.engines.cpu.records import (
     BANK,
@@ -30,19 +32,15 @@ from scalarviz.engines.cpu.records import (
     SAMPLES,
     TILE_RECORD,
     UPDATE,
-    Records,
-    RecordType,
 )
 from scalarviz.engines.cpu.room import address
 from scalarviz.engines.cpu.sizes import count_chunks, count_tiles
 from scalarviz.engines.cpu.tables import (
-    LINE,
     drawing_of,
     make_tables,
     plan_loss,
     room_for_points,
     set_order,
-    workspaces,
 )
 from scalarviz.engines.cpu.units import (
     TRAIN_NETWORKS,
@@ -53,6 +51,7 @@ from scalarviz.engines.cpu.units import (
 )
 
 GROUPS = 16  # maximum number of networks trained at the same time
+TRIAL = 8  # steps
 ENDED = -3  # in place of the row of a bad gradient: the network is not to go on
 
 
@@ -77,6 +76,7 @@ class CpuMany:
         self.loss = loss
         self.tables = make_tables(program, dtype, precision)
         self.plan = plan_loss(self.tables, program, loss)
+        self.optimizer = optimizer.row.name
         self.order = Order(optimizer, len(banks[0]))
         set_order(self.plan, self.order)
         self.count = count
@@ -85,7 +85,7 @@ class CpuMany:
             for table in (self.batches.inputs, self.batches.targets)
         ]
         self.groups, self.chunks = min(GROUPS, count), count_chunks(batches[0].size)
-        work = CpuCalls(program, banks[0], precision)
+        self.work = work = CpuCalls(program, banks[0], precision)
         own = units_of_draws(self.batches) | units_of_loss(loss) | units_of_optimizer(optimizer)
         self.kernels = work.load(TRAINING | ALONE | own | {"train_networks": TRAIN_NETWORKS})
         self.rounding = work.rounding()
@@ -94,10 +94,46 @@ class CpuMany:
             self.plan[field] = self.kernels[field].address
         self.jobs = ReplicaJobs(self, [drawing_of(each) for each in batches], precision)
         self.progress = self.jobs.progress
+        self.lanes: LaneJobs | None = (
+            None  # from the first steps on, where that gives the same bits
+        )
 
     def prepare(self) -> None:
         """Compile or load the kernels, without taking a step."""
         self._train(0, np.zeros((self.count, 0)))
+        if self.count >= LEAST and fit_lanes(self):
+            self.lanes = LaneJobs(self)
+            with ONE_AT_A_TIME:
+                if not self._agrees():
+                    self.lanes = None
+
+    def _agrees(self) -> bool:
+        """Return whether networks in lanes have the bits that they have alone, in a trial.
+
+        Where a formula adds up two products, compilers round one of them, and which one may differ
+        between loops. The trial begins with numbers of all sizes in the optimizer's slots, and has
+        a step with the last samples of an epoch, which can be few.
+        """
+        assert self.lanes is not None
+        arrays = *self._changing, self.stack.grad
+        before = [array.copy() for array in arrays]
+        slots = 10.0 ** np.random.default_rng(0).uniform(-12.0, 0.0, self.stack.slots.shape)
+        self.stack.slots[:] = slots
+        some = np.arange(min(self.count, self.lanes.lanes))
+        first = max(0, -(-self.batches.samples // self.batches.size) - 2)
+        losses, others = np.zeros((2, self.count, TRIAL))
+        done = len(self.lanes.steps(some, first, losses)) == len(some)
+        found = [array.copy() for array in arrays]
+        for array, old in zip(arrays, before, strict=True):
+            array[:] = old
+        self.stack.slots[:] = slots
+        self.progress["result"][len(some) :] = ENDED
+        self._train_alone(first, others)
+        pairs = zip([*found[:2], found[-1], losses], [*arrays[:2], arrays[-1], others], strict=True)
+        done = done and all((a[some] == b[some]).all() for a, b in pairs)
+        for array, old in zip(arrays, before, strict=True):
+            array[:] = old
+        return done
 
     def count_steps(self) -> None:
         """Set the step count of all banks after the last call of `steps`."""
@@ -152,16 +188,26 @@ class CpuMany:
     def _train(self, first: int, losses: FloatArray) -> None:
         """Take a step for each column of `losses` with every network that has not stopped."""
         check_process()
-        self.jobs.ask(first, losses)
-        train = self.kernels["train"].address
+        result = self.progress["result"]
+        going, done = np.flatnonzero(result == NONE), np.zeros(0, np.intp)
         with ONE_AT_A_TIME:
-            self.kernels["train_networks"].call(
-                address(self.jobs.jobs), len(self.jobs.jobs), self.groups, train
-            )
+            if self.lanes is not None and len(going) >= LEAST:
+                done = self.lanes.steps(going, first, losses)
+            if len(done) < len(going):
+                result[done] = ENDED
+                self._train_alone(first, losses)
+                result[done] = NONE
+
+    def _train_alone(self, first: int, losses: FloatArray) -> None:
+        """Take steps with each network by itself."""
+        self.jobs.ask(first, losses)
+        self.kernels["train_networks"].call(
+            address(self.jobs.jobs), self.count, self.groups, self.kernels["train"].address
+        )
 
 
 @final
-class ReplicaJobs:
+class ReplicaJobs(JobTables):
     """A job for each network, as tables of records; see `records`.
 
     Networks of a group are trained one after the other, and share the buffers of a step.
@@ -176,7 +222,7 @@ class ReplicaJobs:
             many.stack.value.dtype,
             many.batches,
         )
-        self._count, self._groups, self._kept = many.count, many.groups, [many]
+        super().__init__(many.count, many.groups)
         rows, states, size, chunks = (
             stack.value.shape[1], stack.state.shape[1], batches.size, many.chunks
         )  # fmt: skip
@@ -184,97 +230,97 @@ class ReplicaJobs:
         inputs, targets = many.samples
         points = room_for_points(batches)
         tiles = count_tiles(size) if len(tables.passes) > 1 else 1
-        drawn, goals_drawn = self._shared(size, np.uint64), self._shared(size, np.uint64)
-        spot = self._shared(2 * points, dtype)
-        value = self._rows(stack.value)
-        halves = self._shared(rows, dtype) if precision.mixed else value
-        program = self._table(
+        drawn, goals_drawn = self.shared(size, np.uint64), self.shared(size, np.uint64)
+        spot = self.shared(2 * points, dtype)
+        value = self.rows(stack.value)
+        halves = self.shared(rows, dtype) if precision.mixed else value
+        program = self.table(
             PROGRAM,
-            plan=self._kept_at(many.plan),
-            passes=self._kept_at(tables.passes),
+            plan=self.kept_at(many.plan),
+            passes=self.kept_at(tables.passes),
             pass_count=len(tables.passes),
-            operations=self._kept_at(tables.operations),
+            operations=self.kept_at(tables.operations),
             operation_count=len(tables.operations),
         )
-        bank = self._table(
+        bank = self.table(
             BANK,
             value=value,
             seen=halves,
             halves=halves,
-            grad=self._rows(stack.grad),
-            slots=self._rows(stack.slots),
-            frozen=self._rows(stack.frozen),
-            state=self._rows(stack.state),
+            grad=self.rows(stack.grad),
+            slots=self.rows(stack.slots),
+            frozen=self.rows(stack.frozen),
+            state=self.rows(stack.state),
             rows=rows,
             slot_count=stack.slots.shape[1],
             state_count=states,
         )
-        samples = self._table(
+        samples = self.table(
             SAMPLES,
             rows=drawn,
             goal_rows=goals_drawn,
             size=size,
             points=spot,
             point_count=points,
-            drawing=self._rows(np.array(drawings, DRAWING)),
-            draw_settings=self._kept_at(np.array(batches.settings, np.float64)),
+            drawing=self.rows(np.array(drawings, DRAWING)),
+            draw_settings=self.kept_at(np.array(batches.settings, np.float64)),
             draw_setting_count=len(batches.settings),
         )
-        batch = self._table(
+        batch = self.table(
             BATCH,
-            data=spot if points else self._kept_at(inputs),
+            data=spot if points else self.kept_at(inputs),
             columns=2 if points else inputs.shape[1],
             rows=drawn,
-            goals=self._kept_at(targets),
+            goals=self.kept_at(targets),
             goal_columns=targets.shape[1],
             goal_rows=goals_drawn,
-            errors=self._shared(chunks, np.float64),
+            errors=self.shared(chunks, np.float64),
         )
-        room = self._table(
+        room = self.table(
             ROOM,
-            spaces=self._shared(tiles * tables.space, dtype),
-            flows=self._shared(tiles * tables.flow, dtype),
-            partial=self._shared(chunks * tables.gradients, dtype),
-            tiles=self._shared(chunks, TILE_RECORD),
-            before=self._shared(states, np.float64),
+            spaces=self.shared(tiles * tables.space, dtype),
+            flows=self.shared(tiles * tables.flow, dtype),
+            partial=self.shared(chunks * tables.gradients, dtype),
+            tiles=self.shared(chunks, TILE_RECORD),
+            before=self.shared(states, np.float64),
             places=tiles,
             space=tables.space,
             flow=tables.flow,
             gradients=tables.gradients,
             chunks=chunks,
         )
-        update = self._table(
+        update = self.table(
             UPDATE,
-            how=self._kept_at(how),
-            settings=self._kept_at(settings),
+            how=self.kept_at(how),
+            settings=self.kept_at(settings),
             setting_count=len(settings),
-            schedule=self._kept_at(schedule),
+            schedule=self.kept_at(schedule),
             schedule_count=len(schedule),
-            exact=self._shared(many.order.arguments, np.float64),
-            arguments=self._shared(many.order.arguments, dtype),
+            exact=self.shared(many.order.arguments, np.float64),
+            arguments=self.shared(many.order.arguments, dtype),
             argument_count=many.order.arguments,
             rows=rows,
-            scratch=self._shared(rows, dtype),
-            spans=self._kept_at(spans),
+            scratch=self.shared(rows, dtype),
+            spans=self.kept_at(spans),
             span_count=len(spans),
             **{
                 field: many.kernels[field].address
                 for field in ("factor_of_rate", "constants", "move_rows")
             },
         )
-        self.progress = self._table(
+        self.progress = self.table(
             PROGRESS,
             result=NONE,
             factor=many.loss.factor,
         )
-        tables_of = {
+        self.records = {
             "program": program, "bank": bank, "samples": samples, "batch": batch, "room": room,
             "update": update, "progress": self.progress,
         }  # fmt: skip
         called = ("chunk_work", "run_pass", "draw_rows", "add_chunks", "move")
-        self.jobs = self._table(
+        self.jobs = self.table(
             JOB,
-            **{field: self._rows(table) for field, table in tables_of.items()},
+            **{field: self.rows(table) for field, table in self.records.items()},
             **{field: many.kernels[field].address for field in called},
             **{field: kernel.address for field, kernel in many.rounding.items()},
         )
@@ -282,30 +328,4 @@ class ReplicaJobs:
     def ask(self, first: int, losses: FloatArray) -> None:
         """Ask for as many steps as each network has losses, from step `first` on."""
         self.progress["first"], self.progress["steps"] = first, losses.shape[1]
-        self.progress["losses"] = address(losses) + np.arange(self._count) * losses.strides[0]
-
-    def _table(self, kind: RecordType, **fields: Any) -> Records:
-        """Return a record for each network, with these fields."""
-        table = np.zeros(self._count, kind)
-        for field, numbers in fields.items():
-            table[field] = numbers
-        return table
-
-    def _kept_at(self, array: Any) -> int:
-        """Keep an array that all networks share, and return its address."""
-        self._kept.append(array)
-        return address(array)
-
-    def _rows(self, array: Any) -> Any:
-        """Return the address of each network's row of an array; 0 if the rows are empty.
-
-        If the array has fewer rows, networks share them in turn.
-        """
-        step = array.strides[0] if array.size else 0
-        return self._kept_at(array) + np.arange(self._count) % len(array) * step
-
-    def _shared(self, size: int, kind: Any) -> Any:
-        """Return the address of each network's buffer of `size` items, one for each group."""
-        item = np.dtype(kind).itemsize
-        buffers = workspaces(self._groups, -(-size * item // LINE) * LINE, "uint8")
-        return self._rows(buffers)
+        self.progress["losses"] = address(losses) + np.arange(self.count) * losses.strides[0]

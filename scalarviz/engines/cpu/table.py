@@ -48,6 +48,7 @@ from scalarviz.engines.cpu.elementwise import (
     sum_forward,
     sum_inputs,
 )
+from scalarviz.engines.cpu.lanes import forward_of_lanes, inputs_of_lanes, parameters_of_lanes
 from scalarviz.engines.cpu.memory import array_at, record_at
 from scalarviz.engines.cpu.products import Index
 from scalarviz.engines.cpu.records import OPERATION
@@ -105,6 +106,7 @@ KERNELS = {
 
 
 WIDE_AFFINE = Kernels(wide_forward, wide_inputs, wide_parameters)
+AFFINE_OF_LANES = Kernels(forward_of_lanes, inputs_of_lanes, parameters_of_lanes)
 
 # Those of wide layers on all cores, for a batch of one chunk; and the kernels that do a part.
 WIDE_ON_ALL_CORES = {

@@ -19,6 +19,7 @@ from scalarviz.engines.cpu import (
     draws,
     entry,
     half,
+    lanes,
     losses,
     replicas_kernel,
     step,
@@ -26,6 +27,7 @@ from scalarviz.engines.cpu import (
 )
 from scalarviz.engines.cpu.sizes import count_chunks
 from scalarviz.engines.cpu.table import (
+    AFFINE_OF_LANES,
     CALLED,
     KERNELS,
     PARTS_OF_WIDE,
@@ -62,6 +64,7 @@ ROUNDING = {
     "round_rows": Unit("cpu_round_rows", half.round_rows),
 }
 TRAIN_NETWORKS = Unit("cpu_train_networks", replicas_kernel.train_networks)
+TRAIN_LANES = Unit("cpu_train_lanes", lanes.train_lanes)
 
 
 def units_of_draws(batches: Batches) -> dict[str, Unit]:
@@ -130,6 +133,11 @@ def kernels_of(name: str, kernels: Kernels, row: Any) -> dict[str, Unit]:
     }
 
 
+def units_of_lanes() -> dict[str, Unit]:
+    """Return the kernels of an affine operation of networks in lanes."""
+    return kernels_of("affine_of_lanes", AFFINE_OF_LANES, None)
+
+
 @cache
 def called(field: str, kernel: Callable[..., None]) -> Callable[..., None]:
     """Return a kernel of the table as it is called by its address."""
@@ -179,7 +187,7 @@ def every_unit() -> list[Unit]:
         for row in (KINDS[kind].formulas or {"": None}).values():
             found += kernels_of(kind, KERNELS[kind], row).values()
     found += kernels_of("wide_affine", WIDE_AFFINE, None).values()
-    found += kernels_of_parts().values()
+    found += [*kernels_of_parts().values(), *units_of_lanes().values(), TRAIN_LANES]
     for each in LOSSES.values():
         found += kernels_of_loss(each).values()
     for whole in ROW_LOSSES.values():

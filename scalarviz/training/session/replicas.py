@@ -23,7 +23,7 @@ from scalarviz.base.checks.numbers import (
 from scalarviz.base.process.memory import check_losses, in_units, most
 from scalarviz.base.process.whole import ctrl_c, uncut
 from scalarviz.base.progress import Progress
-from scalarviz.core.formulas.initial_draws import DrawnTogether
+from scalarviz.core.formulas.initial_draws import FIRST_ROWS, draw_together
 from scalarviz.core.formulas.initializers import PORTION
 from scalarviz.core.formulas.randomness import check_seed
 from scalarviz.core.model.bank import Bank
@@ -235,13 +235,12 @@ def class_of_many(engine: str) -> type[CpuMany | CudaMany]:
 def networks_on(banks: Sequence[Bank], seeds: Sequence[int], like: Network) -> list[Network]:
     """Return a network on each bank of zeros, with the initial numbers of each seed."""
     rows = len(banks[0])
-    together = PORTION // (rows or 1)  # 0: each of them is drawn in portions
+    together = PORTION // max(rows, FIRST_ROWS)  # 0: each of them is drawn in portions
     networks: list[Network] = []
-    for first in range(0, len(seeds), together or 1):
-        group = seeds[first : first + (together or 1)]
-        with DrawnTogether(group, rows if together else 0):
-            pairs = zip(group, banks[first:], strict=False)
-            networks += [like.fresh(seed, bank=bank) for seed, bank in pairs]
+    for place, (seed, bank) in enumerate(zip(seeds, banks, strict=True)):
+        if together and place % together == 0:
+            draw_together(seeds[place : place + together], rows)
+        networks.append(like.fresh(seed, bank=bank))
     return networks
 
 
