@@ -11,6 +11,7 @@ import sys
 
 from benchmarks import (
     batched_step,
+    busy,
     calls,
     conditions,
     digits,
@@ -42,6 +43,7 @@ PARTS = {
         start,
         calls,
         batched_step,
+        busy,
         products,
         evaluate,
         growth,

@@ -42,6 +42,7 @@ class BatchPasses:
         job.set_program(work.linked(tables, samples), tables.plan if plan is None else plan)
         job.set_kernels({field: kernels[field] for field in ("chunk_work", "run_pass")})
         job.set_kernels(work.rounding())
+        self._choice = None if self._guard is None else work.choice(job, tables)
         if work.precision.mixed:
             job.set_halves(np.empty_like(work.bank.value))
         batch = job.batch
@@ -97,9 +98,13 @@ class BatchPasses:
         errors[:] = 0.0
         if work.precision.mixed:
             work.rounding()["round_bank"].call(job.address)
-        if self._guard is None:
+        if self._choice is None or self._guard is None:
             self._call(job.address)
         else:
             with self._guard:
-                self._call(job.address)
+                self._choice.run(1, self._run_once)
         return errors
+
+    def _run_once(self, count: int) -> bool:
+        self._call(self._job.address)
+        return True

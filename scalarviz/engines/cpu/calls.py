@@ -16,6 +16,8 @@ from scalarviz.core.model.program import Program
 from scalarviz.engines.codegen.kernel_units import Kernel, load
 from scalarviz.engines.codegen.unit_source import Unit
 from scalarviz.engines.common.cores import ONE_AT_A_TIME
+from scalarviz.engines.common.thread_choice import ThreadChoice
+from scalarviz.engines.cpu.job import CpuJob
 from scalarviz.engines.cpu.records import OPERATION
 from scalarviz.engines.cpu.sizes import count_chunks
 from scalarviz.engines.cpu.tables import Tables
@@ -124,6 +126,14 @@ class CpuCalls:
         """Return a context manager for calls of kernels on a batch of a size, or None for none."""
         cores = self._splits(samples) or self.together(samples, apart=apart)
         return ONE_AT_A_TIME if cores else None
+
+    def choice(self, job: CpuJob, tables: Tables) -> ThreadChoice:
+        """Return what chooses the threads for calls of a job that is made for all cores."""
+        (operations,) = job.keep(alone=self.linked(tables).operations)
+        alone = self.load(ALONE)["run_pass"].address
+        together = job.record.run_pass, job.program.operations
+        job.threads = [(alone, operations), together]
+        return ThreadChoice(job.use_threads)
 
     @property
     def loss_scale(self) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from contextlib import nullcontext
 from typing import final
 
 import numpy as np
@@ -20,6 +19,7 @@ from scalarviz.engines.common.base import Engine, Outcome, Run
 from scalarviz.engines.common.before import Before
 from scalarviz.engines.common.cores import check_process
 from scalarviz.engines.common.statistics import Statistics
+from scalarviz.engines.common.thread_choice import ThreadChoice
 from scalarviz.engines.cpu.calls import ALONE, TOGETHER, CpuCalls
 from scalarviz.engines.cpu.job import CpuJob
 from scalarviz.engines.cpu.optimizer_args import Order
@@ -43,7 +43,7 @@ from scalarviz.engines.cpu.units import (
     units_of_optimizer,
 )
 
-UNGUARDED = nullcontext()
+DOUBLE = ctypes.sizeof(ctypes.c_double)
 
 
 def make_room(work: CpuCalls, tables: Tables, size: int, places: int) -> Room:
@@ -83,6 +83,7 @@ class CpuRun(Run):
             places = min(count_chunks(batches.size), get_thread_count())  # type: ignore[no-untyped-call]  # numba's
         self._sizes = batches.size, places
         self._job: CpuJob | None = None
+        self._choice: ThreadChoice | None = None
         self._has_copies = False  # of inputs and targets, which `resume` fills
         self._loss = ctypes.c_double()  # of a single step
         self._loss_at = ctypes.addressof(self._loss)
@@ -138,6 +139,7 @@ class CpuRun(Run):
         batch.rows, batch.goal_rows = samples.rows, samples.goal_rows
         self._set_samples(job, batches)
         progress.factor = self.loss_function.factor
+        self._choice = None if self._guard is None else work.choice(job, self._tables)
         self._job = job
         return job
 
@@ -186,8 +188,12 @@ class CpuRun(Run):
         progress.first, progress.steps = first, count
         progress.losses = self._loss_at if count == 1 else address(losses)
         progress.count, progress.taken, progress.result = before, 0, NONE
-        with self._guard or UNGUARDED:
+
+        if self._choice is None or self._guard is None:
             self._train.call(job.address)
+        else:
+            with self._guard:
+                self._choice.run(count, self._train_some)
         self._work.rooms = {self._sizes: room}
         bank.has_gradients = True
         bank.count_steps(progress.count - before)
@@ -200,6 +206,16 @@ class CpuRun(Run):
             error = self.engine.bad_update(optimizer, bank.step_count - 1)
             return Outcome(losses[:taken], overflow=error)
         return Outcome(losses[:taken], bad)
+
+    def _train_some(self, steps: int) -> bool:
+        """Take the next steps of a call of `steps`; return whether the training goes on."""
+        assert self._job is not None
+        progress = self._job.progress
+        progress.steps = steps
+        self._train.call(self._job.address)
+        progress.first += steps
+        progress.losses += steps * DOUBLE
+        return bool(progress.result == NONE)
 
     def begin(self, step: int) -> None:
         inputs, targets = [self.engine.array(table) for table in self.batches.at(step)]
