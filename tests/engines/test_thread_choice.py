@@ -65,6 +65,21 @@ def test_one_core_is_used_while_others_are_busy(machine: Machine, count: int) ->
     assert machine.run(400, count) > 0.95
 
 
+def test_a_call_that_is_disturbed_changes_nothing(machine: Machine) -> None:
+    """Nor does the first one, which loads kernels, nor one core that is a little faster."""
+    machine.now -= 1.0
+    machine.seconds[True] = 0.3
+    machine.run(1, 1)
+    for _ in range(50):
+        machine.seconds[True] = 1e-3
+        assert machine.run(1, 1) == 1.0 or machine.way
+        machine.seconds[True] = 5e-3
+        machine.run(1, 1)
+        assert machine.way
+    machine.seconds = {True: 1e-3, False: 0.9e-3}
+    assert machine.run(400, 1) > 0.98
+
+
 def test_a_training_that_stops_ends_the_call(machine: Machine) -> None:
     calls = []
 
@@ -73,7 +88,7 @@ def test_a_training_that_stops_ends_the_call(machine: Machine) -> None:
         machine.now += 1e-3
         return False
 
-    machine.run(1, 4)
+    machine.run(2, 4)
     machine.choice.run(10, stops)
     assert calls == [1]
 

@@ -9,6 +9,7 @@ from typing import final
 
 SHARE = 0.01  # of the time, for trying the other way
 SHORTEST = 1e-7  # seconds
+MUCH = 0.8  # of its time, below which the other way is faster
 LONG = 0.001  # seconds of steps in a row that tell which way is faster
 
 
@@ -25,33 +26,40 @@ class ThreadChoice:
     def __init__(self, use: Callable[[bool], None]) -> None:
         self._use = use
         self._together = True
-        self._seconds = math.inf  # that a step took lately
+        self._newest = math.inf  # seconds of a step, in the call before
+        self._seconds = math.inf  # the less of the last two: a call may have been disturbed
         self._left = 0.0  # seconds of work before the other way is tried
 
     def run(self, count: int, call: Callable[[int], bool]) -> None:
         """Call `call` with numbers of steps whose sum is `count`, until it returns False."""
         if self._left <= 0.0 and self._seconds < math.inf:
             some = min(count, math.ceil(LONG / max(self._seconds, SHORTEST)))
-            before = self._seconds
-            self._together = not self._together
-            self._use(self._together)
-            self._seconds = math.inf
-            goes_on, seconds = self._timed(some, call)
-            self._left = seconds / SHARE
-            if self._seconds > before:
-                self._together = not self._together
-                self._use(self._together)
-                self._seconds = before
-            count -= some
-            if not goes_on or not count:
+            if not self._try(some, call):
                 return
-        _, seconds = self._timed(count, call)
-        self._left -= seconds
+            count -= some
+        if count:
+            _, seconds = timed(count, call)
+            self._left -= seconds
+            self._seconds = min(self._newest, seconds / count)
+            if self._newest == math.inf:  # of the first call, which loads and allocates
+                self._seconds = math.inf
+            self._newest = seconds / count
 
-    def _timed(self, count: int, call: Callable[[int], bool]) -> tuple[bool, float]:
-        start = time.perf_counter()
-        goes_on = call(count)
-        seconds = time.perf_counter() - start
-        each, old = seconds / count, self._seconds
-        self._seconds = each if old == math.inf else (each + old) / 2.0
-        return goes_on, seconds
+    def _try(self, count: int, call: Callable[[int], bool]) -> bool:
+        """Take steps the other way, and stay with it if it is faster; return what `call` does."""
+        self._use(not self._together)
+        goes_on, seconds = timed(count, call)
+        self._left = seconds / SHARE
+        if seconds / count < self._seconds * MUCH:
+            self._together = not self._together
+            self._seconds = self._newest = seconds / count
+        else:
+            self._use(self._together)
+        return goes_on
+
+
+def timed(count: int, call: Callable[[int], bool]) -> tuple[bool, float]:
+    """Return what a call returns, and the seconds that it takes."""
+    start = time.perf_counter()
+    goes_on = call(count)
+    return goes_on, time.perf_counter() - start

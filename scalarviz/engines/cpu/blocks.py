@@ -214,6 +214,34 @@ def transpose_lanes(
     return types.void(x, first, apart, left, z, at, across), emit
 
 
+@instruction
+def load_columns(
+    context: Any, data: Any, order: Any, first: Any, left: Any, column: Any, z: Any, at: Any,
+    across: Any,
+) -> Emitted:  # fmt: skip
+    """z[at + c across + t] = data[order[first + t], column + c], for as many c and t as lanes."""
+    lanes = Lanes(data.dtype)
+
+    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        _, _, start, rows, begin, _, goal, beyond = arguments
+        vector = target.get_value_type(lanes).as_pointer()
+        table = target.make_array(data)(target, builder, arguments[0])
+        columns = builder.extract_value(table.shape, 1)
+        found = []
+        for t in rows_of(builder, lanes, rows):
+            row = builder.load(place(target, builder, signature, arguments, 1, start, t))
+            offset = builder.mul(row, columns)
+            numbers = place(target, builder, signature, arguments, 0, begin, offset)
+            found.append(read(builder, builder.bitcast(numbers, vector)))
+        for c, numbers in enumerate(transposed(builder, found)):
+            offset = builder.mul(beyond, beyond.type(c))
+            goals = place(target, builder, signature, arguments, 5, goal, offset)
+            write(builder, numbers, builder.bitcast(goals, vector))
+        return target.get_dummy_value()
+
+    return types.void(data, order, first, left, column, z, at, across), emit
+
+
 # ---- helpers that emit instructions --------------------------------------------------------------
 
 

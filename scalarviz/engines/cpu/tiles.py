@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from scalarviz.engines.codegen.dispatch import inlined, inner
+from scalarviz.engines.cpu.blocks import load_columns
 from scalarviz.engines.cpu.memory import address_of, table_at
 from scalarviz.engines.cpu.products import (
     FOUR,
@@ -22,6 +23,7 @@ from scalarviz.engines.cpu.products import (
     Numbers,
     Table,
 )
+from scalarviz.engines.cpu.simd import lane_count
 
 AT_ONCE = np.uint64(128)  # columns of a table
 
@@ -38,15 +40,25 @@ def load_tile(
 ) -> None:
     """Copy the rows order[first], order[first + 1], ... of a table to the columns of a tile.
 
-    Some columns of the table at a time, whose rows of the tile stay in the cache.
+    Some columns of the table at a time, whose rows of the tile stay in the cache; squares of
+    numbers where there are as many samples and columns as a vector has lanes.
     """
-    columns = np.uint64(data.shape[1])
+    columns, lanes, begin = np.uint64(data.shape[1]), lane_count(space), start * stride
+    square = min(n, columns) >= lanes
     for low in range(ZERO, columns, AT_ONCE):
-        for t in range(n):
-            row = order[first + t]
-            at = start * stride + t
-            for i in range(low, min(low + AT_ONCE, columns)):
-                space[at + i * stride] = data[row, i]
+        end = min(low + AT_ONCE, columns)
+        if square:
+            for t in range(ZERO, n, lanes):
+                for c in range(low, end, lanes):
+                    i = min(c, columns - lanes)  # the last ones are written twice
+                    load_columns(
+                        data, order, first + t, n - t, i, space, begin + i * stride + t, stride
+                    )
+        else:
+            for t in range(n):
+                row = order[first + t]
+                for i in range(low, end):
+                    space[begin + i * stride + t] = data[row, i]
 
 
 @inner
