@@ -98,6 +98,7 @@ class UpdateArrays(NamedTuple):
     schedule: Numbers  # settings of the schedule
     exact: Numbers  # arguments of the update formula, in float64
     arguments: Numbers  # the same in the bank's type
+    gradient: Numbers  # what the update reads: the bank's gradients, or `scratch`
     scratch: Numbers  # buffer for the clipped and regularized gradients
     spans: Record  # learning rates of all rows
 
@@ -286,6 +287,7 @@ update_of = view(
     schedule=(np.float64, "schedule", "schedule_count"),
     exact=(np.float64, "exact", "argument_count"),
     arguments=(REAL, "arguments", "argument_count"),
+    gradient=(REAL, "gradient", "rows"),
     scratch=(REAL, "scratch", "rows"),
     spans=(SPAN, "spans", "span_count"),
 )

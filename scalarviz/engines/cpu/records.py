@@ -200,6 +200,7 @@ class UpdateRecord(ctypes.Structure):
     exact: int  # arguments of the update formula in float64
     arguments: int  # the same in the bank's type
     argument_count: int
+    gradient: int  # what the update reads: the bank's gradients, or those in `scratch`
     scratch: int  # buffer for the clipped and regularized gradients
     rows: int  # of the bank
     spans: int  # learning rates of all rows

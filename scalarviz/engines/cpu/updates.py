@@ -141,13 +141,23 @@ def move(job: Address) -> None:
 
 @inner
 def conditioned(job: Address, bank: BankArrays, update: UpdateArrays) -> None:
-    """Write the gradients to `scratch`: those that are finite, clipped and regularized."""
-    value, grad, scratch = bank.value, bank.grad, update.scratch
+    """Let the update read the gradients: those of the bank, or in `scratch` what is made of them.
+
+    There they are finite, clipped and regularized.
+    """
+    value, grad, scratch, plan = bank.value, bank.grad, update.scratch, plan_of(job)
+    how, record = update.how, update_record(job)
+    clips = how.clip_norm != np.inf or how.clip_value != np.inf
+    if not (clips or how.l1 != 0.0 or how.l2 != 0.0) and (
+        plan.refuse or plan.dynamic or first_bad(grad, bank.frozen) == NONE
+    ):
+        record.gradient = address_of(grad, ZERO)
+        return
+    record.gradient = address_of(scratch, ZERO)
     rows = len(grad)
     zero = grad.dtype.type(0)
     for row in range(rows):
         scratch[row] = grad[row] if grad[row] * zero == zero else zero
-    how = update.how
     scale = norm_scale(grad, bank.frozen, how.clip_norm)
     if scale != 1.0 or how.clip_value != np.inf or how.l1 != 0.0 or how.l2 != 0.0:
         condition_gradients(
@@ -192,7 +202,7 @@ def move_rows_of_bank(job: Address) -> None:
         is_own = span.rate == span.rate
         update.arguments[0] = span.rate * record.factor if is_own else update.exact[0]
         finite = optimizer_update(
-            ZERO, bank.value, update.scratch, bank.slots, update.arguments, bank.frozen,
+            ZERO, bank.value, update.gradient, bank.slots, update.arguments, bank.frozen,
             span.first, span.end,
         )  # fmt: skip
         if not finite:
