@@ -8,6 +8,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -161,7 +162,7 @@ class DataSet(ABC):
     @final
     def describe(self) -> str:
         """Return one line with the settings that are not defaults, and the sizes."""
-        usual = inspect.signature(type(self)).parameters
+        usual = arguments_of(type(self))
         told = [
             f"{key}={brief(value)}"
             for key, value in self._settings.items()
@@ -198,6 +199,12 @@ class DataSet(ABC):
         )
 
 
+@cache
+def arguments_of(kind: type[DataSet]) -> Mapping[str, inspect.Parameter]:
+    """Return the arguments of a class of data sets by name."""
+    return inspect.signature(kind).parameters
+
+
 class TableSet(DataSet):
     """A data set that is a table: `training` holds its inputs and targets, one row a sample.
 
@@ -220,7 +227,7 @@ class TableSet(DataSet):
         self.order = order
         held_out = None if held_out is None else with_columns(held_out)
         inputs, targets = training
-        if "order" in inspect.signature(type(self)).parameters:
+        if "order" in arguments_of(type(self)):
             settings = {**settings, "order": order}
         super().__init__(inputs.shape[1], targets.shape[1], len(inputs), settings, held_out)
 

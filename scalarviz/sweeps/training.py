@@ -14,12 +14,13 @@ import numpy.typing as npt
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.formulas.metrics import MetricRow, measured, predictions_of
 from scalarviz.core.model.bank import Bank
-from scalarviz.errors import GradientError, InputError, UpdateError
+from scalarviz.data.batches import GeneratedBatches
+from scalarviz.errors import GradientError, UpdateError
 from scalarviz.files.runs import bits_of, describe_timeline
 from scalarviz.sweeps.goal import Goal
 from scalarviz.sweeps.outcome import NEVER, Outcome, Steps
 from scalarviz.sweeps.versions import processor_here
-from scalarviz.training.session.replicas import Replicas
+from scalarviz.training.session.replicas import Replicas, draw
 from scalarviz.training.session.session import Session
 
 MOST_ROWS = 4096  # of samples that a goal and metrics are measured on
@@ -197,18 +198,21 @@ def trains_together(
     """Return whether replicas of `first` are the sessions that `session_of` makes of the seeds."""
     if not first.network.layers or first.engine != "cpu":
         return False
-    try:
-        replicas = Replicas(first, seeds)
-    except InputError:  # data that is made by code
+    if isinstance(first.trainer.batches, GeneratedBatches):
         return False
-    wanted = all_but_seed(first)
-    return all(
-        session.engine == "cpu"
-        and session.trainer.seed == seed
-        and bool((bank.value == session.network.bank.value).all())
-        and all_but_seed(session) == wanted
-        for seed, bank, session in zip(seeds, replicas.banks, map(session_of, seeds), strict=True)
-    )
+    wanted, like = all_but_seed(first), first.network.fresh(0)
+
+    def is_replica(seed: int) -> bool:
+        session = session_of(seed)
+        draw(like, seed)
+        return (
+            session.engine == "cpu"
+            and session.trainer.seed == seed
+            and bool((like.bank.value == session.network.bank.value).all())
+            and all_but_seed(session) == wanted
+        )
+
+    return all(map(is_replica, seeds))
 
 
 def all_but_seed(session: Session) -> tuple[object, dict[str, bytes]]:

@@ -41,7 +41,10 @@ class NestedLayer(Layer):
     def initialize(self, init: Init, seed: int) -> None:
         row, state = self.first_row, self.first_state
         for layer in self.layers:
-            layer.bind(self.bank, row, init, seed, state)
+            if layer.is_on(self.bank):  # drawn again for another seed
+                layer.initialize(init, seed)
+            else:
+                layer.bind(self.bank, row, init, seed, state)
             row, state = row + layer.size, state + layer.state_size
 
     def row_name(self, row: int) -> str:

@@ -185,6 +185,11 @@ class LayerOnBank(Part):
         self.initialize(init, seed)
 
     @final
+    def is_on(self, bank: Bank) -> bool:
+        """Return whether its parameters are rows of this bank."""
+        return self._bank is bank
+
+    @final
     @property
     def state(self) -> FloatArray:
         """This layer's part of `bank.state`, float64: non-parameter state such as running means."""

@@ -6,6 +6,7 @@ It uses operations and buffers, not layers. Kernels are compiled on first use, a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -22,6 +23,7 @@ from scalarviz.engines.cpu import step as plans
 from scalarviz.engines.cpu.batch_passes import BatchPasses
 from scalarviz.engines.cpu.calls import CpuCalls
 from scalarviz.engines.cpu.passes import backward_passes, forward_passes, passes
+from scalarviz.engines.cpu.records import Records
 from scalarviz.engines.cpu.room import Room
 from scalarviz.engines.cpu.run import CpuRun
 from scalarviz.engines.cpu.sizes import count_chunks, count_tiles
@@ -42,18 +44,35 @@ class CpuEngine(StackEngine[FloatArray]):
     ) -> None:
         super().__init__(layers, program, bank, precision)
         self._work = CpuCalls(program, bank, precision)
-        self._tables: Tables = make_tables(program, bank.dtype, precision)
-        what = plans.DO_LOAD | plans.DO_FORWARD | plans.DO_STORE
-        self._evaluating = passes(what, [0], [len(program.operations)], [0])
         self._evaluations: dict[int, BatchPasses] = {}  # by size of the batch
         self._verbs: dict[int, BatchPasses] = {}  # the same for forward and backward
-        self._forward = forward_passes(program, plans.DO_LOAD, plans.DO_STORE)
-        self._backward = backward_passes(program, plans.DO_UPSTREAM, plans.DO_RETURN)
-        for each in (self._forward, self._backward):
-            each["what"] |= plans.DO_KEEP
+
+    # Made on first use: many sessions of a sweep never take a step.
+
+    @cached_property
+    def tables(self) -> Tables:
+        """The program as the kernels read it."""
+        return make_tables(self.program, self.bank.dtype, self._work.precision)
+
+    @cached_property
+    def _evaluating(self) -> Records:
+        what = plans.DO_LOAD | plans.DO_FORWARD | plans.DO_STORE
+        return passes(what, [0], [len(self.program.operations)], [0])
+
+    @cached_property
+    def _forward(self) -> Records:
+        found = forward_passes(self.program, plans.DO_LOAD, plans.DO_STORE)
+        found["what"] |= plans.DO_KEEP
+        return found
+
+    @cached_property
+    def _backward(self) -> Records:
+        found = backward_passes(self.program, plans.DO_UPSTREAM, plans.DO_RETURN)
+        found["what"] |= plans.DO_KEEP
+        return found
 
     def forward(self, batch: FloatArray) -> FloatArray:
-        spaces = np.zeros((count_tiles(len(batch)), self._tables.space), self.bank.dtype)
+        spaces = np.zeros((count_tiles(len(batch)), self.tables.space), self.bank.dtype)
         outputs = np.empty((len(batch), self.program.outputs.size), self.bank.dtype)
         verbs = self._verbs_for(len(batch))
         verbs.use(self._room(len(batch), spaces))
@@ -73,15 +92,15 @@ class CpuEngine(StackEngine[FloatArray]):
 
     def _evaluation(self, samples: int) -> BatchPasses:
         """Return what evaluates batches of a size."""
-        spaces = np.empty((count_chunks(samples), self._tables.space), self.bank.dtype)
-        made = BatchPasses(self._work, self._tables, samples)
+        spaces = np.empty((count_chunks(samples), self.tables.space), self.bank.dtype)
+        made = BatchPasses(self._work, self.tables, samples)
         made.use(self._room(samples, spaces))
         return made
 
     def _verbs_for(self, samples: int) -> BatchPasses:
         """Return what runs forward and backward on batches of a size."""
         if samples not in self._verbs:
-            self._verbs = {samples: BatchPasses(self._work, self._tables, samples)}
+            self._verbs = {samples: BatchPasses(self._work, self.tables, samples)}
         return self._verbs[samples]
 
     def _room(self, samples: int, spaces: FloatArray) -> Room:
@@ -91,7 +110,7 @@ class CpuEngine(StackEngine[FloatArray]):
         return Room(spaces, flows, np.empty((count_chunks(samples), 0), dtype), 0)
 
     def backward(self, upstream: FloatArray) -> FloatArray:
-        done, tables, dtype = self._waiting.pop(), self._tables, self.bank.dtype
+        done, tables, dtype = self._waiting.pop(), self.tables, self.bank.dtype
         partial = np.zeros((count_chunks(done.samples), tables.gradients), dtype)
         by_inputs = np.empty((done.samples, self.program.inputs.size), dtype)
         scale = self._work.loss_scale
@@ -106,4 +125,4 @@ class CpuEngine(StackEngine[FloatArray]):
         return by_inputs
 
     def run(self, batches: Batches, loss: Loss) -> CpuRun:
-        return CpuRun(self, self._work, self._tables, batches, loss)
+        return CpuRun(self, self._work, batches, loss)

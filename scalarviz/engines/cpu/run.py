@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from typing import final
+from functools import cached_property
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 from numba.np.ufunc.parallel import get_thread_count
@@ -15,7 +16,7 @@ from scalarviz.core.model.operations import NONE, OVERFLOW, Buffer
 from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.core.model.program import Moment
 from scalarviz.data.batches import Batches
-from scalarviz.engines.common.base import Engine, Outcome, Run
+from scalarviz.engines.common.base import Outcome, Run
 from scalarviz.engines.common.before import Before
 from scalarviz.engines.common.cores import check_process
 from scalarviz.engines.common.statistics import Statistics
@@ -23,6 +24,7 @@ from scalarviz.engines.common.thread_choice import ThreadChoice
 from scalarviz.engines.cpu.calls import ALONE, TOGETHER, CpuCalls
 from scalarviz.engines.cpu.job import CpuJob
 from scalarviz.engines.cpu.optimizer_args import Order
+from scalarviz.engines.cpu.records import Records
 from scalarviz.engines.cpu.room import Room, address
 from scalarviz.engines.cpu.sizes import count_chunks, count_tiles
 from scalarviz.engines.cpu.stepper import Moments
@@ -42,6 +44,9 @@ from scalarviz.engines.cpu.units import (
     units_of_loss,
     units_of_optimizer,
 )
+
+if TYPE_CHECKING:
+    from scalarviz.engines.cpu.engine import CpuEngine
 
 DOUBLE = ctypes.sizeof(ctypes.c_double)
 
@@ -66,17 +71,14 @@ def make_room(work: CpuCalls, tables: Tables, size: int, places: int) -> Room:
 class CpuRun(Run):
     """Trains one network by the kernels of `entry`."""
 
-    def __init__(
-        self, engine: Engine, work: CpuCalls, tables: Tables, batches: Batches, loss: Loss
-    ) -> None:
+    def __init__(self, engine: CpuEngine, work: CpuCalls, batches: Batches, loss: Loss) -> None:
         super().__init__(batches, loss)
         self.engine = engine
         self._work = work
-        self._tables = tables
         self._moments: Moments | None = None
         self._statistics = Statistics(engine)
         self._order: Order | None = None
-        self._plan, self._loss_key = plan_loss(tables, engine.program, loss), loss.key
+        self._loss_key = loss.key
         self._together, self._guard = work.together(batches.size), work.guard(batches.size)
         places = 1
         if self._together:
@@ -87,6 +89,10 @@ class CpuRun(Run):
         self._has_copies = False  # of inputs and targets, which `resume` fills
         self._loss = ctypes.c_double()  # of a single step
         self._loss_at = ctypes.addressof(self._loss)
+
+    @cached_property
+    def _plan(self) -> Records:
+        return plan_loss(self.engine.tables, self.engine.program, self.loss_function)
 
     def resume(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> bool:
         batches = self.batches
@@ -108,7 +114,7 @@ class CpuRun(Run):
     def _take_room(self) -> Room:
         """Return workspaces for one call of the kernels, which no other thread uses meanwhile."""
         room: Room | None = self._work.rooms.pop(self._sizes, None)
-        return room or make_room(self._work, self._tables, *self._sizes)
+        return room or make_room(self._work, self.engine.tables, *self._sizes)
 
     def _made_job(self, optimizer: Optimizer) -> CpuJob:
         """Return the job of this training, with its kernels and all arrays but the room."""
@@ -120,7 +126,7 @@ class CpuRun(Run):
         wanted |= ROUNDING if work.precision.mixed else {}
         kernels = work.load(wanted, batches.size)
         self._train = kernels["train"]
-        tables = work.linked(self._tables, batches.size)
+        tables = work.linked(self.engine.tables, batches.size)
         for field in of_loss:
             self._plan[field] = kernels[field].address
         called = {*TRAINING, *passing} - {"train"}
@@ -139,7 +145,7 @@ class CpuRun(Run):
         batch.rows, batch.goal_rows = samples.rows, samples.goal_rows
         self._set_samples(job, batches)
         progress.factor = self.loss_function.factor
-        self._choice = None if self._guard is None else work.choice(job, self._tables)
+        self._choice = None if self._guard is None else work.choice(job, self.engine.tables)
         self._job = job
         return job
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, final
 
@@ -27,6 +28,7 @@ from scalarviz.core.formulas.initial_draws import FIRST_ROWS, draw_together
 from scalarviz.core.formulas.initializers import PORTION
 from scalarviz.core.formulas.randomness import check_seed
 from scalarviz.core.model.bank import Bank
+from scalarviz.core.model.bank_arrays import SCALING
 from scalarviz.core.model.bank_stack import BankStack
 from scalarviz.data.batches import GeneratedBatches
 from scalarviz.errors import EngineError, InputError
@@ -93,12 +95,14 @@ class Replicas:
             )
         row = session.optimizer.row
         stack = BankStack(len(self.seeds), session.network.bank, row.slots)
-        self.networks = networks_on(stack.banks, self.seeds, session.network)
+        self.banks = stack.banks  # of each network, in the order of the seeds
         precision = session.network.precision
-        for network in self.networks:
-            network.bank.start_scaling(precision)
-            network.bank.frozen[:] = session.network.bank.frozen
-        self._evaluator = session.network.fresh(0).to(session.engine, precision)
+        self._evaluator = session.network.fresh(0)
+        write_initial(self.banks, self.seeds, self._evaluator)
+        for bank in self.banks:
+            bank.start_scaling(precision)
+        stack.frozen[:] = session.network.bank.frozen
+        self._evaluator.to(session.engine, precision)
         self._many = class_of_many(session.engine)(
             session.network.program,
             stack,
@@ -113,10 +117,16 @@ class Replicas:
         "replicas.networks[i].copy() is one of them, and its save(path) keeps it",
     )
 
-    @property
-    def banks(self) -> list[Bank]:
-        """The bank of each network, in the order of the seeds."""
-        return [network.bank for network in self.networks]
+    @cached_property
+    def networks(self) -> list[Network]:
+        """The networks, in the order of the seeds; they are made on first use."""
+        made = []
+        with self._session_lock.taken():
+            for seed, bank in zip(self.seeds, self.banks, strict=True):
+                value, state = bank.value.copy(), bank.state.copy()
+                made.append(self._evaluator.fresh(seed, bank=bank))
+                bank.value[:], bank.state[:] = value, state
+        return made
 
     def advance(self, n: int = 1, *, progress: bool = True) -> None:
         """Take `n` steps with all networks; Ctrl-C ends it after a whole step.
@@ -232,16 +242,22 @@ def class_of_many(engine: str) -> type[CpuMany | CudaMany]:
     return CpuMany
 
 
-def networks_on(banks: Sequence[Bank], seeds: Sequence[int], like: Network) -> list[Network]:
-    """Return a network on each bank of zeros, with the initial numbers of each seed."""
+def draw(network: Network, seed: int) -> None:
+    """Write the initial numbers of a `seed` over those of a network that has done nothing."""
+    network.bank.value[:] = network.bank.state[SCALING:] = 0.0
+    for layer in dict.fromkeys(network.layers):
+        layer.initialize(network.init, seed)
+
+
+def write_initial(banks: Sequence[Bank], seeds: Sequence[int], like: Network) -> None:
+    """Write the initial numbers of each seed into its bank, by a network that has done nothing."""
     rows = len(banks[0])
     together = PORTION // max(rows, FIRST_ROWS)  # 0: each of them is drawn in portions
-    networks: list[Network] = []
     for place, (seed, bank) in enumerate(zip(seeds, banks, strict=True)):
         if together and place % together == 0:
             draw_together(seeds[place : place + together], rows)
-        networks.append(like.fresh(seed, bank=bank))
-    return networks
+        draw(like, seed)
+        bank.value[:], bank.state[:] = like.bank.value, like.bank.state
 
 
 def as_many_as_fit(seeds: Iterable[int], session: Session) -> list[int]:

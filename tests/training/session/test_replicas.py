@@ -66,25 +66,23 @@ def test_initial_numbers_that_are_drawn_together_are_those_of_each_seed(
         assert (bank.value == alone.value).all() and (bank.state == alone.state).all()
 
 
-def test_their_weights_stand_on_what_the_kernels_train(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The arrays of a bank are the same objects from its first moment on."""
-    fresh, early = sv.Network.fresh, []
-
-    def watched(*args: Any, **options: Any) -> sv.Network:
-        made = fresh(*args, **options)
-        early.append((made.bank, made.bank.value, made.bank.grad, made.weight(104)))
-        return made
-
-    monkeypatch.setattr(sv.Network, "fresh", watched)
-    replicas = sv.replicate(session(), range(3))
-    before = [weight.value for *_, weight in early[:3]]
+@pytest.mark.parametrize("early", [True, False])
+def test_their_weights_stand_on_what_the_kernels_train(early: bool) -> None:
+    """Whenever the networks are made first, they have the numbers that the kernels train."""
+    replicas, twins = (sv.replicate(session(), range(3)) for _ in range(2))
+    weights = [network.weight(104) for network in replicas.networks] if early else []
+    before = [bank.value.copy() for bank in replicas.banks]
     replicas.advance(3)
-    for bank, network, (made, value, grad, weight), old in zip(
-        replicas.banks, replicas.networks, early, before, strict=False
-    ):
-        assert bank is made and bank.value is value and bank.grad is grad
-        assert weight is network.weight(104)
-        assert weight.value == value[104] != old
+    twins.advance(3)
+    values = [bank.value.copy() for bank in replicas.banks]
+    weights = weights or [network.weight(104) for network in replicas.networks]
+    for i, (weight, old, new) in enumerate(zip(weights, before, values, strict=True)):
+        network, bank = replicas.networks[i], replicas.banks[i]
+        assert network.bank is bank and network.weight(104) is weight and bank.step_count == 3
+        assert (bank.value == new).all() and (bank.state == twins.banks[i].state).all()
+        assert weight.value == new[104] != old[104]
+    replicas.advance(2)
+    assert [each.value for each in weights] == [bank.value[104] for bank in replicas.banks]
 
 
 def test_points_and_mixed_precision_have_replicas_too() -> None:
