@@ -152,8 +152,8 @@ def test_bits_that_differ_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def wrong(self: LaneJobs, which: Any, first: int, losses: Any) -> Any:
         done = right(self, which, first, losses)
-        value = self.arrays[0]
-        value[3, 5] = np.nextafter(value[3, 5], 9)
+        value = replicas.banks[3].value
+        value[5] = np.nextafter(value[5], 9)
         return done
 
     monkeypatch.setattr(steps, wrong)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.model.operations import NONE
-from scalarviz.data.batches import POINTS
+from scalarviz.data.batches import IN_ORDER, POINTS
 from scalarviz.engines.cpu.job_tables import JobTables
 from scalarviz.engines.cpu.lanes import padded
 from scalarviz.engines.cpu.products import LONGEST
@@ -57,12 +57,17 @@ class LaneJobs(JobTables):
         self.lanes = LINE // stack.value.itemsize
         count = min(alone.groups, -(-many.count // self.lanes))
         super().__init__(count, count)
-        self.alone, self.arrays = alone, (stack.value, stack.grad, stack.slots, stack.frozen)
+        self.alone = alone
         rows = stack.value.shape[1] * self.lanes
-        value, grad, slots, frozen = self.copies = [
+        value, grad, slots, frozen = (
             np.zeros((self.count, *array.shape[1:], self.lanes), array.dtype)
-            for array in self.arrays
-        ]
+            for array in (stack.value, stack.grad, stack.slots, stack.frozen)
+        )
+        batches = many.batches  # where each step has all samples, the first of a call draws them
+        self.draws_once = batches.draw == IN_ORDER and batches.size >= batches.samples
+        own = [(value, stack.value)] + [(slots, stack.slots)] * bool(slots.size)
+        self.read = as_networks([*own, (frozen, stack.frozen)])
+        self.written = as_networks([*own, (grad, stack.grad)])
         dtype, tables = value.dtype, many.tables
         room = int(padded(np.uint64(many.batches.size))) * self.lanes
         # Four samples are loaded even where there are fewer.
@@ -127,8 +132,8 @@ class LaneJobs(JobTables):
         filled = np.append(which, np.repeat(which[-1], -len(which) % self.lanes))
         places = filled.reshape(-1, self.lanes)
         count, asked = len(places), losses.shape[1]
-        for copy, array in zip(self.copies, self.arrays, strict=True):
-            copy[:count] = np.moveaxis(array[places], 1, -1)
+        for view, array in self.read:
+            view[:count] = array[places]
         samples, alone = self.alone.records["samples"], self.alone.progress
         drawings = samples["drawing"].copy()
         self.drawings[:count] = drawings[places]
@@ -138,14 +143,20 @@ class LaneJobs(JobTables):
         progress["first"], progress["steps"], progress["taken"] = first, asked, 0
         progress["result"] = NONE
         progress["losses"][:count] = address(found) + np.arange(count) * found.strides[0]
+        self.jobs["draws"] = 1 if self.draws_once else asked
         self.run(address(self.jobs), count, count, self.train)
         samples["drawing"] = drawings
         whole = progress["result"][:count] == NONE
         done = places[whole]
-        for copy, array in zip(self.copies, self.arrays, strict=True):
-            array[done] = np.moveaxis(copy[:count][whole], -1, 1)
+        for view, array in self.written:
+            array[done] = view[:count][whole]
         losses[done] = found[whole]
-        done = np.unique(done)
+        done = which if whole.all() else np.unique(done)
         alone["count"][done] += asked
         alone["taken"][done] += asked
         return done
+
+
+def as_networks(pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """Return arrays in lanes as views with a row for each network, each with that of the stack."""
+    return [(np.moveaxis(lanes, -1, 1), array) for lanes, array in pairs]

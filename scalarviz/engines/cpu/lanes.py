@@ -229,7 +229,8 @@ def train_lanes(job: Address) -> None:
     progress, batch = progress_record(job), batch_record(job)
     reader = kernels.reader
     for k in range(progress.steps):
-        draw_samples(job, reader, progress.first + k)
+        if k < kernels.draws:
+            draw_samples(job, reader, progress.first + k)
         for row in range(np.uint64(len(bank.grad))):
             bank.grad[row] = 0
         batch.samples = batch_record(reader).samples

@@ -106,6 +106,7 @@ class Job(ctypes.Structure):
     reader: int  # of networks in lanes: the job that draws and measures for each of them
     drawings: int  # the address of a DRAWING record for each
     drawn: int  # the rows that they have drawn
+    draws: int  # steps of a call that draw samples; the others have those of the last
 
 
 @structure

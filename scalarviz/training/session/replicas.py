@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from scalarviz.engines.cuda.replicas import CudaMany
 
 MOST_STEPS = 10_000  # in one kernel call
+GROWTH = 16.0  # of the steps of a call, from one to the next
 SECONDS = 0.05  # about what a kernel call takes, and the delay of Ctrl-C
 
 
@@ -163,7 +164,7 @@ class Replicas:
         self._losses.append(self._many.steps(self.step_index, count))
         self.step_index += count
         in_time = count * SECONDS / max(time.perf_counter() - start, 1e-9)
-        self._pace = min(max(in_time, 1.0), 4.0 * self._pace, MOST_STEPS)
+        self._pace = min(max(in_time, 1.0), GROWTH * self._pace, MOST_STEPS)
         return count
 
     def _mean_loss(self) -> float:
