@@ -3,7 +3,7 @@
     python -m benchmarks sweeps [rounds] [--long]
     python -m benchmarks.sweeps ours|replicas|jax|torch xor|rgb
     python -m benchmarks.sweeps cluster STEPS
-    python -m benchmarks.sweeps many|opening
+    python -m benchmarks.sweeps many|opening|live
     python -m benchmarks.sweeps pictures cubes|maps|losses
 
 The networks have one hidden layer of 2 to 20 neurons, tanh, then sigmoid, and take 2,000 steps of
@@ -200,22 +200,36 @@ def many() -> list[float]:
     return [seconds, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024]
 
 
-def opening() -> list[float]:
-    """Seconds from the command to a picture of a hundred networks, and processor time of them."""
+def seen(seen_when: str, *command: str) -> list[float]:
+    """Seconds from a command to a picture at which something is true, and processor time of them.
+
+    The first picture that shows a hundred networks or more counts.
+    """
     program = (
         "import os, sys, time; "
         "from scalarviz.pictures.sweeps.stage import SweepStage as S; "
         "draw = S.draw; "
         "S.draw = lambda self, *size: (draw(self, *size), "
-        "sum(each.count for each in self._spots) >= 100 and "
+        f"sum(each.count for each in self._spots) >= 100 and {seen_when} and "
         "(print(time.time(), time.process_time(), flush=True), os._exit(0))); "
         "from scalarviz.faces.cli.commands import main; "
-        "sys.argv = ['scalarviz', 'sweep', 'xor', '--seeds', '100', '--watch']; main()"
+        f"sys.argv = ['scalarviz', 'sweep', *{command}]; main()"
     )
     start = time.time()
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     shown, processor = map(float, done.stdout.split()[-2:])
     return [shown - start, processor]
+
+
+def opening() -> list[float]:
+    """Seconds from the command to a picture of a hundred networks, and processor time of them."""
+    return seen("True", "xor", "--seeds", "100", "--watch")
+
+
+def live() -> list[float]:
+    """Seconds from the command until a window shows 10,000 networks trained, and processor time."""
+    grid = "hidden=2,4,8,16"
+    return seen("self.sweep.done", "xor", "--grid", grid, "--seeds", "2500", "--watch")
 
 
 def pictures(kind: str) -> list[float]:
@@ -244,7 +258,8 @@ def pictures(kind: str) -> list[float]:
 
 SIDES = {
     "ours": ours, "replicas": replicas, "jax": jax, "torch": torch, "cluster": cluster,
-    "many": many, "opening": opening, "pictures": pictures,
+    "many": many, "opening": opening, "live": live,
+    "pictures": pictures,
 }  # fmt: skip
 
 
@@ -291,6 +306,14 @@ def report_seen(options: Options) -> None:
             f"\nA hundred networks of xor are seen {statistics.median(whole):.2f} s "
             f"({min(whole):.2f} to {max(whole):.2f}) after the command, with "
             f"{statistics.median(processor):.2f} s of processor time (asked for: 2 s)"
+        )
+        whole, processor = zip(
+            *[answer([MODULE, "live"], DISPLAY=display) for _ in range(options.rounds)], strict=True
+        )
+        print(
+            f"10,000 networks of xor are seen live, {STEPS:,} steps of each: {min(whole):.1f} to "
+            f"{max(whole):.1f} s from the command to the last one trained, "
+            f"{statistics.median(processor):.1f} s of processor time"
         )
     kinds = {kind: [MODULE, "pictures", kind] for kind in ("cubes", "maps", "losses")}
     for kind, times in in_turn(kinds, options.rounds).items():

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import compress
 from typing import final
 
 import numpy as np
@@ -78,8 +79,9 @@ class OneByOne:
     def take_losses(self) -> FloatArray:
         return self._losses
 
-    def outputs(self, x: FloatArray) -> FloatArray:
-        return np.array([session.network(x) for session in self.sessions])
+    def outputs(self, x: FloatArray, which: npt.NDArray[np.bool_]) -> FloatArray:
+        chosen = compress(self.sessions, which)
+        return np.array([session.network(x) for session in chosen])
 
     def end(self, which: npt.NDArray[np.bool_]) -> None:
         self._ended |= which
@@ -143,23 +145,27 @@ class Training:
         mean = np.full(len(losses), np.nan)
         mean[running] = losses[running].mean(axis=1)
         self.losses[:, self._checked] = mean
+        asked = running  # the networks whose outputs matter
+        if not self.plan.metrics and self.plan.stop is None:
+            asked = running & (self.succeeded == NEVER)
 
         @cache
         def outputs() -> FloatArray:
-            raw = self.networks.outputs(self.inputs)
+            raw = self.networks.outputs(self.inputs, asked)
             return np.array([predictions_of(self.loss, each) for each in raw])
 
-        for name, row in self.plan.metrics.items():
-            found = np.array([measured(row, each, self.targets) for each in outputs()])
-            self.metrics[name][running, self._checked] = found[running]
-        reached = {
-            goal: goal.reached(mean, outputs, self.targets) & running
-            for goal in filter(None, {self.plan.success, self.plan.stop})
-        }
-        if self.plan.success is not None:
+        reached = {}
+        if asked.any():
+            for name, row in self.plan.metrics.items():
+                found = np.array([measured(row, each, self.targets) for each in outputs()])
+                self.metrics[name][asked, self._checked] = found
+            for goal in filter(None, {self.plan.success, self.plan.stop}):
+                reached[goal] = np.zeros(len(asked), np.bool_)
+                reached[goal][asked] = goal.reached(mean[asked], outputs, self.targets)
+        if self.plan.success in reached:
             first = reached[self.plan.success] & (self.succeeded == NEVER)
             self.succeeded[first] = step
-        if self.plan.stop is not None:
+        if self.plan.stop in reached:
             ended = reached[self.plan.stop]
             self.ended[ended] = step
             self.networks.end(ended)

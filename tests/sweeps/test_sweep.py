@@ -79,6 +79,24 @@ def test_networks_end_early_at_success_and_keep_the_bits_of_that_step() -> None:
         assert runs[0, i].step_index == outcome.ended[i]
 
 
+def test_networks_that_have_succeeded_are_asked_no_more_unless_something_is_measured() -> None:
+    asked = []
+
+    def near(outputs: Any, targets: Any) -> bool:
+        asked.append(outputs)
+        return bool(abs(outputs - targets).max() < 0.3)
+
+    runs = advanced(sv.sweep(xor, {}, seeds=range(6), success=near), 200, every=25)
+    reached = runs.outcome(0).succeeded
+    assert 0 < (reached == NEVER).sum() < 6
+    assert len(asked) == np.where(reached == NEVER, 200, reached).sum() / 25
+    asked.clear()
+    more = sv.sweep(xor, {}, seeds=range(6), success=near, metrics="accuracy")
+    advanced(more, 200, every=25)
+    assert (more.outcome(0).succeeded == reached).all() and len(asked) == 6 * 8
+    assert np.isfinite(more.outcome(0).metrics["accuracy"]).all()
+
+
 def test_networks_that_fail_are_counted_and_rank_last() -> None:
     runs = advanced(sv.sweep(diverging, {"lr": [1e-3, 10.0]}, seeds=range(5)), 100, every=10)
     table = runs.table()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, final
 
@@ -38,11 +39,14 @@ class SceneMaker:
     path: Path
 
     def __call__(self, seed: int = 0, **options: Any) -> Show:
-        scene = load(self.path)
+        scene = scene_of(self.path)
         known = RUNNING | options_of(scene)
         usual: dict[str, Any] = {name: option.default for name, option in known.items()}
         given = usual | options | {"seed": seed}
         return make_show(scene, given, typed=[*options, "seed"])
+
+
+scene_of = cache(load)  # of all settings and seeds: its code runs once
 
 
 def options_of(scene: Scene) -> dict[str, Option]:
@@ -82,7 +86,7 @@ def sweep_scene(
     look      options of the picture and the window: networks, order and group; None: defaults
     """
     path = find(name)
-    values = grid_of(grid, options_of(load(path)))
+    values = grid_of(grid, options_of(scene_of(path)))
     if out is not None:
         if as_path(out).suffix not in (CSV, PARQUET):
             raise InputError(f"a sweep is written as .csv or .parquet, not as {shorten(out)}")

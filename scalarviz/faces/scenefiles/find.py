@@ -65,7 +65,9 @@ def name_of(scene: Scene) -> str:
 def load(path: Path) -> Scene:
     """Return the function `scene` of a file; raise SceneError if its code fails."""
     path = path.absolute()
-    sys.path.insert(0, str(path.parent))  # it may import its neighbors, as under `python FILE`
+    folder = str(path.parent)  # it may import its neighbors, as under `python FILE`
+    if sys.path[0] != folder:  # a sweep loads it for each seed
+        sys.path.insert(0, folder)
     with told_by_line(path):
         names: dict[str, Scene] = runpy.run_path(str(path))
     if not callable(names.get("scene")):

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import islice
+from itertools import compress, islice
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -201,24 +201,30 @@ class Replicas:
 
         which  a mask with a boolean for each replica
         """
+        mask = self._mask_of(which)
+        with self._session_lock.taken():
+            self._many.end(mask)
+
+    def _mask_of(self, which: object) -> npt.NDArray[np.bool_]:
         mask = np.asarray(which)
         if mask.dtype != np.bool_ or mask.shape != (len(self),):
             raise InputError(
                 f"a mask has True or False for each of the {len(self):,} replicas, and this is "
                 f"{shorten(which)}"
             )
-        with self._session_lock.taken():
-            self._many.end(mask)
+        return mask
 
-    def outputs(self, x: object) -> FloatArray:
+    def outputs(self, x: object, which: object = None) -> FloatArray:
         """Return the outputs of each network for a batch `x`: shape (replicas, samples, outputs).
 
-        `x` is one sample, or a batch of shape (samples, inputs).
+        x      one sample, or a batch of shape (samples, inputs)
+        which  a mask with a boolean for each replica, to leave some out; None, the default: none
         """
         batch, _ = as_batch(x, self._evaluator.inputs, "the replicas")
+        mask = np.ones(len(self), np.bool_) if which is None else self._mask_of(which)
         outputs = []
         with self._session_lock.taken():
-            for bank in self.banks:
+            for bank in compress(self.banks, mask):
                 self._evaluator.bank.value[:] = bank.value
                 self._evaluator.bank.state[:] = bank.state
                 outputs.append(self._evaluator(batch))

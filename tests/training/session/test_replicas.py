@@ -106,6 +106,10 @@ def test_what_each_says() -> None:
     outputs = replicas.outputs(PLACES)
     assert outputs.shape == (3, 4, 1)
     assert (outputs[1] == replicas.networks[1].copy().to("cpu")(PLACES)).all()
+    some = replicas.outputs(PLACES, [True, False, True])
+    assert (some == outputs[[0, 2]]).all()
+    with refused(InputError, "[True]"):
+        replicas.outputs(PLACES, [True])
     w = replicas.networks[2].parameters()[5]
     assert w.value == replicas.banks[2].value[5]
     w.value = 0.5
