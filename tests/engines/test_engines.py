@@ -288,11 +288,13 @@ def test_the_bits_do_not_depend_on_the_number_of_threads() -> None:
     assert all((result == results[0]).all() for result in results)
 
 
-def test_a_whole_step_has_the_bits_of_its_verbs() -> None:
+@pytest.mark.parametrize("width", [40, 200])
+def test_a_whole_step_has_the_bits_of_its_verbs(width: int) -> None:
+    """The gradients of 200 x 200 weights are added up by several threads."""
     rng = np.random.default_rng(5)
     inputs, targets = rng.random((700, 12)), rng.random((700, 3)).astype(np.float32)
     at_once, by_hand = [
-        sv.Network([12, 40, 40, 3], "tanh", "linear", engine="cpu") for _ in range(2)
+        sv.Network([12, width, width, 3], "tanh", "linear", engine="cpu") for _ in range(2)
     ]
     at_once.train_step(inputs, targets, sv.Loss("mse", mean="none"), sv.SGD(1e-4))
     p = by_hand.forward(inputs)

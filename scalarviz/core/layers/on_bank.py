@@ -186,7 +186,7 @@ class LayerOnBank(Part):
 
     @final
     def is_on(self, bank: Bank) -> bool:
-        """Return whether its parameters are rows of this bank."""
+        """Return whether its parameters are rows of a `bank`."""
         return self._bank is bank
 
     @final

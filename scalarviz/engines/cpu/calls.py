@@ -23,6 +23,7 @@ from scalarviz.engines.cpu.sizes import count_chunks
 from scalarviz.engines.cpu.tables import Tables
 from scalarviz.engines.cpu.units import (
     ADD_CHUNKS,
+    ADD_ON_ALL_CORES,
     CHUNK_WORK,
     ON_ALL_CORES,
     ON_ONE_CORE,
@@ -37,6 +38,7 @@ from scalarviz.engines.cpu.units import (
 PASSES = {"run": RUN_PASSES, "chunk_work": CHUNK_WORK}
 ALONE, TOGETHER = {"run_pass": ON_ONE_CORE}, {"run_pass": ON_ALL_CORES}
 ADDING = {"add": ADD_CHUNKS}
+TRAINING_TOGETHER = {**TOGETHER, "add_chunks": ADD_ON_ALL_CORES}
 
 
 def is_parallel() -> bool:
@@ -130,9 +132,12 @@ class CpuCalls:
     def choice(self, job: CpuJob, tables: Tables) -> ThreadChoice:
         """Return what chooses the threads for calls of a job that is made for all cores."""
         (operations,) = job.keep(alone=self.linked(tables).operations)
-        alone = self.load(ALONE)["run_pass"].address
-        together = job.record.run_pass, job.program.operations
-        job.threads = [(alone, operations), together]
+        record = job.record
+        add = self.load(ADDING)["add"].address if record.add_chunks else 0  # no passes alone
+        job.threads = [
+            (self.load(ALONE)["run_pass"].address, add, operations),
+            (record.run_pass, record.add_chunks, job.program.operations),
+        ]
         return ThreadChoice(job.use_threads)
 
     @property

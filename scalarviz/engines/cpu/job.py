@@ -47,7 +47,7 @@ class CpuJob:
             setattr(self.record, field, ctypes.addressof(getattr(self, field)))
         self.address = ctypes.addressof(self.record)
         self._kept: dict[str, Any] = {"bank": bank}
-        self.threads: list[tuple[int, int]] = []
+        self.threads: list[tuple[int, int, int]] = []
         self.bank.value = self.bank.seen = address(bank.value)
         self.bank.grad, self.bank.frozen = address(bank.grad), address(bank.frozen)
         self.bank.state, self.bank.state_count = address(bank.state), len(bank.state)
@@ -93,8 +93,9 @@ class CpuJob:
             setattr(self.record, field, kernel.address)
 
     def use_threads(self, together: bool) -> None:
-        """Use all cores or one; `threads` has the kernel of a pass and the operations of each."""
-        self.record.run_pass, self.program.operations = self.threads[together]
+        """Use all cores or one; `threads` has the kernels and the operations of each."""
+        record = self.record
+        record.run_pass, record.add_chunks, self.program.operations = self.threads[together]
 
     def set_optimizer(
         self, optimizer: Optimizer, order: Order, kernels: Mapping[str, Kernel]

@@ -21,7 +21,7 @@ from scalarviz.engines.common.before import Before
 from scalarviz.engines.common.cores import check_process
 from scalarviz.engines.common.statistics import Statistics
 from scalarviz.engines.common.thread_choice import ThreadChoice
-from scalarviz.engines.cpu.calls import ALONE, TOGETHER, CpuCalls
+from scalarviz.engines.cpu.calls import ALONE, TRAINING_TOGETHER, CpuCalls
 from scalarviz.engines.cpu.job import CpuJob
 from scalarviz.engines.cpu.optimizer_args import Order
 from scalarviz.engines.cpu.records import Records
@@ -120,7 +120,7 @@ class CpuRun(Run):
         """Return the job of this training, with its kernels and all arrays but the room."""
         work, batches, bank = self._work, self.batches, self.engine.bank
         job = CpuJob(bank)
-        passing = TOGETHER if self._together else ALONE
+        passing = TRAINING_TOGETHER if self._together else ALONE
         of_loss, draws = units_of_loss(self.loss_function), units_of_draws(batches)
         wanted = TRAINING | passing | draws | of_loss | units_of_optimizer(optimizer)
         wanted |= ROUNDING if work.precision.mixed else {}

@@ -43,6 +43,7 @@ WORTH_CORES_APART = 20_000_000  # of one operation of a step that is taken opera
 # What every training needs, by the names of the fields of a `Job`; then what some do.
 CHUNK_WORK = Unit("cpu_chunk_work", step.chunk_work)
 ADD_CHUNKS = Unit("cpu_add_chunks", updates.add_chunks)
+ADD_ON_ALL_CORES = Unit("cpu_add_chunks_on_all_cores", updates.add_chunks_on_all_cores)
 MOVING = {"move": Unit("cpu_move", updates.move)}
 TRAINING = {
     "train": Unit("cpu_train", entry.train),
@@ -87,7 +88,7 @@ def units_of_training(
     found = [unit for group in groups for unit in group.values()]
     if precision.mixed:
         found += ROUNDING.values()
-    return [*dict.fromkeys([*found, RUN_PASSES, ON_ONE_CORE, ON_ALL_CORES])]
+    return [*dict.fromkeys([*found, RUN_PASSES, ON_ONE_CORE, ON_ALL_CORES, ADD_ON_ALL_CORES])]
 
 
 def units_of(operation: Operation, samples: int = 0) -> dict[str, Unit]:
@@ -182,7 +183,7 @@ def kernel_of_schedule(row: Any) -> Unit:
 def every_unit() -> list[Unit]:
     """Return all kernels of networks on the cpu engine."""
     found = [*TRAINING.values(), *DRAWING.values(), TRAIN_NETWORKS]
-    found += [RUN_PASSES, ON_ONE_CORE, ON_ALL_CORES, *ROUNDING.values()]
+    found += [RUN_PASSES, ON_ONE_CORE, ON_ALL_CORES, ADD_ON_ALL_CORES, *ROUNDING.values()]
     for kind in KERNELS:
         for row in (KINDS[kind].formulas or {"": None}).values():
             found += kernels_of(kind, KERNELS[kind], row).values()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from numba import prange
 
 from scalarviz.engines.codegen.dispatch import (
     Real,
     by_address,
     condition_gradients,
+    in_parallel,
     inner,
     lowered_scale,
     optimizer_constants,
@@ -36,6 +38,9 @@ from scalarviz.engines.cpu.tiles import count_chunks
 # Indices in a bank's state: the loss scale and its counters for mixed precision.
 LOSS_SCALE, GOOD_STEPS, SKIPPED = [np.uint64(i) for i in range(3)]
 
+BLOCK = np.uint64(4096)  # parameters whose gradients stay in the cache while chunks are added up
+MANY = np.uint64(8)  # blocks from which other cores add up some of them
+
 NONE, OVERFLOW = -1, -2  # see `operations`
 
 
@@ -46,26 +51,54 @@ def add_chunks(job: Address, low: Index, high: Index) -> None:
     A layer used twice in a network has two operations; the gradient of the later one is added
     first.
     """
-    ops, partial, bank = operations_of(job), room_of(job, Real).partial, bank_of(job, Real)
-    grad, chunks = bank.grad, count_chunks(batch_record(job).samples)
-    by_scale = grad.dtype.type(1.0 / bank.state[LOSS_SCALE])
     k = high
     while k > low:
         k -= ONE
-        op = ops[k]
-        row, first, count = op.weights, op.gradients, op.count
-        total = partial[ZERO]
-        for c in range(ONE, chunks):
-            for i in range(first, first + count):
-                total[i] += partial[c, i]
-        if plan_of(job).half:
-            rounding = record_at(job, JOB).round_rows
-            call(rounding, (address_of(total, first), ONE, count, count))
-            for i in range(count):
-                grad[row + i] += total[first + i] * by_scale
+        for block in range(blocks_of(job, k)):
+            add_block(job, k, block)
+
+
+@in_parallel
+@by_address
+def add_chunks_on_all_cores(job: Address, low: Index, high: Index) -> None:
+    """Do the same in parallel for operations of many parameters."""
+    k = high
+    while k > low:
+        k -= ONE
+        blocks = blocks_of(job, k)
+        if blocks < MANY:
+            for block in range(blocks):
+                add_block(job, k, block)
         else:
-            for i in range(count):
-                grad[row + i] += total[first + i]
+            for b in prange(np.int64(blocks)):
+                add_block(job, k, np.uint64(b))
+
+
+@inner
+def blocks_of(job: Address, k: Index) -> Index:
+    """Return the number of blocks of parameters of operation `k`."""
+    return (operations_of(job)[k].count + BLOCK - ONE) // BLOCK
+
+
+@inner
+def add_block(job: Address, k: Index, block: Index) -> None:
+    """Add up the gradients of all chunks for a block of the parameters of operation `k`."""
+    op, partial, bank = operations_of(job)[k], room_of(job, Real).partial, bank_of(job, Real)
+    grad, total, start = bank.grad, partial[ZERO], block * BLOCK
+    count = min(BLOCK, op.count - start)
+    row, first = op.weights + start, op.gradients + start
+    for c in range(ONE, count_chunks(batch_record(job).samples)):
+        for i in range(first, first + count):
+            total[i] += partial[c, i]
+    if plan_of(job).half:
+        by_scale = grad.dtype.type(1.0 / bank.state[LOSS_SCALE])
+        rounding = record_at(job, JOB).round_rows
+        call(rounding, (address_of(total, first), ONE, count, count))
+        for i in range(count):
+            grad[row + i] += total[first + i] * by_scale
+    else:
+        for i in range(count):
+            grad[row + i] += total[first + i]
 
 
 @inner

@@ -96,11 +96,11 @@ class Replicas:
             )
         row = session.optimizer.row
         stack = BankStack(len(self.seeds), session.network.bank, row.slots)
-        self.banks = stack.banks  # of each network, in the order of the seeds
+        self._banks = stack.banks
         precision = session.network.precision
         self._evaluator = session.network.fresh(0)
-        write_initial(self.banks, self.seeds, self._evaluator)
-        for bank in self.banks:
+        write_initial(stack.banks, self.seeds, self._evaluator)
+        for bank in stack.banks:
             bank.start_scaling(precision)
         stack.frozen[:] = session.network.bank.frozen
         self._evaluator.to(session.engine, precision)
@@ -117,6 +117,11 @@ class Replicas:
         "replicas, whose numbers their kernels hold",
         "replicas.networks[i].copy() is one of them, and its save(path) keeps it",
     )
+
+    @property
+    def banks(self) -> list[Bank]:
+        """The bank of each network, in the order of the seeds."""
+        return self._banks
 
     @cached_property
     def networks(self) -> list[Network]:
