@@ -288,11 +288,12 @@ def test_the_bits_do_not_depend_on_the_number_of_threads() -> None:
     assert all((result == results[0]).all() for result in results)
 
 
-@pytest.mark.parametrize("width", [40, 200])
-def test_a_whole_step_has_the_bits_of_its_verbs(width: int) -> None:
-    """The gradients of 200 x 200 weights are added up by several threads."""
+@pytest.mark.parametrize(("width", "samples"), [(40, 700), (200, 700), (40, 2), (40, 100)])
+def test_a_whole_step_has_the_bits_of_its_verbs(width: int, samples: int) -> None:
+    """The gradients of 200 x 200 weights are added up by several threads, and those of a batch of
+    one chunk where the bank has them."""
     rng = np.random.default_rng(5)
-    inputs, targets = rng.random((700, 12)), rng.random((700, 3)).astype(np.float32)
+    inputs, targets = rng.random((samples, 12)), rng.random((samples, 3)).astype(np.float32)
     at_once, by_hand = [
         sv.Network([12, width, width, 3], "tanh", "linear", engine="cpu") for _ in range(2)
     ]

@@ -137,7 +137,7 @@ def test_a_job_keeps_all_that_its_records_lead_to() -> None:
                 leading.setdefault(number, set()).add(field)
     # What is not kept would make room for something else.
     shared = [each for each in leading.values() if len(each) > 1]
-    assert shared == [{"value", "seen"}, {"grad", "gradient"}]
+    assert shared == [{"value", "seen"}, {"grad", "gradient", "partial"}]
 
 
 def test_two_runs_of_one_network_share_no_scratch_arrays() -> None:
@@ -177,8 +177,8 @@ def test_two_runs_of_one_network_share_no_scratch_arrays() -> None:
     outer.steps(optimizer, 0, 1)
     first, second = found
     assert {"rows", "errors", "arguments", "losses", "spaces", "partial"} <= set(first.values())
-    kernels = {"factor_of_rate", "constants", "move_rows"}
-    assert {first[place] for place in first.keys() & second.keys()} == kernels
+    of_the_network = {"factor_of_rate", "constants", "move_rows", "partial"}
+    assert {first[place] for place in first.keys() & second.keys()} == of_the_network
 
 
 # ---- tables -------------------------------------------------------------------------------------

@@ -217,6 +217,7 @@ def member_type(what: Any, axes: int) -> Any:
 
 
 # Records of a job.
+bank_record = record_of("bank", BANK)
 batch_record = record_of("batch", BATCH)
 room_record = record_of("room", ROOM)
 update_record = record_of("update", UPDATE)

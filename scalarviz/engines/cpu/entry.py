@@ -25,7 +25,7 @@ from scalarviz.engines.cpu.products import ONE, ZERO, Index, Numbers, Record
 from scalarviz.engines.cpu.records import JOB
 from scalarviz.engines.cpu.step import DO_KEEP
 from scalarviz.engines.cpu.tiles import count_chunks, first_tile
-from scalarviz.engines.cpu.updates import LOSS_SCALE, NONE, OVERFLOW, SKIPPED
+from scalarviz.engines.cpu.updates import LOSS_SCALE, NONE, OVERFLOW, SKIPPED, adds_in_bank
 
 # ---- a pass -------------------------------------------------------------------------------------
 
@@ -103,8 +103,9 @@ def train(job: Address) -> None:
         call(kernels.draw_rows, (job, progress.first + k))
         if plan.half:
             call(kernels.round_bank, (job,))
-        for row in range(np.uint64(len(bank.grad))):
-            bank.grad[row] = 0
+        if not adds_in_bank(job):
+            for row in range(np.uint64(len(bank.grad))):
+                bank.grad[row] = 0
         mean = loss_scale(plan, progress.factor, batch.samples)
         batch.scale = Real(mean) * Real(state[LOSS_SCALE])
         for chunk in range(len(errors)):
@@ -144,7 +145,8 @@ def end_step(job: Address, before: Numbers, state: Numbers, progress: Record) ->
     running statistics.
     """
     kernels, taken = record_at(job, JOB), progress.count
-    call(kernels.add_chunks, (job, ZERO, np.uint64(len(operations_of(job)))))
+    if not adds_in_bank(job):
+        call(kernels.add_chunks, (job, ZERO, np.uint64(len(operations_of(job)))))
     call(kernels.move, (job,))
     statistics = state[SKIPPED + ONE :]
     if progress.count == taken:

@@ -54,15 +54,17 @@ DOUBLE = ctypes.sizeof(ctypes.c_double)
 def make_room(work: CpuCalls, tables: Tables, size: int, places: int) -> Room:
     """Return the workspaces of a training on batches of a size: `places` of them.
 
-    If there are several passes, each tile has a workspace, whatever `places` is.
+    If there are several passes, each tile has a workspace, whatever `places` is. A batch of one
+    chunk adds up its gradients in those of the bank, if they stand there in the same places.
     """
-    bank, dtype = work.bank, work.bank.dtype
+    bank, dtype, chunks = work.bank, work.bank.dtype, count_chunks(size)
     if len(tables.passes) > 1:
         places = count_tiles(size)
+    in_bank = chunks == 1 and tables.matches_bank(len(bank)) and not work.precision.mixed
     return Room(
         workspaces(places, tables.space, dtype),
         workspaces(places, tables.flow, dtype),
-        np.zeros((count_chunks(size), tables.gradients), dtype),
+        bank.grad[np.newaxis] if in_bank else np.zeros((chunks, tables.gradients), dtype),
         len(bank.state),
     )
 

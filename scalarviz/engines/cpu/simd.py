@@ -93,6 +93,22 @@ def load_some(context: Any, x: Any, at: Any, count: Any) -> Emitted:
 
 
 @instruction
+def load_apart(context: Any, x: Any, at: Any, apart: Any) -> Emitted:
+    """Load x[at], x[at + apart], x[at + 2 apart], ..."""
+    lanes = Lanes(x.dtype)
+
+    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place = pointer(target, builder, signature, arguments, x.dtype)
+        found = ir.Constant(target.get_value_type(lanes), ir.Undefined)
+        for i in range(lanes.count):
+            found = builder.insert_element(found, builder.load(place), ir.IntType(32)(i))
+            place = builder.gep(place, [arguments[2]])
+        return found
+
+    return lanes(x, at, apart), emit
+
+
+@instruction
 def store_lanes(context: Any, x: Any, at: Any, lanes: Any) -> Emitted:
     """Store a vector to x[at], x[at + 1], ..."""
 

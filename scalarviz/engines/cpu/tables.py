@@ -42,6 +42,11 @@ class Tables:
     flows: dict[Buffer, int]  # first row of each buffer's gradient in it
     gradients: int  # number of parameters; a layer used twice counts twice
 
+    def matches_bank(self, rows: int) -> bool:
+        """Whether each of a bank's rows has its gradient at the same place in those of a chunk."""
+        ops = self.operations[self.operations["count"] > 0]
+        return self.gradients == rows and bool((ops["gradients"] == ops["weights"]).all())
+
 
 def make_tables(
     program: Program, dtype: str, precision: Precision, *, apart: bool = False

@@ -22,11 +22,13 @@ from scalarviz.engines.cpu.arrays import (
     BankArrays,
     UpdateArrays,
     bank_of,
+    bank_record,
     batch_record,
     operations_of,
     plan_of,
     progress_record,
     room_of,
+    room_record,
     update_of,
     update_record,
 )
@@ -42,6 +44,12 @@ BLOCK = np.uint64(4096)  # parameters whose gradients stay in the cache while ch
 MANY = np.uint64(8)  # blocks from which other cores add up some of them
 
 NONE, OVERFLOW = -1, -2  # see `operations`
+
+
+@inner
+def adds_in_bank(job: Address) -> bool:
+    """Whether the only chunk adds up its gradients in those of the bank."""
+    return bool(room_record(job).partial == bank_record(job).grad)
 
 
 @by_address
