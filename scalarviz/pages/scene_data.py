@@ -23,8 +23,8 @@ from scalarviz.pictures.presenter.scales import SECONDS, STOPS
 from scalarviz.pictures.presenter.scene_layout import TINTS, layout_of
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.view.cubes import shaders
-from scalarviz.pictures.view.cubes.cubes import brightness_of_sides
 from scalarviz.pictures.view.cubes.mip_levels import levels_of, room_of
+from scalarviz.pictures.view.cubes.sides import brightness_of_sides
 from scalarviz.pictures.view.glsl_es import PROGRAMS, as_es
 from scalarviz.pictures.view.lights import gradient_path
 from scalarviz.pictures.view.scene.camera import CAMERAS, Camera

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]  # it has no types
-from numba import from_dtype, types
 
+from scalarviz.engines.cpu.emitting import from_dtype, ir, types
 from scalarviz.engines.cpu.memory import WORD, made
 from scalarviz.engines.cpu.products import Index, Numbers, Record, Table
 from scalarviz.engines.cpu.records import (
@@ -160,9 +159,10 @@ def table_of(field: str, kind: RecordType, items: str, count: str, of: RecordTyp
     items, count  fields of that record: address and length of the table
     of            dtype of the table
     """
-    array = types.Array(from_dtype(of), 1, "C")
 
     def find(context: Any, job: Any) -> Emitted:
+        array = types.Array(from_dtype(of), 1, "C")
+
         def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             record = field_at(builder, arguments[0], JOB, field)
             address, length = [field_at(builder, record, kind, each) for each in (items, count)]

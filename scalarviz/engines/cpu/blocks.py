@@ -17,11 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from llvmlite import ir  # type: ignore[import-untyped]  # it has no types
-from numba import types
-from numba.core.registry import cpu_target
-from numba.extending import models, register_model
-
+from scalarviz.engines.cpu.emitting import cpu_target, ir, models, register_model, types
 from scalarviz.engines.cpu.simd import Emitted, Lanes, copies, instruction, pick, read, write
 
 

@@ -6,8 +6,6 @@ Each takes the address of a `Job`.
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
-from numba.np.ufunc.parallel import get_thread_id
 
 from scalarviz.engines.codegen.dispatch import Real, by_address, exact, in_parallel, inlined, inner
 from scalarviz.engines.cpu.arrays import (
@@ -20,6 +18,7 @@ from scalarviz.engines.cpu.arrays import (
     progress_record,
     room_record,
 )
+from scalarviz.engines.cpu.emitting import get_thread_id, prange
 from scalarviz.engines.cpu.memory import address_of, array_at, call, record_at
 from scalarviz.engines.cpu.products import ONE, ZERO, Index, Numbers, Record
 from scalarviz.engines.cpu.records import JOB

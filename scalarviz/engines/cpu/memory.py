@@ -12,11 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir  # type: ignore[import-untyped]  # it has no types
-from numba import types
-from numba.core.cgutils import pack_array, unpack_tuple
-from numba.np.arrayobj import populate_array
-
+from scalarviz.engines.cpu.emitting import ir, pack_array, populate_array, types, unpack_tuple
 from scalarviz.engines.cpu.simd import Emitted, instruction
 
 WORD = ir.IntType(64)

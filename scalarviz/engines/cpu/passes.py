@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scalarviz.core.model.program import Program
+from scalarviz.core.model.program import Moment, Program
 from scalarviz.engines.cpu import step as plans
 from scalarviz.engines.cpu.records import PASS, Records
 
@@ -60,3 +60,21 @@ def training_passes(program: Program) -> Records:
         forward["what"] |= backward["what"]
         return forward
     return np.array([*forward.tolist(), *backward.tolist()], PASS)
+
+
+def pass_of(moment: Moment, program: Program) -> Records:
+    """Return the pass that performs a moment other than zero_grad and step, as one record."""
+    place, what, gathers = moment.operation, 0, 0
+    if moment.kind == "loss":
+        return passes(plans.DO_AIM | plans.DO_ERROR | plans.DO_KEEP, [0], [0], [0])
+    operation = program.operations[place]
+    gathered = place + 1 if operation.about.statistics(operation) else 0
+    if moment.kind == "forward":
+        what, gathers = plans.DO_LEARN | plans.DO_FORWARD, gathered
+    elif moment.kind == "weight gradient":
+        what = plans.DO_WEIGHTS
+    else:
+        what = plans.DO_DELTA if program.outputs in moment.gradients else 0
+        what |= plans.DO_FLOW if moment.flows_into(operation) else 0
+        gathers = -gathered
+    return passes(what | plans.DO_KEEP, [place], [place + 1], [gathers])

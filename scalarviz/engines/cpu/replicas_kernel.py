@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from scalarviz.engines.codegen.dispatch import by_address, in_parallel
 from scalarviz.engines.cpu.arrays import Address
+from scalarviz.engines.cpu.emitting import prange
 from scalarviz.engines.cpu.memory import address_of, array_at, call, record_at
 from scalarviz.engines.cpu.products import Index
 from scalarviz.engines.cpu.records import JOB, PROGRESS

@@ -13,9 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from llvmlite import ir  # type: ignore[import-untyped]  # it has no types
-from numba import types
-from numba.extending import intrinsic, models, register_model
+from scalarviz.engines.cpu.emitting import intrinsic, ir, models, register_model, types
 
 LINE_BITS = 512  # 64 bytes: a line of the cache, and the widest vector register
 

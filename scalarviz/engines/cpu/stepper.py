@@ -12,11 +12,11 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.formulas.losses import Loss
-from scalarviz.core.model.program import Moment, Program
+from scalarviz.core.model.program import Moment
 from scalarviz.engines.cpu import step as plans
 from scalarviz.engines.cpu.batch_passes import BatchPasses
 from scalarviz.engines.cpu.calls import CpuCalls
-from scalarviz.engines.cpu.passes import passes
+from scalarviz.engines.cpu.passes import pass_of, passes
 from scalarviz.engines.cpu.records import Records
 from scalarviz.engines.cpu.room import Room
 from scalarviz.engines.cpu.sizes import count_chunks, row_stride, tile_starts
@@ -78,21 +78,3 @@ class Moments:
         tiles = [space[first : first + size * width].reshape(size, width) for space in spaces]
         counts = np.diff(self.starts)
         return np.concatenate([t[:, :n].T for t, n in zip(tiles, counts, strict=True)])
-
-
-def pass_of(moment: Moment, program: Program) -> Records:
-    """Return the pass that performs a moment other than zero_grad and step, as one record."""
-    place, what, gathers = moment.operation, 0, 0
-    if moment.kind == "loss":
-        return passes(plans.DO_AIM | plans.DO_ERROR | plans.DO_KEEP, [0], [0], [0])
-    operation = program.operations[place]
-    gathered = place + 1 if operation.about.statistics(operation) else 0
-    if moment.kind == "forward":
-        what, gathers = plans.DO_LEARN | plans.DO_FORWARD, gathered
-    elif moment.kind == "weight gradient":
-        what = plans.DO_WEIGHTS
-    else:
-        what = plans.DO_DELTA if program.outputs in moment.gradients else 0
-        what |= plans.DO_FLOW if moment.flows_into(operation) else 0
-        gathers = -gathered
-    return passes(what | plans.DO_KEEP, [place], [place + 1], [gathers])

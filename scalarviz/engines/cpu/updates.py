@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from scalarviz.engines.codegen.dispatch import (
     Real,
@@ -32,6 +31,7 @@ from scalarviz.engines.cpu.arrays import (
     update_of,
     update_record,
 )
+from scalarviz.engines.cpu.emitting import prange
 from scalarviz.engines.cpu.memory import address_of, call, record_at
 from scalarviz.engines.cpu.products import ONE, ZERO, Index, Numbers, Record, Table
 from scalarviz.engines.cpu.records import JOB

@@ -8,7 +8,6 @@ input per lane. For names see `products`.
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from scalarviz.engines.codegen.dispatch import by_address, in_parallel, inlined, inner
 from scalarviz.engines.cpu.arrays import Address, BankView, Tile
@@ -23,6 +22,7 @@ from scalarviz.engines.cpu.blocks import (
     store_block,
     transpose_lanes,
 )
+from scalarviz.engines.cpu.emitting import prange
 from scalarviz.engines.cpu.memory import call, record_at
 from scalarviz.engines.cpu.products import (
     FEW,

@@ -14,10 +14,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import llvmlite.binding as llvm  # type: ignore[import-untyped]  # it has no types
-
 from scalarviz.base.visible_text import say
 from scalarviz.engines.codegen.compile_kernel import end_with_parent
+from scalarviz.engines.cpu.emitting import llvm
 from scalarviz.engines.wasm.linking import linked
 from scalarviz.errors import EngineError
 

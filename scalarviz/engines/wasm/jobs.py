@@ -27,12 +27,11 @@ from scalarviz.engines.codegen.unit_source import Unit
 from scalarviz.engines.cpu import step as plans
 from scalarviz.engines.cpu.job import CpuJob
 from scalarviz.engines.cpu.optimizer_args import Order
-from scalarviz.engines.cpu.passes import passes
+from scalarviz.engines.cpu.passes import pass_of, passes
 from scalarviz.engines.cpu.products import LONGEST, SHORTEST, TILE, TWO
 from scalarviz.engines.cpu.records import OPERATION, Records
 from scalarviz.engines.cpu.room import Room, address
 from scalarviz.engines.cpu.sizes import count_chunks, count_tiles
-from scalarviz.engines.cpu.stepper import pass_of
 from scalarviz.engines.cpu.table import WIDE_AFFINE, kernels_for
 from scalarviz.engines.cpu.tables import (
     Tables,

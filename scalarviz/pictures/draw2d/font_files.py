@@ -7,9 +7,7 @@ import subprocess
 from contextlib import suppress
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import NamedTuple
-
-import freetype
+from typing import Any, NamedTuple
 
 PACKAGED = {False: "DejaVuSans.ttf", True: "DejaVuSans-Bold.ttf"}  # by whether it is bold
 
@@ -41,13 +39,15 @@ BLOCK = 256  # code points in a block; per font, only the blocks with glyphs are
 class StyledFace(NamedTuple):
     """A FreeType face, and whether its glyphs must be emboldened."""
 
-    face: freetype.Face
+    face: Any
     embolden: bool
 
 
 @cache
 def packaged(bold: bool) -> StyledFace:
     """Return the face of DejaVu Sans in this weight."""
+    import freetype  # not where a page is made in a browser
+
     face = freetype.Face(str(Path(__file__).parent / "dejavu" / PACKAGED[bold]))
     return StyledFace(face, False)
 
@@ -114,6 +114,8 @@ def plain(path: str) -> str:
 @lru_cache(maxsize=32)
 def styled(path: str, bold: bool) -> StyledFace | None:
     """Return the face of a file in this weight, or None if it cannot be read."""
+    import freetype
+
     face = opened(path)
     if face is None:
         return None
@@ -125,8 +127,10 @@ def styled(path: str, bold: bool) -> StyledFace | None:
     return StyledFace(face, bold and not face.style_flags & freetype.FT_STYLE_FLAG_BOLD)
 
 
-def opened(path: str) -> freetype.Face | None:
+def opened(path: str) -> Any:
     """Return a scalable face with a Unicode character map, or None."""
+    import freetype
+
     try:
         face = freetype.Face(path)
         face.select_charmap(freetype.FT_ENCODING_UNICODE)

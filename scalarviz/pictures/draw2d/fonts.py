@@ -13,7 +13,6 @@ from ctypes import byref
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-import freetype
 import numpy as np
 import numpy.typing as npt
 
@@ -118,6 +117,8 @@ class Font:
             return glyph
 
     def _draw(self, letter: str, step: int, halo: int) -> Glyph | None:
+        import freetype  # not where a page is made in a browser
+
         slot = self._load(letter).face.glyph
         # freetype-py wraps neither this call nor FT_GlyphSlot_Embolden.
         outline = slot._FT_GlyphSlot.contents.outline
@@ -137,6 +138,8 @@ class Font:
         )
 
     def _load(self, letter: str) -> StyledFace:
+        import freetype
+
         found = self._faces.get(letter, self._own)
         # Light hinting is vertical only: sharp baselines and tops.
         found.face.set_pixel_sizes(0, self.pixels)

@@ -10,16 +10,16 @@ import re
 
 from scalarviz.base.package_files import text_beside
 from scalarviz.files.shaders.live import DECLARED, FOURS_READER, MAP, bank_reader, inputs_by_axes
-from scalarviz.pictures.draw2d import renderer
+from scalarviz.pictures.draw2d import batch
 from scalarviz.pictures.view.cubes import shaders
-from scalarviz.pictures.view.cubes.float_textures import BYTES, FLOATS
-from scalarviz.pictures.view.network_maps import DIFFERENCE
-from scalarviz.pictures.view.spheres.spheres import SPHERE, WIRE
+from scalarviz.pictures.view.cubes.shaders import BYTES, FLOATS
+from scalarviz.pictures.view.spheres.shaders import SPHERE, WIRE
 
 CANVAS = (
-    text_beside(renderer.__file__, "canvas.vert"),
-    text_beside(renderer.__file__, "canvas.frag"),
+    text_beside(batch.__file__, "canvas.vert"),
+    text_beside(batch.__file__, "canvas.frag"),
 )
+DIFFERENCE = MAP[0], text_beside(__file__, "difference.frag")
 # Stands for a network in the shader of its map: `shaders.live.live_shader` writes real ones.
 NETWORK = f"""
 #define INPUTS 2

@@ -22,12 +22,11 @@ from scalarviz.errors import InputError
 from scalarviz.files.shaders.live import MAP, bank_reader, live_shader, map_fragment
 from scalarviz.pictures.draw2d.colors import POWER
 from scalarviz.pictures.view.cubes.float_textures import (
-    FLOATS,
     has_float_textures,
     largest_texture,
     texture_of,
 )
-from scalarviz.pictures.view.cubes.shaders import SPLIT
+from scalarviz.pictures.view.cubes.shaders import FLOATS, SPLIT
 from scalarviz.pictures.view.exhibits.on_card import (
     COLORS,
     MOST_CLASSES,

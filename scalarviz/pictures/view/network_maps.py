@@ -13,13 +13,11 @@ import numpy.typing as npt
 from vispy import gloo
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.base.package_files import text_beside
-from scalarviz.files.shaders.live import MAP
 from scalarviz.pictures.draw2d.batch import OnCard
 from scalarviz.pictures.view.exhibits.on_card import MapLook, ShownNetwork, Size
+from scalarviz.pictures.view.glsl_es import DIFFERENCE
 from scalarviz.pictures.view.map_card import CORNERS, RESTING, MapCard, Target
 
-DIFFERENCE = MAP[0], text_beside(__file__, "difference.frag")
 PLAYING = 0.010  # seconds for a map while the network trains
 FINER = 2  # pixels that the card has to draw for each cell of the cpu's grid, along a side
 

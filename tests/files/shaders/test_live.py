@@ -9,7 +9,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.errors import InputError
 from scalarviz.files.shaders.live import FOURS_READER, bank_reader, live_shader, map_fragment
-from scalarviz.pictures.view.cubes.float_textures import BYTES, FLOATS
+from scalarviz.pictures.view.cubes.shaders import BYTES, FLOATS
 from scalarviz.pictures.view.glsl_es import as_es
 from tests.files.shaders.test_glsl import (
     CASES,

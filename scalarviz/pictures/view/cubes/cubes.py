@@ -24,8 +24,6 @@ from scalarviz.base.messages import inform
 from scalarviz.pictures.draw2d.colors import NOT_A_NUMBER, ColorMap, dimmed, rgb
 from scalarviz.pictures.view.cubes import mip_levels
 from scalarviz.pictures.view.cubes.float_textures import (
-    BYTES,
-    FLOATS,
     has_float_textures,
     largest_texture,
     packed,
@@ -34,11 +32,13 @@ from scalarviz.pictures.view.cubes.float_textures import (
 from scalarviz.pictures.view.cubes.lod import ANYHOW, Near, nearness
 from scalarviz.pictures.view.cubes.mip_levels import fill, levels_of, room_of
 from scalarviz.pictures.view.cubes.shaders import (
+    BYTES,
     COLORS,
     CONTRAST,
     CUBES_TO,
     DIM,
     FLAT_FROM,
+    FLOATS,
     HALF,
     MEANS_FROM,
     SPLIT,
@@ -46,8 +46,9 @@ from scalarviz.pictures.view.cubes.shaders import (
     VERTEX,
     fragment,
 )
+from scalarviz.pictures.view.cubes.sides import brightness_of_sides
 from scalarviz.pictures.view.scene.node_transforms import is_flat, matrix_of, viewport_of
-from scalarviz.pictures.view.scene.plates import DOWN, NEAR, RIGHT, UP, Plate
+from scalarviz.pictures.view.scene.plates import Plate
 
 SMALLEST, LARGEST = 1e-37, 1e37  # scales whose inverse is a float32
 CORNERS = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)], np.float32)
@@ -63,8 +64,6 @@ SIDES = np.array(
 # What the shaders know of a plate, see `shaders`: a row for each corner of its box.
 LINES = np.dtype([(f"a_{name}", np.float32, 4) for name in TABLE])
 # Brightness of a side that looks up, down or elsewhere: the light comes from above.
-WAYS = np.array([UP, DOWN, RIGHT, -RIGHT, NEAR, -NEAR])
-BRIGHT = 1.18, 0.5, 0.66, 0.66, 0.66, 0.66
 
 
 class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
@@ -395,12 +394,6 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         table = self._means[above : above + rows]
         fill(table, plate, *given, scale, self._palette, finest)
         self._mean_texture.set_data(np.ascontiguousarray(table), offset=(above, left))
-
-
-def brightness_of_sides(plate: Plate) -> list[float]:
-    """Brightness of the cubes' sides: +columns, -columns, +rows, -rows; the front has 1."""
-    axes = plate.along, -plate.along, plate.across, -plate.across
-    return [float(BRIGHT[int(np.argmax(WAYS @ axis))]) for axis in axes]
 
 
 CubesNode = create_visual_node(CubesVisual)

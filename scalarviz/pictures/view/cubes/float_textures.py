@@ -12,10 +12,6 @@ from vispy.gloo import gl
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.package_files import text_beside
 
-# GLSL that reads numbers from float textures, and from byte textures.
-FLOATS = text_beside(__file__, "texels_float.glsl")
-BYTES = text_beside(__file__, "texels_bytes.glsl")
-
 
 def packed(data: FloatArray, floats: bool) -> Any:
     """Return float data in the shape that `texture_of` takes, as a view."""

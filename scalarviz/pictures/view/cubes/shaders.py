@@ -21,6 +21,9 @@ What the shaders know of a plate are attributes of four numbers each, named by T
 
 from scalarviz.base.package_files import text_beside
 
+# GLSL that reads numbers from float textures, and from byte textures.
+FLOATS = text_beside(__file__, "texels_float.glsl")
+BYTES = text_beside(__file__, "texels_bytes.glsl")
 SPLIT = 4096  # columns of the texture of numbers; a power of two
 TABLE = "grid", "scales", "looks", "means", "sides", "tile", "strides"
 STEPS = 512  # cells that a ray passes at most
@@ -43,7 +46,7 @@ VERTEX = text_beside(__file__, "box.vert") + TRANSFORMS
 def fragment(texels: str, *, far: bool = True) -> str:
     """Return the fragment shader.
 
-    texels  FLOATS or BYTES of `float_textures`
+    texels  FLOATS or BYTES
     far     whether there may be cubes so small that they are drawn flat, or as means
     """
     constants = {

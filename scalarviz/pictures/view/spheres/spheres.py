@@ -15,15 +15,12 @@ from vispy.visuals import Visual
 from vispy.visuals.transforms import MatrixTransform
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.base.package_files import text_beside
-from scalarviz.pictures.view.cubes.shaders import TRANSFORMS
 from scalarviz.pictures.view.scene.node_transforms import is_flat, matrix_of, ratio_of, viewport_of
 from scalarviz.pictures.view.spheres.quads import Quads
+from scalarviz.pictures.view.spheres.shaders import SPHERE, WIRE
 
 SQUARE = [(-1, -1), (1, -1), (-1, 1), (1, 1)]
 STRIP = [(0, -1), (1, -1), (0, 1), (1, 1)]
-SPHERE = text_beside(__file__, "sphere.vert") + TRANSFORMS, text_beside(__file__, "sphere.frag")
-WIRE = text_beside(__file__, "wire.vert") + TRANSFORMS, text_beside(__file__, "wire.frag")
 
 
 class QuadsVisual(Visual):  # type: ignore[misc]  # vispy has no types

@@ -1,0 +1,47 @@
+"""What functions for kernels emit instructions of LLVM by: llvmlite and numba, or stand-ins.
+
+In a browser neither is installed. No kernel is compiled there, but a page can have kernels that
+were compiled elsewhere: their records and texts are those of this package. So the files of kernels
+load without a compiler, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import update_wrapper
+from types import SimpleNamespace
+from typing import Any
+
+__all__ = [
+    "cpu_target", "from_dtype", "get_thread_id", "intrinsic", "ir", "llvm", "models",
+    "pack_array", "populate_array", "prange", "register_model", "types", "unpack_tuple",
+]  # fmt: skip
+
+try:
+    from llvmlite import binding as llvm
+    from llvmlite import ir
+    from numba import from_dtype, prange, types
+    from numba.core.cgutils import pack_array, unpack_tuple
+    from numba.core.registry import cpu_target
+    from numba.extending import intrinsic, models, register_model
+    from numba.np.arrayobj import populate_array
+    from numba.np.ufunc.parallel import get_thread_id
+except ModuleNotFoundError as missing:
+    if missing.name not in ("llvmlite", "numba"):
+        raise
+
+    class Instruction:
+        """Stands for a function that emits instructions; the text of a kernel imports it."""
+
+        def __init__(self, function: Callable[..., Any]) -> None:
+            update_wrapper(self, function)
+
+    cpu_target = from_dtype = get_thread_id = llvm = None
+    pack_array = populate_array = unpack_tuple = None
+    prange, intrinsic = range, Instruction
+    ir = SimpleNamespace(IntType=lambda bits: None)
+    types, models = SimpleNamespace(Type=object), SimpleNamespace(PrimitiveModel=object)
+
+    def register_model(kind: Any) -> Callable[[type], type]:
+        """Return a decorator that does nothing."""
+        return lambda model: model
