@@ -61,6 +61,10 @@ pages: .venv/ready-to-run .venv/ready-for-docs ## build/docs/docs/pages: scenes 
 	@.venv/bin/python -W error -m docs.build_demo_pages
 	@echo "Open build/docs/docs/pages/index.html"
 
+wheel: .venv/ready-to-run ## dist/: a wheel with the kernels of pages, for a release
+	@.venv/bin/python -W error -m scalarviz.engines.wasm.shared
+	@.venv/bin/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
 bench: .venv/ready-to-test ## measure beside micrograd, and PyTorch and JAX if they are there
 	@.venv/bin/python -m benchmarks
 

@@ -9,10 +9,11 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from scalarviz.base.package_files import text_beside
 from scalarviz.files.shaders.live import FOURS_READER, bank_reader, live_shader, map_fragment
-from scalarviz.pictures.view.cubes import float_textures, shaders
+from scalarviz.pictures.view.cubes import shaders
 from scalarviz.pictures.view.shading.evaluator import fragment_of
 from scalarviz.training.network.network import Network
 
@@ -46,12 +47,10 @@ SHADERS = {
     "evaluate.frag with fours_reader.glsl": fragment_of(
         live_shader(Network([5, 3, 6], "tanh", seed=0), aligned=True), 5, 6, 2
     ),
-    "network_map.frag with bank_reader.glsl": network_map(
-        bank_reader(1024) + float_textures.FLOATS
-    ),
+    "network_map.frag with bank_reader.glsl": network_map(bank_reader(1024) + shaders.FLOATS),
     "network_map.frag with fours_reader.glsl": network_map(FOURS_READER),
-    "cubes.frag with texels_float.glsl": shaders.fragment(float_textures.FLOATS),
-    "cubes.frag with texels_bytes.glsl": shaders.fragment(float_textures.BYTES),
+    "cubes.frag with texels_float.glsl": shaders.fragment(shaders.FLOATS),
+    "cubes.frag with texels_bytes.glsl": shaders.fragment(shaders.BYTES),
 }
 
 GLSLANG = shutil.which("glslangValidator")
@@ -69,6 +68,17 @@ def test_every_file_has_a_pattern_in_package_data() -> None:
         named = f"{patterns['*']},{patterns.get(package, '')}"
         found = [pattern.strip() for pattern in named.split(",")]
         assert any(fnmatch(file, pattern) for pattern in found), path
+
+
+def test_a_browser_gets_no_package_that_has_no_wheel_there() -> None:
+    settings = configparser.ConfigParser()
+    settings.read(ROOT / "setup.cfg")
+    lines = settings["options"]["install_requires"].splitlines()
+    found = [Requirement(line) for line in lines if line and not line.startswith("#")]
+    browser, linux = {"sys_platform": "emscripten"}, {"sys_platform": "linux"}
+    left_out = {r.name for r in found if r.marker and not r.marker.evaluate(browser)}
+    assert left_out == {"PyOpenGL", "freetype-py", "numba", "vispy"}
+    assert all(r.marker is None or r.marker.evaluate(linux) for r in found)
 
 
 def test_an_installed_package_has_every_file(tmp_path: Path) -> None:

@@ -14,9 +14,12 @@ import numpy as np
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.model.bank import Bank
 from scalarviz.data.batches import Batches
+from scalarviz.engines.codegen.unit_source import Unit
+from scalarviz.engines.registry import missing_for_cpu
 from scalarviz.engines.wasm.jobs import PAGE, PageMemory, Training, others_than
 from scalarviz.engines.wasm.linking import STACK, end_of_data
 from scalarviz.engines.wasm.module import module_of
+from scalarviz.engines.wasm.shared import shared_module
 from scalarviz.errors import EngineError
 from scalarviz.pages.initial_data import initial_data
 from scalarviz.training.session.branches import Clock
@@ -54,7 +57,7 @@ def engine_data(
         raise EngineError(reason)
     trainer = session.trainer
     asked = np.zeros((0, session.network.inputs)) if probe is None else probe
-    units = training_of(trainer, 0).units()
+    units, module = shared_of(trainer) or (training_of(trainer, 0).units(), b"")
 
     def memory_from(first: int) -> PageMemory:
         with session.doing():
@@ -68,7 +71,7 @@ def engine_data(
     before = memory_from(STACK)
     refuse_large_memory(before)
     check(before.image)
-    module = module_of(units, trainer.bank.dtype)
+    module = module or module_of(units, trainer.bank.dtype)
     memory = memory_from(end_of_data(module))
     refuse_large_memory(memory)
     spec = memory.spec | {"initial": initial_data(session.network)}
@@ -125,4 +128,14 @@ def why_not(session: Session) -> str:
             "which a page does not have: train on a table, such as sv.data.Arrays, or record it by "
             "engine=False"
         )
+    if (lack := missing_for_cpu()) and shared_of(session.trainer) is None:
+        return (
+            f"the kernels of a page cannot be compiled here: {lack}; record this training by "
+            "engine=False"
+        )
     return ""
+
+
+def shared_of(trainer: Trainer) -> tuple[list[Unit], bytes] | None:
+    """Return the shared module for a trainer, and its kernels in order; None if it lacks one."""
+    return shared_module(training_of(trainer, 0).units(), trainer.bank.dtype)

@@ -5,6 +5,9 @@ were compiled elsewhere: their records and texts are those of this package. So t
 load without a compiler, too.
 """
 
+# The stand-ins have other types, and llvmlite has none.
+# mypy: disable-error-code="import-untyped,assignment,misc,arg-type"
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -12,7 +12,7 @@ outside the memory; then come the constants of the module, then the page's image
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from scalarviz.errors import EngineError
@@ -38,6 +38,8 @@ FUNCTION_INDEX, ADDRESS_LEB, ADDRESS_SLEB, ADDRESS_I32, TYPE_INDEX, GLOBAL_INDEX
 TABLE_NUMBER = 20
 IN_PLACE = {FUNCTION_INDEX, TYPE_INDEX, GLOBAL_INDEX, TABLE_NUMBER}
 CONSTANT, END = 0x41, 0x0B  # the instruction i32.const, and the end of an expression
+STOP = bytes([3, 0, 0, END])  # a function of 3 bytes without variables: unreachable
+DETAILS = 1, 3, 2, 2  # numbers that describe an import, by its kind
 ADDRESSES = {ADDRESS_LEB, ADDRESS_SLEB, ADDRESS_I32}
 
 
@@ -285,6 +287,36 @@ def imports_of(content: bytes, low: int, high: int, kernels: int) -> bytes:
         if name not in names:
             raise strange(f"it does without {name}")
     return unsigned(count) + b"".join(parts)
+
+
+def only(content: bytes, kernels: Container[int]) -> bytes:
+    """Return a linked module in which kernel k is there if `kernels` has k; the others are empty.
+
+    All keep their places in the table of functions; calling an empty one stops the program.
+    """
+    found = {number: (low, high) for number, _, low, high in sections_of(content)}
+    reader, imported = Bytes(content, found[IMPORTS][0]), 0
+    for _ in range(reader.unsigned()):
+        reader.text()
+        reader.text()
+        kind = reader.byte()
+        imported += kind == A_FUNCTION
+        for _ in range(DETAILS[kind]):
+            reader.unsigned()
+    reader = Bytes(content, found[ELEMENTS][0] + 3)  # past the head of its one segment
+    reader.signed()
+    reader.byte()
+    functions = [reader.unsigned() - imported for _ in range(reader.unsigned())]
+    left = {function for k, function in enumerate(functions) if k not in kernels}
+    left -= {function for k, function in enumerate(functions) if k in kernels}
+    reader = Bytes(content, found[CODE][0])
+    bodies = [unsigned(count := reader.unsigned())]
+    for k in range(count):
+        size, start = reader.unsigned(), reader.at
+        reader.at += size
+        bodies.append(STOP if k in left else unsigned(size) + content[start : reader.at])
+    parts = {number: [content[low:high]] for number, (low, high) in found.items()} | {CODE: bodies}
+    return content[:8] + b"".join(section(number, *part) for number, part in parts.items())
 
 
 def end_of_data(content: bytes) -> int:

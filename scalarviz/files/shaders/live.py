@@ -195,7 +195,7 @@ def neuron_function(shader: Shader, net: Network, body: list[list[str]]) -> str:
 def bank_reader(split: int) -> str:
     """Return GLSL that reads the bank's texture, as the cubes' `u_numbers`, of `split` columns.
 
-    Add one of the texts that define `one_number`, such as `view.cubes.float_textures.FLOATS`.
+    Add one of the texts that define `one_number`, such as `view.cubes.shaders.FLOATS`.
     """
     return f"#define SPLIT {split}\n{BANK_READER}"
 
