@@ -390,7 +390,9 @@ class Session:
         unit   as in `advance`; by default "step"
         until  the step at which it pauses by itself; None, the default: none
 
-        Returns at once. Raises the error that ended the previous play if no `pause` has raised it.
+        Returns at once. Where no thread can be started, as in a browser, the running loop of
+        asyncio advances it. Raises the error that ended the previous play if no `pause` has raised
+        it.
         """
         check_unit(self.timeline, unit)
         if unit == "epoch":

@@ -1,5 +1,7 @@
 """Background: a thread that runs one job at a time in portions and ends with the program.
 
+Where no thread can be started, as in a browser, the running loop of asyncio runs the portions.
+
 A job is an iterator: each `next` does one portion and returns the seconds to rest after it. A newly
 started job replaces the previous one as soon as the current portion is done.
 
@@ -15,7 +17,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from typing import final
+from typing import Any, final
 from weakref import WeakSet
 
 from scalarviz.base.process.whole import ctrl_c, uncut
@@ -47,6 +49,7 @@ class Background:
         self._job: Job | None = None  # the newest job
         self._now: Job | None = None  # the job whose portion is running
         self._thread: threading.Thread | None = None
+        self._loop: Any = None  # of asyncio, which runs the portions if no thread can be started
         self._error: BaseException | None = None
 
     @property
@@ -54,20 +57,27 @@ class Background:
         """Whether a job has neither ended nor been stopped."""
         return self._job is not None
 
+    @property
+    def _on_loop(self) -> bool:
+        """Whether a loop of asyncio runs the portions."""
+        return self._loop is not None and not self._loop.is_closed()
+
     @uncut
     def start(self, job: Job) -> None:
         """Run this job from now on, instead of the present one."""
         with self._changed:
             self._job = job
             self._changed.notify_all()
-            if self._thread is None:
+            if self._thread is None and not self._on_loop:
                 thread = threading.Thread(target=self._work, name="scalarviz", daemon=True)
                 try:
                     thread.start()
-                except RuntimeError:  # the system has no more threads
-                    self._job = None
-                    raise
-                self._thread = thread
+                except RuntimeError:  # the system has no more threads, or none, as in a browser
+                    if not self._start_on_loop():
+                        self._job = None
+                        raise
+                else:
+                    self._thread = thread
         _be_called_first()
 
     @uncut
@@ -101,6 +111,8 @@ class Background:
         """Wait until no job is left; return whether none is. Does not wait in the thread itself."""
         limit = time.monotonic() + seconds
         with self._changed:
+            while self._job is not None and self._on_loop and time.monotonic() < limit:
+                self._do(self._job)  # nobody else does
             while self.busy and self._thread is not threading.current_thread():
                 left = limit - time.monotonic()
                 if left <= 0.0:
@@ -130,14 +142,40 @@ class Background:
                 if job is None:
                     self._thread = None
                     return
-            rest, error = portion(job)
+            rest = self._do(job)
             with self._changed:
-                if error is not None:
-                    self._error = error
-                if rest is None and (error is not None or self._job is job):
-                    self._job = None
                 if rest and self._job is job:
                     self._changed.wait(rest)
+
+    def _do(self, job: Job) -> float:
+        """Run the next portion of a job, and return the seconds to rest after it."""
+        rest, error = portion(job)
+        with self._changed:
+            if error is not None:
+                self._error = error
+            if rest is None and (error is not None or self._job is job):
+                self._job = None
+        return rest or 0.0
+
+    def _start_on_loop(self) -> bool:
+        """Run jobs by turns on the running loop of asyncio; return False if there is none."""
+        import asyncio  # slow to import
+
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return False
+
+        def turn() -> None:
+            job = self._job
+            if job is None:
+                self._loop = None
+            else:
+                loop.call_later(self._do(job), turn)
+
+        self._loop = loop
+        loop.call_soon(turn)
+        return True
 
 
 def portion(job: Job) -> tuple[float | None, BaseException | None]:

@@ -1,14 +1,18 @@
 """Jobs in the background: one at a time, and none when the program ends."""
 
+import asyncio
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import scalarviz as sv
+from scalarviz.data import Xor
 from scalarviz.training.session.worker import Background
 from tests.training.session.test_threads import ours
 from tests.waiting import until
@@ -194,3 +198,53 @@ def test_no_end_of_the_program_crashes(deed: str, engine: str) -> None:
     for i in range(12):
         end = ("", "sys.exit(1)", 'raise RuntimeError("a mistake")')[i % 3]
         assert ends(deed, engine, end, 0.013 * i) == "left [] moves False\n"
+
+
+@pytest.fixture
+def no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+
+
+@pytest.mark.usefixtures("no_threads")
+def test_without_threads_the_loop_of_asyncio_plays_a_session() -> None:
+    session = sv.Session(sv.Network([2, 3, 1]), Xor(), batch=1, engine="python")
+
+    async def watch() -> None:
+        session.play()
+        assert session.playing
+        before = session.step_index
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert session.step_index > before
+        session.play(1e-3)  # slow: takes the place of the first
+        session.pause()
+        at = session.step_index
+        await asyncio.sleep(0.01)
+        assert not session.playing and session.step_index == at
+        session.play(until=at + 3)
+        while session.playing:
+            await asyncio.sleep(0)
+        assert session.step_index == at + 3
+
+    asyncio.run(watch())
+
+
+@pytest.mark.usefixtures("no_threads")
+def test_without_threads_an_error_of_a_job_is_raised_later(background: Background) -> None:
+    async def watch() -> None:
+        background.start(failing())
+        assert background.finish()
+
+    asyncio.run(watch())
+    with pytest.raises(RuntimeError, match="this job fails"):
+        background.raise_error()
+
+
+@pytest.mark.usefixtures("no_threads")
+def test_without_threads_and_without_a_loop_nothing_starts(background: Background) -> None:
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        background.start(failing())
+    assert not background.busy
