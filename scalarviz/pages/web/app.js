@@ -60,6 +60,7 @@ export class App {
     this.refused = ""; // what was said of the last input that is none
     this.frame = 0;
     this.drawn = false;
+    this.life = new AbortController(); // its signal ends what listens
     this.makeParts();
     client.onstate = (state) => this.take(state);
     client.onfault = (error) => {
@@ -119,22 +120,38 @@ export class App {
       tap: (x, y) => this.tap(x, y),
       ...draggingIn(this),
     });
-    addEventListener("keydown", (event) => this.press(event));
+    this.listen(window, "keydown", (event) => this.press(event));
     new ResizeObserver(() => this.resize()).observe(byId("picture"));
-    document.addEventListener("visibilitychange", () => this.player.setHidden(document.hidden));
-    matchMedia("(prefers-color-scheme: light)").addEventListener("change", () => this.redress());
-    addEventListener("beforeprint", () => this.print());
-    addEventListener("pointerdown", (/** @type {any} */ { target }) => {
+    this.listen(document, "visibilitychange", () => this.player.setHidden(document.hidden));
+    this.listen(matchMedia("(prefers-color-scheme: light)"), "change", () => this.redress());
+    this.listen(window, "beforeprint", () => this.print());
+    this.listen(window, "resize", () => this.caption.refit());
+    this.listen(window, "pointerdown", ({ target }) => {
       if (!target.closest("#sheet, #more")) this.setSheet(false);
       if (!target.closest("#marks, #legend, #explain")) this.marks.open(false);
     });
+  }
+
+  /** Do something at each event of what outlasts the app. */
+  listen(target, name, act) {
+    target.addEventListener(name, act, { signal: this.life.signal });
+  }
+
+  /** Do and draw nothing any more, for another app in the same window. */
+  end() {
+    this.act();
+    this.life.abort();
+    this.player.halt();
+    this.picture.end();
+    cancelAnimationFrame(this.frame);
+    this.frame = -1; // so that no other one is requested
   }
 
   // States.
 
   /** Take up a state of the worker. */
   take(state) {
-    for (const each of state.branches ?? []) each.name = branchName(each, this.spec.engine);
+    for (const each of state.branches ?? []) each.name ??= branchName(each, this.spec.engine);
     this.lines.take(state, this.losses);
     this.losses.take(state);
     this.curve.measures.take(state);
@@ -202,6 +219,7 @@ export class App {
     this.showCard(state);
     this.own.show(state);
     this.access.show(state, caption.title);
+    if (this.spec.coarse) this.client.point(this.pinned, this.hover);
     if (!this.drawn) performance.mark("first picture");
     document.body.classList.toggle("drawn", (this.drawn = true));
     if (moving || moves || (this.tour && !this.calm)) this.request();

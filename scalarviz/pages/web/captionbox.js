@@ -18,10 +18,12 @@ export class CaptionBox {
     this.need = 0; // pixels of the highest caption; so the picture is not resized by each
     this.rest = madeButton("rest-of-it", text("page.caption.rest"), () => this.scrollOn());
     element.addEventListener("scroll", () => this.mark());
-    addEventListener("resize", () => {
-      this.need = 0;
-      this.fit();
-    });
+  }
+
+  /** Fit a window of another size. */
+  refit() {
+    this.need = 0;
+    this.fit();
   }
 
   /** Write a caption; `whole` shows the lines with all terms. */

@@ -1,14 +1,8 @@
 // The page's end of a training that runs in a worker.
 
-const AGAIN = 3; // times that a worker is begun again before it has answered
+import { TrainingError } from "./training_error.js";
 
-/** An error that a page shows by the key of a text. */
-export class TrainingError extends Error {
-  constructor(key, message) {
-    super(message);
-    this.key = key;
-  }
-}
+const AGAIN = 3; // times that a worker is begun again before it has answered
 
 /** A training in a worker: `ask` sends commands, `onstate` gets its states.
  *
@@ -23,6 +17,7 @@ export class Client {
     this.onstate = () => {};
     /** @type {(error: any) => void} */
     this.onfault = () => {};
+    this.shared = false; // nobody else plays it
     this.asked = new Map(); // by number: {resolve, reject}
     this.numbers = 0;
     this.resume = null;

@@ -66,6 +66,11 @@ export class Eyes {
     this.go(this.whole(this.preset(name).with({ target: this.camera.target })), true);
   }
 
+  /** Be where a user has turned to before. */
+  turnTo(camera) {
+    Object.assign(this, { camera, goal: camera, from: null, framed: false });
+  }
+
   go(goal, framed, seconds = EYES.seconds) {
     Object.assign(this, { framed, seconds });
     if (this.cuts) {

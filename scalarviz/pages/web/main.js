@@ -1,14 +1,12 @@
-// Starts the page: unpacks what stands in it, and says in one sentence what is missing.
+// Starts a page that trains or plays by itself: unpacks what stands in it, and says what is missing.
 
-import { App } from "./app.js";
-import { byId, isFramed, made, setShown } from "./dom.js";
 import { Client } from "./client.js";
 import { followLink } from "./follow.js";
 import { showTour } from "./guide.js";
+import { appOf, dataOfPage, dress, fail, failWith, pictureOf } from "./opening.js";
 import { bytesIn } from "./packed.js";
 import { RecordingClient } from "./recording.js";
-import { Picture } from "./picture.js";
-import { setTexts, text } from "./texts.js";
+import { text } from "./texts.js";
 
 // The smallest module with an instruction on vectors: `v128.const`, then `drop`.
 const VECTORS = [
@@ -35,27 +33,6 @@ async function unzipped(words) {
   } catch (error) {
     throw Object.assign(new Error(`${error}`), { key: "page.html.damaged" });
   }
-}
-
-/** Show one sentence instead of the page, and a button that loads it again. */
-function fail(words) {
-  byId("failure").querySelector("p").textContent = words;
-  setShown(byId("failure"), true);
-}
-
-/** Show what went wrong, where nothing knows better. */
-function failWith(error) {
-  console.error(error);
-  if (!byId("failure").hidden) return;
-  fail(
-    error?.key ? text(error.key) : text("page.failed", { error: error?.message ?? String(error) }),
-  );
-}
-
-/** Show the tables of all weights in place of the picture, below a sentence that says why. */
-function showTables(words) {
-  document.documentElement.classList.add("tables");
-  byId("walls").append(made("p", "", words));
 }
 
 /** Return the data of a page that cannot train here, with its short recording instead. */
@@ -92,28 +69,14 @@ async function trainingOf(data, lack) {
 }
 
 async function start() {
-  byId("waiting").remove(); // which a page says that is cut off before its script
-  byId("reload").addEventListener("click", () => location.reload());
-  setShown(byId("failure"), true); // which says that the file is damaged, until its data are read
-  const data = JSON.parse(byId("data").textContent);
-  setTexts(data.texts);
-  addEventListener("error", (event) => failWith(event.error ?? event.message));
-  addEventListener("unhandledrejection", (event) => failWith(event.reason));
+  const data = dataOfPage();
   const lack = lackOf(!data.spec.recording);
-  setShown(byId("failure"), false);
   if (lack && (!data.spare || lack === "page.lack.unpacking")) return fail(text(lack));
-  const { theme } = data.spec.page;
-  if (theme) document.documentElement.dataset.theme = theme;
-  document.documentElement.classList.toggle("framed", isFramed());
+  dress(data.spec);
   const training = trainingOf(data, lack);
-  const picture = new Picture(byId("cubes"), data.spec.scene);
-  if (picture.fault) showTables(text(picture.fault));
+  const picture = pictureOf(data.spec);
   const [client, { spec }, missing] = await training;
-  document.documentElement.classList.toggle("recorded", Boolean(spec.recording));
-  const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  const app = new App({ spec, client, picture, calm, failed: failWith });
-  globalThis.scalarviz = app; // for the console: scalarviz.state
-  app.resize();
+  const app = appOf(spec, client, picture);
   await client.ask("state");
   if (missing) {
     const steps = spec.recording.steps.at(-1) - spec.recording.first;

@@ -48,6 +48,7 @@ export class Picture {
     this.coarse = false; // whether fine pictures take too long here
     this.calm = false; // whether the camera jumps instead of moving by itself
     this.eyes = null;
+    this.seen = null; // the eyes of a picture before this one
     this.frame = null;
     this.legend = null; // its box on the last picture
     this.size = [0, 0];
@@ -82,6 +83,20 @@ export class Picture {
     this.placed = this.painted = null;
     this.slow = SOFTWARE.test(rendererOf(gl));
     this.gl = gl;
+  }
+
+  /** Draw nothing any more, and leave the graphics card to others. */
+  end() {
+    clearTimeout(this.later);
+    this.onlost = this.onrestored = () => {};
+    this.gl?.getExtension("WEBGL_lose_context")?.loseContext();
+    this.gl = null;
+  }
+
+  /** Look as another picture did, which a user may have turned. */
+  takeUp({ eyes, size, ratio }) {
+    this.seen = eyes;
+    this.resize(...size, ratio);
   }
 
   get palette() {
@@ -175,7 +190,9 @@ export class Picture {
     this.placed = this.chosen;
     this.cubes.setLayout(this.placed);
     if (this.eyes) this.eyes.follow(this.placed);
-    else this.eyes = new Eyes(this.placed, this.scene.cameras);
+    else this.eyes = new Eyes(this.placed, this.scene.cameras, this.seen?.name);
+    if (this.seen?.framed === false) this.eyes.turnTo(this.seen.camera);
+    this.seen = null;
   }
 
   /** The largest distance of anything from the target of the camera. */

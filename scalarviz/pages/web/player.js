@@ -1,6 +1,6 @@
 // Plays the training: its speed, and commands to the worker, one at a time.
 
-import { TrainingError } from "./client.js";
+import { TrainingError } from "./training_error.js";
 
 const SLOW = 36; // operations a second, up to which they are done one by one: more cannot be seen
 const PATIENCE = 2; // seconds for a worker to stop, until another one takes its place
@@ -30,6 +30,7 @@ export class Player {
     this.client = client;
     this.moments = moments;
     this.playing = false;
+    this.walks = false; // whether it plays by operations, one command after the other
     this.speeds = SPEEDS; // of the unit by which it plays
     this.speed = nearestSpeed(speed); // a place in them
     this.other = WALK; // the place in those of the other unit
@@ -37,6 +38,8 @@ export class Player {
     this.waiting = []; // where to go in the training, for `navigate`: {name, args}
     this.going = null; // a promise while there is anything of it
     this.resumes = false; // whether it plays on when the page is seen again
+    this.turns = 0; // plays and pauses of this page that are not answered yet
+    this.told = false; // whether the last state of a shared training plays
     this.latest = new Map(); // by name of a command, the arguments that wait for the one under way
   }
 
@@ -117,12 +120,34 @@ export class Player {
     this.playing = false;
     this.walk += 1;
     const late = setTimeout(() => this.client.fail(""), 1000 * PATIENCE);
-    await this.ask("pause");
+    await this.turn("pause");
     clearTimeout(late);
   }
 
-  /** Pause while nobody can see the page, and play on after it. */
+  /** Play or pause by a command; others may do the same to a shared training, so its answer counts. */
+  async turn(name, args = {}) {
+    this.turns += 1;
+    await this.ask(name, args);
+    this.turns -= 1;
+    this.share();
+  }
+
+  /** Follow a shared training, which others play and pause, too, unless this page walks in it. */
+  share() {
+    if (!this.client.shared || this.turns || (this.playing && this.walks)) return;
+    this.playing = this.told;
+  }
+
+  /** End what this page plays, where its training cannot be reached. */
+  halt() {
+    this.playing = this.told = false;
+    this.walk += 1;
+    this.waiting = [];
+  }
+
+  /** Pause while nobody can see the page, and play on after it, unless others see the training. */
   setHidden(isHidden) {
+    if (this.client.shared) return;
     if (!isHidden && this.resumes) this.play();
     this.resumes = isHidden && (this.resumes || this.playing);
     if (isHidden) this.pause();
@@ -131,8 +156,9 @@ export class Player {
   /** Start what plays at the present speed. */
   async start() {
     const walk = (this.walk += 1);
-    if (this.operations === null) {
-      await this.ask("play", { rate: this.speeds[this.speed].steps });
+    this.walks = this.operations !== null;
+    if (!this.walks) {
+      await this.turn("play", { rate: this.speeds[this.speed].steps });
       return;
     }
     await this.ask("pause");
@@ -159,12 +185,14 @@ export class Player {
     if (this.playing) this.start();
   }
 
-  /** Note what the worker says: it has stopped by itself where a number was not finite. */
+  /** Note what the training says: it has stopped by itself where a number was not finite. */
   see(state) {
+    this.told = state.playing;
     if (this.playing && state.stopped) {
       this.playing = false;
       this.walk += 1;
     }
+    this.share();
   }
 }
 

@@ -121,6 +121,7 @@ export class RecordingClient {
     this.walked = recording.walked;
     this.operations = engine.moments.length;
     this.lossMoment = engine.moments.findIndex(({ kind }) => kind === "loss");
+    this.shared = false;
     /** @type {(state: any) => void} */
     this.onstate = () => {};
     /** @type {(key: string, fields?: any) => void} */

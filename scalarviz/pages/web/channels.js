@@ -1,0 +1,142 @@
+// Ways to Python: messages to the frame around the page, or a WebSocket.
+
+import { byId, made, setWords } from "./dom.js";
+import { text } from "./texts.js";
+
+const SOONEST = 500; // milliseconds until a lost socket is opened again, then twice as many each time
+const LATEST = 10000;
+const ALIGNED = 8; // bytes at which buffers begin
+
+/** Messages to and from the window around a frame. */
+export class FrameChannel {
+  constructor() {
+    this.onopen = () => {};
+    /** @type {(header: any, buffers: ArrayBuffer[]) => void} */
+    this.onmessage = () => {};
+    this.onclose = () => {};
+  }
+
+  open() {
+    addEventListener("message", ({ source, data }) => {
+      if (source !== window.parent || !data?.scalarviz) return;
+      this.onmessage(data.scalarviz, data.buffers ?? []);
+    });
+    this.onopen();
+  }
+
+  end() {}
+
+  send(message) {
+    window.parent.postMessage({ scalarviz: message }, "*"); // no origin: frames of notebooks have none
+  }
+}
+
+/** Messages over a WebSocket, which is opened again when it is lost.
+ *
+ * address  of the socket
+ * token    that stands in the address of the page, or ""
+ * ask      called with a sentence, it returns a promise of a token that a user types
+ */
+export class SocketChannel {
+  constructor(address, token, ask) {
+    this.address = address;
+    this.token = token;
+    this.ask = ask;
+    Object.assign(this, { pause: SOONEST, isOpen: false, ended: false });
+    this.onopen = () => {};
+    /** @type {(header: any, buffers: ArrayBuffer[]) => void} */
+    this.onmessage = () => {};
+    this.onclose = () => {};
+  }
+
+  open() {
+    const socket = new WebSocket(this.address);
+    socket.binaryType = "arraybuffer";
+    socket.onopen = () => {
+      this.isOpen = true;
+      socket.send(JSON.stringify({ token: this.token }));
+      this.onopen();
+    };
+    socket.onmessage = ({ data }) => this.take(...parted(data));
+    socket.onclose = () => {
+      this.isOpen = false;
+      if (this.ended) return;
+      this.onclose();
+      setTimeout(() => this.open(), this.pause);
+      this.pause = Math.min(2 * this.pause, LATEST);
+    };
+    this.socket = socket;
+  }
+
+  /** Take a message; one that asks for another token is for the user. */
+  async take(header, buffers) {
+    if (header.token === undefined) {
+      this.pause = SOONEST;
+      this.onmessage(header, buffers);
+      return;
+    }
+    const { socket } = this;
+    this.token = await this.ask(header.token);
+    if (!this.isOpen || socket !== this.socket) return; // the next socket says it
+    socket.send(JSON.stringify({ token: this.token }));
+    this.onopen();
+  }
+
+  /** Close the socket for good. */
+  end() {
+    this.ended = true;
+    this.socket.close();
+  }
+
+  send(message) {
+    if (this.isOpen) this.socket.send(JSON.stringify(message));
+  }
+}
+
+/** Return the header of a binary message, and its buffers. */
+export function parted(data) {
+  const length = new DataView(data).getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, length)));
+  let at = upTo(4 + length);
+  const buffers = (header.buffers ?? []).map((size) => {
+    const start = at;
+    at = upTo(at + size);
+    return data.slice(start, start + size);
+  });
+  return [header, buffers];
+}
+
+/** Return the next place at which a buffer may begin. */
+function upTo(place) {
+  return Math.ceil(place / ALIGNED) * ALIGNED;
+}
+
+/** Return the token in the address of a page, after # or ?; "" without one. */
+export function tokenIn({ hash, search }) {
+  const within = (words) => new URLSearchParams(words.slice(1)).get("token");
+  return within(hash) ?? within(search) ?? "";
+}
+
+/** Ask the user for the token, over the page; a promise of what is typed. */
+export function tokenTyped(words) {
+  const field = made("input");
+  Object.assign(field, { type: "text", autocomplete: "off", spellcheck: false });
+  field.autocapitalize = "off";
+  const send = made("button", "", text("page.token.send"));
+  const label = made("label", "", text("page.token"), field);
+  const sentence = made("p");
+  setWords(sentence, words || text("page.token.why"));
+  sentence.role = "alert";
+  const form = made("form", "token", sentence, label, send);
+  byId("stage").after(form);
+  field.focus();
+  return new Promise((/** @type {any} */ resolve) => {
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      const typed = field.value.trim();
+      if (!typed) return;
+      form.remove();
+      resolve(typed);
+    });
+  });
+}

@@ -1,0 +1,171 @@
+// The page's end of a training that is a session of Python, behind the interface of client.js.
+
+import { BankReader, joinedWith } from "./link_data.js";
+import { text } from "./texts.js";
+
+const BUSY = 2000; // milliseconds after which a command without an answer is spoken of
+
+/** A training behind a channel: `ask` sends commands, `onstate` gets its states.
+ *
+ * channel  {send(message), end(), onopen(), onmessage(header, buffers), onclose()}; it may open again
+ * version  of the description that stands in the page
+ *
+ * A command that cannot be done is fulfilled by null.
+ */
+export class LinkClient {
+  constructor(channel, { spec, version = 0 }) {
+    this.channel = channel;
+    this.version = version;
+    this.reader = new BankReader(spec.scene);
+    this.shared = true; // others may play and pause the same training
+    /** @type {(state: any) => void} */
+    this.onstate = () => {};
+    /** @type {(error: any) => void} */
+    this.onfault = () => {};
+    /** @type {(words: string) => void} */
+    this.onrefused = () => {};
+    /** @type {(words: string) => void} a notice */
+    this.ontold = () => {};
+    /** @type {(words: string) => void} what is so until it is "" again */
+    this.onstand = () => {};
+    /** @type {(data: any) => void} just before the first state of it */
+    this.ondescribed = () => {};
+    /** @type {(offers: any[]) => void} */
+    this.onoffers = () => {};
+    this.described = null; // {spec, texts} that wait for their state
+    this.asked = new Map(); // by number, what fulfils the promise
+    this.numbers = 0;
+    this.last = 0; // the number of the newest state
+    this.frame = 0;
+    this.isOpen = false;
+    this.stands = ""; // why nothing can be asked, or is answered
+    this.late = undefined;
+    this.looked = "";
+    this.looks = false; // whether a command `look` is under way
+    /** Fulfilled by the first state. */
+    this.opened = new Promise((/** @type {any} */ resolve) => (this.open = resolve));
+    channel.onopen = () => this.begin();
+    channel.onmessage = (header, buffers) => this.receive(header, buffers);
+    channel.onclose = () => this.lose(text("page.linked.lost"));
+  }
+
+  /** Send a command; the promise is fulfilled after the state that it leads to. */
+  ask(name, args = {}) {
+    if (!this.isOpen) {
+      if (this.stands && name !== "evaluate" && name !== "look") this.onstand(this.stands);
+      return Promise.resolve(null);
+    }
+    return new Promise((resolve) => this.send(name, args, resolve));
+  }
+
+  /** Tell Python what is pointed at, whose exact numbers are wanted. */
+  async point(pinned, hover) {
+    const args = { ...pinned, hover };
+    const mark = JSON.stringify(args);
+    if (mark === this.looked || this.looks || !this.isOpen) return;
+    Object.assign(this, { looked: mark, looks: true });
+    await this.ask("look", args);
+    this.looks = false;
+  }
+
+  end() {
+    this.channel.end();
+    this.lose("");
+  }
+
+  /** Do nothing: a session that does not answer cannot be begun anew from here. */
+  fail() {}
+
+  send(name, args, resolve) {
+    this.numbers += 1;
+    this.asked.set(this.numbers, resolve);
+    const lists = Object.entries(args).map(([key, each]) => [
+      key, ArrayBuffer.isView(each) ? Array.from(/** @type {any} */ (each)) : each,
+    ]); // prettier-ignore
+    this.channel.send({ id: this.numbers, name, args: Object.fromEntries(lists) });
+    this.wait();
+  }
+
+  /** Say after a while that Python is busy, if anything waits for an answer. */
+  wait() {
+    if (this.asked.size) this.late ??= setTimeout(() => this.stand(text("page.linked.busy")), BUSY);
+  }
+
+  begin() {
+    this.isOpen = true;
+    this.forget();
+    this.looked = "";
+    this.looks = false;
+    this.send("open", { version: this.version }, () => {});
+  }
+
+  receive(header, buffers) {
+    if (!this.isOpen) return;
+    const message = joinedWith(header, buffers);
+    const { id, state, n, answers, refused, told, description, closed } = message;
+    if (closed !== undefined) {
+      this.channel.end();
+      return this.lose(closed);
+    }
+    this.settle();
+    if (told !== undefined) this.ontold(told);
+    if (description) {
+      this.described = description;
+      this.version = message.version;
+    }
+    if (state) this.take(state, n);
+    if (refused !== undefined) this.onrefused(refused);
+    this.fulfil(id, state ?? answers ?? null);
+    return this.wait();
+  }
+
+  take(state, n) {
+    if (this.described) {
+      const data = this.described;
+      this.described = null;
+      this.reader = new BankReader(data.spec.scene);
+      this.looked = "";
+      this.ondescribed(data);
+    }
+    this.onstate(this.reader.read(state));
+    if (state.offers) this.onoffers(state.offers);
+    this.open();
+    this.last = n;
+    // Frames come when they can be seen: a slow page gets fewer states, a hidden one none.
+    this.frame ||= requestAnimationFrame(() => {
+      this.frame = 0;
+      if (this.isOpen) this.channel.send({ taken: this.last });
+    });
+  }
+
+  fulfil(id, found) {
+    const resolve = this.asked.get(id);
+    this.asked.delete(id);
+    resolve?.(found);
+  }
+
+  /** Note that Python has said something. */
+  settle() {
+    clearTimeout(this.late);
+    this.late = undefined;
+    if (this.stands) this.stand("");
+  }
+
+  stand(words) {
+    this.stands = words;
+    this.onstand(words);
+  }
+
+  /** Stop asking, with a sentence that says why; nothing that was asked for comes any more. */
+  lose(words) {
+    this.settle();
+    this.isOpen = false;
+    this.forget();
+    if (words) this.stand(words);
+  }
+
+  /** Wait for no answer any more. */
+  forget() {
+    for (const id of [...this.asked.keys()]) this.fulfil(id, null);
+  }
+}

@@ -1,0 +1,80 @@
+// What Python sends, as the page has it: arrays of binary buffers, numbers of many weights from codes.
+
+import { Plate } from "./layout.js";
+
+const LINK_KINDS = {
+  f4: Float32Array, f8: Float64Array, u1: Uint8Array, i1: Int8Array, u4: Uint32Array,
+}; // prettier-ignore
+const NOT_FINITE = { nan: NaN, inf: Infinity, "-inf": -Infinity };
+const MOST_CODE = 127;
+const NO_NUMBER = 128; // the code -128 as a byte: a number that is not finite
+const FROM_CODES = ["value", "grad", "before", "gradBefore", "earlier", "begun"]; // and slots
+
+/** Return a value of JSON with the arrays and numbers that stand for its parts. */
+export function joinedWith(given, buffers) {
+  if (given === null || typeof given !== "object") return given;
+  if (Array.isArray(given)) return given.map((each) => joinedWith(each, buffers));
+  if ("$n" in given) return NOT_FINITE[given.$n];
+  if (!("$" in given)) {
+    const parts = Object.entries(given).map(([key, each]) => [key, joinedWith(each, buffers)]);
+    return Object.fromEntries(parts);
+  }
+  const array = new LINK_KINDS[given.t](buffers[given.$]);
+  return given.top === undefined ? array : { codes: array, top: given.top, tile: given.tile };
+}
+
+/** Makes numbers of all weights from codes, by the `scene` of a page. */
+export class BankReader {
+  constructor({ count, layouts }) {
+    this.count = count;
+    this.plates = layouts[0].plates.map((each, i) => new Plate(each, i));
+    this.places = new Map(); // by side of a tile, the place of the code of each weight
+  }
+
+  /** Take the codes out of a state, and put in numbers; `exact` rows have their own. */
+  read(state) {
+    for (const name of FROM_CODES) if (state[name]) state[name] = this.numbers(state[name]);
+    for (const slots of [state.slots, state.slotsBefore]) {
+      for (const name of Object.keys(slots ?? {})) slots[name] = this.numbers(slots[name]);
+    }
+    const { rows = [], ...exact } = state.exact ?? {};
+    for (const [name, numbers] of Object.entries(exact)) {
+      if (state[name]) rows.forEach((row, i) => (state[name][row] = numbers[i]));
+    }
+    return state;
+  }
+
+  numbers(given) {
+    if (!given.codes) return given;
+    const { codes, top, tile } = given;
+    const byCode = Float32Array.from({ length: 2 * NO_NUMBER }, (_, byte) => {
+      const code = byte < NO_NUMBER ? byte : byte - 2 * NO_NUMBER;
+      return byte === NO_NUMBER ? NaN : (code * top) / MOST_CODE;
+    });
+    const places = tile ? this.placesOf(tile) : null;
+    const found = new Float32Array(this.count);
+    for (let row = 0; row < found.length; row++) {
+      const place = places ? places[row] : row;
+      if (place >= 0) found[row] = byCode[codes[place] & 255];
+    }
+    return found;
+  }
+
+  /** Return the place of the code of each weight, by tiles of a side; -1 where it is on no plate. */
+  placesOf(tile) {
+    if (this.places.has(tile)) return this.places.get(tile);
+    const found = new Int32Array(this.count).fill(-1);
+    let first = 0;
+    for (const plate of this.plates) {
+      const wide = Math.ceil(plate.columns / tile);
+      const { rows, columns, indices } = plate.cells();
+      indices.forEach((index, i) => {
+        found[index] = first + Math.floor(rows[i] / tile) * wide + Math.floor(columns[i] / tile);
+      });
+      first += Math.ceil(plate.rows / tile) * wide;
+      plate.known = null; // millions of places, which nobody asks for again
+    }
+    this.places.set(tile, found);
+    return found;
+  }
+}

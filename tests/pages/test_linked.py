@@ -1,0 +1,329 @@
+"""The page's end of a training in Python: what is sent and decoded, and who plays, run by Node."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scalarviz.pages import inline
+from tests.pages.in_web import in_web
+
+WEB = Path(inline.__file__).with_name("web")
+STARTS = "linked.js", "main.js"
+
+# A client over a channel that a test speaks for, `frames` that it lets pass, and what was heard.
+LINK = """
+  const frames = [], sent = [], heard = [], states = [];
+  globalThis.requestAnimationFrame = (act) => frames.push(act);
+  const channel = { send: (message) => sent.push(message), end: () => heard.push("end") };
+  const plate = { first: 0, rows: 2, columns: 3, stride: 3, tiles: null,
+    along: [1, 0, 0], across: [0, 1, 0] };
+  const spec = { scene: { count: 7, layouts: [{ plates: [plate] }] } };
+  const client = new LinkClient(channel, { spec, version: 4 });
+  client.onstate = (state) => states.push(state);
+  for (const name of ["ontold", "onrefused", "onstand", "onoffers"])
+    client[name] = (said) => heard.push([name, said]);
+  const say = (header, ...arrays) =>
+    channel.onmessage(header, arrays.map((each) => each.buffer));
+  const frame = () => frames.splice(0).forEach((act) => act());
+  const rest = (promise) => Promise.race([promise, Promise.resolve("waits")]);
+  channel.onopen();
+"""
+
+
+def linked(body: str, **data: Any) -> Any:
+    """What the body of a function returns that has a client named `client`."""
+    done = "\n clearTimeout(client.late); return found;"
+    return in_web("link_client", f"{LINK} const found = await (async () => {{{body}}})();{done}", **data)
+
+
+def test_a_client_opens_at_once_and_is_open_with_the_first_state() -> None:
+    body = """
+      const before = await rest(client.opened.then(() => "open"));
+      say({ id: 1, state: { step: 3 }, n: 1 });
+      return [sent, before, await client.opened.then(() => "open"), states];
+    """
+    opening = {"id": 1, "name": "open", "args": {"version": 4}}
+    assert linked(body) == [[opening], "waits", "open", [{"step": 3}]]
+
+
+def test_arrays_and_numbers_that_are_not_finite_are_decoded() -> None:
+    body = """
+      say({ id: 1, n: 1, state: { loss: { $n: "nan" }, rate: { $n: "-inf" }, edited: [{ $n: "inf" }],
+        value: { $: 1, t: "f4" }, frozen: { $: 0, t: "u1" }, values: { a: { $: 2, t: "f8" } } } },
+        Uint8Array.of(0, 1), Float32Array.of(0.5, -2), Float64Array.of(0.1));
+      const [{ value, frozen, values, ...more }] = states;
+      return [value.constructor.name, value, frozen, values.a, more];
+    """
+    more = {"loss": "NaN", "rate": "-Infinity", "edited": ["Infinity"]}
+    assert linked(body) == ["Float32Array", [0.5, -2], [0, 1], [0.1], more]
+
+
+def test_codes_become_numbers_of_all_weights_and_exact_rows_have_their_own() -> None:
+    body = """
+      const codes = { $: 0, t: "i1", top: 2 };
+      say({ id: 1, n: 1, state: { value: codes, slots: { momentum: codes }, before: null,
+        exact: { rows: { $: 1, t: "u4" }, value: { $: 2, t: "f4" }, before: { $: 2, t: "f4" } } } },
+        Int8Array.of(127, -127, 0, -128, 0, 0, 127), Uint32Array.of(2), Float32Array.of(0.25));
+      const [{ value, slots, before }] = states;
+      return [value, slots.momentum, before];
+    """
+    momentum = [2, -2, 0, "NaN", 0, 0, 2]
+    assert linked(body) == [[2, -2, 0.25, "NaN", 0, 0, 2], momentum, None]
+
+
+def test_a_tile_of_a_plate_gives_its_mean_to_its_cubes_and_no_plate_zero() -> None:
+    body = """
+      say({ id: 1, n: 1, state: { value: { $: 0, t: "i1", top: 127, tile: 2 } } }, Int8Array.of(5, 9));
+      return states[0].value;
+    """
+    assert linked(body) == [5, 5, 9, 5, 5, 9, 0]
+
+
+def test_only_the_newest_state_is_taken_when_a_frame_is_drawn() -> None:
+    body = """
+      say({ id: 1, state: {}, n: 1 });
+      say({ id: null, state: {}, n: 2 });
+      const before = sent.length;
+      frame();
+      say({ id: null, state: {}, n: 3 });
+      frame();
+      return [before, sent.slice(before)];
+    """
+    assert linked(body) == [1, [{"taken": 2}, {"taken": 3}]]
+
+
+def test_each_answer_is_for_its_command_and_a_refused_one_is_null() -> None:
+    body = """
+      const asked = [client.ask("evaluate", { inputs: Float64Array.of(1, 2) }), client.ask("reset")];
+      asked.push(client.ask("advance", { count: 1, unit: "step" }));
+      say({ id: 3, refused: "not now" });
+      say({ id: 2, answers: { $: 0, t: "f4" } }, Float32Array.of(0.5));
+      say({ id: 4, state: { step: 1 }, n: 1 });
+      say({ told: "a metric failed" });
+      return [sent[1], await Promise.all(asked), heard];
+    """
+    question = {"id": 2, "name": "evaluate", "args": {"inputs": [1, 2]}}
+    heard = [["onrefused", "not now"], ["ontold", "a metric failed"]]
+    assert linked(body) == [question, [[0.5], None, {"step": 1}], heard]
+
+
+def test_a_lost_channel_answers_nothing_and_is_opened_anew() -> None:
+    body = """
+      const first = client.ask("play", { rate: 30 });
+      channel.onclose();
+      const lost = [await first, await client.ask("reset")];
+      say({ id: null, state: {}, n: 9 });
+      channel.onopen();
+      say({ id: 3, state: { step: 8 }, n: 1 });
+      return [lost, sent.map(({ id, name }) => [id, name]), heard, states];
+    """
+    lost = ["onstand", "page.linked.lost"]
+    commands = [[1, "open"], [2, "play"], [3, "open"]]
+    assert linked(body) == [[None, None], commands, [lost, lost, ["onstand", ""]], [{"step": 8}]]
+
+
+def test_a_training_that_is_gone_is_asked_nothing_more() -> None:
+    body = """
+      say({ id: 1, state: {}, n: 1 });
+      say({ closed: "The kernel was restarted." });
+      frame();
+      return [await client.ask("play", {}), sent.length, heard];
+    """
+    gone = ["onstand", "The kernel was restarted."]
+    assert linked(body) == [None, 1, ["end", gone, gone]]
+
+
+def test_a_description_waits_for_its_state_and_is_named_after_a_reconnect() -> None:
+    body = """
+      client.ondescribed = ({ texts }) => heard.push(["ondescribed", texts, states.length]);
+      say({ id: 1, state: { step: 1 }, n: 1 });
+      const scene = { count: 1, layouts: [{ plates: [] }] };
+      say({ description: { spec: { scene }, texts: { a: "b" } }, version: 5 });
+      const before = heard.length;
+      say({ id: null, n: 2, state: { value: { $: 0, t: "i1", top: 127 } } }, Int8Array.of(3));
+      channel.onclose();
+      channel.onopen();
+      return [before, heard[0], states[1].value, sent.at(-1).args];
+    """
+    assert linked(body) == [0, ["ondescribed", {"a": "b"}, 1], [3], {"version": 5}]
+
+
+def test_what_is_pointed_at_is_told_once_and_the_newest_after_an_answer() -> None:
+    body = """
+      client.point({ row: 2 }, null);
+      client.point({ row: 2 }, { row: 3 });
+      say({ id: 2, state: {}, n: 1 });
+      await null; await null;
+      client.point(null, { row: 3 });
+      client.point(null, { row: 3 });
+      return sent.slice(1).map(({ args }) => args);
+    """
+    assert linked(body) == [{"row": 2, "hover": None}, {"hover": {"row": 3}}]
+
+
+def test_offers_come_with_the_states_that_have_them() -> None:
+    body = """
+      say({ id: 1, state: { offers: [{ name: "engine" }] }, n: 1 });
+      say({ id: null, state: {}, n: 2 });
+      return heard;
+    """
+    assert linked(body) == [["onoffers", [{"name": "engine"}]]]
+
+
+def test_a_binary_message_has_its_header_and_its_buffers_at_multiples_of_eight() -> None:
+    header = json.dumps({"told": "ä", "buffers": [3, 0, 8]}, ensure_ascii=False).encode()
+    start = struct.pack("<I", len(header)) + header
+    padded = start + b" " * (-len(start) % 8)
+    whole = padded + bytes([1, 2, 3]) + bytes(5) + struct.pack("<d", 0.5)
+    body = """
+      const [header, buffers] = parted(Uint8Array.from(data.whole).buffer);
+      const [first, none, last] = buffers;
+      return [header.told, new Uint8Array(first), none.byteLength, new Float64Array(last)];
+    """
+    assert in_web("channels", body, whole=[*whole]) == ["ä", [1, 2, 3], 0, [0.5]]
+
+
+@pytest.mark.parametrize(
+    ("hash", "search", "token"),
+    [("#token=a1", "", "a1"), ("", "?token=b2", "b2"), ("#step=3&token=c", "", "c"), ("", "", "")],
+)
+def test_a_token_stands_in_the_address(hash: str, search: str, token: str) -> None:
+    body = "return tokenIn(data.address);"
+    assert in_web("channels", body, address={"hash": hash, "search": search}) == token
+
+
+# A socket that a test speaks for, and timers that it lets pass.
+SOCKET = """
+  const sockets = [], heard = [], pauses = [], later = [];
+  globalThis.WebSocket = class {
+    constructor(address) { Object.assign(this, { address, sent: [] }); sockets.push(this); }
+    send(words) { this.sent.push(JSON.parse(words)); }
+    close() { this.onclose(); }
+  };
+  globalThis.setTimeout = (act, pause) => { pauses.push(pause); later.push(act); };
+  const message = (header) => {
+    const words = new TextEncoder().encode(JSON.stringify(header));
+    const whole = new Uint8Array(4 + words.length);
+    new DataView(whole.buffer).setUint32(0, words.length, true);
+    whole.set(words, 4);
+    return { data: whole.buffer };
+  };
+  const asked = [];
+  const ask = async (words) => { asked.push(words); return `typed ${asked.length}`; };
+  const channel = new SocketChannel("ws://a/socket", "", ask);
+  for (const name of ["onopen", "onclose"]) channel[name] = () => heard.push(name);
+  channel.onmessage = (header) => heard.push(header);
+  channel.open();
+"""
+
+
+def test_a_socket_that_is_lost_is_opened_again_after_growing_pauses() -> None:
+    body = f"""{SOCKET}
+      for (let i = 0; i < 7; i++) {{ sockets.at(-1).close(); later.shift()(); }}
+      sockets.at(-1).onopen();
+      sockets.at(-1).onmessage(message({{ told: "a" }}));
+      sockets.at(-1).close();
+      channel.end();
+      return [pauses, heard.slice(-3), sockets.length];
+    """
+    pauses = [500, 1000, 2000, 4000, 8000, 10000, 10000, 500]
+    assert in_web("channels", body) == [pauses, ["onopen", {"told": "a"}, "onclose"], 8]
+
+
+def test_a_wrong_token_is_asked_for_again() -> None:
+    body = f"""{SOCKET}
+      const [socket] = sockets;
+      socket.onopen();
+      for (const words of ["", "wrong"]) {{
+        socket.onmessage(message({{ token: words }}));
+        await null; await null; await null;
+      }}
+      return [socket.sent, asked, heard];
+    """
+    tokens = [{"token": ""}, {"token": "typed 1"}, {"token": "typed 2"}]
+    assert in_web("channels", body) == [tokens, ["", "wrong"], ["onopen"] * 3]
+
+
+# A player of a shared training, whose commands a test answers.
+SHARED = """
+  const asked = [];
+  const ask = (name, args) => new Promise((done) => asked.push({ name, args, done }));
+  const client = { shared: true, ask, fail() {} };
+  const player = new Player(client, { moments: 12, speed: 100 });
+  const answer = (state) => { player.see(state); asked.at(-1).done(state); };
+  const turn = () => new Promise((done) => setTimeout(done));
+"""
+
+
+def test_a_shared_training_is_played_and_paused_by_others() -> None:
+    body = f"""{SHARED}
+      const found = [];
+      for (const playing of [true, true, false]) {{
+        player.see({{ playing }});
+        player.setHidden(true);
+        found.push(player.playing);
+      }}
+      return [found, asked.length];
+    """
+    assert in_web("player", body) == [[True, True, False], 0]
+
+
+def test_a_state_from_before_a_command_does_not_undo_it() -> None:
+    body = f"""{SHARED}
+      const found = [];
+      player.play();
+      player.see({{ playing: false }});
+      found.push(player.playing);
+      answer({{ playing: true }});
+      await turn();
+      found.push(player.playing);
+      player.pause();
+      player.see({{ playing: true }});
+      found.push(player.playing);
+      answer({{ playing: false }});
+      await turn();
+      found.push(player.playing);
+      return [found, asked.map(({{ name }}) => name)];
+    """
+    assert in_web("player", body) == [[True, True, False, False], ["play", "pause"]]
+
+
+def test_a_refused_play_does_not_play() -> None:
+    body = f"""{SHARED}
+      player.see({{ playing: false }});
+      player.play();
+      asked[0].done(null);
+      await turn();
+      return player.playing;
+    """
+    assert in_web("player", body) is False
+
+
+def test_a_walk_by_operations_goes_on_though_python_takes_no_whole_steps() -> None:
+    body = f"""{SHARED}
+      player.setUnit("operation");
+      player.play();
+      answer({{ playing: false }});
+      await turn();
+      answer({{ playing: false }});
+      await turn();
+      const before = player.playing;
+      player.halt();
+      return [before, player.playing, asked.map(({{ name }}) => name)];
+    """
+    assert in_web("player", body) == [True, False, ["pause", "advance"]]
+
+
+def test_a_linked_page_has_no_engine_and_a_page_that_trains_no_link() -> None:
+    def script(start: str) -> str:
+        return inline.bundle(start, lambda name: (WEB / name).read_text(encoding="utf-8"))
+
+    names = ["class LinkClient", "class Offers", "class Client", "class RecordingClient"]
+    linked_page, own_page = ([name in script(start) for name in names] for start in STARTS)
+    assert linked_page == [True, True, False, False]
+    assert own_page == [False, False, True, True]
