@@ -73,7 +73,7 @@ class OfferField {
     }
     this.field = made(kind === "choice" ? "select" : "input");
     this.field.name = name;
-    this.field.type = FIELD_TYPES[kind] ?? "text";
+    if (kind !== "choice") this.field.type = FIELD_TYPES[kind] ?? "text";
     if (kind === "number") this.field.inputMode = "decimal";
     this.field.autocomplete = "off";
     const change = kind === "slider" ? "input" : "change";
