@@ -38,7 +38,9 @@ LINK = """
 def linked(body: str, **data: Any) -> Any:
     """What the body of a function returns that has a client named `client`."""
     done = "\n clearTimeout(client.late); return found;"
-    return in_web("link_client", f"{LINK} const found = await (async () => {{{body}}})();{done}", **data)
+    return in_web(
+        "link_client", f"{LINK} const found = await (async () => {{{body}}})();{done}", **data
+    )
 
 
 def test_a_client_opens_at_once_and_is_open_with_the_first_state() -> None:
@@ -53,7 +55,8 @@ def test_a_client_opens_at_once_and_is_open_with_the_first_state() -> None:
 
 def test_arrays_and_numbers_that_are_not_finite_are_decoded() -> None:
     body = """
-      say({ id: 1, n: 1, state: { loss: { $n: "nan" }, rate: { $n: "-inf" }, edited: [{ $n: "inf" }],
+      say({ id: 1, n: 1, state: { loss: { $n: "nan" }, rate: { $n: "-inf" },
+        edited: [{ $n: "inf" }],
         value: { $: 1, t: "f4" }, frozen: { $: 0, t: "u1" }, values: { a: { $: 2, t: "f8" } } } },
         Uint8Array.of(0, 1), Float32Array.of(0.5, -2), Float64Array.of(0.1));
       const [{ value, frozen, values, ...more }] = states;
@@ -78,7 +81,8 @@ def test_codes_become_numbers_of_all_weights_and_exact_rows_have_their_own() -> 
 
 def test_a_tile_of_a_plate_gives_its_mean_to_its_cubes_and_no_plate_zero() -> None:
     body = """
-      say({ id: 1, n: 1, state: { value: { $: 0, t: "i1", top: 127, tile: 2 } } }, Int8Array.of(5, 9));
+      say({ id: 1, n: 1, state: { value: { $: 0, t: "i1", top: 127, tile: 2 } } },
+        Int8Array.of(5, 9));
       return states[0].value;
     """
     assert linked(body) == [5, 5, 9, 5, 5, 9, 0]
@@ -99,7 +103,8 @@ def test_only_the_newest_state_is_taken_when_a_frame_is_drawn() -> None:
 
 def test_each_answer_is_for_its_command_and_a_refused_one_is_null() -> None:
     body = """
-      const asked = [client.ask("evaluate", { inputs: Float64Array.of(1, 2) }), client.ask("reset")];
+      const asked = [client.ask("evaluate", { inputs: Float64Array.of(1, 2) })];
+      asked.push(client.ask("reset"));
       asked.push(client.ask("advance", { count: 1, unit: "step" }));
       say({ id: 3, refused: "not now" });
       say({ id: 2, answers: { $: 0, t: "f4" } }, Float32Array.of(0.5));

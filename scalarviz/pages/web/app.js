@@ -24,7 +24,7 @@ import { MarksKey } from "./marks_key.js";
 import { Motion } from "./motion.js";
 import { Options, channelsOf } from "./options.js";
 import { OwnInput } from "./own.js";
-import { owns } from "./paths.js";
+import { rowsBeside } from "./paths.js";
 import { Player } from "./player.js";
 import { text } from "./texts.js";
 import { StripBar } from "./stripbar.js";
@@ -493,11 +493,4 @@ export class App {
     this.tourPart = "";
     for (const id of ["skip", "next"]) setShown(byId(id), false);
   }
-}
-
-/** Return the rows of the layer of a weight. */
-function rowsBeside(say, row) {
-  const { layer } = say.operations.find((each) => owns(each, row)) ?? {};
-  const all = say.operations.filter((each) => each.count > 0 && each.layer === layer);
-  return all.flatMap(({ weights, count }) => Array.from({ length: count }, (_, i) => weights + i));
 }

@@ -204,3 +204,10 @@ export function weightsFrom(say, operation, column) {
   }
   return found;
 }
+
+/** Return the rows of the layer of a weight. */
+export function rowsBeside(say, row) {
+  const { layer } = say.operations.find((each) => owns(each, row)) ?? {};
+  const all = say.operations.filter((each) => each.count > 0 && each.layer === layer);
+  return all.flatMap(({ weights, count }) => Array.from({ length: count }, (_, i) => weights + i));
+}
