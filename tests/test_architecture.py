@@ -74,6 +74,7 @@ PACKAGES = """
     faces.terminal
     faces.window
     faces.notebook
+    faces.browser
     faces.watch
     faces.cli
     faces

@@ -200,11 +200,11 @@ class Controller:
 
     def step(self, direction: int, times: int = 1) -> None:
         """Go forward (+1) or back (-1), `times` times the chosen unit."""
-        self._go(direction, times, self.unit)
+        self.go(direction, times, self.unit)
 
     def operation(self, direction: int) -> None:
         """Go forward or back by one operation, whatever the unit."""
-        self._go(direction, 1, "operation")
+        self.go(direction, 1, "operation")
 
     @computes
     def travel(self, operations: int) -> None:
@@ -220,7 +220,7 @@ class Controller:
         self.guide.slow_step(plays=plays)
 
     @computes
-    def _go(self, direction: int, times: int, unit: Unit) -> None:
+    def go(self, direction: int, times: int, unit: Unit) -> None:
         self.stand_still()
         session = self.session
         each = session.trainer.batches.steps_an_epoch if unit == "epoch" else 1

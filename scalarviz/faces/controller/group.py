@@ -333,15 +333,15 @@ class Group:
     def step(self, direction: int, times: int = 1) -> None:
         """Go forward (+1) or back (-1), `times` times the chosen unit."""
         if self.together:
-            self._go(direction, times, self.unit)
+            self.go(direction, times, self.unit)
         else:
             self.lead.step(direction, times)
 
     def operation(self, direction: int) -> None:
         """Go forward or back by one operation, whatever the unit."""
-        self._go(direction, 1, "operation")
+        self.go(direction, 1, "operation")
 
-    def _go(self, direction: int, times: int, unit: Unit) -> None:
+    def go(self, direction: int, times: int, unit: Unit) -> None:
         if not self.together:
             return (
                 self.lead.operation(direction)

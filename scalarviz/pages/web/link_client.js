@@ -102,7 +102,7 @@ export class LinkClient {
   receive(header, buffers) {
     if (!this.isOpen) return;
     const message = joinedWith(header, buffers);
-    const { id, state, n, answers, refused, told, description, closed } = message;
+    const { id, ids = [id], state, n, answers, refused, told, description, closed } = message;
     if (closed !== undefined) {
       this.channel.end();
       return this.lose(closed);
@@ -115,7 +115,7 @@ export class LinkClient {
     }
     if (state) this.take(state, n);
     if (refused !== undefined) this.onrefused(refused);
-    this.fulfil(id, state ?? answers ?? null);
+    for (const each of ids) this.fulfil(each, state ?? answers ?? null);
     return this.wait();
   }
 

@@ -1,0 +1,229 @@
+"""COMMANDS: what a page may ask of a session, by the names that its worker knows too.
+
+A command takes the link and its arguments, which come from outside: InputError refuses them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scalarviz.base.checks.numbers import FloatArray, shorten
+from scalarviz.core.formulas.table import pick
+from scalarviz.errors import InputError
+from scalarviz.faces.browser.offers import use
+from scalarviz.faces.controller.controller import Controller
+from scalarviz.faces.controller.own_input import put_in, take_out
+from scalarviz.training.session.branches import Clock
+from scalarviz.training.session.session import Session, Unit
+
+if TYPE_CHECKING:
+    from scalarviz.faces.browser.link import Link
+
+Args = Mapping[str, Any]
+MOST = 2**53  # the largest whole number that a page can tell from the next
+MOST_INPUTS = 100_000  # numbers of a question
+UNITS: dict[str, Unit] = {
+    "operation": "operation", "phase": "phase", "sample": "sample", "step": "step",
+    "epoch": "epoch",
+}  # fmt: skip
+
+
+# ---- arguments ----------------------------------------------------------------------------------
+
+
+def wrong(name: str, wanted: str, value: object) -> InputError:
+    return InputError(f"{name} is {wanted}, not {shorten(value)}")
+
+
+def whole(args: Args, name: str, low: int, high: int = MOST, default: int | None = None) -> int:
+    value = args.get(name, default)
+    if type(value) is float and value.is_integer():
+        value = int(value)
+    if type(value) is not int or not low <= value <= high:
+        raise wrong(name, f"a whole number from {low:,} to {high:,}", value)
+    return value
+
+
+def real(args: Args, name: str) -> float:
+    value = args.get(name)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise wrong(name, "a number", value)
+    return float(value)
+
+
+def row_in(link: Link, args: Args) -> int:
+    return whole(args, "row", 0, len(link.session.network.bank) - 1)
+
+
+def reals(args: Args, name: str, width: int) -> FloatArray:
+    """Return rows of `width` numbers."""
+    value = args.get(name)
+    if not isinstance(value, list) or not 0 < len(value) <= MOST_INPUTS or len(value) % width:
+        raise wrong(name, f"a list of numbers, {width} for each sample", value)
+    if not all(type(each) in (int, float) and math.isfinite(each) for each in value):
+        raise wrong(name, "a list of numbers", value)
+    return np.array(value, np.float64).reshape(-1, width)
+
+
+# ---- commands -----------------------------------------------------------------------------------
+
+
+def nothing(link: Link, args: Args) -> None:
+    """Only the state is asked for."""
+
+
+def advance(link: Link, args: Args, direction: int = 1) -> None:
+    count = whole(args, "count", 0, default=1)
+    unit = pick(UNITS, args.get("unit", "step"), "unit")
+    if count:
+        link.controller.go(direction, count, unit)
+
+
+def seek(link: Link, args: Args) -> None:
+    session, controller = link.session, link.controller
+    step = whole(args, "step", 0)
+    operation = whole(args, "operation", 0, len(session.operations) - 1, default=0)
+    end = session.current_branch.end.place
+    if step != session.step_index:
+        link.jump()
+    controller.stand_still()
+    controller.do(partial(go_to, session, Clock(*min((step, operation), end))), name="seek")
+
+
+def go_to(session: Session, moment: Clock) -> None:
+    """Go to the moment of arrival at an operation."""
+    session.seek(moment.step)
+    if moment.operation:
+        session.advance(moment.operation, "operation", progress=False)
+
+
+def play(link: Link, args: Args) -> None:
+    rate = None if args.get("rate") is None else real(args, "rate")
+    link.controller.set_speed(rate)
+    link.controller.play()
+
+
+def pause(link: Link, args: Args) -> None:
+    link.controller.pause()
+
+
+def jumping(act: Callable[[Controller], None]) -> Command:
+    """Return a command that acts on the controller, and may lead far away."""
+
+    def command(link: Link, args: Args) -> None:
+        link.jump()
+        act(link.controller)
+
+    return command
+
+
+def choose(link: Link, args: Args) -> None:
+    """Go over to a branch by its key, or to the one some places after the one that is shown."""
+    branches = [branch.number for branch in link.session.branches]
+    if args.get("key") is None:
+        now = branches.index(link.session.current_branch.number)
+        key = branches[(now + whole(args, "by", -MOST, default=1)) % len(branches)]
+    else:
+        key = whole(args, "key", 0, max(branches))
+    link.jump()
+    link.controller.switch(key)
+
+
+def focus(link: Link, args: Args) -> None:
+    """Show a sample of the batch by its place, or one so many places further on."""
+    count = link.session.trainer.batches.size
+    if args.get("sample") is not None:
+        by = whole(args, "sample", 0, count - 1) - link.session.focus
+    else:
+        by = whole(args, "by", -MOST)
+    link.controller.next_sample(by)
+
+
+def own(link: Link, args: Args) -> None:
+    """Show the answer to an input of the user's own; null: the samples again."""
+    if args.get("inputs") is None:
+        take_out(link.controller)
+        return
+    (inputs,) = reals(args, "inputs", link.session.network.inputs)[:1]
+    put_in(link.controller, inputs)
+
+
+def edit(link: Link, args: Args) -> None:
+    link.controller.edit(row_in(link, args), real(args, "value"), dragged=True)
+
+
+def freeze(link: Link, args: Args) -> None:
+    rows, on = args.get("rows"), args.get("on")
+    if not isinstance(rows, list) or not rows or not isinstance(on, bool):
+        raise wrong("rows", "a list of bank indices, with on: true or false", rows)
+    checked = [row_in(link, {"row": row}) for row in rows]
+    link.controller.do(partial(link.session.freeze, checked, on))
+
+
+def set_rate(link: Link, args: Args) -> None:
+    rate = real(args, "rate")
+    link.controller.do(partial(setattr, link.session, "learning_rate", rate), name="rate")
+
+
+def scale_rate(link: Link, args: Args) -> None:
+    set_rate(link, {"rate": float(f"{link.session.learning_rate * real(args, 'factor'):.6g}")})
+
+
+def set_size(link: Link, args: Args) -> None:
+    size, session = whole(args, "size", 1), link.session
+    link.controller.do(partial(setattr, session, "batch", size), changing=True)
+
+
+def look(link: Link, args: Args) -> None:
+    """Pin a weight by its row, or a neuron by buffer and place; null: nothing."""
+    row, neuron = args.get("row"), args.get("neuron")
+    if row is not None:
+        link.controller.stage.pin(row_in(link, args))
+    elif neuron is None:
+        link.controller.stage.pin(None)
+    elif isinstance(neuron, list) and len(neuron) == 2 and isinstance(neuron[0], str):
+        sizes = {buffer.name: buffer.size for buffer in link.session.network.program.buffers}
+        if neuron[0] in sizes:
+            place = whole({"place": neuron[1]}, "place", 0, sizes[neuron[0]] - 1)
+            link.controller.stage.pin((neuron[0], place))
+
+
+def control(link: Link, args: Args) -> None:
+    use(link.controller, str(args.get("name")), args.get("value"))
+
+
+def press(link: Link, args: Args) -> None:
+    """Press the button of a notice, or a large one."""
+    link.controller.stage.press(str(args.get("name")))
+
+
+Command = Callable[["Link", Args], None]
+COMMANDS: dict[str, Command] = {
+    "open": nothing,
+    "state": nothing,
+    "look": look,
+    "advance": advance,
+    "back": partial(advance, direction=-1),
+    "seek": seek,
+    "play": play,
+    "pause": pause,
+    "reset": jumping(Controller.reset),
+    "undo": jumping(Controller.undo),
+    "redo": jumping(Controller.redo),
+    "choose": choose,
+    "focus": focus,
+    "own": own,
+    "edit": edit,
+    "freeze": freeze,
+    "rate": set_rate,
+    "scaleRate": scale_rate,
+    "size": set_size,
+    "control": control,
+    "press": press,
+}
+FOR_ALL = "open", "state", "evaluate"  # what a reader may ask who only looks

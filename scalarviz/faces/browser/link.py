@@ -1,0 +1,223 @@
+"""Link: answers the pages that look at a session, see `commands` for what they may ask.
+
+All is called on one thread, that of the face. Each page gets a state when it has taken the last
+one, at most 30 a second, and an answer to each of its commands when that is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.base.checks.numbers import shorten
+from scalarviz.errors import InputError, ScalarvizError
+from scalarviz.faces.browser.commands import COMMANDS, FOR_ALL, reals
+from scalarviz.faces.browser.light import Light
+from scalarviz.faces.browser.offers import offers_of
+from scalarviz.faces.browser.wire import Buffers, Header, split
+from scalarviz.faces.controller.clicks import as_sentence
+from scalarviz.faces.controller.controller import Controller
+from scalarviz.pages.linked_page import description
+from scalarviz.pages.scene_data import SHAPES
+from scalarviz.pages.session_state import SessionState, losses_from
+from scalarviz.pictures.presenter.scene_layout import layout_of
+from scalarviz.training.session.session import Session
+
+BETWEEN_STATES = 1.0 / 30.0  # seconds
+Post = Callable[[Header, Buffers], object]
+
+
+@final
+@dataclass(eq=False)
+class Reader:
+    """A page: how it is reached, and what it has.
+
+    looks     whether it may only look
+    asked     numbers of its commands that have not been answered
+    taken     whether it has taken the last state
+    """
+
+    post: Post
+    looks: bool = False
+    asked: list[int] = field(default_factory=list)
+    opened: bool = False
+    taken: bool = True
+    number: int = 0
+    sent: float = 0.0
+    version: int = 0
+    jumps: int = -1
+    branch: int = -1
+    losses: int = 0
+    offers: Any = None
+    shown: Any = None
+    told: tuple[str, ...] = ()
+
+
+@final
+class Link:
+    """The pages of a session.
+
+    controller  of the session
+    theme       of the pages; "": that of each reader's system
+    tour        whether they begin with the tour
+    """
+
+    def __init__(self, controller: Controller, *, theme: str = "", tour: bool = False) -> None:
+        self.controller = controller
+        self._theme, self._tour = theme, tour
+        self.readers: list[Reader] = []
+        self.version = 1
+        self._jumps = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        self._show = self.controller.show
+        self.state = SessionState(self.session)
+        self.described = description(self._show, self._theme, tour=self._tour)
+        self._tour = False  # of the first description alone
+        self._light = Light(layout_of(self.session, SHAPES[0]).plates)  # as in the description
+
+    @property
+    def session(self) -> Session:
+        return self.controller.session
+
+    def jump(self) -> None:
+        """Note that the next state may be far from this one."""
+        self._jumps += 1
+
+    # ---- pages ----------------------------------------------------------------------------------
+
+    def join(self, post: Post, *, looks: bool = False) -> Reader:
+        """Take in a page; `post` sends it a message, and must not wait."""
+        reader = Reader(post, looks)
+        self.readers.append(reader)
+        return reader
+
+    def leave(self, reader: Reader) -> None:
+        with suppress(ValueError):
+            self.readers.remove(reader)
+
+    def receive(self, reader: Reader, message: object) -> None:
+        """Take a message of a page; raise InputError if it is none of a page."""
+        if not isinstance(message, Mapping):
+            raise InputError(f"a message is an object, not {shorten(message)}")
+        if "taken" in message:
+            reader.taken = reader.taken or message["taken"] == reader.number
+            return
+        number, name, args = (message.get(each) for each in ("id", "name", "args"))
+        args = {} if args is None else args
+        if type(number) is not int or not isinstance(name, str) or not isinstance(args, Mapping):
+            raise InputError("a command has a number, a name and arguments")
+        try:
+            if reader.looks and name not in FOR_ALL:
+                raise InputError("you are looking on: only the one who shows this can change it")
+            if name == "evaluate":
+                inputs = reals(args, "inputs", self.session.network.inputs)
+                answers = np.asarray(self.state.evaluate(inputs), np.float32).ravel()
+                self._post(reader, {"id": number, "answers": answers})
+                return
+            if name not in COMMANDS:
+                raise InputError(f"a session has no command {shorten(name)}")
+            if name == "open":
+                reader.opened, reader.taken, reader.losses = True, True, 0
+                reader.jumps, reader.offers, reader.shown = -1, None, None
+                reader.version = args.get("version", 0)
+            COMMANDS[name](self, args)
+        except ScalarvizError as error:
+            words = as_sentence(" ".join(error.lines))
+            self._post(reader, {"id": number, "refused": words})
+            return
+        reader.asked.append(number)
+
+    # ---- states ---------------------------------------------------------------------------------
+
+    def attend(self) -> None:
+        """Do what is due; called several times a second."""
+        self.controller.attend()
+        self.controller.stage.tick(perf_counter())
+        if self.controller.show is not self._show or self.state.is_stale:
+            own = self.state.own
+            self._begin()
+            self.version += 1
+            self._jumps += 1
+            self.state.own = own if self._fits(own) else None
+        if not self.readers:
+            return
+        now, busy = perf_counter(), self.controller.hand.busy
+        told = tuple(words for words, _ in self.controller.stage.chips())
+        due = [each for each in self.readers if each.opened and self._is_due(each, now, busy)]
+        for reader in self.readers:
+            if reader.opened and told != reader.told:
+                for words in told:
+                    if words not in reader.told:
+                        self._post(reader, {"told": words})
+                reader.told = told
+        if due:
+            self._send(due, now)
+
+    def show_all(self) -> None:
+        """Send the present state to all pages, whether they have taken the last one or not."""
+        if readers := [each for each in self.readers if each.opened]:
+            self._send(readers, perf_counter())
+
+    def _fits(self, own: Any) -> bool:
+        return own is not None and len(own) == self.session.network.inputs
+
+    def _is_due(self, reader: Reader, now: float, busy: bool) -> bool:
+        """Whether a page gets a state now."""
+        if reader.asked and not busy:
+            return True
+        if not reader.taken or now - reader.sent < BETWEEN_STATES:
+            return False
+        return bool(reader.shown != self._mark())
+
+    def _mark(self) -> Any:
+        """What changes whenever a state would show something else."""
+        session, stage = self.session, self.controller.stage
+        here = session.timeline.here
+        undo = session.timeline.undo_log
+        own = None if stage.own is None else stage.own.tobytes()
+        return (
+            here, session.playing, session.focus, own, len(undo.done), len(undo.undone),
+            self.version, len(here.branch.journal), id(session.data), stage.pinned, stage.offered,
+        )  # fmt: skip
+
+    def _send(self, readers: list[Reader], now: float) -> None:
+        """Send the present state to some pages, with what each of them has not."""
+        mark = self._mark()
+        self.state.own, self.state.jumps = self.controller.stage.own, self._jumps
+        shown = self.controller.state
+        state = self.state.read() | {"undoable": shown.undoable, "redoable": shown.redoable}
+        offers = offers_of(shown, self.controller.stage.offered)
+        state = self._light.of(state, self.controller.stage.pinned)
+        for reader in readers:
+            if reader.version != self.version:
+                self._post(reader, {"description": self.described, "version": self.version})
+                reader.version, reader.jumps = self.version, -1
+            known = reader.losses
+            if (reader.jumps, reader.branch) != (self._jumps, state["branch"]):
+                known = 0
+            losses = losses_from(self.session, known)
+            more = {"losses": losses} | ({} if offers == reader.offers else {"offers": offers})
+            reader.number += 1
+            ids, reader.asked = reader.asked, []  # done together, they have one state
+            header = {"ids": ids, "state": {**state, **more}, "n": reader.number}
+            reader.jumps, reader.branch = self._jumps, state["branch"]
+            reader.losses, reader.offers, reader.shown = state["last"], offers, mark
+            reader.taken, reader.sent = False, now
+            self._post(reader, header)
+
+    def _post(self, reader: Reader, message: Header) -> None:
+        buffers: Buffers = []
+        reader.post(split(message, buffers), buffers)
+
+    def close(self, words: str) -> None:
+        """Tell all pages that the training is gone."""
+        for reader in self.readers:
+            self._post(reader, {"closed": words})
+        self.readers.clear()

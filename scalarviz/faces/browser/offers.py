@@ -1,0 +1,75 @@
+"""Offers: the controls of a session that a page has not by itself, and how they are used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scalarviz.base.checks.numbers import shorten
+from scalarviz.errors import InputError
+from scalarviz.faces.controller.control import Control
+from scalarviz.faces.controller.controller import Controller
+from scalarviz.faces.controller.controls import CONTROLS
+from scalarviz.faces.controller.options import OptionChoice
+from scalarviz.faces.controller.state import State
+
+# Rows of CONTROLS; a page has the others, or it has no use for them.
+OFFERED = (
+    "branch name", "weight rate", "layer rate", "layer frozen", "stop when", "first time",
+    "go wrong", "add neuron", "remove neuron", "add layer", "remove layer",
+)  # fmt: skip
+OPTION = "option "  # before the name of an option, in those of offers
+OWN = "rate", "batch", "seed"  # options for which a page has fields of its own, or buttons
+LONGEST = 500  # letters of a typed text
+
+
+def offers_of(state: State, offered: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Return the offers of a state, for JSON; `offered` are the labels of the large buttons."""
+    found = [button_of(label) for label in offered]
+    found += [option_of(choice) for choice in state.choices if choice.name not in OWN]
+    return found + [control_of(CONTROLS[name], state) for name in OFFERED]
+
+
+def button_of(label: str) -> dict[str, Any]:
+    return {"name": label, "kind": "button", "label": "", "text": label, "about": label,
+            "value": None, "names": [], "enabled": True, "menu": "own"}  # fmt: skip
+
+
+def option_of(choice: OptionChoice) -> dict[str, Any]:
+    kind = "tick" if choice.kind is bool else "choice" if choice.choices else "entry"
+    value = choice.value if kind == "tick" else str(choice.value)
+    names = [*dict.fromkeys((*choice.choices, str(choice.value)))] if choice.choices else []
+    return {"name": OPTION + choice.name, "kind": kind, "label": choice.name, "text": "",
+            "about": choice.help, "value": value, "names": names, "enabled": True,
+            "menu": "Training" if choice.is_common else "Scene"}  # fmt: skip
+
+
+def control_of(row: Control, state: State) -> dict[str, Any]:
+    shown = row.shown(state)
+    value = shown.value if row.kind == "tick" else "" if shown.value is None else str(shown.value)
+    return {"name": row.name, "kind": row.kind, "label": row.words("label", state),
+            "text": shown.text, "about": shown.about, "value": value, "names": [*shown.names],
+            "enabled": shown.enabled, "menu": row.menu or "Changes"}  # fmt: skip
+
+
+def use(controller: Controller, name: str, value: object) -> None:
+    """Use an offer by its name; raise InputError if it is none, or not of its kind."""
+    state = controller.state
+    offers = {each["name"]: each for each in offers_of(state, controller.stage.offered)}
+    if name not in offers:
+        raise InputError(f"this training has no control {shorten(name)}")
+    offer = offers[name]
+    kind = offer["kind"]
+    if kind == "tick" and not isinstance(value, bool):
+        raise InputError(f"{offer['label'] or name} is true or false, not {shorten(value)}")
+    if kind in ("choice", "entry", "number") and (
+        not isinstance(value, str) or len(value) > LONGEST
+    ):
+        raise InputError(f"{offer['label'] or name} takes a text, not {shorten(value)}")
+    if kind == "choice" and value not in offer["names"]:
+        raise InputError(f"{offer['label'] or name} has no choice {shorten(value)}")
+    if name.startswith(OPTION):
+        controller.set_option(name.removeprefix(OPTION), value)
+    elif name in controller.stage.offered:
+        controller.stage.press(name)
+    elif offer["enabled"]:
+        CONTROLS[name].set(controller, 1 if kind == "button" else value)

@@ -1,0 +1,70 @@
+"""The page of a session that stays in Python: it draws and explains, and asks by a link."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from scalarviz.base.package_files import text_beside
+from scalarviz.base.texts import text, texts
+from scalarviz.engines.wasm.jobs import buffer_names, moment_data
+from scalarviz.pages.caption_data import caption_data
+from scalarviz.pages.exhibit_data import exhibit_data
+from scalarviz.pages.index_page import version
+from scalarviz.pages.inline import bundle, html, names_of, texts_of
+from scalarviz.pages.page import SAY, first_speed, kinds_in, module_text, style_of_page
+from scalarviz.pages.scene_data import scene_data
+from scalarviz.pictures.presenter.show import Show
+
+START = "linked.js"
+PAGE = "page.html"
+
+
+def description(show: Show, theme: str = "", *, tour: bool = False) -> dict[str, Any]:
+    """Return what a page needs of a show before its first state: `spec` and `texts`, for JSON."""
+    session = show.session
+    with session.doing():
+        program, names = session.network.program, buffer_names(session.network.program)
+        exhibit = exhibit_data(session)
+        spec = {
+            "linked": True,
+            "engine": {
+                "moments": [moment_data(moment, names) for moment in program.moments],
+                "step": 0,
+                "sizes": {"batch": session.trainer.batches.size},
+            },
+            "scene": scene_data(show),
+            "say": caption_data(session, show),
+            "page": {
+                "title": show.title,
+                "about": show.about,
+                "theme": theme,
+                "speed": first_speed(show),
+                "tint": session.data.input_tint,
+                "exhibit": exhibit,
+                "tour": tour,
+            },
+        }
+        spec["say"]["optimizers"] = [spec["say"]["optimizer"]]
+    return {"spec": spec, "texts": texts_of(script_for(exhibit), texts())}
+
+
+def script_for(exhibit: dict[str, Any] | None) -> str:
+    """Return the script of a page that asks by a link."""
+    return bundle(START, partial(module_text, kinds=kinds_in(exhibit)))
+
+
+def linked_page(show: Show, link: dict[str, Any], described: dict[str, Any]) -> str:
+    """Return the page as HTML.
+
+    link       how it reaches the session, see web/linked.js
+    described  what `description` returns
+    """
+    markup = text_beside(__file__, PAGE)
+    said = [name for name in names_of(markup) if name.startswith(SAY)]
+    words = {name: text(f"page.html.{name.removeprefix(SAY)}") for name in said}
+    words |= {"title": show.title, "about": show.about, "version": version()}
+    script = bundle(START, module_text)  # another scene may have another exhibit
+    texts_used = texts_of(script, texts())
+    data = {**described, "texts": texts_used, "link": link}
+    return html(markup, words, style_of_page(), script, data)

@@ -1,0 +1,349 @@
+"""SessionState: what a page shows of a session in Python, as its worker sends it: see web/state.js.
+
+The session is never held up: while it trains, its last snapshot is shown; at rest, what a step has
+computed is read under its lock, or left for the next state if that is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.model.operations import Buffer
+from scalarviz.engines.common.snapshot import SnapshotValues
+from scalarviz.engines.wasm.jobs import buffer_names
+from scalarviz.errors import InputError, ScalarvizError
+from scalarviz.pages.exhibit_data import probe_of
+from scalarviz.pictures.presenter.sample_pass import SampleContext, forward
+from scalarviz.training.session.branches import Action, Branch, Clock
+from scalarviz.training.session.here import Here
+from scalarviz.training.session.samples_moved import rows_of_batch
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.settings_now import settings_now
+
+State = dict[str, Any]
+PATIENCE = 0.05  # seconds that a state waits for the lock of a session at rest
+EXACT = 4096  # losses of the last steps that are sent as they are
+BLOCKS = 1000  # of older steps, with the smallest and the largest loss of each
+MOST_OF_BATCH = 16_000  # numbers of a batch that captions read sample by sample
+MOST_SLOTS = 20_000  # numbers of an optimizer, and of the weights at the start
+
+
+class Before(NamedTuple):
+    """The numbers with which the step that is shown began, and those of its batch."""
+
+    value: FloatArray
+    grad: FloatArray
+    slots: dict[str, FloatArray]
+
+
+@final
+class SessionState:
+    """Reads a session for pages; `read` returns a state, without what each page has already.
+
+    own  inputs of a user's own, which are answered in place of the sample; None: none
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.own: FloatArray | None = None
+        self.jumps = 0  # grows with each jump, after which a page chooses its scales anew
+        self.program = session.network.program
+        self.names: Mapping[Buffer, str] = buffer_names(self.program)
+        self._snapshot = session.snapshot()
+        self._probe = probe_of(session)
+        self._twin: Any = None
+        self._key: Any = None  # of the moment that was read last
+        self._rest: State = {}  # what was read of it under the lock
+        self._last: SnapshotValues | None = None
+        self._first: FloatArray | None = None
+        self._before: SnapshotValues | None = None  # the numbers of the last state while it plays
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the network has other operations now, so that pages need a new description."""
+        return self.session.network.program is not self.program
+
+    def evaluate(self, inputs: FloatArray) -> FloatArray:
+        """Return the outputs for some inputs, shape (samples, inputs), by the numbers shown."""
+        network = self.session.network
+        if self._twin is None:
+            self._twin = network.copy()
+            if self._twin.engine == "cuda":
+                self._twin.to("cpu")
+        numbers = self._numbers()
+        self._twin.bank.value[:] = numbers.value
+        self._twin.bank.state[:] = numbers.state
+        return np.asarray(self._twin(inputs))
+
+    def read(self) -> State:
+        """Return the state of this moment, with all losses; see `losses_from`."""
+        session, timeline = self.session, self.session.timeline
+        playing, here = session.playing, timeline.here
+        if playing:
+            self._snapshot.request()
+            numbers = self._numbers()
+            here = self._snapshot.moment or here
+            self._key, self._rest = None, self._of_playing(numbers, here)
+        else:
+            key = (
+                *(here.clock, here.branch.number, here.leaps, len(here.branch.journal)),
+                *(session.focus, id(session.data)),
+            )
+            if key != self._key:
+                with session.still(PATIENCE) as still:
+                    if still:
+                        with session.doing():
+                            here = timeline.here
+                            self._rest = self._at_rest(here)
+                        self._key = key
+            if not self._rest:
+                self._rest = self._of_playing(self._numbers(), here)
+        state = {**self._rest, **self._common(here, playing=playing)}
+        if self.own is not None and not state["operation"]:
+            state |= self._of_own()
+        return state
+
+    # ---- parts of a state -----------------------------------------------------------------------
+
+    def _numbers(self) -> SnapshotValues:
+        """Return the newest copy of the numbers that there is without waiting."""
+        if self._last is None or self._snapshot.ready or not self.session.playing:
+            if not self.session.playing:
+                self._snapshot.request()
+            self._last = self._snapshot.read()
+        return self._last
+
+    def _common(self, here: Here, *, playing: bool) -> State:
+        """Return what does not depend on the numbers of a step."""
+        session, settings = self.session, settings_now(self.session)
+        bank, optimizer = session.network.bank, settings.optimizer
+        frozen = np.asarray(bank.frozen).astype(np.uint8)
+        counted = bank.step_count - session.step_index
+        return {
+            "last": here.end.step,
+            "playing": playing,
+            "loss": here.loss,
+            "rate": float(optimizer.rate(bank.step_count)),
+            "frozen": frozen,
+            "edited": {},
+            "earlier": None,
+            "stopped": None,
+            "measured": None,
+            "branch": here.branch.number,
+            "branches": [told(each) for each in list(session.timeline.branches)],
+            "dropped": [],
+            "begun": self._begun(),
+            "seed": None,
+            "size": session.trainer.batches.size,
+            "optimizer": 0,
+            "made": {"optimizer": 0, "rate": float(optimizer.rate(bank.step_count)),
+                     "counted": counted, "frozen": frozen},
+            "jumps": self.jumps,
+        }  # fmt: skip
+
+    def _begun(self) -> FloatArray | None:
+        """Return the weights at the start, if they are few and the start is at hand."""
+        if self._first is None and len(self.session.network.bank) <= MOST_SLOTS:
+            frame = self.session.timeline.branches[0].frame_before(0)
+            self._first = None if frame is None else frame.value
+        first = self._first
+        return first if first is not None and len(first) == len(self.session.network.bank) else None
+
+    def _of_playing(self, numbers: SnapshotValues, here: Here) -> State:
+        """Return what is shown while whole steps are taken: the sample stays the same."""
+        step, operation = here.clock.place
+        before, self._before = self._before, numbers
+        focus, inputs, targets, row = self._sample(max(step - (operation == 0), 0))
+        place = SampleContext(numbers.state, self.session.network.bank.step_count, focus)
+        way = forward(self.program, numbers.value, inputs[focus], place)
+        return {
+            **of_numbers(numbers),
+            "step": step,
+            "operation": 0,
+            "moment": -1,
+            "before": before and before.value,
+            "gradBefore": before and before.grad,
+            "slotsBefore": {},
+            "values": self._named(way.values),
+            "gradients": {},
+            "leftOut": {},
+            "inputs": inputs[focus],
+            "target": targets[focus],
+            "row": row,
+            "batch": len(inputs),
+            "focus": focus,
+            "all": None,
+            "fresh": None,
+            "own": None,
+            "probe": self._answers(),
+        }
+
+    def _at_rest(self, here: Here) -> State:
+        """Return what is shown at rest, and what the step has computed so far; holds the lock."""
+        session, timeline = self.session, self.session.timeline
+        step, operation = here.clock.place
+        numbers = self._last = copied(session)
+        walked = timeline.walked == (here.leaps, here.clock)
+        moment = operation - 1 if operation else len(here.moments) - 1 if walked else -1
+        found = self._of_playing(numbers, here)
+        begun = step if operation else step - 1
+        before = None if begun < 0 else self._begun_with(begun)
+        found |= {
+            "operation": operation,
+            "moment": moment,
+            "before": before and before.value,
+            "gradBefore": before and before.grad,
+            "slotsBefore": before.slots if before else {},
+        }
+        if moment >= 0:
+            found |= self._computed(moment, operation, begun)
+        return found
+
+    def _begun_with(self, step: int) -> Before | None:
+        """Return the numbers with which a step began, after the changes there."""
+        timeline = self.session.timeline
+        done = len(timeline.branch.actions_at((step, 0)))
+        with suppress(ScalarvizError), timeline.visit(Clock(step, 0, done)):
+            return Before(*copied_parts(self.session))
+        return None
+
+    def _computed(self, moment: int, operation: int, step: int) -> State:
+        """Return what the moments of a step have computed, of the sample and of all its batch."""
+        session, timeline = self.session, self.session.timeline
+        done = timeline.trainer.moments[: moment + 1]
+        focus, inputs, targets, _ = self._sample(step)
+        values: dict[str, FloatArray] = {self.names[self.program.inputs]: inputs}
+        flows: dict[str, FloatArray] = {}
+        with timeline.at_work():
+            run = timeline.trainer.run
+            for each in done:
+                values |= {self.names[buffer]: run.values(buffer).copy() for buffer in each.values}
+                flows |= {self.names[b]: run.gradients(b).copy() for b in each.gradients}
+        found: State = {"gradients": {name: flow[focus] for name, flow in flows.items()}}
+        if operation:
+            found["values"] = {name: each[focus] for name, each in values.items()}
+            found["leftOut"] = self._left_out(found["values"])
+        size = sum(buffer.size for buffer in self.program.buffers)
+        if 2 * len(inputs) * size <= MOST_OF_BATCH:
+            flat = {name: each.ravel() for name, each in values.items()}
+            found["all"] = {
+                "values": flat,
+                "gradients": {name: each.ravel() for name, each in flows.items()},
+                "targets": np.asarray(targets, np.float64).ravel(),
+            }
+            if not operation and not any(is_edit(each) for each in self._changes(timeline.clock)):
+                found["fresh"] = np.asarray(session.network(inputs)).ravel()
+        return found
+
+    def _changes(self, clock: Clock) -> list[Action]:
+        return self.session.timeline.branch.actions_at(clock.place)[: clock.actions]
+
+    def _left_out(self, values: Mapping[str, FloatArray]) -> dict[str, Any]:
+        """Return 1 where dropout leaves a number out, else 0, by the buffer that it writes."""
+        found = {}
+        for operation in self.program.operations:
+            source, target = self.names[operation.source], self.names[operation.target]
+            if operation.kind == "dropout" and target in values:
+                dropped = (values[target] == 0.0) & (values[source] != 0.0)
+                found[target] = dropped.astype(np.uint8)
+        return found
+
+    def _sample(self, step: int) -> tuple[int, FloatArray, FloatArray, int]:
+        """Return the place of the sample in focus, inputs and targets of its batch, and its row."""
+        batches = self.session.trainer.batches
+        inputs, targets = batches.at(step)
+        focus = min(self.session.focus, len(inputs) - 1)
+        row = -1
+        with suppress(InputError):  # samples that are made anew have no rows
+            row = int(rows_of_batch(batches, step)[focus])
+        return focus, np.asarray(inputs), np.asarray(targets, np.float64), row
+
+    def _named(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        return {self.names[b]: values[b.name] for b in self.program.buffers if b.name in values}
+
+    def _of_own(self) -> State:
+        """Return what the network answers to an input of the user's own, which has no target."""
+        assert self.own is not None
+        numbers = self._numbers()
+        place = SampleContext(numbers.state, self.session.network.bank.step_count)
+        way = forward(self.program, numbers.value, self.own, place)
+        return {
+            "own": True,
+            "inputs": self.own,
+            "values": self._named(way.values),
+            "gradients": {},
+            "leftOut": {},
+            "target": None,
+            "row": -1,
+            "moment": -1,
+        }
+
+    def _answers(self) -> FloatArray:
+        """Return the answers to the probe by the present weights."""
+        if not len(self._probe):
+            return np.zeros(0, np.float32)
+        return np.asarray(self.evaluate(self._probe), np.float32).ravel()
+
+
+# ---- helpers ------------------------------------------------------------------------------------
+
+
+def copied(session: Session) -> SnapshotValues:
+    """Return a copy of the present numbers; the caller holds the session's lock."""
+    return SnapshotValues(*copied_parts(session), session.network.bank.state.copy())
+
+
+def copied_parts(session: Session) -> tuple[FloatArray, FloatArray, dict[str, FloatArray]]:
+    bank = session.network.bank
+    slots = {name: slot.copy() for name, slot in bank.slots.items()}
+    return bank.value.copy(), bank.grad.copy(), slots
+
+
+def of_numbers(numbers: SnapshotValues) -> State:
+    """Return the numbers of a bank; slots only if they are few."""
+    few = len(numbers.slots) * len(numbers.value) <= MOST_SLOTS
+    slots = numbers.slots if few else {}
+    return {"value": numbers.value, "grad": numbers.grad, "slots": slots}
+
+
+def is_edit(action: Action) -> bool:
+    return action.kind == "edit"
+
+
+def told(branch: Branch) -> State:
+    """Return what a page shows of a branch."""
+    end = branch.end.step
+    return {
+        "key": branch.number,
+        "number": branch.number,
+        "name": branch.name,
+        "start": branch.fork.step,
+        "operation": branch.fork.operation,
+        "isFirst": branch.parent is None,
+        "end": end,
+        "loss": float(branch.loss_at(end - 1)) if end > branch.fork.step else float("nan"),
+    }
+
+
+def losses_from(session: Session, first: int) -> State:
+    """Return the losses of the shown branch from a step on: blocks, then those of the last steps.
+
+    past  [end, smallest, largest] of each block of steps, as web/loss_record.js takes them
+    """
+    branch = session.timeline.here.branch
+    end = max(first, branch.end.step)
+    start = max(first, end - EXACT)
+    size = max(1, -(-(start - first) // BLOCKS))
+    past = []
+    for low in range(first, start, size):
+        high = min(low + size, start)
+        block = branch.losses_between(low, high)
+        block = block[np.isfinite(block) & (block > 0.0)]
+        pair = [float(block.min()), float(block.max())] if len(block) else [1e308, 0.0]
+        past.append([high, *pair])
+    return {"from": first, "past": past, "values": branch.losses_between(start, end)}

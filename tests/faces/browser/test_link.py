@@ -1,0 +1,288 @@
+"""A page whose training is a session in Python: commands, states, and what is refused."""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.errors import InputError
+from scalarviz.faces.browser.commands import COMMANDS
+from tests.faces.browser.pages import FakePage, linked, opened
+
+X = np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6], [0.7, 0.8, 0.9], [0.9, 0.1, 0.5]])
+
+
+def session(*, engine: str = "cpu", **more: Any) -> sv.Session:
+    net = sv.Network([3, 4, 3], "tanh", "sigmoid", seed=1)
+    return sv.Session(net, (X, 1.0 - X), "mse", sv.SGD(0.5), batch=2, engine=engine, **more)
+
+
+def test_a_page_has_the_numbers_of_the_session() -> None:
+    s = session()
+    page = opened(s)
+    assert (page.state["value"] == s.network.bank.value).all()
+    page.ask("advance", {"count": 3, "unit": "step"})
+    state = page.state
+    assert (state["step"], state["operation"], state["moment"]) == (3, 0, -1)
+    assert (state["value"] == s.network.bank.value).all()
+    assert state["losses"]["values"].tolist() == s.losses.tolist()
+    assert state["loss"] == s.loss
+    inputs, _ = s.trainer.batches.at(2)
+    assert state["inputs"] == pytest.approx(inputs[0])
+    outputs = state["values"][page.link.described["spec"]["say"]["outputs"]]
+    assert outputs == pytest.approx(np.asarray(s.network(inputs))[0], abs=1e-6)
+    assert "losses" in state and "offers" not in state
+
+
+def test_operations_are_seen_one_by_one() -> None:
+    s = session()
+    before = s.network.bank.value.copy()
+    page = opened(s)
+    known = []
+    for moment in range(len(s.operations) - 1):
+        page.ask("advance", {"count": 1, "unit": "operation"})
+        assert (page.state["operation"], page.state["moment"]) == (moment + 1, moment)
+        known.append(len(page.state["values"]) + len(page.state["gradients"]))
+        assert (page.state["before"] == before).all()
+    assert known == sorted(known) and known[-1] > known[0]
+    page.ask("advance", {"count": 1, "unit": "operation"})
+    state = page.state
+    assert (state["step"], state["operation"]) == (1, 0)
+    assert state["moment"] == len(s.operations) - 1  # the step is shown until the next
+    assert (state["before"] == before).all() and (state["value"] != before).any()
+    assert len(state["all"]["targets"]) == 6 and len(state["fresh"]) == 6
+    page.ask("back", {"count": 2, "unit": "operation"})
+    assert (page.state["step"], page.state["operation"]) == (0, len(s.operations) - 2)
+
+
+def test_going_back_and_changing_begins_a_branch() -> None:
+    s = session()
+    page = opened(s)
+    page.ask("advance", {"count": 5})
+    page.ask("seek", {"step": 2})
+    jumps = page.state["jumps"]
+    page.ask("edit", {"row": 3, "value": 0.25})
+    assert s.network.bank.value[3] == 0.25 == page.state["value"][3]
+    assert [branch["number"] for branch in page.state["branches"]] == [0, 1]
+    assert page.state["undoable"] > 0
+    page.ask("undo")
+    assert s.network.bank.value[3] != 0.25
+    page.ask("choose", {"key": 0})
+    assert page.state["branch"] == 0 and page.state["jumps"] > jumps
+    assert len(page.state["losses"]["values"]) == 5  # all, of another branch
+
+
+def test_seek_goes_to_an_operation_and_to_the_end_at_most() -> None:
+    page = opened(session())
+    page.ask("advance", {"count": 4})
+    page.ask("seek", {"step": 1, "operation": 3})
+    assert (page.state["step"], page.state["operation"]) == (1, 3)
+    page.ask("seek", {"step": 10**9})
+    assert (page.state["step"], page.state["operation"]) == (4, 0)
+
+
+def test_it_plays_and_pauses() -> None:
+    s = session()
+    page = opened(s)
+    page.ask("play", {"rate": None})
+    until = time.monotonic() + 20.0
+    while s.step_index < 50 and time.monotonic() < until:
+        page.link.attend()
+    page.link.attend()
+    page.ask("pause")
+    assert not s.playing and not page.state["playing"]
+    assert page.state["step"] == s.step_index >= 50
+    assert (page.state["value"] == s.network.bank.value).all()
+
+
+def test_a_page_that_takes_no_state_gets_none() -> None:
+    s = session()
+    page = opened(s)
+    page.reader.taken = False
+    known = len(page.messages)
+    s.advance(1)
+    page.link.attend()
+    assert len(page.messages) == known
+    page.link.receive(page.reader, {"taken": page.reader.number})
+    time.sleep(0.04)
+    page.link.attend()
+    assert page.state["step"] == 1
+
+
+def test_what_others_do_is_seen_by_all() -> None:
+    s = session()
+    one = opened(s)
+    other = FakePage(one.link)
+    other.ask("open", {"version": 1})
+    one.ask("edit", {"row": 0, "value": 2.0})
+    s.network.bank.value[1] = 3.0  # in a cell
+    s.advance(1)
+    time.sleep(0.04)
+    for _ in range(3):
+        one.link.attend()
+    for page in (one, other):
+        assert page.state["step"] == 1
+        assert (page.state["value"] == s.network.bank.value).all()
+
+
+def test_inputs_of_the_users_own_are_answered() -> None:
+    s = session()
+    page = opened(s)
+    page.ask("own", {"inputs": [0.5, 0.25, 0.75]})
+    assert page.state["own"] is True and page.state["target"] is None
+    outputs = page.state["values"][page.link.described["spec"]["say"]["outputs"]]
+    assert outputs == pytest.approx(s.network([0.5, 0.25, 0.75]), abs=1e-6)
+    page.ask("own", {"inputs": None})
+    assert page.state["own"] is None
+    answers = page.ask("evaluate", {"inputs": X.ravel().tolist()})["answers"]
+    assert answers == pytest.approx(np.asarray(s.network(X)).ravel(), abs=1e-6)
+
+
+def test_settings_are_changed_by_commands() -> None:
+    s = session()
+    page = opened(s)
+    page.ask("rate", {"rate": 0.25})
+    assert s.learning_rate == 0.25 == page.state["rate"]
+    page.ask("scaleRate", {"factor": 2.0})
+    assert s.learning_rate == 0.5
+    page.ask("freeze", {"rows": [1, 2], "on": True})
+    assert np.flatnonzero(page.state["frozen"]).tolist() == [1, 2]
+    page.ask("size", {"size": 3})
+    assert s.trainer.batches.size == 3 == page.state["size"]
+    page.ask("focus", {"by": 1})
+    assert page.state["focus"] == 1
+
+
+def test_what_a_page_has_not_by_itself_is_offered() -> None:
+    s = session()
+    page = FakePage(linked(s))
+    offers = {each["name"]: each for each in page.ask("open", {"version": 1})["state"]["offers"]}
+    assert "python" in offers["option engine"]["names"]
+    page.ask("control", {"name": "stop when", "value": "loss < 0.001"})
+    offers = {each["name"]: each for each in page.state["offers"]}
+    assert offers["stop when"]["value"] == "loss < 0.001"
+    page.ask("control", {"name": "option engine", "value": "python"})
+    assert s.engine == "python"
+
+
+def test_a_grown_network_is_described_anew() -> None:
+    page = opened(session())
+    page.ask("control", {"name": "add neuron"})
+    page.ask("state")
+    described = [each for each in page.messages if "description" in each]
+    assert [each["version"] for each in described] == [2]
+    assert described[0]["description"]["spec"]["scene"]["count"] == len(page.state["value"]) == 38
+    page.ask("undo")
+    page.ask("state")
+    assert len(page.state["value"]) == 31
+
+
+def test_who_looks_on_changes_nothing() -> None:
+    s = session()
+    page = FakePage(linked(s), looks=True)
+    page.ask("open", {"version": 1})
+    for name in COMMANDS:
+        if name not in ("open", "state"):
+            assert "looking on" in page.ask(name, {"count": 1, "row": 0, "value": 1.0})["refused"]
+    assert s.step_index == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("advance", {"count": -1}),
+        ("advance", {"count": 1, "unit": "year"}),
+        ("seek", {"step": "1"}),
+        ("seek", {"step": 1, "operation": 99}),
+        ("edit", {"row": 31, "value": 0.0}),
+        ("edit", {"row": 0, "value": float("nan")}),
+        ("edit", {"row": 0, "value": True}),
+        ("freeze", {"rows": "all", "on": True}),
+        ("freeze", {"rows": [0, 99], "on": True}),
+        ("own", {"inputs": [1.0]}),
+        ("own", {"inputs": ["a", "b", "c"]}),
+        ("evaluate", {"inputs": []}),
+        ("choose", {"key": 7}),
+        ("play", {"rate": "fast"}),
+        ("control", {"name": "option engine", "value": "quantum"}),
+        ("control", {"name": "nothing"}),
+        ("control", {"name": "stop when", "value": 1}),
+        ("__class__", {}),
+    ],
+)
+def test_what_is_no_command_is_refused_in_a_sentence(name: str, args: dict[str, Any]) -> None:
+    s = session()
+    page = opened(s)
+    before, journal = s.network.bank.value.copy(), len(s.timeline.branch.journal)
+    words = page.ask(name, args)["refused"]
+    assert words[0].isupper() and 10 < len(words) < 300 and "\n" not in words
+    assert (s.network.bank.value == before).all()
+    assert len(s.timeline.branch.journal) == journal and s.step_index == 0
+
+
+def test_random_messages_leave_the_session_as_it_is() -> None:
+    s = session()
+    page = opened(s)
+    chance = random.Random(3)
+    parts: list[Any] = [None, True, -1, 1e308, 2**60, "x" * 100, [], {}, [[]], {"id": 1}, "open"]
+    names = ["id", "name", "args", "taken", "row", "value", "inputs", "rows"]
+    before = s.network.bank.value.copy()
+    for _ in range(500):
+        message = {chance.choice(names): chance.choice(parts) for _ in range(4)}
+        try:
+            page.link.receive(page.reader, chance.choice([message, chance.choice(parts)]))
+        except InputError:
+            continue
+    page.link.attend()
+    assert (s.network.bank.value == before).all() and s.step_index == 0
+    page.ask("advance", {"count": 1})
+    assert s.step_index == 1
+
+
+def test_a_large_network_has_light_states_and_exact_numbers_of_what_is_pinned() -> None:
+    net = sv.Network([300, 300, 200, 10], "tanh", seed=0)
+    rng = np.random.default_rng(0)
+    data = rng.random((64, 300)), rng.random((64, 10))
+    s = sv.Session(net, data, batch=16, engine="cpu")
+    page = opened(s)
+    page.ask("look", {"row": 4321})
+    page.ask("advance", {"count": 1})
+    assert page.bytes <= 200_000
+    value, tile = page.state["value"], page.state["value"]["tile"]
+    assert page.state["exact"]["rows"].tolist() == [4321]
+    assert page.state["exact"]["value"][0] == s.network.bank.value[4321]
+    plate = page.link._light._plates[0]
+    rows, columns, indices = plate.cells()
+    first = (rows < tile) & (columns < tile)
+    mean = float(s.network.bank.value[indices[first]].mean())
+    assert value["codes"][0] * value["top"] / 127 == pytest.approx(mean, abs=value["top"] / 127)
+
+
+def test_losses_of_a_long_training_are_few() -> None:
+    s = session()
+    page = opened(s)
+    s.advance(30_000)
+    time.sleep(0.04)
+    page.link.attend()
+    late = FakePage(page.link)
+    late.ask("open", {"version": 1})
+    losses = late.state["losses"]
+    assert late.bytes < 200_000
+    assert losses["past"][-1][0] + len(losses["values"]) == 30_000
+    assert losses["past"][0][1] == s.losses[: losses["past"][0][0]].min()
+
+
+def test_the_python_engine_and_other_optimizers_are_shown_too() -> None:
+    net = sv.Network([3, 4, 3], "tanh", "sigmoid", seed=1)
+    s = sv.Session(net, (X, X), "mse", sv.Adam(0.01), batch=None, engine="python")
+    page = opened(s)
+    page.ask("advance", {"count": 2})
+    slots = s.network.bank.slots
+    assert len(slots) == 2 and set(page.state["slots"]) == set(slots)
+    for name, numbers in slots.items():
+        assert (page.state["slots"][name] == numbers).all()
