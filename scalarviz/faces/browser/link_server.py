@@ -1,0 +1,213 @@
+"""LinkServer: pages of other machines, or of this one, at a link to a training.
+
+The server knows nothing of a training: a link answers messages, and posts states. Nothing waits
+for a slow page: of states that nobody asked for only the newest is kept for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from html import escape
+from http import HTTPStatus
+from threading import Lock
+from typing import Any, Protocol, Self, final
+from urllib.parse import parse_qs, urlsplit
+
+from websockets.asyncio.server import ServerConnection
+from websockets.exceptions import ConnectionClosed
+from websockets.frames import CloseCode
+from websockets.http11 import Request
+
+from scalarviz.base.texts import text
+from scalarviz.faces.browser.messages import is_command, packed, read
+from scalarviz.faces.browser.tokens import Denied, Tokens
+from scalarviz.pages.web_server import ASKING, PARTING, TAKING, Answer, File, PageServer
+
+MOST_WAITING = 64  # messages for a page that does not read
+GATE = (
+    '<!DOCTYPE html><html lang="{language}"><meta charset="utf-8"><meta name="viewport"'
+    ' content="width=device-width"><meta http-equiv="Content-Security-Policy"'
+    " content=\"default-src 'none'; form-action 'self'\"><title>scalarviz</title>"
+    '<p>{words}</p><form><input name="token" autocomplete="off" autofocus aria-label="{label}">'
+    "<button>{label}</button></form></html>"
+)
+
+
+class Link(Protocol):
+    """What answers pages; `post(header, buffers)` of a reader sends to it from any thread."""
+
+    def join(self, post: Callable[..., None], *, looks: bool) -> Any: ...
+    def receive(self, reader: Any, message: Mapping[str, Any]) -> None: ...
+    def leave(self, reader: Any) -> None: ...
+
+
+@final
+class Visitor:
+    """A page that is connected, and what is to be sent to it."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.reader: Any = None  # what the link has made for it
+        self._loop, self._lock, self._wake = loop, Lock(), asyncio.Event()
+        self._waiting: deque[tuple[bool, bytes]] = deque()
+        self._ends = False
+
+    def post(self, header: Mapping[str, Any], buffers: Sequence[Any] = ()) -> None:
+        """Send a message soon, from any thread; a state takes the place of an earlier one."""
+        frame = packed(header, buffers)
+        is_news = "state" in header and header.get("id") is None
+        with self._lock:
+            if is_news:
+                self._waiting = deque(each for each in self._waiting if not each[0])
+            if not self._ends and len(self._waiting) < MOST_WAITING:
+                self._waiting.append((is_news, frame))
+                self._ends = "closed" in header
+            else:
+                self._ends = True
+        with suppress(RuntimeError):  # the server has ended
+            self._loop.call_soon_threadsafe(self._wake.set)
+
+    async def send(self, connection: ServerConnection) -> None:
+        """Send what is posted until "closed" is, or the page takes too long or too little."""
+        try:
+            while True:
+                await self._wake.wait()
+                self._wake.clear()
+                while self._waiting:
+                    with self._lock:
+                        _, frame = self._waiting.popleft()
+                    async with asyncio.timeout(TAKING):
+                        await connection.send(frame)
+                if self._ends:
+                    await connection.close()
+                    return
+        except ConnectionClosed:
+            return
+        except TimeoutError:
+            connection.transport.abort()
+
+
+@final
+class LinkServer:
+    """Serves a page and its link on a thread; `close` ends it.
+
+    link      answers the pages
+    page      makes the page, when it is first asked for
+    listener  a socket that listens
+    tokens    who may look and who may control
+    call      has a function called on the thread of the link, in order; by default at once
+    """
+
+    def __init__(
+        self,
+        link: Link,
+        page: Callable[[], bytes],
+        listener: socket.socket,
+        tokens: Tokens,
+        call: Callable[[Callable[[], object]], object] = lambda function: function(),
+    ) -> None:
+        self._link, self._page, self._tokens, self._call = link, page, tokens, call
+        self._visitors: set[Visitor] = set()
+        self._made: File | None = None
+        self.server = PageServer(listener, gate=self._gate, visit=self._visit)
+
+    def __enter__(self) -> Self:
+        self.server.start({})
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Say that the training is gone, and end all connections."""
+        for each in list(self._visitors):
+            each.post({"closed": text("browser.closed")})
+        self.server.close()
+
+    async def _called(self, function: Callable[[], Any]) -> Any:
+        """Return what a function returns on the thread of the link."""
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[Any] = loop.create_future()
+
+        def finish(found: Any) -> None:
+            if not done.done():
+                done.set_result(found)
+
+        def run() -> None:
+            found = None
+            try:
+                found = function()
+            finally:  # an error is for the thread of the link
+                loop.call_soon_threadsafe(finish, found)
+
+        self._call(run)
+        return await done
+
+    async def _gate(self, request: Request, who: str) -> Answer | None:
+        """Answer with the page, to those who have a token, or with a form that asks for it."""
+        asked = urlsplit(request.path)
+        if asked.path != "/":
+            return None
+        given = parse_qs(asked.query).get("token", [""])[0]
+        try:
+            self._tokens.looks(who, given)
+        except Denied as denied:
+            words, label = escape(words_of(denied)), escape(text("browser.token"))
+            page = GATE.format(language=text("page.html.language"), words=words, label=label)
+            status = HTTPStatus.TOO_MANY_REQUESTS if denied.wait else HTTPStatus.FORBIDDEN
+            return status, File.of("", page.encode())
+        if self._made is None:
+            self._made = File.of("", await self._called(self._page))
+        return HTTPStatus.OK, self._made
+
+    async def _visit(self, connection: ServerConnection, who: str) -> None:
+        """Let a page with a token talk to the link, as long as it talks as pages do."""
+        visitor = Visitor(asyncio.get_running_loop())
+        sending = asyncio.create_task(visitor.send(connection))
+        try:
+            with suppress(ConnectionClosed, TimeoutError):
+                first = read(await asyncio.wait_for(connection.recv(), ASKING))
+                if first is None or type(first.get("token")) is not str:
+                    await connection.close(CloseCode.POLICY_VIOLATION)
+                    return
+                try:
+                    looks = self._tokens.looks(who, first["token"])
+                except Denied as denied:
+                    visitor.post({"closed": words_of(denied)})
+                    await asyncio.wait([sending], timeout=PARTING)
+                    return
+                await self._talk(connection, visitor, looks=looks)
+        finally:
+            sending.cancel()
+
+    async def _talk(self, connection: ServerConnection, visitor: Visitor, *, looks: bool) -> None:
+        def join() -> None:
+            visitor.reader = self._link.join(visitor.post, looks=looks)
+
+        def leave() -> None:
+            if visitor.reader is not None:
+                self._link.leave(visitor.reader)
+
+        self._visitors.add(visitor)
+        try:
+            await self._called(join)
+            async for sent in connection:  # the next one is read when the link has had this one
+                message = read(sent)
+                if message is None or not is_command(message):
+                    await connection.close(CloseCode.POLICY_VIOLATION)
+                    return
+                await self._called(partial(self._link.receive, visitor.reader, message))
+        finally:
+            self._visitors.discard(visitor)
+            self._call(leave)
+
+
+def words_of(denied: Denied) -> str:
+    """Return what a visitor without a right token reads."""
+    if denied.wait:
+        return text("browser.wait", seconds=denied.wait)
+    return text("browser.old" if denied.old else "browser.ask")

@@ -1,0 +1,92 @@
+"""Addresses of this machine: where a server listens, and how others reach it."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from ipaddress import ip_address
+
+from scalarviz.base.checks.numbers import shorten
+from scalarviz.errors import InputError
+
+WAITING = 128  # connections that the system keeps until they are taken
+LAST_PORT = 65_535
+# Addresses of documentation: a socket that is connected to one has the address that this machine
+# has for others; nothing is sent.
+ELSEWHERE = {4: ("192.0.2.1", 9), 6: ("2001:db8::1", 9)}
+
+
+def listening(address: str, port: int) -> socket.socket:
+    """Return a socket that listens on an address in numbers, or "localhost", and a port.
+
+    port  0 for any that is free
+
+    Raises InputError for an address or a port that it cannot have.
+    """
+    address = numeric(address)
+    if not 0 <= port <= LAST_PORT:
+        raise InputError(f"a port is a number from 0 to {LAST_PORT}, not {shorten(port)}")
+    if ip_address(address).is_multicast or address == "255.255.255.255":
+        raise not_here(address)
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    both = address == "::" and socket.has_dualstack_ipv6()
+    try:
+        return socket.create_server(
+            (address, port), family=family, backlog=WAITING, dualstack_ipv6=both
+        )
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            other = port + 1 if port < LAST_PORT else port - 1
+            reason = f"port {port} is taken by another program: choose one, such as --port {other}"
+        elif error.errno == errno.EACCES:
+            reason = f"port {port} is kept for the system: choose one from 1024 on by --port"
+        elif error.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
+            raise not_here(address) from None
+        else:
+            reason = f"no server can listen on {address}, port {port}: {error.strerror or error}"
+        raise InputError(reason) from None
+
+
+def numeric(address: str) -> str:
+    """Return an address in numbers; raise InputError for anything else."""
+    if address == "localhost":
+        return "127.0.0.1"
+    try:
+        return str(ip_address(address))
+    except ValueError:
+        raise InputError(
+            f"--address takes an address in numbers, such as 0.0.0.0 for all of this machine, not "
+            f"{shorten(address)}"
+        ) from None
+
+
+def not_here(address: str) -> InputError:
+    return InputError(
+        f"{address} is no address of this machine: --address 0.0.0.0 takes all that it has"
+    )
+
+
+def is_loopback(address: str) -> bool:
+    """Return whether only this machine reaches an address."""
+    return ip_address(numeric(address)).is_loopback
+
+
+def url_of(address: str, port: int) -> str:
+    return f"http://[{address}]:{port}/" if ":" in address else f"http://{address}:{port}/"
+
+
+def seen_by_others(address: str) -> str:
+    """Return the address at which other machines reach a server; "" without a network."""
+    asked = ip_address(numeric(address))
+    return address_for_others(asked.version) if asked.is_unspecified else str(asked)
+
+
+def address_for_others(version: int) -> str:
+    """Return the address of this machine in its network; "" without a network."""
+    family = socket.AF_INET if version == 4 else socket.AF_INET6
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect(ELSEWHERE[version])
+            return str(probe.getsockname()[0])
+    except OSError:
+        return ""

@@ -1,0 +1,265 @@
+"""Serves pages: some files in memory, each by its exact address, a WebSocket, and nothing else.
+
+A request never leads to the file system. What a client can hold is bounded: connections, the size
+of a request, the seconds for sending it and for taking the answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import hashlib
+import logging
+import re
+import socket
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from html import unescape
+from http import HTTPStatus
+from ipaddress import ip_address
+from threading import Event, Thread
+from typing import Any, Self, final
+from urllib.parse import quote, urlsplit
+
+from scalarviz.errors import InputError
+from scalarviz.pages.index_page import INDEX
+
+try:
+    from websockets.asyncio.server import ServerConnection, serve
+    from websockets.datastructures import Headers
+    from websockets.http11 import Request, Response
+except ImportError as error:
+    raise InputError(
+        "serving pages needs websockets 17 or newer: pip install 'scalarviz[serve]'"
+    ) from error
+
+MOST = 300  # connections at once
+LARGEST = 262_144  # bytes of a message of a client
+ASKING = 10.0  # seconds until a client has sent its request
+TAKING = 120.0  # seconds until it has taken the answer, or a message
+PARTING = 1.0  # seconds in which connections end when the server does
+LOOK = 0.1  # seconds until the end is noticed
+MOST_VISITORS = 10_000  # of which it is remembered what they have opened
+
+SOCKET = "/socket"
+HERE = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:\d+)?", re.IGNORECASE)
+POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
+# Sent with everything. A connection carries one answer, so that idle ones take no place.
+ALWAYS = {
+    "Connection": "close",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",  # asks again each time, by the tag
+}
+QUIET = logging.getLogger("scalarviz.server")
+QUIET.setLevel(logging.ERROR)  # below, addresses are logged with their tokens
+
+
+@final
+@dataclass(frozen=True)
+class File:
+    """A page as it is sent: as it is, and compressed; its tag, and its policy as a header."""
+
+    name: str
+    plain: bytes
+    packed: bytes
+    tag: str
+    policy: str
+
+    @classmethod
+    def of(cls, name: str, content: bytes) -> File:
+        """Return a page, whose policy is the one that it states itself."""
+        found = POLICY.search(content.decode())
+        stated = unescape(found[1]) if found else "default-src 'none'"
+        tag = f'W/"{hashlib.sha256(content).hexdigest()[:20]}"'
+        packed = gzip.compress(content, 6, mtime=0)
+        return cls(name, content, packed, tag, f"{stated}; frame-ancestors 'none'")
+
+
+Came = Callable[[str, str], object]  # called with the address of a laptop and a page it opens
+Answer = tuple[HTTPStatus, File | None]
+# Called with a request and the client's address: what is answered instead of a file; None: nothing.
+Gate = Callable[[Request, str], Awaitable[Answer | None]]
+Visit = Callable[[ServerConnection, str], Awaitable[None]]  # talks over a WebSocket
+
+
+@final
+class Connection(ServerConnection):
+    """A connection of a client; beyond MOST, or without a request in time, it is closed."""
+
+    def __init__(self, all_of_them: set[Connection], *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self._all = all_of_them
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._all.add(self)
+        self.asking = self.loop.call_later(ASKING, transport.abort)
+        if len(self._all) > MOST:
+            transport.write(answer(HTTPStatus.SERVICE_UNAVAILABLE).serialize())
+            transport.close()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._all.discard(self)
+        self.asking.cancel()
+        super().connection_lost(error)
+
+
+@final
+class PageServer:
+    """A server of pages on a socket that listens; `start` begins to answer, on a thread.
+
+    listener  as `listening` of addresses.py makes it; `close` closes it
+    came      called once for each laptop and page
+    gate      asked before a page is sent, or a WebSocket opened
+    visit     talks over a WebSocket that a page opens at SOCKET; None: there is none
+    """
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        came: Came = lambda address, name: None,
+        gate: Gate | None = None,
+        visit: Visit | None = None,
+    ) -> None:
+        self.address, self.port = listener.getsockname()[:2]
+        self.files: Mapping[str, File] = {}
+        self.visitors: set[tuple[str, str]] = set()
+        self.connections: set[Connection] = set()
+        self._listener, self._came, self._gate, self._visit = listener, came, gate, visit
+        self._ready = Event()
+        self._thread = Thread(target=asyncio.run, args=[self._run()], daemon=True)
+        self._begun = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def start(self, pages: Mapping[str, bytes]) -> None:
+        """Answer requests until `close`.
+
+        pages  contents by file name; the one called index.html also answers /
+        """
+        files = {name: File.of(name, content) for name, content in pages.items()}
+        self.files = {f"/{quote(name)}": file for name, file in files.items()}
+        if INDEX in files:
+            self.files |= {"/": files[INDEX]}
+        self._begun = True
+        self._thread.start()
+        self._ready.wait()
+
+    def wait(self) -> None:
+        """Return after `close`, or raise what interrupts it, such as KeyboardInterrupt."""
+        while self._thread.is_alive():  # a longer wait is not interrupted on Windows
+            self._thread.join(LOOK)
+
+    def close(self) -> None:
+        """End all connections, and the thread."""
+        if self._begun:
+            with suppress(RuntimeError):  # it has ended
+                self.loop.call_soon_threadsafe(self._end.set)
+            self._thread.join()
+        self._listener.close()
+
+    async def _run(self) -> None:
+        self.loop, self._end = asyncio.get_running_loop(), asyncio.Event()
+        server = await serve(
+            self._talk,
+            sock=self._listener,
+            create_connection=partial(Connection, self.connections),  # type: ignore[arg-type]
+            process_request=self._answer,
+            server_header=None,
+            compression=None,  # numbers hardly shrink, and each of many readers would cost time
+            open_timeout=TAKING,
+            close_timeout=PARTING,
+            max_size=LARGEST,
+            write_limit=(65_536, 0),  # an answer counts as taken when nothing of it is left here
+            logger=QUIET,
+        )
+        self._ready.set()
+        await self._end.wait()
+        server.close()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(server.wait_closed(), 2 * PARTING)
+        for each in list(self.connections):
+            each.transport.abort()
+        await asyncio.sleep(0)
+
+    async def _talk(self, connection: ServerConnection) -> None:
+        if self._visit is not None:
+            await self._visit(connection, connection.remote_address[0])
+
+    async def _answer(self, visit: ServerConnection, request: Request) -> Response | None:
+        """Return the answer to a request; None opens a WebSocket."""
+        if isinstance(visit, Connection):
+            visit.asking.cancel()
+        who, path = visit.remote_address[0], request.path.partition("?")[0]
+        hosts = request.headers.get_all("Host")
+        named = any(HERE.fullmatch(each) is None for each in hosts)
+        if named and ip_address(self.address).is_loopback:
+            return answer(HTTPStatus.MISDIRECTED_REQUEST)  # a name that leads here by a trick
+        if request.method not in ("GET", "HEAD"):
+            return answer(HTTPStatus.METHOD_NOT_ALLOWED)
+        if path == SOCKET and self._visit is not None:
+            return None if is_same_origin(request) else answer(HTTPStatus.FORBIDDEN)
+        if self._gate is not None and (found := await self._gate(request, who)):
+            return answer(found[0], found[1], request)
+        file = self.files.get(path)
+        if file is None:
+            return answer(HTTPStatus.NOT_FOUND)
+        if request.method == "GET" and file.name != INDEX:
+            self._note(who, file.name)
+        return answer(HTTPStatus.OK, file, request)
+
+    def _note(self, address: str, name: str) -> None:
+        """Report a laptop that opens a page for the first time."""
+        visitor = address, name
+        if visitor not in self.visitors and len(self.visitors) < MOST_VISITORS:
+            self.visitors.add(visitor)
+            self._came(address, name)
+
+
+def is_same_origin(request: Request) -> bool:
+    """Return whether a page of this server asks, or no browser."""
+    hosts, origins = request.headers.get_all("Host"), request.headers.get_all("Origin")
+    return all(hosts == [urlsplit(each).netloc] for each in origins)
+
+
+def answer(
+    status: HTTPStatus, file: File | None = None, request: Request | None = None
+) -> Response:
+    """Return the answer to a request: a file, or a refusal."""
+    if file is None or request is None:
+        body = f"{status.value} {status.phrase}\n".encode()
+        head = {"Content-Type": "text/plain; charset=utf-8", "Content-Length": str(len(body))}
+        head["Content-Security-Policy"] = "default-src 'none'"
+        if status is HTTPStatus.METHOD_NOT_ALLOWED:
+            head["Allow"] = "GET, HEAD"
+        return Response(status.value, status.phrase, Headers(ALWAYS | head), body)
+    asked = {
+        name: ", ".join(request.headers.get_all(name))
+        for name in ("If-None-Match", "Accept-Encoding")
+    }
+    head = {"ETag": file.tag, "Vary": "Accept-Encoding", "Content-Security-Policy": file.policy}
+    if status is HTTPStatus.OK and file.tag in asked["If-None-Match"]:
+        status = HTTPStatus.NOT_MODIFIED
+        return Response(status.value, status.phrase, Headers(ALWAYS | head))
+    body = file.plain
+    if takes_gzip(asked["Accept-Encoding"]):
+        body, head["Content-Encoding"] = file.packed, "gzip"
+    head |= {"Content-Type": "text/html; charset=utf-8", "Content-Length": str(len(body))}
+    sent = body if request.method == "GET" else b""
+    return Response(status.value, status.phrase, Headers(ALWAYS | head), sent)
+
+
+def takes_gzip(accepted: str) -> bool:
+    """Return whether an Accept-Encoding allows gzip."""
+    for each in accepted.lower().split(","):
+        name, _, weight = each.replace(" ", "").partition(";")
+        if name == "gzip":
+            return re.fullmatch(r"q=0(\.0*)?", weight) is None
+    return False

@@ -1,0 +1,171 @@
+"""LinkServer with a link that only notes: who gets in, what reaches the link, who is left."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from typing import Any
+
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+
+from scalarviz.faces.browser.link_server import LinkServer
+from scalarviz.faces.browser.tokens import MOST_WRONG, Denied, Tokens
+from scalarviz.pages.addresses import listening
+from tests.waiting import until
+
+
+class Noting:
+    """A link that keeps what it is told, and answers each command."""
+
+    def __init__(self) -> None:
+        self.posts: list[Any] = []
+        self.told: list[Any] = []
+        self.looks: list[bool] = []
+
+    def join(self, post: Any, *, looks: bool) -> Any:
+        self.posts.append(post)
+        self.looks.append(looks)
+        return post
+
+    def receive(self, reader: Any, message: Any) -> None:
+        self.told.append(message)
+        if "id" in message:
+            reader({"id": message["id"], "state": {"step": 7}, "n": 1}, [b"abc", b"12345678"])
+
+    def leave(self, reader: Any) -> None:
+        self.posts.remove(reader)
+
+
+@pytest.fixture
+def link() -> Noting:
+    return Noting()
+
+
+@pytest.fixture
+def tokens() -> Tokens:
+    return Tokens(is_open=True, controls=False, renewed=lambda token: None)
+
+
+@pytest.fixture
+def served(link: Noting, tokens: Tokens) -> Iterator[LinkServer]:
+    with LinkServer(link, lambda: b"<p>a page", listening("127.0.0.1", 0), tokens) as made:
+        yield made
+
+
+@contextmanager
+def joined(served: LinkServer, token: str, **more: Any) -> Iterator[ClientConnection]:
+    address = f"ws://127.0.0.1:{served.server.port}/socket"
+    with connect(address, proxy=None, close_timeout=1, **more) as client:
+        client.send(json.dumps({"token": token}))
+        yield client
+
+
+def got(served: LinkServer, path: str, **headers: str) -> tuple[int, bytes]:
+    connection = HTTPConnection("127.0.0.1", served.server.port, timeout=30)
+    connection.request("GET", path, headers=headers)
+    answer = connection.getresponse()
+    return answer.status, answer.read()
+
+
+def test_a_command_is_answered_by_a_frame_of_a_header_and_arrays(
+    served: LinkServer, link: Noting, tokens: Tokens
+) -> None:
+    with joined(served, tokens.own) as client:
+        client.send('{"id": 1, "name": "open", "args": {}}')
+        frame = client.recv(timeout=30)
+        assert isinstance(frame, bytes)
+        start = 4 + int.from_bytes(frame[:4], "little")
+        header = json.loads(frame[4:start])
+        assert header == {"id": 1, "state": {"step": 7}, "n": 1, "buffers": [3, 8]}
+        assert start % 8 == 0 and frame[start:] == b"abc\0\0\0\0\x0012345678"
+    until(lambda: not link.posts)
+    assert link.looks == [False]
+
+
+def test_the_short_token_only_looks(served: LinkServer, link: Noting, tokens: Tokens) -> None:
+    with joined(served, tokens.short.lower()):
+        until(lambda: link.posts)
+    assert link.looks == [True]
+
+
+def test_a_page_is_for_those_with_a_token(served: LinkServer, tokens: Tokens) -> None:
+    assert got(served, f"/?token={tokens.own}") == (200, b"<p>a page")
+    assert got(served, f"/?token={tokens.short}")[0] == 200
+    status, form = got(served, "/")
+    assert status == 403 and b"a page" not in form and b"<form>" in form
+
+
+def test_other_hosts_and_origins_are_refused(served: LinkServer, tokens: Tokens) -> None:
+    assert got(served, f"/?token={tokens.own}", Host="evil.example")[0] == 421
+    with (
+        pytest.raises(InvalidStatus),
+        joined(served, tokens.own, origin="http://evil.example"),
+    ):
+        pass
+
+
+def test_a_wrong_token_does_not_join(served: LinkServer, link: Noting) -> None:
+    with joined(served, "wrong") as client:
+        assert b'"closed"' in bytes(client.recv(timeout=30))
+        with pytest.raises(ConnectionClosed):
+            client.recv(timeout=30)
+    assert not link.looks
+
+
+@pytest.mark.parametrize(
+    "sent",
+    ["", "{", "[]", "[" * 100_000, '{"id": NaN}', '{"taken": true}', '{"id": 1, "name": 2}',
+     '{"taken": 1, "x": 2}', "1" * 10_000, b"\xff\0", "x" * 300_000],
+)  # fmt: skip
+def test_what_no_page_sends_ends_its_connection_alone(
+    served: LinkServer, link: Noting, tokens: Tokens, sent: str | bytes
+) -> None:
+    with joined(served, tokens.own) as other, joined(served, tokens.own) as client:
+        client.send(sent)
+        with pytest.raises(ConnectionClosed):
+            client.recv(timeout=30)
+        other.send('{"id": 2, "name": "state", "args": {}}')
+        assert other.recv(timeout=30)
+    assert link.told == [{"id": 2, "name": "state", "args": {}}]
+
+
+def test_a_client_that_never_reads_gets_the_newest_state_and_holds_nobody(
+    served: LinkServer, link: Noting, tokens: Tokens
+) -> None:
+    with joined(served, tokens.own, max_queue=1, ping_interval=None) as client:
+        until(lambda: link.posts)
+        (post,) = link.posts
+        for n in range(300):
+            post({"id": None, "state": {}, "n": n}, [os.urandom(200_000)])
+        (visitor,) = served._visitors
+        assert len(visitor._waiting) <= 1
+        seen = []
+        while 299 not in seen:
+            frame = bytes(client.recv(timeout=30))
+            seen.append(json.loads(frame[4 : 4 + int.from_bytes(frame[:4], "little")])["n"])
+    assert len(seen) < 300
+
+
+def test_guesses_wait_longer_and_at_last_there_is_a_new_token() -> None:
+    new: list[str] = []
+    time = [0.0]
+    tokens = Tokens(is_open=True, controls=False, renewed=new.append, now=lambda: time[0])
+    first, waits = tokens.short, []
+    for _ in range(6):
+        with pytest.raises(Denied) as denied:
+            tokens.looks("a", "WRONG1")
+        waits.append(denied.value.wait)
+        time[0] += denied.value.wait
+    assert waits == [0, 0, 0, 1, 2, 4]
+    for guess in range(MOST_WRONG):
+        with pytest.raises(Denied):
+            tokens.looks(f"visitor {guess}", "WRONG1")
+    assert new == [tokens.short] and tokens.short != first
+    with pytest.raises(Denied) as denied:
+        tokens.looks("late", first)
+    assert denied.value.old
