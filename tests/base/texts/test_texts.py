@@ -73,7 +73,7 @@ NOT_WORDS = [
     ("faces/notebook/place.py", "what*|copy*", "parts of errors"),
     ("faces/notebook/widgets.py", "row wrap|1 1 auto", "a style"),
     ("pages/addresses.py", "*[{]*", "parts of errors"),
-    ("pages/engine_data.py", "a page*|the batches*", "parts of errors"),
+    ("pages/engine_data.py", "a page*|the batches*|the kernels*", "parts of errors"),
     ("pages/index_page.py", "default-src*|*:root*", "the policy, and a style"),
     ("pages/page.py", "*:root*", "a style"),
     ("pages/scene_data.py", "[a-z]* * *", "names of fields"),
