@@ -26,7 +26,8 @@ FILES = sorted(
 )
 SCRIPTS = {path.name: path for path in FILES if path.suffix == ".js"}
 # Scripts that a browser loads as modules.
-MODULES = {"canvas.js", *(path.name for path in PACKAGE.joinpath("pages", "web").glob("*.js"))}
+MODULES = {path.name for path in PACKAGE.joinpath("pages", "web").glob("*.js")}
+MODULES |= {"canvas.js", "widget.js"}
 
 STAGES = (".vert", ".frag")
 PARTS = "cubes.frag", "network_map.frag", "evaluate.frag"  # of a program that other text completes

@@ -15,6 +15,7 @@ MOST_WORDS = 3
 OTHERS = {
     "'Bank' object has no attribute 'nothing'",
     "'NoneType' object is not callable",
+    "can't start new thread",
     "does not support item assignment",
     "the disk is gone",
     "unsupported operand type.*'Value' and 'Celsius'",

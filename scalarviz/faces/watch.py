@@ -53,6 +53,10 @@ def watch(
     order: str | None = None,
     group: str | None = None,
     against: int | None = None,
+    browser: bool = False,
+    address: str = "127.0.0.1",
+    port: int = 0,
+    share: str = "look",
 ) -> Any:
     """Open a window on a session, or on several, and play; return the exit code.
 
@@ -96,6 +100,11 @@ def watch(
     group           column by whose values a Sweep groups its settings; None, the default: none
     against         number of the setting with which a Sweep compares the others; None, the
                     default: that of least loss
+    browser         True: serve a page of one session of a network, whose address is printed, until
+                    Ctrl-C; by default False
+    address, port   where it is served; by default on this machine alone, at any free port. An
+                    address of its network, or "0.0.0.0" for all, lets others see it by a token
+    share           "look", the default: others only look; "control": they change it, too
 
     Raises InputError for invalid arguments, and DisplayError, which says what is missing, where no
     window can be opened.
@@ -113,6 +122,8 @@ def watch(
         *(steps, speed, theme, keep or Keep(), recipes, size, play, tour, reduced_motion, present),
         *(nodes, color, cubes, pin),
     )
+    if browser:
+        return in_browser(shown, options, address, port, share)
     if nodes is not None and (terminal or not callable(nodes)):
         raise InputError(
             "nodes takes a function of the view of a window or a notebook, "
@@ -130,6 +141,18 @@ def watch(
     except DisplayError as lack:
         instead = INSTEAD if isinstance(shown, Show) else INSTEAD_OF_SEVERAL
         raise DisplayError(f"{lack}; without a window {instead}") from lack
+
+
+def in_browser(shown: Show | Several, options: Any, address: str, port: int, share: str) -> int:
+    """Serve the page of a session; raise InputError for what no page shows."""
+    if isinstance(shown, Several) or not shown.session.network.layers:
+        raise InputError(
+            "browser=True shows one session of a network with layers: pass one of them, or leave "
+            "it out for a window"
+        )
+    from scalarviz.faces.browser import serve
+
+    return serve.watch(shown, options, address, port, share)
 
 
 def watch_sweep(

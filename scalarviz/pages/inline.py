@@ -161,6 +161,7 @@ def html(
     script: str,
     data: Mapping[str, object],
     links: str = "",
+    policy: Mapping[str, str] = POLICY,
 ) -> str:
     """Return the document.
 
@@ -170,12 +171,13 @@ def html(
     script  as `bundle` returns it
     data    for the script, as JSON
     links   to other pages, as HTML
+    policy  what the page may load
     """
     sources = {"style": fingerprint(style), "script": fingerprint(script)}
-    policy = "; ".join(f"{name} {allowed}" for name, allowed in POLICY.items())
+    rules = "; ".join(f"{name} {allowed}" for name, allowed in policy.items())
     return Template(markup).substitute(
         {name: escape(text) for name, text in words.items()},
-        policy=policy.format(**sources),
+        policy=rules.format(**sources),
         style=style,
         script=script,
         data=as_json(data),

@@ -17,7 +17,7 @@ from scalarviz.pictures.sweeps.panels import Panels
 from scalarviz.pictures.sweeps.small_pictures import Maker, layers_side_by_side
 from scalarviz.pictures.view import sweep_networks
 from scalarviz.pictures.view.charts import Scales
-from scalarviz.pictures.view.cubes.cubes import BRIGHT
+from scalarviz.pictures.view.cubes.sides import BRIGHT
 from scalarviz.pictures.view.scene.frame import Box
 from scalarviz.pictures.view.sweep_networks import SmallPictures, cubes_of, packed
 from scalarviz.pictures.view.sweep_panels import (

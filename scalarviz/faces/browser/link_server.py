@@ -59,7 +59,7 @@ class Visitor:
     def post(self, header: Mapping[str, Any], buffers: Sequence[Any] = ()) -> None:
         """Send a message soon, from any thread; a state takes the place of an earlier one."""
         frame = packed(header, buffers)
-        is_news = "state" in header and header.get("id") is None
+        is_news = "state" in header and not header.get("ids") and header.get("id") is None
         with self._lock:
             if is_news:
                 self._waiting = deque(each for each in self._waiting if not each[0])

@@ -58,6 +58,16 @@ def watch_anywhere(
     for show in shows.values():  # before anything is said or written
         end_of(show, given["steps"])
     plays, keep = more.get("play") is not False, keep or Keep()
+    if given["browser"]:
+        opening_over()
+        also = "steps", "speed", "theme", "tour", "reduced_motion"
+        served: int = faces.watch(
+            shown, keep=keep, recipe=recipe, browser=True,
+            address=given["address"] or "127.0.0.1", port=given["port"],
+            share="control" if given["control"] else "look",
+            **more, **{each: given[each] for each in also},
+        )  # fmt: skip
+        return served
     if given["serve"] or given["address"]:
         opening_over()
         address = given["address"] or "127.0.0.1"

@@ -151,6 +151,8 @@ WATCHING = {
         bool, False, "for an audience: larger letters, and few of them; controls at the lower end"
     ),
     "reduced_motion": Option(bool, False, "no smooth moves: one picture, then the next"),
+    "browser": Option(bool, False, "in a browser, here or with --address elsewhere, until Ctrl-C"),
+    "control": Option(bool, False, "with --browser and --address: others change it, too"),
     "serve": Option(bool, False, "no window: a page and a picture, then the page until Ctrl-C"),
     "address": Option(str, "", "serve on this address, 0.0.0.0 for the whole network"),
     "port": Option(int, 8000, "port to serve on"),

@@ -16,6 +16,7 @@ from scalarviz.pictures.presenter.show import Show
 
 KINDS = {"f4": "<f4", "f8": "<f8", "u1": "u1", "i1": "i1", "u4": "<u4"}
 SECONDS = 20.0
+LINKS: list[Link] = []  # those of a test
 
 
 def joined(message: Any, buffers: Buffers) -> Any:
@@ -71,7 +72,8 @@ def linked(session: sv.Session) -> Link:
     """The link of a session."""
     group = WatchOptions().group(Show.of(session), "dark")
     group.lead.await_kernels()
-    return Link(group.lead)
+    LINKS.append(Link(group.lead))
+    return LINKS[-1]
 
 
 def opened(session: sv.Session) -> FakePage:

@@ -1,0 +1,94 @@
+"""A training in any browser, here or on other machines: its page over a WebSocket, until Ctrl-C."""
+
+from __future__ import annotations
+
+import webbrowser
+from collections.abc import Callable
+from ipaddress import ip_address
+from queue import Empty, SimpleQueue
+from time import monotonic
+
+from scalarviz.base.process.opening import has_display
+from scalarviz.base.texts import text
+from scalarviz.base.visible_text import say
+from scalarviz.core.formulas.table import pick
+from scalarviz.faces.browser.link import BETWEEN_STATES, Link
+from scalarviz.faces.browser.link_server import LinkServer
+from scalarviz.faces.browser.tokens import Tokens
+from scalarviz.faces.controller.startup import Opening
+from scalarviz.faces.controller.watch_options import WatchOptions
+from scalarviz.pages.addresses import is_loopback, listening, numeric, seen_by_others, url_of
+from scalarviz.pages.linked_page import linked_page
+from scalarviz.pictures.presenter.show import Show
+
+SHARES = {"look": False, "control": True}  # what others may do, and whether they control it
+HERE = "127.0.0.1"
+INTERRUPTED = 130  # the exit code after Ctrl-C
+
+
+def watch(
+    show: Show, options: WatchOptions, address: str = HERE, port: int = 0, share: str = "look"
+) -> int:
+    """Serve the page of a session until Ctrl-C; return the exit code.
+
+    address  an address of this machine in numbers; others than HERE let other machines see it, by
+             a token of six characters
+    port     0, the default, for any that is free
+    share    "look", the default: others only look; "control": they can change the training, too
+
+    Raises InputError for an address or a port that it cannot have.
+    """
+    controls = pick(SHARES, share, "share")
+    calls: SimpleQueue[Callable[[], object]] = SimpleQueue()
+    with listening(address, port) as listener:
+        group = options.group(show, "dark" if options.theme == "auto" else options.theme)
+        for member in group.members:
+            member.await_kernels()
+        theme = "" if options.theme == "auto" else options.theme
+        link = Link(group.lead, theme=theme, tour=options.tour)
+        is_open, number = not is_loopback(address), listener.getsockname()[1]
+
+        def renewed(token: str) -> None:
+            say(text("browser.renewed", token=token))
+
+        def page() -> bytes:
+            reached = {"channel": "socket", "path": "socket", "version": link.version}
+            return linked_page(link.controller.show, reached, link.described).encode()
+
+        tokens = Tokens(is_open=is_open, controls=controls, renewed=renewed)
+        with LinkServer(link, page, listener, tokens, calls.put):
+            near = HERE if ip_address(numeric(address)).is_unspecified else numeric(address)
+            own = f"{url_of(near, number)}?token={tokens.own}"
+            say(text("browser.here", url=own))
+            if is_open:
+                url = url_of(seen_by_others(address) or address, number)
+                may = text(f"browser.may.{share}")
+                say(text("browser.room", url=url, token=tokens.short, may=may))
+            say(text("browser.end"))
+            if not is_open and has_display():
+                webbrowser.open(own)
+            opening = Opening(group, False, play=options.play is not False)
+            try:
+                while True:
+                    began = monotonic()
+                    if link.readers:
+                        opening.attend()
+                    link.attend()
+                    options.keep.now_and_then(group.lead.own_session)
+                    work(calls, began + BETWEEN_STATES)
+            except KeyboardInterrupt:
+                group.quit()
+                link.close(text("browser.closed"))
+                group.lead.rest()
+    if saved := options.keep.at_end(group.lead.own_session, True):
+        say(saved)
+    return INTERRUPTED
+
+
+def work(calls: SimpleQueue[Callable[[], object]], until: float) -> None:
+    """Call what waits, until a moment."""
+    while (rest := until - monotonic()) > 0.0:
+        try:
+            calls.get(timeout=rest)()
+        except Empty:
+            return
