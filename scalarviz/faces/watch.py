@@ -76,7 +76,7 @@ def watch(
     terminal        True: show loss, captions and keys in the terminal instead; by default
                     False
     size            width and height of the window, or of the picture in a notebook, in pixels;
-                    None, the default: fitted to the screen, and (800, 500) in a notebook
+                    None, the default: fitted to the screen, and (800, 560) in a notebook
     play            False: start paused; None, the default: play at once in a window, and in a
                     notebook when its button is pressed
     tour            True: show the tour of ten seconds first; by default False
@@ -132,6 +132,10 @@ def watch(
     if isinstance(shown, Several):
         check_several(terminal=terminal, tour=tour, keep=keep)
     if not terminal and (in_notebook() or in_marimo()):
+        from scalarviz.faces.browser import cell
+
+        if isinstance(shown, Show) and in_notebook() and cell.fits(shown, options):
+            return cell.watch(shown, options)
         return notebook.watch(shown, options)
     if isinstance(shown, Show) and terminal:
         return in_terminal.watch(shown, steps, speed, keep)

@@ -19,7 +19,7 @@ from scalarviz.faces.browser.widget import PageWidget
 from scalarviz.faces.controller.group import Group
 from scalarviz.faces.controller.startup import Opening
 from scalarviz.faces.controller.watch_options import WatchOptions
-from scalarviz.faces.notebook.place import Shown, run_of
+from scalarviz.faces.notebook.place import Shown, in_colab, run_of
 from scalarviz.pages.linked_page import linked_page
 from scalarviz.pictures.draw2d.png import png
 from scalarviz.pictures.export.render import picture
@@ -27,6 +27,7 @@ from scalarviz.pictures.presenter.several import Several
 from scalarviz.pictures.presenter.show import Show
 
 SIZE = 800, 560
+PACKAGES = "anywidget", "ipywidgets"
 SPEED = 10.0  # steps a second, slow enough to see it learn
 AFTER_AN_ERROR = 1.0  # seconds
 
@@ -129,8 +130,11 @@ class PageView(Shown):
 
 
 def fits(show: Show | Several, options: WatchOptions) -> bool:
-    """Whether a page can show this: one session of a network with layers, and no nodes of vispy."""
-    installed = find_spec("anywidget") is not None
+    """Whether a page can show this: one session of a network with layers, and no nodes of vispy.
+
+    In Colab and marimo this was not tried: there the page that trains by itself stays.
+    """
+    installed = not in_colab() and all(find_spec(name) is not None for name in PACKAGES)
     alone = isinstance(show, Show) and bool(show.session.network.layers)
     return installed and alone and options.nodes is None and not options.present
 

@@ -26,6 +26,7 @@ from scalarviz.pages.linked_page import description
 from scalarviz.pages.scene_data import SHAPES
 from scalarviz.pages.session_state import SessionState, losses_from
 from scalarviz.pictures.presenter.scene_layout import layout_of
+from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.training.session.session import Session
 
 BETWEEN_STATES = 1.0 / 30.0  # seconds
@@ -80,6 +81,7 @@ class Link:
         self.state = SessionState(self.session)
         self.described = description(self._show, self._theme, tour=self._tour)
         self._tour = False  # of the first description alone
+        self.described["spec"]["page"] |= looks_of(self.controller.stage)
         self._light = Light(layout_of(self.session, SHAPES[0]).plates)  # as in the description
 
     @property
@@ -221,3 +223,13 @@ class Link:
         for reader in self.readers:
             self._post(reader, {"closed": words})
         self.readers.clear()
+
+
+def looks_of(stage: Stage) -> dict[str, Any]:
+    """Return how a page looks at first: what its cubes show, what is pinned, whether it is calm."""
+    pin: dict[str, Any] | None = None
+    if stage.pinned is not None:
+        pin = {"row": stage.pinned}
+    elif stage.pinned_neuron is not None:
+        pin = {"neuron": stage.pinned_neuron}
+    return {"color": stage.color, "cubes": stage.size, "pin": pin, "calm": stage.reduced_motion}

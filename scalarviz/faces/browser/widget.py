@@ -10,6 +10,7 @@ import anywidget
 import traitlets
 
 from scalarviz.base.package_files import text_beside
+from scalarviz.base.texts import text
 from scalarviz.errors import InputError
 from scalarviz.faces.browser.link import Link, Reader
 from scalarviz.faces.browser.wire import Buffers, Header
@@ -28,7 +29,7 @@ class PageWidget(anywidget.AnyWidget):
     html = traitlets.Unicode().tag(sync=True)
     title = traitlets.Unicode().tag(sync=True)
     size = traitlets.Dict().tag(sync=True)
-    views = traitlets.Int(0).tag(sync=True)
+    gone = traitlets.Unicode(text("notebook.gone")).tag(sync=True)
 
     def __init__(
         self,

@@ -73,7 +73,9 @@ class Shown:
                 words, style = text("notebook.again"), text_beside(__file__, "again.css")
                 again = f'<p class="scalarviz-again">{escape(words)}</p><style>{style}</style>'
                 found.display_pub.publish({"text/plain": words, "text/html": again})
-                found.display_pub.publish({**widget._repr_mimebundle_(), "text/plain": ""})
+                made = widget._repr_mimebundle_()
+                data = made[0] if isinstance(made, tuple) else made  # anywidget adds metadata
+                found.display_pub.publish({**data, "text/plain": ""})
 
     def _ipython_display_(self) -> None:
         found = shell()

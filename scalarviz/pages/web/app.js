@@ -51,7 +51,8 @@ export class App {
     this.pinned = null;
     this.opened = false;
     this.unit = "step";
-    this.channel = "value"; // what cubes show
+    this.channel = "value"; // what the colors of cubes show
+    this.sizes = "value";
     this.tour = null;
     this.tourPart = "";
     this.slow = 0; // counts slow steps
@@ -169,7 +170,9 @@ export class App {
   /** Let cubes show what a state has. */
   follow(state) {
     if (this.spec.recording) state.begun = this.begun ??= state.value;
-    if (!channelsOf(state).includes(this.channel)) this.channel = "value";
+    const known = channelsOf(state);
+    if (!known.includes(this.channel)) this.channel = "value";
+    if (!known.includes(this.sizes)) this.sizes = this.channel;
   }
 
   /** Change fields of the page, and draw it again. */
@@ -199,7 +202,7 @@ export class App {
     const caption = captionFor(this, state);
     const moves = this.picture.draw(state, {
       caption, part, hover: this.hover, pinned: this.pinned, pointed: this.pointed, box: this.box(),
-      color: this.channel, size: this.channel,
+      color: this.channel, size: this.sizes,
     }); // prettier-ignore
     setShown(byId("whole"), !this.tour && this.picture.eyes?.framed === false);
     this.caption.show(caption, this.opened);
@@ -328,7 +331,7 @@ export class App {
       choose: (key, step) => still("choose", { key, step }).then(() => this.tellBranch()),
       setOptimizer: (number) => this.act() && player.ask("optimizer", { number: Number(number) }),
       setSize: (size) => this.act() && player.ask("size", { size: Number(size) }),
-      setChannel: (channel) => this.change({ channel }),
+      setChannel: (channel) => this.change({ channel, sizes: channel }),
       newWeights: () => this.newWeights(still),
       setUnit: (unit) => this.setUnit(unit),
       setSpeed: (place) => player.setSpeed(place),

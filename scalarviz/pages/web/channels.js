@@ -14,12 +14,15 @@ export class FrameChannel {
     /** @type {(header: any, buffers: ArrayBuffer[]) => void} */
     this.onmessage = () => {};
     this.onclose = () => {};
+    /** @type {(name: string) => void} the window around is "dark" or "light" now */
+    this.ontheme = () => {};
   }
 
   open() {
     addEventListener("message", ({ source, data }) => {
       if (source !== window.parent || !data?.scalarviz) return;
-      this.onmessage(data.scalarviz, data.buffers ?? []);
+      if (data.scalarviz.theme) this.ontheme(data.scalarviz.theme);
+      else this.onmessage(data.scalarviz, data.buffers ?? []);
     });
     this.onopen();
   }

@@ -36,7 +36,7 @@ function join(client, app) {
 
 /** Return an app of a new description in place of another, with what its user has chosen. */
 function appAnew(app, markup, { spec, texts }) {
-  const { client, picture, pinned, unit, channel, player } = app;
+  const { client, picture, pinned, unit, channel, sizes, player } = app;
   const isOpen = !byId("sheet").hidden;
   const focused = document.activeElement?.id;
   app.end();
@@ -49,7 +49,7 @@ function appAnew(app, markup, { spec, texts }) {
   const { speed, other } = player;
   next.setUnit(unit);
   Object.assign(next.player, { speed, other, playing: player.playing, told: player.told });
-  next.channel = channel;
+  Object.assign(next, { channel, sizes });
   if (!(pinned?.row >= spec.say.rows)) next.pin(pinned);
   next.setSheet(isOpen);
   if (focused) byId(focused)?.focus();
@@ -68,6 +68,10 @@ async function startLinked() {
   const channel = channelOf(link);
   const client = new LinkClient(channel, { spec, version: link.version });
   let app = appOf(spec, client, pictureOf(spec));
+  const { color, cubes, pin } = spec.page;
+  Object.assign(app, { channel: color ?? app.channel, sizes: cubes ?? app.sizes });
+  if (pin) app.pin(pin);
+  if (!spec.page.theme && channel instanceof FrameChannel) channel.ontheme = (name) => app.setTheme(name);
   const offers = new Offers((name, value) => app.player.ask("control", { name, value }));
   client.onoffers = (list) => offers.show(list);
   client.ondescribed = (described) => {

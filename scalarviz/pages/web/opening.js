@@ -37,7 +37,7 @@ export function pictureOf({ scene }) {
 /** Return the app of a spec, a client and a picture. */
 export function appOf(spec, client, picture) {
   document.documentElement.classList.toggle("recorded", Boolean(spec.recording));
-  const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const calm = spec.page.calm || matchMedia("(prefers-reduced-motion: reduce)").matches;
   const app = new App({ spec, client, picture, calm, failed: failWith });
   globalThis.scalarviz = app; // for the console: scalarviz.state
   app.resize();

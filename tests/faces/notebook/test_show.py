@@ -14,6 +14,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.base import texts
 from scalarviz.errors import DisplayError, EngineError, InputError, UnknownNameError
+from scalarviz.faces.browser import cell
 from scalarviz.faces.notebook import place, show
 from scalarviz.pages import page as pages
 from scalarviz.pictures.view import canvas
@@ -45,6 +46,12 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> PUBLISHED:
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernels of a page take long to compile."""
     monkeypatch.setattr(pages, "engine_data", lambda *_: (b"\0asm", b"numbers", {}))
+
+
+@pytest.fixture
+def no_widget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What carries the page of a session is not installed."""
+    monkeypatch.setattr(cell, "find_spec", lambda name: None)
 
 
 @pytest.fixture
@@ -147,7 +154,7 @@ def test_colours_and_sizes_of_cubes_show_the_channels_that_are_asked_for(
         sv.watch(session, cubes="gradeint")
 
 
-@pytest.mark.usefixtures("studio")
+@pytest.mark.usefixtures("studio", "no_widget")
 def test_a_scene_is_watched_by_its_name_and_has_its_options(shown: PUBLISHED) -> None:
     async def program() -> None:
         live = sv.watch("circle")
@@ -232,6 +239,7 @@ def test_where_no_page_can_train_it_the_next_step_is_shown(
 
 
 @pytest.mark.some(1)
+@pytest.mark.usefixtures("no_widget")
 @pytest.mark.parametrize("package", show.PACKAGES)
 def test_what_is_not_installed_is_named(
     package: str, session: sv.Session, shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch
@@ -242,6 +250,7 @@ def test_what_is_not_installed_is_named(
     assert f"takes {package}: pip install 'scalarviz[notebook]'" in repr(sv.watch(session))
 
 
+@pytest.mark.usefixtures("no_widget")
 def test_without_opengl_a_page_trains(
     session: sv.Session, shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -256,7 +265,7 @@ def test_without_opengl_a_page_trains(
     assert page_of(shown[0]) == pages.page_of(slowly).text.decode()
 
 
-@pytest.mark.usefixtures("no_page")
+@pytest.mark.usefixtures("no_page", "no_widget")
 def test_without_opengl_and_without_a_page_the_step_is_drawn_flat(
     session: sv.Session, shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -291,6 +300,23 @@ def test_an_expression_without_opengl_says_where_it_stands(
             re.findall(r"svg\+xml;base64,([^\"]*)", shown[0]["text/html"])[0]
         ).decode()
     )
+
+
+def test_without_opengl_the_page_of_a_session_is_live_all_the_same(
+    session: sv.Session, shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(canvas, "drawing", no_opengl)
+
+    async def program() -> None:
+        view = sv.watch(session, color="last change", cubes="gradient", pin=3)
+        looks = view.link.described["spec"]["page"]
+        assert (looks["color"], looks["cubes"]) == ("last change", "gradient")
+        assert looks["pin"] == {"row": 3}
+        view.close()
+
+    asyncio.run(program())
+    assert "image/png" not in shown[0]
+    assert "application/vnd.jupyter.widget-view+json" in shown[2]
 
 
 @pytest.mark.parametrize("nonsense", [3, None, sv.Network([2, 1])])

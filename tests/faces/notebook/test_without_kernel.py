@@ -21,7 +21,7 @@ CELLS = (
     """import scalarviz as sv
 net = sv.Network([3, 4, 3], "tanh", output="sigmoid", seed=0)
 session = sv.Session(net, sv.data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8, engine="python")
-sv.watch(session)""",
+sv.watch(session, nodes=lambda view: None)""",
     """sv.predict("How many parameters?", 31)""",
 )
 PICTURE = 'img[src^="data:image/png"]'
