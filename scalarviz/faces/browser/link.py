@@ -26,7 +26,7 @@ from scalarviz.pages.linked_page import description
 from scalarviz.pages.scene_data import SHAPES
 from scalarviz.pages.session_state import SessionState, losses_from
 from scalarviz.pictures.presenter.scene_layout import layout_of
-from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.pictures.presenter.side_by_side import AnyStage
 from scalarviz.training.session.session import Session
 
 BETWEEN_STATES = 1.0 / 30.0  # seconds
@@ -225,7 +225,7 @@ class Link:
         self.readers.clear()
 
 
-def looks_of(stage: Stage) -> dict[str, Any]:
+def looks_of(stage: AnyStage) -> dict[str, Any]:
     """Return how a page looks at first: what its cubes show, what is pinned, whether it is calm."""
     pin: dict[str, Any] | None = None
     if stage.pinned is not None:

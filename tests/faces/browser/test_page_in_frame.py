@@ -1,0 +1,212 @@
+"""The page of a session in a frame, in Chromium: what a person does with it reaches the session."""
+
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import scalarviz as sv
+from scalarviz.faces.browser.link import Link
+from scalarviz.faces.controller.watch_options import WatchOptions
+from scalarviz.pictures.presenter.show import Show
+from tests.faces.browser.framed import FramedPage
+from tests.pages.browser import chromium
+
+pytestmark = pytest.mark.slow
+
+ROW = 5
+LINKS: list[Link] = []
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as made:
+        yield made
+
+
+def linked() -> Link:
+    net = sv.Network([3, 4, 3], "tanh", output="sigmoid", seed=0)
+    session = sv.Session(net, sv.data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8, engine="cpu")
+    group = WatchOptions().group(Show(session, title="colors"), "light")
+    group.lead.await_kernels()
+    LINKS.append(Link(group.lead))
+    return LINKS[-1]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def links_end() -> Iterator[None]:
+    yield
+    for link in LINKS:
+        link.controller.quit()
+        link.controller.rest()
+
+
+@pytest.fixture(scope="module")
+def framed(browser: Any) -> FramedPage:
+    return FramedPage(browser, linked())
+
+
+@pytest.fixture
+def page(framed: FramedPage) -> Iterator[FramedPage]:
+    """The page at step 0 of its training, with nothing pinned; nothing may have gone wrong."""
+    framed.link.controller.reset()
+    framed.frame.evaluate("scalarviz.pin(null); scalarviz.setSheet(false); null")
+    framed.wait(lambda: framed.app("state.step") == 0)
+    yield framed
+    assert framed.complaints == []
+
+
+def session_of(page: FramedPage) -> sv.Session:
+    return page.link.session
+
+
+def place_of(page: FramedPage, thing: str) -> tuple[float, float]:
+    """Where a cube or a neuron is seen, once the picture stands."""
+    page.rest(0.2)
+    box = page.frame.locator("#cubes").bounding_box()
+    at = page.app(f"picture.placeOf({thing})")
+    return box["x"] + at["x"], box["y"] + at["y"]
+
+
+def camera(page: FramedPage) -> str:
+    return json.dumps(page.app("picture.eyes"), sort_keys=True, default=str)
+
+
+def drag(page: FramedPage) -> None:
+    mouse = page.page.mouse
+    mouse.move(30.0, 60.0)
+    mouse.down()
+    mouse.move(130.0, 90.0, steps=4)
+    mouse.up()
+
+
+def test_a_drag_turns_the_camera(page: FramedPage) -> None:
+    before = camera(page)
+    drag(page)
+    page.wait(lambda: camera(page) != before)
+
+
+def test_a_cube_under_the_mouse_is_known_and_a_click_opens_its_card(page: FramedPage) -> None:
+    x, y = place_of(page, f"{{row: {ROW}}}")
+    page.page.mouse.move(x, y)
+    page.wait(lambda: page.app("hover?.row") == ROW)
+    page.page.mouse.click(x, y)
+    page.wait(lambda: page.app("pinned?.row") == ROW)
+    page.wait(lambda: page.frame.locator("#card").is_visible())
+
+
+def test_it_plays_and_pauses(page: FramedPage) -> None:
+    page.frame.click("#play")
+    page.wait(lambda: session_of(page).playing and page.app("state.step") > 2)
+    page.frame.click("#play")
+    page.wait(lambda: not session_of(page).playing and not page.app("state.playing"))
+    page.wait(lambda: page.app("state.step") == session_of(page).step_index)
+
+
+def test_a_step_on_and_one_back(page: FramedPage) -> None:
+    for button, step in (("on", 1), ("on", 2), ("back", 1)):
+        page.frame.click(f"#{button}")
+        page.wait(lambda step=step: page.app("state.step") == step)
+        assert session_of(page).step_index == step
+
+
+def test_the_curve_leads_back(page: FramedPage) -> None:
+    session_of(page).advance(20)
+    page.wait(lambda: page.app("losses.last") == 20 or page.app("state.last") == 20)
+    page.rest(0.3)
+    box = page.frame.locator("#curve").bounding_box()
+    page.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.wait(lambda: 0 < page.app("state.step") < 20)
+    assert session_of(page).step_index == page.app("state.step")
+
+
+def test_a_rate_is_typed(page: FramedPage) -> None:
+    page.frame.fill("#rate-number", "0.25")
+    page.frame.press("#rate-number", "Enter")
+    page.wait(lambda: session_of(page).learning_rate == 0.25)
+
+
+def test_an_edit_begins_a_branch_and_is_undone(page: FramedPage) -> None:
+    session = session_of(page)
+    branches = len(session.branches)
+    page.frame.click("#on")
+    page.frame.click("#on")
+    page.wait(lambda: page.app("state.step") == 2)
+    page.frame.click("#back")
+    page.wait(lambda: page.app("state.step") == 1)
+    page.frame.evaluate(f"scalarviz.pin({{row: {ROW}}}); null")
+    page.frame.evaluate(f"scalarviz.player.ask('edit', {{row: {ROW}, value: 0.75}}); null")
+    page.wait(lambda: session.network.bank.value[ROW] == 0.75)
+    page.wait(lambda: len(session.branches) == branches + 1)
+    page.wait(lambda: page.app(f"state.value[{ROW}]") == 0.75)
+    page.frame.evaluate("scalarviz.player.ask('undo'); null")
+    page.wait(lambda: session.network.bank.value[ROW] != 0.75)
+
+
+def test_an_input_of_ones_own_is_answered(page: FramedPage) -> None:
+    page.frame.evaluate("scalarviz.player.ask('own', {inputs: [0.5, 0.25, 0.75]}); null")
+    page.wait(lambda: page.app("state.own"))
+    page.frame.evaluate("scalarviz.player.ask('own', {inputs: null}); null")
+    page.wait(lambda: not page.app("state.own"))
+
+
+def test_a_long_cell_leaves_the_camera_free(page: FramedPage) -> None:
+    before, step = camera(page), page.app("state.step")
+    page.frame.click("#on")
+    until = time.monotonic() + 3.0
+    drag(page)
+    while time.monotonic() < until:  # Playwright's messages pass, those to the session do not
+        page.page.wait_for_timeout(100)
+    assert camera(page) != before and page.app("state.step") == step
+    assert page.app("client.stands") != ""
+    page.wait(lambda: page.app("state.step") == step + 1 and page.app("client.stands") == "")
+
+
+def test_two_views_see_what_the_other_does(page: FramedPage, browser: Any) -> None:
+    other = FramedPage(browser, page.link)
+    page.frame.click("#on")
+    for each in (page, other):
+        until = time.monotonic() + 20.0
+        while each.app("state.step") != 1 and time.monotonic() < until:
+            page.pump()
+            other.pump()
+        assert each.app("state.step") == 1
+    page.link.leave(other.reader)
+    other.page.context.close()
+
+
+def test_another_neuron_keeps_camera_and_pin(browser: Any) -> None:
+    page = FramedPage(browser, linked())
+    drag(page)
+    page.frame.evaluate("scalarviz.pin({row: 2}); null")
+    page.rest(0.3)
+    before, count = camera(page), page.app("spec.scene.count")
+    page.frame.evaluate("scalarviz.player.ask('control', {name: 'add neuron'}); null")
+    page.wait(lambda: page.app("spec.scene.count") > count)
+    page.rest(0.3)
+    assert page.app("pinned.row") == 2 and before
+    assert page.complaints == []
+
+
+def test_far_away_it_works_as_well(browser: Any) -> None:
+    page = FramedPage(browser, linked(), delay=0.15)
+    began = time.monotonic()
+    page.frame.click("#on")
+    page.wait(lambda: page.app("state.step") == 1)
+    assert time.monotonic() - began < 5.0
+    page.frame.click("#play")
+    page.wait(lambda: page.app("state.step") > 5)
+    assert page.complaints == []
+
+
+def test_what_has_ended_says_so_and_can_be_turned(browser: Any) -> None:
+    page = FramedPage(browser, linked())
+    page.link.close("The kernel has ended.")
+    page.wait(lambda: "The kernel has ended." in page.frame.inner_text("body"))
+    before = camera(page)
+    drag(page)
+    page.rest(0.3)
+    assert camera(page) != before
+    assert page.complaints == []
