@@ -106,7 +106,10 @@ class PageView(Shown):
         return self.widget
 
     def _picture(self) -> bytes:
-        return png(picture(self.controller.show, size=self.size, theme=self._theme))
+        stage = self.controller.stage
+        pin = stage.pinned if stage.pinned is not None else stage.pinned_neuron
+        looks: dict[str, Any] = {"color": stage.color, "cubes": stage.size, "pin": pin}
+        return png(picture(self.controller.show, size=self.size, theme=self._theme, **looks))
 
     def __repr__(self) -> str:
         state = self.group.state()
