@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +155,7 @@ def in_browser(shown: Show | Several, options: Any, address: str, port: int, sha
             "browser=True shows one session of a network with layers: pass one of them, or leave "
             "it out for a window"
         )
+    import_module("scalarviz.pages.web_server")  # says what to install
     from scalarviz.faces.browser import serve
 
     return serve.watch(shown, options, address, port, share)

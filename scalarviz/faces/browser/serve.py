@@ -77,12 +77,13 @@ def watch(
                     options.keep.now_and_then(group.lead.own_session)
                     work(calls, began + BETWEEN_STATES)
             except KeyboardInterrupt:
+                return INTERRUPTED
+            finally:
                 group.quit()
                 link.close(text("browser.closed"))
                 group.lead.rest()
-    if saved := options.keep.at_end(group.lead.own_session, True):
-        say(saved)
-    return INTERRUPTED
+                if saved := options.keep.at_end(group.lead.own_session, True):
+                    say(saved)
 
 
 def work(calls: SimpleQueue[Callable[[], object]], until: float) -> None:

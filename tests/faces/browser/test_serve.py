@@ -128,6 +128,16 @@ def test_only_one_session_of_a_network_is_served() -> None:
         sv.watch({"a": "rgb", "b": "xor"}, browser=True)
 
 
+def test_without_websockets_a_line_says_what_to_install() -> None:
+    program = (
+        "import sys; sys.modules['websockets'] = None; import scalarviz as sv\n"
+        "try: sv.watch('rgb', browser=True)\n"
+        "except sv.errors.InputError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert "pip install 'scalarviz[serve]'" in done.stdout, done.stderr
+
+
 def test_what_cannot_be_served_is_refused() -> None:
     with refused(UnknownNameError, "'all'"):
         sv.watch("rgb", browser=True, share="all")
