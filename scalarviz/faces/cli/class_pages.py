@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import socket
 from collections.abc import Mapping, Sequence
 from ipaddress import ip_address
 from pathlib import Path
@@ -14,16 +13,13 @@ from scalarviz.base.visible_text import say
 from scalarviz.errors import InputError
 from scalarviz.faces.scenefiles.find import about, find, load
 from scalarviz.faces.scenefiles.making import played
+from scalarviz.pages.addresses import LAST_PORT, address_for_others, not_here, numeric, url_of
 from scalarviz.pages.index_page import INDEX, Entry, index_of
 from scalarviz.pages.page import page_of, trains
 from scalarviz.pages.server import PageServer
 
 SCENES = ("rgb", "xor", "circle")
 INTERRUPTED = 130
-LAST_PORT = 65_535
-# Addresses of documentation: a socket that is connected to one has the address that this machine
-# has for others; nothing is sent.
-ELSEWHERE = {4: ("192.0.2.1", 9), 6: ("2001:db8::1", 9)}
 
 
 def serve(scenes: Sequence[str], address: str, port: int) -> int:
@@ -76,19 +72,6 @@ def made(path: Path) -> bytes:
     return page.text
 
 
-def numeric(address: str) -> str:
-    """Return an address in numbers; raise InputError for anything else."""
-    if address == "localhost":
-        return "127.0.0.1"
-    try:
-        return str(ip_address(address))
-    except ValueError:
-        raise InputError(
-            f"--address takes an address in numbers, such as 0.0.0.0 for all of this machine, not "
-            f"{shorten(address)}"
-        ) from None
-
-
 def bound(address: str, port: int) -> PageServer:
     """Return a server on an address and a port; raise InputError if it cannot have them."""
     if not 0 <= port <= LAST_PORT:
@@ -119,12 +102,6 @@ def is_of_one(address: str) -> bool:
     return not found.is_multicast and address != "255.255.255.255"
 
 
-def not_here(address: str) -> InputError:
-    return InputError(
-        f"{address} is no address of this machine: --address 0.0.0.0 takes all that it has"
-    )
-
-
 def other(port: int) -> int:
     return port + 1 if port < LAST_PORT else port - 1
 
@@ -142,18 +119,3 @@ def greeting(address: str, port: int) -> list[str]:
 
 def end() -> str:
     return text("class.end")
-
-
-def url_of(address: str, port: int) -> str:
-    return f"http://[{address}]:{port}/" if ":" in address else f"http://{address}:{port}/"
-
-
-def address_for_others(version: int) -> str:
-    """Return the address of this machine in its network; "" without a network."""
-    family = socket.AF_INET if version == 4 else socket.AF_INET6
-    try:
-        with socket.socket(family, socket.SOCK_DGRAM) as probe:
-            probe.connect(ELSEWHERE[version])
-            return str(probe.getsockname()[0])
-    except OSError:
-        return ""

@@ -18,12 +18,13 @@ from scalarviz.base.texts import text
 from scalarviz.base.visible_text import say
 from scalarviz.errors import DisplayError, ScalarvizError
 from scalarviz.faces import watch as faces
-from scalarviz.faces.cli.class_pages import bound, numeric, until_ctrl_c
+from scalarviz.faces.cli.class_pages import bound, until_ctrl_c
 from scalarviz.faces.cli.train_several import train_all
 from scalarviz.faces.controller.autosave import Keep
 from scalarviz.faces.scenefiles.options import RUNNING, WATCHING
 from scalarviz.faces.terminal.train import end_of, train
 from scalarviz.files.atomic import replace_file
+from scalarviz.pages.addresses import numeric
 from scalarviz.pages.index_page import INDEX, Entry, index_of
 from scalarviz.pages.page import page_of
 from scalarviz.pictures.draw2d.png import chunk, png
