@@ -71,7 +71,8 @@ async function startLinked() {
   const { color, cubes, pin } = spec.page;
   Object.assign(app, { channel: color ?? app.channel, sizes: cubes ?? app.sizes });
   if (pin) app.pin(pin);
-  if (!spec.page.theme && channel instanceof FrameChannel) channel.ontheme = (name) => app.setTheme(name);
+  if (!spec.page.theme && channel instanceof FrameChannel)
+    channel.ontheme = (name) => app.setTheme(name);
   const offers = new Offers((name, value) => app.player.ask("control", { name, value }));
   client.onoffers = (list) => offers.show(list);
   client.ondescribed = (described) => {
