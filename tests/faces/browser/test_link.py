@@ -244,6 +244,24 @@ def test_random_messages_leave_the_session_as_it_is() -> None:
     assert s.step_index == 1
 
 
+def test_random_arguments_of_commands_are_taken_or_refused() -> None:
+    """Whatever else a command raised would end the server for everyone."""
+    page = opened(session())
+    chance = random.Random(1)
+    values: list[Any] = [None, True, 0, -1, 3, 1e308, -0.5, 2**60, float("nan"), "", "x", [], [0]]
+    values += [[1, 2, 3], [0.1, 0.2, 0.3], ["h", 0], {"a": 1}, "loss < 0.1", "relu", "0.1"]
+    names = "unit step operation rate key by sample inputs row value rows on factor size neuron"
+    offers = [each["name"] for each in page.state["offers"]]
+    for number in range(10, 400):
+        name = chance.choice([*COMMANDS, "evaluate", "control"])
+        args = {each: chance.choice(values) for each in chance.sample(names.split(), 4)}
+        args["count"] = chance.choice([0, 1, 2, -1, "x"])
+        args["name"] = chance.choice(offers)
+        page.link.receive(page.reader, {"id": number, "name": name, "args": args})
+        page.link.attend()
+    assert page.ask("state")["state"]["step"] >= 0
+
+
 def test_a_large_network_has_light_states_and_exact_numbers_of_what_is_pinned() -> None:
     net = sv.Network([300, 300, 200, 10], "tanh", seed=0)
     rng = np.random.default_rng(0)
