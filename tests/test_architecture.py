@@ -73,8 +73,8 @@ PACKAGES = """
     faces.controller
     faces.terminal
     faces.window
-    faces.notebook
     faces.browser
+    faces.notebook
     faces.watch
     faces.cli
     faces

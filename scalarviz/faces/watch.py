@@ -133,10 +133,6 @@ def watch(
     if isinstance(shown, Several):
         check_several(terminal=terminal, tour=tour, keep=keep)
     if not terminal and (in_notebook() or in_marimo()):
-        from scalarviz.faces.browser import cell
-
-        if isinstance(shown, Show) and in_notebook() and cell.fits(shown, options):
-            return cell.watch(shown, options)
         return notebook.watch(shown, options)
     if isinstance(shown, Show) and terminal:
         return in_terminal.watch(shown, steps, speed, keep)

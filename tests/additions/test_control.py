@@ -3,7 +3,7 @@
 The window has its screen in tests/window: case_rows_for_controls_are_in_the_bar of window_cases.py.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -161,53 +161,6 @@ def controller(controls: dict[str, Control]) -> Controller:
 
 def test_there_is_one_of_each_kind() -> None:
     assert {row.kind for row in rows().values()} == set(KINDS)
-
-
-def test_a_notebook_has_it(controller: Controller) -> None:
-    pytest.importorskip("ipywidgets", reason="the extra notebook is not installed")
-    from scalarviz.faces.notebook.controls import NotebookControls
-
-    def at_once(deed: Callable[[], None]) -> None:
-        deed()
-
-    def again() -> None:
-        controls._touched.clear()
-        controls.show_state(controller.state)
-
-    session, stage = controller.session, controller.stage
-    controls = NotebookControls(controller, at_once)
-    again()
-    made = controls.made
-    *_, bar, panel = controls.box.children
-    settings, more = panel.children[:2]
-    below = [each for group in settings.children for each in group.children]
-    others = [getattr(group, "children", [group])[-1] for group in more.children]
-    assert all(made[name].tooltip == row.about for name, row in rows().items())
-    assert any(made["time again"] in group.children for group in bar.children[:-1])
-    assert made["side"] in others
-    assert all(made[name] in below for name in rows() if name not in ("time again", "side"))
-    run = next(group for group in settings.children if made["again"] in group.children)
-    assert made["one on"] in run.children and ">Run<" in run.children[0].value
-    assert (made["painted"].value, made["painted"].options) == ("dark", tuple(THEMES))
-    assert made["step in words"].value == "step 2"
-    made["painted"].value = "light"
-    made["per layer"].value = True
-    made["sample in numbers"].value = 3.0
-    assert (stage.theme, stage.per_layer, session.focus) == ("light", True, 3)
-    again()
-    assert (made["sample slid"].value, made["sample slid"].max) == (3, 7)
-    made["sample slid"].value = 5
-    made["small rate"].value = SMALL.place(0.25)
-    assert (session.focus, session.learning_rate) == (5, 0.25)
-    made["time again"].value = 1
-    assert session.step_index == 1
-    made["one on"].click()
-    assert session.step_index == 2
-    made["again"].click()
-    controller.rest()
-    assert session.step_index == 0
-    again()
-    assert made["again"].disabled
 
 
 def test_its_key_does_the_same_and_is_in_the_help(controller: Controller) -> None:

@@ -17,6 +17,7 @@ from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError
 from scalarviz.faces.browser.offers import use
 from scalarviz.faces.controller.controller import Controller
+from scalarviz.faces.controller.group import Group
 from scalarviz.faces.controller.own_input import put_in, take_out
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.session import Session, Unit
@@ -73,6 +74,11 @@ def reals(args: Args, name: str, width: int) -> FloatArray:
 # ---- commands -----------------------------------------------------------------------------------
 
 
+def clock_of(link: Link) -> Group | Controller:
+    """Return what commands on time are for: all sessions that go together, or one."""
+    return link.group if link.group.together else link.controller
+
+
 def nothing(link: Link, args: Args) -> None:
     """Only the state is asked for."""
 
@@ -81,7 +87,7 @@ def advance(link: Link, args: Args, direction: int = 1) -> None:
     count = whole(args, "count", 0, default=1)
     unit = pick(UNITS, args.get("unit", "step"), "unit")
     if count:
-        link.controller.go(direction, count, unit)
+        clock_of(link).go(direction, count, unit)
 
 
 def seek(link: Link, args: Args) -> None:
@@ -91,6 +97,9 @@ def seek(link: Link, args: Args) -> None:
     end = session.current_branch.end.place
     if step != session.step_index:
         link.jump()
+    if link.group.together:
+        link.group.seek(step, operation)
+        return
     controller.stand_still()
     controller.do(partial(go_to, session, Clock(*min((step, operation), end))), name="seek")
 
@@ -104,22 +113,27 @@ def go_to(session: Session, moment: Clock) -> None:
 
 def play(link: Link, args: Args) -> None:
     rate = None if args.get("rate") is None else real(args, "rate")
-    link.controller.set_speed(rate)
-    link.controller.play()
+    clock_of(link).set_speed(rate)
+    clock_of(link).play()
 
 
 def pause(link: Link, args: Args) -> None:
-    link.controller.pause()
+    clock_of(link).pause()
 
 
-def jumping(act: Callable[[Controller], None]) -> Command:
-    """Return a command that acts on the controller, and may lead far away."""
+def reset(link: Link, args: Args) -> None:
+    link.jump()
+    clock_of(link).reset()
 
-    def command(link: Link, args: Args) -> None:
-        link.jump()
-        act(link.controller)
 
-    return command
+def undo(link: Link, args: Args) -> None:
+    link.jump()
+    link.group.undo()
+
+
+def redo(link: Link, args: Args) -> None:
+    link.jump()
+    link.group.redo()
 
 
 def choose(link: Link, args: Args) -> None:
@@ -141,7 +155,7 @@ def focus(link: Link, args: Args) -> None:
         by = whole(args, "sample", 0, count - 1) - link.session.focus
     else:
         by = whole(args, "by", -MOST)
-    link.controller.next_sample(by)
+    link.group.change(lambda each: each.next_sample(by))
 
 
 def own(link: Link, args: Args) -> None:
@@ -167,7 +181,7 @@ def freeze(link: Link, args: Args) -> None:
 
 def set_rate(link: Link, args: Args) -> None:
     rate = real(args, "rate")
-    link.controller.do(partial(setattr, link.session, "learning_rate", rate), name="rate")
+    set_of_all(link, "learning_rate", rate, name="rate")
 
 
 def scale_rate(link: Link, args: Args) -> None:
@@ -175,8 +189,12 @@ def scale_rate(link: Link, args: Args) -> None:
 
 
 def set_size(link: Link, args: Args) -> None:
-    size, session = whole(args, "size", 1), link.session
-    link.controller.do(partial(setattr, session, "batch", size), changing=True)
+    set_of_all(link, "batch", whole(args, "size", 1), changing=True)
+
+
+def set_of_all(link: Link, field: str, value: object, **how: Any) -> None:
+    """Set a field of the session, or of all that go together."""
+    link.group.change(lambda each: each.do(partial(setattr, each.session, field, value), **how))
 
 
 def look(link: Link, args: Args) -> None:
@@ -194,7 +212,7 @@ def look(link: Link, args: Args) -> None:
 
 
 def control(link: Link, args: Args) -> None:
-    use(link.controller, str(args.get("name")), args.get("value"))
+    use(link.group, str(args.get("name")), args.get("value"))
 
 
 def press(link: Link, args: Args) -> None:
@@ -212,9 +230,9 @@ COMMANDS: dict[str, Command] = {
     "seek": seek,
     "play": play,
     "pause": pause,
-    "reset": jumping(Controller.reset),
-    "undo": jumping(Controller.undo),
-    "redo": jumping(Controller.redo),
+    "reset": reset,
+    "undo": undo,
+    "redo": redo,
     "choose": choose,
     "focus": focus,
     "own": own,

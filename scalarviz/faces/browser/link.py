@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any, final
 
@@ -22,6 +22,7 @@ from scalarviz.faces.browser.offers import offers_of
 from scalarviz.faces.browser.wire import Buffers, Header, split
 from scalarviz.faces.controller.clicks import as_sentence
 from scalarviz.faces.controller.controller import Controller
+from scalarviz.faces.controller.group import Group
 from scalarviz.pages.linked_page import description
 from scalarviz.pages.scene_data import SHAPES
 from scalarviz.pages.session_state import SessionState, losses_from
@@ -63,17 +64,19 @@ class Reader:
 class Link:
     """The pages of a session.
 
-    controller  of the session
-    theme       of the pages; "": that of each reader's system
-    tour        whether they begin with the tour
+    group   the controllers of a face
+    number  that of the session among those of the group
+    theme   of the pages; "": that of each reader's system
+    tour    whether they begin with the tour
     """
 
-    def __init__(self, controller: Controller, *, theme: str = "", tour: bool = False) -> None:
-        self.controller = controller
+    def __init__(
+        self, group: Group, number: int = 0, *, theme: str = "", tour: bool = False
+    ) -> None:
+        self.group, self.number = group, number
         self._theme, self._tour = theme, tour
         self.readers: list[Reader] = []
         self.version = 1
-        self._jumps = 0
         self._begin()
 
     def _begin(self) -> None:
@@ -85,12 +88,16 @@ class Link:
         self._light = Light(layout_of(self.session, SHAPES[0]).plates)  # as in the description
 
     @property
+    def controller(self) -> Controller:
+        return self.group.members[self.number]
+
+    @property
     def session(self) -> Session:
         return self.controller.session
 
     def jump(self) -> None:
-        """Note that the next state may be far from this one."""
-        self._jumps += 1
+        """Note that the next states may be far from these."""
+        self.group.jumps += 1
 
     # ---- pages ----------------------------------------------------------------------------------
 
@@ -129,6 +136,7 @@ class Link:
                 reader.opened, reader.taken, reader.losses = True, True, 0
                 reader.jumps, reader.offers, reader.shown = -1, None, None
                 reader.version = args.get("version", 0)
+            self.group.choose_number(self.number)
             COMMANDS[name](self, args)
         except ScalarvizError as error:
             words = as_sentence(" ".join(error.lines))
@@ -140,13 +148,13 @@ class Link:
 
     def attend(self) -> None:
         """Do what is due; called several times a second."""
-        self.controller.attend()
+        self.group.attend()
         self.controller.stage.tick(perf_counter())
         if self.controller.show is not self._show or self.state.is_stale:
             own = self.state.own
             self._begin()
             self.version += 1
-            self._jumps += 1
+            self.jump()
             self.state.own = own if self._fits(own) else None
         if not self.readers:
             return
@@ -187,29 +195,31 @@ class Link:
         return (
             here, session.playing, session.focus, own, len(undo.done), len(undo.undone),
             self.version, len(here.branch.journal), id(session.data), stage.pinned, stage.offered,
+            self.group.together,
         )  # fmt: skip
 
     def _send(self, readers: list[Reader], now: float) -> None:
         """Send the present state to some pages, with what each of them has not."""
         mark = self._mark()
-        self.state.own, self.state.jumps = self.controller.stage.own, self._jumps
-        shown = self.controller.state
+        self.state.own, self.state.jumps = self.controller.stage.own, self.group.jumps
+        shown = replace(self.controller.state, together=self.group.together)
         state = self.state.read() | {"undoable": shown.undoable, "redoable": shown.redoable}
-        offers = offers_of(shown, self.controller.stage.offered)
+        offered = self.controller.stage.offered
+        offers = offers_of(shown, offered, several=self.group.several)
         state = self._light.of(state, self.controller.stage.pinned)
         for reader in readers:
             if reader.version != self.version:
                 self._post(reader, {"description": self.described, "version": self.version})
                 reader.version, reader.jumps = self.version, -1
             known = reader.losses
-            if (reader.jumps, reader.branch) != (self._jumps, state["branch"]):
+            if (reader.jumps, reader.branch) != (self.group.jumps, state["branch"]):
                 known = 0
             losses = losses_from(self.session, known)
             more = {"losses": losses} | ({} if offers == reader.offers else {"offers": offers})
             reader.number += 1
             ids, reader.asked = reader.asked, []  # done together, they have one state
             header = {"ids": ids, "state": {**state, **more}, "n": reader.number}
-            reader.jumps, reader.branch = self._jumps, state["branch"]
+            reader.jumps, reader.branch = self.group.jumps, state["branch"]
             reader.losses, reader.offers, reader.shown = state["last"], offers, mark
             reader.taken, reader.sent = False, now
             self._post(reader, header)

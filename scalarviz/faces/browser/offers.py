@@ -7,8 +7,8 @@ from typing import Any
 from scalarviz.base.checks.numbers import shorten
 from scalarviz.errors import InputError
 from scalarviz.faces.controller.control import Control
-from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
+from scalarviz.faces.controller.group import Group
 from scalarviz.faces.controller.options import OptionChoice
 from scalarviz.faces.controller.state import State
 
@@ -17,14 +17,18 @@ OFFERED = (
     "branch name", "weight rate", "layer rate", "layer frozen", "stop when", "first time",
     "go wrong", "add neuron", "remove neuron", "add layer", "remove layer",
 )  # fmt: skip
+TOGETHER = "together"  # offered where several sessions are shown
 OPTION = "option "  # before the name of an option, in those of offers
 OWN = "rate", "batch", "seed"  # options for which a page has fields of its own, or buttons
 LONGEST = 500  # letters of a typed text
 
 
-def offers_of(state: State, offered: tuple[str, ...]) -> list[dict[str, Any]]:
+def offers_of(
+    state: State, offered: tuple[str, ...], *, several: bool = False
+) -> list[dict[str, Any]]:
     """Return the offers of a state, for JSON; `offered` are the labels of the large buttons."""
     found = [button_of(label) for label in offered]
+    found += [control_of(CONTROLS[TOGETHER], state)] * several
     found += [option_of(choice) for choice in state.choices if choice.name not in OWN]
     return found + [control_of(CONTROLS[name], state) for name in OFFERED]
 
@@ -51,10 +55,11 @@ def control_of(row: Control, state: State) -> dict[str, Any]:
             "enabled": shown.enabled, "menu": row.menu or "Changes"}  # fmt: skip
 
 
-def use(controller: Controller, name: str, value: object) -> None:
+def use(group: Group, name: str, value: object) -> None:
     """Use an offer by its name; raise InputError if it is none, or not of its kind."""
-    state = controller.state
-    offers = {each["name"]: each for each in offers_of(state, controller.stage.offered)}
+    controller = group.lead
+    found = offers_of(controller.state, controller.stage.offered, several=group.several)
+    offers = {each["name"]: each for each in found}
     if name not in offers:
         raise InputError(f"this training has no control {shorten(name)}")
     offer = offers[name]
@@ -72,4 +77,4 @@ def use(controller: Controller, name: str, value: object) -> None:
     elif name in controller.stage.offered:
         controller.stage.press(name)
     elif offer["enabled"]:
-        CONTROLS[name].set(controller, 1 if kind == "button" else value)
+        group.act(CONTROLS[name], 1 if kind == "button" else value)

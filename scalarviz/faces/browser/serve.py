@@ -45,7 +45,7 @@ def watch(
         for member in group.members:
             member.await_kernels()
         theme = "" if options.theme == "auto" else options.theme
-        link = Link(group.lead, theme=theme, tour=options.tour)
+        link = Link(group, theme=theme, tour=options.tour)
         is_open, number = not is_loopback(address), listener.getsockname()[1]
 
         def renewed(token: str) -> None:

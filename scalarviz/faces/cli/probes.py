@@ -27,7 +27,6 @@ from typing import Any
 from scalarviz.base.texts import text
 
 PIP, SYSTEM, COMMAND, NOTHING = "pip", "system", "command", ""
-RFB = "1.0.2"  # the version of jupyter_rfb that faces/notebook/canvas.py extends
 SMOOTH = 15.0  # pictures a second
 GIGABYTES = 2.0
 MAP_PIXELS = 300 * 300  # of a map in a window
@@ -210,10 +209,8 @@ def check_libraries() -> None:
 
 
 def notebook() -> str:
-    found = need("jupyter_rfb", "ipywidgets", "PIL", *(["OpenGL"] * (sys.platform == "linux")))
-    if version_of("jupyter_rfb") != RFB:
-        raise Lack(f"jupyter_rfb is {version_of('jupyter_rfb')}, and {RFB} is needed", PIP)
-    import_module("jupyter_rfb")
+    found = need("anywidget", "ipywidgets", *(["OpenGL"] * (sys.platform == "linux")))
+    import_module("anywidget")
     return found
 
 

@@ -36,6 +36,7 @@ class Group:
     stage     the picture: that of the only member, or a SideBySide
     names     of the sessions; empty for one
     together  whether commands on time, rates and samples are for all of them
+    jumps     how often pages were told that the next moment may be far from the last
 
     Sessions that go together are on one clock: see `SharedClock`.
     """
@@ -53,6 +54,7 @@ class Group:
         self.together = len(self.members) > 1
         self.unit: Unit = "step"
         self.measured = 0.0
+        self.jumps = 0
         self._walk = Walk()
         self._changes = ChangesOfAll()
         self._told: Halted = {}  # those of which it was said that they were halted
@@ -134,6 +136,10 @@ class Group:
             pick(dict.fromkeys(self.names), name, "session")
             self.stage.chosen = self.names.index(name)
 
+    def choose_number(self, number: int) -> None:
+        if isinstance(self.stage, SideBySide):
+            self.stage.chosen = number
+
     def choose_at(self, x: float, y: float) -> None:
         """Choose the session at a pixel of the picture, if there is one."""
         if isinstance(self.stage, SideBySide):
@@ -178,9 +184,14 @@ class Group:
         elif row.acts_on == "group":
             act(self, value)
         else:
+            self.change(lambda member: act(member, value))
+
+    def change(self, act: Callable[[Controller], object]) -> None:
+        """Change the commanded sessions, which `undo` takes back together."""
+        if self.several:
             self._changes.begin(self.members, self._commanded)
-            for member in self._commanded:
-                act(member, value)
+        for member in self._commanded:
+            act(member)
 
     def press(self, key: str, shift: bool = False) -> bool:
         """Execute the command of a key; return whether it has one."""
@@ -360,12 +371,18 @@ class Group:
             partial(self.playing.run_to, (clock.step_index // each + times) * each)
         )
 
-    def seek(self, step: int) -> None:
-        """Go to a step, of those that a session has come to."""
+    def seek(self, step: int, operation: int = 0) -> None:
+        """Go to a step, of those that a session has come to, and on to an operation of it."""
         if not self.together:
             return self.lead.seek(step)
         self.pause()
-        return self._do(partial(self.clock.seek, max(0, min(step, self.clock.end))), name="seek")
+        place = max(0, min(step, self.clock.end))
+        return self._do(partial(self._go_to, place, operation), name="seek")
+
+    def _go_to(self, step: int, operation: int) -> None:
+        self.clock.seek(step)
+        if operation:
+            self.clock.advance(operation, "operation")
 
     def reset(self) -> None:
         """Start again with the same initial weights; the speed stays."""

@@ -1,1 +1,1 @@
-"""Live pictures, controls and predictions in notebooks."""
+"""Pages of sessions, pictures that follow them, and predictions in notebooks."""

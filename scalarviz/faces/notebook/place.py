@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from html import escape
 from importlib.util import find_spec
@@ -12,6 +13,7 @@ from scalarviz.base.package_files import text_beside
 from scalarviz.base.process.surroundings import shell
 from scalarviz.base.texts import text
 from scalarviz.base.visible_text import say
+from scalarviz.errors import InputError
 
 
 def run_of(found: Any) -> tuple[str, int]:
@@ -27,10 +29,6 @@ def in_notebook() -> bool:
     return shell() is not None
 
 
-def in_colab() -> bool:
-    return "google.colab" in sys.modules
-
-
 def in_marimo() -> bool:
     """Return whether cells of a notebook of marimo are run here, which is no IPython."""
     marimo = sys.modules.get("marimo")
@@ -40,6 +38,16 @@ def in_marimo() -> bool:
 def has_widgets() -> bool:
     """Return whether ipywidgets is installed."""
     return find_spec("ipywidgets") is not None
+
+
+def loop_of_cells() -> asyncio.AbstractEventLoop:
+    """Return the event loop of the thread that runs cells; raise InputError on another thread."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        raise InputError(
+            "a training is shown by a cell: call sv.watch there, not on a thread of your own"
+        ) from None
 
 
 class Shown:

@@ -1,21 +1,18 @@
-"""watch in a notebook: the live picture; where that is impossible, a page that trains by itself.
-
-Of a session that no page can train, the next step is shown.
-"""
+"""watch in a notebook: a page of the session; where that is impossible, what comes nearest."""
 
 from __future__ import annotations
 
 from base64 import b64encode
 from dataclasses import replace
 from html import escape
-from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, final
 
 from scalarviz.base.texts import text
 from scalarviz.errors import DisplayError, EngineError, InputError
 from scalarviz.faces.controller.watch_options import WatchOptions
-from scalarviz.faces.notebook.place import Shown, in_colab, in_marimo
+from scalarviz.faces.notebook.place import Shown, in_marimo
+from scalarviz.faces.notebook.still import Still
 from scalarviz.pages.page import page_of
 from scalarviz.pictures.draw2d.png import png
 from scalarviz.pictures.export.render import picture, story
@@ -25,56 +22,52 @@ from scalarviz.pictures.presenter.several import Several
 from scalarviz.pictures.presenter.show import Show
 
 SIZE = 800, 500
-SPEED = 10.0  # steps a second, slow enough to see it learn
 FRAME = "width: 100%; height: 800px; border: 0; border-radius: 6px"
 PICTURE = 1000, 620
-PACKAGES = ("ipywidgets", "jupyter_rfb", "PIL")
+PACKAGES = "ipywidgets", "anywidget"
 
 
 def watch(show: Show | Several, options: WatchOptions) -> Any:
     """Show a training below the running cell; return what shows it.
 
-    The picture is of 800 x 500 pixels, its speed 10 steps a second, and it plays when its button is
-    pressed, unless the options or the show say something else.
+    It is a page of its session, or of each; where no page can show it, a picture that follows the
+    sessions, and where nothing can be linked with the kernel, a page that trains by itself.
     """
-    theme = options.theme
     if why := lack():
-        return told(show, why, theme)
-    live = import_module("scalarviz.faces.notebook.live")
-    if options.speed is None:
-        show = begun_slowly(show)
-    group = options.group(show, "light" if theme == "auto" else theme)
-    if options.steps is None:
-        group.playing.until = None
-    size, tour = options.size or SIZE, options.tour
-    play = bool(options.play) or tour
+        return told(show, why, options.theme)
+    if fits(show, options):
+        from scalarviz.faces.notebook import cell
+
+        return cell.watch(show, options)
+    group = options.group(show, chosen_theme(options.theme))
     try:
-        shown = live.Live(group, size, play=play, tour=tour, follow=theme == "auto")
+        shown = Still(group, options.size or SIZE, play=bool(options.play))
     except DisplayError as error:
-        return told(show, str(error), theme)
+        return told(show, str(error), options.theme)
     shown.show()
     return shown
 
 
-def begun_slowly(show: Show | Several) -> Show | Several:
-    """Return shows that ask for a speed: at first slow enough to see it learn."""
-    if isinstance(show, Several):
-        if show.speed is not None:
-            return show
-        return replace(show, shows=tuple(replace(each, speed=SPEED) for each in show.shows))
-    return show if show.speed is not None else replace(show, speed=SPEED)
+def fits(show: Show | Several, options: WatchOptions) -> bool:
+    """Whether pages can show this: sessions of networks with layers, and no nodes of vispy."""
+    sessions = show.sessions if isinstance(show, Several) else [show.session]
+    has_layers = all(session.network.layers for session in sessions)
+    return has_layers and options.nodes is None and not options.present
 
 
 def lack() -> str:
-    """Return why there are no live pictures here; "" if there are."""
-    if in_colab():
-        return text("notebook.colab")
+    """Return why no page can be linked with the kernel here; "" if one can."""
     if in_marimo():
         return text("notebook.marimo")
     missing = [name for name in PACKAGES if find_spec(name) is None]
     if missing:
         return text("notebook.lack", package=missing[0])
     return ""
+
+
+def chosen_theme(theme: str) -> str:
+    """Return the theme of a picture that cannot follow that of a page."""
+    return "light" if theme == "auto" else theme
 
 
 @final
@@ -110,7 +103,7 @@ def told(show: Show | Several, why: str, theme: str) -> Told:
 
     Of several, show their picture, or without OpenGL their states.
     """
-    chosen = "light" if theme == "auto" else theme
+    chosen = chosen_theme(theme)
     if isinstance(show, Several):
         made = told_of_several(show, why, chosen)
         made.show()

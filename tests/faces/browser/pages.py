@@ -72,7 +72,7 @@ def linked(session: sv.Session) -> Link:
     """The link of a session."""
     group = WatchOptions().group(Show.of(session), "dark")
     group.lead.await_kernels()
-    LINKS.append(Link(group.lead))
+    LINKS.append(Link(group))
     return LINKS[-1]
 
 

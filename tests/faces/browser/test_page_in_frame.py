@@ -31,7 +31,7 @@ def linked() -> Link:
     session = sv.Session(net, sv.data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8, engine="cpu")
     group = WatchOptions().group(Show(session, title="colors"), "light")
     group.lead.await_kernels()
-    LINKS.append(Link(group.lead))
+    LINKS.append(Link(group))
     return LINKS[-1]
 
 

@@ -93,14 +93,11 @@ def test_a_full_disk_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "of disk are free, and 1e+06 are needed" in answer("room")["said"]
 
 
-def test_another_jupyter_rfb_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_notebook_without_its_widget_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert answer("notebook")["works"]
-    monkeypatch.setattr(probes, "RFB", "9.9")
-    assert answer("notebook") == {
-        "works": False,
-        "said": "jupyter_rfb is 1.0.2, and 9.9 is needed",
-        "mend": PIP,
-    }
+    monkeypatch.setattr(probes, "find_spec", lambda name: None if name == "anywidget" else name)
+    lack = {"works": False, "said": "anywidget is not installed", "mend": PIP}
+    assert answer("notebook") == lack
 
 
 def test_what_a_lesson_draws_with_is_looked_for() -> None:
@@ -170,7 +167,7 @@ def test_where_there_is_no_apt_the_names_are_still_told(monkeypatch: pytest.Monk
 
 
 def test_what_pip_must_install_is_what_setup_cfg_says() -> None:
-    assert any(line.startswith("jupyter_rfb==") for line in requirements("notebook"))
+    assert any(line.startswith("anywidget>=") for line in requirements("notebook"))
     assert any(line.startswith("numba>=") for line in requirements(""))
     assert not any("extra" in line for line in requirements("desktop"))
 

@@ -72,21 +72,18 @@ def export(count: int) -> None:
 
 
 def view(count: int) -> None:
-    """Live pictures of a notebook, each in place of the one before."""
+    """Pictures of a notebook that follow a session, each in place of the one before."""
     import asyncio
 
-    from scalarviz.faces.controller.controller import Controller
-    from scalarviz.faces.notebook.live import Live
+    from scalarviz.faces.controller.watch_options import WatchOptions
+    from scalarviz.faces.notebook.still import Still
     from scalarviz.pictures.presenter.show import Show
-    from scalarviz.pictures.presenter.stage import Stage
 
     async def program() -> None:
         session = made()
         for i in range(count):
-            show = Show(session, title="colours")
-            live = Live(
-                Controller(show, Stage(show)), SIZES[i % 2], play=False, tour=False, follow=False
-            )
+            group = WatchOptions().group(Show(session, title="colours"), "light")
+            live = Still(group, SIZES[i % 2], play=False)
             live.snapshot()
             live.close()
             await asyncio.sleep(0)

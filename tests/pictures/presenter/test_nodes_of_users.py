@@ -57,10 +57,12 @@ def test_a_visual_that_is_invisible_or_removed_is_not_drawn(studio: Studio) -> N
 
 def test_a_live_picture_has_a_view(studio: Studio) -> None:
     async def program() -> None:
-        live = show.watch(Show.of(own.made()), WatchOptions(size=(900, 600)))
-        own.squares(live.controller.stage, live.view)
+        options = WatchOptions(size=(900, 600), nodes=lambda view: None)
+        live = show.watch(Show.of(own.made()), options)
+        stage = live.group.lead.stage
+        own.squares(stage, live.view)
         pixels = np.asarray(PIL.Image.open(_bytes(live.snapshot().data)))
-        assert own.seen(live.controller.stage, pixels) == SEEN
+        assert own.seen(stage, pixels, 2) == SEEN
         live.close()
 
     asyncio.run(program())

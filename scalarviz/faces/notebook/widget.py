@@ -1,8 +1,8 @@
-"""PageWidget: the page of a session below a cell, whose messages go by the comm of a notebook."""
+"""PageWidget: pages of sessions below a cell, whose messages go by the comm of a notebook."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, final
 
@@ -20,27 +20,26 @@ MOST_VIEWS = 50
 
 @final
 class PageWidget(anywidget.AnyWidget):
-    """The page of a link; each view of it is a reader of the link.
+    """A page for each link; each view of it is a reader of its link.
 
-    soon  schedules a call on the thread that runs the cells
+    pages  title and text of each
+    soon   schedules a call on the thread that runs the cells
     """
 
     _esm = text_beside(__file__, "widget.js")
-    html = traitlets.Unicode().tag(sync=True)
-    title = traitlets.Unicode().tag(sync=True)
+    pages: Any = traitlets.List().tag(sync=True)
     size = traitlets.Dict().tag(sync=True)
     gone = traitlets.Unicode(text("notebook.gone")).tag(sync=True)
 
     def __init__(
         self,
-        link: Link,
-        html: str,
-        title: str,
+        links: Sequence[Link],
+        pages: Sequence[tuple[str, str]],
         size: tuple[int, int],
-        soon: Callable[[Callable[[], None]], None],
+        soon: Callable[[Callable[[], None]], object],
     ) -> None:
-        super().__init__(html=html, title=title, size={"width": size[0], "height": size[1]})
-        self.link, self.readers = link, dict[str, Reader]()
+        super().__init__(pages=[*pages], size={"width": size[0], "height": size[1]})
+        self.links, self.readers = links, dict[tuple[str, int], Reader]()
         self.was_seen = False
         self._soon = soon
         self.on_msg(self._take)
@@ -50,21 +49,25 @@ class PageWidget(anywidget.AnyWidget):
         self._soon(partial(self._receive, content))
 
     def _receive(self, content: Any) -> None:
-        if not isinstance(content, dict) or not isinstance(view := content.get("view"), str):
+        if not isinstance(content, dict) or not isinstance(name := content.get("view"), str):
             return
+        page = content.get("page")
+        if type(page) is not int or not 0 <= page < len(self.links):
+            return
+        view, link = (name, page), self.links[page]
         if content.get("gone"):
             if view in self.readers:
-                self.link.leave(self.readers.pop(view))
+                link.leave(self.readers.pop(view))
             return
         if view not in self.readers:
             if len(self.readers) >= MOST_VIEWS:
                 return
-            self.readers[view] = self.link.join(partial(self._post, view))
+            self.readers[view] = link.join(partial(self._post, view))
             self.was_seen = True
         try:
-            self.link.receive(self.readers[view], content.get("message"))
+            link.receive(self.readers[view], content.get("message"))
         except InputError:
             return  # no page of ours: it is not answered
 
-    def _post(self, view: str, header: Header, buffers: Buffers) -> None:
-        self.send({"view": view, "header": header}, buffers)
+    def _post(self, view: tuple[str, int], header: Header, buffers: Buffers) -> None:
+        self.send({"view": view[0], "page": view[1], "header": header}, buffers)

@@ -1,0 +1,137 @@
+"""PageView: the pages of sessions below the cell of a notebook, with the sessions in the kernel."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import replace
+from time import perf_counter
+from typing import Any, final
+
+from scalarviz.base.texts import text
+from scalarviz.errors import DisplayError
+from scalarviz.faces.browser.link import BETWEEN_STATES, Link
+from scalarviz.faces.controller.group import Group
+from scalarviz.faces.controller.startup import Opening
+from scalarviz.faces.controller.watch_options import WatchOptions
+from scalarviz.faces.notebook.following import Following
+from scalarviz.faces.notebook.widget import PageWidget
+from scalarviz.pages.linked_page import linked_page
+from scalarviz.pictures.draw2d.png import png
+from scalarviz.pictures.export.render import picture
+from scalarviz.pictures.presenter.several import Several
+from scalarviz.pictures.presenter.show import Show
+
+SIZE = 800, 560
+SIZE_OF_SEVERAL = 1160, 560
+SPEED = 10.0  # steps a second, slow enough to see it learn
+ALONE = 2.0  # seconds without a view after which a training pauses
+
+
+@final
+class PageView(Following):
+    """The view of a session, or of several, in a notebook.
+
+    `snapshot()` returns the current picture, `refresh()` updates the page from within a
+    long-running cell, `close()` leaves the stored picture in its place. While a cell runs, a page
+    goes on with the last state that it has.
+    """
+
+    def __init__(
+        self, group: Group, size: tuple[int, int], theme: str, *, play: bool, tour: bool
+    ) -> None:
+        super().__init__(group, size)
+        self._theme = "light" if theme == "auto" else theme
+        own = "" if theme == "auto" else theme
+        self.links = [Link(group, i, theme=own, tour=tour) for i in range(len(group.members))]
+        pages = [page_of(each) for each in self.links]
+        self.widget = PageWidget(self.links, pages, size, self.later)
+        self._opening = Opening(group, False, play=play)
+        self._sent = 0.0
+        self._seen = perf_counter()
+        group.each("leave", group.pause)
+        self.begin()
+
+    def refresh(self) -> None:
+        """Send the page the present state within a running cell, at most 30 a second."""
+        if not self.closed and perf_counter() - self._sent > BETWEEN_STATES:
+            self._sent = perf_counter()
+            for link in self.links:
+                link.show_all()
+
+    def let_go(self) -> None:
+        for link in self.links:
+            link.close(text("page.linked.closed"))
+        self.widget.close()
+
+    def bundle(self) -> dict[str, Any]:
+        found = {"text/plain": repr(self)}
+        try:
+            return {**found, "image/png": base64.b64encode(self.image()).decode()}
+        except DisplayError:  # without OpenGL nothing is stored
+            return found
+
+    def live(self) -> Any:
+        return self.widget
+
+    def image(self) -> bytes:
+        stage, members = self.group.stage, self.group.members
+        shows: Any = [member.show for member in members]
+        pins = [pin_of(member.stage) for member in members]
+        if self.group.several:
+            shows = [dict(zip(self.group.names, shows, strict=True))]
+            pins = [pins]
+        looks: dict[str, Any] = {"color": stage.color, "cubes": stage.size, "pin": pins[0]}
+        return png(picture(shows[0], size=self.size, theme=self._theme, **looks))
+
+    def attend(self) -> float:
+        self._look()
+        for link in self.links:
+            link.attend()
+        return BETWEEN_STATES
+
+    def _look(self) -> None:
+        """Begin when it is seen, and pause when its output has been removed."""
+        if self.widget.readers or not self.widget.was_seen:
+            self._seen = perf_counter()
+        if self.widget.readers:
+            self._opening.attend()
+        elif self.group.is_playing and perf_counter() - self._seen > ALONE:
+            self.group.pause()
+
+
+def watch(show: Show | Several, options: WatchOptions) -> PageView:
+    """Show sessions below the running cell, a page for each; return what shows them.
+
+    A page has 800 x 560 pixels, several have 1160 x 560, their speed is 10 steps a second, and they
+    play when their button is pressed, unless the options or the show say something else.
+    """
+    if options.speed is None:
+        show = begun_slowly(show)
+    group = options.group(show, "light" if options.theme == "auto" else options.theme)
+    if options.steps is None:
+        group.playing.until = None
+    play = bool(options.play) or options.tour
+    size = options.size or (SIZE_OF_SEVERAL if group.several else SIZE)
+    shown = PageView(group, size, options.theme, play=play, tour=options.tour)
+    shown.show()
+    return shown
+
+
+def begun_slowly(show: Show | Several) -> Show | Several:
+    """Return shows that ask for a speed: at first slow enough to see it learn."""
+    if show.speed is not None:
+        return show
+    if isinstance(show, Several):
+        return replace(show, shows=tuple(replace(each, speed=SPEED) for each in show.shows))
+    return replace(show, speed=SPEED)
+
+
+def page_of(link: Link) -> tuple[str, str]:
+    """Return the title and the text of the page of a link."""
+    show = link.controller.show
+    html = linked_page(show, {"channel": "frame", "version": 1}, link.described)
+    return text("notebook.page", title=show.title), html
+
+
+def pin_of(stage: Any) -> Any:
+    return stage.pinned if stage.pinned is not None else stage.pinned_neuron

@@ -1,0 +1,340 @@
+"""The pages of sessions below a cell, and the picture of what no page shows."""
+
+import asyncio
+import io
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import PIL.Image
+import pytest
+
+import scalarviz as sv
+from scalarviz.errors import InputError
+from scalarviz.faces.controller import export, precompile
+from scalarviz.faces.controller.files import export_to
+from scalarviz.faces.controller.watch_options import WatchOptions
+from scalarviz.faces.notebook import cell, following, show, still
+from scalarviz.pictures.presenter.several import Several
+from scalarviz.pictures.presenter.show import Show
+from tests.patience import HANG, patient
+from tests.sessions import advanced, inverting
+from tests.wording import refused
+
+__all__ = ["patient"]  # a fixture
+# Without the studio they are skipped: no picture can be stored.
+pytestmark = pytest.mark.usefixtures("studio", "patient")
+SECONDS = 20.0
+
+
+def run(program: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    asyncio.run(program())
+
+
+async def until(is_so: Callable[[], object]) -> None:
+    """Wait for something."""
+    end = perf_counter() + SECONDS
+    while not is_so():
+        assert perf_counter() < end
+        await asyncio.sleep(0.01)
+
+
+def watch(*sessions: sv.Session, **options: Any) -> Any:
+    shown = Several.of(list(sessions)) if len(sessions) > 1 else Show.of(sessions[0])
+    assert shown is not None
+    return show.watch(shown, WatchOptions(size=(400, 300), **options))
+
+
+class Views:
+    """Views of the pages of a cell, whose newest states are taken at once."""
+
+    def __init__(self, view: Any) -> None:
+        self.view, self.states, self.refusals = view, dict[int, Any](), list[str]()
+        self._asked = 0
+        view.widget.send = self._take
+
+    def _take(self, content: Any, buffers: Any) -> None:
+        header, page = content["header"], content["page"]
+        if "state" in header:
+            self.states[page] = header["state"]
+            self.say(page, {"taken": header["n"]})
+        if "refused" in header:
+            self.refusals.append(header["refused"])
+
+    def say(self, page: object, message: Any, **more: Any) -> None:
+        content = {"view": "a view", "page": page, "message": message, **more}
+        self.view.widget._take(None, content, [])
+
+    def ask(self, page: int, command: str, **args: Any) -> None:
+        self._asked += 1
+        self.say(page, {"id": self._asked, "name": command, "args": args})
+
+
+def expression() -> sv.Session:
+    slope = sv.Value(0.5)
+    line = sv.compile(lambda x: slope * x, inputs=1, engine="python")
+    return sv.Session(line, ([[1.0]], [[2.0]]), "mse", sv.SGD(0.1), engine="python")
+
+
+def pixels(image: Any) -> Any:
+    return np.asarray(PIL.Image.open(io.BytesIO(image.data))).astype(int)
+
+
+def test_several_sessions_have_a_page_each_on_one_clock() -> None:
+    async def program() -> None:
+        sessions = inverting(), inverting()
+        view = watch(*sessions)
+        assert len(view.widget.pages) == 2
+        views = Views(view)
+        for page in (0, 1):
+            views.ask(page, "open")
+        await until(lambda: len(views.states) == 2)
+        views.ask(0, "advance", count=2, unit="step")
+        await until(lambda: [views.states[page]["step"] for page in (0, 1)] == [2, 2])
+        views.ask(1, "rate", rate=0.25)
+        await until(lambda: [each.learning_rate for each in sessions] == [0.25, 0.25])
+        views.ask(0, "undo")
+        await until(lambda: 0.25 not in [each.learning_rate for each in sessions])
+        views.ask(1, "seek", step=1, operation=3)
+        await until(lambda: [each.clock.place for each in sessions] == [(1, 3), (1, 3)])
+        views.ask(1, "control", name="together", value=False)
+        views.ask(1, "advance", count=1, unit="operation")
+        await until(lambda: [each.clock.place for each in sessions] == [(1, 3), (1, 4)])
+        views.ask(1, "reset")
+        await until(lambda: [each.step_index for each in sessions] == [1, 0])
+        assert not views.refusals
+        view.close()
+
+    run(program)
+
+
+def test_several_play_and_pause_together() -> None:
+    async def program() -> None:
+        sessions = inverting(), inverting()
+        view = watch(*sessions)
+        views = Views(view)
+        views.ask(1, "open")
+        views.ask(1, "play", rate=200.0)
+        await until(lambda: all(each.playing and each.step_index > 3 for each in sessions))
+        views.ask(1, "pause")
+        await until(lambda: not any(each.playing for each in sessions))
+        assert len({each.step_index for each in sessions}) == 1
+        view.close()
+
+    run(program)
+
+
+@pytest.mark.parametrize("page", [-1, 2, "0", None, True, 1.0])
+def test_a_message_for_no_page_changes_nothing(page: object) -> None:
+    async def program() -> None:
+        session = inverting()
+        view = watch(session)
+        views = Views(view)
+        views.say(page, {"id": 1, "name": "advance", "args": {}})
+        views.say(0, "nonsense", view=["a view"])
+        await asyncio.sleep(0.1)
+        assert session.step_index == 0 and not view.widget.readers and not views.states
+        view.close()
+
+    run(program)
+
+
+def test_closing_one_leaves_the_others() -> None:
+    async def program() -> None:
+        session = inverting()
+        first, second = watch(session), watch(session)
+        second.group.play()
+        first.close()
+        first.close()  # once more does nothing
+        assert first.closed and session.playing
+        assert second.bundle()["image/png"]
+        second.close()
+        assert not session.playing
+
+    run(program)
+
+
+@pytest.mark.slow
+def test_a_file_that_is_being_written_is_finished_though_the_page_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slow = "import sys, time; time.sleep(0.3); open(sys.argv[3], 'w').write('all')"
+    monkeypatch.setattr(export, "COMMAND", ("-c", slow, "-"))
+
+    async def program() -> None:
+        view = watch(inverting())
+        view.group.lead.step(+1)
+        export_to(view.group.lead, tmp_path / "it.mp4")
+        view.close()
+        assert "it.mp4 is still being written" in capsys.readouterr().out
+        await until(lambda: (tmp_path / "it.mp4").exists())
+
+    run(program)
+
+
+def test_while_kernels_are_compiled_the_objects_do_the_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(precompile, "COMMAND", ("-c", f"import time; time.sleep({HANG})"))
+    monkeypatch.setattr(precompile, "is_ready", lambda kind: False)
+
+    async def program() -> None:
+        session = inverting("cpu")
+        view = watch(session)
+        assert session.engine == "python" and view.bundle()["image/png"]
+        view.close()
+        assert session.engine == "cpu"
+
+    run(program)
+
+
+def test_an_output_that_is_gone_lets_the_training_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cell, "ALONE", 0.05)
+
+    async def program() -> None:
+        session = inverting()
+        view = watch(session)
+        views = Views(view)
+        views.ask(0, "open")
+        views.ask(0, "play", rate=100.0)
+        await until(lambda: session.playing)
+        await asyncio.sleep(0.2)
+        assert session.playing
+        views.say(0, None, gone=True)
+        await until(lambda: not session.playing)
+        assert not view.closed
+        view.close()
+
+    run(program)
+
+
+def test_a_cell_that_goes_on_for_long_can_show_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def program() -> None:
+        session = inverting()
+        view = watch(session)
+        views = Views(view)
+        views.ask(0, "open")
+        await until(lambda: views.states)
+        await asyncio.sleep(0.1)
+        monkeypatch.setattr(cell, "BETWEEN_STATES", HANG)
+        view._sent = -HANG
+        session.advance(5)  # the rest is a cell that does not let go
+        view.refresh()
+        assert views.states[0]["step"] == 5
+        session.advance(1)
+        view.refresh()  # too soon for anybody to see it
+        assert views.states[0]["step"] == 5
+        view.close()
+
+    run(program)
+
+
+@pytest.mark.parametrize("make", [inverting, expression])
+def test_a_snapshot_is_the_picture_as_it_is_now(make: Callable[[], sv.Session]) -> None:
+    async def program() -> None:
+        session = make()
+        view = watch(session)
+        first = pixels(view.snapshot())
+        session.advance(100)
+        assert np.abs(pixels(view.snapshot()) - first).max() > 50
+        view.close()
+
+    run(program)
+
+
+def in_cell(monkeypatch: pytest.MonkeyPatch, name: str, count: int) -> None:
+    """Pretend that a cell runs."""
+    monkeypatch.setattr(following, "run_of", lambda found: (name, count))
+
+
+def test_a_cell_that_runs_again_closes_what_it_has_shown_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def program() -> None:
+        in_cell(monkeypatch, "cell a", 1)
+        first, beside = watch(inverting()), watch(inverting())
+        in_cell(monkeypatch, "cell b", 2)
+        other = watch(inverting())
+        first.group.play()
+        in_cell(monkeypatch, "cell a", 3)
+        again = watch(inverting())
+        assert [each.closed for each in (first, beside, other, again)] == [True, True, False, False]
+        assert not first.group.is_playing
+        for each in (other, again):
+            each.close()
+
+    run(program)
+
+
+def test_a_cell_that_runs_again_goes_on_with_a_training_that_plays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def program() -> None:
+        session = inverting()
+        in_cell(monkeypatch, "cell a", 1)
+        first = watch(session)
+        first.group.play()
+        in_cell(monkeypatch, "cell a", 2)
+        again = watch(session)
+        assert first.closed and session.playing
+        again.close()
+        assert not session.playing
+
+    run(program)
+
+
+def test_away_from_the_cells_it_says_where_to_call_it() -> None:
+    with refused(InputError, "thread"):
+        watch(inverting())
+    with refused(InputError, "thread"):
+        watch(expression())
+
+
+class Published:
+    """A notebook that shows outputs, and changes some of them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.outputs: list[tuple[bool, Any]] = []
+        self.execution_count, self.display_pub = 1, self
+        monkeypatch.setattr(still, "shell", lambda: self)
+
+    def publish(self, data: Any, *, transient: Any, update: bool = False) -> None:
+        assert transient["display_id"].startswith("scalarviz")
+        self.outputs.append((update, data["image/png"]))
+
+
+@pytest.mark.parametrize("options", [{}, {"nodes": lambda view: None}, {"present": True}])
+def test_what_no_page_shows_is_a_picture_that_follows_and_says_so(
+    options: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(still, "BETWEEN", 0.02)
+
+    async def program() -> None:
+        session = inverting() if options else expression()
+        outputs = Published(monkeypatch).outputs
+        view = watch(session, **options)
+        assert "No page shows this yet" in capsys.readouterr().out
+        advanced(session, 3)
+        await until(lambda: len(outputs) > 1)
+        assert [update for update, _ in outputs] == [False] + [True] * (len(outputs) - 1)
+        assert outputs[0][1] != outputs[-1][1]
+        view.close()
+        count = len(outputs)
+        advanced(session, 3)
+        await asyncio.sleep(0.1)
+        assert len(outputs) == count
+
+    run(program)
+
+
+def test_an_expression_plays_if_it_is_asked_to() -> None:
+    async def program() -> None:
+        session = expression()
+        view = watch(session, play=True, speed=200.0)
+        await until(lambda: session.step_index > 3)
+        view.close()
+        assert not session.playing
+
+    run(program)
