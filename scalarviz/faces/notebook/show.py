@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from dataclasses import replace
 from html import escape
 from importlib.util import find_spec
-from typing import Any, final
+from typing import Any, cast, final
 
 from scalarviz.base.texts import text
 from scalarviz.errors import DisplayError, EngineError, InputError
@@ -15,9 +14,7 @@ from scalarviz.faces.notebook.place import Shown, in_marimo
 from scalarviz.faces.notebook.still import Still
 from scalarviz.pages.page import page_of
 from scalarviz.pictures.draw2d.png import png
-from scalarviz.pictures.export.render import picture, story
-from scalarviz.pictures.export.render_options import PAGE
-from scalarviz.pictures.export.step_page_2d import plain_story
+from scalarviz.pictures.export.render import picture
 from scalarviz.pictures.presenter.several import Several
 from scalarviz.pictures.presenter.show import Show
 
@@ -76,7 +73,7 @@ class Told(Shown):
 
     why      the reason
     content  the page in its frame, as HTML
-    shows    what it shows: "page" a page that trains, "step" the next step, "state" the session
+    shows    what it shows: "page" a page that trains, "picture", "state" where sessions stand
     png      the present picture, for where a stored notebook shows no frames; None if there is none
     """
 
@@ -99,59 +96,35 @@ class Told(Shown):
 
 
 def told(show: Show | Several, why: str, theme: str) -> Told:
-    """Show in the cell a page that trains, else the next step: in 3-D, or in 2-D without OpenGL.
-
-    Of several, show their picture, or without OpenGL their states.
-    """
-    chosen = chosen_theme(theme)
+    """Show in the cell a page that trains by itself, else the picture, else where it stands."""
+    page, shown = "", cast(Any, show)
     if isinstance(show, Several):
-        made = told_of_several(show, why, chosen)
-        made.show()
-        return made
-    page = page_that_trains(show, theme)
+        shown, sessions = dict(zip(show.names, show.shows, strict=True)), [*show.sessions]
+    else:
+        page, sessions = page_that_trains(show, theme), [show.session]
     try:
-        if page:
-            made = Told(why, page, "page", png(picture(show, size=PICTURE, theme=chosen)))
-        else:
-            _, step = story(show, replace(PAGE, theme=chosen, size=PICTURE))
-            made = Told(why, framed(step, text("notebook.frame")), "step")
+        image = png(picture(shown, size=PICTURE, theme=chosen_theme(theme)))
     except DisplayError:
-        if page:
-            made = Told(why, page, "page")
-        elif show.session.network.layers:
-            made = Told(why, framed(plain_story(show, chosen), text("notebook.frame")), "step")
-        else:
-            made = Told(why, show.session._repr_html_(), "state")
+        image = None
+    if page:
+        made = Told(why, page, "page", image)
+    elif image is not None:
+        code = b64encode(image).decode()
+        seen = f'alt="{escape(show.title)}" width="{PICTURE[0]}"'
+        made = Told(why, f'<img {seen} src="data:image/png;base64,{code}">', "picture", image)
+    else:
+        made = Told(why, "".join(each._repr_html_() for each in sessions), "state")
     made.show()
     return made
-
-
-def told_of_several(show: Several, why: str, theme: str) -> Told:
-    """Return the picture of several sessions, or their states, and why they are not live."""
-    states = "".join(session._repr_html_() for session in show.sessions)
-    try:
-        named = dict(zip(show.names, show.shows, strict=True))
-        image = png(picture(named, size=PICTURE, theme=theme))
-    except DisplayError:
-        return Told(why, states, "state")
-    width, code = PICTURE[0], b64encode(image).decode()
-    alt = escape(show.title)
-    content = f'<img alt="{alt}" width="{width}" src="data:image/png;base64,{code}">'
-    return Told(why, content, "picture", image)
 
 
 def page_that_trains(show: Show, theme: str) -> str:
     """Return a page that trains, in its frame; "" if none can be made of this session."""
     try:
-        page = page_of(show, theme=None if theme == "auto" else theme)
+        page = page_of(show, theme=None if theme == "auto" else theme).text.decode()
     except (EngineError, InputError):  # it cannot be trained by a page, or is too large for one
         return ""
     title = text("notebook.page", title=show.title)
     # Its script may run, without the rights of the notebook that it stands in.
-    return framed(page.text.decode(), title, 'sandbox="allow-scripts"')
-
-
-def framed(page: str, title: str, rights: str = "") -> str:
-    """Return a page as an iframe."""
-    more = f'style="{FRAME}" title="{escape(title)}" {rights}'
-    return f'<iframe srcdoc="{escape(page)}" {more}></iframe>'
+    rights = f'style="{FRAME}" title="{escape(title)}" sandbox="allow-scripts"'
+    return f'<iframe srcdoc="{escape(page)}" {rights}></iframe>'

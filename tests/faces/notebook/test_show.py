@@ -223,14 +223,15 @@ def test_the_page_in_a_frame_cannot_break_out_and_has_no_rights(
 
 
 @pytest.mark.usefixtures("studio", "no_widget", "no_page")
-def test_where_no_page_can_train_it_the_next_step_is_shown(
-    session: sv.Session, shown: PUBLISHED
+@pytest.mark.parametrize("count", [1, 2])
+def test_where_no_page_can_train_it_its_picture_is_shown(
+    count: int, session: sv.Session, shown: PUBLISHED
 ) -> None:
     session.advance(3)
-    told = sv.watch(session)
-    assert "anywidget" in repr(told) and "operation by operation" in repr(told)
-    page = page_of(shown[0])
-    assert page.count("data:image/png") == len(session.operations)
+    told = sv.watch([session, *(session.copy() for _ in range(count - 1))])
+    assert "anywidget" in repr(told) and repr(told).endswith("Here is its picture.")
+    kept = shown[0]["image/png"]
+    assert f'src="data:image/png;base64,{kept}"' in shown[0]["text/html"]
     assert (session.step_index, session.playing) == (3, False)
 
 
@@ -242,17 +243,6 @@ def test_what_is_not_installed_is_named(
     monkeypatch.setattr(show, "find_spec", lambda name: None if name == package else name)
     monkeypatch.setattr(canvas, "drawing", no_opengl)
     assert f"takes {package}: pip install 'scalarviz[notebook]'" in repr(sv.watch(session))
-
-
-@pytest.mark.usefixtures("no_page", "no_widget")
-def test_without_opengl_and_without_a_page_the_step_is_drawn_flat(
-    session: sv.Session, shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(canvas, "drawing", no_opengl)
-    sv.watch(session)
-    page = page_of(shown[0])
-    assert page.count("data:image/svg+xml") == len(session.operations)
-    assert "Neuron 0 adds up what arrives." in page
 
 
 def test_an_expression_without_opengl_says_where_it_stands(
