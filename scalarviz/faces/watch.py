@@ -24,9 +24,9 @@ from scalarviz.pictures.sweeps.look import SweepLook, sweep_look
 from scalarviz.sweeps.sweep import STEPS, Sweep
 
 INSTEAD = (
-    "sv.watch(..., terminal=True) shows the loss in the terminal, sv.picture(..., 'net.png') and "
-    "sv.record(..., 'net.mp4') write a file, and sv.page(..., 'net.html') a page that trains in a "
-    "browser"
+    "sv.watch(..., browser=True) shows it in a browser, also on another machine, terminal=True the "
+    "loss in the terminal, sv.picture(..., 'net.png') and sv.record(..., 'net.mp4') write a file, "
+    "and sv.page(..., 'net.html') a page that trains in a browser"
 )
 INSTEAD_OF_SEVERAL = "sv.picture([...], 'both.png') and sv.record([...], 'both.mp4') write a file"
 
@@ -56,7 +56,7 @@ def watch(
     against: int | None = None,
     browser: bool = False,
     address: str = "127.0.0.1",
-    port: int = 0,
+    port: int | None = None,
     share: str = "look",
 ) -> Any:
     """Open a window on a session, or on several, and play; return the exit code.
@@ -104,7 +104,8 @@ def watch(
     browser         True: serve a page of one session of a network, whose address is printed, until
                     Ctrl-C; by default False
     address, port   where it is served; by default on this machine alone, at any free port. An
-                    address of its network, or "0.0.0.0" for all, lets others see it by a token
+                    address of its network, or "0.0.0.0" for all, lets others see it by a token,
+                    by default at port 8000, or another one if it is taken
     share           "look", the default: others only look; "control": they change it, too
 
     Raises InputError for invalid arguments, and DisplayError, which says what is missing, where no
@@ -144,7 +145,9 @@ def watch(
         raise DisplayError(f"{lack}; without a window {instead}") from lack
 
 
-def in_browser(shown: Show | Several, options: Any, address: str, port: int, share: str) -> int:
+def in_browser(
+    shown: Show | Several, options: Any, address: str, port: int | None, share: str
+) -> int:
     """Serve the page of a session; raise InputError for what no page shows."""
     if isinstance(shown, Several) or not shown.session.network.layers:
         raise InputError(

@@ -9,6 +9,7 @@ from ipaddress import ip_address
 from scalarviz.base.checks.numbers import shorten
 from scalarviz.errors import InputError
 
+USUAL = 8000  # a port that others type
 WAITING = 128  # connections that the system keeps until they are taken
 LAST_PORT = 65_535
 # Addresses of documentation: a socket that is connected to one has the address that this machine
@@ -16,34 +17,37 @@ LAST_PORT = 65_535
 ELSEWHERE = {4: ("192.0.2.1", 9), 6: ("2001:db8::1", 9)}
 
 
-def listening(address: str, port: int) -> socket.socket:
+def listening(address: str, port: int | None) -> socket.socket:
     """Return a socket that listens on an address in numbers, or "localhost", and a port.
 
-    port  0 for any that is free
+    port  0 for any that is free; None for USUAL, or any that is free if it is taken
 
     Raises InputError for an address or a port that it cannot have.
     """
     address = numeric(address)
-    if not 0 <= port <= LAST_PORT:
-        raise InputError(f"a port is a number from 0 to {LAST_PORT}, not {shorten(port)}")
+    number = USUAL if port is None else port
+    if not 0 <= number <= LAST_PORT:
+        raise InputError(f"a port is a number from 0 to {LAST_PORT}, not {shorten(number)}")
     if ip_address(address).is_multicast or address == "255.255.255.255":
         raise not_here(address)
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     both = address == "::" and socket.has_dualstack_ipv6()
     try:
         return socket.create_server(
-            (address, port), family=family, backlog=WAITING, dualstack_ipv6=both
+            (address, number), family=family, backlog=WAITING, dualstack_ipv6=both
         )
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
+            if port is None:
+                return listening(address, 0)
             other = port + 1 if port < LAST_PORT else port - 1
             reason = f"port {port} is taken by another program: choose one, such as --port {other}"
         elif error.errno == errno.EACCES:
-            reason = f"port {port} is kept for the system: choose one from 1024 on by --port"
+            reason = f"port {number} is kept for the system: choose one from 1024 on by --port"
         elif error.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
             raise not_here(address) from None
         else:
-            reason = f"no server can listen on {address}, port {port}: {error.strerror or error}"
+            reason = f"no server can listen on {address}, port {number}: {error.strerror or error}"
         raise InputError(reason) from None
 
 

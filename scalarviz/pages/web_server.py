@@ -44,7 +44,7 @@ LOOK = 0.1  # seconds until the end is noticed
 MOST_VISITORS = 10_000  # of which it is remembered what they have opened
 
 SOCKET = "/socket"
-HERE = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:\d+)?", re.IGNORECASE)
+HERE = re.compile(r"(localhost|127(\.\d+){3}|\[::1\])(:\d+)?", re.IGNORECASE)
 POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 # Sent with everything. A connection carries one answer, so that idle ones take no place.
 ALWAYS = {
@@ -130,7 +130,7 @@ class PageServer:
         self.connections: set[Connection] = set()
         self._listener, self._came, self._gate, self._visit = listener, came, gate, visit
         self._ready = Event()
-        self._thread = Thread(target=asyncio.run, args=[self._run()], daemon=True)
+        self._thread = Thread(target=lambda: asyncio.run(self._run()), daemon=True)
         self._begun = False
 
     def __enter__(self) -> Self:

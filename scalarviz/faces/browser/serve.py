@@ -27,26 +27,32 @@ INTERRUPTED = 130  # the exit code after Ctrl-C
 
 
 def watch(
-    show: Show, options: WatchOptions, address: str = HERE, port: int = 0, share: str = "look"
+    show: Show,
+    options: WatchOptions,
+    address: str = HERE,
+    port: int | None = None,
+    share: str = "look",
 ) -> int:
     """Serve the page of a session until Ctrl-C; return the exit code.
 
     address  an address of this machine in numbers; others than HERE let other machines see it, by
              a token of six characters
-    port     0, the default, for any that is free
+    port     0 for any that is free; None, the default, for that on this machine alone, else as for
+             `listening`
     share    "look", the default: others only look; "control": they can change the training, too
 
     Raises InputError for an address or a port that it cannot have.
     """
     controls = pick(SHARES, share, "share")
     calls: SimpleQueue[Callable[[], object]] = SimpleQueue()
-    with listening(address, port) as listener:
+    is_open = not is_loopback(address)
+    with listening(address, port if is_open or port is not None else 0) as listener:
         group = options.group(show, "dark" if options.theme == "auto" else options.theme)
         for member in group.members:
             member.await_kernels()
         theme = "" if options.theme == "auto" else options.theme
         link = Link(group, theme=theme, tour=options.tour)
-        is_open, number = not is_loopback(address), listener.getsockname()[1]
+        number = listener.getsockname()[1]
 
         def renewed(token: str) -> None:
             say(text("browser.renewed", token=token))

@@ -184,10 +184,12 @@ def application(words: Sequence[str]) -> Typer:
     address = typer.Option(
         "127.0.0.1", metavar="ADDRESS", help="Address to serve on: 0.0.0.0 for the whole network."
     )
-    port = typer.Option(8000, metavar="N", help="Port to serve on.")
+    port = typer.Option(None, metavar="N", help="Port to serve on; else 8000, or a free one.")
 
     @simple("class", "Serve pages that train to a class, from this machine's memory.")
-    def _(scenes: list[str] | None = named, address: str = address, port: int = port) -> None:
+    def _(
+        scenes: list[str] | None = named, address: str = address, port: int | None = port
+    ) -> None:
         from scalarviz.faces.cli.class_pages import serve
 
         sys.exit(serve(scenes or (), address, port))

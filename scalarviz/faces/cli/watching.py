@@ -24,7 +24,6 @@ from scalarviz.faces.controller.autosave import Keep
 from scalarviz.faces.scenefiles.options import RUNNING, WATCHING
 from scalarviz.faces.terminal.train import end_of, train
 from scalarviz.files.atomic import replace_file
-from scalarviz.pages.addresses import numeric
 from scalarviz.pages.index_page import INDEX, Entry, index_of
 from scalarviz.pages.page import page_of
 from scalarviz.pictures.draw2d.png import chunk, png
@@ -53,6 +52,7 @@ def watch_anywhere(
 
     Raises DisplayError if the screen is lost later on.
     """
+    has_option = "browser" in given
     given = {each: option.default for each, option in (RUNNING | WATCHING).items()} | dict(given)
     several = shown if isinstance(shown, Mapping) else {name: shown}
     shows = {each: Show.of(show) for each, show in several.items()}
@@ -72,7 +72,7 @@ def watch_anywhere(
     if given["serve"] or given["address"]:
         opening_over()
         address = given["address"] or "127.0.0.1"
-        with bound(numeric(address), given["port"]) as server:
+        with bound(address, given["port"]) as server:
             pages, code = in_files(shows, given, keep, plays=plays)
             return code or until_ctrl_c(server, pages, address)
     clocks = [show.session.clock for show in shows.values()]
@@ -85,6 +85,8 @@ def watch_anywhere(
             raise
         opening_over()
         say(text("watch.without", lack=error.__cause__ or error))
+        if has_option and len(shows) == 1:
+            say(text("watch.browser"))
         return in_files(shows, given, keep, plays=plays)[1]
     return opened
 

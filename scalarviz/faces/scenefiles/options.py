@@ -155,7 +155,7 @@ WATCHING = {
     "control": Option(bool, False, "with --browser and --address: others change it, too"),
     "serve": Option(bool, False, "no window: a page and a picture, then the page until Ctrl-C"),
     "address": Option(str, "", "serve on this address, 0.0.0.0 for the whole network"),
-    "port": Option(int, 8000, "port to serve on"),
+    "port": Option(int | None, None, "port to serve on, else 8000 or a free one"),
 }
 # A scene may have parameters of these names, which replace the options.
 RENDERING = {

@@ -50,7 +50,6 @@ ROW_TABLES = (
 )
 # What reads like words and is none: a pattern of files, patterns of literals, what they are.
 NOT_WORDS = [
-    ("faces/cli/class_pages.py", "*[{]*", "parts of errors"),
     ("faces/cli/doctor.py", "sudo *|winget *|softwareupdate *", "commands"),
     ("faces/cli/probes.py", "Pillow", "the name of a package"),
     ("faces/controller/controller.py", "edit {}", "a name of what is done"),
@@ -75,7 +74,6 @@ NOT_WORDS = [
     ("pages/index_page.py", "default-src*|*:root*", "the policy, and a style"),
     ("pages/page.py", "*:root*", "a style"),
     ("pages/scene_data.py", "[a-z]* * *", "names of fields"),
-    ("pages/server.py", "*-src *|*frame-ancestors*|GET, *", "headers"),
     ("pages/web_server.py", "*-src *|*frame-ancestors*|GET, *|Host|Origin", "headers"),
     ("pages/web/*.js", "(prefers*|(hover*|Enter|Escape|Arrow*|input*", "selectors and keys"),
     ("pages/web/*.js", "weight gradient|last change", "a kind of moment, and a channel"),

@@ -1,22 +1,24 @@
 """`scalarviz class`: what is served, where, and what is refused."""
 
+import errno
 import re
 import socket
 import sys
 from collections.abc import Callable
 from http.client import HTTPConnection
 from pathlib import Path
-from threading import Thread
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import unquote
 
 import pytest
 
 from scalarviz.errors import InputError
 from scalarviz.faces.cli import class_pages as module
 from scalarviz.faces.cli import commands
+from scalarviz.pages import addresses, web_server
+from scalarviz.pages.addresses import listening
 from scalarviz.pages.page import Page
-from scalarviz.pages.server import PageServer
+from scalarviz.pages.web_server import PageServer
 from tests.wording import refused
 
 Run = Callable[..., tuple[int, str, str]]
@@ -53,17 +55,12 @@ def run(
 ) -> Run:
     """What `scalarviz class` answers; while it serves, all is fetched, then comes Ctrl-C."""
 
-    class Fetching(PageServer):
-        def serve(self, pages: Any) -> None:
-            thread = Thread(target=PageServer.serve, args=[self, pages])
-            thread.start()
-            for name in ["", *pages]:
-                fetched[name] = got(self.port, quote(f"/{name}"))
-            self.shutdown()
-            thread.join()
-            raise KeyboardInterrupt
+    def fetch(server: PageServer) -> None:
+        for path in ("/", *server.files):
+            fetched[unquote(path[1:])] = got(server.port, path)
+        raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "PageServer", Fetching)
+    monkeypatch.setattr(web_server.PageServer, "wait", fetch)
 
     def answer(*words: str) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as left:
@@ -109,7 +106,7 @@ def test_a_file_is_a_scene_too_and_one_that_is_named_twice_is_made_once(
 def test_for_a_class_the_address_of_this_machine_is_told(
     run: Run, monkeypatch: pytest.MonkeyPatch, found: str, said: str
 ) -> None:
-    monkeypatch.setattr(module, "address_for_others", lambda version: found)
+    monkeypatch.setattr(addresses, "address_for_others", lambda version: found)
     assert said in run("xor", "--address", "0.0.0.0", "--port", "0")[1]
 
 
@@ -122,7 +119,7 @@ def test_it_serves_only_this_machine_unless_asked(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(module, "serve", lambda *words: asked.append(words) or 0)
     with pytest.raises(SystemExit):
         commands.main(["class"])
-    assert asked == [((), "127.0.0.1", 8000)]
+    assert asked == [((), "127.0.0.1", None)]
 
 
 # What is refused, before any page is made.
@@ -147,11 +144,20 @@ def test_a_taken_port_is_refused_and_another_named() -> None:
             module.serve(["xor"], "127.0.0.1", port)
 
 
-def test_a_port_of_the_system_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    def forbid(*_: object) -> None:
-        raise PermissionError(module.errno.EACCES, "Permission denied")
+def test_a_port_that_nobody_named_gives_way_to_a_free_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        monkeypatch.setattr(addresses, "USUAL", taken.getsockname()[1])
+        with listening("127.0.0.1", None) as listener:
+            assert listener.getsockname()[1] != addresses.USUAL
+    with listening("127.0.0.1", None) as listener:
+        assert listener.getsockname()[1] == addresses.USUAL
 
-    monkeypatch.setattr(module, "PageServer", forbid)
+
+def test_a_port_of_the_system_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbid(*_: object, **more: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(socket, "create_server", forbid)
     with refused(InputError, "80"):
         module.serve(["xor"], "127.0.0.1", 80)
 

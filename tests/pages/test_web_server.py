@@ -9,18 +9,17 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
-from socketserver import ThreadingMixIn
-from threading import Thread
 from time import perf_counter
-from typing import Any
 
 import pytest
 
-from scalarviz.pages import server as module
+from scalarviz.pages import web_server as module
+from scalarviz.pages.addresses import listening
 from scalarviz.pages.index_page import Entry, index_of
-from scalarviz.pages.server import PageServer, takes_gzip
+from scalarviz.pages.web_server import PageServer, takes_gzip
 from tests.waiting import until
 
+LONGEST_LINE = 8_192  # bytes
 POLICY = "default-src 'none'; script-src 'sha256-abc='"
 META = f'<meta http-equiv="Content-Security-Policy" content="{POLICY.replace(chr(39), "&#x27;")}">'
 RGB = f"<!DOCTYPE html>{META}<p>{'a page that trains ' * 30_000}".encode()  # 570 kB
@@ -36,13 +35,10 @@ def came() -> list[tuple[str, str]]:
 @pytest.fixture
 def served(came: list[tuple[str, str]]) -> Iterator[PageServer]:
     """A server that serves while the test runs."""
-    with PageServer("127.0.0.1", 0, lambda *visitor: came.append(visitor)) as made:
-        thread = Thread(target=made.serve, args=[PAGES])
-        thread.start()
-        until(lambda: made.files)
+    listener = listening("127.0.0.1", 0)
+    with PageServer(listener, lambda *visitor: came.append(visitor)) as made:
+        made.start(PAGES)
         yield made
-        made.shutdown()
-        thread.join()
 
 
 @pytest.fixture
@@ -67,6 +63,14 @@ def raw(server: PageServer, sent: bytes) -> bytes:
         while part := connection.recv(65_536):
             found += part
         return found
+
+
+def is_left(client: socket.socket) -> bool:
+    """Whether the connection ends without an answer."""
+    try:
+        return client.recv(100) == b""
+    except ConnectionResetError:
+        return True
 
 
 def test_a_page_is_sent_whole_with_its_own_policy_and_nothing_to_guess(ask: Ask) -> None:
@@ -126,7 +130,7 @@ def test_the_list_links_to_the_pages(ask: Ask) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "/../server.py",
+        "/../web_server.py",
         "/%2e%2e/%2e%2e/etc/passwd",
         "/rgb.html/../rgb.html",
         "//rgb.html",
@@ -135,7 +139,7 @@ def test_the_list_links_to_the_pages(ask: Ask) -> None:
         "/rgb.html%00",
         "/rgb%2Ehtml",
         "/rgb.html/",
-        "/server.py",
+        "/web_server.py",
         f"/{Path(module.__file__)}",
     ],
 )
@@ -153,21 +157,28 @@ def test_other_methods_are_refused(ask: Ask, method: str) -> None:
 @pytest.mark.parametrize(
     ("sent", "status"),
     [
-        (b"\r\n\r\n", 400),
-        (b"\x16\x03\x01\x02\x00\x01\r\n\r\n", 400),  # a browser that tries https
-        (b"GET /rgb.html\r\n\r\n", 400),
-        (b"GET http://elsewhere/rgb.html HTTP/1.1\r\n\r\n", 400),
-        (b"GET /\xff HTTP/1.1\r\n\r\n", 400),
-        (b"GET /a\nb HTTP/1.1\r\n\r\n", 400),
-        (b"GET /" + b"a" * module.LONGEST_LINE + b" HTTP/1.1\r\n\r\n", 414),
-        (b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * module.LONGEST_HEAD, 431),
-        (b"A" * 10 * module.LONGEST_HEAD, 431),
+        (b"GET /" + b"a" * LONGEST_LINE + b" HTTP/1.1\r\n\r\n", 414),
+        (b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * LONGEST_LINE, 431),
+        (b"A" * 10 * LONGEST_LINE, 414),
     ],
 )
-def test_what_is_no_request_or_too_long_is_refused(
-    served: PageServer, sent: bytes, status: int
-) -> None:
+def test_what_is_too_long_is_refused(served: PageServer, sent: bytes, status: int) -> None:
     assert raw(served, sent).startswith(f"HTTP/1.1 {status} ".encode())
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\r\n\r\n",  # a browser that tries https
+        b"GET /rgb.html\r\n\r\n",
+        b"GET /\xff HTTP/1.1\r\n\r\n",
+        b"GET /a\nb HTTP/1.1\r\n\r\n",
+    ],
+)
+def test_what_is_no_request_ends_its_connection(served: PageServer, ask: Ask, sent: bytes) -> None:
+    assert raw(served, sent) == b""
+    assert ask("/rgb.html")[1] == RGB
 
 
 def test_a_client_that_asks_slowly_is_left_and_others_do_not_wait(
@@ -180,51 +191,68 @@ def test_a_client_that_asks_slowly_is_left_and_others_do_not_wait(
     assert ask("/rgb.html")[1] == RGB
     for each in slow:
         with each:
-            assert each.recv(1000).startswith(b"HTTP/1.1 408 ")
+            assert is_left(each)
 
 
 def test_single_bytes_do_not_prolong_a_request(
     served: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "ASKING", 0.3)
-    monkeypatch.setattr(module, "PARTING", 0.1)
     with socket.create_connection(("127.0.0.1", served.port), timeout=0.02) as slow:
         for _ in range(1500):
-            slow.sendall(b"G")
             try:
-                answer = slow.recv(100)
+                slow.sendall(b"G")
+                left = is_left(slow)
             except TimeoutError:
                 continue
-            assert answer.startswith(b"HTTP/1.1 408 ")
+            except OSError:
+                return
+            assert left
             return
     pytest.fail("the connection is held")
 
 
-def test_a_client_that_does_not_take_its_answer_is_left(
-    served: PageServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_client_that_does_not_take_its_answer_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "TAKING", 0.2)
-    served.files = {"/": module.File.of("large.html", bytes(50_000_000))}
-    with socket.socket() as slow:
+    with PageServer(listening("127.0.0.1", 0)) as served, socket.socket() as slow:
+        served.start({"large.html": bytes(50_000_000)})
         slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         slow.settimeout(30)
         slow.connect(("127.0.0.1", served.port))
-        slow.sendall(b"GET / HTTP/1.1\r\n\r\n")
-        until(lambda: served._room._value < module.MOST)
-        until(lambda: served._room._value == module.MOST)  # until its thread has ended
+        slow.sendall(b"GET /large.html HTTP/1.1\r\n\r\n")
+        until(lambda: served.connections)
+        until(lambda: not served.connections)
 
 
 def test_there_are_only_so_many_connections_and_their_places_come_back(
     served: PageServer, ask: Ask
 ) -> None:
     idle = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(module.MOST)]
-    until(lambda: not served._room._value)
+    until(lambda: len(served.connections) == module.MOST)
     with socket.create_connection(("127.0.0.1", served.port), timeout=30) as late:
         assert late.recv(100).startswith(b"HTTP/1.1 503 ")
     for each in idle:
         each.close()
-    until(lambda: served._room._value == module.MOST)
+    until(lambda: not served.connections)
     assert ask("/rgb.html")[1] == RGB
+
+
+def test_one_that_never_starts_leaves_nothing(recwarn: pytest.WarningsRecorder) -> None:
+    with PageServer(listening("127.0.0.1", 0)) as made:
+        port = made.port
+    listening("127.0.0.1", port).close()
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [("localhost", 200), ("127.0.0.2:80", 200), ("[::1]:80", 200), ("evil.example", 421)],
+)
+def test_names_that_lead_to_this_machine_by_a_trick_are_refused(
+    served: PageServer, host: str, status: int
+) -> None:
+    sent = f"GET /rgb.html HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
+    assert raw(served, sent).startswith(f"HTTP/1.1 {status} ".encode())
 
 
 def test_a_laptop_is_reported_once_for_each_page(ask: Ask, came: list[tuple[str, str]]) -> None:
@@ -240,21 +268,3 @@ def test_forty_clients_at_once_each_get_the_page(served: PageServer, ask: Ask) -
         got = [*clients.map(lambda _: ask("/rgb.html")[1], range(40))]
     assert all(each == RGB for each in got)
     print(f"forty clients: {perf_counter() - began:.2f} s")
-
-
-def test_a_taken_port_is_not_shared(served: PageServer) -> None:
-    with pytest.raises(OSError, match="in use"):
-        PageServer("127.0.0.1", served.port)
-
-
-def test_ctrl_c_is_not_lost_while_a_request_begins(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(server: PageServer, request: Any, address: Any) -> None:
-        server.process_request_thread(request, address)  # which has ended by then
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(ThreadingMixIn, "process_request", interrupted)
-    with PageServer("127.0.0.1", 0) as server:
-        ours, theirs = socket.socketpair()
-        theirs.close()
-        with pytest.raises(KeyboardInterrupt):
-            server.process_request(ours, ("127.0.0.1", 1))
