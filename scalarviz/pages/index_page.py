@@ -15,12 +15,15 @@ from scalarviz.base.texts import text
 from scalarviz.pages.inline import fingerprint
 
 INDEX = "index.html"
-STYLE = """
+COLORS = """
 :root { color-scheme: light dark; --ground: #fff; --ink: #1b1f27; --quiet: #565e6c; --rim: #d5dae2;
   --panel: #f5f6f9; --accent: #6845d8; }
 @media (prefers-color-scheme: dark) { :root { --ground: #0d1117; --ink: #e8ebf0; --quiet: #9aa3b2;
   --rim: #2a313d; --panel: #151b24; --accent: #b49cff; } }
-* { box-sizing: border-box; }
+"""
+STYLE = (
+    COLORS
+    + """* { box-sizing: border-box; }
 body { max-width: 80rem; margin: 0 auto; padding: 2rem clamp(1rem, 4vw, 3rem) 3rem;
   background: var(--ground); color: var(--ink); font: 17px/1.5 system-ui, sans-serif; }
 h1 { margin: 0; font-size: clamp(1.6rem, 4vw, 2.4rem); line-height: 1.2; }
@@ -36,6 +39,7 @@ h2 { margin: 0; padding: .9rem 1.1rem 0; font-size: 1.15rem; color: var(--accent
 a p { margin: 0; padding: .3rem 1.1rem 0; } a p:last-child { padding-bottom: 1.1rem; }
 .sees { color: var(--quiet); }
 """
+)
 POLICY = "default-src 'none'; style-src {style}; img-src data:; base-uri 'none'; form-action 'none'"
 
 

@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from html import escape
 from http import HTTPStatus
 from threading import Lock
 from typing import Any, Protocol, Self, final
@@ -26,16 +25,10 @@ from websockets.http11 import Request
 from scalarviz.base.texts import text
 from scalarviz.faces.browser.messages import is_command, packed, read
 from scalarviz.faces.browser.tokens import Denied, Tokens
+from scalarviz.pages.token_page import token_page
 from scalarviz.pages.web_server import ASKING, PARTING, TAKING, Answer, File, PageServer
 
 MOST_WAITING = 64  # messages for a page that does not read
-GATE = (
-    '<!DOCTYPE html><html lang="{language}"><meta charset="utf-8"><meta name="viewport"'
-    ' content="width=device-width"><meta http-equiv="Content-Security-Policy"'
-    " content=\"default-src 'none'; form-action 'self'\"><title>scalarviz</title>"
-    '<p>{words}</p><form><input name="token" autocomplete="off" autofocus aria-label="{label}">'
-    "<button>{label}</button></form></html>"
-)
 
 
 class Link(Protocol):
@@ -156,10 +149,8 @@ class LinkServer:
         try:
             self._tokens.looks(who, given)
         except Denied as denied:
-            words, label = escape(words_of(denied)), escape(text("browser.token"))
-            page = GATE.format(language=text("page.html.language"), words=words, label=label)
             status = HTTPStatus.TOO_MANY_REQUESTS if denied.wait else HTTPStatus.FORBIDDEN
-            return status, File.of("", page.encode())
+            return status, File.of("", token_page(words_of(denied)))
         if self._made is None:
             self._made = File.of("", await self._called(self._page))
         return HTTPStatus.OK, self._made

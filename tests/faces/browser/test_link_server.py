@@ -97,7 +97,7 @@ def test_a_page_is_for_those_with_a_token(served: LinkServer, tokens: Tokens) ->
     assert got(served, f"/?token={tokens.own}") == (200, b"<p>a page")
     assert got(served, f"/?token={tokens.short}")[0] == 200
     status, form = got(served, "/")
-    assert status == 403 and b"a page" not in form and b"<form>" in form
+    assert status == 403 and b"a page" not in form and b"<form>" in form and b"<style>" in form
 
 
 def test_other_hosts_and_origins_are_refused(served: LinkServer, tokens: Tokens) -> None:
