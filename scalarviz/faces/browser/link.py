@@ -6,6 +6,7 @@ one, at most 30 a second, and an answer to each of its commands when that is don
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -31,6 +32,8 @@ from scalarviz.pictures.presenter.side_by_side import AnyStage
 from scalarviz.training.session.session import Session
 
 BETWEEN_STATES = 1.0 / 30.0  # seconds
+PNG, PNG_BEGINS = "data:image/png;base64,", b"\x89PNG\r\n\x1a\n"
+LARGEST_PICTURE = 20_000_000  # letters
 Post = Callable[[Header, Buffers], object]
 
 
@@ -42,6 +45,7 @@ class Reader:
     looks     whether it may only look
     asked     numbers of its commands that have not been answered
     taken     whether it has taken the last state
+    draws     whether it was asked for its picture
     """
 
     post: Post
@@ -58,6 +62,7 @@ class Reader:
     offers: Any = None
     shown: Any = None
     told: tuple[str, ...] = ()
+    draws: bool = False
 
 
 @final
@@ -68,6 +73,7 @@ class Link:
     number  that of the session among those of the group
     theme   of the pages; "": that of each reader's system
     tour    whether they begin with the tour
+    drawn   the last picture that a page has sent, a PNG; empty: none was asked for
     """
 
     def __init__(
@@ -77,6 +83,7 @@ class Link:
         self._theme, self._tour = theme, tour
         self.readers: list[Reader] = []
         self.version = 1
+        self.drawn = b""
         self._begin()
 
     def _begin(self) -> None:
@@ -118,6 +125,9 @@ class Link:
         if "taken" in message:
             reader.taken = reader.taken or message["taken"] == reader.number
             return
+        if "picture" in message:
+            self._take_picture(reader, message["picture"])
+            return
         number, name, args = (message.get(each) for each in ("id", "name", "args"))
         args = {} if args is None else args
         if type(number) is not int or not isinstance(name, str) or not isinstance(args, Mapping):
@@ -143,6 +153,28 @@ class Link:
             self._post(reader, {"id": number, "refused": words})
             return
         reader.asked.append(number)
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether a page has the newest state."""
+        mark = self._mark()
+        return any(each.taken and each.shown == mark for each in self.readers)
+
+    def ask_picture(self) -> None:
+        """Ask a page for its picture, which is `drawn` later."""
+        for reader in self.readers:
+            if reader.opened and not reader.looks:
+                reader.draws = True
+                self._post(reader, {"picture": True})
+                return
+
+    def _take_picture(self, reader: Reader, address: object) -> None:
+        asked, reader.draws = reader.draws, False
+        if not (asked and isinstance(address, str) and len(address) <= LARGEST_PICTURE):
+            raise InputError("a page sends its picture when it is asked for it")
+        with suppress(ValueError):
+            found = b64decode(address.removeprefix(PNG), validate=True)
+            self.drawn = found if found.startswith(PNG_BEGINS) else self.drawn
 
     # ---- states ---------------------------------------------------------------------------------
 

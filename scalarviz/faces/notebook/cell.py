@@ -48,6 +48,9 @@ class PageView(Following):
         self._opening = Opening(group, False, play=play)
         self._sent = 0.0
         self._seen = perf_counter()
+        self._pictured: object = None
+        self._stored = b""
+        self._has_opengl = True
         group.each("leave", group.pause)
         self.begin()
 
@@ -67,7 +70,8 @@ class PageView(Following):
         found = {"text/plain": repr(self)}
         try:
             return {**found, "image/png": base64.b64encode(self.image()).decode()}
-        except DisplayError:  # without OpenGL nothing is stored
+        except DisplayError:  # until a page has sent its picture nothing is stored
+            self._has_opengl = False
             return found
 
     def live(self) -> Any:
@@ -81,13 +85,31 @@ class PageView(Following):
             shows = [dict(zip(self.group.names, shows, strict=True))]
             pins = [pins]
         looks: dict[str, Any] = {"color": stage.color, "cubes": stage.size, "pin": pins[0]}
-        return png(picture(shows[0], size=self.size, theme=self._theme, **looks))
+        try:
+            return png(picture(shows[0], size=self.size, theme=self._theme, **looks))
+        except DisplayError:
+            if self.links[0].drawn:
+                return self.links[0].drawn
+            raise
 
     def attend(self) -> float:
         self._look()
         for link in self.links:
             link.attend()
+        if not self._has_opengl:
+            self._keep_picture()
         return BETWEEN_STATES
+
+    def _keep_picture(self) -> None:
+        """Store the picture of the page, where the kernel has no OpenGL to draw one."""
+        link = self.links[0]
+        if link.drawn is not self._stored:
+            self._stored = link.drawn
+            self.store_anew()
+        here = link.session.timeline.here
+        if here != self._pictured and not self.group.is_playing and link.is_seen:
+            self._pictured = here
+            link.ask_picture()
 
     def _look(self) -> None:
         """Begin when it is seen, and pause when its output has been removed."""

@@ -29,7 +29,6 @@ class Still(Following):
     def __init__(self, group: Group, size: tuple[int, int], *, play: bool) -> None:
         super().__init__(group, size)
         self._canvas = Canvas(*size)
-        self._id = f"scalarviz-{id(self)}"
         self._shown: object = None
         self._drawn = 0.0
         self.image()  # without OpenGL there is none
@@ -44,9 +43,8 @@ class Still(Following):
 
     def refresh(self) -> None:
         """Draw it anew, at most twice a second."""
-        found = shell()
-        if found is not None and not self.closed and perf_counter() - self._drawn > BETWEEN:
-            found.display_pub.publish(self.bundle(), transient=self._mark(), update=True)
+        if not self.closed and perf_counter() - self._drawn > BETWEEN:
+            self.store_anew()
 
     def let_go(self) -> None:
         self._canvas.close()
@@ -59,10 +57,7 @@ class Still(Following):
         if found is not None:
             self._cell = found.execution_count
             say(text("notebook.still"))
-            found.display_pub.publish(self.bundle(), transient=self._mark())
-
-    def _mark(self) -> dict[str, str]:
-        return {"display_id": self._id}
+            found.display_pub.publish(self.bundle(), transient=self.mark())
 
     def image(self) -> bytes:
         frames: list[Any] = []

@@ -32,6 +32,8 @@ export class LinkClient {
     this.ondescribed = () => {};
     /** @type {(offers: any[]) => void} */
     this.onoffers = () => {};
+    /** @type {() => string} the picture as the address of a PNG */
+    this.onpicture = () => "";
     this.described = null; // {spec, texts} that wait for their state
     this.asked = new Map(); // by number, what fulfils the promise
     this.numbers = 0;
@@ -109,6 +111,7 @@ export class LinkClient {
     }
     this.settle();
     if (told !== undefined) this.ontold(told);
+    if (message.picture) this.channel.send({ picture: this.onpicture() });
     if (description) {
       this.described = description;
       this.version = message.version;

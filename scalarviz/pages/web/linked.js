@@ -24,6 +24,10 @@ function join(client, app) {
     app.controls.rate = null; // what was typed is taken back
     app.refuse(words);
   };
+  client.onpicture = () => {
+    app.draw();
+    return byId("cubes").toDataURL(); // WebGL forgets it after the frame
+  };
   let stands = "";
   client.onstand = (words) => {
     if (words) app.chip.stand(words);

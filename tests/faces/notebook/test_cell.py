@@ -1,6 +1,7 @@
 """The pages of sessions below a cell, and the picture of what no page shows."""
 
 import asyncio
+import base64
 import io
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -12,13 +13,15 @@ import PIL.Image
 import pytest
 
 import scalarviz as sv
-from scalarviz.errors import InputError
+from scalarviz.errors import DisplayError, InputError
 from scalarviz.faces.controller import export, precompile
 from scalarviz.faces.controller.files import export_to
 from scalarviz.faces.controller.watch_options import WatchOptions
-from scalarviz.faces.notebook import cell, following, show, still
+from scalarviz.faces.notebook import cell, following, place, show, still
+from scalarviz.pictures.draw2d.png import png
 from scalarviz.pictures.presenter.several import Several
 from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.view import canvas
 from tests.patience import HANG, patient
 from tests.sessions import advanced, inverting
 from tests.wording import refused
@@ -52,7 +55,7 @@ class Views:
 
     def __init__(self, view: Any) -> None:
         self.view, self.states, self.refusals = view, dict[int, Any](), list[str]()
-        self._asked = 0
+        self._asked, self.picture = 0, ""
         view.widget.send = self._take
 
     def _take(self, content: Any, buffers: Any) -> None:
@@ -60,6 +63,9 @@ class Views:
         if "state" in header:
             self.states[page] = header["state"]
             self.say(page, {"taken": header["n"]})
+        if "picture" in header:
+            self.say(page, {"picture": self.picture})
+            self.picture = ""
         if "refused" in header:
             self.refusals.append(header["refused"])
 
@@ -244,6 +250,36 @@ def test_a_snapshot_is_the_picture_as_it_is_now(make: Callable[[], sv.Session]) 
     run(program)
 
 
+def test_without_opengl_the_picture_is_that_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_opengl(*size: int) -> Any:
+        raise DisplayError("no driver")
+
+    monkeypatch.setattr(canvas, "drawing", no_opengl)
+    drawn = png(np.zeros((2, 2, 3), np.uint8))
+    address = "data:image/png;base64," + base64.b64encode(drawn).decode()
+
+    async def program() -> None:
+        outputs = Published(monkeypatch).outputs
+        session = inverting()
+        view = watch(session)
+        assert "image/png" not in view.bundle()
+        with refused(DisplayError):
+            view.snapshot()
+        views = Views(view)
+        views.picture = address
+        views.ask(0, "open")
+        await until(lambda: outputs)
+        assert outputs == [(True, base64.b64encode(drawn).decode())]
+        assert view.snapshot().data == drawn
+        session.advance(1)
+        views.picture = address[:-8]  # is none
+        await until(lambda: not views.picture)
+        assert view.snapshot().data == drawn and len(outputs) == 1
+        view.close()
+
+    run(program)
+
+
 def in_cell(monkeypatch: pytest.MonkeyPatch, name: str, count: int) -> None:
     """Pretend that a cell runs."""
     monkeypatch.setattr(following, "run_of", lambda found: (name, count))
@@ -298,6 +334,7 @@ class Published:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.outputs: list[tuple[bool, Any]] = []
         self.execution_count, self.display_pub = 1, self
+        monkeypatch.setattr(place, "shell", lambda: self)
         monkeypatch.setattr(still, "shell", lambda: self)
 
     def publish(self, data: Any, *, transient: Any, update: bool = False) -> None:
