@@ -1,7 +1,7 @@
 """One HTML file of a page's parts: its markup, style, modules of JavaScript, and data.
 
 The modules become one script, in the order of their imports; so their names at the top are unique
-over all of them. What is data stands in the page as JSON, which is no HTML whatever it holds.
+over all of them. It stands in the page packed, as the data do, and a loader runs it.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ COMPUTED = re.compile(r"\\\$\\\{.*?\\\}")
 # Each word of the policy, and what it is for. No address of a network is allowed anywhere.
 POLICY = {
     "default-src": "'none'",  # whatever is not named below: fonts, frames, requests
-    # The one script of the page, by its hash; and compiling WebAssembly, of bytes in the page.
-    "script-src": "{script} 'wasm-unsafe-eval'",
+    # The script of the page and what unpacks it, by their hashes; and compiling WebAssembly, of
+    # bytes in the page.
+    "script-src": "{loader} {script} 'wasm-unsafe-eval'",
     "worker-src": "blob:",  # the worker is made of a text in the page
     "style-src": "{style}",  # the one style, by its hash
     "img-src": "data:",  # the icon, which is empty: without it some browsers ask for one
@@ -102,8 +103,8 @@ def in_order(start: str, read: Read) -> list[Module]:
 def bundle(start: str, read: Read) -> str:
     """Return one script of a module and all that it imports, without comments of whole lines.
 
-    Raises ValueError if two modules have a name in common, if one imports a name that is not there,
-    or if the script could end its element in HTML.
+    Its last line is its name in errors. Raises ValueError if two modules have a name in common, if
+    one imports a name that is not there, or if the script could end its element in HTML.
     """
     modules = in_order(start, read)
     homes: dict[str, Module] = {}
@@ -122,6 +123,7 @@ def bundle(start: str, read: Read) -> str:
                     raise ValueError(f"{module.name} imports {name}, which {other} does not export")
     texts = {module.name: COMMENT.sub("", module.text).strip() for module in modules}
     script = "".join(f"\n// {name}\n\n{text}\n" for name, text in texts.items())
+    script += f"\n//# sourceURL=scalarviz/{start}\n"
     if re.search(r"</script|<!--", script, re.IGNORECASE):
         raise ValueError("a script that is to stand in HTML must not contain </script or <!--")
     return script
@@ -154,33 +156,43 @@ def packed_bytes(data: bytes) -> str:
     return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()
 
 
+def packed_text(text: str) -> str:
+    return packed_bytes(text.encode("utf-8", "replace"))  # half of a pair of letters is none
+
+
 def html(
     markup: str,
     words: Mapping[str, str],
     style: str,
     script: str,
+    loader: str,
     data: Mapping[str, object],
+    parts: Mapping[str, str],
     links: str = "",
     policy: Mapping[str, str] = POLICY,
 ) -> str:
     """Return the document.
 
-    markup  of page.html, with $names; $style, $script, $data and $policy are filled in here
-    words   texts for the other names; they are escaped
+    markup  of page.html, with $names; those of `names_of` are texts, the others are filled in here
+    words   the texts; they are escaped
     style   of the page
     script  as `bundle` returns it
-    data    for the script, as JSON
+    loader  another one, which unpacks the script and runs it
+    data    for the script, as JSON; all of it is packed as one part
+    parts   of the data that are packed already, each read on its own
     links   to other pages, as HTML
     policy  what the page may load
     """
-    sources = {"style": fingerprint(style), "script": fingerprint(script)}
+    codes = {"style": style, "script": script, "loader": loader}
+    sources = {name: fingerprint(code) for name, code in codes.items()}
     rules = "; ".join(f"{name} {allowed}" for name, allowed in policy.items())
     return Template(markup).substitute(
         {name: escape(text) for name, text in words.items()},
         policy=rules.format(**sources),
         style=style,
-        script=script,
-        data=as_json(data),
+        script=packed_text(script),
+        loader=loader,
+        data=as_json({"plain": packed_text(as_json(data)), **parts}),
         links=links,
     )
 
@@ -192,5 +204,5 @@ def fingerprint(code: str) -> str:
 
 def names_of(markup: str) -> Iterator[str]:
     """Yield the names in a markup that stand for texts."""
-    known = {"policy", "style", "script", "data", "links"}
+    known = {"policy", "style", "script", "loader", "data", "links"}
     yield from (name for name in Template(markup).get_identifiers() if name not in known)

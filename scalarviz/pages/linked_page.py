@@ -12,13 +12,18 @@ from scalarviz.pages.caption_data import caption_data
 from scalarviz.pages.exhibit_data import exhibit_data
 from scalarviz.pages.index_page import version
 from scalarviz.pages.inline import POLICY, bundle, html, names_of, texts_of
-from scalarviz.pages.page import SAY, first_speed, kinds_in, module_text, style_of_page
+from scalarviz.pages.page import SAY, first_speed, kinds_in, loader, module_text, style_of_page
 from scalarviz.pages.scene_data import scene_data
 from scalarviz.pictures.presenter.show import Show
 
 START = "linked.js"
 PAGE = "page.html"
-ALLOWED = {**POLICY, "connect-src": "'self'"}  # the link
+# It asks by the link; and has no engine, which would be a worker with WebAssembly.
+ALLOWED = {
+    **{name: allowed for name, allowed in POLICY.items() if name != "worker-src"},
+    "script-src": "{loader} {script}",
+    "connect-src": "'self'",
+}
 
 
 def description(show: Show, theme: str = "", *, tour: bool = False) -> dict[str, Any]:
@@ -68,4 +73,4 @@ def linked_page(show: Show, link: dict[str, Any], described: dict[str, Any]) -> 
     script = bundle(START, module_text)  # another scene may have another exhibit
     texts_used = texts_of(script, texts())
     data = {**described, "texts": texts_used, "link": link}
-    return html(markup, words, style_of_page(), script, data, policy=ALLOWED)
+    return html(markup, words, style_of_page(), script, loader(), data, {}, policy=ALLOWED)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -177,11 +177,12 @@ def made_page(
     markup = text_beside(__file__, "page.html")
     probe, made, measured = probe_of(show.session), None, None
     exhibit = exhibit_data(show.session)
-    parts: dict[str, Any] = {}
+    data: dict[str, Any] = {}
+    parts: dict[str, str] = {}
     script = bundle("main.js", partial(module_text, kinds=kinds_in(exhibit)))
     if does_train:
         module, image, engine_spec = engine_data(show.session, probe, check_image)
-        parts["worker"] = bundle("worker.js", module_text)
+        data["worker"] = bundle("worker.js", module_text)
         parts |= {"module": packed_bytes(module), "image": packed_bytes(image)}
     else:
         engine_spec = {}
@@ -207,19 +208,19 @@ def made_page(
         optimizers = training_of(show.session.trainer, 0).optimizers
         mixed = show.session.network.precision.mixed
         spec["say"]["optimizers"] = [optimizer_data(each, mixed=mixed) for each in optimizers]
-        parts["spare"] = spare_of(show.session, probe)
+        data["spare"] = spare_of(show.session, probe)
     said = [name for name in names_of(markup) if name.startswith(SAY)]
     words = {name: text(f"page.html.{name.removeprefix(SAY)}") for name in said}
     words |= {"title": show.title, "about": show.about, "version": version()}
+    data |= {"spec": spec, "texts": texts_of(script, texts())}
 
     def whole() -> bytes:
-        data = {"spec": spec, "texts": texts_of(script, texts()), **parts}
-        written = html(markup, words, style_of_page(), script, data, links)
+        written = html(markup, words, style_of_page(), script, loader(), data, parts, links)
         return written.encode("utf-8", "replace")  # half of a pair of letters is none
 
     content = whole()
     if does_train and len(content) > LARGEST:
-        parts["spare"] = None
+        data["spare"] = None
         content = whole()
     if not does_train:
         made = recording_of(show.session, probe, steps, every, LARGEST - len(content))
@@ -261,6 +262,12 @@ def too_large(size: int | None = None) -> InputError:
         f"the page of this session would have {size_words(size)}, and {most} are the most: take "
         "fewer samples or a smaller network"
     )
+
+
+@cache
+def loader() -> str:
+    """Return the script that runs the one of a page, which is packed."""
+    return bundle("loader.js", module_text)
 
 
 def module_text(name: str, kinds: Collection[str] | None = None) -> str:

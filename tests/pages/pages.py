@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -59,5 +62,20 @@ def data_with(session: sv.Session, units: Sequence[Unit]) -> EngineData:
 
 
 def data_in(page: bytes) -> Any:
-    """The data of a page, which its script reads."""
-    return json.loads(page.partition(b'id="data">')[2].partition(b"</script>")[0])
+    """The data of a page, which its script reads; `plain` unpacked, parts of their own packed."""
+    held = json.loads(element_in(page, b"data"))
+    return json.loads(unpacked(held.pop("plain"))) | held
+
+
+def script_in(page: bytes) -> str:
+    """The script of a page."""
+    return unpacked(element_in(page, b"code")).decode()
+
+
+def element_in(page: bytes, name: bytes) -> bytes:
+    """The text in the script of an id."""
+    return re.split(rb'id="%b"[^>]*>' % name, page)[1].partition(b"</script>")[0]
+
+
+def unpacked(words: str | bytes) -> bytes:
+    return gzip.decompress(base64.b64decode(words))

@@ -1,6 +1,5 @@
 """A page that is made where nothing compiles and no thread starts, as in a browser."""
 
-import json
 import os
 import subprocess
 import sys
@@ -32,6 +31,7 @@ from scalarviz.engines.wasm.linking import (
 from scalarviz.engines.wasm.shared import name_of, shared_module, units_of_pages
 from scalarviz.pages.engine_data import training_of
 from tests.pages.node import run_script
+from tests.pages.pages import data_in
 from tests.pages.test_engine import InPage, rgb
 
 ROOT = Path(__file__).parents[2]
@@ -114,7 +114,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_page_that_trains_is_made_where_nothing_compiles(cache: Path, tmp_path: Path) -> None:
     page = tmp_path / "rgb.html"
     run_alone(f"sv.page(session, {str(page)!r})", cache)
-    data = json.loads(page.read_text("utf-8").partition('id="data">')[2].partition("</script>")[0])
+    data = data_in(page.read_bytes())
     assert data["spec"]["engine"]["kernels"] == FIRST + len(units_of_pages())
 
 

@@ -513,7 +513,7 @@ def center(tab: Tab, where: str) -> tuple[float, float]:
 def test_a_browser_that_cannot_unpack_the_page_is_told_in_one_sentence(opened: Opens) -> None:
     tab = opened(before="delete globalThis.DecompressionStream")
     tab.until("!document.querySelector('#failure').hidden")
-    assert tab.page.inner_text("#failure p") == text("page.lack.unpacking")
+    assert tab.page.inner_text("#failure p") == text("page.html.unpacking")
 
 
 def test_an_error_is_one_sentence_with_a_button(opened: Opens) -> None:

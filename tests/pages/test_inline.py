@@ -3,7 +3,7 @@
 import gzip
 import json
 import re
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from hashlib import sha256
 from html.parser import HTMLParser
 
@@ -18,6 +18,7 @@ from scalarviz.pages.inline import (
     packed_bytes,
     texts_of,
 )
+from tests.pages.pages import unpacked
 
 NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(2)><!--\u2028"
 
@@ -33,6 +34,7 @@ def test_a_module_stands_after_all_that_it_imports_and_once() -> None:
         a='import { b } from "./b.js";\nexport function a() { return b; }\n',
         b="export const b = 1;\nexport class c {}\n",
     )
+    assert script.endswith("\n//# sourceURL=scalarviz/main.js\n")
     assert [line for line in script.splitlines() if line and line[0] != "/"] == [
         "const b = 1;", "class c {}", "function a() { return b; }", "a(b, c);",
     ]  # fmt: skip
@@ -41,7 +43,7 @@ def test_a_module_stands_after_all_that_it_imports_and_once() -> None:
 def test_comments_of_whole_lines_are_left_out() -> None:
     code = 'const a = "http://a"; // b\n/** c */ function d() {\n  return a; /* e */\n}\n'
     script = bundled(main=f"// f\n/** g\n *\n * h\n */\n{code}  // i\n  /** j */\nd();\n")
-    assert script == f"\n// main.js\n\n{code}d();\n"
+    assert script.partition("\n//# ")[0] == f"\n// main.js\n\n{code}d();\n"
 
 
 @pytest.mark.parametrize(
@@ -131,27 +133,33 @@ class Elements(HTMLParser):
 MARKUP = (
     '<!DOCTYPE html><meta http-equiv="Content-Security-Policy" content="$policy"><title>$title'
     "</title><style>$style</style><p title='$say_a'>$say_a</p>"
-    '<script type="application/json">$data</script><script type="module">$script</script>'
+    '<script type="application/json">$data</script><script type="a/b">$script</script>'
+    '<script type="module">$loader</script>'
 )
 
 
-def test_words_in_the_page_are_escaped_and_the_policy_names_its_script_and_style() -> None:
-    script, style = "\nconst a = 1 < 2 && '$b';\n", "p { color: red }"
+def test_words_in_the_page_are_escaped_and_the_policy_names_its_scripts_and_style() -> None:
+    script, loader, style = "\nconst a = 1 < 2 && '$b';\n", "\nload('$b');\n", "p { color: red }"
     words = {"title": NASTY, "say_a": NASTY + "'\""}
-    page = Elements(html(MARKUP, words, style, script, {"a": NASTY}))
-    assert [tag for tag, _ in page.tags] == ["meta", "title", "style", "p", "script", "script"]
+    made = html(MARKUP, words, style, script, loader, {"a": NASTY}, {"part": "H4s="})
+    page = Elements(made)
+    assert [tag for tag, _ in page.tags] == ["meta", "title", "style", "p", *["script"] * 3]
     assert "".join(page.inside["title"]) == NASTY
     assert page.tags[3][1]["title"] == NASTY + "'\""
-    assert page.inside["script"] == [as_json({"a": NASTY}), script]
+    data, packed, plain = page.inside["script"]
+    assert unpacked(packed).decode() == script and plain == loader
+    assert json.loads(data).keys() == {"plain", "part"} and json.loads(data)["part"] == "H4s="
+    assert json.loads(unpacked(json.loads(data)["plain"])) == {"a": NASTY}
     policy = page.tags[0][1]["content"] or ""
-    for name, code in (("script", script), ("style", style)):
-        digest = sha256(code.encode()).digest()
-        found = re.search(rf"{name}-src 'sha256-([^']+)'", policy)
-        assert found and b64decode(found[1]) == digest
+    digests = [b64encode(sha256(code.encode()).digest()).decode() for code in (loader, script)]
+    assert "script-src " + " ".join(f"'sha256-{each}'" for each in digests) in policy
+    assert f"style-src 'sha256-{b64encode(sha256(style.encode()).digest()).decode()}'" in policy
+    assert html(MARKUP, words, style, script, loader, {"a": NASTY}, {"part": "H4s="}) == made
 
 
 def test_the_policy_allows_no_network_and_no_code_but_its_own() -> None:
     assert POLICY["default-src"] == "'none'"
     allowed = " ".join(POLICY.values()).split()
-    assert {*allowed} == {"'none'", "{script}", "'wasm-unsafe-eval'", "{style}", "blob:", "data:"}
+    ours = {"{loader}", "{script}", "{style}"}
+    assert {*allowed} == ours | {"'none'", "'wasm-unsafe-eval'", "blob:", "data:"}
     assert not {"connect-src", "frame-src", "font-src", "object-src"} & POLICY.keys()

@@ -92,7 +92,9 @@ def test_a_file_that_is_cut_off_or_changed_says_so(
     tab = opened(damaged)
     tab.until("getComputedStyle(document.querySelector('#waiting')).visibility === 'visible'")
     assert tab.shown("waiting") == text("page.html.waiting")
-    for at in (whole.index('"module":"') + 5000, whole.index('"module":"')):  # packed, and JSON
+    starts = {name: whole.index(f'"{name}":"') for name in ("module", "image", "plain")}
+    packed = [at + 200 for at in (*starts.values(), whole.index('id="code"'))]
+    for at in (*packed, starts["module"]):  # the last one is of the JSON around the parts
         changed = "A" if whole[at] != "A" else "B"
         damaged.write_text(whole[:at] + changed + whole[at + 1 :], encoding="utf-8")
         tab = opened(damaged)
@@ -101,3 +103,17 @@ def test_a_file_that_is_cut_off_or_changed_says_so(
         assert tab.page.locator("#waiting").count() == 0
         assert tab.complaints  # the error itself
         tab.complaints.clear()
+        assert tab.page.locator("#reload").is_visible()
+
+
+def test_a_loader_that_is_changed_does_not_run_and_the_page_says_so(
+    opened: Opens, files: dict[str, Path], tmp_path: Path
+) -> None:
+    whole = files["rgb"].read_text(encoding="utf-8")
+    damaged = tmp_path / "damaged.html"
+    damaged.write_text(whole.replace("// loader.js", "// lOader.js"), encoding="utf-8")
+    tab = opened(damaged)
+    tab.until("getComputedStyle(document.querySelector('#waiting')).visibility === 'visible'")
+    assert tab.shown("waiting") == text("page.html.waiting")
+    assert "Content" in tab.complaints[0]  # it is not the one that the policy names
+    tab.complaints.clear()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from scalarviz.pages import inline
+from scalarviz.pages import inline, linked_page
 from tests.pages.in_web import in_web
 
 WEB = Path(inline.__file__).with_name("web")
@@ -329,6 +330,17 @@ def test_a_linked_page_has_no_engine_and_a_page_that_trains_no_link() -> None:
         return inline.bundle(start, lambda name: (WEB / name).read_text(encoding="utf-8"))
 
     names = ["class LinkClient", "class Offers", "class Client", "class RecordingClient"]
-    linked_page, own_page = ([name in script(start) for name in names] for start in STARTS)
-    assert linked_page == [True, True, False, False]
+    link_page, own_page = ([name in script(start) for name in names] for start in STARTS)
+    assert link_page == [True, True, False, False]
     assert own_page == [False, False, True, True]
+    assert not re.search(r"WebAssembly|new Worker|blob:|createObjectURL", script(STARTS[0]))
+
+
+def test_a_linked_page_may_reach_its_server_and_use_nothing_that_only_training_needs() -> None:
+    allowed = {name: sources.split() for name, sources in linked_page.ALLOWED.items()}
+    assert allowed.pop("connect-src") == ["'self'"]
+    assert allowed.pop("script-src") == ["{loader}", "{script}"]
+    shared = {"default-src", "style-src", "img-src", "base-uri", "form-action"}
+    assert {name: " ".join(sources) for name, sources in allowed.items()} == {
+        name: inline.POLICY[name] for name in shared
+    }

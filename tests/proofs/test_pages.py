@@ -14,9 +14,11 @@ import pytest
 
 from scalarviz.base.texts import text
 from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.pages.inline import packed_bytes
 from scalarviz.pages.page import page_of
 from scalarviz.pictures.presenter.show import Show
 from tests.pages.browser import Tab, chromium
+from tests.pages.pages import unpacked
 from tests.proofs.mutants import ANY, ODD, Chance, leaves
 from tests.proofs.report import Proof
 
@@ -41,7 +43,7 @@ def other_letters(data: str, chance: Chance) -> str:
 def other_packed(data: str, chance: Chance) -> str:
     """A letter of one of the packed parts is another one, or letters are missing."""
     held = json.loads(data)
-    name = chance.choice([name for name in ("module", "image", "held") if held.get(name)])
+    name = chance.choice([*held])
     at = chance.randrange(len(held[name]))
     other = chance.choice(("", "A", "_", "é"))
     held[name] = held[name][:at] + other + held[name][at + 1 :]
@@ -51,12 +53,13 @@ def other_packed(data: str, chance: Chance) -> str:
 def other_value(data: str, chance: Chance) -> str:
     """A value of the description is odd, or missing."""
     held = json.loads(data)
-    holder, key = chance.choice(leaves(held["spec"]))
+    plain = json.loads(unpacked(held["plain"]))
+    holder, key = chance.choice(leaves(plain["spec"]))
     if isinstance(holder, dict) and chance.random() < 0.5:
         del holder[key]
     else:
         holder[key] = chance.choice(ODD)
-    return json.dumps(held)
+    return json.dumps(held | {"plain": packed_bytes(json.dumps(plain).encode())})
 
 
 WAYS: tuple[Callable[[str, Chance], str], ...] = (other_letters, other_packed, other_value)

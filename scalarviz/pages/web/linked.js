@@ -61,7 +61,7 @@ function appAnew(app, markup, { spec, texts }) {
 }
 
 async function startLinked() {
-  const data = dataOfPage();
+  const data = await dataOfPage();
   const { spec, link } = data;
   const markup = document.body.cloneNode(true); // before anything is written into it
   for (const script of /** @type {any} */ (markup).querySelectorAll("script")) script.remove();

@@ -4,9 +4,9 @@ import { Client } from "./client.js";
 import { followLink } from "./follow.js";
 import { showTour } from "./guide.js";
 import { appOf, dataOfPage, dress, fail, failWith, pictureOf } from "./opening.js";
-import { bytesIn } from "./packed.js";
 import { RecordingClient } from "./recording.js";
 import { text } from "./texts.js";
+import { unzipped } from "./zipped.js";
 
 // The smallest module with an instruction on vectors: `v128.const`, then `drop`.
 const VECTORS = [
@@ -16,23 +16,10 @@ const VECTORS = [
 
 /** Return what the browser lacks for a page, which trains or not, as the key of a sentence, or "". */
 function lackOf(trains) {
-  if (typeof DecompressionStream === "undefined") return "page.lack.unpacking";
   if (!trains) return "";
   if (typeof WebAssembly === "undefined") return "page.lack.wasm";
   if (!WebAssembly.validate(Uint8Array.from(VECTORS))) return "page.lack.vectors";
   return typeof Worker === "undefined" ? "page.lack.worker" : "";
-}
-
-/** Return the bytes of a text that inline.py packed: base64 of gzip; throw an error with a key. */
-async function unzipped(words) {
-  if (!words) return new Uint8Array(0);
-  try {
-    const stream = new Blob([bytesIn(words)]).stream();
-    const unpacked = new Response(stream.pipeThrough(new DecompressionStream("gzip")));
-    return new Uint8Array(await unpacked.arrayBuffer());
-  } catch (error) {
-    throw Object.assign(new Error(`${error}`), { key: "page.html.damaged" });
-  }
 }
 
 /** Return the data of a page that cannot train here, with its short recording instead. */
@@ -69,9 +56,9 @@ async function trainingOf(data, lack) {
 }
 
 async function start() {
-  const data = dataOfPage();
+  const data = await dataOfPage();
   const lack = lackOf(!data.spec.recording);
-  if (lack && (!data.spare || lack === "page.lack.unpacking")) return fail(text(lack));
+  if (lack && !data.spare) return fail(text(lack));
   dress(data.spec);
   const training = trainingOf(data, lack);
   const picture = pictureOf(data.spec);

@@ -4,18 +4,25 @@ import { App } from "./app.js";
 import { byId, isFramed, made, setShown } from "./dom.js";
 import { Picture } from "./picture.js";
 import { setTexts, text } from "./texts.js";
+import { unzippedText } from "./zipped.js";
 
-/** Return the data that stand in the page; until they are read, a sentence says they are damaged. */
-export function dataOfPage() {
-  byId("waiting").remove(); // which a page says that is cut off before its script
-  byId("reload").addEventListener("click", () => location.reload());
-  setShown(byId("failure"), true);
-  const data = JSON.parse(byId("data").textContent);
-  setTexts(data.texts);
-  addEventListener("error", (event) => failWith(event.error ?? event.message));
-  addEventListener("unhandledrejection", (event) => failWith(event.reason));
-  setShown(byId("failure"), false);
-  return data;
+/** Return the data that stand in the page: those packed as one part, and those of their own.
+ *
+ * @returns {Promise<any>}
+ */
+export async function dataOfPage() {
+  byId("waiting").remove(); // which a page says that is cut off before its loader
+  try {
+    const { plain, ...parts } = JSON.parse(byId("data").textContent);
+    const data = { ...JSON.parse(await unzippedText(plain)), ...parts };
+    setTexts(data.texts);
+    addEventListener("error", (event) => failWith(event.error ?? event.message));
+    addEventListener("unhandledrejection", (event) => failWith(event.reason));
+    return data;
+  } catch (error) {
+    setShown(byId("failure"), true); // which says that they are damaged
+    throw error;
+  }
 }
 
 /** Be light or dark as a spec says, and know whether the page stands in another one. */

@@ -1,5 +1,7 @@
 // Arrays that packed.py wrote into the page.
 
+import { bytesIn } from "./zipped.js";
+
 const PACKED_KINDS = {
   float32: Float32Array,
   float64: Float64Array,
@@ -10,14 +12,6 @@ const PACKED_KINDS = {
   uint16: Uint16Array,
   uint32: Uint32Array,
 };
-
-/** The bytes of a text in base64. */
-export function bytesIn(words) {
-  const letters = atob(words);
-  const bytes = new Uint8Array(letters.length);
-  for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
-  return bytes;
-}
 
 /** The typed array of {dtype, shape, data}; its shape stands in `shape`. */
 export function unpacked(given) {
