@@ -1,5 +1,6 @@
 """Which networks a page draws by the graphics card, and what pictures of one's own it takes."""
 
+import json
 import sys
 from typing import Any
 
@@ -13,6 +14,7 @@ from scalarviz.pages.exhibit_data import exhibit_data, probe_of
 from scalarviz.pages.page import SHADED, page_of
 from scalarviz.pictures.presenter.exhibits_of import exhibit_of
 from tests.pages.in_web import in_web
+from tests.pages.pages import data_in
 
 FAR = sys.float_info.max
 
@@ -96,7 +98,9 @@ def test_a_recording_has_a_shader_unless_its_weights_are_coarse(
     for parts in recording.PRECISIONS[:1], recording.PRECISIONS[-1:]:
         monkeypatch.setattr(recording, "PRECISIONS", parts)
         made = page_of(session, engine=False, steps=5)
-        assert (b"sampler2D u_fours;" in made.text) is (parts[0].values >= SHADED)
+        assert ("sampler2D u_fours;" in json.dumps(data_in(made.text))) is (
+            parts[0].values >= SHADED
+        )
 
 
 def test_the_frame_of_pictures_has_each_point_in_the_middle_of_its_cell() -> None:

@@ -44,7 +44,7 @@ class Still(Following):
     def refresh(self) -> None:
         """Draw it anew, at most twice a second."""
         if not self.closed and perf_counter() - self._drawn > BETWEEN:
-            self.store_anew()
+            self._store_anew()
 
     def let_go(self) -> None:
         self._canvas.close()
@@ -57,7 +57,7 @@ class Still(Following):
         if found is not None:
             self._cell = found.execution_count
             say(text("notebook.still"))
-            found.display_pub.publish(self.bundle(), transient=self.mark())
+            found.display_pub.publish(self.bundle(), transient=self._mark())
 
     def image(self) -> bytes:
         frames: list[Any] = []

@@ -272,7 +272,7 @@ def test_without_opengl_the_picture_is_that_of_the_page(monkeypatch: pytest.Monk
         assert outputs == [(True, base64.b64encode(drawn).decode())]
         assert view.snapshot().data == drawn
         session.advance(1)
-        views.picture = address[:-8]  # is none
+        views.picture = address.replace("iVBOR", "AAAAA")  # is none
         await until(lambda: not views.picture)
         assert view.snapshot().data == drawn and len(outputs) == 1
         view.close()
@@ -337,9 +337,10 @@ class Published:
         monkeypatch.setattr(place, "shell", lambda: self)
         monkeypatch.setattr(still, "shell", lambda: self)
 
-    def publish(self, data: Any, *, transient: Any, update: bool = False) -> None:
-        assert transient["display_id"].startswith("scalarviz")
-        self.outputs.append((update, data["image/png"]))
+    def publish(self, data: Any, *, transient: Any = None, update: bool = False) -> None:
+        if "image/png" in data:
+            assert transient["display_id"].startswith("scalarviz")
+            self.outputs.append((update, data["image/png"]))
 
 
 @pytest.mark.parametrize("options", [{}, {"nodes": lambda view: None}, {"present": True}])
