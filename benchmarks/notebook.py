@@ -2,14 +2,10 @@
 
     python -m benchmarks.notebook [rounds]
     python -m benchmarks.notebook page
-    python -m benchmarks.notebook former
-    python -m benchmarks.notebook plain
 
-The kernel imports the scalarviz that is installed, or the one that PYTHONPATH names. All sides show
-the scene rgb in 800x500: the page with its session in the kernel, and the pictures that vispy draws
-in the kernel, in the same browser and in a "plain" one without WebGL. Measured are the milliseconds from a click on a button to the frame
-that shows another picture, and pictures a second while it plays ten steps a second, while it plays
-flat out, and while a mouse turns it, at rest and flat out.
+The kernel imports the scalarviz that is installed, or the one that PYTHONPATH names. It shows the
+page of the scene rgb in 800x500. Measured are the milliseconds from a click on a button to the
+frame that shows another picture, and pictures a second while it plays and while a mouse turns it.
 """
 
 from __future__ import annotations
@@ -22,10 +18,9 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from benchmarks.sides import Options, in_turn, main
-from tests.faces.notebook.lab import PATIENCE, LivePicture, Page, browsing, lack, serving, until
+from tests.faces.notebook.lab import PATIENCE, Page, lack, serving, until
 from tests.pages.browser import chromium
 
 MODULE = "benchmarks.notebook"
@@ -39,12 +34,8 @@ RATES = (
     "turned while it plays flat out",
 )
 ANSWER = "a click, until the picture shows it"
-CELLS = {
-    "page": "import scalarviz as sv\nview = sv.watch('rgb', size=(800, 500))",
-    "former": "import scalarviz as sv\n"
-    "view = sv.watch('rgb', size=(800, 500), nodes=lambda view: None)",
-}
-# Of the page: when it has drawn, and what. Both sides wait for the frame after that.
+CELL = "import scalarviz as sv\nview = sv.watch('rgb', size=(800, 500))"
+# When it has drawn; a click is answered by the frame after that.
 WATCH = """() => {
   const draw = scalarviz.draw
   globalThis.drawn = []
@@ -63,19 +54,6 @@ PRESS = """() => new Promise(resolve => {
   }
   document.getElementById('on').click()
   requestAnimationFrame(look)
-})"""
-PRESS_FORMER = """([button, image]) => new Promise(resolve => {
-  let pressed
-  const images = new MutationObserver(async () => {
-    images.disconnect()
-    await image.decode()
-    requestAnimationFrame(() => resolve(performance.now() - pressed))
-  })
-  images.observe(image, { attributes: true, attributeFilter: ['src'] })
-  setTimeout(() => {
-    pressed = performance.now()
-    button.click()
-  }, 50)
 })"""
 
 
@@ -124,63 +102,40 @@ class PageOfCell:
         self.frame.evaluate(f"scalarviz.run('setSpeed', {place})")
 
 
-class Former(LivePicture):
-    """Pictures of vispy below a cell."""
-
-    def once(self) -> float:
-        self.still()
-        parts = [each.element_handle() for each in (self.button("On by one step"), self.image)]
-        return float(self.page.tab.evaluate(PRESS_FORMER, parts)) / 1e3
-
-    def set_speed(self, steps: int | None) -> None:
-        self.ask(f"view.controller.set_speed({steps}); 0")
-        self.show()
-
-
-def measured(side: str, browser_of: Any = chromium) -> dict[str, list[float]]:
+def page() -> dict[str, list[float]]:
     """Seconds of clicks, and pictures a second."""
     if why := lack():
         sys.exit(why)
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
-        with serving(Path(name)) as server, browser_of() as browser:
-            (server.notebooks / "rgb.ipynb").write_text(notebook_of(CELLS[side]))
-            page = Page.open(browser, server, "rgb.ipynb")
-            page.tab.wait_for_timeout(3000)  # until JupyterLab has loaded its widgets
-            page.run_all()
-            page.tab.wait_for_timeout(3000)
-            if side == "former":
-                live = Former(page, 0).show()
-                return measured_of(live, live.once)
-            page.cell(0).locator("iframe").wait_for(timeout=1e3 * PATIENCE)
-            shown = PageOfCell(page, 0)
-            return measured_of(shown, shown.answer)
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name,
+        serving(Path(name)) as server,
+        chromium() as browser,
+    ):
+        (server.notebooks / "rgb.ipynb").write_text(notebook_of(CELL))
+        page = Page.open(browser, server, "rgb.ipynb")
+        page.tab.wait_for_timeout(3000)  # until JupyterLab has loaded its widgets
+        page.run_all()
+        page.tab.wait_for_timeout(3000)
+        page.cell(0).locator("iframe").wait_for(timeout=1e3 * PATIENCE)
+        return measured(PageOfCell(page, 0))
 
 
 def notebook_of(code: str) -> str:
-    cells = [
-        {"cell_type": "code", "id": f"cell{i}", "metadata": {}, "outputs": [], "source": each,
-         "execution_count": None} for i, each in enumerate((code, "0"))
-    ]  # fmt: skip
+    cell = {"cell_type": "code", "id": "a", "metadata": {}, "outputs": [], "execution_count": None}
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    return json.dumps(
-        {
-            "cells": cells,
-            "metadata": {"kernelspec": kernel},
-            "nbformat": 4,
-            "nbformat_minor": 5,
-        }
-    )
+    about = {"metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps({**about, "cells": [{**cell, "source": code}]})
 
 
-def measured_of(shown: Any, answer: Callable[[], float]) -> dict[str, list[float]]:
+def measured(shown: PageOfCell) -> dict[str, list[float]]:
     def wait() -> None:
         shown.page.tab.wait_for_timeout(1e3 * SECONDS)
 
     def turn() -> None:
         shown.drag(SECONDS)
 
-    answer()
-    found = {ANSWER: [answer() for _ in range(CLICKS)]}
+    shown.answer()
+    found = {ANSWER: [shown.answer() for _ in range(CLICKS)]}
     found[RATES[0]] = [shown.frames(turn)]
     shown.play()
     wait()
@@ -193,20 +148,7 @@ def measured_of(shown: Any, answer: Callable[[], float]) -> dict[str, list[float
     return found
 
 
-def page() -> dict[str, list[float]]:
-    return measured("page")
-
-
-def former() -> dict[str, list[float]]:
-    return measured("former")
-
-
-def plain() -> dict[str, list[float]]:
-    """The former side in a browser without WebGL, which draws pages without a graphics process."""
-    return measured("former", browsing)
-
-
-SIDES = {"page": page, "former": former, "plain": plain}
+SIDES = {"page": page}
 
 
 def report(options: Options) -> None:
@@ -214,22 +156,16 @@ def report(options: Options) -> None:
     print("\nA training of 800x500 in JupyterLab and Chromium; software rendering")
     if why := lack():
         return print(f"    left out: {why}")
-    rounds = in_turn({name: [MODULE, name] for name in SIDES}, options.rounds)
-    for side, each in rounds.items():
-        values = {name: [value for one in each for value in one[name]] for name in each[0]}
-        print(f"  {side}")
-        for name in RATES:
-            low, middle, high = (
-                min(values[name]),
-                statistics.median(values[name]),
-                max(values[name]),
-            )
-            print(f"    {name:38} {middle:6.1f} pictures a second  ({low:.1f} to {high:.1f})")
-        seconds = values[ANSWER]
-        print(
-            f"    {ANSWER:38} {1e3 * statistics.median(seconds):6.0f} ms  "
-            f"({1e3 * min(seconds):.0f} to {1e3 * max(seconds):.0f})"
-        )
+    rounds = in_turn({"page": [MODULE, "page"]}, options.rounds)["page"]
+    values = {name: [value for one in rounds for value in one[name]] for name in rounds[0]}
+    for name in RATES:
+        low, middle, high = min(values[name]), statistics.median(values[name]), max(values[name])
+        print(f"    {name:38} {middle:6.1f} pictures a second  ({low:.1f} to {high:.1f})")
+    seconds = values[ANSWER]
+    print(
+        f"    {ANSWER:38} {1e3 * statistics.median(seconds):6.0f} ms  "
+        f"({1e3 * min(seconds):.0f} to {1e3 * max(seconds):.0f})"
+    )
     return None
 
 
