@@ -241,20 +241,6 @@ def test_a_socket_that_is_lost_is_opened_again_after_growing_pauses() -> None:
     assert in_web("channels", body) == [pauses, ["onopen", {"told": "a"}, "onclose"], 8]
 
 
-def test_a_wrong_token_is_asked_for_again() -> None:
-    body = f"""{SOCKET}
-      const [socket] = sockets;
-      socket.onopen();
-      for (const words of ["", "wrong"]) {{
-        socket.onmessage(message({{ token: words }}));
-        await null; await null; await null;
-      }}
-      return [socket.sent, asked, heard];
-    """
-    tokens = [{"token": ""}, {"token": "typed 1"}, {"token": "typed 2"}]
-    assert in_web("channels", body) == [tokens, ["", "wrong"], ["onopen"] * 3]
-
-
 # A player of a shared training, whose commands a test answers.
 SHARED = """
   const asked = [];

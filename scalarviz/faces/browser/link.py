@@ -146,6 +146,8 @@ class Link:
                 reader.opened, reader.taken, reader.losses = True, True, 0
                 reader.jumps, reader.offers, reader.shown = -1, None, None
                 reader.version = args.get("version", 0)
+                if reader.looks:
+                    self._post(reader, {"looks": True})
             self.group.choose_number(self.number)
             COMMANDS[name](self, args)
         except ScalarvizError as error:

@@ -168,7 +168,8 @@ class LinkServer:
                 try:
                     looks = self._tokens.looks(who, first["token"])
                 except Denied as denied:
-                    visitor.post({"closed": words_of(denied)})
+                    words = words_of(denied) if denied.wait else text("browser.other")
+                    visitor.post({"closed": words})
                     await asyncio.wait([sending], timeout=PARTING)
                     return
                 await self._talk(connection, visitor, looks=looks)

@@ -1,8 +1,5 @@
 // Ways to Python: messages to the frame around the page, or a WebSocket.
 
-import { byId, made, setWords } from "./dom.js";
-import { text } from "./texts.js";
-
 const SOONEST = 500; // milliseconds until a lost socket is opened again, then twice as many each time
 const LATEST = 10000;
 const ALIGNED = 8; // bytes at which buffers begin
@@ -38,13 +35,11 @@ export class FrameChannel {
  *
  * address  of the socket
  * token    that stands in the address of the page, or ""
- * ask      called with a sentence, it returns a promise of a token that a user types
  */
 export class SocketChannel {
-  constructor(address, token, ask) {
+  constructor(address, token) {
     this.address = address;
     this.token = token;
-    this.ask = ask;
     Object.assign(this, { pause: SOONEST, isOpen: false, ended: false });
     this.onopen = () => {};
     /** @type {(header: any, buffers: ArrayBuffer[]) => void} */
@@ -60,7 +55,10 @@ export class SocketChannel {
       socket.send(JSON.stringify({ token: this.token }));
       this.onopen();
     };
-    socket.onmessage = ({ data }) => this.take(...parted(data));
+    socket.onmessage = ({ data }) => {
+      this.pause = SOONEST;
+      this.onmessage(...parted(data));
+    };
     socket.onclose = () => {
       this.isOpen = false;
       if (this.ended) return;
@@ -69,20 +67,6 @@ export class SocketChannel {
       this.pause = Math.min(2 * this.pause, LATEST);
     };
     this.socket = socket;
-  }
-
-  /** Take a message; one that asks for another token is for the user. */
-  async take(header, buffers) {
-    if (header.token === undefined) {
-      this.pause = SOONEST;
-      this.onmessage(header, buffers);
-      return;
-    }
-    const { socket } = this;
-    this.token = await this.ask(header.token);
-    if (!this.isOpen || socket !== this.socket) return; // the next socket says it
-    socket.send(JSON.stringify({ token: this.token }));
-    this.onopen();
   }
 
   /** Close the socket for good. */
@@ -118,28 +102,4 @@ function upTo(place) {
 export function tokenIn({ hash, search }) {
   const within = (words) => new URLSearchParams(words.slice(1)).get("token");
   return within(hash) ?? within(search) ?? "";
-}
-
-/** Ask the user for the token, over the page; a promise of what is typed. */
-export function tokenTyped(words) {
-  const field = made("input");
-  Object.assign(field, { type: "text", autocomplete: "off", spellcheck: false });
-  field.autocapitalize = "off";
-  const send = made("button", "", text("page.token.send"));
-  const label = made("label", "", text("page.token"), field);
-  const sentence = made("p");
-  setWords(sentence, words || text("page.token.why"));
-  sentence.role = "alert";
-  const form = made("form", "token", sentence, label, send);
-  byId("stage").after(form);
-  field.focus();
-  return new Promise((/** @type {any} */ resolve) => {
-    form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      const typed = field.value.trim();
-      if (!typed) return;
-      form.remove();
-      resolve(typed);
-    });
-  });
 }

@@ -110,6 +110,7 @@ export class LinkClient {
       return this.lose(closed);
     }
     this.settle();
+    if (message.looks) document.documentElement.classList.add("looks"); // without what changes it
     if (told !== undefined) this.ontold(told);
     if (message.picture) this.channel.send({ picture: this.onpicture() });
     if (description) {

@@ -1,6 +1,6 @@
 // Starts a page whose training is a session of Python, and builds it anew when that changes.
 
-import { FrameChannel, SocketChannel, tokenIn, tokenTyped } from "./channels.js";
+import { FrameChannel, SocketChannel, tokenIn } from "./channels.js";
 import { byId, setWords } from "./dom.js";
 import { followLink } from "./follow.js";
 import { showTour } from "./guide.js";
@@ -14,7 +14,7 @@ function channelOf({ channel, path }) {
   if (channel === "frame") return new FrameChannel();
   const address = new URL(path, location.href.split(/[?#]/)[0]);
   address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
-  return new SocketChannel(address.href, tokenIn(location), tokenTyped);
+  return new SocketChannel(address.href, tokenIn(location));
 }
 
 /** Let a client speak through an app. */
@@ -65,9 +65,7 @@ async function startLinked() {
   const { spec, link } = data;
   const markup = document.body.cloneNode(true); // before anything is written into it
   for (const script of /** @type {any} */ (markup).querySelectorAll("script")) script.remove();
-  const { classList } = document.documentElement;
-  classList.add("linked");
-  classList.toggle("looks", link.looks === true);
+  document.documentElement.classList.add("linked");
   dress(spec);
   const channel = channelOf(link);
   const client = new LinkClient(channel, { spec, version: link.version });

@@ -1,0 +1,202 @@
+"""A served training in Chromium over a real socket: used, cut off, begun anew, looked at."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from scalarviz.base.texts import text
+from scalarviz.pages.addresses import address_for_others
+from tests.faces.browser.test_serve import Served, short_token
+from tests.pages.browser import chromium
+
+pytestmark = pytest.mark.slow
+
+SECONDS = 60.0
+ROW = 5
+NO_COPYING = "document.execCommand = () => false"
+REFUSED = "net::ERR_CONNECTION_REFUSED"  # of a console, while there is no server
+FORBIDDEN = "status of 403", "Autofocus"  # of a console, where a token is asked for
+
+
+@contextmanager
+def serving(*more: str) -> Iterator[Served]:
+    words = ["-m", "scalarviz", "watch", "rgb", "--browser", *more]
+    process = subprocess.Popen(
+        [sys.executable, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    with process:
+        try:
+            yield Served(process)
+        finally:
+            process.kill()
+
+
+class Opened:
+    """A page of a served training."""
+
+    def __init__(self, browser: Any, address: str, before: str = "") -> None:
+        self.page = browser.new_context(viewport={"width": 1000, "height": 700}).new_page()
+        self.complaints: list[str] = []
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        if before:
+            self.page.add_init_script(before)
+        self.page.goto(address)
+
+    def ready(self) -> Opened:
+        self.until("globalThis.scalarviz?.drawn")
+        return self
+
+    def app(self, expression: str) -> Any:
+        return self.page.evaluate(f"scalarviz.{expression}")
+
+    def until(self, expression: str) -> Any:
+        ends = time.monotonic() + SECONDS
+        while not (found := self.page.evaluate(expression)):
+            assert time.monotonic() < ends, f"never: {expression}; {self.complaints}"
+            self.page.wait_for_timeout(20)
+        return found
+
+    def says(self, words: str) -> None:
+        self.until(f"document.body.innerText.includes({words!r})")
+
+    def heard(self, *known: str) -> list[str]:
+        """What the console says beside what is known."""
+        return [each for each in self.complaints if not any(words in each for words in known)]
+
+    def close(self) -> None:
+        self.page.context.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Served]:
+    with serving("--port", "0") as made:
+        yield made
+
+
+def own_address(served: Served) -> str:
+    return f"http://127.0.0.1:{served.port}/?token={served.token}"
+
+
+@pytest.fixture
+def page(browser: Any, served: Served) -> Iterator[Opened]:
+    """The page at rest at step 0."""
+    made = Opened(browser, own_address(served)).ready()
+    made.page.evaluate("scalarviz.player.pause().then(() => scalarviz.run('reset')); null")
+    made.until("scalarviz.state.step === 0 && !scalarviz.state.playing")
+    yield made
+    assert made.complaints == []
+    made.close()
+
+
+def test_what_one_does_reaches_the_training(page: Opened) -> None:
+    page.page.click("#play")
+    page.until("scalarviz.state.playing && scalarviz.state.step > 3")
+    page.page.click("#play")
+    page.until("!scalarviz.state.playing")
+    step = page.app("state.step")
+    page.page.click("#on")
+    page.until(f"scalarviz.state.step === {step + 1}")
+    page.app(f"edit({ROW}, 0.75).then(() => null)")
+    page.until(f"scalarviz.state.value[{ROW}] === 0.75 && scalarviz.state.undoable")
+
+
+def test_a_drag_turns_the_camera(page: Opened) -> None:
+    before = page.page.evaluate("JSON.stringify(scalarviz.picture.eyes)")
+    box, mouse = page.page.locator("#cubes").bounding_box(), page.page.mouse
+    mouse.move(box["x"] + 30.0, box["y"] + 60.0)
+    mouse.down()
+    mouse.move(box["x"] + 130.0, box["y"] + 90.0, steps=4)
+    mouse.up()
+    page.until(f"JSON.stringify(scalarviz.picture.eyes) !== {before!r}")
+
+
+def test_a_lost_connection_comes_back_with_the_newest_state(page: Opened, browser: Any) -> None:
+    other = Opened(browser, page.page.url).ready()
+    page.page.evaluate("scalarviz.client.channel.socket.close(); null")
+    page.says(text("page.linked.lost"))
+    other.app("player.ask('advance', {count: 7}).then(() => null)")
+    page.until("scalarviz.client.isOpen && scalarviz.state.step === 7")
+    page.until(f"!document.body.innerText.includes({text('page.linked.lost')!r})")
+    page.page.click("#on")
+    page.until("scalarviz.state.step === 8")
+    other.until("scalarviz.state.step === 8")
+    other.close()
+
+
+def test_without_a_right_token_there_is_a_form_and_no_training(
+    browser: Any, served: Served
+) -> None:
+    address = own_address(served)
+    for path in (address.partition("?")[0], f"{address}x"):
+        page = Opened(browser, path)
+        page.says(text("browser.ask"))
+        page.page.fill("input", "NONE22")
+        page.page.press("input", "Enter")
+        page.page.wait_for_url("**/?token=NONE22")
+        page.says(text("browser.ask"))
+        assert page.heard(*FORBIDDEN) == []
+        page.close()
+
+
+def test_a_killed_server_is_missed_and_the_one_in_its_place_asks_for_its_own_token(
+    browser: Any,
+) -> None:
+    with serving("--port", "0") as first:
+        port = first.port
+        page = Opened(browser, own_address(first)).ready()
+        page.until("scalarviz.state.step > 0")
+        first.process.send_signal(signal.SIGKILL)
+        page.says(text("page.linked.lost"))
+        before = page.page.evaluate("JSON.stringify(scalarviz.picture.eyes)")
+        page.app("move('orbit', 30, 10)")
+        assert page.page.evaluate("JSON.stringify(scalarviz.picture.eyes)") != before
+    with serving("--port", str(port)) as second:
+        page.says(text("browser.other"))
+        assert page.heard(REFUSED) == []
+        page.page.goto(own_address(second))
+        page.ready()
+        page.until("scalarviz.client.isOpen")
+    page.close()
+
+
+@pytest.fixture(scope="module")
+def in_network() -> Iterator[Served]:
+    if not address_for_others(4):
+        pytest.skip("this machine has no address but its own")
+    with serving("--address", "0.0.0.0", "--port", "0") as made:
+        yield made
+
+
+@pytest.mark.parametrize("before", ["", NO_COPYING])
+def test_from_elsewhere_six_characters_let_one_look_and_copying_does_without_a_clipboard(
+    browser: Any, in_network: Served, before: str
+) -> None:
+    page = Opened(browser, f"http://{address_for_others(4)}:{in_network.port}/", before)
+    page.page.fill("input", short_token(in_network).lower())
+    page.page.click("button")
+    page.ready()
+    assert not page.page.evaluate("isSecureContext || 'clipboard' in navigator")
+    page.until("scalarviz.state.step > 0")
+    page.page.evaluate("scalarviz.player.ask('pause'); null")
+    page.says("you are looking on".capitalize())
+    assert not page.page.is_visible("#play") and page.page.is_visible("#more")
+    page.page.click("#cubes", position={"x": 5, "y": 5})
+    page.page.evaluate("scalarviz.run('link')")
+    page.says(text("page.link.kept", link="#step=") if before else text("page.link.copied"))
+    assert page.heard(*FORBIDDEN) == []
+    page.close()
