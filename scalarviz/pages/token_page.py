@@ -37,6 +37,6 @@ def token_page(words: str) -> bytes:
         policy=POLICY.format(style=fingerprint(STYLE)),
         style=STYLE,
         words=escape(words),
-        send=escape(text("page.token.send")),
+        send=escape(text("browser.send")),
     )
     return shown.encode()
