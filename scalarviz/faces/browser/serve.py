@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import webbrowser
 from collections.abc import Callable
 from ipaddress import ip_address
@@ -14,6 +15,7 @@ from scalarviz.base.visible_text import say
 from scalarviz.core.formulas.table import pick
 from scalarviz.faces.browser.link import BETWEEN_STATES, Link
 from scalarviz.faces.browser.link_server import LinkServer
+from scalarviz.faces.browser.qr_code import qr_code
 from scalarviz.faces.browser.tokens import Tokens
 from scalarviz.faces.controller.startup import Opening
 from scalarviz.faces.controller.watch_options import WatchOptions
@@ -70,6 +72,8 @@ def watch(
                 url = url_of(seen_by_others(address) or address, number)
                 may = text(f"browser.may.{share}")
                 say(text("browser.room", url=url, token=tokens.short, may=may))
+                if sys.stdout.isatty():
+                    say(*qr_code(f"{url}?token={tokens.short}"))
             say(text("browser.end"))
             if not is_open and has_display():
                 webbrowser.open(own)
