@@ -19,7 +19,11 @@ const frameOf = ([title, html], { width, height }, count) => {
   const room = count > 1 ? `flex: 1 1 ${NARROWEST}px; min-width: 0` : `width: 100%`;
   const size = `${room}; max-width: ${width}px; height: ${height}px`;
   frame.style.cssText = `${size}; border: 0; border-radius: 8px`;
-  frame.srcdoc = html.replace("<html", `<html data-theme="${themeAround()}"`);
+  // The frame inherits the policy of the notebook, which may allow scripts by a nonce alone.
+  const { nonce = "" } = document.querySelector("script[nonce]") ?? {};
+  frame.srcdoc = html
+    .replace("<html", `<html data-theme="${themeAround()}"`)
+    .replaceAll("<script", `<script nonce="${nonce}"`);
   return frame;
 };
 

@@ -16,6 +16,7 @@ async function load() {
   if (typeof DecompressionStream === "undefined") return refuse(code.dataset.lack);
   const script = document.createElement("script");
   script.type = "module";
+  script.nonce = code.nonce; // which the policy of a page around may want
   script.textContent = await unzippedText(code.textContent);
   return document.body.append(script); // runs if its hash is in the policy of the page
 }

@@ -60,9 +60,14 @@ class FramedPage:
         html = linked_page(
             link.controller.show, {"channel": "frame", "version": link.version}, link.described
         )
-        self.page.set_content("<!DOCTYPE html><body></body>")
-        self.page.evaluate(f"(html) => {{ {PARENT} }}", html)
+        self.host = self.page.main_frame
+        self._show(html)
         self.wait(lambda: self.is_drawn)
+
+    def _show(self, html: str) -> None:
+        """Put the page into a frame of the other page, which passes messages by `down`."""
+        self.page.set_content("<!DOCTYPE html><body></body>")
+        self.host.evaluate(f"(html) => {{ {PARENT} }}", html)
 
     def _take(self, message: Any) -> None:
         self._up.append((time.monotonic() + self.delay, message))
@@ -93,7 +98,7 @@ class FramedPage:
         while self._down and self._down[0][0] <= now:
             _, header, buffers = self._down.popleft()
             texts = [base64.b64encode(each).decode() for each in buffers]
-            self.page.evaluate("([header, texts]) => down(header, texts)", [header, texts])
+            self.host.evaluate("([header, texts]) => down(header, texts)", [header, texts])
 
     def wait(self, until: Callable[[], Any], seconds: float = SECONDS) -> Any:
         """Wait until a function returns something true; return that."""

@@ -26,10 +26,13 @@ def browser() -> Iterator[Any]:
         yield made
 
 
-def linked() -> Link:
+def rgb_session() -> sv.Session:
     net = sv.Network([3, 4, 3], "tanh", output="sigmoid", seed=0)
-    session = sv.Session(net, sv.data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8, engine="cpu")
-    group = WatchOptions().group(Show(session, title="colors"), "light")
+    return sv.Session(net, sv.data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8, engine="cpu")
+
+
+def linked() -> Link:
+    group = WatchOptions().group(Show(rgb_session(), title="colors"), "light")
     group.lead.await_kernels()
     LINKS.append(Link(group))
     return LINKS[-1]
