@@ -192,9 +192,9 @@ class Link:
             self.state.own = own if self._fits(own) else None
         if not self.readers:
             return
-        now, busy = perf_counter(), self.controller.hand.busy
+        now, busy, mark = perf_counter(), self.controller.hand.busy, self._mark()
         told = tuple(words for words, _ in self.controller.stage.chips())
-        due = [each for each in self.readers if each.opened and self._is_due(each, now, busy)]
+        due = [each for each in self.readers if each.opened and is_due(each, now, busy, mark)]
         for reader in self.readers:
             if reader.opened and told != reader.told:
                 for words in told:
@@ -211,14 +211,6 @@ class Link:
 
     def _fits(self, own: Any) -> bool:
         return own is not None and len(own) == self.session.network.inputs
-
-    def _is_due(self, reader: Reader, now: float, busy: bool) -> bool:
-        """Whether a page gets a state now."""
-        if reader.asked and not busy:
-            return True
-        if not reader.taken or now - reader.sent < BETWEEN_STATES:
-            return False
-        return bool(reader.shown != self._mark())
 
     def _mark(self) -> Any:
         """What changes whenever a state would show something else."""
@@ -240,7 +232,9 @@ class Link:
         state = self.state.read() | {"undoable": shown.undoable, "redoable": shown.redoable}
         offered = self.controller.stage.offered
         offers = offers_of(shown, offered, several=self.group.several)
-        state = self._light.of(state, self.controller.stage.pinned)
+        shared: Buffers = []
+        head = split(self._light.of(state, self.controller.stage.pinned), shared)
+        losses: dict[int, Any] = {}  # by the step from which on a reader has none
         for reader in readers:
             if reader.version != self.version:
                 self._post(reader, {"description": self.described, "version": self.version})
@@ -248,15 +242,19 @@ class Link:
             known = reader.losses
             if (reader.jumps, reader.branch) != (self.group.jumps, state["branch"]):
                 known = 0
-            losses = losses_from(self.session, known)
-            more = {"losses": losses} | ({} if offers == reader.offers else {"offers": offers})
+            if known not in losses:
+                losses[known] = losses_from(self.session, known)
+            more = {"losses": losses[known]} | (
+                {} if offers == reader.offers else {"offers": offers}
+            )
             reader.number += 1
             ids, reader.asked = reader.asked, []  # done together, they have one state
-            header = {"ids": ids, "state": {**state, **more}, "n": reader.number}
+            buffers = [*shared]
+            header = {"ids": ids, "state": {**head, **split(more, buffers)}, "n": reader.number}
             reader.jumps, reader.branch = self.group.jumps, state["branch"]
             reader.losses, reader.offers, reader.shown = state["last"], offers, mark
             reader.taken, reader.sent = False, now
-            self._post(reader, header)
+            reader.post(header, buffers)
 
     def _post(self, reader: Reader, message: Header) -> None:
         buffers: Buffers = []
@@ -267,6 +265,15 @@ class Link:
         for reader in self.readers:
             self._post(reader, {"closed": words})
         self.readers.clear()
+
+
+def is_due(reader: Reader, now: float, busy: bool, mark: Any) -> bool:
+    """Return whether a page gets a state now; `mark` is that of the present one."""
+    if reader.asked and not busy:
+        return True
+    if not reader.taken or now - reader.sent < BETWEEN_STATES:
+        return False
+    return bool(reader.shown != mark)
 
 
 def looks_of(stage: AnyStage) -> dict[str, Any]:

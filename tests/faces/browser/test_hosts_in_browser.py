@@ -54,7 +54,8 @@ INNER = """<!DOCTYPE html><body></body><script type="module" nonce="{nonce}">{wi
     }};
     globalThis.down = (header, texts) => {{
       const bytes = texts.map((text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0)));
-      heard.get("msg:custom")({{ view, page: 0, header }}, bytes.map((each) => new DataView(each.buffer)));
+      const buffers = bytes.map((each) => new DataView(each.buffer));
+      heard.get("msg:custom")({{ view, page: 0, header }}, buffers);
     }};
     widget.render({{ model, el: document.body }});
   }};

@@ -304,3 +304,15 @@ def test_the_python_engine_and_other_optimizers_are_shown_too() -> None:
     assert len(slots) == 2 and set(page.state["slots"]) == set(slots)
     for name, numbers in slots.items():
         assert (page.state["slots"][name] == numbers).all()
+
+
+def test_many_pages_share_the_arrays_of_a_state() -> None:
+    link = linked(session())
+    got: list[list[bytes]] = []
+    readers = [link.join(lambda header, buffers: got.append(buffers)) for _ in range(3)]
+    for reader in readers:
+        link.receive(reader, {"id": 1, "name": "open", "args": {"version": 1}})
+    until = time.monotonic() + 20.0
+    while len(got) < 3 and time.monotonic() < until:
+        link.attend()
+    assert all(each[0] is got[0][0] for each in got)
