@@ -15,6 +15,7 @@ from scalarviz.errors import InputError
 from scalarviz.faces.browser.link import Link
 from scalarviz.faces.browser.wire import Buffers, Header
 from scalarviz.pages.linked_page import linked_page
+from tests.faces.browser.seen_page import SeenPage
 
 SECONDS = 60.0
 PARENT = """
@@ -33,7 +34,7 @@ PARENT = """
 """
 
 
-class FramedPage:
+class FramedPage(SeenPage):
     """The page of a link in a frame; `link.attend` is called while one waits for something.
 
     delay  seconds that messages take in each direction
@@ -62,7 +63,7 @@ class FramedPage:
         )
         self.host = self.page.main_frame
         self._show(html)
-        self.wait(lambda: self.is_drawn)
+        self.wait(lambda: self.page.frames[1:] and self.is_drawn)
 
     def _show(self, html: str) -> None:
         """Put the page into a frame of the other page, which passes messages by `down`."""
@@ -76,14 +77,12 @@ class FramedPage:
         self._down.append((time.monotonic() + self.delay, header, list(buffers)))
 
     @property
-    def frame(self) -> Any:
-        return self.page.frames[-1]
+    def mouse(self) -> Any:
+        return self.page.mouse
 
     @property
-    def is_drawn(self) -> bool:
-        return bool(self.page.frames[1:]) and bool(
-            self.frame.evaluate("document.body?.classList.contains('drawn') ?? false")
-        )
+    def frame(self) -> Any:
+        return self.page.frames[-1]
 
     def pump(self) -> None:
         """Let messages pass, and the link do what is due."""
@@ -114,7 +113,3 @@ class FramedPage:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             self.pump()
-
-    def app(self, expression: str) -> Any:
-        """The value of an expression of the page's app."""
-        return self.frame.evaluate(f"scalarviz.{expression}")

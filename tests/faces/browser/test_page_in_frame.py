@@ -1,6 +1,5 @@
 """The page of a session in a frame, in Chromium: what a person does with it reaches the session."""
 
-import json
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -65,37 +64,17 @@ def session_of(page: FramedPage) -> sv.Session:
     return page.link.session
 
 
-def place_of(page: FramedPage, thing: str) -> tuple[float, float]:
-    """Where a cube or a neuron is seen, once the picture stands."""
-    page.rest(0.2)
-    box = page.frame.locator("#cubes").bounding_box()
-    at = page.app(f"picture.placeOf({thing})")
-    return box["x"] + at["x"], box["y"] + at["y"]
-
-
-def camera(page: FramedPage) -> str:
-    return json.dumps(page.app("picture.eyes"), sort_keys=True, default=str)
-
-
-def drag(page: FramedPage) -> None:
-    mouse = page.page.mouse
-    mouse.move(30.0, 60.0)
-    mouse.down()
-    mouse.move(130.0, 90.0, steps=4)
-    mouse.up()
-
-
 def test_a_drag_turns_the_camera(page: FramedPage) -> None:
-    before = camera(page)
-    drag(page)
-    page.wait(lambda: camera(page) != before)
+    before = page.camera()
+    page.drag()
+    page.wait(lambda: page.camera() != before)
 
 
 def test_a_cube_under_the_mouse_is_known_and_a_click_opens_its_card(page: FramedPage) -> None:
-    x, y = place_of(page, f"{{row: {ROW}}}")
-    page.page.mouse.move(x, y)
+    x, y = page.place_of(f"{{row: {ROW}}}")
+    page.mouse.move(x, y)
     page.wait(lambda: page.app("hover?.row") == ROW)
-    page.page.mouse.click(x, y)
+    page.mouse.click(x, y)
     page.wait(lambda: page.app("pinned?.row") == ROW)
     page.wait(lambda: page.frame.locator("#card").is_visible())
 
@@ -120,7 +99,7 @@ def test_the_curve_leads_back(page: FramedPage) -> None:
     page.wait(lambda: page.app("losses.last") == 20 or page.app("state.last") == 20)
     page.rest(0.3)
     box = page.frame.locator("#curve").bounding_box()
-    page.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.wait(lambda: 0 < page.app("state.step") < 20)
     assert session_of(page).step_index == page.app("state.step")
 
@@ -156,13 +135,13 @@ def test_an_input_of_ones_own_is_answered(page: FramedPage) -> None:
 
 
 def test_a_long_cell_leaves_the_camera_free(page: FramedPage) -> None:
-    before, step = camera(page), page.app("state.step")
+    before, step = page.camera(), page.app("state.step")
     page.frame.click("#on")
     until = time.monotonic() + 3.0
-    drag(page)
+    page.drag()
     while time.monotonic() < until:  # Playwright's messages pass, those to the session do not
         page.page.wait_for_timeout(100)
-    assert camera(page) != before and page.app("state.step") == step
+    assert page.camera() != before and page.app("state.step") == step
     assert page.app("client.stands") != ""
     page.wait(lambda: page.app("state.step") == step + 1 and page.app("client.stands") == "")
 
@@ -182,10 +161,10 @@ def test_two_views_see_what_the_other_does(page: FramedPage, browser: Any) -> No
 
 def test_another_neuron_keeps_camera_and_pin(browser: Any) -> None:
     page = FramedPage(browser, linked())
-    drag(page)
+    page.drag()
     page.frame.evaluate("scalarviz.pin({row: 2}); null")
     page.rest(0.3)
-    before, count = camera(page), page.app("spec.scene.count")
+    before, count = page.camera(), page.app("spec.scene.count")
     page.frame.evaluate("scalarviz.player.ask('control', {name: 'add neuron'}); null")
     page.wait(lambda: page.app("spec.scene.count") > count)
     page.rest(0.3)
@@ -208,8 +187,8 @@ def test_what_has_ended_says_so_and_can_be_turned(browser: Any) -> None:
     page = FramedPage(browser, linked())
     page.link.close("The kernel has ended.")
     page.wait(lambda: "The kernel has ended." in page.frame.inner_text("body"))
-    before = camera(page)
-    drag(page)
+    before = page.camera()
+    page.drag()
     page.rest(0.3)
-    assert camera(page) != before
+    assert page.camera() != before
     assert page.complaints == []
