@@ -34,6 +34,7 @@ from scalarviz.training.session.session import Session
 BETWEEN_STATES = 1.0 / 30.0  # seconds
 PNG, PNG_BEGINS = "data:image/png;base64,", b"\x89PNG\r\n\x1a\n"
 LARGEST_PICTURE = 20_000_000  # letters
+BETWEEN_LOOKS = 0.25  # seconds; to look at a million weights takes 0.3 ms
 Post = Callable[[Header, Buffers], object]
 
 
@@ -84,6 +85,7 @@ class Link:
         self.readers: list[Reader] = []
         self.version = 1
         self.drawn = b""
+        self._looked = 0.0
         self._begin()
 
     def _begin(self) -> None:
@@ -192,7 +194,11 @@ class Link:
             self.state.own = own if self._fits(own) else None
         if not self.readers:
             return
-        now, busy, mark = perf_counter(), self.controller.hand.busy, self._mark()
+        now, busy = perf_counter(), self.controller.hand.busy
+        if not busy and now - self._looked > BETWEEN_LOOKS:
+            self._looked = now
+            self._see_writes()
+        mark = self._mark()
         told = tuple(words for words, _ in self.controller.stage.chips())
         due = [each for each in self.readers if each.opened and is_due(each, now, busy, mark)]
         for reader in self.readers:
@@ -203,6 +209,14 @@ class Link:
                 reader.told = told
         if due:
             self._send(due, now)
+
+    def _see_writes(self) -> None:
+        """Journal what cells have written into weights, as the next command would."""
+        session = self.session
+        with session.still(0) as still, suppress(ScalarvizError):  # the next command says it
+            if still and not session.playing and session.timeline.has_outside_writes:
+                with session.doing():
+                    pass
 
     def show_all(self) -> None:
         """Send the present state to all pages, whether they have taken the last one or not."""

@@ -183,7 +183,7 @@ def is_disturbed(timeline: Any) -> bool:
     as_set = settings.engine, settings.precision, settings.activations
     if (network.engine, network.precision, network.activations) != as_set:
         return True
-    return bool(timeline._outside_writes.changes())
+    return bool(timeline.has_outside_writes)
 
 
 def is_unfinished(timeline: Any) -> bool:

@@ -361,7 +361,7 @@ class Timeline:
 
     def set_back_writes(self) -> bool:
         """Undo direct writes to the bank since the last `remember`; return if there are any."""
-        if not self._outside_writes.changes():
+        if not self.has_outside_writes:
             return False
         self._interrupted = True
         self.repair()
@@ -457,6 +457,11 @@ class Timeline:
         """The weights when the session last touched them, at the moment of its clock."""
         self.trainer.bank.fetch()
         return self._outside_writes.value.array
+
+    @property
+    def has_outside_writes(self) -> bool:
+        """Whether something was written into the bank since the last `remember`."""
+        return bool(self._outside_writes.changes())
 
     def journal_outside_writes(self) -> None:
         """Journal what was written into the bank since the last `remember`.

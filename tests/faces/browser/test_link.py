@@ -130,6 +130,21 @@ def test_what_others_do_is_seen_by_all() -> None:
         assert (page.state["value"] == s.network.bank.value).all()
 
 
+@pytest.mark.parametrize("row", [4, 12])
+def test_what_a_cell_writes_into_a_weight_is_seen_and_undone(row: int) -> None:
+    s = session()
+    page = opened(s)
+    before = float(s.network.bank.value[row])
+    s.network.bank.value[row] = 0.625
+    until = time.monotonic() + 5.0
+    while page.state["value"][row] != 0.625 and time.monotonic() < until:
+        page.link.attend()
+        time.sleep(0.01)
+    assert page.state["value"][row] == 0.625
+    page.ask("undo")
+    assert s.network.bank.value[row] == before == page.state["value"][row]
+
+
 def test_inputs_of_the_users_own_are_answered() -> None:
     s = session()
     page = opened(s)
