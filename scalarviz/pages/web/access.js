@@ -29,6 +29,7 @@ export class Access {
     cubes.addEventListener("keydown", (event) => this.press(event));
     cubes.addEventListener("mousedown", (event) => {
       event.preventDefault(); // arrows go on and back after a click
+      window.focus(); // which that keeps from a page in a frame
       /** @type {any} */ (document.activeElement)?.blur();
     });
   }

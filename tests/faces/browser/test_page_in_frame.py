@@ -79,6 +79,14 @@ def test_a_cube_under_the_mouse_is_known_and_a_click_opens_its_card(page: Framed
     page.wait(lambda: page.frame.locator("#card").is_visible())
 
 
+def test_a_click_into_the_picture_gives_keys_to_the_page(page: FramedPage) -> None:
+    page.page.evaluate("document.body.tabIndex = 0; document.body.focus()")
+    assert not page.frame.evaluate("document.hasFocus()")
+    page.mouse.click(*page.at(20.0, 60.0))
+    page.page.keyboard.press("ArrowRight")
+    page.wait(lambda: page.step == 1)
+
+
 def test_it_plays_and_pauses(page: FramedPage) -> None:
     page.frame.click("#play")
     page.wait(lambda: session_of(page).playing and page.app("state.step") > 2)
