@@ -92,8 +92,9 @@ class Shown:
                 again = f'<p class="scalarviz-again">{escape(words)}</p><style>{style}</style>'
                 found.display_pub.publish({"text/plain": words, "text/html": again})
                 made = widget._repr_mimebundle_()
-                data = made[0] if isinstance(made, tuple) else made  # anywidget adds metadata
-                found.display_pub.publish({**data, "text/plain": ""})
+                # anywidget adds metadata, with which Colab finds the script of a widget.
+                data, more = made if isinstance(made, tuple) else (made, {})
+                found.display_pub.publish({**data, "text/plain": ""}, metadata=more)
 
     def _ipython_display_(self) -> None:
         found = shell()

@@ -116,6 +116,27 @@ def test_a_live_picture_shows_itself_once_in_its_cell(
     asyncio.run(program())
 
 
+def test_colab_is_told_how_to_load_the_widget(
+    session: sv.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Imitated: outputs say where the browser finds what loads widgets that are not Colab's."""
+    output: Any = ModuleType("google.colab.output")
+    output.enable_custom_widget_manager = lambda: None
+    output._widgets = SimpleNamespace(_installed_url="https://colab/manager.js")
+    monkeypatch.setitem(sys.modules, "google.colab.output", output)
+    told: list[Any] = []
+    display = SimpleNamespace(publish=lambda data, metadata=None: told.append(metadata))
+    shell = SimpleNamespace(kernel=None, execution_count=1, display_pub=display)
+    monkeypatch.setattr(place, "shell", lambda: shell)
+
+    async def program() -> None:
+        sv.watch(session).close()
+
+    asyncio.run(program())
+    (found,) = told[-1].values()
+    assert found["colab"]["custom_widget_manager"]["url"] == "https://colab/manager.js"
+
+
 @pytest.mark.usefixtures("studio")
 def test_it_waits_for_somebody_to_press_play_and_then_begins_slowly(
     session: sv.Session, shown: PUBLISHED
