@@ -21,7 +21,6 @@ from pathlib import Path
 
 from benchmarks.sides import Options, in_turn, main
 from tests.faces.notebook.lab import PATIENCE, Page, lack, serving, until
-from tests.pages.browser import chromium
 
 MODULE = "benchmarks.notebook"
 SECONDS = 4.0
@@ -106,6 +105,8 @@ def page() -> dict[str, list[float]]:
     """Seconds of clicks, and pictures a second."""
     if why := lack():
         sys.exit(why)
+    from tests.pages.browser import chromium  # by pytest, which the other benchmarks do not need
+
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name,
         serving(Path(name)) as server,

@@ -337,7 +337,7 @@ class Published:
         monkeypatch.setattr(place, "shell", lambda: self)
         monkeypatch.setattr(still, "shell", lambda: self)
 
-    def publish(self, data: Any, *, transient: Any = None, update: bool = False) -> None:
+    def publish(self, data: Any, *, transient: Any = None, update: bool = False, **_: Any) -> None:
         if "image/png" in data:
             assert transient["display_id"].startswith("scalarviz")
             self.outputs.append((update, data["image/png"]))

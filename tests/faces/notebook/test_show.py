@@ -125,7 +125,7 @@ def test_colab_is_told_how_to_load_the_widget(
     output._widgets = SimpleNamespace(_installed_url="https://colab/manager.js")
     monkeypatch.setitem(sys.modules, "google.colab.output", output)
     told: list[Any] = []
-    display = SimpleNamespace(publish=lambda data, metadata=None: told.append(metadata))
+    display = SimpleNamespace(publish=lambda data, metadata=None, **_: told.append(metadata))
     shell = SimpleNamespace(kernel=None, execution_count=1, display_pub=display)
     monkeypatch.setattr(place, "shell", lambda: shell)
 
