@@ -55,11 +55,10 @@ export default {
     model.on("msg:custom", down);
     model.on("comm_live_update", lose);
     themes.observe(document.body, { attributeFilter: ["data-jp-theme-light"] });
-    if (pages.length > 1) {
-      const room = `display: flex; flex-wrap: wrap; gap: 8px; max-width: ${size.width}px`;
-      el.style.cssText += room;
-    }
-    el.append(...frames);
+    const row = document.createElement("div"); // of its own: ipywidgets sets styles of `el`
+    row.style.cssText = `display: flex; flex-wrap: wrap; gap: 8px; max-width: ${size.width}px`;
+    row.append(...frames);
+    el.append(row);
     return () => {
       themes.disconnect();
       removeEventListener("message", up);
