@@ -77,6 +77,10 @@ class PageView(Following):
     def live(self) -> Any:
         return self.widget
 
+    def _display_(self) -> Any:
+        """Return what marimo shows of a cell's last value."""
+        return self.widget
+
     def image(self) -> bytes:
         stage, members = self.group.stage, self.group.members
         shows: Any = [member.show for member in members]
@@ -93,6 +97,9 @@ class PageView(Following):
             raise
 
     def attend(self) -> float:
+        if self.widget.is_closed:
+            self.close()
+            return BETWEEN_STATES
         self._look()
         for link in self.links:
             link.attend()

@@ -36,6 +36,8 @@ def watch(show: Show | Several, options: WatchOptions) -> Any:
         from scalarviz.faces.notebook import cell
 
         return cell.watch(show, options)
+    if in_marimo():
+        return told(show, text("notebook.marimo"), options.theme)
     group = options.group(show, chosen_theme(options.theme))
     try:
         shown = Still(group, options.size or SIZE, play=bool(options.play))
@@ -54,8 +56,6 @@ def fits(show: Show | Several, options: WatchOptions) -> bool:
 
 def lack() -> str:
     """Return why no page can be linked with the kernel here; "" if one can."""
-    if in_marimo():
-        return text("notebook.marimo")
     missing = [name for name in PACKAGES if find_spec(name) is None]
     if missing:
         return text("notebook.lack", package=missing[0])

@@ -1,12 +1,15 @@
 // Shows pages of sessions in frames, and carries messages between them and the kernel.
 
 const DARK = "(prefers-color-scheme: dark)";
+const THEMES = ["data-jp-theme-light", "data-theme", "data-vscode-theme-kind"];
 const NARROWEST = 380; // pixels of a page beside others
 
 /** Return "dark" or "light": that of the notebook, or of the system where it does not say it. */
 const themeAround = () => {
-  const { jpThemeLight } = document.body.dataset;
-  const isDark = jpThemeLight ? jpThemeLight === "false" : matchMedia(DARK).matches;
+  const { jpThemeLight, theme, vscodeThemeKind } = document.body.dataset;
+  if (jpThemeLight) return jpThemeLight === "false" ? "dark" : "light";
+  const named = theme ?? vscodeThemeKind; // of marimo, of VS Code
+  const isDark = named ? /dark|vscode-high-contrast$/.test(named) : matchMedia(DARK).matches;
   return isDark ? "dark" : "light";
 };
 
@@ -54,7 +57,7 @@ export default {
     addEventListener("message", up);
     model.on("msg:custom", down);
     model.on("comm_live_update", lose);
-    themes.observe(document.body, { attributeFilter: ["data-jp-theme-light"] });
+    themes.observe(document.body, { attributeFilter: THEMES });
     const row = document.createElement("div"); // of its own: ipywidgets sets styles of `el`
     row.style.cssText = `display: flex; flex-wrap: wrap; gap: 8px; max-width: ${size.width}px`;
     row.append(...frames);

@@ -44,6 +44,11 @@ class PageWidget(anywidget.AnyWidget):
         self._soon = soon
         self.on_msg(self._take)
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing shows it any more, as in marimo when its cell has run again."""
+        return self.comm is None or self.comm._closed
+
     def _take(self, _: object, content: Any, buffers: object) -> None:
         """Take a message of a view, on whatever thread it comes."""
         self._soon(partial(self._receive, content))

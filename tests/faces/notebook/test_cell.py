@@ -216,6 +216,22 @@ def test_an_output_that_is_gone_lets_the_training_rest(monkeypatch: pytest.Monke
     run(program)
 
 
+def test_what_the_notebook_has_closed_lets_the_training_rest() -> None:
+    """As marimo does with a widget whose cell runs again, and without a word of its view."""
+
+    async def program() -> None:
+        session = inverting()
+        view = watch(session)
+        views = Views(view)
+        views.ask(0, "open")
+        views.ask(0, "play", rate=100.0)
+        await until(lambda: session.playing)
+        view.widget.comm.close()
+        await until(lambda: view.closed and not session.playing)
+
+    run(program)
+
+
 def test_a_cell_that_goes_on_for_long_can_show_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     async def program() -> None:
         session = inverting()

@@ -192,21 +192,35 @@ def test_a_question_is_kept_apart_from_its_form(shown: PUBLISHED) -> None:
     assert "How many?" in shown[0]["text/html"]
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("studio")
-def test_in_marimo_the_value_of_the_cell_is_a_page_that_trains(
-    session: sv.Session, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture
+def marimo(monkeypatch: pytest.MonkeyPatch) -> Any:
+    made: Any = ModuleType("marimo")
+    made.running_in_notebook = lambda: True
+    monkeypatch.setitem(sys.modules, "marimo", made)
+    return made
+
+
+def test_in_marimo_the_value_of_the_cell_is_the_page_of_the_session(
+    session: sv.Session, marimo: Any
 ) -> None:
-    marimo: Any = ModuleType("marimo")
-    marimo.running_in_notebook = lambda: True
-    monkeypatch.setitem(sys.modules, "marimo", marimo)
-    told = sv.watch(session)
-    assert repr(told).startswith(
-        "marimo has no pages that are linked with a session. This page trains by itself"
-    )
-    assert page_of({"text/html": told._repr_html_()}) == pages.page_of(session).text.decode()
+    async def program() -> None:
+        view = sv.watch(session)
+        assert view._display_() is view.widget
+        view.close()
+
+    asyncio.run(program())
     marimo.running_in_notebook = lambda: False  # a script that imports it
     assert not place.in_marimo()
+
+
+@pytest.mark.usefixtures("studio", "marimo")
+def test_in_marimo_an_expression_is_shown_as_it_is_and_why() -> None:
+    slope = sv.Value(0.5)
+    line = sv.compile(lambda x: slope * x, inputs=1, engine="python")
+    session = sv.Session(line, ([[1.0]], [[2.0]]), "mse", sv.SGD(0.1), engine="python")
+    told = sv.watch(session)
+    assert repr(told).startswith("marimo shows no picture that follows a session. ")
+    assert told._repr_html_().startswith("<p>marimo")
 
 
 @pytest.mark.usefixtures("studio", "no_widget")
