@@ -6,6 +6,12 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+FIRST_IN_SIGHT = """state.value.reduce((found, _, row) => {
+  const { picture } = scalarviz
+  const { x, y } = picture.placeOf({ row })
+  return found ?? (picture.at(x, y)?.row === row ? [row, x, y] : null)
+}, null)"""
+
 
 class SeenPage:
     """The page of a session in a frame.
@@ -22,7 +28,7 @@ class SeenPage:
     def frame(self) -> Any:
         raise NotImplementedError
 
-    def wait(self, until: Callable[[], Any]) -> Any:
+    def wait(self, true: Callable[[], Any]) -> Any:
         raise NotImplementedError
 
     def rest(self, seconds: float = 0.3) -> None:
@@ -55,6 +61,12 @@ class SeenPage:
         self.rest(0.2)
         place = self.app(f"picture.placeOf({thing})")
         return self.at(place["x"], place["y"])
+
+    def cube_in_sight(self) -> tuple[int, float, float]:
+        """The row of a cube that no other hides, and where it is seen."""
+        self.rest(0.2)
+        row, x, y = self.app(FIRST_IN_SIGHT)
+        return row, *self.at(x, y)
 
     def camera(self) -> str:
         return json.dumps(self.app("picture.eyes"), sort_keys=True, default=str)

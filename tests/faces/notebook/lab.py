@@ -2,17 +2,15 @@
 
 The server stands on a free port of this machine and in folders of its own, so that it neither sees
 nor changes what else is there. The kernel is the Python that runs the test, or the one that
-SCALARVIZ_KERNEL_PYTHON names.
+SCALARVIZ_KERNEL_PYTHON names, which has a scalarviz of its own.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 import secrets
-import shutil
 import socket
 import subprocess
 import sys
@@ -26,14 +24,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from tests.faces.browser.seen_page import SeenPage
+from tests.pages.browser import CHROMIUM, chromium
+
+__all__ = ["chromium"]  # the browser for it
+
+ROOT = Path(__file__).parents[3]
 KERNEL = "SCALARVIZ_KERNEL_PYTHON"
 PATIENCE = 60.0  # seconds; a busy machine may take them, an answer that never comes is an error
 VIEWPORT = {"width": 1400, "height": 1000}
-CHROMIUM = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
-
 # It asks for no news, and writes no file by itself while a test reads it.
 SETTINGS = {
     "@jupyterlab/apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
@@ -41,15 +40,9 @@ SETTINGS = {
 }
 
 
-def chromium() -> str | None:
-    """Where the browser is; None if there is none."""
-    names = ("chromium", "chromium-browser", "google-chrome")
-    return next((found for name in names if (found := shutil.which(name))), None)
-
-
 def lack() -> str:
     """What is missing for it; nothing if all is there."""
-    if chromium() is None:
+    if not CHROMIUM.exists():
         return "there is no chromium: apt-get install chromium"
     missing = [
         name for name in ("playwright", "jupyterlab", "ipykernel") if find_spec(name) is None
@@ -148,6 +141,8 @@ def surroundings(folder: Path, token: str) -> dict[str, str]:
         "IPYTHONDIR": "ipython",
     }
     kept = {name: each for name, each in os.environ.items() if not name.startswith("JUPYTER")}
+    if KERNEL not in kept:
+        kept["PYTHONPATH"] = str(ROOT)
     return (
         kept | {name: str(folder / each) for name, each in own.items()} | {"JUPYTER_TOKEN": token}
     )
@@ -173,21 +168,8 @@ def address(process: subprocess.Popen[bytes], folder: Path, token: str, log: Pat
 
 # The browser.
 
-
-@contextmanager
-def browsing() -> Iterator[Any]:
-    """A chromium, driven by Playwright."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=CHROMIUM)
-        try:
-            yield browser
-        finally:
-            browser.close()
-
-
-CELLS = """() => window.jupyterapp.shell.currentWidget.content.widgets
+BOOK = "window.jupyterapp.shell.currentWidget.content"
+CELLS = f"""() => {BOOK}.widgets
   .filter(cell => cell.model.type === 'code')
   .map(cell => [cell.model.sharedModel.execution_count, cell.model.executionState ?? 'idle'])"""
 READY = """() => {
@@ -195,30 +177,8 @@ READY = """() => {
   return kernel?.connectionStatus === 'connected' && kernel.status === 'idle'
 }"""
 UP = "element => element.scrollIntoView({ block: 'start' })"
-COUNT = """image => {
-  window.frames_of_it = []
-  window.observer_of_it = new MutationObserver(() => window.frames_of_it.push(performance.now()))
-  window.observer_of_it.observe(image, { attributes: true, attributeFilter: ['src'] })
-}"""
-COUNTED = "() => { window.observer_of_it.disconnect(); return window.frames_of_it }"
-# When a button is pressed, when the label says something else, when there is another picture.
-ANSWER = """([button, label, image]) => new Promise(resolve => {
-  let pressed, said, drawn
-  const look = () => {
-    if (pressed && said && drawn) {
-      labels.disconnect()
-      images.disconnect()
-      resolve([said - pressed, drawn - pressed])
-    }
-  }
-  const now = () => performance.now()
-  button.addEventListener('click', () => { pressed = now() }, { capture: true, once: true })
-  const labels = new MutationObserver(() => { if (pressed) said ??= now(); look() })
-  labels.observe(label, { childList: true, characterData: true, subtree: true })
-  const images = new MutationObserver(() => { if (pressed) drawn ??= now(); look() })
-  images.observe(image, { attributes: true, attributeFilter: ['src'] })
-  setTimeout(() => button.click(), 50)
-})"""
+COMMAND = "([name, args]) => window.jupyterapp.commands.execute(name, args)"
+FRAME = ".scalarviz-page iframe"
 
 
 @dataclass
@@ -252,31 +212,54 @@ class Page:
     def cell(self, index: int) -> Any:
         return self.tab.locator(f'.jp-Cell[data-windowed-list-index="{index}"]')
 
+    def command(self, name: str, **args: object) -> None:
+        """Run a command of JupyterLab, as its menus do."""
+        self.tab.evaluate(COMMAND, [name, args])
+
     def run_all(self) -> None:
         """All cells, from the menu, and wait for the last of them."""
         self.tab.locator(".lm-MenuBar-item", has_text="Run").click()
         self.tab.locator('.lm-Menu-item[data-command="runmenu:run-all"]').click()
         until(self.has_run, "all cells have run")
 
+    def restart(self) -> None:
+        """Start the kernel anew."""
+        self.tab.evaluate(
+            f"{BOOK.removesuffix('.content')}.sessionContext.session.kernel.restart()"
+        )
+        self.tab.wait_for_function(READY)
+
+    def activate(self, index: int) -> None:
+        """Make a cell the current one."""
+        self.tab.evaluate(f"{BOOK}.activeCellIndex = {index}")
+
+    def scroll_to(self, index: int) -> None:
+        self.tab.evaluate(f"{BOOK}.scrollToItem({index}).then(() => null)")
+
     def has_run(self) -> bool:
         return all(count and state == "idle" for count, state in self.tab.evaluate(CELLS))
 
-    def run(self, index: int, code: str) -> str:
-        """Write into a cell and run it: what is below it then."""
-        cell = self.cell(index)
-        prompt = cell.locator(".jp-InputPrompt")
-        before = prompt.inner_text()
-        cell.locator(".cm-content").click()
+    def start(self, index: int, code: str) -> None:
+        """Write into a cell and have it run."""
+        self.cell(index).locator(".cm-content").click()
         self.tab.keyboard.press("Control+a")
         self.tab.keyboard.insert_text(code)
         self.tab.keyboard.press("Control+Enter")
+
+    def run(self, index: int, code: str) -> str:
+        """Write into a cell and run it: the last of what is below it then."""
+        cell = self.cell(index)
+        prompt = cell.locator(".jp-InputPrompt")
+        before = prompt.inner_text()
+        self.start(index, code)
 
         def done() -> bool:
             now = prompt.inner_text()
             return now != before and re.fullmatch(r"\[\d+\]:", now) is not None
 
         until(done, f"{code!r} has run")
-        return str(cell.locator(".jp-OutputArea-output").last.inner_text()).strip()
+        outputs = cell.locator(".jp-OutputArea-output")
+        return str(outputs.last.inner_text()).strip() if outputs.count() else ""
 
     def stored(self, file: Path) -> dict[str, Any]:
         """The notebook as it is saved now."""
@@ -295,149 +278,80 @@ class Page:
 
 
 @dataclass
-class LivePicture:
-    """A live picture below a cell, and a cell after it to ask the kernel in."""
+class LivePage(SeenPage):
+    """The page of a session below a cell, and a cell after it to ask the kernel in.
 
-    page: Page
+    number  of the page among those of its cell
+    """
+
+    notebook: Page
     index: int  # of its cell
+    number: int = 0
 
     @property
     def cell(self) -> Any:
-        return self.page.cell(self.index)
+        return self.notebook.cell(self.index)
 
     @property
-    def wrapper(self) -> Any:
-        return self.cell.locator(".renderview-wrapper")
+    def element(self) -> Any:
+        """The frame, in the notebook."""
+        return self.cell.locator(FRAME).nth(self.number)
 
     @property
-    def image(self) -> Any:
-        return self.wrapper.locator("img")
+    def frame(self) -> Any:
+        return self.element.element_handle().content_frame()
 
     @property
-    def label(self) -> Any:
-        """It says where the training is."""
-        return self.cell.locator(".widget-inline-hbox.widget-label").first
+    def mouse(self) -> Any:
+        return self.notebook.tab.mouse
 
-    @property
-    def step(self) -> int:
-        return int(self.label.inner_text().split()[0].replace(",", ""))
+    def wait(self, true: Callable[[], Any]) -> Any:
+        return until(true, "what the page is to show")
 
-    def button(self, name: str) -> Any:
-        return self.cell.locator(f'button[title="{name}"]')
-
-    def open_more(self) -> None:
-        """Open the panel of further controls."""
-        button = self.cell.locator('button[title^="More: "]')
-        if "mod-active" not in button.get_attribute("class"):
-            button.click()
-
-    def control(self, name: str) -> Any:
-        """A slider or a field, by how its tooltip begins."""
-        return self.cell.locator(f'.widget-inline-hbox:has(> label[title^="{name}"])')
-
-    def slider(self, name: str) -> Any:
-        """A slider in the panel of further controls, by its tooltip."""
-        self.open_more()
-        found = self.cell.locator(f'.widget-inline-hbox:has(> label[title="{name}"])')
-        found.locator("input, .noUi-handle").first.wait_for()
-        return found
-
-    def field(self, name: str) -> Any:
-        return self.control(name).locator("input")
+    def rest(self, seconds: float = 0.3) -> None:
+        self.notebook.tab.wait_for_timeout(1e3 * seconds)
 
     def ask(self, code: str) -> str:
-        return self.page.run(self.index + 1, code)
+        return self.notebook.run(self.index + 1, code)
 
-    def show(self) -> LivePicture:
-        """Scroll to it."""
+    def show(self) -> LivePage:
+        """Scroll to it, and wait until it is drawn and has its session's state."""
 
         def there() -> bool:
-            self.wrapper.evaluate(UP)
-            self.page.tab.wait_for_timeout(100)  # cells above may turn out taller than they seemed
-            box = self.image.bounding_box()
-            return 0.0 < box["y"] < 200.0
+            self.element.evaluate(UP)
+            self.rest(0.1)  # cells above may turn out taller than they seemed
+            return 0.0 < self.element.bounding_box()["y"] < 200.0
 
-        until(there, "the picture is scrolled into view")
+        until(there, "the page is scrolled into view")
+        self.wait(lambda: self.is_drawn and self.step >= 0)
         return self
 
-    def play(self) -> None:
-        self.button("Play").click()
-        self.button("Pause").wait_for()
+    def press(self, button: str) -> None:
+        """Press a button, by its id."""
+        self.frame.click(f"#{button}")
 
     def pause(self) -> None:
         """Stand still, whatever was before."""
-        if self.button("Pause").count():
-            self.button("Pause").click()
-        self.button("Play").wait_for()
+        self.wait(lambda: self.app("state.playing") == self.app("player.playing"))
+        if self.app("state.playing"):
+            self.press("play")
+            self.wait(lambda: not self.app("state.playing"))
 
-    def at(self, x: float, y: float) -> tuple[float, float]:
-        """Where a place of the picture is on the page."""
-        box = self.image.bounding_box()
-        return box["x"] + x, box["y"] + y
-
-    def point(self, x: float, y: float) -> None:
-        self.page.tab.mouse.move(*self.at(x, y))
-
-    def click(self, x: float, y: float) -> None:
-        self.page.tab.mouse.click(*self.at(x, y))
-
-    def drag(self, seconds: float) -> None:
-        """Turn it to and fro for so long, as a hand does."""
-        mouse, (x, y) = self.page.tab.mouse, self.at(200.0, 320.0)
-        mouse.move(x, y)
-        mouse.down()
-        began = time.monotonic()
-        while (now := time.monotonic() - began) < seconds:
-            mouse.move(x + 150.0 * math.sin(2.0 * now), y + 40.0 * math.sin(1.3 * now))
-            time.sleep(0.012)
-        mouse.up()
-
-    def has_ring(self) -> bool:
-        return "scalarviz-keys" in self.wrapper.get_attribute("class")
-
-    def shot(self, file: Path | None = None) -> bytes:
-        """What is seen of it now, as a PNG."""
-        shot: bytes = self.image.screenshot(path=file)
-        return shot
-
-    def still(self, seconds: float = 0.6) -> bytes:
-        """What is seen of it once it stands still, which it must come to."""
-        seen = [self.shot()]
-
-        def same() -> bool:
-            self.page.tab.wait_for_timeout(1e3 * seconds)
-            seen.append(self.shot())
-            return seen[-1] == seen[-2]
-
-        until(same, "the picture stands still", 20.0)
-        return seen[-1]
-
-    def frames(self, act: Callable[[], object]) -> float:
-        """Pictures a second that arrive while something is done."""
-        self.image.evaluate(COUNT)
-        began = time.monotonic()
-        act()
-        seconds = time.monotonic() - began
-        return len(self.page.tab.evaluate(COUNTED)) / seconds
-
-    def answer(self, name: str) -> tuple[float, float]:
-        """Seconds from a click on a button to what the label says of it, and to the picture."""
-        parts = [each.element_handle() for each in (self.button(name), self.label, self.image)]
-        said, drawn = self.page.tab.evaluate(ANSWER, parts)
-        return said / 1e3, drawn / 1e3
+    def said(self) -> str:
+        """All the words of the page."""
+        return str(self.frame.inner_text("body"))
 
 
-# The lesson that has live pictures.
+# The lesson that has pages of sessions.
 
-LESSON = Path(__file__).parents[3] / "notebooks" / "04-layers.ipynb"
+LESSON = ROOT / "notebooks" / "04-layers.ipynb"
 LIVE = "sv.watch("
-VISPY = r"\1, nodes=lambda view: None"  # the pictures of vispy, not the page
 
 
 def prepared(target: Path) -> list[int]:
-    """Copy the lesson, with nothing run yet and a cell to ask in after each live picture.
+    """Copy the lesson, with nothing run yet and a cell to ask in after each page of a session.
 
-    The indices of the cells with live pictures.
+    The indices of the cells with pages.
     """
     notebook = json.loads(LESSON.read_text(encoding="utf-8"))
     cells: list[dict[str, Any]] = []
@@ -449,7 +363,6 @@ def prepared(target: Path) -> list[int]:
         cell |= {"outputs": [], "execution_count": None}
         if LIVE in "".join(cell["source"]):
             live.append(len(cells) - 1)
-            cell["source"] = re.sub(r"(sv\.watch\(\w+)", VISPY, "".join(cell["source"]))
             cells.append(cell | {"id": f"ask{len(live)}", "source": "'nothing asked yet'"})
     target.write_text(json.dumps(notebook | {"cells": cells}), encoding="utf-8")
     return live

@@ -1,4 +1,4 @@
-"""A notebook whose kernel has ended or is another one keeps its picture and its question."""
+"""A notebook whose kernel has ended or is another one keeps its pictures and its question."""
 
 import re
 import shutil
@@ -12,7 +12,7 @@ import nbformat
 import pytest
 
 from scalarviz.base.texts import text
-from tests.faces.notebook.lab import Page, browsing, lack, serving, until
+from tests.faces.notebook.lab import LivePage, Page, chromium, lack, serving, until
 from tests.lessons import KERNEL
 
 pytestmark = pytest.mark.slow
@@ -21,20 +21,20 @@ CELLS = (
     """import scalarviz as sv
 net = sv.Network([3, 4, 3], "tanh", output="sigmoid", seed=0)
 session = sv.Session(net, sv.data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8, engine="python")
-sv.watch(session, nodes=lambda view: None)""",
+view = sv.watch(session)""",
     """sv.predict("How many parameters?", 31)""",
 )
 PICTURE = 'img[src^="data:image/png"]'
-LIVE = ".renderview-wrapper"
+LIVE = ".scalarviz-page iframe"
 FIELD = ".scalarviz input[type=text]"
-AGAIN = text("notebook.again")
+AGAIN, GONE = text("notebook.again"), text("notebook.gone").split(":")[0]
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     if why := lack():
         pytest.skip(why)
-    with browsing() as made:
+    with chromium() as made:
         yield made
 
 
@@ -54,7 +54,8 @@ def words(tab: Any) -> str:
     return "\n".join(tab.locator(".jp-OutputArea").all_inner_texts())
 
 
-def stands_without_kernel(tab: Any) -> bool:
+def is_stored(tab: Any) -> bool:
+    """Whether picture and question are seen as a notebook without a kernel stores them."""
     said = words(tab)
     return (
         seen(tab, PICTURE) == 1
@@ -76,31 +77,36 @@ def works(tab: Any) -> bool:
     )
 
 
-def test_it_keeps_picture_and_question_and_says_to_run_the_cells(
+def test_after_a_restart_the_page_says_so_and_turns_and_the_next_day_its_picture_is_there(
     browser: Any, tmp_path: Path
 ) -> None:
-    """After the kernel was started anew, and the next day with none."""
     with serving(tmp_path) as server:
         file = server.notebooks / "book.ipynb"
         written(file)
         page = Page.open(browser, server, file.name)
         page.run_all()
-        until(lambda: works(page.tab), "picture and question are live, and seen once")
+        until(lambda: works(page.tab), "page and question are live, and seen once")
+        live = LivePage(page, 0).show()
         page.stored(file)
         page.tab.screenshot(path=tmp_path / "live.png")
-        page.tab.evaluate(
-            "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()"
-        )
-        until(lambda: stands_without_kernel(page.tab), "both are as they were stored")
+        live.press("on")
+        live.wait(lambda: live.step == 1)
+        page.restart()
+        live.wait(lambda: GONE in live.said())
+        assert live.turns() and live.step == 1
+        until(lambda: seen(page.tab, FIELD) == 0 and AGAIN in words(page.tab), "as it was stored")
         page.tab.screenshot(path=tmp_path / "restarted.png")
         page.run_all()
         until(lambda: works(page.tab), "they are live again")
+        live.show()
+        assert GONE not in live.said() and live.step == 0
+        assert page.heard() == []
         page.tab.close()
         shutil.copy(file, server.notebooks / "next-day.ipynb")  # a notebook without its kernel
         page = Page.open(browser, server, "next-day.ipynb")
-        until(lambda: stands_without_kernel(page.tab), "both are as they were stored")
+        until(lambda: is_stored(page.tab), "both are as they were stored")
         page.tab.wait_for_timeout(4e3)  # so long it looks for what needs the kernel
-        assert stands_without_kernel(page.tab), words(page.tab)
+        assert is_stored(page.tab), words(page.tab)
         page.tab.screenshot(path=tmp_path / "next-day.png")
         page.tab.close()
 
@@ -114,6 +120,6 @@ def test_a_page_that_was_executed_by_nbconvert_shows_both_without_a_network(
     tab = browser.new_page()
     tab.route(re.compile("^https?:"), lambda route: route.abort())
     tab.goto((tmp_path / "book.html").as_uri(), wait_until="domcontentloaded")
-    until(lambda: stands_without_kernel(tab), "picture and question are seen", 20.0)
+    until(lambda: is_stored(tab), "picture and question are seen", 20.0)
     tab.screenshot(path=tmp_path / "page.png")
     tab.close()
