@@ -8,6 +8,7 @@ SCALARVIZ_KERNEL_PYTHON names, which has a scalarviz of its own.
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import secrets
@@ -179,6 +180,29 @@ READY = """() => {
 UP = "element => element.scrollIntoView({ block: 'start' })"
 COMMAND = "([name, args]) => window.jupyterapp.commands.execute(name, args)"
 FRAME = ".scalarviz-page iframe"
+COUNT = """app => {
+  const draw = app.draw.bind(app)
+  globalThis.pictures = 0
+  app.draw = () => { globalThis.pictures += 1; draw() }
+}"""
+# When a button is pressed, when its state is there, and when that is drawn.
+ANSWER = """button => new Promise(resolve => {
+  const app = globalThis.scalarviz
+  const [take, draw] = [app.take.bind(app), app.draw.bind(app)]
+  const { step } = app.state
+  let pressed, taken
+  app.take = state => {
+    take(state)
+    if (app.state.step !== step) taken ??= performance.now()
+  }
+  app.draw = () => {
+    draw()
+    if (!taken) return
+    Object.assign(app, { take, draw })
+    resolve([taken - pressed, performance.now() - pressed])
+  }
+  setTimeout(() => { pressed = performance.now(); button.click() }, 50)
+})"""
 
 
 @dataclass
@@ -320,7 +344,7 @@ class LivePage(SeenPage):
         def there() -> bool:
             self.element.evaluate(UP)
             self.rest(0.1)  # cells above may turn out taller than they seemed
-            return 0.0 < self.element.bounding_box()["y"] < 200.0
+            return bool(0.0 < self.element.bounding_box()["y"] < 200.0)
 
         until(there, "the page is scrolled into view")
         self.wait(lambda: self.is_drawn and self.step >= 0)
@@ -336,6 +360,30 @@ class LivePage(SeenPage):
         if self.app("state.playing"):
             self.press("play")
             self.wait(lambda: not self.app("state.playing"))
+
+    def frames(self, act: Callable[[], object]) -> float:
+        """Pictures a second that it draws while something is done."""
+        self.frame.evaluate(f"({COUNT})(scalarviz)")
+        began = time.monotonic()
+        act()
+        seconds = time.monotonic() - began
+        return float(self.frame.evaluate("pictures")) / seconds
+
+    def answer(self, button: str) -> tuple[float, float]:
+        """Seconds from a click on a button to its state, and until that is drawn."""
+        taken, drawn = self.frame.locator(f"#{button}").evaluate(ANSWER)
+        return taken / 1e3, drawn / 1e3
+
+    def swing(self, seconds: float) -> None:
+        """Turn it to and fro for so long, as a hand does."""
+        x, y = self.at(200.0, 60.0)
+        self.mouse.move(x, y)
+        self.mouse.down()
+        began = time.monotonic()
+        while (now := time.monotonic() - began) < seconds:
+            self.mouse.move(x + 150.0 * math.sin(2.0 * now), y + 40.0 * math.sin(1.3 * now))
+            time.sleep(0.012)
+        self.mouse.up()
 
     def said(self) -> str:
         """All the words of the page."""

@@ -6,29 +6,26 @@ python -m tests.faces.notebook.readme_picture
 import tempfile
 from pathlib import Path
 
-from tests.faces.notebook.lab import LivePicture, Page, browsing, lack, prepared, serving
+from tests.faces.notebook.lab import ROOT, LivePage, Page, chromium, lack, prepared, serving
 from tests.lessons import small_file
 
-PICTURE = Path(__file__).parents[3] / "docs" / "notebook.png"
-CUBE = """from scalarviz.faces.notebook.live import _open
-controller = next(each.controller for each in _open if each.controller.session is session)
-controller.stage.pin(net.layers[1].perceptrons[0].weights[5])
-print("pinned")"""
+PICTURE = ROOT / "docs" / "notebook.png"
+ROW = 29  # of a bias, which is in front
 
 
 def main() -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
         serving(Path(folder)) as server,
-        browsing() as browser,
+        chromium() as browser,
     ):
         index, *_ = prepared(server.notebooks / "lesson.ipynb")
         page = Page.open(browser, server, "lesson.ipynb")
         page.run_all()
-        live = LivePicture(page, index).show()
-        live.ask(CUBE)
-        live.show().still()
-        PICTURE.write_bytes(small_file(live.cell.locator(".scalarviz").screenshot()))
+        live = LivePage(page, index).show()
+        live.do(f"pin({{row: {ROW}}})")
+        live.rest(1.0)
+        PICTURE.write_bytes(small_file(live.element.screenshot()))
 
 
 if __name__ == "__main__":
