@@ -112,7 +112,7 @@ class PageView(Following):
         link = self.links[0]
         if link.drawn is not self._stored:
             self._stored = link.drawn
-            self._store_anew()
+            self._publish(update=True)
         here = link.session.timeline.here
         if here != self._pictured and not self.group.is_playing and link.is_seen:
             self._pictured = here

@@ -71,22 +71,22 @@ class Shown:
     def live(self) -> Any:
         return None
 
-    def _mark(self) -> dict[str, str]:
-        """Return what finds its stored representations again."""
-        return {"display_id": f"scalarviz-{id(self)}"}
+    def _details(self) -> dict[str, Any]:
+        """Return metadata of the representations."""
+        return {}
 
-    def _store_anew(self) -> None:
-        """Change what the notebook has stored of it."""
-        found = shell()
-        if found is not None:
-            found.display_pub.publish(self.bundle(), transient=self._mark(), update=True)
+    def _publish(self, **more: bool) -> None:
+        """Store its representations, or with update=True others in their place."""
+        mark = {"display_id": f"scalarviz-{id(self)}"}
+        if (found := shell()) is not None:
+            found.display_pub.publish(self.bundle(), self._details(), transient=mark, **more)
 
     def show(self) -> None:
         """Show it in the running cell; nothing outside a notebook."""
         found = shell()
         if found is not None:
             self._cell = found.execution_count
-            found.display_pub.publish(self.bundle(), transient=self._mark())
+            self._publish()
             if (widget := self.live()) is not None:
                 words, style = text("notebook.again"), text_beside(__file__, "again.css")
                 again = f'<p class="scalarviz-again">{escape(words)}</p><style>{style}</style>'

@@ -29,6 +29,7 @@ class Still(Following):
     def __init__(self, group: Group, size: tuple[int, int], *, play: bool) -> None:
         super().__init__(group, size)
         self._canvas = Canvas(*size)
+        group.stage.silent = True  # nothing in it answers a click
         self._shown: object = None
         self._drawn = 0.0
         self.image()  # without OpenGL there is none
@@ -44,7 +45,7 @@ class Still(Following):
     def refresh(self) -> None:
         """Draw it anew, at most twice a second."""
         if not self.closed and perf_counter() - self._drawn > BETWEEN:
-            self._store_anew()
+            self._publish(update=True)
 
     def let_go(self) -> None:
         self._canvas.close()
@@ -52,12 +53,16 @@ class Still(Following):
     def bundle(self) -> dict[str, Any]:
         return {"text/plain": repr(self), "image/png": b64encode(self.image()).decode()}
 
+    def _details(self) -> dict[str, Any]:
+        width, height = self.size
+        return {"image/png": {"width": width, "height": height}}
+
     def show(self) -> None:
         found = shell()
         if found is not None:
             self._cell = found.execution_count
             say(text("notebook.still"))
-            found.display_pub.publish(self.bundle(), transient=self._mark())
+            self._publish()
 
     def image(self) -> bytes:
         frames: list[Any] = []

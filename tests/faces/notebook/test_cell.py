@@ -349,14 +349,16 @@ class Published:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.outputs: list[tuple[bool, Any]] = []
+        self.details: list[Any] = []
         self.execution_count, self.display_pub = 1, self
         monkeypatch.setattr(place, "shell", lambda: self)
         monkeypatch.setattr(still, "shell", lambda: self)
 
-    def publish(self, data: Any, *, transient: Any = None, update: bool = False, **_: Any) -> None:
+    def publish(self, data: Any, metadata: Any = None, **how: Any) -> None:
         if "image/png" in data:
-            assert transient["display_id"].startswith("scalarviz")
-            self.outputs.append((update, data["image/png"]))
+            assert how["transient"]["display_id"].startswith("scalarviz")
+            self.details.append(metadata)
+            self.outputs.append((how.get("update", False), data["image/png"]))
 
 
 @pytest.mark.parametrize("options", [{}, {"nodes": lambda view: None}, {"present": True}])
@@ -367,8 +369,11 @@ def test_what_no_page_shows_is_a_picture_that_follows_and_says_so(
 
     async def program() -> None:
         session = inverting() if options else expression()
-        outputs = Published(monkeypatch).outputs
+        published = Published(monkeypatch)
+        outputs = published.outputs
         view = watch(session, **options)
+        width = {"image/png": {"width": 400, "height": 300}}  # it has more pixels
+        assert published.details == [width]
         assert "No page shows this yet" in capsys.readouterr().out
         advanced(session, 3)
         await until(lambda: len(outputs) > 1)
@@ -379,6 +384,17 @@ def test_what_no_page_shows_is_a_picture_that_follows_and_says_so(
         advanced(session, 3)
         await asyncio.sleep(0.1)
         assert len(outputs) == count
+
+    run(program)
+
+
+def test_a_picture_names_no_clicks_that_nothing_would_answer() -> None:
+    async def program() -> None:
+        session = advanced(expression(), 3)
+        view = watch(session)
+        said = view.group.stage.frame_data().words.caption
+        assert "After 3 steps" in str(said) and "Click" not in str(said)
+        view.close()
 
     run(program)
 
