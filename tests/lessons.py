@@ -99,7 +99,19 @@ def tidy(book: Any, name: str) -> None:
                     data["text/html"] = STYLE.sub("", data["text/html"])
                 if PNG in data:
                     data[PNG] = small(data[PNG])
-            cell.outputs = [output for output in cell.outputs if not is_empty(output)]
+            cell.outputs = joined([output for output in cell.outputs if not is_empty(output)])
+
+
+def joined(outputs: list[Any]) -> list[Any]:
+    """Outputs in which what was printed stands in one piece, however the kernel has sent it."""
+    found: list[Any] = []
+    for output in outputs:
+        printed = output.get("name") if output.output_type == "stream" else None
+        if printed and found and found[-1].get("name") == printed:
+            found[-1].text += output.text
+        else:
+            found.append(output)
+    return found
 
 
 def small(png: str) -> str:

@@ -4,6 +4,7 @@ That they run and draw the stored pictures is tested by the items that conftest.
 """
 
 import base64
+import itertools
 import re
 from io import BytesIO
 from pathlib import Path
@@ -108,6 +109,13 @@ def test_it_is_small_and_has_nothing_of_the_machine_it_was_run_on(path: Path) ->
     for output in outputs(read(path)):
         words = str(output.get("text", "")) + str(output.get("data", {}).get("text/plain", ""))
         assert not re.search(r"(/home/|/root/|/tmp/|[A-Z]:\\\\Users)", words)
+
+
+@each_lesson
+def test_what_is_printed_stands_in_one_piece(path: Path) -> None:
+    for cell in read(path).cells:
+        kinds = [output.get("name") for output in cell.get("outputs", [])]
+        assert not any(a and a == b for a, b in itertools.pairwise(kinds))
 
 
 @each_lesson
