@@ -21,7 +21,7 @@ from http import HTTPStatus
 from ipaddress import ip_address
 from threading import Event, Thread
 from typing import Any, Self, final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from scalarviz.errors import InputError
 from scalarviz.pages.index_page import INDEX
@@ -37,6 +37,7 @@ except ImportError as error:
 
 MOST = 300  # connections at once
 LARGEST = 262_144  # bytes of a message of a client
+MOST_UNTAKEN = 4_000_000  # bytes that a client sends while it takes nothing, such as pings
 ASKING = 10.0  # seconds until a client has sent its request
 TAKING = 120.0  # seconds until it has taken the answer, or a message
 PARTING = 1.0  # seconds in which connections end when the server does
@@ -92,6 +93,7 @@ class Connection(ServerConnection):
     def __init__(self, all_of_them: set[Connection], *given: Any, **more: Any) -> None:
         super().__init__(*given, **more)
         self._all = all_of_them
+        self._untaken = 0
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -100,6 +102,13 @@ class Connection(ServerConnection):
         if len(self._all) > MOST:
             transport.write(answer(HTTPStatus.SERVICE_UNAVAILABLE).serialize())
             transport.close()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        is_taking = not self.transport.get_write_buffer_size()
+        self._untaken = 0 if is_taking else self._untaken + len(data)
+        if self._untaken > MOST_UNTAKEN:
+            self.transport.abort()
 
     def connection_lost(self, error: Exception | None) -> None:
         self._all.discard(self)
@@ -226,7 +235,7 @@ class PageServer:
 def is_same_origin(request: Request) -> bool:
     """Return whether a page of this server asks, or no browser."""
     hosts, origins = request.headers.get_all("Host"), request.headers.get_all("Origin")
-    return all(hosts == [urlsplit(each).netloc] for each in origins)
+    return all(hosts == [each.partition("://")[2]] for each in origins)
 
 
 def answer(

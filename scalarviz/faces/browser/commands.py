@@ -5,7 +5,7 @@ A command takes the link and its arguments, which come from outside: InputError 
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 Args = Mapping[str, Any]
 MOST = 2**53  # the largest whole number that a page can tell from the next
+MOST_WITHIN = 1000  # operations or phases back at once: each step of them is entered
 MOST_INPUTS = 100_000  # numbers of a question
 UNITS: dict[str, Unit] = {
     "operation": "operation", "phase": "phase", "sample": "sample", "step": "step",
@@ -52,9 +53,21 @@ def whole(args: Args, name: str, low: int, high: int = MOST, default: int | None
 
 def real(args: Args, name: str) -> float:
     value = args.get(name)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    if not is_real(value):
         raise wrong(name, "a number", value)
     return float(value)
+
+
+def is_real(value: Any) -> bool:
+    """Return whether a value is a number that a float can hold: JSON has larger integers."""
+    return type(value) in (int, float) and abs(value) <= sys.float_info.max
+
+
+def word(args: Args, name: str) -> str:
+    value = args.get(name)
+    if not isinstance(value, str):
+        raise wrong(name, "a text", value)
+    return value
 
 
 def row_in(link: Link, args: Args) -> int:
@@ -66,7 +79,7 @@ def reals(args: Args, name: str, width: int) -> FloatArray:
     value = args.get(name)
     if not isinstance(value, list) or not 0 < len(value) <= MOST_INPUTS or len(value) % width:
         raise wrong(name, f"a list of numbers, {width} for each sample", value)
-    if not all(type(each) in (int, float) and math.isfinite(each) for each in value):
+    if not all(map(is_real, value)):
         raise wrong(name, "a list of numbers", value)
     return np.array(value, np.float64).reshape(-1, width)
 
@@ -84,8 +97,9 @@ def nothing(link: Link, args: Args) -> None:
 
 
 def advance(link: Link, args: Args, direction: int = 1) -> None:
-    count = whole(args, "count", 0, default=1)
     unit = pick(UNITS, args.get("unit", "step"), "unit")
+    is_slow = direction < 0 and unit in ("operation", "phase")
+    count = whole(args, "count", 0, MOST_WITHIN if is_slow else MOST, default=1)
     if count:
         clock_of(link).go(direction, count, unit)
 
@@ -212,12 +226,12 @@ def look(link: Link, args: Args) -> None:
 
 
 def control(link: Link, args: Args) -> None:
-    use(link.group, str(args.get("name")), args.get("value"))
+    use(link.group, word(args, "name"), args.get("value"))
 
 
 def press(link: Link, args: Args) -> None:
     """Press the button of a notice, or a large one."""
-    link.controller.stage.press(str(args.get("name")))
+    link.controller.stage.press(word(args, "name"))
 
 
 Command = Callable[["Link", Args], None]

@@ -15,7 +15,7 @@ from functools import partial
 from http import HTTPStatus
 from threading import Lock
 from typing import Any, Protocol, Self, final
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
@@ -26,9 +26,10 @@ from scalarviz.base.texts import text
 from scalarviz.faces.browser.messages import is_command, packed, read
 from scalarviz.faces.browser.tokens import Denied, Tokens
 from scalarviz.pages.token_page import token_page
-from scalarviz.pages.web_server import ASKING, PARTING, TAKING, Answer, File, PageServer
+from scalarviz.pages.web_server import ASKING, LOOK, PARTING, TAKING, Answer, File, PageServer
 
 MOST_WAITING = 64  # messages for a page that does not read
+FEW = 4  # messages for a page, beyond which its own wait until it has taken some
 
 
 class Link(Protocol):
@@ -54,15 +55,21 @@ class Visitor:
         frame = packed(header, buffers)
         is_news = "state" in header and not header.get("ids") and header.get("id") is None
         with self._lock:
+            if self._ends:
+                return
             if is_news:
                 self._waiting = deque(each for each in self._waiting if not each[0])
-            if not self._ends and len(self._waiting) < MOST_WAITING:
+            if len(self._waiting) < MOST_WAITING:
                 self._waiting.append((is_news, frame))
                 self._ends = "closed" in header
             else:
                 self._ends = True
         with suppress(RuntimeError):  # the server has ended
             self._loop.call_soon_threadsafe(self._wake.set)
+
+    @property
+    def is_slow(self) -> bool:
+        return len(self._waiting) > FEW
 
     async def send(self, connection: ServerConnection) -> None:
         """Send what is posted until "closed" is, or the page takes too long or too little."""
@@ -142,10 +149,10 @@ class LinkServer:
 
     async def _gate(self, request: Request, who: str) -> Answer | None:
         """Answer with the page, to those who have a token, or with a form that asks for it."""
-        asked = urlsplit(request.path)
-        if asked.path != "/":
+        path, _, asked = request.path.partition("?")
+        if path != "/":
             return None
-        given = parse_qs(asked.query).get("token", [""])[0]
+        given = parse_qs(asked).get("token", [""])[0]
         try:
             self._tokens.looks(who, given)
         except Denied as denied:
@@ -172,11 +179,18 @@ class LinkServer:
                     visitor.post({"closed": words})
                     await asyncio.wait([sending], timeout=PARTING)
                     return
-                await self._talk(connection, visitor, looks=looks)
+                await self._talk(connection, visitor, sending, looks=looks)
         finally:
             sending.cancel()
 
-    async def _talk(self, connection: ServerConnection, visitor: Visitor, *, looks: bool) -> None:
+    async def _talk(
+        self,
+        connection: ServerConnection,
+        visitor: Visitor,
+        sending: asyncio.Task[None],
+        *,
+        looks: bool,
+    ) -> None:
         def join() -> None:
             visitor.reader = self._link.join(visitor.post, looks=looks)
 
@@ -193,6 +207,8 @@ class LinkServer:
                     await connection.close(CloseCode.POLICY_VIOLATION)
                     return
                 await self._called(partial(self._link.receive, visitor.reader, message))
+                while visitor.is_slow and not sending.done():
+                    await asyncio.sleep(LOOK)
         finally:
             self._visitors.discard(visitor)
             self._call(leave)

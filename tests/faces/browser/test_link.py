@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import time
 from typing import Any
@@ -15,6 +16,7 @@ from scalarviz.faces.browser.commands import COMMANDS
 from tests.faces.browser.pages import FakePage, linked, opened
 
 X = np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6], [0.7, 0.8, 0.9], [0.9, 0.1, 0.5]])
+NESTED = json.loads("[" * 900 + "]" * 900)  # JSON that is read, and too deep for repr
 
 
 def session(*, engine: str = "cpu", **more: Any) -> sv.Session:
@@ -212,20 +214,27 @@ def test_who_looks_on_changes_nothing() -> None:
     [
         ("advance", {"count": -1}),
         ("advance", {"count": 1, "unit": "year"}),
+        ("back", {"count": 2**53, "unit": "operation"}),
         ("seek", {"step": "1"}),
         ("seek", {"step": 1, "operation": 99}),
         ("edit", {"row": 31, "value": 0.0}),
         ("edit", {"row": 0, "value": float("nan")}),
         ("edit", {"row": 0, "value": True}),
+        ("edit", {"row": 0, "value": 10**400}),
+        ("edit", {"row": 10**400, "value": 0.0}),
+        ("rate", {"rate": -(10**400)}),
         ("freeze", {"rows": "all", "on": True}),
         ("freeze", {"rows": [0, 99], "on": True}),
         ("own", {"inputs": [1.0]}),
         ("own", {"inputs": ["a", "b", "c"]}),
         ("evaluate", {"inputs": []}),
+        ("evaluate", {"inputs": [10**400, 0.0, 0.0]}),
         ("choose", {"key": 7}),
         ("play", {"rate": "fast"}),
         ("control", {"name": "option engine", "value": "quantum"}),
         ("control", {"name": "nothing"}),
+        ("control", {"name": NESTED}),
+        ("press", {"name": NESTED}),
         ("control", {"name": "stop when", "value": 1}),
         ("__class__", {}),
     ],

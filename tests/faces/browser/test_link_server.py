@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
@@ -15,7 +17,9 @@ from websockets.sync.client import ClientConnection, connect
 
 from scalarviz.faces.browser.link_server import LinkServer
 from scalarviz.faces.browser.tokens import MOST_WRONG, Denied, Tokens
+from scalarviz.pages import web_server
 from scalarviz.pages.addresses import listening
+from scalarviz.pages.web_server import LOOK
 from tests.waiting import until
 
 
@@ -109,6 +113,16 @@ def test_other_hosts_and_origins_are_refused(served: LinkServer, tokens: Tokens)
         pass
 
 
+@pytest.mark.parametrize("sent", ["//[", "//[x]/?token=a"])
+def test_an_address_that_cannot_be_parsed_is_an_address_like_others(
+    served: LinkServer, caplog: pytest.LogCaptureFixture, sent: str
+) -> None:
+    assert got(served, sent)[0] == 404
+    with pytest.raises(InvalidStatus, match="403"), joined(served, "", origin="http://["):
+        pass
+    assert not caplog.records
+
+
 def test_a_wrong_token_does_not_join(served: LinkServer, link: Noting) -> None:
     with joined(served, "wrong") as client:
         assert b'"closed"' in bytes(client.recv(timeout=30))
@@ -149,6 +163,38 @@ def test_a_client_that_never_reads_gets_the_newest_state_and_holds_nobody(
             frame = bytes(client.recv(timeout=30))
             seen.append(json.loads(frame[4 : 4 + int.from_bytes(frame[:4], "little")])["n"])
     assert len(seen) < 300
+
+
+def test_a_client_that_takes_no_answer_is_not_heard_further(
+    served: LinkServer, link: Noting, tokens: Tokens
+) -> None:
+    with joined(served, tokens.own, max_queue=1, ping_interval=None) as client:
+        until(lambda: link.posts)
+        (post,) = link.posts
+        for _ in range(40):
+            post({"id": 1, "answers": {}}, [bytes(400_000)])
+        client.send('{"taken": 1}')
+        client.send('{"taken": 2}')
+        until(lambda: link.told)
+        time.sleep(3 * LOOK)
+        assert link.told == [{"taken": 1}]
+        for _ in range(40):
+            client.recv(timeout=30)
+        until(lambda: len(link.told) == 2)
+
+
+def test_a_client_that_pings_and_takes_nothing_is_cut_off(
+    served: LinkServer, link: Noting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(web_server, "MOST_UNTAKEN", 100_000)
+    asks = "GET /socket HTTP/1.1", "Upgrade: websocket", "Connection: Upgrade"
+    key = "Sec-WebSocket-Version: 13", f"Sec-WebSocket-Key: {'A' * 22}=="
+    with socket.create_connection(("127.0.0.1", served.server.port), timeout=30) as client:
+        client.sendall("\r\n".join([*asks, *key, "", ""]).encode())
+        pings = (b"\x89\xfd" + bytes(4 + 125)) * 1000
+        with pytest.raises(ConnectionError):
+            for _ in range(300):
+                client.sendall(pings)
 
 
 def test_guesses_wait_longer_and_at_last_there_is_a_new_token() -> None:
