@@ -15,6 +15,7 @@ from scalarviz.faces.browser.wire import Coded, size_of
 from scalarviz.pictures.view.scene.plates import Plate
 
 LARGEST = 190_000  # bytes of the arrays of a state, which has 200 kB at most with its header
+LEAST = 20_000  # bytes of the banks in any case, beside layers that are too wide for LARGEST
 SPARED = "gradBefore", "begun", "slotsBefore", "slots", "before"  # what is left out first
 BANKS = "value", "grad"  # what is always there
 OF_ROWS = "value", "grad", "before", "gradBefore"
@@ -37,7 +38,10 @@ class Light:
         self._maps: dict[int, TileMap] = {}
 
     def of(self, state: dict[str, Any], row: int | None) -> dict[str, Any]:
-        """Return a state of at most LARGEST bytes; `row` is that of the pinned weight, or None."""
+        """Return a state of at most LARGEST bytes, or with banks of LEAST if the rest has more.
+
+        `row` is that of the pinned weight, or None.
+        """
         if size_of(state) <= LARGEST:
             return state
         exact = {"rows": np.array([] if row is None else [row], np.uint32)}
@@ -52,7 +56,7 @@ class Light:
             if size_of(light) > LARGEST:
                 light[name] = Coded(state[name])
         if size_of(light) > LARGEST:
-            room = LARGEST - size_of({**light, **dict.fromkeys(BANKS)})
+            room = max(LEAST, LARGEST - size_of({**light, **dict.fromkeys(BANKS)}))
             count, tile = len(state["value"]), 2
             while len(BANKS) * count > room * tile * tile:
                 tile += 1

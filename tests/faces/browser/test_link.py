@@ -13,6 +13,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.errors import InputError
 from scalarviz.faces.browser.commands import COMMANDS
+from scalarviz.faces.browser.light import LEAST
 from tests.faces.browser.pages import FakePage, linked, opened
 
 X = np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6], [0.7, 0.8, 0.9], [0.9, 0.1, 0.5]])
@@ -303,6 +304,14 @@ def test_a_large_network_has_light_states_and_exact_numbers_of_what_is_pinned() 
     first = (rows < tile) & (columns < tile)
     mean = float(s.network.bank.value[indices[first]].mean())
     assert value["codes"][0] * value["top"] / 127 == pytest.approx(mean, abs=value["top"] / 127)
+
+
+def test_layers_wider_than_a_state_leave_room_for_banks() -> None:
+    net = sv.Network([3, 30_000, 3], "tanh", seed=0)
+    page = opened(sv.Session(net, (X, X), batch=2, engine="cpu"))
+    page.ask("advance", {"count": 1})
+    assert page.state["step"] == 1
+    assert 0 < len(page.state["value"]["codes"]) <= LEAST
 
 
 def test_losses_of_a_long_training_are_few() -> None:
