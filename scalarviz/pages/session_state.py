@@ -342,7 +342,7 @@ def losses_from(session: Session, first: int) -> State:
     past = []
     for low in range(first, start, size):
         high = min(low + size, start)
-        block = branch.losses_between(low, high)
+        block = branch.losses_between(low, high, ends=True)
         block = block[np.isfinite(block) & (block > 0.0)]
         pair = [float(block.min()), float(block.max())] if len(block) else [1e308, 0.0]
         past.append([high, *pair])

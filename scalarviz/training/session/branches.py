@@ -157,15 +157,17 @@ class Branch:
         """Loss of every step of this branch, from step 0 on, float64; see `Session.losses`."""
         return self.losses_between(0, self.record.first + len(self.record))
 
-    def losses_between(self, start: int, end: int) -> FloatArray:
+    def losses_between(self, start: int, end: int, *, ends: bool = False) -> FloatArray:
         """Return the losses of the steps from `start` up to `end`, as far as they are known.
 
-        Those of old steps are the smallest and largest of blocks, see `Losses`.
+        Those of old steps are the smallest and largest of blocks, by turns for each step of them,
+        or once with `ends`; see `Losses`.
         """
         parts = []
         for branch in self.lineage():
             first = branch.record.first
-            parts.append(branch.record.between(max(start - first, 0), max(end - first, 0)))
+            low, high = max(start - first, 0), max(end - first, 0)
+            parts.append(branch.record.between(low, high, ends=ends))
             end = min(end, first)
         return np.concatenate(parts[::-1])
 

@@ -35,11 +35,17 @@ class Losses:
         """Whether the loss of a step is known as it was; steps before `first` count as known."""
         return not self.first <= step < self.first + self._kept[0]
 
-    def between(self, start: int, end: int) -> FloatArray:
-        """Return the losses from one place to before another, counted from `first`."""
+    def between(self, start: int, end: int, *, ends: bool = False) -> FloatArray:
+        """Return the losses from one place to before another, counted from `first`.
+
+        ends  whether blocks have the smallest and the largest once, not for each of their steps
+        """
         end = min(end, self._count)
         before, room, blocks, size = self._kept
         new = room[max(start - before, 0) : max(end - before, 0)]
+        if ends:
+            past = blocks[start // size : -(-min(end, before) // size)]
+            return np.append(past, new) if len(past) else new
         old = np.arange(start, min(end, before))
         return np.append(blocks[old // size, old % 2], new) if len(old) else new
 

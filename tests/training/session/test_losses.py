@@ -60,3 +60,16 @@ def test_a_long_training_goes_back_and_is_saved_as_a_short_one(
     steps, means = s.current_branch.curve(100)
     assert np.array_equal(steps, plain.current_branch.curve(100)[0])
     assert plain.losses.min() <= means.min() and means.max() <= plain.losses.max()
+
+
+def test_the_ends_of_a_long_stretch_are_few_and_those_of_its_steps() -> None:
+    record = Losses(0)
+    record.record(0, np.random.default_rng(3).random(2**22 + 1000))
+    old = record._kept[0]
+    for start, end in ((0, old), (70_000, 90_000), (old - 5000, old + 5000)):
+        ends, steps = record.between(start, end, ends=True), record.between(start, end)
+        assert (ends.min(), ends.max()) == (steps.min(), steps.max())
+        assert len(ends) <= len(steps) / 100 or end > old
+    assert not len(record.between(0, 0, ends=True))
+    last = record.between(old, len(record), ends=True)
+    assert (last == record.between(old, len(record))).all()
