@@ -30,6 +30,7 @@ try:
     from websockets.asyncio.server import ServerConnection, serve
     from websockets.datastructures import Headers
     from websockets.http11 import Request, Response
+    from websockets.protocol import State
 except ImportError as error:
     raise InputError(
         "serving pages needs websockets 17 or newer: pip install 'scalarviz[serve]'"
@@ -107,7 +108,9 @@ class Connection(ServerConnection):
         super().data_received(data)
         is_taking = not self.transport.get_write_buffer_size()
         self._untaken = 0 if is_taking else self._untaken + len(data)
-        if self._untaken > MOST_UNTAKEN:
+        # The assertions of websockets fail when it answers one of several requests at once.
+        is_several = self.protocol.parser_exc is not None and self.state is State.CONNECTING
+        if is_several or self._untaken > MOST_UNTAKEN:
             self.transport.abort()
 
     def connection_lost(self, error: Exception | None) -> None:

@@ -52,7 +52,7 @@ def whole(args: Args, name: str, low: int, high: int = MOST, default: int | None
 
 
 def real(args: Args, name: str) -> float:
-    value = args.get(name)
+    value: Any = args.get(name)
     if not is_real(value):
         raise wrong(name, "a number", value)
     return float(value)
