@@ -35,7 +35,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> PUBLISHED:
     shell = SimpleNamespace(
         kernel=None,
         execution_count=1,
-        display_pub=SimpleNamespace(publish=lambda data, **how: published.append(data)),
+        display_pub=SimpleNamespace(publish=lambda data, *_, **how: published.append(data)),
     )
     monkeypatch.setattr(place, "shell", lambda: shell)
     return published
