@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
+from tests.pages.software import CHROMIUM, launched
 from tests.virtual_screen import virtual_screen
 
-CHROMIUM = Path("/usr/bin/chromium")
 FIREFOX = Path("/usr/bin/firefox-esr")
-SOFTWARE = "--use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader".split()
 PATIENCE = 60.0  # seconds; a busy machine may take them, what never comes is an error
 
 
@@ -31,11 +30,8 @@ def player_for(program: Path) -> Iterator[Any]:
 @contextmanager
 def chromium() -> Iterator[Any]:
     """A browser without a window."""
-    with player_for(CHROMIUM) as player:
-        words = ["--no-sandbox", "--ignore-gpu-blocklist", *SOFTWARE]
-        browser = player.chromium.launch(executable_path=str(CHROMIUM), args=words)
+    with player_for(CHROMIUM) as player, launched(player) as browser:
         yield browser
-        browser.close()
 
 
 @contextmanager

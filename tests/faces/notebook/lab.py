@@ -26,9 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.faces.browser.seen_page import SeenPage
-from tests.pages.browser import CHROMIUM, chromium
-
-__all__ = ["chromium"]  # the browser for it
+from tests.pages.software import CHROMIUM, launched
 
 ROOT = Path(__file__).parents[3]
 KERNEL = "SCALARVIZ_KERNEL_PYTHON"
@@ -168,6 +166,16 @@ def address(process: subprocess.Popen[bytes], folder: Path, token: str, log: Pat
 
 
 # The browser.
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """A chromium, driven by Playwright."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as player, launched(player) as browser:
+        yield browser
+
 
 BOOK = "window.jupyterapp.shell.currentWidget.content"
 CELLS = f"""() => {BOOK}.widgets
