@@ -189,6 +189,7 @@ class PageServer:
             open_timeout=TAKING,
             close_timeout=PARTING,
             max_size=LARGEST,
+            max_queue=4,  # messages of a page that wait; the usual 16 of 300 pages were a gigabyte
             write_limit=(65_536, 0),  # an answer counts as taken when nothing of it is left here
             logger=QUIET,
         )
