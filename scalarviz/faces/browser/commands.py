@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Args = Mapping[str, Any]
 MOST = 2**53  # the largest whole number that a page can tell from the next
-MOST_WITHIN = 1000  # operations or phases back at once: each step of them is entered
+MOST_WITHIN = 1000  # operations, phases or samples at once: each step of them is entered
 MOST_INPUTS = 100_000  # numbers of a question
 UNITS: dict[str, Unit] = {
     "operation": "operation", "phase": "phase", "sample": "sample", "step": "step",
@@ -98,8 +98,8 @@ def nothing(link: Link, args: Args) -> None:
 
 def advance(link: Link, args: Args, direction: int = 1) -> None:
     unit = pick(UNITS, args.get("unit", "step"), "unit")
-    is_slow = direction < 0 and unit in ("operation", "phase")
-    count = whole(args, "count", 0, MOST_WITHIN if is_slow else MOST, default=1)
+    most = MOST if unit in ("step", "epoch") else MOST_WITHIN
+    count = whole(args, "count", 0, most, default=1)
     if count:
         clock_of(link).go(direction, count, unit)
 

@@ -45,6 +45,7 @@ from scalarviz.training.session.units import check_unit
 
 CHANNELS = {"color": "color", "size": "size"}
 AT_ONCE = 100  # most steps taken by a command; for more, it plays
+WHOLE = "step", "epoch"  # units of whole steps
 
 
 @final
@@ -226,7 +227,7 @@ class Controller:
         each = session.trainer.batches.steps_an_epoch if unit == "epoch" else 1
         if direction < 0:
             self.do(partial(session.back, times, unit))
-        elif times * each <= AT_ONCE:
+        elif unit not in WHOLE or times * each <= AT_ONCE:
             self.do(partial(session.advance, times, unit), partial(stopping.tell_stop, self))
         else:
             with self.reporting_errors():

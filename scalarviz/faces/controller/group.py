@@ -14,7 +14,7 @@ from scalarviz.errors import ScalarvizError
 from scalarviz.faces.controller import keys
 from scalarviz.faces.controller.common_changes import ChangesOfAll
 from scalarviz.faces.controller.control import Control
-from scalarviz.faces.controller.controller import AT_ONCE, CHANNELS, Controller
+from scalarviz.faces.controller.controller import AT_ONCE, CHANNELS, WHOLE, Controller
 from scalarviz.faces.controller.guide import OPERATION, READABLE, Walk
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.controller.play import Playing
@@ -365,7 +365,7 @@ class Group:
         each = batches.steps_an_epoch if unit == "epoch" else 1
         if direction < 0:
             return self._do(partial(clock.back, times, unit))
-        if times * each <= AT_ONCE:
+        if unit not in WHOLE or times * each <= AT_ONCE:
             return self._do(partial(clock.advance, times, unit))
         return self._guarded(
             partial(self.playing.run_to, (clock.step_index // each + times) * each)

@@ -42,6 +42,15 @@ def test_a_page_has_the_numbers_of_the_session() -> None:
     assert "losses" in state and "offers" not in state
 
 
+def test_many_operations_lead_as_far_as_they_are() -> None:
+    s = session()
+    page = opened(s)
+    count = len(s.operations)
+    page.ask("advance", {"count": 12 * count + 1, "unit": "operation"})
+    assert (page.state["step"], page.state["operation"]) == (12, 1)
+    assert "refused" in page.ask("advance", {"count": 1001, "unit": "sample"})
+
+
 def test_operations_are_seen_one_by_one() -> None:
     s = session()
     before = s.network.bank.value.copy()
