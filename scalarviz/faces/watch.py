@@ -151,8 +151,8 @@ def in_browser(
     """Serve the page of a session; raise InputError for what no page shows."""
     if isinstance(shown, Several) or not shown.session.network.layers:
         raise InputError(
-            "browser=True shows one session of a network with layers: pass one of them, or leave "
-            "it out for a window"
+            "a browser shows one session of a network with layers: pass one of them, or open a "
+            "window without browser=True, or --browser"
         )
     import_module("scalarviz.pages.web_server")  # says what to install
     from scalarviz.faces.browser import serve

@@ -26,7 +26,7 @@ def listening(address: str, port: int | None) -> socket.socket:
     """
     address = numeric(address)
     number = USUAL if port is None else port
-    if not 0 <= number <= LAST_PORT:
+    if type(number) is not int or not 0 <= number <= LAST_PORT:
         raise InputError(f"a port is a number from 0 to {LAST_PORT}, not {shorten(number)}")
     if ip_address(address).is_multicast or address == "255.255.255.255":
         raise not_here(address)

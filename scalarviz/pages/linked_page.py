@@ -12,7 +12,15 @@ from scalarviz.pages.caption_data import caption_data
 from scalarviz.pages.exhibit_data import exhibit_data
 from scalarviz.pages.index_page import version
 from scalarviz.pages.inline import POLICY, bundle, html, names_of, texts_of
-from scalarviz.pages.page import SAY, first_speed, kinds_in, loader, module_text, style_of_page
+from scalarviz.pages.page import (
+    SAY,
+    came_from,
+    first_speed,
+    kinds_in,
+    loader,
+    module_text,
+    style_of_page,
+)
 from scalarviz.pages.scene_data import scene_data
 from scalarviz.pictures.presenter.show import Show
 
@@ -44,6 +52,7 @@ def description(show: Show, theme: str = "", *, tour: bool = False) -> dict[str,
             "page": {
                 "title": show.title,
                 "about": show.about,
+                "came": came_from(session),
                 "theme": theme,
                 "speed": first_speed(show),
                 "tint": session.data.input_tint,
@@ -60,11 +69,14 @@ def script_for(exhibit: dict[str, Any] | None) -> str:
     return bundle(START, partial(module_text, kinds=kinds_in(exhibit)))
 
 
-def linked_page(show: Show, link: dict[str, Any], described: dict[str, Any]) -> str:
+def linked_page(
+    show: Show, link: dict[str, Any], described: dict[str, Any], first: Any = None
+) -> str:
     """Return the page as HTML.
 
     link       how it reaches the session, see web/linked.js
     described  what `description` returns
+    first      a state that it shows until Python answers; None, the default: none
     """
     markup = text_beside(__file__, PAGE)
     said = [name for name in names_of(markup) if name.startswith(SAY)]
@@ -72,5 +84,5 @@ def linked_page(show: Show, link: dict[str, Any], described: dict[str, Any]) -> 
     words |= {"title": show.title, "about": show.about, "version": version()}
     script = bundle(START, module_text)  # another scene may have another exhibit
     texts_used = texts_of(script, texts())
-    data = {**described, "texts": texts_used, "link": link}
+    data = {**described, "texts": texts_used, "link": link, "first": first}
     return html(markup, words, style_of_page(), script, loader(), data, {}, policy=ALLOWED)

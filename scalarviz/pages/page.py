@@ -35,6 +35,7 @@ from scalarviz.pages.spare import spare_of
 from scalarviz.pictures.draw2d.class_colors import ON_DARK, ON_LIGHT
 from scalarviz.pictures.draw2d.colors import POWER, rgb, to_bytes
 from scalarviz.pictures.draw2d.theme import THEMES, Theme
+from scalarviz.pictures.presenter.captions.names import sentence
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.training.session.session import Session
 
@@ -140,6 +141,14 @@ def trains(session: Session, engine: bool | None = None) -> bool:
     return not reason if engine is None else engine
 
 
+def came_from(session: Session) -> str:
+    """Return what a network has grown out of, in a sentence; "" if it began untrained."""
+    origin = session.origin
+    if origin is None:
+        return ""
+    return text("page.came", did=sentence(origin.did), step=origin.step)
+
+
 def first_speed(show: Show) -> float | None:
     """Return the steps a second at which a page plays at first; None: as fast as it goes."""
     return show.speed or (WATCHED if len(show.session.network.bank) < SMALL else None)
@@ -193,6 +202,7 @@ def made_page(
         "page": {
             "title": show.title,
             "about": show.about,
+            "came": came_from(show.session),
             "theme": theme or "",
             "speed": first_speed(show),
             "tint": show.session.data.input_tint,

@@ -6,7 +6,7 @@ one, at most 30 a second, and an answer to each of its commands when that is don
 
 from __future__ import annotations
 
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -217,6 +217,14 @@ class Link:
             if still and not session.playing and session.timeline.has_outside_writes:
                 with session.doing():
                     pass
+
+    def first(self) -> dict[str, Any]:
+        """Return the present state for JSON: a page shows it until Python can answer."""
+        buffers: Buffers = []
+        state = self.state.read() | {"losses": losses_from(self.session, 0)}
+        state |= {"undoable": 0, "redoable": 0}
+        head = split(self._light.of(state, self.controller.stage.pinned), buffers)
+        return {"state": head, "buffers": [b64encode(each).decode() for each in buffers]}
 
     def show_all(self) -> None:
         """Send the present state to all pages, whether they have taken the last one or not."""

@@ -157,7 +157,7 @@ class LinkServer:
             self._tokens.looks(who, given)
         except Denied as denied:
             status = HTTPStatus.TOO_MANY_REQUESTS if denied.wait else HTTPStatus.FORBIDDEN
-            return status, File.of("", token_page(words_of(denied)))
+            return status, File.of("", token_page(words_of(denied, given)))
         if self._made is None:
             self._made = File.of("", await self._called(self._page))
         return HTTPStatus.OK, self._made
@@ -175,7 +175,7 @@ class LinkServer:
                 try:
                     looks = self._tokens.looks(who, first["token"])
                 except Denied as denied:
-                    words = words_of(denied) if denied.wait else text("browser.other")
+                    words = words_of(denied, "") if denied.wait else text("browser.other")
                     visitor.post({"closed": words})
                     await asyncio.wait([sending], timeout=PARTING)
                     return
@@ -214,8 +214,8 @@ class LinkServer:
             self._call(leave)
 
 
-def words_of(denied: Denied) -> str:
+def words_of(denied: Denied, given: str) -> str:
     """Return what a visitor without a right token reads."""
     if denied.wait:
         return text("browser.wait", seconds=denied.wait)
-    return text("browser.old" if denied.old else "browser.ask")
+    return text("browser.old" if denied.old else "browser.wrong" if given else "browser.ask")

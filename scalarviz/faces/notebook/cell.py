@@ -158,7 +158,7 @@ def begun_slowly(show: Show | Several) -> Show | Several:
 def page_of(link: Link) -> tuple[str, str]:
     """Return the title and the text of the page of a link."""
     show = link.controller.show
-    html = linked_page(show, {"channel": "frame", "version": 1}, link.described)
+    html = linked_page(show, {"channel": "frame", "version": 1}, link.described, link.first())
     return text("notebook.page", title=show.title), html
 
 

@@ -61,6 +61,7 @@ class Following(Shown):
         if not elsewhere & {member.session for member in self.group.members}:
             self.group.quit()
         self.group.leave()
+        self._publish(update=True)  # as it is now
         self.let_go()
 
     def attend(self) -> float:

@@ -36,7 +36,7 @@ def show_sweep(
     def draw() -> None:
         nonlocal place
         frame = picture(
-            sweep, size=size, theme="dark" if theme == "auto" else theme, networks=seen.networks,
+            sweep, size=size, theme="light" if theme == "auto" else theme, networks=seen.networks,
             order=seen.order, group=seen.group, against=seen.against,
         )  # fmt: skip
         image = Image(png(frame), width=size[0])  # type: ignore[no-untyped-call]  # of IPython

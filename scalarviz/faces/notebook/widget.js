@@ -23,7 +23,7 @@ const frameOf = ([title, html], { width, height }, count) => {
   const size = `${room}; max-width: ${width}px; height: ${height}px`;
   frame.style.cssText = `${size}; border: 0; border-radius: 8px`;
   // The frame inherits the policy of the notebook, which may allow scripts by a nonce alone.
-  const { nonce = "" } = document.querySelector("script[nonce]") ?? {};
+  const { nonce = "" } = /** @type {any} */ (document.querySelector("script[nonce]") ?? {});
   frame.srcdoc = html
     .replace("<html", `<html data-theme="${themeAround()}"`)
     .replaceAll("<script", `<script nonce="${nonce}"`);

@@ -57,7 +57,8 @@ export class SocketChannel {
     };
     socket.onmessage = ({ data }) => {
       this.pause = SOONEST;
-      this.onmessage(...parted(data));
+      const [header, buffers] = parted(data);
+      this.onmessage(header, buffers);
     };
     socket.onclose = () => {
       this.isOpen = false;

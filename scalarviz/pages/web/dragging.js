@@ -14,7 +14,7 @@ export function draggingIn(app) {
 
   /** Return what can be dragged at a place: an input, or a large cube; by a finger what is pinned. */
   function hold(x, y, isFinger) {
-    if (app.spec.recording) return null;
+    if (app.spec.recording || !app.state) return null;
     const found = app.picture.at(x, y);
     if (isFinger && !isSameThing(found, app.pinned)) return null;
     const input = app.own.handleOf(found, app.state);

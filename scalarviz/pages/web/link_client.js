@@ -2,6 +2,7 @@
 
 import { BankReader, joinedWith } from "./link_data.js";
 import { text } from "./texts.js";
+import { bytesIn } from "./zipped.js";
 
 const BUSY = 2000; // milliseconds after which a command without an answer is spoken of
 
@@ -68,6 +69,12 @@ export class LinkClient {
     Object.assign(this, { looked: mark, looks: true });
     await this.ask("look", args);
     this.looks = false;
+  }
+
+  /** Show a state that stands in the page. */
+  show({ state, buffers }) {
+    const bytes = buffers.map((each) => bytesIn(each).buffer);
+    this.onstate(this.reader.read(joinedWith(state, bytes)));
   }
 
   end() {

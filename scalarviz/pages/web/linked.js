@@ -85,6 +85,7 @@ async function startLinked() {
   };
   join(client, app);
   offers.place();
+  if (data.first) client.show(data.first);
   channel.open();
   await client.opened;
   const hash = () => location.hash.replace(/[#&]token=[^&]*&?/, "#");

@@ -28,7 +28,7 @@ export function captionFor(app, state) {
   if (!state.step) {
     const isHeaded = byId("about").checkVisibility();
     const words = text(isTouched() ? "page.untrained.touch" : "page.untrained");
-    return captionWith(words, isHeaded ? "" : spec.page.about);
+    return captionWith(spec.page.came || words, isHeaded ? "" : spec.page.about);
   }
   const rest = spec.recording ? "page.rest.recorded" : "captions.rest.hint";
   const hint = text(isTouched() ? "page.rest.touch" : rest);

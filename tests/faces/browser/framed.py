@@ -37,7 +37,8 @@ PARENT = """
 class FramedPage(SeenPage):
     """The page of a link in a frame; `link.attend` is called while one waits for something.
 
-    delay  seconds that messages take in each direction
+    delay    seconds that messages take in each direction
+    is_busy  whether Python does not answer
     """
 
     def __init__(
@@ -46,9 +47,10 @@ class FramedPage(SeenPage):
         link: Link,
         size: tuple[int, int] = (800, 560),
         delay: float = 0.0,
+        is_busy: bool = False,
         **more: Any,
     ) -> None:
-        self.link, self.delay = link, delay
+        self.link, self.delay, self.is_busy = link, delay, is_busy
         self.complaints: list[str] = []
         context = browser.new_context(viewport={"width": size[0], "height": size[1]}, **more)
         self.page = context.new_page()
@@ -59,7 +61,8 @@ class FramedPage(SeenPage):
         self.reader = link.join(self._post)
         self.page.expose_function("toPython", self._take)
         html = linked_page(
-            link.controller.show, {"channel": "frame", "version": link.version}, link.described
+            *(link.controller.show, {"channel": "frame", "version": link.version}),
+            *(link.described, link.first()),
         )
         self.host = self.page.main_frame
         self._show(html)
@@ -87,6 +90,8 @@ class FramedPage(SeenPage):
     def pump(self) -> None:
         """Let messages pass, and the link do what is due."""
         self.page.wait_for_timeout(5)
+        if self.is_busy:
+            return
         now = time.monotonic()
         while self._up and self._up[0][0] <= now:
             try:

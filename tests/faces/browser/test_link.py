@@ -198,12 +198,16 @@ def test_what_a_page_has_not_by_itself_is_offered() -> None:
 
 
 def test_a_grown_network_is_described_anew() -> None:
-    page = opened(session())
+    s = session()
+    s.advance(3)
+    page = opened(s)
     page.ask("control", {"name": "add neuron"})
     page.ask("state")
     described = [each for each in page.messages if "description" in each]
     assert [each["version"] for each in described] == [2]
     assert described[0]["description"]["spec"]["scene"]["count"] == len(page.state["value"]) == 38
+    came = described[0]["description"]["spec"]["page"]["came"]
+    assert came == "1 neuron added to layer 0 after step 3: it goes on with what it had learned."
     page.ask("undo")
     page.ask("state")
     assert len(page.state["value"]) == 31

@@ -15,6 +15,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
+from scalarviz.base.texts import text
 from scalarviz.faces.browser.link_server import LinkServer
 from scalarviz.faces.browser.tokens import MOST_WRONG, Denied, Tokens
 from scalarviz.pages import web_server
@@ -102,6 +103,8 @@ def test_a_page_is_for_those_with_a_token(served: LinkServer, tokens: Tokens) ->
     assert got(served, f"/?token={tokens.short}")[0] == 200
     status, form = got(served, "/")
     assert status == 403 and b"a page" not in form and b"<form>" in form and b"<style>" in form
+    wrong, again = got(served, "/?token=WRONG2")
+    assert wrong == 403 and text("browser.wrong").encode() in again != form
 
 
 def test_other_hosts_and_origins_are_refused(served: LinkServer, tokens: Tokens) -> None:

@@ -1,5 +1,6 @@
 """The page of a session in a frame, in Chromium: what a person does with it reaches the session."""
 
+import json
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -104,7 +105,7 @@ def test_a_step_on_and_one_back(page: FramedPage) -> None:
 
 def test_the_curve_leads_back(page: FramedPage) -> None:
     session_of(page).advance(20)
-    page.wait(lambda: page.app("losses.last") == 20 or page.app("state.last") == 20)
+    page.wait(lambda: page.app("losses.end") == 20 or page.app("state.last") == 20)
     page.rest(0.3)
     box = page.frame.locator("#curve").bounding_box()
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
@@ -176,7 +177,27 @@ def test_another_neuron_keeps_camera_and_pin(browser: Any) -> None:
     page.frame.evaluate("scalarviz.player.ask('control', {name: 'add neuron'}); null")
     page.wait(lambda: page.app("spec.scene.count") > count)
     page.rest(0.3)
-    assert page.app("pinned.row") == 2 and before
+    assert page.app("pinned.row") == 2
+    now, then = (json.loads(each)["camera"] for each in (page.camera(), before))
+    assert (now["azimuth"], now["elevation"]) == (then["azimuth"], then["elevation"])
+    page.app("pin(null)")
+    page.rest(0.3)
+    assert "it goes on with what it had learned" in page.frame.locator("body").inner_text()
+    assert page.complaints == []
+
+
+def test_before_python_answers_the_page_shows_the_state_that_it_was_made_with(
+    browser: Any,
+) -> None:
+    link = linked()
+    link.session.advance(2)
+    page = FramedPage(browser, link, is_busy=True)
+    assert page.app("state.step") == 2 and page.app("losses.end") == 2
+    page.drag()
+    page.rest(0.2)
+    page.is_busy = False
+    link.session.advance(1)
+    page.wait(lambda: page.app("state.step") == 3)
     assert page.complaints == []
 
 

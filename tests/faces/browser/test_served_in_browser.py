@@ -144,11 +144,11 @@ def test_without_a_right_token_there_is_a_form_and_no_training(
     address = own_address(served)
     for path in (address.partition("?")[0], f"{address}x"):
         page = Opened(browser, path)
-        page.says(text("browser.ask"))
+        page.says(text("browser.wrong" if path == f"{address}x" else "browser.ask"))
         page.page.fill("input", "NONE22")
         page.page.press("input", "Enter")
         page.page.wait_for_url("**/?token=NONE22")
-        page.says(text("browser.ask"))
+        page.says(text("browser.wrong"))
         assert page.heard(*FORBIDDEN) == []
         page.close()
 
