@@ -50,6 +50,8 @@ def watch(
     is_open = not is_loopback(address)
     with listening(address, port if is_open or port is not None else 0) as listener:
         group = options.group(show, "dark" if options.theme == "auto" else options.theme)
+        if options.steps is None:
+            group.playing.until = None  # it is shown until Ctrl-C
         for member in group.members:
             member.await_kernels()
         theme = "" if options.theme == "auto" else options.theme

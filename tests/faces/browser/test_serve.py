@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,6 +21,8 @@ from scalarviz.errors import InputError, UnknownNameError
 from tests.wording import refused
 
 SECONDS = 60.0
+
+BEYOND = 2_100  # steps; the scene has 2,000
 
 
 class Served:
@@ -103,6 +106,18 @@ def test_the_owner_controls_and_others_look_on(served: Served) -> None:
         assert asked(own, 5, "state")["state"]["step"] == step + 3
 
 
+def test_it_goes_on_past_the_steps_of_its_scene(served: Served) -> None:
+    with served.joined(served.token) as own:
+        asked(own, 1, "open", version=1)
+        asked(own, 2, "play")
+        number, step, until = 3, 0, time.monotonic() + SECONDS
+        while step <= BEYOND and time.monotonic() < until:
+            step = asked(own, number, "state")["state"]["step"]
+            number += 1
+        assert step > BEYOND
+        asked(own, number, "pause")
+
+
 def test_a_hostile_page_is_cut_off_and_the_training_goes_on(served: Served) -> None:
     for words in ("{", "[]", '{"id": 1}', '{"id": 1, "name": "edit", "args": [1]}', "x" * 300_000):
         with served.joined(served.token) as client:
@@ -145,3 +160,5 @@ def test_what_cannot_be_served_is_refused() -> None:
         sv.watch("rgb", browser=True, address="nowhere")
     with refused(InputError, "99999"):
         sv.watch("rgb", browser=True, port=99_999)
+    with refused(InputError, "'abc'"):
+        sv.watch("rgb", browser=True, port="abc")  # type: ignore[arg-type]  # on purpose
