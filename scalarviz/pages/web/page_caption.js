@@ -25,12 +25,14 @@ export function captionFor(app, state) {
   }
   if (isPlaying) return captionWith(playingWords(state));
   if (state.own) return captionWith(sentenceOfOwn(spec.say, state, app.own.name));
+  const looks = document.documentElement.classList.contains("looks"); // and cannot change it
   if (!state.step) {
     const isHeaded = byId("about").checkVisibility();
-    const words = text(isTouched() ? "page.untrained.touch" : "page.untrained");
+    const untrained = isTouched() ? "page.untrained.touch" : "page.untrained";
+    const words = text(looks ? "page.looks" : untrained);
     return captionWith(spec.page.came || words, isHeaded ? "" : spec.page.about);
   }
   const rest = spec.recording ? "page.rest.recorded" : "captions.rest.hint";
-  const hint = text(isTouched() ? "page.rest.touch" : rest);
+  const hint = text(looks ? "page.looks" : isTouched() ? "page.rest.touch" : rest);
   return captionWith(Number.isNaN(state.loss) ? spec.page.about : restWords(state), hint);
 }

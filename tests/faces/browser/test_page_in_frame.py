@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import scalarviz as sv
+from scalarviz.base.texts import text
 from scalarviz.faces.browser.link import Link
 from scalarviz.faces.controller.watch_options import WatchOptions
 from scalarviz.pictures.presenter.show import Show
@@ -199,6 +200,18 @@ def test_before_python_answers_the_page_shows_the_state_that_it_was_made_with(
     link.session.advance(1)
     page.wait(lambda: page.app("state.step") == 3)
     assert page.complaints == []
+
+
+def test_who_looks_on_is_told_what_one_can_do(browser: Any) -> None:
+    page = FramedPage(browser, linked())
+    page.reader.looks = True
+    page.frame.evaluate("scalarviz.client.begin(); null")
+    body = page.frame.locator("body")
+    page.wait(lambda: text("page.looks") in body.inner_text())
+    page.link.controller.step(+1)
+    page.wait(lambda: page.app("state.step") == 1)
+    page.rest(0.2)
+    assert text("page.looks") in body.inner_text() and page.complaints == []
 
 
 def test_far_away_it_works_as_well(browser: Any) -> None:
