@@ -221,7 +221,9 @@ def test_two_views_of_one_session_see_what_the_other_does(lesson: Lesson, tmp_pa
     frame.wait_for()
     other = frame.element_handle().content_frame()
     ask = "globalThis.scalarviz?.state?.step ?? -1"
-    until(lambda: other.evaluate(ask) == first.step, "the other view has the state")
+    linked = "globalThis.scalarviz?.client.last > 0"  # it shows a state before
+    until(lambda: other.evaluate(linked), "the other view is linked")
+    assert other.evaluate(ask) == first.step
     before, camera = first.step, first.camera()
     other.click("#on")
     first.wait(lambda: first.step == before + 1)
