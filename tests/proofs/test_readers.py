@@ -29,6 +29,7 @@ SLOW = 20  # of them stop reading for a while
 SECONDS = 60
 RATE = 400.0  # steps a second, while the memory is looked at
 FASTEST = 6.0  # seconds in which it goes as fast as it can
+LEAST = 0.1  # of the steps without readers that there are with them
 SOON = 15.0  # seconds until each reader has a state of now
 PARTS = 5  # of the time: what memory is in the last one is compared with the second
 GROWTH = 24 * 2**20  # bytes
@@ -179,5 +180,5 @@ def test_two_hundred_readers_of_a_training(proof: Proof) -> None:
         f"again in {found['woken']:.1f} s",
         f"memory held {', '.join(f'{each:.0f}' for each in means)} MiB in each fifth",
     ]
-    assert found["with many"] > 0.0, found  # how many is no fault: the readers' programs run here
+    assert found["with many"] > LEAST * found["alone"], found
     assert (means[-1] - means[1]) * 2**20 < GROWTH, means

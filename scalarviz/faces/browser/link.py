@@ -208,7 +208,7 @@ class Link:
                         self._post(reader, {"told": words})
                 reader.told = told
         if due:
-            self._send(due, now)
+            self._send(due, now, mark)
 
     def _see_writes(self) -> None:
         """Journal what cells have written into weights, as the next command would."""
@@ -229,7 +229,7 @@ class Link:
     def show_all(self) -> None:
         """Send the present state to all pages, whether they have taken the last one or not."""
         if readers := [each for each in self.readers if each.opened]:
-            self._send(readers, perf_counter())
+            self._send(readers, perf_counter(), self._mark())
 
     def _fits(self, own: Any) -> bool:
         return own is not None and len(own) == self.session.network.inputs
@@ -246,9 +246,8 @@ class Link:
             self.group.together,
         )  # fmt: skip
 
-    def _send(self, readers: list[Reader], now: float) -> None:
-        """Send the present state to some pages, with what each of them has not."""
-        mark = self._mark()
+    def _send(self, readers: list[Reader], now: float, mark: Any) -> None:
+        """Send the present state, which has a mark, to some pages, with what each has not."""
         self.state.own, self.state.jumps = self.controller.stage.own, self.group.jumps
         shown = replace(self.controller.state, together=self.group.together)
         state = self.state.read() | {"undoable": shown.undoable, "redoable": shown.redoable}

@@ -26,6 +26,7 @@ from scalarviz.pictures.presenter.show import Show
 SHARES = {"look": False, "control": True}  # what others may do, and whether they control it
 HERE = "127.0.0.1"
 INTERRUPTED = 130  # the exit code after Ctrl-C
+SWITCH = 5e-4  # seconds that a training waits for a thread of Python that answers many readers
 
 
 def watch(
@@ -47,7 +48,7 @@ def watch(
     """
     controls = pick(SHARES, share, "share")
     calls: SimpleQueue[Callable[[], object]] = SimpleQueue()
-    is_open = not is_loopback(address)
+    is_open, switch = not is_loopback(address), sys.getswitchinterval()
     with listening(address, port if is_open or port is not None else 0) as listener:
         group = options.group(show, "dark" if options.theme == "auto" else options.theme)
         if options.steps is None:
@@ -81,6 +82,7 @@ def watch(
                 webbrowser.open(own)
             opening = Opening(group, False, play=options.play is not False)
             try:
+                sys.setswitchinterval(SWITCH)
                 while True:
                     began = monotonic()
                     if link.readers:
@@ -91,6 +93,7 @@ def watch(
             except KeyboardInterrupt:
                 return INTERRUPTED
             finally:
+                sys.setswitchinterval(switch)
                 group.quit()
                 link.close(text("browser.closed"))
                 group.lead.rest()

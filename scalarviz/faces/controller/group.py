@@ -53,8 +53,7 @@ class Group:
         self.stage: AnyStage = stage
         self.together = len(self.members) > 1
         self.unit: Unit = "step"
-        self.measured = 0.0
-        self.jumps = 0
+        self.measured, self.jumps = 0.0, 0
         self._walk = Walk()
         self._changes = ChangesOfAll()
         self._told: Halted = {}  # those of which it was said that they were halted
@@ -64,9 +63,8 @@ class Group:
         self._clock: SharedClock | None = None
         if self.several:
             self._share_clock()
-            shows = [member.show for member in self.members]
-            both = Several(tuple(shows), self.names)
-            lead = replace(shows[0], steps=both.steps, speed=both.speed)
+            both = Several(tuple(member.show for member in self.members), self.names)
+            lead = replace(both.shows[0], steps=both.steps, speed=both.speed)
             self.playing = Playing(lead, steps, speed, self.clock)
             stage.keys = keys.help_rows(self.state())
 
@@ -132,9 +130,9 @@ class Group:
 
     def choose(self, name: str) -> None:
         """Choose a session by its name."""
-        if isinstance(self.stage, SideBySide):
-            pick(dict.fromkeys(self.names), name, "session")
-            self.stage.chosen = self.names.index(name)
+        if self.several:
+            numbers = {each: i for i, each in enumerate(self.names)}
+            self.choose_number(pick(numbers, name, "session"))
 
     def choose_number(self, number: int) -> None:
         if isinstance(self.stage, SideBySide):

@@ -39,7 +39,7 @@ class Following(Shown):
         for each in list(_open):
             before = each._cell_run
             if cell and before[0] == cell and before[1] != run:
-                each.close()
+                each.end()  # the notebook has cleared what is stored of it
         self.later(self._tick)
 
     def snapshot(self) -> Any:
@@ -50,7 +50,13 @@ class Following(Shown):
         return image(self.image(), width=self.size[0], height=self.size[1])
 
     def close(self) -> None:
-        """Leave the stored picture in its place; pause what nothing else shows."""
+        """Leave the present picture in its place; pause what nothing else shows."""
+        if not self.closed:
+            self._publish(update=True)
+            self.end()
+
+    def end(self) -> None:
+        """Follow no longer."""
         if self.closed:
             return
         self.closed = True
@@ -61,7 +67,6 @@ class Following(Shown):
         if not elsewhere & {member.session for member in self.group.members}:
             self.group.quit()
         self.group.leave()
-        self._publish(update=True)  # as it is now
         self.let_go()
 
     def attend(self) -> float:
