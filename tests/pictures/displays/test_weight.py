@@ -157,13 +157,12 @@ def test_a_session_that_is_at_work_in_another_thread_is_not_waited_for() -> None
         thread.join()
 
 
-def test_a_long_step_of_objects_is_not_done_again() -> None:
+def test_a_long_step_of_objects_is_not_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sv.Session, "explain", lambda *_: pytest.fail("it is done again"))
     net = sv.Network([100, 100, 1])
     s = sv.Session(net, (np.ones((100, 100)), np.ones((100, 1))), engine="python")
     s.timeline.clock = type(s.timeline.clock)(1)  # as if a step were done
-    start = time.perf_counter()
     assert "takes long" in draw(net.weight(0)).words
-    assert time.perf_counter() - start < 0.5
 
 
 def test_a_parameter_of_a_compiled_function_has_no_sum_of_products() -> None:

@@ -1,5 +1,6 @@
 """Slow requests do not stop the picture: results are shown when they arrive."""
 
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -14,23 +15,23 @@ from tests.training.session.test_threads import SOON, Gate, ours
 from tests.waiting import until
 
 
-def slowly(value: object, asked: list[object], seconds: float = 0.2) -> Callable[[], Any]:
+def held(value: object, asked: list[object], opened: threading.Event) -> Callable[[], Any]:
     def ask() -> object:
         asked.append(value)
-        time.sleep(seconds)
+        assert opened.wait(30.0), "whoever asked waits"
         return value
 
     return ask
 
 
 def test_the_answer_before_stands_until_the_new_one_is_there() -> None:
-    answer, asked = Answer[Any]("before"), []
-    start = time.perf_counter()
-    assert answer.get(1, slowly("one", asked), 0.01) == "before" and answer.pending
-    assert answer.get(1, slowly("one", asked), 0.01) == "before"
-    assert time.perf_counter() - start < 0.15
+    answer, asked, opened = Answer[Any]("before"), [], threading.Event()
+    ask = held("one", asked, opened)
+    assert answer.get(1, ask, 0.01) == "before" and answer.pending
+    assert answer.get(1, ask, 0.01) == "before"
+    opened.set()
     until(lambda: not answer.pending)
-    assert answer.get(1, slowly("one", asked), 0.01) == "one" and asked == ["one"]
+    assert answer.get(1, ask, 0.01) == "one" and asked == ["one"]
 
 
 def test_an_error_is_raised_where_it_was_asked_and_once() -> None:
@@ -86,12 +87,12 @@ def test_what_a_picture_asks_for_is_shown_when_it_is_there(unit: Any) -> None:
         stage.frame_data()
     until(lambda: not stages[0].reading.pending)
     s.advance(3, unit)
-    gate.seconds = 0.2
+    gate.opened.clear()
     start = time.perf_counter()
     seen(stages[0])
-    assert time.perf_counter() - start < 0.5 and stages[0].tick(1.0)
+    assert time.perf_counter() - start < SOON and stages[0].tick(1.0)
+    gate.opened.set()
     until(lambda: (stages[0].frame_data(), not stages[0].reading.pending)[1])
-    gate.seconds = 0.0
     seen(stages[1])
     for stage in stages:
         stage.tick(9.0)  # to the last operation
