@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,13 +31,12 @@ QUALITIES = 85, 70, 55, 40  # of WebP
 
 
 class Scene(NamedTuple):
-    """What the list says of a scene, after how many steps its picture is drawn, and its options."""
+    """What the list says of a scene, and after how many steps its picture is drawn."""
 
     title: str
     sees: str
     alt: str
     steps: int
-    options: Mapping[str, object] = {}
 
 
 SCENES = {
@@ -53,8 +51,7 @@ SCENES = {
         "Exclusive or",
         "Every number of the network stands on its cube or sphere, and the table turns right.",
         "Some cubes and spheres with their numbers, a table of four answers and a map",
-        2000,
-        {"activation": "tanh"},  # learns within seconds, sigmoid within a minute
+        500,
     ),
     "circle": Scene(
         "Points of two classes",
@@ -85,7 +82,7 @@ def main(folder: Path) -> None:
     ]
     for k, (name, scene) in enumerate(SCENES.items()):
         path = find(name)
-        text = page_of(played(load(path), scene.options), links=links_of(entries, name)).text
+        text = page_of(played(load(path), {}), links=links_of(entries, name)).text
         if len(text) > LARGEST:
             raise ValueError(f"the page of {name} has {size_words(len(text))}, more than it may")
         entries[k] = entries[k]._replace(still=still_of(path, scene))
@@ -99,7 +96,7 @@ def main(folder: Path) -> None:
 
 def still_of(path: Path, scene: Scene) -> Still:
     """Return a small picture of a scene; raise ValueError if it is too large."""
-    show = Show.of(played(load(path), scene.options))
+    show = Show.of(played(load(path), {}))
     show.session.advance(scene.steps)
     low, high = KEPT
     drawn = Image.fromarray(picture(show, size=SIZE)[low:high])

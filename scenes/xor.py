@@ -1,54 +1,63 @@
-"""A network of four perceptrons learns XOR, with one sample in each step."""
+"""A small network learns XOR, with all four samples in each step."""
 
 from typing import Annotated
 
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.errors import InputError
 from scalarviz.faces.scenefiles.options import OptionInfo
 from scalarviz.pictures.presenter.show import Show, whole_number
 
 
 def scene(
-    activation: Annotated[str, OptionInfo(ACTIVATIONS, changes="activations")] = "sigmoid",
-    hidden=3,
-    half=True,
-    lr=0.1,
+    activation: Annotated[str, OptionInfo(ACTIVATIONS, changes="activations")] = "tanh",
+    hidden=4,
+    lr=1.0,
     engine="auto",
     seed=0,
+    as_posted=False,
 ):
-    """A 3-3-1 network whose third input is always 1 learns XOR; it has no biases.
+    """A 2-4-1 network, tanh and sigmoid, learns XOR in some hundred steps.
 
-    activation  sigmoid, as originally published, or tanh, which learns ten times faster
+    Two hidden perceptrons can solve XOR, and four leave room for a poor start. Each step averages
+    the gradients of all four samples, so that no sample undoes what another one has taught.
+
+    activation  activation of the hidden layer; the output is sigmoid
     hidden      number of hidden perceptrons
-    half        leave out the factor 2 of the gradient, as originally published
     lr          learning rate
     engine      the engine: python, cpu, cuda, or auto for the fastest
     seed        seed of the initial weights and of the order of the samples
+    as_posted   3-3-1 without biases, all sigmoid, rate 0.1, one sample per step, half the gradient
     """
-    hidden = whole_number(hidden, "hidden")
-    network = sv.Network(
-        [sv.Dense(3, hidden, activation, bias=False), sv.Dense(hidden, 1, activation, bias=False)],
-        init="uniform",
-        seed=seed,
-    )
+    own = {"activation": (activation, "tanh"), "hidden": (hidden, 4), "lr": (lr, 1.0)}
+    changed = [name for name, (value, usual) in own.items() if value != usual]
+    if as_posted and changed:
+        raise InputError(f"as_posted has its own {changed[0]}: leave out {changed[0]}")
+    hidden = 3 if as_posted else whole_number(hidden, "hidden")
+    if as_posted:  # a third input, which is always 1, stands for the biases of the first layer
+        layers = [sv.Dense(3, 3, "sigmoid", bias=False), sv.Dense(3, 1, "sigmoid", bias=False)]
+    else:
+        layers = [sv.Dense(2, hidden, activation), sv.Dense(hidden, 1, "sigmoid")]
     session = sv.Session(
-        network,
-        data.Xor(bias=True, order="picked"),
-        loss=sv.Loss("mse", factor=0.5 if half else 1.0),
-        optimizer=sv.SGD(lr),
-        batch=1,
+        sv.Network(layers, init="uniform" if as_posted else "pytorch", seed=seed),
+        data.Xor(bias=as_posted, order="picked" if as_posted else "shuffled"),
+        loss=sv.Loss("mse", factor=0.5 if as_posted else 1.0),
+        optimizer=sv.SGD(0.1 if as_posted else lr),
+        batch=1 if as_posted else 4,
         engine=engine,
         seed=seed,
     )
+    network = f"{3 if as_posted else 2}-{hidden}-1"
     return Show(
         session,
         about="Each cube is one weight. This network learns to say whether exactly one of two "
         "inputs is 1.",
-        title=f"A 3-{hidden}-1 network learns XOR: {activation}",
-        hint="scalarviz watch xor " + ("--seed 1" if activation == "tanh" else "--activation tanh"),
-        speed=500,
-        steps=5_000 if activation == "tanh" else 30_000,
+        title=f"A {network} network learns XOR" + (" as it was posted" if as_posted else ""),
+        hint="scalarviz watch xor "
+        + (f"--seed {seed + 1}" if as_posted or changed else "--as-posted"),
+        speed=500 if as_posted else 50,
+        steps=30_000 if as_posted else 1_000,
     )
 
 

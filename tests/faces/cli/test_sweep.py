@@ -31,8 +31,8 @@ def test_the_table_is_printed_and_the_runs_are_written(
 
 def test_values_of_a_grid_have_the_types_of_the_options() -> None:
     options = options_of(load(find("xor")))
-    assert grid_of(["hidden=2,4", "half=true,false", "activation=tanh"], options) == {
-        "hidden": [2, 4], "half": [True, False], "activation": ["tanh"],
+    assert grid_of(["hidden=2,4", "as_posted=true,false", "activation=tanh"], options) == {
+        "hidden": [2, 4], "as_posted": [True, False], "activation": ["tanh"],
     }  # fmt: skip
     rgb = options_of(load(find("rgb")))
     assert grid_of(["optimizer=sgd,adam"], rgb) == {"optimizer": ["sgd", "adam"]}
@@ -49,6 +49,8 @@ def test_a_scene_with_options_that_every_scene_has_is_made_for_each_seed() -> No
 def test_what_a_sweep_cannot_do_is_refused(tmp_path: Path) -> None:
     with refused(UnknownNameError):
         run(["hiden=3"])
+    with refused(UnknownNameError):
+        run(["half=true"])
     with refused(InputError):
         run(["hidden"])
     with refused(InputError):

@@ -50,6 +50,8 @@ def kinds_of(kind: Any) -> tuple[Any, ...]:
         ("rgb", {"first_setup": True, "map": "grey", "seed": 3}),
         ("rgb", {"optimizer": "adam", "bias": False, "lr": 0.01}),
         ("rgb", {"hidden": 4, "depth": 2, "map": "sepia"}),
+        ("xor", {}),
+        ("xor", {"as_posted": True}),
         ("xor", {"seed": 2, "activation": "relu"}),
         ("xnor", {"hidden": 4}),
         ("circle", {"shape": "moons", "features": "x,y,xy"}),
