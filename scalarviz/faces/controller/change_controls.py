@@ -59,7 +59,7 @@ def freeze_pinned(controller: Controller, on: bool) -> None:
 
 
 def choose_preset(controller: Controller, name: str) -> None:
-    found = preset_names().get(name)
+    found = preset_names(shallow=True).get(name)
     if found is not None:
         go_wrong(controller, found)
 
@@ -241,7 +241,7 @@ CHANGE_CONTROLS = [
         "What goes wrong in trainings: one of these, and what to look for",
         choose_preset,
         lambda state: text("controls.choose"),
-        names=lambda state: (text("controls.choose"), *preset_names()),
+        names=lambda state: (text("controls.choose"), *preset_names(state.needs_hidden_layers)),
         label="Go wrong",
         menu="Try",
         room=16,

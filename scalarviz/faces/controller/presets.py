@@ -87,9 +87,12 @@ PRESETS = table(
 )
 
 
-def preset_names() -> dict[str, str]:
-    """Return the presets by the names that people read."""
-    return {text(f"presets.{name}"): name for name in PRESETS}
+def preset_names(shallow: bool) -> dict[str, str]:
+    """Return the presets by the names that people read.
+
+    shallow  whether no hidden layer is one of them, see `needs_hidden_layers`
+    """
+    return {text(f"presets.{name}"): name for name in PRESETS if shallow or name != "shallow"}
 
 
 def go_wrong(controller: Controller, name: str) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scalarviz.base.texts import text
+from scalarviz.faces.controller.bent_data import needs_hidden_layers
 from scalarviz.faces.controller.options import OptionChoice, rate_now
 from scalarviz.faces.controller.parts import PinnedLayer, pinned_layer, rate_of
 from scalarviz.pictures.view.frame_data import Work
@@ -92,6 +93,7 @@ class State:
     own: tuple[float, ...] | None  # inputs of the user's own that are shown, or None
     own_color: bool  # whether the inputs are a colour
     offered: tuple[str, ...]  # labels of the large buttons
+    needs_hidden_layers: bool  # whether one layer could not learn the data
     color: str
     size: str
     channels: tuple[str, ...]
@@ -233,6 +235,7 @@ def state_of(controller: Controller, here: Here | None = None) -> State:
         own=None if stage.own is None else tuple(stage.own.tolist()),
         own_color=session.data.input_tint == "rgb",
         offered=stage.offered,
+        needs_hidden_layers=needs_hidden_layers(session),
         color=stage.color,
         size=stage.size,
         channels=tuple(stage.channels),

@@ -7,7 +7,9 @@ import pytest
 
 from scalarviz.base.texts import text
 from scalarviz.faces.controller.controller import Controller
+from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.presets import PRESETS, go_wrong
+from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.stage import Stage
 from tests.faces.controller.conftest import Open
@@ -22,8 +24,6 @@ def controller(opened: Open) -> Any:
 
 
 def press(controller: Controller, name: str) -> None:
-    from scalarviz.faces.controller.controls import CONTROLS
-
     CONTROLS[name].set(controller, 1)
 
 
@@ -97,6 +97,30 @@ def test_what_cannot_be_is_refused_in_a_sentence(controller: Controller) -> None
     assert controller.session is session
     words = chips_of(controller)
     assert any("layer 0" in each for each in words), words
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "offered"),
+    [
+        ("xor", {}, True),
+        ("xor", {"as_posted": True}, True),
+        ("xnor", {}, True),
+        *[("circle", {"shape": shape}, True) for shape in ("circle", "spiral", "quadrants")],
+        ("circle", {"shape": "gaussians"}, False),
+        ("circle", {"features": "x,y,x2,y2"}, False),
+        *[("rgb", {"map": name}, False) for name in ("invert", "sepia")],
+        ("normalized", {}, False),
+        ("normalized", {"norm": "none"}, True),
+        *[(name, {}, False) for name in ("digits", "texture", "expression")],
+    ],
+)
+def test_no_hidden_layer_is_offered_where_one_layer_cannot_learn_the_data(
+    opened: Open, name: str, options: dict[str, Any], offered: bool
+) -> None:
+    controller = opened(load(find(name))(engine="python", **options), Stage)
+    names = CONTROLS["go wrong"].names(controller.state)
+    assert ("no hidden layer" in names) == offered
+    assert "a rate too large" in names
 
 
 @pytest.mark.parametrize("name", PRESETS)
