@@ -25,6 +25,7 @@ from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.view.cubes import shaders
 from scalarviz.pictures.view.cubes.mip_levels import levels_of, room_of
 from scalarviz.pictures.view.cubes.sides import brightness_of_sides
+from scalarviz.pictures.view.faces import NUMBERS
 from scalarviz.pictures.view.glsl_es import PROGRAMS, as_es
 from scalarviz.pictures.view.lights import gradient_path
 from scalarviz.pictures.view.scene.camera import CAMERAS, Camera
@@ -62,6 +63,7 @@ def scene_data(show: object, shapes: Sequence[float] = SHAPES) -> Any:
             "cubesTo": shaders.CUBES_TO,
             "oblique": shaders.OBLIQUE,
         },
+        "numbers": NUMBERS,
         "stops": STOPS,
         "patience": SECONDS,
         "themes": {theme.name: colors_of(theme) for theme in THEMES.values()},

@@ -28,14 +28,16 @@ def stripped(number: str) -> str:
 
 
 def short(value: float, digits: int = 2) -> str:
-    """Return a number for a cube or a sphere: .25, -1.30, 12.5, and 0 for what rounds to it.
+    """Return a number for a cube or a sphere: .25, -1.30, 12.5, and .00 for what rounds to it.
 
     digits  how many follow the point, less one for each before it but the first
     """
     if not abs(value) < 10.0**MOST:
         return rounded(value, 1)
     words = f"{value:.{max(0, digits + 1 - len(str(int(abs(value)))))}f}"
-    return on_cube(words) if float(words) else "0"
+    if not float(words):  # never -.00
+        words = f"{0.0:.{digits}f}" if value else "0"
+    return on_cube(words)
 
 
 def on_cube(words: str) -> str:

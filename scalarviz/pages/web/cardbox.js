@@ -2,7 +2,7 @@
 
 import { isNews, made, setWords } from "./dom.js";
 import { madeButton } from "./pressing.js";
-import { numberTyped, said } from "./format.js";
+import { numberTyped, said, trueMinus } from "./format.js";
 import { text } from "./texts.js";
 
 const FREEZING = [["page.frozen", "page.unfreeze"], ["page.frozen.layer", "page.unfreeze.layer"]]; // prettier-ignore
@@ -89,7 +89,7 @@ export class CardBox {
 }
 
 function factOf([name, value]) {
-  return [made("dt", "", name), made("dd", "", value)];
+  return [made("dt", "", name), made("dd", "", trueMinus(value))];
 }
 
 /** Return the element of a block of a card: a line, a table or a history. */
@@ -97,8 +97,8 @@ function blockOf(block) {
   if (block.head) return tableOf(block);
   if (block.steps) return historyOf(block);
   if (block.look === "strong") return made("h3", "", block.words);
-  const parts = [made("span", "", block.words)];
-  if (block.aside) parts.push(made("span", "aside", block.aside));
+  const parts = [made("span", "", trueMinus(block.words))];
+  if (block.aside) parts.push(made("span", "aside", trueMinus(block.aside)));
   return made("p", block.look ?? "", ...parts);
 }
 
@@ -106,7 +106,12 @@ function tableOf({ head, rows, rests, total, marked }) {
   const shown = Math.min(rows.length, MOST_ROWS);
   const rest = rests?.[shown] ?? [];
   const table = made("table");
-  const row = (cells, tag) => made("tr", "", ...cells.map((cell) => made(tag, "", cell)));
+  const tails = head.map((_, j) => {
+    const cells = [...rows.slice(0, shown), rest, total ?? []].map((each) => each[j] ?? "");
+    return j ? Math.max(...cells.map((each) => tailOf(each).length)) : 0;
+  });
+  const row = (cells, tag) =>
+    made("tr", "", ...cells.map((cell, j) => cellOf(cell, tag, tails[j])));
   table.append(made("thead", "", row(head, "th")));
   const lines = rows.slice(0, shown).map((cells) => row(cells, "td"));
   if (marked >= 0 && lines[marked]) lines[marked].className = "now";
@@ -114,6 +119,20 @@ function tableOf({ head, rows, rests, total, marked }) {
   table.append(made("tbody", "", ...lines));
   if (total?.length) table.append(made("tfoot", "", row(total, "td")));
   return table;
+}
+
+/** Return a number from its point on. */
+function tailOf(cell) {
+  return cell.includes(".") ? cell.slice(cell.indexOf(".")) : "";
+}
+
+/** Return a cell; from the points of its column on, all numbers have the room of `tail` letters. */
+function cellOf(cell, tag, tail) {
+  if (!tail || !/\d/.test(cell)) return made(tag, "", trueMinus(cell));
+  const own = tailOf(cell);
+  const behind = made("span", "tail", trueMinus(own));
+  behind.style.width = `${0.68 * tail - 0.3}em`;
+  return made(tag, "", trueMinus(cell.slice(0, cell.length - own.length)), behind);
 }
 
 /** Return a small curve of the values of a weight over the steps. */

@@ -111,12 +111,20 @@ export function shortNumber(value, digits = 2) {
   const size = Math.abs(value);
   if (!(size < powerOfTen(MOST_POWER))) return rounded(value, 1);
   const words = fixed(value, Math.max(0, digits + 1 - String(Math.trunc(size)).length));
-  return Number(words) ? onCube(words) : "0";
+  if (Number(words)) return onCube(words);
+  return value ? onCube(fixed(0, digits)) : "0"; // never -.00
 }
 
 /** Return words with numbers as cubes and spheres have them: without a zero before the point. */
 export function onCube(words) {
   return words.replace(/(^|[^\d.])0\.(?=\d)/g, "$1.");
+}
+
+/** Return words with true minus signs: of numbers, exponents and differences, in no name as 3-8-3. */
+export function trueMinus(words) {
+  if (!words.includes("-")) return words;
+  const signs = words.replace(/(^|[^\w.)\]-])-(?=[.\d(]|inf\b)/g, "$1−").replace(/ - /g, " − ");
+  return signs.replace(/(\de)-(?=\d)/g, "$1−");
 }
 
 /** Return a number with some decimals, and without a sign if it rounds to zero. */

@@ -1,5 +1,7 @@
 // Letters as small images in one large one, drawn once at each size; as pictures/draw2d/fonts.py.
 
+import { trueMinus } from "./format.js";
+
 const GLYPHS = { width: 1024, height: 256, most: 4096, quartered: 24 };
 
 /** The letters of one family of fonts; all lengths are device pixels. */
@@ -54,7 +56,7 @@ export class Glyphs {
   /** The width of a line of text. */
   width(words, pixels, bold) {
     let sum = 0;
-    for (const letter of words) sum += this.advance(letter, pixels, bold);
+    for (const letter of trueMinus(words)) sum += this.advance(letter, pixels, bold);
     return sum;
   }
 
@@ -111,18 +113,20 @@ export class Glyphs {
   laidOut(words, pixels, bold, anchor, halo) {
     const steps = pixels < GLYPHS.quartered ? 4 : 1;
     const found = [];
-    words.split("\n").forEach((line, row) => {
-      const width = this.width(line, pixels, bold);
-      let pen = anchor === "right" ? -width : anchor === "center" ? -width / 2 : 0;
-      for (const letter of line) {
-        const at = Math.round(pen * steps);
-        const x = Math.floor(at / steps);
-        pen += this.advance(letter, pixels, bold);
-        const glyph = this.glyph(letter, pixels, bold, ((at - x * steps) * 4) / steps, halo);
-        if (glyph)
-          found.push({ ...glyph, x: x + glyph.x, y: Math.round(row * 1.35 * pixels) + glyph.y });
-      }
-    });
+    trueMinus(words)
+      .split("\n")
+      .forEach((line, row) => {
+        const width = this.width(line, pixels, bold);
+        let pen = anchor === "right" ? -width : anchor === "center" ? -width / 2 : 0;
+        for (const letter of line) {
+          const at = Math.round(pen * steps);
+          const x = Math.floor(at / steps);
+          pen += this.advance(letter, pixels, bold);
+          const glyph = this.glyph(letter, pixels, bold, ((at - x * steps) * 4) / steps, halo);
+          if (glyph)
+            found.push({ ...glyph, x: x + glyph.x, y: Math.round(row * 1.35 * pixels) + glyph.y });
+        }
+      });
     return found;
   }
 }

@@ -1,7 +1,7 @@
 // Labels: names of layers, IN and OUT, where they cover nothing; as pictures/view/labels.py.
 
 import { Box } from "./camera.js";
-import { generalNumber } from "./format.js";
+import { rounded } from "./format.js";
 import { legendBox } from "./legend.js";
 import { spreadOf } from "./means.js";
 import { biasBox } from "./neurons.js";
@@ -130,7 +130,7 @@ function placeLabel({ paper, see, frame, scale }, label, taken, lengths) {
   let { about } = label;
   const [first, stop] = label.rows;
   if (seen.unit < LABELS.far * scale && stop > first) {
-    const spread = generalNumber(spreadOf(frame.colors, first, stop), 2);
+    const spread = rounded(spreadOf(frame.colors, first, stop));
     about = text("plates.spread", { about, spread });
   }
   const kind = about.slice(about.lastIndexOf("  ") + (about.includes("  ") ? 2 : 1));

@@ -57,7 +57,7 @@ export function drawLegend(view) {
 /** Draw the legend in a line: the squares between their ends, then in short what they show. */
 function drawLegendLine(view, box) {
   const { paper, frame, palette, scale } = view;
-  const [size, gap, wide] = [13 * scale, 5 * scale, LEGEND.squares * scale];
+  const [size, gap, wide] = [13 * scale, 3.5 * scale, LEGEND.squares * scale];
   const look = { size, color: palette.quiet, outline: palette.ground };
   const ends = legendEnds(frame);
   const base = box.bottom - 0.3 * size;

@@ -2,7 +2,7 @@
 // pictures/view/moves.py.
 
 import { edgesOf } from "./marks.js";
-import { numberedRows } from "./numbers.js";
+import { numbersOnCubes } from "./numbers.js";
 import { halfSide } from "./scales.js";
 import { along3 } from "./space.js";
 
@@ -23,7 +23,7 @@ export function drawPushes(view) {
   const sizes = pushes.map(Math.abs).filter((each) => each < Infinity);
   const top = sizes.reduce((most, each) => (each > most ? each : most), 0);
   if (!top) return false;
-  const numbered = numberedRows(view);
+  const numbered = numbersOnCubes(view);
   let left = MOVES.most;
   for (const plate of frame.layout.plates) {
     const { unit } = see.one(plate.point(plate.columns / 2, plate.rows / 2));

@@ -8,6 +8,7 @@ pixels. All units here are device pixels, y down; only
 
 from __future__ import annotations
 
+import re
 from array import array
 from ctypes import byref
 from functools import cache, lru_cache
@@ -22,6 +23,8 @@ LINE_HEIGHT = 1.35
 QUARTERED = 24  # pixels: from this size on, without subpixel shifts
 
 BOX = "□"  # replaces a letter that no font has
+# A sign of a number, a difference, and the sign of an exponent; no hyphen, as in 3-8-3.
+MINUS = re.compile(r"(?<![\w.)\]-])-(?=[.\d(]|inf\b)|(?<= )-(?= )|(?<=\de)-(?=\d)")
 SPELLINGS = {"\n": "\n", "\u00a0": " ", "\t": "    "}
 
 
@@ -164,7 +167,7 @@ def layout(words: str, pixels: int, bold: bool, anchor: str, halo: int) -> TextL
     steps = used.steps
     numbers: list[float] = []
     widest = 0.0
-    for row, line in enumerate(used.spell(words).split("\n")):
+    for row, line in enumerate(used.spell(MINUS.sub("−", words)).split("\n")):
         advances = used.advances(line)
         width = sum(advances)
         widest = max(widest, width)
@@ -187,7 +190,7 @@ def shortened(words: str, width: float, pixels: int, bold: bool) -> str:
     dots = sum(used.advances("..."))
     lines = []
     for line in used.spell(words).split("\n"):
-        ends = np.cumsum(used.advances(line))
+        ends = np.cumsum(used.advances(MINUS.sub("−", line)))
         if len(line) and ends[-1] > width:
             kept = line[: np.searchsorted(ends, width - dots, "right")].rstrip()
             line = kept + "..." if dots <= width else ""

@@ -194,7 +194,7 @@ def draw_table(
     lines = [table.head, *table.rows[:count], *([rest] if rest else [])]
     lines = [] if is_sum_only(table, count) else lines
     lines += [table.total] if table.total else []
-    ends = ends_of(canvas, lines, box, size)
+    ends, tails = columns_of(canvas, lines, box, size)
     y = box.y + SPACE * scale + 0.74 * row
     for cells in lines:
         is_total = bool(table.total) and cells is table.total
@@ -205,9 +205,15 @@ def draw_table(
         if is_total and len(lines) > 1:
             line = y - 0.72 * row
             canvas.segments([(box.x, line)], [(box.right, line)], theme.faint)
+        places = [
+            end - tail + canvas.measure(tail_of(cell), size=size, bold=is_total)
+            if is_number(cell)
+            else end
+            for end, tail, cell in zip(ends, tails, cells[1:], strict=True)
+        ]
         starts = [
-            end - canvas.measure(cell, size=size, bold=is_total)
-            for end, cell in zip(ends[1:], cells[1:], strict=True)
+            right - canvas.measure(cell, size=size, bold=is_total)
+            for right, cell in zip(places, cells[1:], strict=True)
             if cell
         ]
         room = min([box.right, *starts]) - 0.5 * size - box.x
@@ -216,8 +222,8 @@ def draw_table(
             short = first.rpartition(" ")[2] if first.count(" ") == 1 else first
             first = canvas.fit(short, room, size=size, bold=is_total)
         canvas.text(box.x, y, first, size=size, color=color, bold=is_total)
-        for end, cell in zip(ends[1:], cells[1:], strict=True):
-            canvas.text(end, y, cell, size=size, color=color, bold=is_total, anchor="right")
+        for right, cell in zip(places, cells[1:], strict=True):
+            canvas.text(right, y, cell, size=size, color=color, bold=is_total, anchor="right")
         y += row
 
 
@@ -226,22 +232,37 @@ def is_sum_only(table: Table, count: int) -> bool:
     return bool(table.total) and count == 0
 
 
-def ends_of(canvas: Canvas2D, lines: Sequence[Sequence[str]], box: Box, size: float) -> list[float]:
-    """Return where each column of a table ends: the last one at the right edge.
+def is_number(cell: str) -> bool:
+    return any(map(str.isdigit, cell))
 
-    The first one, with names, gets what the others leave.
+
+def tail_of(cell: str) -> str:
+    """Return a number from its point on."""
+    return cell[cell.find(".") :] if "." in cell and is_number(cell) else ""
+
+
+def columns_of(
+    canvas: Canvas2D, lines: Sequence[Sequence[str]], box: Box, size: float
+) -> tuple[list[float], list[float]]:
+    """Return where each column of a table but the first ends, and how far before it points are.
+
+    The last one ends at the right edge. The first one, with names, gets what the others leave.
     """
+
+    def wide(words: str) -> float:
+        return canvas.measure(words, size=size, bold=True)
+
     full = [line for line in lines if any(line[1:-1])] or lines
-    first, *others = (
-        max(canvas.measure(line[j], size=size, bold=True) for line in (full if j == 0 else lines))
-        for j in range(len(lines[0]))
-    )
-    first = min(first, box.width - sum(others) - 0.6 * size * len(others))
-    gap = (box.width - first - sum(others)) / len(others)
-    ends = [box.x + first]
-    for width in others:
-        ends.append(ends[-1] + gap + width)
-    return ends
+    others = list(zip(*lines, strict=True))[1:]
+    tails = [max(wide(tail_of(cell)) for cell in column) for column in others]
+    widths = [
+        max(wide(cell.removesuffix(tail_of(cell))) + tail * is_number(cell) for cell in column)
+        for column, tail in zip(others, tails, strict=True)
+    ]
+    first = max(wide(line[0]) for line in full)
+    first = min(first, box.width - sum(widths) - 0.6 * size * len(others))
+    gap = (box.width - first - sum(widths)) / len(others)
+    return [box.x + first + gap * (i + 1) + sum(widths[: i + 1]) for i in range(len(widths))], tails
 
 
 def wrapped(

@@ -9,6 +9,7 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import text
+from scalarviz.base.texts.decimals import rounded
 from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.theme import Theme
 from scalarviz.pictures.view.cubes.mip_levels import spread_of
@@ -83,7 +84,7 @@ def place_label(
         return None
     about = label.about
     if middle.unit[0] < FAR * scale and label.rows.stop > label.rows.start:
-        spread = f"{spread_of(frame_data.cubes.colors[label.rows]):.2g}"
+        spread = rounded(spread_of(frame_data.cubes.colors[label.rows]))
         about = text("plates.spread", about=about, spread=spread)
     words = f"{label.name}  {about}".strip(), f"{label.name}  {kind_of(about)}".strip(), label.name
     margin = margin_of(frame_data, see)

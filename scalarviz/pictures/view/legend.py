@@ -72,7 +72,7 @@ def draw_legend(canvas: Canvas2D, division: Division, cubes: CubeValues, theme: 
 
 def draw_line(canvas: Canvas2D, box: Box, cubes: CubeValues, theme: Theme, scale: float) -> None:
     """Draw the legend in a line: the squares between their ends, then in short what they show."""
-    size, gap = 13.0 * scale, 5.0 * scale
+    size, gap = 13.0 * scale, 3.5 * scale
     write = partial(canvas.text, size=size, color=theme.quiet, outline=theme.ground)
     least, *_, most = ends_of(cubes)
     base = box.bottom - 0.3 * size

@@ -10,7 +10,7 @@ from scalarviz.pictures.draw2d.theme import Theme
 from scalarviz.pictures.view.cubes.picking import half_sides
 from scalarviz.pictures.view.frame_data import FrameData
 from scalarviz.pictures.view.highlights import edges_of
-from scalarviz.pictures.view.numbers import numbered_rows
+from scalarviz.pictures.view.numbers import numbers_on_cubes
 from scalarviz.pictures.view.scene.frame import Projection
 from scalarviz.pictures.view.scene.plates import Plate
 
@@ -36,7 +36,7 @@ def draw_pushes(
     top = frame_data.cubes.top_push or float(known.max(initial=0.0))
     if top == 0.0:
         return False
-    numbered, left = [*numbered_rows(see, frame_data, scale)], MOST
+    numbered, left = [*numbers_on_cubes(canvas, see, frame_data, scale)[0]], MOST
     for number, plate in enumerate(frame_data.layout.plates):
         unit = see(plate.point(plate.columns / 2.0, plate.rows / 2.0)).unit[0]
         if not unit * plate.unit >= LEAST or left <= 0:

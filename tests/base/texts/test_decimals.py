@@ -30,9 +30,9 @@ def test_a_number_of_a_sentence_has_a_zero_before_the_point(value: float, words:
         (0.43, ".43"),
         (-0.5, "-.50"),
         (1.234, "1.23"),
-        (0.004, "0"),
-        (-0.0049, "0"),
-        (8e-5, "0"),
+        (0.004, ".00"),
+        (-0.0049, ".00"),
+        (8e-5, ".00"),
         (-0.0, "0"),
         (12.34, "12.3"),
         (-123.4, "-123"),
@@ -47,7 +47,7 @@ def test_a_number_of_a_cube_has_few_letters(value: float, words: str) -> None:
 
 
 def test_fewer_digits_make_more_numbers_zero() -> None:
-    assert [short(0.04, digits) for digits in (1, 2, 3)] == ["0", ".04", ".040"]
+    assert [short(0.04, digits) for digits in (1, 2, 3)] == [".0", ".04", ".040"]
 
 
 def test_words_on_a_cube_have_their_numbers_so_too() -> None:

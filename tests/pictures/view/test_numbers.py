@@ -1,10 +1,12 @@
 """Numbers on cubes: which cubes have them, how large they are, and where they stand."""
 
 import itertools
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from scalarviz.base.texts.decimals import on_cube
@@ -12,42 +14,30 @@ from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.numbers import SMALLEST, draw_numbers, numbered_rows
-from scalarviz.pictures.view.scene.frame import Box
-from tests.pictures.view.measures import Words, projection, stage_of, trained
+from scalarviz.pictures.view.faces import faces_seen
+from scalarviz.pictures.view.lights import lights
+from scalarviz.pictures.view.numbers import Number, draw_numbers, numbers_on_cubes
+from scalarviz.pictures.view.scene.frame import Box, Projection
+from scalarviz.pictures.view.scenery import draw_scenery
+from tests.pictures.view.measures import Words, look, projection, stage_of, trained
 
-SIZES = [(1280, 800), (800, 500), (360, 400), (3840, 2160)]
+SIZES = [(1280, 800), (1366, 700), (800, 500), (3840, 2160)]
+TURNS = [(0.0, 0.0), (17.0, 8.0), (-30.0, 5.0), (40.0, 30.0), (80.0, -10.0), (-60.0, 45.0)]
 every_size = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 
 
-class Letters(Words):
-    """A canvas that remembers the sizes of its letters, too."""
-
-    def __init__(self, width: float, height: float) -> None:
-        super().__init__(width, height)
-        self.sizes: list[float] = []
-
-    def text(self, *given: Any, size: float = 13.0, **look: Any) -> float:
-        self.sizes.append(size)
-        return float(super().text(*given, size=size, **look))
-
-
-def walls_of(stage: Stage) -> list[set[int]]:
-    """The bank indices of each wall: those of one operation."""
-    found: dict[object, set[int]] = {}
-    for plate in stage.frame_data().layout.plates:
-        own = plate.operation if plate.operation >= 0 else id(plate)
-        found.setdefault(own, set()).update(plate.cells()[2].tolist())
-    return list(found.values())
-
-
-def written(stage: Stage) -> Letters:
-    """What is written on the cubes."""
-    canvas = Letters(*stage._extent)
+def numbers(stage: Stage, see: Projection | None = None) -> dict[int, Number]:
+    """What is written on the cubes, by bank index."""
     scale = stage.frame_data().division(*stage._extent).scale
-    canvas.scale = scale
-    see = projection(stage)
-    draw_numbers(canvas, see, stage.frame_data(), THEMES["dark"], scale)
+    canvas = Words(*stage._extent)
+    return numbers_on_cubes(canvas, see or projection(stage), stage.frame_data(), scale)[0]
+
+
+def written(stage: Stage, see: Projection | None = None) -> Words:
+    """A canvas with what is written on the cubes."""
+    scale = stage.frame_data().division(*stage._extent).scale
+    canvas = Words(*stage._extent)
+    draw_numbers(canvas, see or projection(stage), stage.frame_data(), THEMES["dark"], scale)
     return canvas
 
 
@@ -55,53 +45,81 @@ def apart(boxes: Iterable[Box]) -> bool:
     return not any(a.meets(b) for a, b in itertools.combinations(boxes, 2))
 
 
+PANEL = 400  # pixels of width
+
+
+def shown(size: tuple[int, int], way: str) -> Stage:
+    """The stage of 3-8-3 with a card, beside the panel of a window, or in a presentation."""
+    wide, high = size
+    stage = stage_of(trained("rgb"), (wide - PANEL, high) if way == "panel" else size)
+    if way == "card":
+        stage.pin(5)
+    stage.present = way == "present"
+    stage.frame_data()  # the camera is fitted
+    return stage
+
+
+@pytest.mark.parametrize("way", ["rest", "card", "panel", "present"])
+@pytest.mark.parametrize("size", [(1280, 800), (1366, 700)], ids=str)
+def test_nine_of_ten_cubes_of_3_8_3_have_a_number(way: str, size: Any) -> None:
+    stage = shown(size, way)
+    found = numbers(stage)
+    stage.pin(None)
+    assert len(found) >= 0.9 * 59
+
+
 @every_size
 @pytest.mark.parametrize("name", ["rgb", "xor", "circle", "xnor", "2-12-2"])
-def test_a_wall_has_numbers_on_all_of_its_cubes_or_on_none(name: str, size: Any) -> None:
+def test_numbers_stand_apart_and_on_their_cubes_after_each_turn(name: str, size: Any) -> None:
     stage = stage_of(trained(name), size)
-    scale = stage.frame_data().division(*size).scale
-    rows = set(numbered_rows(projection(stage), stage.frame_data(), scale))
-    for wall in walls_of(stage):
-        assert rows & wall in (set(), wall)
-    canvas = written(stage)
-    assert len(canvas.found) == len(rows) and apart(box for _, box in canvas.found)
-    assert not canvas.sizes or min(canvas.sizes) >= SMALLEST * scale
+    see = projection(stage)
+    for right, up in TURNS:
+        turned = replace(see, camera=see.camera.orbited(right, up))
+        canvas = written(stage, turned)
+        assert apart(box for _, box in canvas.found)
 
 
-@pytest.mark.parametrize(
-    ("name", "size", "count"),
-    [
-        ("xor", (1280, 800), 12), ("xor", (800, 500), 12), ("xor", (360, 400), 3),
-        ("rgb", (1280, 800), 59), ("rgb", (1366, 656), 59), ("rgb", (800, 500), 0),
-        ("circle", (1280, 800), 25), ("circle", (800, 500), 0),
-    ],
-)  # fmt: skip
-def test_numbers_are_there_where_they_have_room(name: str, size: Any, count: int) -> None:
-    assert len(written(stage_of(trained(name), size)).found) == count
+@pytest.mark.parametrize("zoom", [1.0, 2.0, 4.0])
+def test_a_number_has_three_tenths_of_the_height_of_its_face(zoom: float) -> None:
+    stage = stage_of(trained("rgb"), (1280, 800))
+    see = projection(stage)
+    near = replace(see, camera=see.camera.zoomed(zoom))
+    faces, found = faces_seen(near, stage.frame_data(), (), 1.0), numbers(stage, near)
+    highs = dict(zip(faces.rows.tolist(), faces.high.max(axis=1).tolist(), strict=True))
+    wanted = np.array([min(max(0.3 * highs[row], 10.0), 28.0) for row in found])
+    sizes = np.array([number.size for number in found.values()])
+    assert (sizes <= wanted + 1e-9).all() and sizes.min() >= 10.0
+    assert np.isclose(sizes, wanted, rtol=0.03).mean() > 0.6  # others are as wide as their cells
 
 
-@pytest.mark.parametrize("size", [(1280, 800), (1280, 756), (1366, 700), (1366, 656), (3840, 2160)])
-def test_a_card_takes_its_room_from_the_exhibit_and_leaves_cubes_their_numbers(size: Any) -> None:
-    stage = stage_of(trained("rgb"), size)
-    before = written(stage).found
-    stage.pin(5)
-    stage.frame_data()  # the camera is fitted
-    assert len(written(stage).found) == len(before) == 59
-    stage.pin(None)
+@pytest.mark.parametrize("name", ["rgb", "xor"])
+def test_a_number_is_on_what_is_seen_of_its_cube(name: str) -> None:
+    stage = stage_of(trained(name), (1280, 800))
+    for turn in [(0.0, 0.0), (-60.0, 20.0), (150.0, -60.0)]:
+        stage.orbit(*turn)
+        seen, found = look(stage), numbers(stage)
+        place = {row: i for i, row in enumerate(seen.rows.tolist())}
+        for row, number in found.items():
+            assert seen.picture[int(number.y), int(number.x)] == place[row]
 
 
 @every_size
 @pytest.mark.parametrize("way", ["hover", "pinned"])
-def test_the_hovered_and_the_pinned_cube_have_their_number_always(way: str, size: Any) -> None:
+def test_the_cubes_of_a_hovered_or_pinned_sum_have_their_numbers(way: str, size: Any) -> None:
     stage = stage_of(trained("rgb"), size)
     setattr(stage, way, 40)
     stage.frame_data()
-    scale = stage.frame_data().division(*size).scale
-    rows = numbered_rows(projection(stage), stage.frame_data(), scale)
-    assert rows[40][1] >= SMALLEST * scale
     fan, unit = stage.frame_data().layout.fan_of(40)  # type: ignore[misc]  # it has one
-    whole = {*fan.rows_of(unit), fan.biases + unit}
-    assert set(rows) & whole in ({40}, whole)
+    found = numbers(stage)
+    assert {40, *fan.rows_of(unit), fan.biases + unit} <= set(found)
+    assert all(found[row].depth == -1.0 for row in fan.rows_of(unit))
+
+
+def test_the_hovered_cube_has_its_number_where_cubes_are_too_small_for_any() -> None:
+    stage = stage_of(trained("12-64-3"), (800, 500))
+    assert 100 not in numbers(stage)
+    stage.hover = 100
+    assert 100 in numbers(stage)
 
 
 @pytest.mark.parametrize("operation", [2, 4, 9, 11])
@@ -115,16 +133,17 @@ def test_the_arithmetic_of_a_caption_is_on_all_of_its_cubes_or_on_none(
     stage = stage_of(show, size)
     caption = stage.frame_data().words.caption
     marks = [piece.mark for piece in caption.pieces if piece.mark] if caption else []
-    canvas = written(stage)
-    said = [words for words, _ in canvas.found]
+    said = [words for words, _ in written(stage).found]
     lines = [line for mark in marks for line in on_cube(mark).split("\n")]
     assert all(line in said for line in lines) or not any("×" in words for words in said)
-    assert not canvas.sizes or min(canvas.sizes) >= SMALLEST
 
 
-def test_a_wall_that_is_seen_from_its_side_has_no_numbers() -> None:
-    stage = stage_of(trained("xor"), (1280, 800))
-    see, frame_data = projection(stage), stage.frame_data()
-    assert len(numbered_rows(see, frame_data, 1.0)) == 12
-    along = replace(see, camera=replace(see.camera, azimuth=4.0))
-    assert numbered_rows(along, frame_data, 1.0) == {}
+@pytest.mark.parametrize("factor", [1e-4, 0.01, 1.0, 300.0])
+def test_the_stage_writes_plain_decimals(factor: float) -> None:
+    show = Show.of(load(find("rgb"))())
+    show.session.network.bank.value[:] = factor * np.linspace(-3.0, 3.0, 59)
+    stage = stage_of(show, (1280, 800))
+    data, canvas = stage.frame_data(), Words(1280, 800)
+    lit = lights(data.layout, None, None, 0.0)
+    draw_scenery(canvas, projection(stage), data, lit, THEMES["dark"])
+    assert not any(re.search(r"\d[eE][-+]?\d", words) for words, _ in canvas.found)

@@ -18,6 +18,7 @@ from scalarviz.pictures.view.frame_data import (
 )
 from scalarviz.pictures.view.inspector import draw_inspector, wrapped
 from scalarviz.pictures.view.scene.frame import Box
+from tests.pictures.view.measures import Words
 from tests.studio import Studio, at
 
 WIDTH, HEIGHT = 300, 320
@@ -248,13 +249,27 @@ def test_long_names_in_a_table_leave_room_for_its_numbers() -> None:
     name = "pixel 14, 14 of map 12 of layer 3"
     table = Table(("from", "x", "weight", "x × weight"), [(name, "0.12", "-0.12", "0.015")], [])
     canvas = Canvas2D(WIDTH, HEIGHT)
-    draw_inspector(canvas, Box(10.0, 10.0, 260.0, 300.0), Card(3, "a", blocks=[table]), DARK)
+    draw_inspector(canvas, Box(10.0, 10.0, 270.0, 300.0), Card(3, "a", blocks=[table]), DARK)
     assert canvas.words[-3:] == ["0.12", "-0.12", "0.015"]
     assert canvas.words[-4].startswith("pixel 1") and canvas.words[-4].endswith("...")
     numbers = ("-0.1234", "-0.1234", "-0.12345")
     table = Table(("from", "x", "weight", "x × weight"), [("neuron 7", *numbers)], [])
     draw_inspector(canvas, Box(10.0, 10.0, 260.0, 300.0), Card(3, "a", blocks=[table]), DARK)
     assert canvas.words[-4:] == ["7", *numbers]
+
+
+def test_points_of_numbers_stand_below_each_other_in_a_column_of_a_card() -> None:
+    rows = [("neuron 1", "-12.5", "0.125"), ("neuron 2", "3", "1.4e-8"), ("neuron 3", ".25", "-2")]
+    table = Table(("from", "x", "weight"), rows, [], ("sum", "-9.25", "0.1250"))
+    canvas = Words(WIDTH, HEIGHT)
+    draw_inspector(canvas, Box(10.0, 10.0, 260.0, 300.0), Card(3, "a", blocks=[table]), DARK)
+    for column in zip(*rows, table.total, strict=True):
+        points = [
+            box.x + canvas.measure(words.partition(".")[0], bold=words in table.total)
+            for words, box in canvas.found
+            if words in column[1:] and any(map(str.isdigit, words)) and words[0] != "n"
+        ]
+        assert not points or (len(points) >= 3 and np.ptp(points) < 1.0)
 
 
 def test_a_long_formula_is_broken_before_its_operators() -> None:

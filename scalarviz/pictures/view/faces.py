@@ -1,0 +1,180 @@
+"""Faces of cubes as they are seen: where a number may stand on each, and what hides it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.model.operations import Places
+from scalarviz.pictures.view.cubes.picking import half_sides
+from scalarviz.pictures.view.frame_data import FrameData
+from scalarviz.pictures.view.scene.frame import Projection
+from scalarviz.pictures.view.scene.plates import Plate
+
+# What the page needs, too. Sizes are logical pixels.
+NUMBERS = {
+    "part": 0.30,  # size of the letters relative to the height of the face
+    "least": 10.0,
+    "largest": 28.0,
+    "share": 1.0,  # largest width of a number, in cells: small cubes are narrower than theirs
+    "shortest": 1.9,  # width of a number such as "-.1", in sizes of letters
+    "line": 1.1,  # from a line to the next, in sizes of letters
+    "most": 400,  # numbers in a picture, and cubes of a sum
+    "searched": 100_000,  # cubes of a wall: larger ones are not searched for cubes in sight
+    "touched": 0.4,  # part of an operation from which on light has come to the cubes
+    "before": 0.875,  # from the middle of a cell to where its number stands: before cubes beside it
+    "seen": 0.45,  # how far from its middle a number must be seen, relative to its width
+    "aside": 0.25,  # how far one moves at most to be on its cube, relative to the width of its face
+}
+PAIRS = (1, 2), (0, 2), (0, 1)  # the axes along a face, by the axis that it is orthogonal to
+
+
+@dataclass(frozen=True)
+class Faces:
+    """Cubes as they are seen, of one length; points and lengths are logical pixels.
+
+    rows    bank indices; `plates` are the numbers of their plates
+    fronts  (n, 3, 2), middles of the three faces that may be seen
+    edges   (n, 3, 2), half an edge along each axis
+    middles (n, 2), middles of the cubes
+    order   (n, 3), the faces, that first which is largest in its wall
+    far     depth of the middle; `near` is the depth of its number
+    high    (n, 3), height of each face at its middle
+    wide    (n, 3), width that a number may have on each face; `tall` is its height
+    """
+
+    rows: Places
+    plates: Places
+    fronts: FloatArray
+    edges: FloatArray
+    middles: FloatArray
+    order: Places
+    far: FloatArray
+    near: FloatArray
+    high: FloatArray
+    wide: FloatArray
+    tall: FloatArray
+
+
+def faces_seen(
+    see: Projection, frame_data: FrameData, first: Collection[int], scale: float
+) -> Faces:
+    """Return the cubes in sight that are large enough for a number, and the `first` ones."""
+    cubes = frame_data.cubes
+    parts: list[tuple[FloatArray | Places, ...]] = [
+        (*np.zeros((2, 0), np.int64), np.zeros((0, 3)), np.zeros((0, 3, 3)), *np.zeros((2, 0)))
+    ]
+    for number, plate in enumerate(frame_data.layout.plates):
+        row, column, indices = cells_of(see, plate, first, scale)
+        half = half_sides(cubes.sizes[indices], float(cubes.size_scales[number])) * plate.unit
+        axes, unit = np.tile(axes_of(plate), (len(row), 1, 1)), np.full(len(row), plate.unit)
+        middles = plate.point(column + 0.5, row + 0.5)
+        parts.append((indices, np.full(len(row), number), middles, axes, half, unit))
+    rows, plates, middles, axes, half, units = map(np.concatenate, zip(*parts, strict=True))
+    eye = np.array(see.camera.target) + see.camera.distance * see.camera.toward
+    sign = np.where(np.einsum("nk,nmk->nm", eye - middles, axes) < 0.0, -1.0, 1.0)
+    ways = sign[..., np.newaxis] * axes
+    sides = half[:, np.newaxis, np.newaxis] * ways
+    corner = NUMBERS["before"] * units[:, np.newaxis] * ways.sum(axis=1)
+    every = middles[:, np.newaxis]
+    points = np.concatenate([every + sides, every - sides, every, every + corner[:, np.newaxis]], 1)
+    seen = see(points.reshape(-1, 3))
+    xy, depth = seen.xy.reshape(-1, 8, 2), seen.depth.reshape(-1, 8)
+    there = np.isfinite(xy).all(axis=(1, 2)) & in_box(see, xy[:, 6])
+    xy, depth = xy[there], depth[there]
+    edges = 0.5 * (xy[:, :3] - xy[:, 3:6])
+    pairs = np.array(PAIRS)
+    one, other = edges[:, pairs[:, 0]], edges[:, pairs[:, 1]]
+    areas = 2.0 * np.abs(cross(one, other))
+    reach = np.maximum(np.maximum(np.abs(one), np.abs(other)), 1e-9)
+    wide, high = areas / reach[..., 1], areas / reach[..., 0]
+    rows, plates, more = rows[there], plates[there], (0.5 * units / half)[there, np.newaxis]
+    sums = np.zeros((len(frame_data.layout.plates), 3))
+    np.add.at(sums, plates, areas)
+    order = np.argsort(-sums, axis=1)[plates]
+    wide, tall = NUMBERS["share"] * more * wide, more * high
+    return Faces(
+        rows, plates, xy[:, :3], edges, xy[:, 6], order, depth[:, 6], depth[:, 7], high, wide, tall
+    )
+
+
+def cells_of(
+    see: Projection, plate: Plate, first: Collection[int], scale: float
+) -> tuple[Places, Places, Places]:
+    """Return row, column and bank index of the cubes of a plate that may have a number."""
+    least = NUMBERS["least"] * scale * NUMBERS["shortest"] / NUMBERS["share"]
+    if plate.size <= NUMBERS["searched"] and largest_cell(see, plate) >= least:
+        row, column, indices = plate.cells()
+        there = in_box(see, see(plate.point(column + 0.5, row + 0.5)).xy)
+        return row[there], column[there], indices[there]
+    places = {row: plate.place_of(row) for row in first}
+    found = [(*place, row) for row, place in places.items() if place is not None]
+    row, column, indices = np.array(found, np.int64).reshape(-1, 3).T
+    return row, column, indices
+
+
+def in_box(see: Projection, xy: FloatArray) -> npt.NDArray[np.bool_]:
+    """Return which points, (n, 2), are in the box of the network."""
+    low, high = (see.box.x, see.box.y), (see.box.right, see.box.bottom)
+    return np.asarray(((xy > low) & (xy < high)).all(axis=1))
+
+
+def axes_of(plate: Plate) -> FloatArray:
+    """Return the unit vectors of a plate, one per row."""
+    width, height = plate.cell
+    return np.stack([plate.along / width, plate.across / height, plate.toward])
+
+
+def largest_cell(see: Projection, plate: Plate) -> float:
+    """Return the pixels of a cell at the corner of a plate that is nearest."""
+    ends = see(plate.corners(0.0)).unit
+    return float(np.nanmax(ends)) * plate.unit if np.isfinite(ends).any() else 0.0
+
+
+def cross(a: FloatArray, b: FloatArray) -> FloatArray:
+    return np.asarray(a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0])
+
+
+class Hidden:
+    """Which cubes and spheres are before a number."""
+
+    def __init__(self, see: Projection, frame_data: FrameData, faces: Faces) -> None:
+        self.faces = faces
+        self.reach = np.abs(faces.edges).sum(axis=1)  # from the middle of a cube to its sides
+        lines = [line for line in frame_data.layout.neurons if not line.shape]
+        spheres = [
+            (line.points if line.one is None else np.vstack([line.points, line.one]), line.radius)
+            for line in lines
+        ]
+        seen = see(np.concatenate([np.zeros((0, 3)), *(points for points, _ in spheres)]))
+        radius = np.repeat([each for _, each in spheres], [len(points) for points, _ in spheres])
+        self.spheres, self.depths = np.column_stack([seen.xy, radius * seen.unit]), seen.depth
+
+    def __call__(self, i: int, face: int, aside: float) -> bool:
+        """Return whether a nearer sphere or cube is before the middle of a face, or left or right.
+
+        aside  how many pixels to the left and to the right
+        """
+        faces = self.faces
+        x, y = faces.fronts[i, face]
+        points = np.array([(x, y), (x - aside, y), (x + aside, y)])
+        near = self.spheres[self.depths < faces.far[i]]
+        away = points[:, np.newaxis] - near[:, :2]
+        if ((away**2).sum(axis=-1) < near[:, 2] ** 2).any():
+            return True
+        apart = np.abs(faces.middles - (x, y)) - (aside, 0.0)
+        beside = np.flatnonzero((apart < self.reach).all(axis=1) & (faces.far < faces.far[i]))
+        if not len(beside):
+            return False
+        for axis, (one, other) in enumerate(PAIRS):
+            u, v = faces.edges[beside, one], faces.edges[beside, other]
+            away = points[:, np.newaxis] - faces.fronts[beside, axis]
+            area = cross(u, v) + 1e-12
+            inside = np.maximum(np.abs(cross(away, v)), np.abs(cross(u, away))) < np.abs(area)
+            if inside.any():
+                return True
+        return False

@@ -1,0 +1,89 @@
+"""Numbers on the page's cubes against those of Python, and its minus signs."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scalarviz.pages.scene_data import camera_data, layout_data, scene_data
+from scalarviz.pictures.draw2d.canvas import Canvas2D
+from scalarviz.pictures.draw2d.fonts import MINUS
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.pictures.view.numbers import numbers_on_cubes
+from tests.pages.in_web import in_web
+from tests.pages.samples import SEE, box_data, made
+from tests.pictures.view.measures import projection, stage_of, trained
+
+
+class Even(Canvas2D):
+    """A canvas whose letters have one width."""
+
+    def measure(self, words: str, *, size: float = 13.0, bold: bool = False) -> float:
+        return 0.62 * size * len(words)
+
+
+def stages() -> dict[str, Stage]:
+    pinned = stage_of(trained("rgb"), (1000, 640))
+    pinned.pin(17)
+    return {"rgb": pinned, "deep": stage_of(Show.of(made(3, 9, 9, 2)), (1280, 800))}
+
+
+@pytest.mark.parametrize("name", ["rgb", "deep"])
+@pytest.mark.parametrize("turn", [(0.0, 0.0), (35.0, 12.0)], ids=str)
+def test_numbers_stand_on_the_same_faces_as_in_a_window(name: str, turn: Any) -> None:
+    stage = stages()[name]
+    data, see = stage.frame_data(), projection(stage)
+    see = replace(see, camera=see.camera.orbited(*turn))
+    expected = numbers_on_cubes(Even(see.width, see.height), see, data, 1.0)[0]
+    cubes, pinned = data.cubes, -1 if data.pinned is None else data.pinned.row
+    stage.pin(None)
+    body = f"""{SEE}
+    const layout = new Layout(unpackedAll(data.layout));
+    const scene = unpackedAll(data.scene);
+    const none = {{ hoverNeuron: null, pinnedNeuron: null, moment: null, before: null }};
+    const frame = {{ hoverRow: -1, ...none, ...data.frame, layout, scene, part: 1 }};
+    const paper = {{ measure: (words, {{ size }}) => 0.62 * size * words.length }};
+    const found = numbersOnCubes({{ paper, see, frame, scale: 1 }});
+    const fields = ({{ words, x, y, size, depth }}) => [words, x, y, size, depth];
+    return [...found].map(([row, each]) => [row, ...fields(each)]);"""
+    frame = {
+        "colors": cubes.colors.tolist(),
+        "sizes": cubes.sizes.tolist(),
+        "sizeScale": float(cubes.size_scales[0]),
+        "pinnedRow": pinned,
+    }
+    found = in_web(
+        "packed layout camera numbers",
+        body,
+        scene=scene_data(stage.show, [1.75]),
+        layout=layout_data(data.layout),
+        frame=frame,
+        box=box_data(see.box),
+        camera=camera_data(see.camera),
+        size=[see.width, see.height],
+        reach=see.reach,
+    )
+    assert len(found) > 20
+    assert [(row, words) for row, words, *_ in found] == [
+        (row, each.words) for row, each in expected.items()
+    ]
+    places = [[each.x, each.y, each.size, each.depth] for each in expected.values()]
+    np.testing.assert_allclose([each[2:] for each in found], places, atol=1e-4)
+
+
+WORDS = {
+    "-.97": "−.97",
+    "-0.3 × -12 = 3.6": "−0.3 × −12 = 3.6",
+    "1.4e-8 - (-2)": "1.4e−8 − (−2)",
+    "A 3-8-3 network, held-out, run-2": "A 3-8-3 network, held-out, run-2",
+    "-inf": "−inf",
+    "→ -.05": "→ −.05",
+    "--steps": "--steps",
+}
+
+
+def test_minus_signs_are_true_ones_and_hyphens_stay() -> None:
+    found = in_web("format", "return data.words.map(trueMinus);", words=list(WORDS))
+    assert found == [MINUS.sub("−", words) for words in WORDS] == list(WORDS.values())
