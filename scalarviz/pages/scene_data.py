@@ -16,7 +16,7 @@ from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.model.operations import NONE, Operation
 from scalarviz.core.model.program import Moment, Program
 from scalarviz.pages.packed import packed
-from scalarviz.pictures.draw2d.colors import NOT_A_NUMBER, POWER
+from scalarviz.pictures.draw2d.colors import HALO, NOT_A_NUMBER, NUMBER, POWER
 from scalarviz.pictures.draw2d.theme import THEMES, Theme
 from scalarviz.pictures.presenter.sample_pass import FLAT
 from scalarviz.pictures.presenter.scales import SECONDS, STOPS
@@ -100,6 +100,7 @@ def colors_of(theme: Theme) -> dict[str, Any]:
     names = "tray ink quiet faint accent light push lit wire panel rim ghost ground".split()
     ends = theme.map.negative, theme.map.zero, theme.map.positive
     found = {name: getattr(theme, name) for name in names}
+    found |= {"number": NUMBER, "halo": HALO}
     return {**found, "ends": ends, "power": POWER, "unknown": NOT_A_NUMBER}
 
 

@@ -21,7 +21,6 @@ from scalarviz.pictures.view.cubes.lod import nearness
 from scalarviz.pictures.view.cubes.picking import half_sides
 from scalarviz.pictures.view.cubes.shaders import CONTRAST, DIM
 from scalarviz.pictures.view.lights import lights
-from scalarviz.pictures.view.neuron_colors import readable
 from scalarviz.pictures.view.scene.camera import Camera
 from scalarviz.pictures.view.scene.frame import Box, Projection
 from scalarviz.pictures.view.scene.plates import NEAR, RIGHT, UP, Plate, Tiles
@@ -62,7 +61,7 @@ def test_colors_are_those_of_the_theme(name: str) -> None:
     const colors = data.values.map((value) => palette.map(value, 0.9));
     const { groundColor: ground } = palette;
     return {
-      colors, ink: colors.map(readableOn), unknown: palette.map(NaN), ground,
+      colors, unknown: palette.map(NaN), ground,
       dim: colors.map((color) => dimmedColor(color, ground, data.dim, data.contrast)),
       contrast: colors.map((color) => contrastOf(color, ground)),
     };"""
@@ -72,7 +71,6 @@ def test_colors_are_those_of_the_theme(name: str) -> None:
     np.testing.assert_allclose(found["colors"], colors, atol=1e-12)
     np.testing.assert_allclose(found["dim"], dimmed(colors, ground, DIM, CONTRAST), atol=1e-12)
     np.testing.assert_allclose(found["contrast"], contrast(colors, ground), rtol=1e-9)
-    assert found["ink"] == [readable(color) for color in colors]
     assert found["unknown"] == [1.0, 0.0, 1.0]
 
 

@@ -47,11 +47,6 @@ export function contrastOf(a, b) {
   return (Math.max(first, last) + 0.05) / (Math.min(first, last) + 0.05);
 }
 
-/** Black or white, whichever has more contrast. */
-export function readableOn(color) {
-  return contrastOf(color, [0, 0, 0]) > contrastOf(color, [1, 1, 1]) ? "#000000" : "#ffffff";
-}
-
 /** A color mixed with the ground to a part, as far as it keeps a contrast with it. */
 export function dimmedColor(color, ground, part, least) {
   const standsOut = (each) => contrastOf(mixedColor(ground, color, each), ground) >= least;

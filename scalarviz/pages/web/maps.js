@@ -1,6 +1,6 @@
 // Feature maps: neurons drawn as images, one for each channel; as pictures/view/feature_maps.py.
 
-import { colorOf, readableOn } from "./colors.js";
+import { colorOf } from "./colors.js";
 import { shortNumber } from "./format.js";
 import { crossOut, flowsOf, droppedIn, paintedNeurons } from "./neuron_colors.js";
 
@@ -28,10 +28,9 @@ export function drawMaps(view, line) {
   const bright = lit.neurons[line.place];
   const corners = good.map((i) => [0, 1, 2].flatMap((k) => [seen.x[3 * i + k], seen.y[3 * i + k]]));
   const depths = good.map((i) => mapDepths(seen, i));
-  let colors = null;
   const left = droppedIn(line, frame);
   if (name) {
-    colors = paintedMaps(name, line, frame, palette);
+    const colors = paintedMaps(name, line, frame, palette);
     const shown = colors.map((each, i) =>
       left?.[i] > 0 ? palette.groundColor : palette.faded(each, bright),
     );
@@ -40,7 +39,7 @@ export function drawMaps(view, line) {
   const rim = palette.faded(colorOf(palette.quiet), 0.7 * bright);
   corners.forEach((corner, i) => frameMap(paper, corner, rim, depths[i]));
   numberMaps(view, seen, channels);
-  writeOnMaps(view, line, name, colors, left);
+  writeOnMaps(view, line, name, left);
   drawMapFlows(view, line, corners, good, depths);
 }
 
@@ -130,8 +129,8 @@ function numberMaps({ paper, palette }, seen, channels) {
 }
 
 /** Cross out dropped neurons, and write the numbers if a pixel is large enough. */
-function writeOnMaps(view, line, name, colors, left) {
-  const { see, paper, frame } = view;
+function writeOnMaps(view, line, name, left) {
+  const { see, paper, frame, palette } = view;
   if (!name && !left) return;
   const middle = see.one(line.points.subarray(0, 3));
   if (!(middle.unit * line.side >= MAPS.crossed)) return; // no need to look at every pixel
@@ -151,7 +150,7 @@ function writeOnMaps(view, line, name, colors, left) {
   const size = Math.min(13, 0.3 * pixel);
   for (const i of inside) {
     const depth = seen.depth[i] - 1e-4;
-    const look = { size, color: readableOn(colors[i]), anchor: "center", depth };
+    const look = { size, color: palette.number, anchor: "center", depth, outline: palette.halo };
     paper.text(seen.x[i], seen.y[i] + 0.36 * size, shortNumber(frame.values[name][i]), look);
   }
 }

@@ -1,6 +1,6 @@
 // What stands on and beside the spheres of neurons; as pictures/view/neurons.py.
 
-import { colorOf, readableOn } from "./colors.js";
+import { colorOf } from "./colors.js";
 import { shortNumber } from "./format.js";
 import { Box } from "./camera.js";
 import { drawMaps } from "./maps.js";
@@ -49,7 +49,16 @@ export function drawNeurons(view, line) {
       if (!words) return;
       if (hatched[i])
         clearGround(view, seen.x[i], seen.y[i], words[place], size, fills[i], front[i]);
-      writeInside(paper, seen.x[i], seen.y[i], front[i], words[place], size, readableOn(fills[i]));
+      writeInside(
+        paper,
+        seen.x[i],
+        seen.y[i],
+        front[i],
+        words[place],
+        size,
+        palette.number,
+        palette.halo,
+      );
     });
   }
   writeNames(view, line, seen, radius, good);
@@ -83,8 +92,9 @@ function clearGround({ paper }, x, y, words, size, color, depth) {
   paper.box(x - wide / 2, y - 0.6 * size, wide, 1.2 * size, color, { radius: size / 2, depth });
 }
 
-function writeInside(paper, x, y, depth, words, size, color) {
-  paper.text(x, y + 0.36 * size, words, { size, bold: true, color, anchor: "center", depth });
+function writeInside(paper, x, y, depth, words, size, color, outline = null) {
+  const look = { size, bold: true, color, anchor: "center", depth, outline };
+  paper.text(x, y + 0.36 * size, words, look);
 }
 
 /** Write "1" into the sphere of the biases, and its name below. */

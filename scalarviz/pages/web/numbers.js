@@ -8,19 +8,18 @@ import { facesSeen, isHidden, spheresSeen } from "./faces.js";
 import { onCube, shortNumber } from "./format.js";
 import { MOVED } from "./lights.js";
 
-const NUMBER_HALO = "c0"; // opacity
+const DIMMED_NUMBER = "b0"; // opacity on a plate that is dimmed
 
 /** Write numbers on the cubes. */
 export function drawNumbers(view) {
   const { paper, frame, palette, lit } = view;
   const { line } = frame.scene.numbers;
   for (const { words, x, y, size, depth, plate } of numbersOnCubes(view).values()) {
-    const color = lit.plates[plate.place] < 1 ? palette.quiet : palette.ink;
-    const outline = palette.ground + NUMBER_HALO;
+    const color = palette.number + (lit.plates[plate.place] < 1 ? DIMMED_NUMBER : "");
     const lines = words.split("\n");
     lines.forEach((each, place) => {
       const down = 0.36 + line * (place - 0.5 * (lines.length - 1));
-      const look = { size, bold: true, color, anchor: "center", depth, outline };
+      const look = { size, bold: true, color, anchor: "center", depth, outline: palette.halo };
       paper.text(x, y + down * size, each, look);
     });
   }

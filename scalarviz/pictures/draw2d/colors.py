@@ -16,6 +16,7 @@ from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.formulas.table import table
 
 PERCENTILE = 98.0
+NUMBER, HALO = "#ffffff", "#0d1117c0"  # of numbers on colours, in every theme
 NOT_A_NUMBER = (1.0, 0.0, 1.0)  # magenta, which is in no map
 
 

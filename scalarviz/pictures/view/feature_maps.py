@@ -7,7 +7,7 @@ import numpy as np
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts.decimals import short
 from scalarviz.pictures.draw2d.canvas import Canvas2D
-from scalarviz.pictures.draw2d.colors import rgb
+from scalarviz.pictures.draw2d.colors import HALO, NUMBER, rgb
 from scalarviz.pictures.draw2d.theme import Theme
 from scalarviz.pictures.view.frame_data import FrameData
 from scalarviz.pictures.view.neuron_colors import (
@@ -16,7 +16,6 @@ from scalarviz.pictures.view.neuron_colors import (
     flow_parts,
     left_out,
     painted,
-    readable,
 )
 from scalarviz.pictures.view.scene.frame import ProjectedPoints, Projection
 from scalarviz.pictures.view.scene.plates import Neurons
@@ -146,13 +145,20 @@ def write_on_pictures(
     if not name or pixel < WRITTEN or inside.sum() > MOST_WRITTEN:
         return
     values = frame_data.buffers.values[name]
-    colors = painted_maps(name, line, frame_data, theme)
     size = min(13.0, 0.3 * pixel)
     for i in np.flatnonzero(inside).tolist():
         (x, y), depth = seen.xy[i].tolist(), float(seen.depth[i]) - 1e-4
-        ink = readable(colors[i])
         words = short(float(values[i]))
-        canvas.text(x, y + 0.36 * size, words, size=size, color=ink, anchor="center", depth=depth)
+        canvas.text(
+            x,
+            y + 0.36 * size,
+            words,
+            size=size,
+            color=NUMBER,
+            anchor="center",
+            depth=depth,
+            outline=HALO,
+        )
 
 
 def draw_gradients(

@@ -6,7 +6,6 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.pictures.draw2d.canvas import Canvas2D
-from scalarviz.pictures.draw2d.colors import contrast
 from scalarviz.pictures.draw2d.theme import Theme
 from scalarviz.pictures.view.frame_data import FrameData
 from scalarviz.pictures.view.scene.plates import Neurons
@@ -24,11 +23,6 @@ def painted(
 def faded(colors: FloatArray, bright: float, ground: FloatArray) -> FloatArray:
     mixed: FloatArray = ground + bright * (colors - ground)
     return mixed
-
-
-def readable(color: FloatArray) -> str:
-    """Return black or white, whichever has more contrast."""
-    return "#000000" if contrast(color, np.zeros(3)) > contrast(color, np.ones(3)) else "#ffffff"
 
 
 def flow_parts(line: Neurons, frame_data: FrameData) -> tuple[FloatArray, FloatArray] | None:

@@ -10,7 +10,7 @@ from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short
 from scalarviz.pictures.draw2d.canvas import Canvas2D
-from scalarviz.pictures.draw2d.colors import rgb
+from scalarviz.pictures.draw2d.colors import HALO, NUMBER, rgb
 from scalarviz.pictures.draw2d.theme import Theme
 from scalarviz.pictures.view.feature_maps import draw_pictures
 from scalarviz.pictures.view.frame_data import FrameData
@@ -20,7 +20,6 @@ from scalarviz.pictures.view.neuron_colors import (
     flow_parts,
     left_out,
     painted,
-    readable,
 )
 from scalarviz.pictures.view.neuron_maps import draw_maps
 from scalarviz.pictures.view.scene.frame import Box, Projection
@@ -86,13 +85,12 @@ def draw_neurons(
             words = words if radius.min() >= ROOM * scale else []
             size = max(LITTLE * scale, min(size, WRITTEN * float(radius.min())))
         for i, number in enumerate(words):
-            ink = readable(fills[places[i]])
             if hatched[i]:  # its number stands on plain ground
                 wide, (x, y) = canvas.measure(number, size=size, bold=True) + 6.0, xy_in[i].tolist()
                 place = x - 0.5 * wide, y - 0.6 * size, wide, 1.2 * size
                 color, front_of_it = fills[places[i]], float(front[i])
                 canvas.box(*place, color, radius=0.5 * size, depth=front_of_it)
-            write_in(canvas, xy_in[i], float(front[i]), number, size, ink)
+            write_in(canvas, xy_in[i], float(front[i]), number, size)
     far = radius * AWAY if plane else radius
     write_names(canvas, xy, far, depth, good, line, theme, scale)
     draw_flows(canvas, xy, radius, good, line, frame_data, theme)
@@ -151,7 +149,7 @@ def numbers_in(
 
 
 def write_in(
-    canvas: Canvas2D, xy: FloatArray, depth: float, words: str, size: float, ink: str
+    canvas: Canvas2D, xy: FloatArray, depth: float, words: str, size: float, ink: str = NUMBER
 ) -> None:
     """Write into a sphere."""
     canvas.text(
@@ -163,6 +161,7 @@ def write_in(
         color=ink,
         anchor="center",
         depth=depth,
+        outline=HALO if ink == NUMBER else None,
     )
 
 

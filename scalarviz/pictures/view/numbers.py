@@ -19,13 +19,13 @@ from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts.decimals import on_cube, short
 from scalarviz.core.model.operations import NONE
 from scalarviz.pictures.draw2d.canvas import Canvas2D
-from scalarviz.pictures.draw2d.theme import Theme
+from scalarviz.pictures.draw2d.colors import HALO, NUMBER
 from scalarviz.pictures.view.faces import NUMBERS, Faces, Hidden, faces_seen
 from scalarviz.pictures.view.frame_data import FrameData
 from scalarviz.pictures.view.lights import MOVED
 from scalarviz.pictures.view.scene.frame import Projection
 
-HALO = "c0"  # opacity of the halo
+DIMMED = "b0"  # opacity of numbers of a plate that is dimmed
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,6 @@ def draw_numbers(
     canvas: Canvas2D,
     see: Projection,
     frame_data: FrameData,
-    theme: Theme,
     scale: float,
     bright: FloatArray | None = None,
 ) -> None:
@@ -61,7 +60,7 @@ def draw_numbers(
     found, plates = numbers_on_cubes(canvas, see, frame_data, scale)
     for row, number in found.items():
         is_dim = bright is not None and bright[plates[row]] < 1.0
-        ink, lines = theme.quiet if is_dim else theme.ink, number.words.split("\n")
+        ink, lines = NUMBER + (DIMMED if is_dim else ""), number.words.split("\n")
         for place, line in enumerate(lines):
             down = 0.36 + NUMBERS["line"] * (place - 0.5 * (len(lines) - 1))
             canvas.text(
@@ -73,7 +72,7 @@ def draw_numbers(
                 color=ink,
                 anchor="center",
                 depth=number.depth,
-                outline=theme.ground + HALO,
+                outline=HALO,
             )
 
 

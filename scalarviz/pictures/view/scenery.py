@@ -36,7 +36,7 @@ def draw_scenery(
     for line, bright in zip(frame_data.layout.neurons, lit.neurons.tolist(), strict=True):
         draw_neurons(canvas, see, line, bright, frame_data, theme, scale)
     draw_heads(canvas, see, frame_data, theme, scale)
-    draw_numbers(canvas, see, frame_data, theme, scale, lit.plates)
+    draw_numbers(canvas, see, frame_data, scale, lit.plates)
     return draw_labels(canvas, see, frame_data, theme, scale)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from scalarviz.base.texts.decimals import on_cube
 from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.pictures.draw2d.colors import HALO, NUMBER
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.stage import Stage
@@ -37,7 +38,7 @@ def written(stage: Stage, see: Projection | None = None) -> Words:
     """A canvas with what is written on the cubes."""
     scale = stage.frame_data().division(*stage._extent).scale
     canvas = Words(*stage._extent)
-    draw_numbers(canvas, see or projection(stage), stage.frame_data(), THEMES["dark"], scale)
+    draw_numbers(canvas, see or projection(stage), stage.frame_data(), scale)
     return canvas
 
 
@@ -147,3 +148,23 @@ def test_the_stage_writes_plain_decimals(factor: float) -> None:
     lit = lights(data.layout, None, None, 0.0)
     draw_scenery(canvas, projection(stage), data, lit, THEMES["dark"])
     assert not any(re.search(r"\d[eE][-+]?\d", words) for words, _ in canvas.found)
+
+
+class Inks(Words):
+    """A canvas that remembers the colors of its numbers, and of their halos."""
+
+    inks: frozenset[tuple[Any, Any]] = frozenset()
+
+    def text(self, x: float, y: float, words: str, **look: Any) -> float:
+        if re.fullmatch(r"-?\d?\.\d+", words):
+            self.inks |= {(look["color"], look.get("outline"))}
+        return float(super().text(x, y, words, **look))
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_numbers_on_cubes_and_spheres_have_one_color_with_a_halo(theme: str) -> None:
+    stage = stage_of(trained("rgb"), (1280, 800))
+    data, canvas = stage.frame_data(), Inks(1280, 800)
+    lit = lights(data.layout, None, None, 0.0)
+    draw_scenery(canvas, projection(stage), data, lit, THEMES[theme])
+    assert canvas.inks == {(NUMBER, HALO)}
