@@ -21,7 +21,7 @@ import {
 import { onceOf } from "./memo.js";
 import { asSentence } from "./names.js";
 import { plural, text } from "./texts.js";
-import { TracedWeight, rightOutput, rowBeside } from "./traced.js";
+import { TracedWeight, rowBeside, toldNeuron } from "./traced.js";
 
 const FAR = 0.1; // part of the largest weight that is no little change
 
@@ -103,7 +103,7 @@ function momentCaption(say, state, moment, row, neuron) {
     neuron = null;
   }
   if (row !== null) neuron = null;
-  else neuron ??= rightOutput(say, state);
+  else neuron ??= toldNeuron(say, state, moment);
   if (neuron !== null) row = rowBeside(say, neuron);
   const traced = new TracedWeight(say, state, moment, row ?? say.firstRow, neuron, chosen);
   return writtenAlike(() => tell(traced));

@@ -138,8 +138,22 @@ export function rowBeside(say, neuron) {
   return NO_INDEX;
 }
 
+/** Return the neuron that is told of if nobody has chosen one, or null; as `told_neuron` there. */
+export function toldNeuron(say, state, moment) {
+  const all = say.operations.flatMap((each, i) => (each.weights === NO_INDEX ? [] : [i]));
+  const isOfAll = moment.operation === NO_INDEX;
+  const end = moment.operation + (moment.kind === "input gradient" ? 0 : 1);
+  const at = isOfAll ? all : all.filter((i) => i < end);
+  const right = rightOutput(say, state);
+  if (right !== null && (isOfAll || at.length === all.length)) return right;
+  if (["zero_grad", "step"].includes(moment.kind) || !at.length) return null;
+  const { target } = say.operations[at.at(-1)];
+  const size = (sum) => (Number.isNaN(sum) ? Infinity : Math.abs(sum));
+  return [target, indexOfLargest(Array.from(state.values[target], size))];
+}
+
 /** Return the output of the class of the focus sample; null if there are no classes. */
-export function rightOutput(say, state) {
+function rightOutput(say, state) {
   if (say.loss.logits !== "softmax" || say.buffers[say.outputs].size < 2) return null;
   return state.target ? [say.outputs, indexOfLargest(state.target)] : null;
 }

@@ -11,10 +11,10 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import text
-from scalarviz.core.model.operations import Operation
+from scalarviz.core.model.operations import NONE, Operation
 from scalarviz.core.model.program import Moment
 from scalarviz.pictures.presenter.captions.format import agreeing, exact_sum, said, written_alike
-from scalarviz.pictures.presenter.traced_weight import TracedWeight, first_row
+from scalarviz.pictures.presenter.traced_weight import TracedWeight, row_beside, told_neuron
 from scalarviz.training.session.caption import Caption, Piece
 from scalarviz.training.session.session import Session
 
@@ -58,8 +58,10 @@ class BatchSum:
             moment = last_moment(session)
             if moment is None or moment.kind != "weight gradient":
                 return None
-            followed = first_row(session.network) if pinned is None else pinned
-            traced = TracedWeight(session, moment, followed)
+            program, step = session.network.program, session.timeline.clock.step
+            neuron = told_neuron(session, moment, step) if pinned is None else None
+            followed = pinned if neuron is None else row_beside(program, neuron)
+            traced = TracedWeight(session, moment, NONE if followed is None else followed, neuron)
             numbers, row = traced.numbers, traced.own_row
             if numbers.inputs is None or numbers.upstream is None:
                 return None

@@ -191,6 +191,38 @@ def row_beside(program: Program, neuron: Neuron) -> int:
     return NONE
 
 
+def told_neuron(session: Session, moment: Moment, step: int) -> Neuron | None:
+    """Return the neuron that is told of if nobody has chosen one; None: there is none yet.
+
+    It has the largest sum of its layer, which in a convolution is a window with contrast; behind
+    the last layer it is the right output, if there are classes.
+    """
+    program, run = session.network.program, session.timeline.trainer.run
+    summed = [i for i, each in enumerate(program.operations) if each.weights != NONE]
+    at = summed
+    if moment.operation != NONE:
+        end = moment.operation + (moment.kind != "input gradient")
+        at = [i for i in summed if i < end]
+    right = right_output(session, step)
+    if right is not None and (moment.operation == NONE or at == summed):
+        return right
+    if moment.kind in ("zero_grad", "step") or not at:
+        return None
+    target = program.operations[at[-1]].target
+    sums = run.values(target)[min(session.focus, len(run.targets()) - 1)].astype(np.float64)
+    return target.name, int(np.argmax(np.where(np.isnan(sums), np.inf, np.abs(sums))))
+
+
+def right_output(session: Session, step: int) -> Neuron | None:
+    """Return the output of the class of the focus sample; None if there are no classes."""
+    trainer, outputs = session.trainer, session.network.program.outputs
+    if trainer.loss.row.logits != "softmax" or outputs.size < 2:
+        return None
+    targets = trainer.batches.at(step)[1]
+    sample = min(session.focus, len(targets) - 1)
+    return outputs.name, int(np.argmax(targets[sample]))
+
+
 def old_gradient(timeline: Timeline, row: int) -> float:
     """Return the gradient of a weight at the start of this step, before zero_grad.
 

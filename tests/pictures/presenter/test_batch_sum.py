@@ -108,6 +108,19 @@ def test_the_pinned_weight_is_followed_if_the_operation_has_it() -> None:
     assert BatchSum.of(session, 0).row in session.network.program.operations[2].parameters
 
 
+def test_the_sum_is_of_the_weight_that_the_caption_tells_of() -> None:
+    net = sv.Network([3, 8, 3], "tanh", "sigmoid", seed=0)
+    session = sv.Session(net, data.Rgb(), optimizer=sv.SGD(0.5), batch=8, engine="python")
+    told = 0
+    for _ in session.operations:
+        session.advance(1, "operation")
+        found = BatchSum.of(session)
+        if found is not None:
+            assert session.caption().rows == (found.row,)
+            told += 1
+    assert told == 2
+
+
 def test_only_after_a_weight_gradient_there_is_a_sum() -> None:
     session = sessions()[0].values[0]()
     assert BatchSum.of(session) is None

@@ -45,6 +45,7 @@ from scalarviz.pictures.presenter.traced_weight import (
     first_row,
     old_gradient,
     row_beside,
+    told_neuron,
 )
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.caption import Caption, Neuron, Piece, plain_lines
@@ -55,8 +56,7 @@ def caption(session: Session, row: int | None = None, neuron: Neuron | None = No
     """Return the caption of the last moment; the session does not change.
 
     session  the session
-    row      bank index of the weight whose numbers are shown; None: the first one, or one of the
-             right output where the loss has classes
+    row      bank index of the weight whose numbers are shown; None: one of `told_neuron`
     neuron   the neuron whose numbers are shown instead, as buffer and place; None: no neuron
     """
     with session.doing(), np.errstate(all="ignore"):  # infinities are shown as they are
@@ -74,7 +74,7 @@ def caption(session: Session, row: int | None = None, neuron: Neuron | None = No
         if row is not None or not program.stepped:
             neuron = None
         elif neuron is None:
-            neuron = right_output(session, step - (operation == 0))
+            neuron = told_neuron(session, moment, step - (operation == 0))
         if neuron is not None:
             row = row_beside(program, neuron)
         followed = first_row(session.network) if row is None else int(row)
@@ -108,16 +108,6 @@ def bias_behind(program: Program, neuron: Neuron) -> int:
     """Return the first bias that a 1 is multiplied by."""
     found = [each.biases for each in program.operations if each.source.name == neuron[0]]
     return next((row for row in found if row != NONE), program.operations[0].weights)
-
-
-def right_output(session: Session, step: int) -> Neuron | None:
-    """Return the output of the class of the focus sample; None if there are no classes."""
-    trainer, outputs = session.trainer, session.network.program.outputs
-    if trainer.loss.row.logits != "softmax" or outputs.size < 2:
-        return None
-    targets = trainer.batches.at(step)[1]
-    sample = min(session.focus, len(targets) - 1)
-    return outputs.name, int(np.argmax(targets[sample]))
 
 
 # Captions of a network's moments.
