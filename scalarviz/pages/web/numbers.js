@@ -42,11 +42,10 @@ export function numbersOnCubes(view, told = true) {
       taken.some(
         (b) => Math.abs(a.x - b.x) < a.wide + b.wide && Math.abs(a.y - b.y) < a.high + b.high,
       );
-    for (const [words, face] of choicesOf(frame, cube, marks.get(cube.index))) {
+    for (const [words, face, isOpen] of choicesOf(frame, cube, marks.get(cube.index), rank(cube))) {
       const number = fittedNumber(view, cube, face, words, rank(cube));
       if (!number || meets(number)) continue;
-      if (rank(cube) === 2 && isHidden(cube, face, 2 * seen * number.wide, cubes, spheres))
-        continue;
+      if (isOpen && isHidden(cube, face, 2 * seen * number.wide, cubes, spheres)) continue;
       found.set(cube.index, number);
       break;
     }
@@ -81,13 +80,14 @@ export function marksOf(frame) {
   return new Map(told.map((piece) => [piece.row, onCube(piece.mark ?? "")]));
 }
 
-/** What a cube may have written on it, and on which face, the best first. */
-function choicesOf(frame, { index, order }, mark) {
+/** What a cube may have written on it, on which face, and whether only if that is seen; the best first. */
+function choicesOf(frame, { index, order }, mark, rank) {
   const value = frame.colors[index];
   const words = mark ? [mark] : [];
   if (frame.before && frame.part >= MOVED) words.push(oldAndNew(frame.before[index], value));
   words.push(shortNumber(value, 2), shortNumber(value, 1));
-  return words.flatMap((each) => [[each, order[0]], [each, order[1]]]); // prettier-ignore
+  const every = (isOpen) => words.flatMap((each) => [0, 1].map((k) => [each, order[k], isOpen]));
+  return rank < 2 ? [...every(true), ...every(false)] : every(true);
 }
 
 /** Two numbers in lines of their own, with as many digits as distinguish them. */

@@ -20,7 +20,7 @@ NUMBERS = {
     "part": 0.30,  # size of the letters relative to the height of the face
     "least": 10.0,
     "largest": 28.0,
-    "share": 1.0,  # largest width of a number, in cells: small cubes are narrower than theirs
+    "share": 1.1,  # largest width of a number, in cells: small cubes are narrower than theirs
     "shortest": 1.9,  # width of a number such as "-.1", in sizes of letters
     "line": 1.1,  # from a line to the next, in sizes of letters
     "most": 400,  # numbers in a picture, and cubes of a sum

@@ -92,7 +92,7 @@ def numbers_on_cubes(
     boxes, count = np.zeros((len(rows), 4)), 0
     for i in order[: int(NUMBERS["most"])]:
         row, rank = rows[i], first.get(rows[i], 2)
-        for words, face in choices(frame_data, faces, i, marks.get(row)):
+        for words, face, is_open in choices(frame_data, faces, i, marks.get(row), rank):
             number = fitted(canvas, faces, (i, face), words, scale, rank)
             if number is None:
                 continue
@@ -100,7 +100,7 @@ def numbers_on_cubes(
             low, high = boxes[:count, :2] < (right, bottom), boxes[:count, 2:] > (x, y)
             if (low & high).all(axis=1).any():
                 continue
-            if rank == 2 and hidden(i, face, NUMBERS["seen"] * (right - x)):
+            if is_open and hidden(i, face, NUMBERS["seen"] * (right - x)):
                 continue
             found[row], boxes[count] = number, ends
             count += 1
@@ -133,19 +133,20 @@ def marks_of(frame_data: FrameData) -> dict[int, str]:
 
 
 def choices(
-    frame_data: FrameData, faces: Faces, i: int, mark: str | None
-) -> Iterator[tuple[str, int]]:
-    """Yield what a cube may have written on it, and on which face, the best first."""
+    frame_data: FrameData, faces: Faces, i: int, mark: str | None, rank: int
+) -> Iterator[tuple[str, int, bool]]:
+    """Yield what a cube may have written on it, on which face, and whether only if that is seen.
+
+    The best is first.
+    """
     cubes, row = frame_data.cubes, faces.rows[i]
-    own = faces.order[i, :2].tolist()
-    value = float(cubes.colors[row])
+    own, value = faces.order[i, :2].tolist(), float(cubes.colors[row])
     every = [mark] if mark else []
     if cubes.before is not None and frame_data.part >= MOVED:
         every.append(old_and_new(float(cubes.before[row]), value))
-    for words in every:
-        yield from ((words, face) for face in own)
-    for digits in (2, 1):
-        yield from ((short(value, digits), face) for face in own)
+    every += [short(value, digits) for digits in (2, 1)]
+    for is_open in (True, False) if rank < 2 else (True,):
+        yield from ((words, face, is_open) for words in every for face in own)
 
 
 def old_and_new(old: float, new: float) -> str:
