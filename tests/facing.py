@@ -37,6 +37,8 @@ def facing(
     about: Callable[[str], tuple[str, str]] = lambda layer: (f"layer {layer}", "about"),
     names: Mapping[str, Sequence[str]] | None = None,
     aspect: float = 1.75,
+    *,
+    tied: bool = False,
 ) -> Layout:
     """Lay out a program, as `beads` does; matrices are plates, and other parameters columns."""
     names, at = names or {}, 0.0

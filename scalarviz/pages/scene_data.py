@@ -22,6 +22,7 @@ from scalarviz.pictures.presenter.sample_pass import FLAT
 from scalarviz.pictures.presenter.scales import SECONDS, STOPS
 from scalarviz.pictures.presenter.scene_layout import TINTS, layout_of
 from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.view import tied
 from scalarviz.pictures.view.cubes import shaders
 from scalarviz.pictures.view.cubes.mip_levels import levels_of, room_of
 from scalarviz.pictures.view.cubes.sides import brightness_of_sides
@@ -235,7 +236,14 @@ def neurons_data(line: Neurons) -> dict[str, Any]:
         "points": points(line.points),
         "way": points(line.way),
         "one": None if line.one is None else line.one.tolist(),
+        "tied": None if line.tied is None else tied_data(line.tied),
     }
+
+
+def tied_data(place: FloatArray) -> dict[str, Any]:
+    """Return where the color of a line stands, and the sizes of what is drawn there."""
+    names = "side largest smallest letters named wide head".split()
+    return {"place": place.tolist(), **{name: getattr(tied, name.upper()) for name in names}}
 
 
 def wires_data(bundle: Wires) -> dict[str, Any]:

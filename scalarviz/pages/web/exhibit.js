@@ -36,19 +36,17 @@ function codeOf(color) {
   return `#${Array.from(color, digits).join("")}`;
 }
 
-/** Colours: in, out and the goal; the sample in use stands above the others, in a frame. */
+/** Colours to compare with that in use: in, out and the goal. */
 class Swatches {
   constructor(element, data, use) {
     this.data = data;
     const names = ["input", "output", "target"].map((name) => text(`exhibits.swatches.${name}`));
     const head = made("div", "names", ...names.map((name) => made("span", "", name)));
-    this.rows = [null, ...data.inputs].map((_, i) =>
-      made("div", i ? "" : "now", made("i"), made("i"), made("i")),
-    );
+    this.rows = data.inputs.map(() => made("div", "", made("i"), made("i"), made("i")));
     element.append(made("div", "swatches", head, ...this.rows));
     data.inputs.forEach((input, i) => {
-      this.paint(i + 1, 0, input);
-      this.paint(i + 1, 2, data.targets[i]);
+      this.paint(i, 0, input);
+      this.paint(i, 2, data.targets[i]);
     });
     this.makePicker(element, use);
     this.makeTable(element, names);
@@ -92,14 +90,10 @@ class Swatches {
   }
 
   show(state) {
-    this.paint(0, 0, state.inputs);
-    this.paint(0, 1, answersFor(state, this.data));
-    this.paint(0, 2, state.target);
-    this.outputs(state).forEach((output, i) => this.paint(i + 1, 1, output));
+    this.outputs(state).forEach((output, i) => this.paint(i, 1, output));
     if (!state.playing) this.tell(state);
     if (document.activeElement !== this.picker || !state.own)
       this.picker.value = codeOf(state.inputs);
-    this.rows[0].title = text(state.own ? "own.chip.color" : "exhibits.in_use");
   }
 
   verdict(state) {

@@ -7,6 +7,7 @@ import { spreadOf } from "./means.js";
 import { biasBox } from "./neurons.js";
 import { goodOf } from "./neuron_colors.js";
 import { text } from "./texts.js";
+import { tiedColors } from "./tied.js";
 
 const LABELS = {
   far: 4, // pixels of a cell below which the spread of a layer is written
@@ -58,7 +59,9 @@ function obstaclesOf(view) {
   const { see, frame, scale } = view;
   const { neurons, plates } = frame.layout;
   const legend = legendBox(see.box, scale);
-  const boxes = [...neurons.map((line) => biasBox(see, line, scale)), legend].filter(Boolean);
+  const named = neurons.map((line) => biasBox(see, line, scale));
+  const tied = tiedColors({ frame, see, scale }).map(({ box }) => box);
+  const boxes = [...named, ...tied, legend].filter(Boolean);
   const spheres = [];
   const polygons = plates.map((plate) => outline(see.see(plate.corners(frame.scene.shader.half))));
   for (const line of neurons) {
@@ -176,7 +179,7 @@ function drawEnds({ paper, see, frame, palette, scale }, taken) {
   for (const [line, key] of [[neurons[0], "in"], ...again, [neurons.at(-1), "out"]]) {
     const seen = see.see(line.points);
     const good = goodOf(seen);
-    if (!good.length) continue;
+    if (line.tied || !good.length) continue; // its color has the word
     const half = line.isImages ? 0.5 * line.side : line.radius;
     const tops = good.map((i) => seen.y[i] - half * seen.unit[i]);
     const xs = good.map((i) => seen.x[i]);

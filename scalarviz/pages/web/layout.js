@@ -202,6 +202,10 @@ export class Layout {
             found.push(all[3 * Math.floor(i / 3) + k] + (i % 3 === k ? side * line.radius : 0));
         }
       }
+      for (const side of line.tied ? [-0.96, 0.96] : []) {
+        const { place, side: long } = line.tied;
+        for (let k = 0; k < 3; k++) add(place.map((x, j) => x + (j === k ? side * long : 0)));
+      }
       if (line.way) add(line.way);
       for (let i = 0; line.bars && i < line.count; i++)
         add(along3(row3(line.points, i), line.bars, [0, 0, 1]));

@@ -6,6 +6,7 @@ import { drawNeurons } from "./neurons.js";
 import { drawNumbers } from "./numbers.js";
 import { halfSide } from "./scales.js";
 import { along3, row3 } from "./space.js";
+import { drawTied } from "./tied.js";
 
 const HEADS = {
   sphere: 11, // pixels of an arrow head
@@ -17,6 +18,7 @@ const HEADS = {
 export function drawScenery(view) {
   for (const line of view.frame.layout.neurons) drawNeurons(view, line);
   drawHeads(view);
+  drawTied(view);
   drawNumbers(view);
   return drawLabels(view);
 }

@@ -24,7 +24,7 @@ from scalarviz.pictures.presenter.scene_layout import tints_of
 from scalarviz.pictures.presenter.throttle import Throttle
 from scalarviz.pictures.view.exhibits.exhibit import Exhibit
 from scalarviz.pictures.view.frame_data import Buffers
-from scalarviz.training.session.explanation import OperationNumbers, is_written
+from scalarviz.training.session.explanation import OperationNumbers
 from scalarviz.training.session.here import Here
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.trainer import Trainer
@@ -65,8 +65,7 @@ class LiveValues:
         self.has_layers = bool(session.network.layers)
         self.way = SamplePass()
         self.learned: Exhibit | None = None
-        self._marked: tuple[Exhibit | None, tuple[FloatArray, ...], Exhibit | None]
-        self._marked = (None, (), None)
+        self._marked: tuple[Exhibit | None, FloatArray | None, Exhibit | None] = (None,) * 3
         self.target: FloatArray | None = None
         self.asleep = False
         self.own: FloatArray | None = None
@@ -254,7 +253,7 @@ class LiveValues:
             tints_of(self.session, values),
             max(1.0, round_up(scale)) if scale > 0.0 else 1.0,
             {name: flow for name, flow in way.flows.items() if name in flows},
-            target if self.program.outputs.name in known and self.own is None else None,
+            target if self.program.outputs.name in known else None,
             way.left_out,
             answers if has_shares else None,
             answers,
@@ -268,29 +267,16 @@ class LiveValues:
 
     # What is learned.
 
-    def exhibit_after(self, done: int) -> Exhibit | None:
-        """Return what is learned, marked at the focus sample, after `done` moments of the step.
-
-        0 stands for all of them.
-
-        Before the outputs of the focus sample are computed, it has NaN in their place.
-        """
-        made = self.learned
-        if self.own is not None:
-            done = 0
-            made = self.pad or made
-        way, target = self._shown
-        ends = [way.values.get(end.name) for end in (self.program.inputs, self.program.outputs)]
-        if made is None or target is None or ends[0] is None or ends[1] is None:
+    def exhibit(self) -> Exhibit | None:
+        """Return what is learned, marked at the focus sample."""
+        made = (self.pad or self.learned) if self.own is not None else self.learned
+        inputs = self._shown[0].values.get(self.program.inputs.name)
+        if made is None or inputs is None:
             return made
-        sample = tuple(np.array(part, np.float64) for part in (ends[0], ends[1], target))
-        if done and not is_written(self.program.outputs, self.moments[:done]):
-            sample[1][:] = np.nan
         before, marked, shown = self._marked
-        is_same = partial(np.array_equal, equal_nan=True)
-        if made is not before or not all(map(is_same, sample, marked)):
-            shown = made.marked(*sample)
-            self._marked = made, sample, shown
+        if made is not before or marked is None or not np.array_equal(inputs, marked):
+            shown = made.marked(inputs.astype(np.float64))
+            self._marked = made, inputs.copy(), shown
         return shown
 
     def _look(self) -> None:

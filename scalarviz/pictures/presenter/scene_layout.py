@@ -44,7 +44,8 @@ def layout_of(session: Session, shape: float = 1.75) -> Layout:
     if not network.layers:
         return values_of(network)
     about = partial(about_layer, session)
-    return beads(network.program, about, names_of(session), shape)
+    tied = session.data.input_tint == session.data.output_tint == "rgb"
+    return beads(network.program, about, names_of(session), shape, tied=tied)
 
 
 def values_of(network: Model) -> Layout:

@@ -347,7 +347,7 @@ class Stage(Pointed):
 
     def _learned(self) -> tuple[Exhibit | None, NeuronMaps | None]:
         """Return what is learned, and what the neurons answer if that is shown."""
-        exhibit = self.reading.exhibit_after(self.motion.done)
+        exhibit = self.reading.exhibit()
         if not isinstance(exhibit, Plane):
             return exhibit, None
         exhibit = replace(exhibit, show_tests=self.test_points, discrete=self.discrete)

@@ -19,6 +19,7 @@ from scalarviz.pictures.view.legend import legend_box, words_of
 from scalarviz.pictures.view.neurons import bias_box
 from scalarviz.pictures.view.scene.frame import Box, Projection
 from scalarviz.pictures.view.scene.plates import Label
+from scalarviz.pictures.view.tied import tied_colors
 
 FAR = 4.0  # pixels of a cell below which the spread of a layer is written
 SIZE = 12.0  # logical pixels of the letters of layers
@@ -147,8 +148,8 @@ def draw_ends(
     for line, key in ((layout.neurons[0], "in"), *again, (layout.neurons[-1], "out")):
         seen = see(line.points)
         good = np.isfinite(seen.xy).all(axis=1)
-        if not good.any():
-            continue
+        if line.tied is not None or not good.any():
+            continue  # its color has the word
         half = line.radius if not line.shape else 0.5 * line.side
         x = float(seen.xy[good, 0].mean())
         tops = seen.xy[good, 1] - half * seen.unit[good]
@@ -227,6 +228,7 @@ def obstacles(see: Projection, frame_data: FrameData, scale: float) -> Obstacles
         wide = LETTER * scale * len(words_of(frame_data.cubes))
         legend = replace(legend, width=max(legend.width, wide))
     boxes = [box for line in layout.neurons for box in bias_box(see, line, scale)]
+    boxes += [tied.box for tied in tied_colors(see, frame_data, scale)]
     boxes += [legend] if legend is not None else []
     groups = [(line.points, line.radius) for line in layout.neurons if not line.shape]
     groups += [

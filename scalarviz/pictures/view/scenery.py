@@ -16,6 +16,7 @@ from scalarviz.pictures.view.neurons import draw_neurons
 from scalarviz.pictures.view.numbers import draw_numbers
 from scalarviz.pictures.view.scene.frame import Projection
 from scalarviz.pictures.view.scene.plates import NEAR, Neurons, Wires
+from scalarviz.pictures.view.tied import draw_tied
 
 HEAD, SMALL_HEAD = 11.0, 8.0  # pixels of an arrow head, at spheres and at images
 CORNER = 1.4  # from the middle of a cube as seen to its corners, in halves of its side
@@ -36,6 +37,7 @@ def draw_scenery(
     for line, bright in zip(frame_data.layout.neurons, lit.neurons.tolist(), strict=True):
         draw_neurons(canvas, see, line, bright, frame_data, theme, scale)
     draw_heads(canvas, see, frame_data, theme, scale)
+    draw_tied(canvas, see, frame_data, theme, scale)
     draw_numbers(canvas, see, frame_data, scale, lit.plates)
     return draw_labels(canvas, see, frame_data, theme, scale)
 

@@ -95,9 +95,9 @@ def test_a_click_on_a_swatch_puts_in_its_colour(pointer: Pointer, stage: Stage) 
     pointer.press(LEFT, box.x + 2.0, box.y + 2.0)
     pointer.release(LEFT, box.x + 2.0, box.y + 2.0)
     assert values(stage, "inputs").tolist() == swatches.inputs[3].tolist()
-    now: Any = stage.frame_data().exhibit
-    assert now.inputs[0].tolist() == swatches.inputs[3].tolist()
-    assert now.targets[0].tolist() == pytest.approx((1.0 - swatches.inputs[3]).tolist())
+    goal = stage.frame_data().buffers.target
+    assert goal is not None
+    assert goal.tolist() == pytest.approx((1.0 - swatches.inputs[3]).tolist())
 
 
 @only("session", [inverting], indirect=True)

@@ -173,7 +173,7 @@ def test_a_plane_has_the_names_and_ends_of_its_axes_and_outputs_of_two_classes()
     plane = exhibit_of(s)
     assert isinstance(plane, Plane)
     assert plane.names == ("x2", "x3") and plane.axes == (1, 2) and not len(plane.outputs)
-    marked = plane.marked(np.array([0.0, plane.low[0], plane.high[1]]), np.ones(1), np.ones(1))
+    marked = plane.marked(np.array([0.0, plane.low[0], plane.high[1]]))
     assert marked.focus is not None and marked.focus.tolist() == [0.0, 1.0]
 
 

@@ -33,11 +33,10 @@ def test_the_output_in_use_is_empty_until_it_is_computed(reading: LiveValues) ->
     reading.refresh()
     last = [moment.name for moment in reading.moments].index("sigmoid 1") + 1
     for done in range(len(reading.moments)):
-        exhibit = reading.exhibit_after(done)
-        assert isinstance(exhibit, Swatches) and exhibit.focus == 0
-        assert np.isnan(exhibit.outputs[0]).all() == (0 < done < last)
-        assert np.isfinite(exhibit.outputs[1:]).all() and np.isfinite(exhibit.inputs).all()
-        assert reading.exhibit_after(done) is exhibit
+        exhibit = reading.exhibit()
+        assert (reading.buffers(done).answers is None) == (0 < done < last)
+        assert isinstance(exhibit, Swatches) and np.isfinite(exhibit.outputs).all()
+        assert reading.exhibit() is exhibit
 
 
 def test_while_it_plays_numbers_and_clock_are_of_one_moment(reading: LiveValues) -> None:
@@ -133,19 +132,18 @@ def test_the_pixels_of_a_digit_are_grey() -> None:
     np.testing.assert_allclose(grey[:, 0], buffers.values["inputs"])
 
 
-def test_the_sample_in_use_is_marked_in_the_exhibit(reading: LiveValues) -> None:
+def test_the_sample_in_use_is_shown(reading: LiveValues) -> None:
     session = reading.session
     for focus in (0, 3):
         session.focus = focus
         reading.refresh()
-        exhibit = reading.exhibit_after(0)
-        assert isinstance(exhibit, Swatches) and exhibit.focus == 0
+        shown = reading.buffers(0)
         inputs, targets = session.trainer.batches.at(1)
-        np.testing.assert_allclose(exhibit.inputs[0], inputs[focus])
-        np.testing.assert_allclose(exhibit.targets[0], targets[focus])
+        np.testing.assert_allclose(shown.values["inputs"], inputs[focus])
+        assert shown.target is not None and shown.answers is not None
+        np.testing.assert_allclose(shown.target, targets[focus])
         said = session.network(inputs[focus : focus + 1])[0]
-        np.testing.assert_allclose(exhibit.outputs[0], said, atol=1e-6)
-        assert reading.exhibit_after(0) is exhibit
+        np.testing.assert_allclose(shown.answers, said, atol=1e-6)
 
 
 def texture(hidden: int = 1000) -> sv.Session:
@@ -156,8 +154,8 @@ def texture(hidden: int = 1000) -> sv.Session:
 
 def pictures_of(reading: LiveValues) -> Mapping[str, np.ndarray]:
     """The pictures that are shown."""
-    assert isinstance(reading.exhibit_after(0), Pictures)
-    return reading.exhibit_after(0).pictures
+    assert isinstance(reading.exhibit(), Pictures)
+    return reading.exhibit().pictures
 
 
 def rows_of(reading: LiveValues) -> int:
@@ -266,7 +264,7 @@ def test_an_expression_has_numbers_and_no_sample() -> None:
     reading.refresh()
     assert not reading.has_layers and not reading.buffers(0).values
     np.testing.assert_allclose(reading.numbers.value, session.network.bank.value)
-    assert reading.exhibit_after(0) is not None
+    assert reading.exhibit() is not None
 
 
 @pytest.mark.parametrize("activation", ["relu", "linear"])

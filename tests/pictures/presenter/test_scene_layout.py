@@ -38,7 +38,8 @@ def test_a_network_without_walls_says_which_line_is_the_input_and_which_the_outp
 
 
 def test_in_and_out_are_not_cut_where_spheres_are_near_the_edge() -> None:
-    stage = stage_of(sv.Session(sv.Network([3, 8, 3]), sv.data.Rgb("invert")), (800, 500))
+    samples = np.zeros((4, 3)), np.zeros((4, 3))
+    stage = stage_of(sv.Session(sv.Network([3, 8, 3]), samples), (800, 500))
     middle, data = projection(stage), stage.frame_data()
     outputs = data.layout.neurons[-1]
     for up in np.linspace(0.0, 0.4, 401):

@@ -399,7 +399,7 @@ def test_a_form_is_chosen_by_boxes_and_one_layout_is_built(
     ):
         original = getattr(module, name)
         monkeypatch.setattr(
-            module, name, lambda *a, calls=calls, f=original: [calls.append(a), f(*a)][1]
+            module, name, lambda *a, calls=calls, f=original, **k: [calls.append(a), f(*a, **k)][1]
         )
     first = of(program, 1.75)
     tried = len(measured) - 1  # the form that was chosen is placed once more

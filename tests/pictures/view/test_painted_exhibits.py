@@ -27,7 +27,6 @@ from tests.studio import Studio, at, shade
 RNG = np.random.default_rng(0)
 DARK = THEMES["dark"]
 COLORS = [RNG.uniform(0.0, 1.0, (8, 3)) for _ in range(3)]
-SAMPLE = np.array([0.9, 0.1, 0.4]), np.array([0.2, 0.5, 0.9]), np.array([0.1, 0.9, 0.6])
 SWATCHES = Swatches(*COLORS)
 
 VALUES = np.repeat(np.linspace(-1.0, 3.0, 40)[:, np.newaxis], 40, axis=1)  # more further down
@@ -72,18 +71,17 @@ SORTING = Sorting(
 )
 EXHIBITS: dict[str, Exhibit] = {
     "swatches": SWATCHES,
-    "the sample": SWATCHES.marked(*SAMPLE),
-    "corners": PLANE.marked(np.ones(2), np.zeros(1), np.zeros(1)),
+    "corners": PLANE.marked(np.ones(2)),
     "crowd": CROWD,
     "regression": REGRESSION,
-    "classes": CLASSES.marked(np.zeros(2), np.zeros(3), np.zeros(3)),
+    "classes": CLASSES.marked(np.zeros(2)),
     "many classes": MANY_CLASSES,
     "held out": replace(CROWD, tests=MANY[:90], test_targets=np.arange(90) % 2.0, show_tests=True),
     "neuron": NeuronMap(VALUES, np.clip(VALUES, -1.0, 1.0), CROWD),
-    "square": pictures(16, 16).marked(np.array([0.0, 1.0]), np.zeros(3), np.zeros(3)),
+    "square": pictures(16, 16).marked(np.array([0.0, 1.0])),
     "wide": pictures(8, 40),
     "high": pictures(40, 8),
-    "function": GRAPH.marked(np.ones(1), np.zeros(1), np.zeros(1)),
+    "function": GRAPH.marked(np.ones(1)),
     "digits": SORTING,
     "one class": replace(SORTING, said=np.full(80, 5), pictures=np.ones((80, 14, 14))),
 }
@@ -292,7 +290,7 @@ def test_the_wrong_samples_have_a_ring() -> None:
 
 @pytest.mark.parametrize("size", [(1280, 800), (800, 500)])
 def test_the_sample_in_use_has_a_frame_on_the_map(size: tuple[int, int]) -> None:
-    marked = CROWD.marked(np.array([3.0, -3.0]), np.zeros(1), np.zeros(1))
+    marked = CROWD.marked(np.array([3.0, -3.0]))
     canvas, _ = drawn(marked, size)
     ((plot, _),) = canvas.images_drawn
     wanted = plot.x + 0.75 * plot.width, plot.y + 0.75 * plot.height
@@ -327,7 +325,7 @@ def test_pictures_keep_their_proportions_and_stand_where_they_are_largest(name: 
 def test_the_point_in_use_is_marked_in_each_picture() -> None:
     plain = pictures(16, 16)
     before = drawn(plain, (1280, 800))[0]._quads.count
-    marked = plain.marked(np.array([0.25, 0.5]), np.zeros(3), np.zeros(3))
+    marked = plain.marked(np.array([0.25, 0.5]))
     assert drawn(marked, (1280, 800))[0]._quads.count == before + 6
     assert marked.images is plain.images  # converted once
 
@@ -351,7 +349,7 @@ def test_a_graph_goes_through_its_outputs(studio: Studio) -> None:
 
 
 def test_the_input_in_use_is_marked_on_the_curve() -> None:
-    marked = GRAPH.marked(X[20:21], np.zeros(1), np.zeros(1))
+    marked = GRAPH.marked(X[20:21])
     assert marked.focus == pytest.approx((X[20], np.sin(X[20])))
     canvas, _ = drawn(marked, (1280, 800))
     assert canvas.words[-1] == "in use"

@@ -48,7 +48,7 @@ class Exhibit(ABC):
         """Return the wanted width in a stage of this size, in logical pixels."""
         return part_of_stage(320.0, width, height)
 
-    def marked(self, inputs: FloatArray, outputs: FloatArray, targets: FloatArray) -> Exhibit:
+    def marked(self, inputs: FloatArray) -> Exhibit:
         """Return the exhibit with a mark at the sample in use; without one by default."""
         return self
 

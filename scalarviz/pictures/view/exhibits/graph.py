@@ -52,7 +52,7 @@ class FunctionPlot(Exhibit):
     def wanted(self, width: float, height: float) -> float:
         return part_of_stage(320.0, width, height)
 
-    def marked(self, inputs: FloatArray, outputs: FloatArray, targets: FloatArray) -> FunctionPlot:
+    def marked(self, inputs: FloatArray) -> FunctionPlot:
         """Return the plot with a mark at the sample in use."""
         x, known = float(inputs[self.axis]), np.linspace(self.low, self.high, len(self.outputs))
         return replace(self, focus=(x, float(np.interp(x, known, self.outputs))))

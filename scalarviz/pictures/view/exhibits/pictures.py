@@ -59,7 +59,7 @@ class Pictures(Exhibit):
         boxes = arranged(self.aspect, len(self.pictures), box, LINE * size, BETWEEN * size)
         return max(each.right for each in boxes) - min(each.x for each in boxes)
 
-    def marked(self, inputs: FloatArray, outputs: FloatArray, targets: FloatArray) -> Pictures:
+    def marked(self, inputs: FloatArray) -> Pictures:
         """Return the images with a mark at the point in use."""
         return replace(self, focus=(float(inputs[0]), float(inputs[1])))
 

@@ -129,7 +129,7 @@ class Plane(Exhibit):
     def wanted(self, width: float, height: float) -> float:
         return part_of_stage(330.0, width, height)
 
-    def marked(self, inputs: FloatArray, outputs: FloatArray, targets: FloatArray) -> Plane:
+    def marked(self, inputs: FloatArray) -> Plane:
         """Return the map with a mark at the sample in use.
 
         Of features, it is the sample or the cell of the map whose features are the nearest.

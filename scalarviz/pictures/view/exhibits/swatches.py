@@ -21,7 +21,7 @@ from scalarviz.pictures.view.exhibits.exhibit import (
 from scalarviz.pictures.view.scene.frame import Box
 
 # On a canvas, relative to a square: gap between rows, gap between inputs and outputs, room for the
-# frame of a row at both sides, and the width of a row with it.
+# frame of a row at both sides.
 GAP, BETWEEN, FRAME = 14.0 / 44.0, 0.24, 0.14
 ROW = 3.0 + BETWEEN + 2.0 * FRAME
 NEARLY = 0.1  # distance of each channel from its target below which a color is nearly right
@@ -29,8 +29,8 @@ PALE = 1.5  # contrast to the ground below which swatches have an outline
 WIDEST = 1.35  # width of a swatch relative to its height, at most
 SHORT = 9.0  # pixels of a swatch below which there are no names above the rows
 # In a box so much wider than high samples are columns; the names left of them take at most HEAD of
-# its width, and the sample in use is APART widths of a swatch from the others.
-ACROSS, HEAD, APART = 1.2, 0.25, 0.7
+# its width.
+ACROSS, HEAD = 1.2, 0.25
 
 
 class Places(NamedTuple):
@@ -38,20 +38,16 @@ class Places(NamedTuple):
 
     corners  (3, samples, 2) upper left corners in pixels
     size     width and height of each
-    edge     pixels from them to the frame of the sample in use
     """
 
     corners: FloatArray
     size: FloatArray
-    edge: float
 
 
 @final
 @dataclass(frozen=True)
 class Swatches(Exhibit):
     """Colors from 0 to 1, one row per sample: inputs, outputs and targets.
-
-    focus  row of the sample in use, which is framed; None if it is not among them
 
     Outputs of NaN are not computed yet, and are drawn empty.
     """
@@ -60,7 +56,6 @@ class Swatches(Exhibit):
     outputs: FloatArray
     targets: FloatArray
     title: str = ""
-    focus: int | None = None
     _boxes: list[Box] = field(default_factory=list, repr=False, compare=False)  # of the inputs
 
     def verdict(self) -> str:
@@ -74,20 +69,10 @@ class Swatches(Exhibit):
     def wanted(self, width: float, height: float) -> float:
         return part_of_stage(170.0, width, height)
 
-    def marked(self, inputs: FloatArray, outputs: FloatArray, targets: FloatArray) -> Swatches:
-        """Return swatches whose first row is the sample in use, in a frame."""
-        return Swatches(
-            np.vstack([inputs, self.inputs]),
-            np.vstack([outputs, self.outputs]),
-            np.vstack([targets, self.targets]),
-            self.title,
-            focus=0,
-        )
-
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """Draw its input for each sample, and its output touching its target.
 
-        The sample in use stands before the others. Samples are rows; in a wide box, columns.
+        Samples are rows; in a wide box, columns.
         """
         across = box.width > ACROSS * box.height
         places = self._columns(canvas, box, theme) if across else self._rows(canvas, box, theme)
@@ -105,31 +90,23 @@ class Swatches(Exhibit):
             pale = np.min([contrast(clear(colors), ground) for colors in parts], axis=0) < PALE
             whole = (wide, len(parts) * tall) if across else (len(parts) * wide, tall)
             canvas.boxes(at[pale], whole, None, outline=theme.ghost)
-        if self.focus is not None:
-            edge, line = places.edge, max(1.5, 0.04 * min(wide, tall))
-            first, last = corners[0, self.focus], corners[2, self.focus]
-            x, y = (first - edge).tolist()
-            right, bottom = (last + places.size + edge).tolist()
-            around = (x, y, right - x, bottom - y)
-            canvas.box(*around, None, radius=edge, outline=theme.ink, line=line)
 
     def _rows(self, canvas: Canvas2D, box: Box, theme: Theme) -> Places | None:
         """Return where the colors stand if samples are rows, and write the names above them."""
         size, count = letter_size(canvas), len(self.inputs)
         head = 1.7 * size
-        apart = head if self.focus is not None and count > 1 else 0.0
-        tall = min((box.height - head - apart) / (count + GAP * (count + 1)), box.width / ROW)
+        tall = min((box.height - head) / (count + GAP * (count + 1)), box.width / ROW)
         wide = min(box.width / ROW, WIDEST * tall)
         if tall < SHORT:  # no room for names
-            head, apart = 0.0, 0.5 * apart
-            tall = min((box.height - apart) / (count + GAP * (count + 1)), box.width / ROW)
+            head = 0.0
+            tall = min(box.height / (count + GAP * (count + 1)), box.width / ROW)
             wide = min(box.width / ROW, WIDEST * tall)
         if tall < 3.0:
             return None
         wide, tall = float(int(wide)), float(int(tall))  # whole pixels have sharp edges
         gap, pitch = GAP * tall, (1.0 + GAP) * tall
         left = box.x + 0.5 * (box.width - ROW * wide) + FRAME * wide
-        top = box.y + 0.5 * (box.height + head + gap - apart - count * pitch)
+        top = box.y + 0.5 * (box.height + head + gap - count * pitch)
         places = np.round(left + wide * np.array([0.0, 1.0 + BETWEEN, 2.0 + BETWEEN]))
         names = names_of_parts()
         measured = [canvas.measure(name, size=size) for name in names]
@@ -137,25 +114,18 @@ class Swatches(Exhibit):
             for name, x in zip(names, places.tolist(), strict=True):
                 x, y = x + 0.5 * wide, top - gap
                 canvas.text(x, y, name, size=size, color=theme.quiet, anchor="center")
-        rows = np.round(top + pitch * np.arange(count) + apart * (np.arange(count) > 0))
-        others = text("exhibits.swatches.others")
-        if head and apart and canvas.measure(others, size=size) <= ROW * wide:
-            x, y = left + (1.0 + 0.5 * BETWEEN) * wide + 0.5 * wide, float(rows[1]) - gap
-            canvas.text(x, y, others, size=size, color=theme.quiet, anchor="center")
+        rows = np.round(top + pitch * np.arange(count))
         corners = np.stack([np.stack([np.full(count, x), rows], axis=1) for x in places])
-        return Places(corners, np.array([wide, tall]), 0.7 * min(FRAME * wide, 0.5 * gap))
+        return Places(corners, np.array([wide, tall]))
 
     def _columns(self, canvas: Canvas2D, box: Box, theme: Theme) -> Places | None:
-        """Return where the colors stand if samples are columns, and write the names left of them.
-
-        The sample in use is apart from the others.
-        """
+        """Return where the colors stand if samples are columns, and write the names left."""
         size, count = letter_size(canvas), len(self.inputs)
         names = names_of_parts()
         tall = box.height / ROW
         measured = max(canvas.measure(name, size=size) for name in names) + size
         head = measured if tall >= size and measured < HEAD * box.width else 0.0
-        places = count + GAP * (count + 1) + (self.focus is not None) * APART
+        places = count + GAP * (count + 1)
         wide = min((box.width - head) / places, WIDEST * tall)
         tall = min(tall, WIDEST * wide)
         if min(wide, tall) < 3.0:
@@ -169,10 +139,9 @@ class Swatches(Exhibit):
             for name, y in zip(names, rows.tolist(), strict=True):
                 x, y = left - gap - 0.5 * size, y + 0.5 * tall + 0.36 * size
                 canvas.text(x, y, name, size=size, color=theme.quiet, anchor="right")
-        apart = APART * wide * (self.focus is not None)
-        columns = np.round(left + pitch * np.arange(count) + apart * (np.arange(count) > 0))
+        columns = np.round(left + pitch * np.arange(count))
         corners = np.stack([np.stack([columns, np.full(count, y)], axis=1) for y in rows])
-        return Places(corners, np.array([wide, tall]), 0.7 * min(FRAME * tall, 0.5 * gap))
+        return Places(corners, np.array([wide, tall]))
 
     def inputs_at(self, x: float, y: float) -> Mapping[int, float]:
         """Return the input colour at a pixel."""

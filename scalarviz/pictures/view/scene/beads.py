@@ -41,6 +41,7 @@ from scalarviz.pictures.view.scene.beads_wires import IMAGES, fan_at, skips, str
 from scalarviz.pictures.view.scene.plates import (
     DOWN,
     NEAR,
+    UP,
     Fan,
     Label,
     Layout,
@@ -50,19 +51,26 @@ from scalarviz.pictures.view.scene.plates import (
 )
 
 KEPT = 4  # layouts of a program
+TIED = 2.6  # cells from the outermost neuron up to the middle of the color that they stand for
 WIRED = 400  # weights; larger networks have wires at the edges of walls only
 
 About = Callable[[str], tuple[str, str]]
 
 
 def beads(
-    program: Program, about: About, names: Names | None = None, aspect: float = 1.75
+    program: Program,
+    about: About,
+    names: Names | None = None,
+    aspect: float = 1.75,
+    *,
+    tied: bool = False,
 ) -> Layout:
     """Lay out a program as beads on wires.
 
     about   returns the name and a description of a layer
     names   names of the neurons of a buffer
     aspect  width of the free stage divided by its height
+    tied    whether first and last neurons stand for a color, for which there is room beside them
     """
     known, names = known_of(program, names or {}), names or {}
 
@@ -75,8 +83,9 @@ def beads(
 
     upright = ends_upright(known.stations)
     form = chosen(known.stations, lru_cache(maxsize=None)(size), Form(upright=upright))
-    words = tuple(about(operation.label) for operation in program.operations)
-    made = known.layouts.pop((form, words), None) or laid_out(program, about, names, form)
+    words = tied, *(about(operation.label) for operation in program.operations)
+    made = known.layouts.pop((form, words), None)
+    made = made or laid_out(program, about, names, form, tied=tied)
     known.layouts[form, words] = made
     for old in list(known.layouts)[:-KEPT]:
         known.layouts.pop(old, None)
@@ -116,7 +125,9 @@ def size_of(layout: Layout, angle: float, aspect: float) -> float:
     return size_in(layout.views["perspective"], layout.points(), angle, aspect)
 
 
-def laid_out(program: Program, about: About, names: Names, form: Form) -> Layout:
+def laid_out(
+    program: Program, about: About, names: Names, form: Form, *, tied: bool = False
+) -> Layout:
     """Return the layout of a program in a form."""
     stations, boxes = placed(program, names, form)
     ways = skips(stations, boxes) if form.rows == 1 else {}
@@ -145,6 +156,11 @@ def laid_out(program: Program, about: About, names: Names, form: Form) -> Layout
         if station.kind == "wall":
             fans.append(fan_at(program, stations, number, few=few))
             wires += wires_of(fans[-1], stations, number, len(neurons) - 1)
+    if tied:
+        for place, outwards in ((0, UP - NEAR), (-1, UP + NEAR)):
+            points = neurons[place].points
+            above = points[np.argmax(points @ outwards)] + TIED * UP
+            neurons[place] = replace(neurons[place], tied=above)
     view = view_of(form, len(stations))
     views = {
         "perspective": view,

@@ -21,6 +21,7 @@ from scalarviz.pictures.view.scene.camera import Camera
 
 RIGHT, UP, NEAR = np.eye(3)
 DOWN = -UP
+SIDE = 1.5  # of a color that neurons are tied to, in cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +168,7 @@ class Neurons:
     one     where the sphere "1" stands whose wires carry the biases of the next layer; or None
     again   whether the line stands at the end of the row before, too
     bars    cells at the right of its neurons that are kept free for bars
+    tied    middle of the color that these neurons stand for, which wires join to them; or None
     """
 
     points: FloatArray
@@ -182,6 +184,7 @@ class Neurons:
     one: FloatArray | None = None
     again: bool = False
     bars: float = 0.0
+    tied: FloatArray | None = None
 
     def point(self, place: int) -> FloatArray:
         """Return where a neuron is; that after the last one is the 1."""
@@ -310,9 +313,13 @@ class Layout:
                 np.zeros((0, 3)),
                 *(plate.corners() for plate in self.plates),
                 *(
-                    points + side * line.radius * way
+                    points + side * radius * way
                     for line in self.neurons
-                    for points in (line.points, line.one)
+                    for points, radius in (
+                        (line.points, line.radius),
+                        (line.one, line.radius),
+                        (line.tied, 0.8 * SIDE),
+                    )
                     if points is not None
                     for side in (-1.2, 1.2)
                     for way in (RIGHT, UP, NEAR)

@@ -1,0 +1,107 @@
+"""The color that goes in and the color that comes out stand beside their neurons."""
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.base.texts.decimals import short
+from scalarviz.pages.scene_data import camera_data, layout_data
+from scalarviz.pictures.draw2d.canvas import Canvas2D
+from scalarviz.pictures.draw2d.theme import THEMES
+from scalarviz.pictures.view.tied import Tied, draw_tied, tied_colors
+from tests.pages.in_web import in_web
+from tests.pages.samples import SEE, box_data
+from tests.pictures.view.measures import Stage, look, projection, stage_of
+from tests.sessions import advanced
+
+SIZES = [(1280, 800), (1366, 700), (800, 500), (1920, 1080)]
+
+
+def colours(*hidden: int) -> sv.Session:
+    net = sv.Network([3, *hidden, 3], "tanh", "sigmoid", seed=1)
+    return advanced(sv.Session(net, data.Rgb(), "mse", engine="python"), 3)
+
+
+def tied(stage: Stage) -> list[Tied]:
+    frame_data, see = stage.frame_data(), projection(stage)
+    return tied_colors(see, frame_data, frame_data.division(*stage._extent).scale)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("hidden", [(8,), (4,), (6, 5)])
+def test_colors_are_near_their_neurons_and_cover_nothing(
+    size: tuple[int, int], hidden: tuple[int, ...]
+) -> None:
+    stage = stage_of(colours(*hidden), size)
+    seen, see, found = look(stage), projection(stage), tied(stage)
+    assert [list(each.colors) for each in found] == [
+        ["IN"],
+        ["OUT", "goal"],
+    ]
+    division = stage.frame_data().division(*size)
+    for each in found:
+        _, y, _, side = each.place
+        color = each.box.x, y - side / 2, each.box.right, y + side / 2
+        left, top, right, bottom = map(round, color)
+        assert (seen.picture[top:bottom, left:right] == -1).all(), "something is below a color"
+        assert division.scene.x <= left < right <= division.exhibit.x
+        assert each.box.y >= division.scene.y
+        spheres, reach = see(each.line.points), each.line.radius
+        aside = np.maximum(np.maximum(color[0] - spheres.xy[:, 0], spheres.xy[:, 0] - right), 0.0)
+        apart = np.maximum(np.maximum(color[1] - spheres.xy[:, 1], spheres.xy[:, 1] - bottom), 0.0)
+        far = np.hypot(aside, apart) - reach * spheres.unit
+        assert 0.0 < far.min() <= 120.0 * division.scale
+
+
+def test_they_are_those_of_the_sample_and_the_gap_is_named() -> None:
+    stage = stage_of(colours(8), (1280, 800))
+    frame_data, see = stage.frame_data(), projection(stage)
+    (given,), (answer, goal) = (each.colors.values() for each in tied(stage))
+    assert np.allclose(given, frame_data.buffers.values["inputs"])
+    assert np.allclose(goal, 1.0 - given)
+    canvas = Canvas2D(1280, 800)
+    draw_tied(canvas, see, frame_data, THEMES["dark"], 1.0)
+    assert canvas.words == ["IN", "OUT", "goal", f"off by {short(np.abs(answer - goal).max())}"]
+
+
+def test_what_is_not_computed_yet_is_empty() -> None:
+    s = colours(8)
+    s.advance(1, "operation")
+    stage = stage_of(s, (1280, 800))
+    canvas = Canvas2D(1280, 800)
+    draw_tied(canvas, projection(stage), stage.frame_data(), THEMES["dark"], 1.0)
+    assert canvas.words == ["IN", "OUT", "goal"]
+
+
+def test_only_colors_have_them() -> None:
+    s = advanced(sv.Session(sv.Network([2, 3, 1]), data.Circle(), "mse", engine="python"), 1)
+    assert tied(stage_of(s, (1280, 800))) == []
+
+
+@pytest.mark.parametrize("size", SIZES[:3])
+def test_a_page_has_them_at_the_same_places(size: tuple[int, int]) -> None:
+    stage = stage_of(colours(8), size)
+    see, frame_data = projection(stage), stage.frame_data()
+    body = f"""{SEE}
+    const layout = new Layout(unpackedAll(data.layout));
+    const found = tiedColors({{frame: {{layout, ...data.frame}}, see, scale: data.scale}});
+    return found.map(({{box, x, y, side, colors}}) =>
+      [box.x, box.y, box.width, box.height, x, y, side, ...Object.values(colors).flat()]);"""
+    buffers = frame_data.buffers
+    numbers = {"values": buffers.values, "answers": buffers.answers, "target": buffers.target}
+    found = in_web(
+        "camera layout packed tied",
+        body,
+        layout=layout_data(frame_data.layout),
+        camera=camera_data(see.camera),
+        box=box_data(see.box),
+        size=size,
+        reach=see.reach,
+        scale=frame_data.division(*size).scale,
+        frame=numbers,
+    )
+    for own, other in zip(tied(stage), found, strict=True):
+        x, y, _, side = own.place
+        expected = [*own.box.place, x, y, side, *np.concatenate([*own.colors.values()])]
+        np.testing.assert_allclose(other, expected, rtol=1e-4, atol=1e-3)
