@@ -46,7 +46,8 @@ class Walk:
 
     def look(self, part: float) -> np.ndarray:
         """The picture when so much of the operation is shown."""
-        return self.studio.stage(self.stage, self.now + (0.9 * part if part < 1.0 else 1.0), SIZE)
+        seconds = self.stage.motion.seconds
+        return self.studio.stage(self.stage, self.now + seconds * part + (part == 1.0), SIZE)
 
     def go(self, by: int = 1) -> str:
         """One operation on, or back; the name of that one."""

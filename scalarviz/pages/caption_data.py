@@ -22,6 +22,7 @@ from scalarviz.pictures.presenter.captions.operations import own_formula
 from scalarviz.pictures.presenter.captions.strip import cells_of, names_of_cells
 from scalarviz.pictures.presenter.scene_layout import layout_of, names_of
 from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.view.pace import TERMS
 from scalarviz.training.session.session import Session
 
 Data = dict[str, Any]  # what JSON can hold
@@ -54,6 +55,7 @@ def caption_data(session: Session, show: Show) -> Data:
         "frozen": np.flatnonzero(bank.frozen).tolist(),
         "buffers": {each.name: buffer_data(program, each, given) for each in program.buffers},
         "operations": [operation_data(program, each) for each in program.operations],
+        "terms": TERMS,
         "moments": [
             {**moment_data(moment, names), "title": title}
             for moment, title in zip(moments, titles, strict=True)

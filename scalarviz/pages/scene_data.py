@@ -29,8 +29,10 @@ from scalarviz.pictures.view.cubes.sides import brightness_of_sides
 from scalarviz.pictures.view.faces import NUMBERS
 from scalarviz.pictures.view.glsl_es import PROGRAMS, as_es
 from scalarviz.pictures.view.lights import gradient_path
+from scalarviz.pictures.view.pace import pace_data
 from scalarviz.pictures.view.scene.camera import CAMERAS, Camera
 from scalarviz.pictures.view.scene.plates import Fan, Label, Layout, Neurons, Plate, Wires
+from scalarviz.pictures.view.terms import STACK
 from scalarviz.training.session.session import Session
 
 # Shapes of the free stage, width by height, for which there is a layout: phones to wide screens.
@@ -65,6 +67,8 @@ def scene_data(show: object, shapes: Sequence[float] = SHAPES) -> Any:
             "oblique": shaders.OBLIQUE,
         },
         "numbers": NUMBERS,
+        "pace": pace_data(program),
+        "stack": STACK,
         "stops": STOPS,
         "patience": SECONDS,
         "themes": {theme.name: colors_of(theme) for theme in THEMES.values()},

@@ -67,7 +67,8 @@ def test_the_tour_says_what_is_done_and_ends_when_it_has_learned() -> None:
 
 def test_light_runs_forward_and_undone_backward_and_leaps_are_shown_at_once() -> None:
     body = """
-      const motion = new page.Motion(12, false), told = [];
+      const pace = { shortest: 0.1, slowest: 2.4, shown: 0.95, longest: Array(12).fill(0.9) };
+      const motion = new page.Motion(pace, false), told = [];
       const state = (step, operation, moment) => ({ step, operation, moment, focus: 0 });
       const at = time => { const { state, part, moving } = motion.at(time);
         told.push([state.operation, Math.round(100 * part), moving]); };

@@ -24,6 +24,7 @@ from scalarviz.pictures.view.lights import lights
 from scalarviz.pictures.view.moves import draw_ghosts, draw_pushes
 from scalarviz.pictures.view.neurons import draw_errors
 from scalarviz.pictures.view.scenery import draw_scenery
+from scalarviz.pictures.view.terms import draw_terms
 from tests.pages.pictures import PicturePage, picture_page
 from tests.pages.samples import made
 from tests.pages.states import state_of
@@ -56,7 +57,8 @@ def expected_words(seen: FrameData, stage: Stage, size: tuple[int, int], theme: 
     if seen.moment is not None and seen.moment.kind == "loss":
         draw_errors(canvas, see, seen, look)
     draw_marks(canvas, see, seen, look)
-    draw_callout(canvas, see, seen, taken, look, scale)
+    about = canvas, see, seen, taken, look, scale
+    draw_terms(*about) or draw_callout(*about)
     draw_legend(canvas, division, seen.cubes, look)
     if arrows:
         explain_arrows(canvas, division, 0.0, look)
@@ -97,6 +99,7 @@ def compare(page: PicturePage, stage: Stage, size: tuple[int, int], **options: A
             (int(scene.width), int(scene.height)),
             theme=stage.theme,
             part=seen.part,
+            seconds=stage.motion.seconds,
             caption=seen.moment and caption_as_data(seen.words.caption),
             scale=division.scale,
             box=dict(zip(("x", "y", "width", "height"), box.place, strict=True)),

@@ -383,11 +383,13 @@ class Controller:
     @computes
     def click(self, x: float, y: float) -> None:
         """Pin the cube at a position, or press a button there."""
+        self.guide.finish()
         with self.reporting_errors():
             self.stage.click(x, y)
 
     def press(self, key: str, shift: bool = False) -> bool:
         """Execute the command of a key; return whether it has one."""
+        self.guide.finish()
         return keys.press(self, key, shift)
 
     # Messages.

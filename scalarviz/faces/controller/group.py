@@ -15,7 +15,7 @@ from scalarviz.faces.controller import keys
 from scalarviz.faces.controller.common_changes import ChangesOfAll
 from scalarviz.faces.controller.control import Control
 from scalarviz.faces.controller.controller import AT_ONCE, CHANNELS, WHOLE, Controller
-from scalarviz.faces.controller.guide import OPERATION, READABLE, Walk
+from scalarviz.faces.controller.guide import Walk
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.controller.play import Playing
 from scalarviz.faces.controller.state import UNITS, State, state_of, units_of
@@ -23,6 +23,7 @@ from scalarviz.faces.controller.walking import walk
 from scalarviz.pictures.presenter.answers import AT_ONCE as PATIENCE
 from scalarviz.pictures.presenter.several import Several
 from scalarviz.pictures.presenter.side_by_side import AnyStage, SideBySide
+from scalarviz.pictures.view.pace import SUM, shared
 from scalarviz.training.session.here import Here
 from scalarviz.training.session.session import Unit
 from scalarviz.training.session.shared_clock import Halted, SharedClock
@@ -195,6 +196,7 @@ class Group:
         """Execute the command of a key; return whether it has one."""
         if not self.several:
             return self.lead.press(key, shift)
+        self._finish()
         if walk(self.lead, key):
             return True
         if found := keys.command_of(self.state(), key, shift):
@@ -205,7 +207,13 @@ class Group:
         """Pin the cube at a position, or press a button there."""
         if not self.several:
             return self.lead.click(x, y)
+        self._finish()
         return self._guarded(partial(self.stage.click, x, y))
+
+    def _finish(self) -> None:
+        """Show the end of the operation of a slow step that is under way."""
+        for member in self.members if self._walk.slow else ():
+            member.stage.finish()
 
     def drawing(self, work: Callable[[], None]) -> None:
         """Call `work`, such as drawing, while nothing computes in parallel."""
@@ -235,6 +243,8 @@ class Group:
                 self._do(partial(go, 1, "operation"))
             else:
                 self._walk.end()
+        for member in self.members:
+            member.stage.given = self._walk.given
         self.measured = playing.measured() if self.clock.playing else 0.0
         if playing.arrived:
             is_errand = playing.errand
@@ -395,9 +405,9 @@ class Group:
             return self.lead.slow_step()
         plays = self.is_playing
         self.pause()
-        done = max(member.session.clock.operation for member in self.members)
-        left = len(self.clock.operations) - done
-        self._walk.begin(left, READABLE if left else OPERATION, self.play if plays else None)
+        every = shared([SUM] * len(self.clock.operations), again=self._walk.again)
+        left = every[max(member.session.clock.operation for member in self.members) :]
+        self._walk.begin(len(left), left, self.play if plays else None)
         return None
 
     def set_unit(self, unit: str) -> None:

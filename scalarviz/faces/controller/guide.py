@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, final
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, final
 from scalarviz.base.texts import text
 from scalarviz.faces.controller.tour import SLOWEST, STEP, Tour, note_seen
 from scalarviz.pictures.presenter.batch_sum import can_add_up
+from scalarviz.pictures.view.pace import pauses
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.session import Session, Unit
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 OPERATION = 0.45  # seconds for each operation of a walk
 LONGEST_WALK = 3.0  # seconds
-READABLE = 1.2  # seconds for each operation of a step that is to be read
 SAMPLE = 1.2  # seconds for each sample of a batch that is added up
 LONGEST_SUM = 10.0  # seconds
 WHOLE = 1.5  # seconds for which the whole sum stands
@@ -29,49 +29,59 @@ WHOLE = 1.5  # seconds for which the whole sum stands
 class Walk:
     """A way of some operations, forward or back, slow enough that each is seen.
 
-    left  number of operations that are still to be done, negative back; 0 at its end
-    then  called at the end; None for nothing
+    left   number of operations that are still to be done, negative back; 0 at its end
+    then   called at the end; None for nothing
+    slow   whether it is a slow step; `again`, whether there was a whole one before
     """
 
     def __init__(self) -> None:
         self.left = 0
         self._pause = 0.0
+        self.slow = self.again = False
+        self._pauses: list[float] = []  # of the operations that are left
         self._last = 0.0
         self.then: Callable[[], None] | None = None
 
     def begin(
-        self, operations: int, pause: float | None = None, then: Callable[[], None] | None = None
+        self, operations: int, pauses: Sequence[float] = (), then: Callable[[], None] | None = None
     ) -> None:
         """Begin with the first operation, which is due at once.
 
         operations  how many, negative back
-        pause       seconds for each; None: short, and shorter for many
+        pauses      seconds for each, of a slow step; by default short, and shorter for many
         then        called at the end of the last one
         """
-        self.left = operations
-        self._pause = pause or min(OPERATION, LONGEST_WALK / max(1, abs(operations)))
+        usual = min(OPERATION, LONGEST_WALK / max(1, abs(operations)))
+        self.left, self.slow, self.then = operations, bool(pauses), then
+        self._pauses = [*pauses] or [usual] * abs(operations)
         self._last = -math.inf
-        self.then = then
 
     def stop(self) -> None:
         """Leave out the rest."""
-        self.left, self.then = 0, None
+        self.left, self.slow, self.then = 0, False, None
+
+    @property
+    def given(self) -> float:
+        """The seconds that a slow step gives to the operation done last; else 0."""
+        return self._pause if self.slow else 0.0
 
     def due(self) -> int:
         """Return +1 or -1 if an operation is due, which counts as done then; else 0."""
         if not self.left or perf_counter() - self._last < self._pause:
             return 0
-        self._last = perf_counter()
+        self._last, self._pause = perf_counter(), self._pauses.pop(0)
         direction = 1 if self.left > 0 else -1
         self.left -= direction
         return direction
 
     def end(self) -> None:
         """Do what is to follow, once, if the last operation was long enough ago."""
-        if self.then is None or self.left or perf_counter() - self._last < self._pause:
+        if self.left or perf_counter() - self._last < self._pause:
             return
+        self.again, self.slow = self.again or self.slow, False
         then, self.then = self.then, None
-        then()
+        if then is not None:
+            then()
 
 
 @final
@@ -130,6 +140,11 @@ class Guide:
         self.walk.stop()
         self.interrupt()
 
+    def finish(self) -> None:
+        """Show the end of the operation of a slow step that is under way."""
+        if self.walk.slow:
+            self.controller.stage.finish()
+
     def attend(self) -> None:
         """Do what is due."""
         controller = self.controller
@@ -146,6 +161,7 @@ class Guide:
             controller.do(partial(go, 1, "operation"))
         else:
             self.walk.end()
+        controller.stage.given = self.walk.given
 
     # Walks.
 
@@ -157,8 +173,9 @@ class Guide:
     def slow_step(self, *, plays: bool) -> None:
         """Do the operations up to the end of a step slowly; then play on if it `plays`."""
         session = self.controller.session
-        left = len(session.operations) - session.clock.operation
-        self.walk.begin(left, READABLE, self._play_on if plays else None)
+        every = pauses(session.network.program, again=self.walk.again)
+        left = every[session.clock.operation :]
+        self.walk.begin(len(left), left, self._play_on if plays else None)
         self.attend()
 
     @property

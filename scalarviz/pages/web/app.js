@@ -19,7 +19,7 @@ import { Growing } from "./growing.js";
 import { LossRecord } from "./loss_record.js";
 import { copyLink } from "./follow.js";
 import { followPointers } from "./pointer.js";
-import { leadOn, leadTour, showTour, skipTour } from "./guide.js";
+import { leadOn, leadTour, showTour, skipTour, slowStep } from "./guide.js";
 import { MarksKey } from "./marks_key.js";
 import { Motion } from "./motion.js";
 import { Options, channelsOf } from "./options.js";
@@ -29,8 +29,6 @@ import { Player } from "./player.js";
 import { text } from "./texts.js";
 import { StripBar } from "./stripbar.js";
 import { isSameThing } from "./walking.js";
-
-const READABLE = 1.2; // seconds for each operation of a step that is to be read
 
 /** All that a page shows and does, for a spec, a client of its worker, and a picture. */
 export class App {
@@ -42,7 +40,7 @@ export class App {
     this.begun = null; // the numbers with which a recording begins
     const moments = spec.engine.moments;
     this.player = new Player(client, { moments: moments.length, speed: spec.page.speed });
-    this.motion = new Motion(moments.length, calm);
+    this.motion = new Motion(spec.scene.pace, calm);
     this.losses = new LossRecord();
     this.growing = new Growing();
     this.state = null;
@@ -57,6 +55,7 @@ export class App {
     this.tourPart = "";
     this.slow = 0; // counts slow steps
     this.slowing = false; // whether one is under way
+    this.slowly = 0; // 1 after a whole one: the next takes half the time
     this.pressed = 0; // counts commands
     this.refused = ""; // what was said of the last input that is none
     this.frame = 0;
@@ -198,10 +197,10 @@ export class App {
     const now = performance.now() / 1000;
     if (!this.state) return;
     if (this.tour) leadTour(this, now);
-    const { state, part, moving } = this.motion.at(now);
+    const { state, part, seconds, moving } = this.motion.at(now);
     const caption = captionFor(this, state);
     const moves = this.picture.draw(state, {
-      caption, part, hover: this.hover, pinned: this.pinned, pointed: this.pointed, box: this.box(),
+      caption, part, seconds, hover: this.hover, pinned: this.pinned, pointed: this.pointed, box: this.box(),
       color: this.channel, size: this.sizes,
     }); // prettier-ignore
     setShown(byId("whole"), !this.tour && this.picture.eyes?.framed === false);
@@ -278,6 +277,7 @@ export class App {
   }
 
   tap(x, y) {
+    if (this.slowing) this.motion.finish();
     const found = this.picture.at(x, y);
     this.endTour();
     this.pin(isSameThing(found, this.pinned) ? null : found);
@@ -288,6 +288,7 @@ export class App {
   }
 
   press(event) {
+    if (this.slowing) this.motion.finish();
     const command = commandOf(event);
     const target = event.target instanceof Element ? event.target : document.body;
     if (!command || takesKey(target, event.key)) return;
@@ -308,6 +309,7 @@ export class App {
     this.endTour();
     this.slow += 1;
     this.slowing = false;
+    this.motion.given = 0;
     return true;
   }
 
@@ -341,7 +343,7 @@ export class App {
       point: () => byId("cubes").focus(),
       editPinned: () => this.editPinned(),
       nextBranch: () => this.nextBranch(still),
-      slowStep: () => this.slowStep(),
+      slowStep: () => slowStep(this),
       showTour: () => showTour(this),
       skip: () => skipTour(this),
       next: () => leadOn(this),
@@ -419,19 +421,6 @@ export class App {
     const now = branches.find(({ key }) => key === branch);
     const last = Math.max(...numbers);
     if (now) this.tell(text("notices.switched", { number: now.number, last, name: now.name }));
-  }
-
-  async slowStep() {
-    this.act();
-    const slow = this.slow;
-    this.slowing = true;
-    const { operation = 0 } = (await this.player.rest()) ?? {};
-    const count = this.spec.engine.moments.length;
-    for (let left = count - operation; left > 0 && slow === this.slow; left--) {
-      await this.player.ask("advance", { count: 1, unit: "operation" });
-      await new Promise((done) => setTimeout(done, 1000 * READABLE));
-    }
-    if (slow === this.slow) this.slowing = false;
   }
 
   close() {

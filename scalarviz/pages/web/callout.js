@@ -5,7 +5,7 @@ import { WAY_BACK } from "./lights.js";
 import { cornersOfCube } from "./marks.js";
 import { marksOf } from "./numbers.js";
 
-const CALLOUT = {
+export const CALLOUT = {
   size: 14, // letters
   pad: 8, // space around them
   gap: 8, // and from what they name
@@ -23,6 +23,13 @@ const CALLOUT = {
   cube: 0.42, // half the side of the box around a cube
 };
 
+/** The width of the box of words, in whole steps: fonts differ by parts of a pixel. */
+export function widthOfWords({ paper, scale }, words) {
+  const look = { size: CALLOUT.size * scale, bold: true };
+  const room = paper.measure(words, look) + 2 * CALLOUT.pad * scale;
+  return CALLOUT.step * Math.ceil(room / CALLOUT.step);
+}
+
 /** Write beside the subject of an operation what it is and has. */
 export function drawCallout(view, taken) {
   const { paper, frame, palette, scale } = view;
@@ -31,30 +38,41 @@ export function drawCallout(view, taken) {
   const subject = subjectOf(view);
   if (!subject) return;
   const size = CALLOUT.size * scale;
-  const room = paper.measure(words, { size, bold: true }) + 2 * CALLOUT.pad * scale;
-  const wide = CALLOUT.step * Math.ceil(room / CALLOUT.step); // fonts differ by parts of a pixel
+  const wide = widthOfWords(view, words);
   const high = size + 1.4 * CALLOUT.pad * scale;
-  const priced = (boxes, price) => boxes.map((box) => [box, price]);
-  const around = ([x, y, r]) => new Box(x - r, y - r, 2 * r, 2 * r);
-  const every = frame.sizes.length <= CALLOUT.most ? frame.sizes.keys() : [];
-  const box = placeForWords(view, subject, wide, high, [
-    ...priced([...taken.boxes, ...nameBoxes(view)], CALLOUT.words),
-    ...priced(cubeBoxes(view, marksOf(frame).keys()), CALLOUT.told),
-    ...priced(cubeBoxes(view, every), CALLOUT.cubes),
-    ...priced(taken.spheres.map(around), CALLOUT.spheres),
-  ]);
-  const light = WAY_BACK.has(frame.moment.kind) ? palette.accent : palette.light;
-  const ends = shortestLine(box, subject);
-  const apart = Math.hypot(ends[1][0] - ends[0][0], ends[1][1] - ends[0][1]);
-  if (apart > CALLOUT.gap * scale + 1) paper.segment(...ends, light, { width: 1.5 * scale });
-  const look = { radius: 0.4 * high, outline: light, line: 1.5 * scale };
-  paper.box(box.x, box.y, box.width, box.height, palette.panel.slice(0, 7), look);
+  const box = placeForWords(view, subject, wide, high, coversOf(view, taken));
+  drawPanel(view, box, subject);
   const base = box.y + 0.5 * high + 0.36 * size;
   paper.text(box.x + CALLOUT.pad * scale, base, words, { size, color: palette.ink, bold: true });
 }
 
+/** Boxes of what words beside a subject may cover, with what a pixel of each costs. */
+export function coversOf(view, taken) {
+  const { frame } = view;
+  const priced = (boxes, price) => boxes.map((box) => [box, price]);
+  const around = ([x, y, r]) => new Box(x - r, y - r, 2 * r, 2 * r);
+  const every = frame.sizes.length <= CALLOUT.most ? frame.sizes.keys() : [];
+  return [
+    ...priced([...taken.boxes, ...nameBoxes(view)], CALLOUT.words),
+    ...priced(cubeBoxes(view, marksOf(frame).keys()), CALLOUT.told),
+    ...priced(cubeBoxes(view, every), CALLOUT.cubes),
+    ...priced(taken.spheres.map(around), CALLOUT.spheres),
+  ];
+}
+
+/** Draw the ground of words beside a subject, and a line from one that is away from it. */
+export function drawPanel({ paper, frame, palette, scale }, box, subject) {
+  const light = WAY_BACK.has(frame.moment.kind) ? palette.accent : palette.light;
+  const ends = shortestLine(box, subject);
+  const apart = Math.hypot(ends[1][0] - ends[0][0], ends[1][1] - ends[0][1]);
+  if (apart > CALLOUT.gap * scale + 1) paper.segment(...ends, light, { width: 1.5 * scale });
+  const radius = 0.4 * (CALLOUT.size + 1.4 * CALLOUT.pad) * scale;
+  const look = { radius, outline: light, line: 1.5 * scale };
+  paper.box(box.x, box.y, box.width, box.height, palette.panel.slice(0, 7), look);
+}
+
 /** What stands beside the subject: the callout, or else what its cube would say. */
-function calloutWords({ caption, pieces }) {
+export function calloutWords({ caption, pieces }) {
   if (!caption) return "";
   const first = caption.rows?.[0] ?? -1;
   const mark = pieces.find((piece) => first >= 0 && piece.row === first && piece.mark)?.mark ?? "";
@@ -62,7 +80,7 @@ function calloutWords({ caption, pieces }) {
 }
 
 /** The box around what the caption is about; null if that is not in the picture. */
-function subjectOf(view) {
+export function subjectOf(view) {
   const { see, frame } = view;
   const row = frame.caption.rows?.[0] ?? -1;
   const cube = row >= 0 ? cubeBox(view, row) : null;
@@ -116,7 +134,7 @@ function placeForWords({ see, scale }, subject, wide, high, covers) {
 }
 
 /** The ends of the shortest line between two boxes. */
-function shortestLine(box, subject) {
+export function shortestLine(box, subject) {
   const [x, y] = [
     [box.x, box.right, subject.x, subject.right],
     [box.y, box.bottom, subject.y, subject.bottom],
@@ -130,7 +148,7 @@ function shortestLine(box, subject) {
   return [[x[0], y[0]], [x[1], y[1]]];
 }
 
-function overlap(a, b) {
+export function overlap(a, b) {
   const wide = Math.min(a.right, b.right) - Math.max(a.x, b.x);
   const high = Math.min(a.bottom, b.bottom) - Math.max(a.y, b.y);
   return Math.max(wide, 0) * Math.max(high, 0);

@@ -18,6 +18,7 @@ import {
   pieceOf,
   plainLines,
   sumLine,
+  summedOf,
   termOf,
   wholeLine,
 } from "./lines.js";
@@ -189,6 +190,7 @@ function weightedBack(ctx) {
   const fields = { unit: ctx.called(ctx.before) };
   const caption = captionOfKey(`weighted_back.${kind}`, [line], fields);
   if (isLong(terms)) caption.whole = [wholeLine(terms, arrived, options)];
+  caption.summed = summedOf(terms, arrived, ctx.say.terms, ctx.behind, true);
   return arriving(ctx, caption, arrived);
 }
 

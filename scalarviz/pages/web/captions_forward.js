@@ -21,6 +21,7 @@ import {
   plainLines,
   secondOnCube,
   sumLine,
+  summedOf,
   termOf,
   wholeLine,
 } from "./lines.js";
@@ -63,6 +64,8 @@ function weightedCaption(ctx) {
   const caption = captionOfKey(`weighted.${kind}`, [line], fields);
   if (isLong(terms)) caption.whole = [wholeLine(terms, y, options)];
   if (hasBias && !isScale) caption.formula += text("captions.weighted.bias");
+  const one = [operation.source, ctx.inputs.length];
+  caption.summed = summedOf(terms, y, ctx.say.terms, one);
   return aboutOutput(ctx, caption, y);
 }
 

@@ -3,6 +3,7 @@
 
 import { readAnswers } from "./answers.js";
 import { ARRIVES, MOVED } from "./lights.js";
+import { movedPart } from "./motion.js";
 import { countBeyond, roundedUp } from "./scales.js";
 
 const FRAME = { fine: 200000 }; // larger banks are not animated
@@ -54,8 +55,9 @@ function numbersOf(state, name) {
 export function frameOf(scene, layout, state, options, remembered, now) {
   const part = Math.min(1, Math.max(0, options.part ?? 1));
   const moment = scene.moments[state.moment ?? -1] ?? null;
-  const { color = "value", size = "value" } = options;
-  const own = (name) => mixedNumbers(state, name, moment, part);
+  const { color = "value", size = "value", seconds = 0 } = options;
+  const moved = movedPart(scene.pace, part, seconds);
+  const own = (name) => mixedNumbers(state, name, moment, moved);
   const colors = own(color);
   const scales = remembered.scales;
   const { hover, pinned, pointed } = options;

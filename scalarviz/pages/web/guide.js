@@ -1,4 +1,5 @@
-// Leads through the tour: takes its steps when they are due, and says its sentences.
+// Leads through the tour: takes its steps when they are due, and says its sentences; and through the
+// operations of a slow step.
 
 import { answersFor } from "./exhibit.js";
 import { byId, isTouched, setShown } from "./dom.js";
@@ -97,4 +98,21 @@ async function endStep(app) {
   app.act();
   if ((await app.player.rest())?.operation)
     await app.player.ask("advance", { count: 1, unit: "step" });
+}
+
+/** Do the operations up to the end of a step slowly; a second time in half the time. */
+export async function slowStep(app) {
+  app.act();
+  const { slow, motion, player } = app;
+  app.slowing = true;
+  const { operation = 0 } = (await player.rest()) ?? {};
+  for (const seconds of app.spec.scene.pace.slow[app.slowly].slice(operation)) {
+    if (slow !== app.slow) return;
+    motion.given = seconds;
+    await player.ask("advance", { count: 1, unit: "operation" });
+    await new Promise((done) => setTimeout(done, 1000 * seconds));
+  }
+  if (slow !== app.slow) return;
+  app.act();
+  app.slowly = 1;
 }

@@ -20,7 +20,8 @@ export function plainLines(...lines) {
 
 /** Return a caption with what is not given left empty. */
 export function captionWith(title, formula = "", lines = [], more = {}) {
-  return { title, formula, lines, whole: [], rows: [], neurons: [], callout: "", ...more };
+  const nothing = { whole: [], rows: [], neurons: [], callout: "", summed: null };
+  return { title, formula, lines, ...nothing, ...more };
 }
 
 /** Return words of a product or of one number. */
@@ -81,14 +82,40 @@ export function joinedBy(parts, sign = " + ") {
 /** Return a sum of products and its result, or a note if a weight was changed since. */
 export function sumLine(terms, result, options = {}) {
   const { keep = NO_INDEX, about = null, start = "", most = SHOWN_TERMS } = options;
-  const sizes = terms.reduce((sum, each) => sum + Math.abs(each.value), 0);
-  const total = terms.reduce((sum, each) => sum + each.value, 0);
-  if (Math.abs(total - result) > 2e-3 * sizes + 1e-6) {
+  if (isChanged(terms, result)) {
     return [pieceOf(text("captions.changed", { result: said(result, 3) }), { neuron: about })];
   }
   const found = shortenedTerms(terms, keep, most);
   const pieces = start ? [start, ...joinedBy(found)] : joinedBy(found);
   return equationLine(pieces, sumOf(found), result, { about });
+}
+
+/** Return whether a sum is not the result, since a weight was changed after the engine added. */
+function isChanged(terms, result) {
+  const sizes = terms.reduce((sum, each) => sum + Math.abs(each.value), 0);
+  const total = terms.reduce((sum, each) => sum + each.value, 0);
+  return Math.abs(total - result) > 2e-3 * sizes + 1e-6;
+}
+
+/** Return a sum whose `most` largest terms travel; null if there is none to show.
+ *
+ * one   the neuron "1", from which the bias comes
+ * back  whether the weight is the first factor
+ */
+export function summedOf(terms, result, most, one, back = false) {
+  if (isChanged(terms, result) || !Number.isFinite(result)) return null;
+  const size = (i) => Math.abs(terms[i].value);
+  const order = [...terms.keys()].sort((i, j) => size(j) - size(i));
+  const largest = order.slice(0, most).sort((i, j) => i - j);
+  const found = largest.map((i) => {
+    const { row, neuron, numbers } = terms[i];
+    const factors = [1, ...numbers].slice(-2);
+    const [number, weight] = back ? factors.reverse() : factors;
+    return { row, neuron: neuron ?? one, number, weight };
+  });
+  const rest = order.slice(most);
+  const others = rest.length ? exactSum(rest.map((i) => terms[i].value)) : null;
+  return { largest: found, others, result };
 }
 
 /** Return a sum with all its terms; its digits are its own, since it may need many. */

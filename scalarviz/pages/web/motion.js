@@ -1,13 +1,10 @@
 // The part of an operation that is shown: its light takes time, forward and, undone, backward.
 
-const LONGEST_MOTION = 0.9; // seconds for one operation
-const SLOWEST_MOTION = 2.4; // while it plays slowly
-const SHORTEST_MOTION = 0.1;
-
 /** Follows states, and says which of them is to be drawn, and how much of its moment is done. */
 export class Motion {
-  constructor(moments, calm) {
-    this.moments = moments; // of a step
+  constructor(pace, calm) {
+    this.pace = pace; // see pictures/view/pace.py
+    this.given = 0; // seconds that a slow step gives to the next operation; 0 without
     this.calm = calm; // whether everything appears at once
     this.now = null;
     this.undone = null;
@@ -22,27 +19,40 @@ export class Motion {
     this.now = state;
     const way = old === null ? 0 : this.place(state) - this.place(old);
     if (way === 0 && old !== null && state.focus === old.focus) return;
-    const isShort = Math.abs(way) < this.moments;
+    const isShort = Math.abs(way) < this.pace.longest.length;
     const isForward = way > 0 && isShort && state.moment >= 0;
     this.undone = way === -1 && old.moment >= 0 ? old : null;
-    const paused = 0.8 * (time - this.moved);
-    const longest = playing ? SLOWEST_MOTION : LONGEST_MOTION;
-    const usual = Number.isFinite(paused)
-      ? Math.min(longest, Math.max(SHORTEST_MOTION, paused))
-      : longest;
+    const paused = this.pace.shown * this.given || 0.8 * (time - this.moved);
+    const own = this.pace.longest[(this.undone ?? state).moment] ?? 0;
+    const longest = playing && Number.isFinite(paused) ? this.pace.slowest : own;
+    const usual = Math.min(longest, Math.max(this.pace.shortest, paused));
     this.seconds = !this.calm && (isForward || this.undone) ? usual : 0;
     this.began = this.moved = time;
   }
 
   /** Return the number of operations that lead to a state. */
   place(state) {
-    return state.step * this.moments + state.operation;
+    return state.step * this.pace.longest.length + state.operation;
+  }
+
+  /** Show the end of the operation that is under way. */
+  finish() {
+    this.began = -Infinity;
   }
 
   /** Return the state to draw at a time, the part of its moment, and whether more is to come. */
   at(time) {
     const part = this.seconds ? Math.min(1, (time - this.began) / this.seconds) : 1;
-    if (this.undone && part < 1) return { state: this.undone, part: 1 - part, moving: true };
-    return { state: this.now, part: this.undone ? 1 : part, moving: part < 1 };
+    const { seconds } = this;
+    if (this.undone && part < 1)
+      return { state: this.undone, part: 1 - part, seconds, moving: true };
+    return { state: this.now, part: this.undone ? 1 : part, seconds, moving: part < 1 };
   }
+}
+
+/** How far cubes are from their old size to the new one, 0 to 1, during a step of these seconds. */
+export function movedPart({ move }, part, seconds) {
+  const span = seconds ? Math.min(1, move / seconds) : 1;
+  const far = Math.min(1, Math.max(0, 0.5 + (part - 0.5) / span));
+  return far * far * (3 - 2 * far);
 }

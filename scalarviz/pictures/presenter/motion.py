@@ -14,11 +14,9 @@ from scalarviz.core.model.program import Moment, Program
 from scalarviz.engines.common.snapshot import SnapshotValues
 from scalarviz.pictures.presenter.channels import Source, read
 from scalarviz.pictures.presenter.live_values import LiveValues, Sample
+from scalarviz.pictures.view.pace import ARRIVES, LONGEST, SHORTEST, SHOWN, SLOWEST, longest, moved
 
-LONGEST, SHORTEST = 0.9, 0.1  # seconds for one operation
-SLOWEST = 2.4  # seconds for one operation while it plays slowly
 BEHIND = 0.25  # seconds that the light is behind the clock, at most about
-ARRIVES = 0.8  # part of an operation from which its results are shown
 CHANGED = ("zero_grad", "weight gradient", "backward", "step")  # they change the bank's numbers
 FINE = 200_000  # larger banks are not animated
 
@@ -57,14 +55,18 @@ class Motion:
 
     Those that wait make the others faster, so that the light stays close to the clock. Of more
     than a step only the operations of the last one are shown, of leaps none.
+
+    given    seconds that a slow step gives to the next operation; 0: those between the last two
+    seconds  in which an operation moves now
     """
 
     def __init__(self, reading: LiveValues, *, cuts: bool) -> None:
         self.reading = reading
         self.cuts = cuts
+        self.given = 0.0
         self._waiting: deque[Passage] = deque()  # the first is shown
         self._part = 1.0  # of the first that is done
-        self._seconds = SHORTEST  # for one operation
+        self.seconds = SHORTEST
         self._moved_at = -np.inf
         self._now = 0.0
         self._remember()
@@ -103,9 +105,11 @@ class Motion:
         return self._remember()
 
     def _append(self, places: Passed, now: float) -> None:
-        longest = SLOWEST if self.reading.session.playing else LONGEST
-        pause = 0.8 * (now - self._moved_at) / len(places.numbers)
-        self._seconds = min(longest, max(SHORTEST, pause)) if np.isfinite(pause) else LONGEST
+        program, moments = self.reading.program, self.reading.moments
+        most = max(longest(program, moments[number - 1]) for number in places.numbers)
+        pause = SHOWN * self.given or 0.8 * (now - self._moved_at) / len(places.numbers)
+        most = SLOWEST if self.reading.session.playing and np.isfinite(pause) else most
+        self.seconds = min(most, max(SHORTEST, pause))
         self._moved_at = now
         if self._part >= 1.0:
             self._waiting.clear()
@@ -136,12 +140,17 @@ class Motion:
         self._hold()
         self._remember()
 
+    def finish(self) -> None:
+        """Show the end of the operation that is under way."""
+        self._part = 1.0
+        self._hold()
+
     def tick(self, now: float) -> bool:
         """Advance to the time `now`; return whether something moves."""
         passed, self._now = max(0.0, now - self._now), now
         waiting = self._waiting
         if waiting and not self.cuts:
-            speed = 1.0 / self._seconds
+            speed = 1.0 / self.seconds
             if len(waiting) > 1:
                 speed = max(speed, (len(waiting) - self._part) / BEHIND)
             self._part += speed * passed
@@ -200,7 +209,7 @@ class Motion:
     @property
     def hasty(self) -> bool:
         """Whether operations follow each other too quickly to read captions."""
-        return bool(self._waiting) and self._seconds < 0.5 * LONGEST
+        return bool(self._waiting) and self.seconds < 0.5 * LONGEST
 
     @property
     def done(self) -> int:
@@ -226,7 +235,8 @@ class Motion:
         sizes = colors if size == color else read(size, source)
         if passage is None or passage.moment.kind not in CHANGED or len(colors) > FINE:
             return Mixed(colors, sizes)
-        part = self.shown()[1]
+        is_step, part = passage.moment.kind == "step", self.shown()[1]
+        part = moved(part, self.seconds) if is_step else part
         old, new = (
             replace(source, numbers=numbers, before=passage.before.value)
             for numbers in (passage.before, passage.after)
@@ -235,7 +245,7 @@ class Motion:
         colors = mixture(first, last, part)
         if size != color:
             return Mixed(colors, mixture(read(size, old), read(size, new), part))
-        return Mixed(colors, colors, first if passage.moment.kind == "step" else None)
+        return Mixed(colors, colors, first if is_step else None)
 
     @property
     def gradients(self) -> tuple[FloatArray, FloatArray]:

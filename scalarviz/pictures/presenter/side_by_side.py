@@ -105,6 +105,8 @@ class SideBySide(PointedPanes):
     size: str = of_scales("size")
     per_layer: bool = of_scales("per_layer")
     picture: Callable[[], Any] = of_chosen("picture")
+    given: float = setting("given")
+    finish: Callable[[], None] = of_chosen("finish")
 
     @property
     def has_plane(self) -> bool:

@@ -71,6 +71,7 @@ class Stage(Pointed):
     part_of_tour   the part of the tour that the caption is of, or ""
     adding         how many samples of the batch are added up in the picture, a broken number while
                    one is being added; 0: the gradients are shown whole
+    given          seconds that a slow step gives to the next operation; 0 without one
     by_card        whether the graphics card may draw maps at each pixel, in faces of a training
     pane           how the picture is one of several, or None
     asleep         whether to compute nothing, while kernels are compiled
@@ -97,7 +98,7 @@ class Stage(Pointed):
         self.present = False
         self.nodes: Callable[[Any], object] | None = None
         self.travel: Callable[[int], object] = lambda operations: None
-        self.by_card = False
+        self.by_card, self.given = False, 0.0
         self.pane: Pane | None = None
         self.scales = Scales()
         self._first: Callable[[], FloatArray | None] = lambda: None
@@ -250,6 +251,10 @@ class Stage(Pointed):
         moving = self._view_box.tick(now) or moving or self.adding > 0.0
         return self.motion.tick(now) or moving or self.expire(now) or self.reading.pending
 
+    def finish(self) -> None:
+        """Show the end of the operation that is under way."""
+        self.motion.finish()
+
     def read(self) -> Here:
         """Read the session, for the next picture; return where it stands then.
 
@@ -284,6 +289,7 @@ class Stage(Pointed):
             self.read()
         self._is_read = False
         self.over.again(self.on_top)
+        self.motion.given = self.given
         self.motion.follow(self._now)
         source = self._source()
         moment, part = self.motion.shown() if self.own is None else (None, 1.0)

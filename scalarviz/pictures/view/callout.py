@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.model.program import Moment
 from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.theme import Theme
 from scalarviz.pictures.view.frame_data import FrameData
@@ -75,22 +76,38 @@ def draw_callout(
         if wide > see.box.width:
             return None
     high = size + 1.4 * pad
-    covers = [(each, WORDS) for each in (*taken.boxes, *name_boxes(see, frame_data, scale))]
-    covers += [(each, TOLD) for each in cube_boxes(frame_data, see, marks_of(frame_data))]
-    if len(frame_data.cubes.sizes) <= MOST:
-        every = range(len(frame_data.cubes.sizes))
-        covers += [(each, CUBE) for each in cube_boxes(frame_data, see, every)]
-    covers += [(Box(x - r, y - r, 2.0 * r, 2.0 * r), SPHERE) for x, y, r in taken.spheres.tolist()]
+    covers = covers_of(see, frame_data, taken, scale)
     box = place_for(subject, wide, high, gap, see, covers)
-    light = theme.accent if moment.kind in BACK else theme.light
-    start, end = shortest(box, subject)
-    if np.hypot(*(end - start)) > gap + 1.0:
-        canvas.line(np.stack([start, end]), light, width=1.5 * scale)
-    canvas.box(*box.place, theme.panel[:7], radius=0.4 * high, outline=light, line=1.5 * scale)
+    draw_panel(canvas, box, subject, theme, moment, scale)
     base = box.y + 0.5 * high + 0.36 * size
     x = box.x + pad
     canvas.text(x, base, words, size=size, color=theme.ink, bold=True)
     return box
+
+
+def covers_of(
+    see: Projection, frame_data: FrameData, taken: Obstacles, scale: float
+) -> list[tuple[Box, float]]:
+    """Return boxes of what words beside a subject may cover, and what a pixel of each costs."""
+    found = [(each, WORDS) for each in (*taken.boxes, *name_boxes(see, frame_data, scale))]
+    found += [(each, TOLD) for each in cube_boxes(frame_data, see, marks_of(frame_data))]
+    if len(frame_data.cubes.sizes) <= MOST:
+        every = range(len(frame_data.cubes.sizes))
+        found += [(each, CUBE) for each in cube_boxes(frame_data, see, every)]
+    around = [(Box(x - r, y - r, 2.0 * r, 2.0 * r), SPHERE) for x, y, r in taken.spheres.tolist()]
+    return found + around
+
+
+def draw_panel(
+    canvas: Canvas2D, box: Box, subject: Box, theme: Theme, moment: Moment, scale: float
+) -> None:
+    """Draw the ground of words beside a subject, and a line from one that is away from it."""
+    light = theme.accent if moment.kind in BACK else theme.light
+    start, end = shortest(box, subject)
+    if np.hypot(*(end - start)) > GAP * scale + 1.0:
+        canvas.line(np.stack([start, end]), light, width=1.5 * scale)
+    radius = 0.4 * (SIZE + 1.4 * PAD) * scale
+    canvas.box(*box.place, theme.panel[:7], radius=radius, outline=light, line=1.5 * scale)
 
 
 def width_of(canvas: Canvas2D, words: str, size: float, pad: float) -> float:

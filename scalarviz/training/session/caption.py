@@ -30,6 +30,30 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
+class Summand:
+    """A product of a sum: the number of a neuron times a weight, by its bank index `row`."""
+
+    row: int
+    neuron: Neuron
+    number: float
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Summed:
+    """A sum of products, as it is shown beside its neuron.
+
+    largest  the largest products, in the order of the picture
+    others   the sum of the other ones; None without
+    result   what the engine has
+    """
+
+    largest: tuple[Summand, ...]
+    others: float | None
+    result: float
+
+
+@dataclass(frozen=True, slots=True)
 class Caption:
     """What an operation did, with the numbers of one sample, weight or neuron.
 
@@ -42,6 +66,7 @@ class Caption:
     neurons  neurons that are spoken of, beside those of the pieces; the first one is the subject
              if there are no rows
     callout  a few words that stand beside the subject in the picture, such as "neuron 3: 0.28"
+    summed   the sum of products that is the number of the subject; None if it is none
     """
 
     title: str
@@ -51,6 +76,7 @@ class Caption:
     rows: tuple[int, ...] = ()
     neurons: tuple[Neuron, ...] = ()
     callout: str = ""
+    summed: Summed | None = None
 
     @property
     def numbers(self) -> tuple[str, ...]:

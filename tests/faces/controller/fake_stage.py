@@ -48,10 +48,8 @@ class FakeStage:
         self.broken: Exception | None = None
 
     def __getattr__(self, name: str) -> Callable[..., None]:
-        if (
-            name
-            not in "look orbit move zoom frame_pinned pin_pointed restore hover_at rescale".split()
-        ):
+        known = "finish look orbit move zoom frame_pinned pin_pointed restore hover_at rescale"
+        if name not in known.split():
             raise AttributeError(name)
         return lambda *given, **_: self.asked.append((name, *given))
 

@@ -20,6 +20,7 @@ from scalarviz.faces.controller.files import drop, open_run, save
 from scalarviz.faces.controller.keys import ALIASES, help_rows, keys_of, rows_for
 from scalarviz.faces.controller.startup import Opening
 from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.view.pace import pauses
 from tests.faces.controller.conftest import Open
 from tests.waiting import until
 
@@ -201,13 +202,39 @@ class Slow:
                 self.places.append(place)
 
 
+def first_pauses(controller: Any) -> list[float]:
+    return pauses(controller.session.network.program, again=False)
+
+
 def test_the_next_step_can_be_read(controller: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     slow, count = Slow(controller, monkeypatch), len(controller.session.operations)
     assert controller.press("s")
-    slow.watch(guide.READABLE * (count - 1) - 0.2)
+    slow.watch(sum(first_pauses(controller)[:-1]) - 0.5)
     assert slow.places == [(0, done) for done in range(1, count)]
     slow.watch(10.0)
     assert slow.places[-1] == (1, 0) and not controller.session.playing
+
+
+def test_a_second_slow_step_takes_half_the_time_of_the_first_and_a_key_ends_an_operation(
+    controller: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow, seconds = Slow(controller, monkeypatch), []
+    for step in (1, 2):
+        began = slow.clock.now
+        controller.slow_step()
+        assert controller.stage.asked == []
+        while controller.guide.walk.slow:
+            slow.watch(0.05)
+        seconds.append(slow.clock.now - began)
+        assert controller.session.clock.place == (step, 0)
+    assert seconds[0] <= 16.5 and seconds[1] <= 0.5 * seconds[0] + 0.5
+    controller.press("x")
+    assert controller.stage.asked == []
+    controller.slow_step()
+    assert controller.stage.given == pytest.approx(0.5 * first_pauses(controller)[0])
+    controller.press("x")
+    controller.click(1.0, 1.0)
+    assert [name for name, *_ in controller.stage.asked if name == "finish"] == ["finish"] * 2
 
 
 def test_it_is_read_while_it_plays_which_goes_on_then(
@@ -221,16 +248,16 @@ def test_it_is_read_while_it_plays_which_goes_on_then(
     controller.slow_step()
     assert not controller.session.playing
     step = controller.session.step_index
-    slow.watch(guide.READABLE * (count - 0.5))
+    slow.watch(sum(first_pauses(controller)) - 0.5)
     places = [*((step, done) for done in range(1, count)), (step + 1, 0)]
     assert slow.places == places and not controller.session.playing
     slow.watch(2.0)
     assert controller.session.playing
     assert controller.state.speed == 200.0 and controller.playing.until == 10**6
     controller.slow_step()
-    slow.watch(guide.READABLE * 1.5)
+    slow.watch(1.5)
     controller.slow_step()  # once more: it is still to go on then
-    slow.watch(guide.READABLE * count + 2.0)
+    slow.watch(sum(first_pauses(controller)) + 2.0)
     assert controller.session.playing
     controller.slow_step()
     controller.pause()  # whatever else is done ends it
@@ -280,7 +307,7 @@ def test_a_slow_step_that_ends_the_run_is_its_last(
     controller.set_speed(0.1)
     controller.play()
     controller.slow_step()
-    slow.watch(guide.READABLE * (len(controller.session.operations) - 0.5))
+    slow.watch(sum(first_pauses(controller)) - 0.5)
     assert controller.session.clock.place == (1, 0)
     for _ in range(40):
         slow.watch(0.05)

@@ -145,7 +145,8 @@ def test_a_slow_step_leads_all_through_their_operations(
 ) -> None:
     face = open_face()
     face.press("right", ".")
-    monkeypatch.setattr("scalarviz.faces.controller.group.READABLE", 0.001)
+    quick = lambda seconds, again: [0.001] * len(seconds)  # noqa: E731
+    monkeypatch.setattr("scalarviz.faces.controller.group.shared", quick)
     face.press("s")
     face.until(lambda: face.places == [(2, 0)] * 3)
 

@@ -9,14 +9,8 @@ import pytest
 import scalarviz as sv
 from scalarviz.pictures.presenter.channels import Source
 from scalarviz.pictures.presenter.live_values import LiveValues
-from scalarviz.pictures.presenter.motion import (
-    ARRIVES,
-    BEHIND,
-    LONGEST,
-    SHORTEST,
-    Motion,
-    passed,
-)
+from scalarviz.pictures.presenter.motion import BEHIND, Motion, passed
+from scalarviz.pictures.view.pace import ARRIVES, LONGEST, SHORTEST, longest, moved
 
 
 class Viewer:
@@ -38,6 +32,10 @@ class Viewer:
         moment, part = self.motion.shown()
         return (moment.name if moment else ""), round(part, 6)
 
+    def seconds(self, number: int) -> float:
+        """The seconds for an operation of a step, from 0."""
+        return longest(self.reading.program, self.reading.moments[number])
+
     def mixed(self, color: str = "value", size: str = "gradient"):
         reading = self.reading
         source = Source(reading.numbers, reading.last.value, reading.program, reading.way)
@@ -57,8 +55,9 @@ def test_an_operation_is_shown_from_its_beginning_to_its_end(viewer: Viewer) -> 
         start = 10.0 * (number + 1)
         viewer.look(start)
         assert viewer.shown() == (name, 0.0) and viewer.motion.walking
-        assert viewer.look(start + 0.3 * LONGEST) and viewer.shown() == (name, 0.3)
-        assert not viewer.look(start + LONGEST + 1e-9) and viewer.shown() == (name, 1.0)
+        seconds = viewer.seconds(number)
+        assert viewer.look(start + 0.3 * seconds) and viewer.shown() == (name, 0.3)
+        assert not viewer.look(start + seconds + 1e-9) and viewer.shown() == (name, 1.0)
         assert viewer.motion.done == (number + 1) % len(names)
 
 
@@ -75,9 +74,10 @@ def test_an_operation_that_is_undone_runs_backward_and_leaves_the_one_before(
         assert viewer.shown() == (name, 1.0)
         assert viewer.motion.done == (number + 1) % len(names)
         assert (viewer.reading.held is not None) == (name in ("zero_grad", "step"))
-        viewer.look(start + 0.3 * LONGEST)
+        seconds = viewer.seconds(number)
+        viewer.look(start + 0.3 * seconds)
         assert viewer.shown() == (name, 0.7)
-        assert not viewer.look(start + LONGEST + 1e-9) and viewer.reading.held is None
+        assert not viewer.look(start + seconds + 1e-9) and viewer.reading.held is None
         assert viewer.shown() == (names[number - 1] if number else "", 1.0)
         assert viewer.motion.done == number
 
@@ -208,14 +208,14 @@ def test_results_are_shown_when_the_light_has_arrived(viewer: Viewer) -> None:
         start = 10.0 * (1 + names.index(name))
         viewer.look(start)
         for part, there in ((0.1, False), (ARRIVES - 0.01, False), (ARRIVES + 0.01, True)):
-            viewer.look(start + LONGEST * part)
+            viewer.look(start + viewer.seconds(names.index(name)) * part)
             buffers = viewer.reading.buffers(viewer.motion.done)
             assert (buffer in getattr(buffers, kind)) == there, (name, part)
         viewer.look(start + 2.0)
         viewer.session.back(1, "operation")
         viewer.look(start + 4.0)
         for part, there in ((0.1, True), (1.1 - ARRIVES, False)):
-            viewer.look(start + 4.0 + LONGEST * part)
+            viewer.look(start + 4.0 + viewer.seconds(names.index(name)) * part)
             buffers = viewer.reading.buffers(viewer.motion.done)
             assert (buffer in getattr(buffers, kind)) == there, (name, part)
 
@@ -246,6 +246,8 @@ def test_no_later_number_is_shown_with_an_earlier_light(viewer: Viewer) -> None:
             place = done - 1
             colors = viewer.mixed().colors
             old = known[place - 1][0] if place else known[0][0]
+            if moment.kind == "step":
+                part = moved(part, viewer.motion.seconds)
             allowed = old + part * (known[place][0] - old)
             np.testing.assert_allclose(colors, allowed, atol=1e-6)
             if moment.kind == "weight gradient" and part >= 1.0:

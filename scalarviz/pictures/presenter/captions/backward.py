@@ -26,6 +26,7 @@ from scalarviz.pictures.presenter.captions.lines import (
     listed,
     signed,
     sum_line,
+    summed,
     whole_line,
 )
 from scalarviz.pictures.presenter.captions.losses import loss_term, loss_text, term_of
@@ -201,7 +202,8 @@ def weighted_back(ctx: TracedWeight) -> Caption:
     whole = (whole_line(terms, arrived, keep=keep, about=ctx.before),) if is_long(terms) else ()
     kind = "scale" if len(operation.shape) == 1 else "sum"
     caption = caption_of(f"weighted_back.{kind}", line, unit=ctx.called(ctx.before))
-    return about(ctx, replace(caption, whole=whole), arrived, "arrives")
+    added = summed(terms, arrived, ctx.behind, back=True)
+    return about(ctx, replace(caption, whole=whole, summed=added), arrived, "arrives")
 
 
 def row_back(ctx: TracedWeight) -> Caption:

@@ -17,7 +17,8 @@ from scalarviz.pictures.presenter.captions.format import (
     said,
     written_apart,
 )
-from scalarviz.training.session.caption import Neuron, Piece
+from scalarviz.pictures.view.pace import TERMS
+from scalarviz.training.session.caption import Neuron, Piece, Summand, Summed
 
 SHOWN = 3  # terms of a long sum
 MOST_TERMS = 64  # terms of one that is shown as a whole
@@ -145,13 +146,40 @@ def sum_line(
     start   words before the sum
     most    terms that are shown of a long sum; the others are one term
     """
-    parts = np.array([term.value for term in terms])
-    rough = 2e-3 * float(np.abs(parts).sum()) + 1e-6  # tolerance for parts in half precision
-    if abs(float(parts.sum()) - result) > rough:
+    if is_changed(terms, result):
         return (Piece(text("captions.changed", result=said(result, 3)), neuron=about),)
     found = shortened(terms, keep, most)
     pieces = [start, *between(found)] if start else between(found)
     return equation(pieces, sums(found), result, about=about)
+
+
+def is_changed(terms: Sequence[Term], result: float) -> bool:
+    """Return whether a sum is not the result, since a weight was changed after the engine added."""
+    parts = np.array([term.value for term in terms])
+    rough = 2e-3 * float(np.abs(parts).sum()) + 1e-6  # tolerance for parts in half precision
+    return abs(float(parts.sum()) - result) > rough
+
+
+def summed(
+    terms: Sequence[Term], result: float, one: Neuron, *, back: bool = False
+) -> Summed | None:
+    """Return a sum whose largest terms travel; None if there is none to show.
+
+    terms   all terms, in the order of the picture: the number of a neuron, and the weight
+    result  what the engine has
+    one     the neuron "1", from which the bias comes
+    back    whether the weight is the first factor
+    """
+    if is_changed(terms, result) or not math.isfinite(result):
+        return None
+    order = sorted(range(len(terms)), key=lambda i: -abs(terms[i].value))
+    largest, others = sorted(order[:TERMS]), order[TERMS:]
+    found = []
+    for term in (terms[i] for i in largest):
+        number, weight = (1.0, *term.numbers)[-2:][:: -1 if back else 1]
+        found.append(Summand(term.row, term.neuron or one, number, weight))
+    rest = exact_sum(terms[i].value for i in others) if others else None
+    return Summed(tuple(found), rest, result)
 
 
 def whole_line(

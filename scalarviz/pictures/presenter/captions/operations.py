@@ -23,6 +23,7 @@ from scalarviz.pictures.presenter.captions.lines import (
     listed,
     signed,
     sum_line,
+    summed,
     whole_line,
 )
 from scalarviz.pictures.presenter.captions.names import sentence
@@ -77,7 +78,9 @@ def weighted(ctx: TracedWeight) -> Caption:
     whole = (whole_line(terms, y, keep=keep, about=ctx.behind),) if is_long(terms) else ()
     caption = caption_of(f"weighted.{kind}", line, x=ctx.letter, unit=ctx.called(ctx.behind))
     bias = text("captions.weighted.bias") if has_bias and operation.kind != "scale" else ""
-    return about(ctx, replace(caption, formula=caption.formula + bias, whole=whole), y)
+    added = summed(terms, y, (source, len(x)))
+    caption = replace(caption, formula=caption.formula + bias, whole=whole, summed=added)
+    return about(ctx, caption, y)
 
 
 def activation(ctx: TracedWeight) -> Caption:

@@ -1,0 +1,71 @@
+"""Pace: the seconds that operations take in a picture, and what happens in them.
+
+Window, video and page share these times: a page has them from `pace_data`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from scalarviz.core.model.operations import NONE
+from scalarviz.core.model.program import Moment, Program
+
+SHORTEST, LONGEST = 0.1, 0.9  # seconds for one operation
+SLOWEST = 2.4  # seconds for one operation while it plays slowly
+ARRIVES = 0.8  # part of an operation from which its results are shown
+TERMS, TRAVEL = 4, 0.25  # terms of a sum that travel, one after the other, and seconds for each
+SUM = (TERMS + 1) * TRAVEL / ARRIVES  # seconds for a sum of products
+MOVE = 0.3  # seconds in which cubes get their new size
+REST = 0.3  # seconds from the end of an operation to the next one, in a slow step
+SHOWN = 0.95  # share of the time from one to the next in which an operation moves
+SLOW_STEP = 16.0  # seconds for a slow step, at most; a second one takes half of the first
+
+
+def longest(program: Program, moment: Moment) -> float:
+    """Return the seconds for an operation that one has the time to look at."""
+    adds_up = moment.kind in ("forward", "input gradient")
+    has_weights = adds_up and program.operations[moment.operation].weights != NONE
+    return SUM if has_weights else LONGEST
+
+
+def pauses(program: Program, *, again: bool) -> list[float]:
+    """Return the seconds from each operation of a slow step to the next; `again`: of a second."""
+    return shared([longest(program, moment) for moment in program.moments], again=again)
+
+
+def shared(seconds: Sequence[float], *, again: bool) -> list[float]:
+    """Return the seconds of operations with a rest after each, and less for many."""
+    own = [each + REST for each in seconds]
+    share = min(1.0, SLOW_STEP / sum(own)) * (0.5 if again else 1.0)
+    return [share * each for each in own]
+
+
+def travelled(part: float) -> float:
+    """Return how many terms have left when `part` of a sum is done; then the others arrive."""
+    return (TERMS + 1) * min(1.0, part / ARRIVES)
+
+
+def moved(part: float, seconds: float) -> float:
+    """Return how far cubes are from their old size to the new one, 0 to 1, during a step.
+
+    part     how much of the step is done, 0 to 1
+    seconds  for all of it; the cubes move in the middle
+    """
+    span = min(1.0, MOVE / seconds) if seconds else 1.0
+    far = min(1.0, max(0.0, 0.5 + (part - 0.5) / span))
+    return far * far * (3.0 - 2.0 * far)
+
+
+def pace_data(program: Program) -> dict[str, Any]:
+    """Return the times that a page needs, for JSON."""
+    return {
+        "shortest": SHORTEST,
+        "slowest": SLOWEST,
+        "arrives": ARRIVES,
+        "terms": TERMS,
+        "move": MOVE,
+        "shown": SHOWN,
+        "longest": [longest(program, moment) for moment in program.moments],
+        "slow": [pauses(program, again=again) for again in (False, True)],
+    }

@@ -1,0 +1,48 @@
+"""What a stage draws of the sum of an operation, without OpenGL."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from scalarviz.pictures.draw2d.canvas import Canvas2D
+from scalarviz.pictures.draw2d.theme import THEMES
+from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.pictures.view.frame_data import FrameData
+from scalarviz.pictures.view.labels import Obstacles, draw_labels
+from scalarviz.pictures.view.scene.frame import Box
+from scalarviz.pictures.view.terms import draw_terms
+from tests.pictures.view.measures import projection
+
+DARK = THEMES["dark"]
+
+
+class Notes(Canvas2D):
+    """A canvas that notes boxes and words; all letters have one width."""
+
+    def __init__(self, width: float, height: float) -> None:
+        super().__init__(width, height)
+        self.boxes: list[tuple[Any, ...]] = []
+        self.said: list[tuple[Any, ...]] = []
+
+    def measure(self, words: str, *, size: float = 13.0, bold: bool = False) -> float:
+        return 0.6 * size * len(words)
+
+    def box(self, x: float, y: float, width: float, height: float, fill: Any, **look: Any) -> None:
+        self.boxes.append((x, y, width, height, fill, look.get("outline")))
+
+    def text(self, x: float, y: float, words: str, **look: Any) -> float:
+        self.said.append((x, y, words))
+        return 0.0
+
+
+def drawn_terms(
+    stage: Stage, part: float = 1.0, given: FrameData | None = None
+) -> tuple[Notes, Box | None, Obstacles]:
+    """The notes of a canvas, the box of the stack, and what it was to keep clear of."""
+    frame_data, see = given or stage.frame_data(), projection(stage)
+    size = see.width, see.height
+    taken = draw_labels(Notes(*size), see, frame_data, DARK, 1.0)
+    notes = Notes(*size)
+    box = draw_terms(notes, see, replace(frame_data, part=part), taken, DARK, 1.0)
+    return notes, box, taken
