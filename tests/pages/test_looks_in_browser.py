@@ -276,3 +276,17 @@ def test_a_button_leads_back_to_the_whole_network(opened: Opens) -> None:
     whole.wait_for(state="hidden")
     tab.until("!app.picture.eyes.from")
     assert tab.place_of("{row: 0}") == pytest.approx(before, abs=1.0)
+
+
+def test_points_of_numbers_stand_below_each_other_in_a_column_of_a_card(opened: Opens) -> None:
+    tab = opened("rgb").ready()
+    tab.press("ArrowRight", 2)
+    tab.do("app.pin({neuron: ['tanh 0', 2]})")
+    columns = tab.ask("""[2, 3, 4].map((j) => {
+        const table = document.querySelector("#card table");
+        const tails = table.querySelectorAll(`td:nth-child(${j}) .tail`);
+        return [...tails].map((each) => each.getBoundingClientRect().left);
+    })""")
+    assert max(map(len, columns)) > 3
+    assert all(np.ptp(column) < 1.0 for column in columns if column)
+    assert "-" not in "".join(tab.page.locator("#card td").all_inner_texts())
