@@ -110,7 +110,7 @@ function isInside(point, polygon) {
   );
 }
 
-/** Write names of layers below their plates, all of them shorter if one does not fit. */
+/** Write names of layers above their plates, all of them shorter if one does not fit. */
 function drawLayers(view, taken) {
   const others = [...taken.boxes];
   let placed = [];
@@ -156,18 +156,14 @@ function placeLabel({ paper, see, frame, scale }, label, taken, lengths) {
   return null;
 }
 
-/** Where a label may stand: below its place, then below or above what it names. */
+/** Where a label may stand: above what it names, else below; without that, below its place. */
 function placesOfLabel(label, seen, see, scale) {
-  const found = [[seen.x, seen.y + 24 * scale]];
-  if (!label.around) return found;
+  if (!label.around) return [[seen.x, seen.y + 24 * scale]];
   const { x, y } = see.see(label.around);
   const [left, right] = [Math.min(...x), Math.max(...x)];
-  const [upper, lower] = [Math.min(...y) - 7 * scale, Math.max(...y) + 16 * scale];
-  for (const part of [0.5, 0.25, 0, 0.75, 1]) {
-    const across = left + part * (right - left);
-    found.push([across, lower], [across, upper]);
-  }
-  return found;
+  const middles = [0.5, 0.25, 0.75, 0, 1].map((part) => left + part * (right - left));
+  const levels = [Math.min(...y) - 4 * scale, Math.max(...y) + 16 * scale];
+  return levels.flatMap((level) => middles.map((across) => [across, level]));
 }
 
 /** Write which line is the input and which the output, and which goes on from the row before. */

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.base.texts import text
+from scalarviz.base.texts import plural, text
 from scalarviz.base.visible_text import shortened
 from scalarviz.core.formulas.table import pick
 from scalarviz.core.layers import Dense
@@ -58,7 +58,7 @@ def values_of(network: Model) -> Layout:
 
 
 def about_layer(session: Session, label: str) -> tuple[str, str]:
-    """Return a layer's label: its name; its shape and activation.
+    """Return a layer's label: its name; its neurons, or shapes, and activation.
 
     The label of an inner layer is that of the layer and its place in it: 2.0.
     """
@@ -66,14 +66,16 @@ def about_layer(session: Session, label: str) -> tuple[str, str]:
     layer = session.network.layers[first]
     for part in parts:
         layer = getattr(layer, "layers", (layer,) * (part + 1))[part]
-    kind = [] if isinstance(layer, Dense) else [type(layer).__name__]
-    activation = getattr(layer, "activation", "")
-    if isinstance(layer, Dense) or activation not in ("", "linear"):
+    name, activation = text("plates.layer", label=label), getattr(layer, "activation", "")
+    if isinstance(layer, Dense):
+        return name, plural("plates.neurons", layer.outputs, activation=activation)
+    kind = [type(layer).__name__]
+    if activation not in ("", "linear"):
         kind.append(activation)
     sizes = size_of(layer.input_shape, layer.inputs), size_of(layer.output_shape, layer.outputs)
     if layer.output_shape and sizes[0] == sizes[1]:  # beside images there is little room
-        return text("plates.layer", label=label), " ".join(kind)
-    return text("plates.layer", label=label), f"{' → '.join(sizes)}  {' '.join(kind)}"
+        return name, " ".join(kind)
+    return name, f"{' → '.join(sizes)}  {' '.join(kind)}"
 
 
 def size_of(shape: Shape, count: int) -> str:

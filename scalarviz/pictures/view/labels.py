@@ -47,7 +47,7 @@ def draw_layers(
     theme: Theme,
     scale: float,
 ) -> None:
-    """Write names of layers below their plates, where nothing else is.
+    """Write names of layers above their plates, where nothing else is.
 
     Where cubes are small, the spread of a layer's numbers is written, too.
     """
@@ -118,17 +118,14 @@ def kind_of(about: str) -> str:
 
 
 def places_of(label: Label, see: Projection, scale: float) -> list[tuple[float, float]]:
-    """Return where a label may stand: below its place, then below or above what it names."""
-    x, y = see(0.5 * (label.start + label.end)).xy[0].tolist()
-    found = [(x, y + 24.0 * scale)]
-    if label.around is not None:
-        xy = see(label.around).xy
-        (left, top), (right, bottom) = xy.min(axis=0).tolist(), xy.max(axis=0).tolist()
-        upper, lower = top - 7.0 * scale, bottom + 16.0 * scale
-        for part in (0.5, 0.25, 0.0, 0.75, 1.0):
-            across = left + part * (right - left)
-            found += [(across, lower), (across, upper)]
-    return found
+    """Return where a label may stand: above what it names, else below; without that, below."""
+    if label.around is None:
+        x, y = see(0.5 * (label.start + label.end)).xy[0].tolist()
+        return [(x, y + 24.0 * scale)]
+    xy = see(label.around).xy
+    (left, top), (right, bottom) = xy.min(axis=0).tolist(), xy.max(axis=0).tolist()
+    middles = [left + part * (right - left) for part in (0.5, 0.25, 0.75, 0.0, 1.0)]
+    return [(x, y) for y in (top - 4.0 * scale, bottom + 16.0 * scale) for x in middles]
 
 
 def draw_ends(

@@ -300,7 +300,7 @@ def test_a_large_network_has_wires_at_the_edges_of_its_walls_only() -> None:
 
 
 @pytest.mark.parametrize("sizes", [(3, 8, 3), (2, 1, 1, 40, 3, 3), (1, 1), (9, 2, 9, 2, 9, 2, 9)])
-def test_the_name_of_a_layer_hangs_at_the_near_lower_corner_of_its_wall(
+def test_the_name_of_a_layer_is_above_the_middle_of_its_wall(
     sizes: tuple[int, ...],
 ) -> None:
     program, layout = dense(*sizes)
@@ -309,7 +309,9 @@ def test_the_name_of_a_layer_hangs_at_the_near_lower_corner_of_its_wall(
         own = [plate for plate in layout.plates if plate.operation == place]
         low, high = np.array([box_of(plate) for plate in own]).swapaxes(0, 1)
         _, y, z = label.start
-        assert y <= low[:, 1].min() and z >= high[:, 2].max()
+        assert y >= high[:, 1].max() and z == pytest.approx(
+            low[:, 2].min() / 2.0 + high[:, 2].max() / 2.0
+        )
         assert low[:, 0].min() <= label.start[0] <= high[:, 0].max()
         assert range(*label.rows.indices(10**6)) == operation.parameters
 

@@ -1,6 +1,7 @@
 """What the eye needs of a picture, over scenes and sizes: computed without OpenGL."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -157,6 +158,20 @@ def test_no_label_lies_on_another_or_on_a_sphere(name: str, size: tuple[int, int
         whole = data.division(*size).view
         assert whole.x <= box.x and box.right <= whole.right, words
         assert whole.y <= box.y and box.bottom <= whole.bottom, words
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (1366, 700), (1920, 1080)], ids=str)
+@pytest.mark.parametrize("name", ["rgb", "circle", "xnor"])
+def test_a_layer_is_named_once_above_its_wall(name: str, size: tuple[int, int]) -> None:
+    stage = stage_of(trained(name), size)
+    data, see = stage.frame_data(), projection(stage)
+    canvas = Words(*size)
+    draw_labels(canvas, see, data, THEMES["dark"], data.division(*size).scale)
+    found = dict(canvas.found)
+    for label in data.layout.labels:
+        (words,) = [each for each in found if each.startswith(label.name)]
+        assert re.fullmatch(r"layer \d  (1 neuron|\d+ neurons), \w+", words)
+        assert found[words].bottom <= see(label.start).xy[0, 1]  # the middle of its upper edge
 
 
 @every_size

@@ -152,7 +152,7 @@ def laid_out(
         own = plates_of(program, station)
         plates += own
         words = about(program.operations[station.place].label)
-        labels.append(label_of(words, own, tiles=bool(station.tile)))
+        labels.append(label_of(words, own))
         if station.kind == "wall":
             fans.append(fan_at(program, stations, number, few=few))
             wires += wires_of(fans[-1], stations, number, len(neurons) - 1)
@@ -202,18 +202,14 @@ def is_pool(program: Program, station: Station) -> bool:
     return not operation.parameters and operation.kind != "activation"
 
 
-def label_of(words: tuple[str, str], plates: Sequence[Plate], *, tiles: bool) -> Label:
-    """Return the label of a layer, below the near corner of its plates.
-
-    tiles  whether they are kernels: it is below their middle then, or where else there is room
-    """
+def label_of(words: tuple[str, str], plates: Sequence[Plate]) -> Label:
+    """Return the label of a layer, above the middle of its plates, or where else there is room."""
     corners = np.concatenate([plate.corners(0.0) for plate in plates])
     low, high = corners.min(axis=0), corners.max(axis=0)
-    far = (low[2] + high[2]) / 2.0 if tiles else high[2]
-    place = np.array([corners[:, 0].mean(), low[1], far])
+    place = np.array([corners[:, 0].mean(), high[1], (low[2] + high[2]) / 2.0])
     first = min(plate.indices.start for plate in plates)
     rows = slice(first, max(plate.indices.stop for plate in plates))
-    return Label(*words, place, place, rows=rows, around=corners if tiles else None)
+    return Label(*words, place, place, rows=rows, around=corners)
 
 
 def label_of_images(words: tuple[str, str], line: Neurons) -> Label:
