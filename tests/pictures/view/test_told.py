@@ -236,7 +236,8 @@ def test_a_click_on_what_is_left_out_shows_all_terms(studio: Studio) -> None:
     found = drawn(studio, stage)
     assert stage.frame_data().opened and stage.pinned is None
     rows = {piece.row for _, piece in found if piece.row != NONE}
-    assert rows == {*range(32, 40), 56}
+    ((_, k),) = {piece.neuron for _, piece in found if (piece.neuron or ("", 0))[0] == "affine 1"}
+    assert rows == {*range(32 + 8 * k, 40 + 8 * k), 56 + k}
     assert len(stage.picture().words) > len(before) + 10
     panel = next(box for box, piece in found if not piece.words)
     scene = stage.frame_data().division(1280, 800).scene
