@@ -26,7 +26,7 @@ def scene(
     batch=8,
     engine="auto",
     seed=0,
-    first_setup=False,
+    first_setup: Annotated[bool, OptionInfo(label="one linear layer")] = False,
 ):
     """A 3-8-3 network, tanh and sigmoid, learns a map from colours to colours.
 

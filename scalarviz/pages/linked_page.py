@@ -22,6 +22,7 @@ from scalarviz.pages.page import (
     style_of_page,
 )
 from scalarviz.pages.scene_data import scene_data
+from scalarviz.pictures.presenter.first_controls import first_groups
 from scalarviz.pictures.presenter.show import Show
 
 START = "linked.js"
@@ -57,6 +58,7 @@ def description(show: Show, theme: str = "", *, tour: bool = False) -> dict[str,
                 "speed": first_speed(show),
                 "tint": session.data.input_tint,
                 "exhibit": exhibit,
+                "first": first_groups(),
                 "tour": tour,
             },
         }

@@ -36,6 +36,7 @@ from scalarviz.pictures.draw2d.class_colors import ON_DARK, ON_LIGHT
 from scalarviz.pictures.draw2d.colors import POWER, rgb, to_bytes
 from scalarviz.pictures.draw2d.theme import THEMES, Theme
 from scalarviz.pictures.presenter.captions.names import sentence
+from scalarviz.pictures.presenter.first_controls import first_groups
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.training.session.session import Session
 
@@ -207,6 +208,7 @@ def made_page(
             "speed": first_speed(show),
             "tint": show.session.data.input_tint,
             "exhibit": exhibit,
+            "first": first_groups(),
         },
     }
     if does_train:

@@ -136,7 +136,7 @@ def test_a_show_plays_at_the_nearest_speed_and_without_one_as_fast_as_it_goes() 
         (" ", ["toggle"], None),
         ("s", ["slowStep"], None),
         ("r", ["reset"], None),
-        ("?", ["toggleSheet"], None),
+        ("?", ["toggleSheet", True], None),
         ("q", None, None),
         ("Z", ["redo"], ["redo"]),
         ("y", ["redo"], ["redo"]),

@@ -11,6 +11,7 @@ from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.group import Group
 from scalarviz.faces.controller.options import OptionChoice
 from scalarviz.faces.controller.state import State
+from scalarviz.pictures.presenter.first_controls import group_title
 
 # Rows of CONTROLS; a page has the others, or it has no use for them.
 OFFERED = (
@@ -42,7 +43,7 @@ def option_of(choice: OptionChoice) -> dict[str, Any]:
     kind = "tick" if choice.kind is bool else "choice" if choice.choices else "entry"
     value = choice.value if kind == "tick" else str(choice.value)
     names = [*dict.fromkeys((*choice.choices, str(choice.value)))] if choice.choices else []
-    return {"name": OPTION + choice.name, "kind": kind, "label": choice.name, "text": "",
+    return {"name": OPTION + choice.name, "kind": kind, "label": choice.label, "text": "",
             "about": choice.help, "value": value, "names": names, "enabled": True,
             "menu": "Training" if choice.is_common else "Scene"}  # fmt: skip
 
@@ -50,9 +51,15 @@ def option_of(choice: OptionChoice) -> dict[str, Any]:
 def control_of(row: Control, state: State) -> dict[str, Any]:
     shown = row.shown(state)
     value = shown.value if row.kind == "tick" else "" if shown.value is None else str(shown.value)
-    return {"name": row.name, "kind": row.kind, "label": row.words("label", state),
-            "text": shown.text, "about": shown.about, "value": value, "names": [*shown.names],
-            "enabled": shown.enabled, "menu": row.menu or "Changes"}  # fmt: skip
+    label, words = row.words("label", state), shown.text
+    if label and row.kind == "tick":  # it stands alone here
+        label, words = shown.about, ""
+    elif label == group_title(row.group):  # which stands above it
+        label = ""
+    return {"name": row.name, "kind": row.kind, "label": label,
+            "text": words, "about": shown.about, "value": value, "names": [*shown.names],
+            "enabled": shown.enabled, "menu": row.group or "Training",
+            "example": row.words("example")}  # fmt: skip
 
 
 def use(group: Group, name: str, value: object) -> None:

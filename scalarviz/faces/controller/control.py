@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 from scalarviz.base.texts import row_text
 from scalarviz.faces.controller.state import State
+from scalarviz.pictures.presenter.first_controls import FIRST_CONTROLS
 
 if TYPE_CHECKING:
     from scalarviz.faces.controller.controller import Controller
@@ -143,9 +144,11 @@ class Control:
     help     text in the list of keys, by default `about`; {} stands for the names of a choice
     primary  whether it stands in the line below the picture; other rows with a label are in the
              panel behind its last button, a row without one only in its menu, or only a key
+    on_cube  whether it opens on the pinned cube
+    example  what a typed text may be, shown in its empty field
     strong   whether it is the button in the colour of the theme
-    menu     menu of the panel: "Time", "View", ..., for buttons, ticks and choices; a notebook
-             shows these rows in its panel unless they are below the picture already
+    menu     menu for buttons, ticks and choices without a label: "Scenes" and "File" at the end of
+             the title, "Time", "View", ... in the panel
     window   whether only a window has it
     acts_on  what it acts on where several sessions are shown: "one", the chosen one, "each" of
              them, or the "group", which has the picture and the clock of all
@@ -169,6 +172,8 @@ class Control:
     key: str = ""
     help: str = ""
     primary: bool = False
+    on_cube: bool = False
+    example: str = ""
     strong: bool = False
     menu: str = ""
     window: bool = False
@@ -187,8 +192,15 @@ class Control:
 
     @property
     def place(self) -> str:
-        """Where it stands: "bar", the line below the picture, "panel", or "" for neither."""
+        """Where it stands: "bar", the line below the picture, "panel", "cube", or "" for none."""
+        if self.on_cube:
+            return "cube"
         return "bar" if self.primary else "panel" if self.label else ""
+
+    @property
+    def group(self) -> str:
+        """The group of FIRST_CONTROLS in which it stands; "" if it stands under "More"."""
+        return next((group for group, names in FIRST_CONTROLS.items() if self.name in names), "")
 
     def words(self, field: str, state: State | None = None) -> str:
         """Return a text of the row, or its translation; a text that is a function needs `state`."""

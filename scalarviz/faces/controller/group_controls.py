@@ -23,7 +23,6 @@ GROUP_CONTROLS = [
         set_together,
         lambda state: state.together,
         primary=True,
-        menu="Time",
         text="Together",
         key="j",
         help="all sessions together, or the chosen one alone",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
-from scalarviz.base.texts import text
+from scalarviz.base.texts import row_text, text
 from scalarviz.core.formulas.table import pick
 from scalarviz.core.layers import Dense
 from scalarviz.data import DataSet
@@ -35,7 +35,7 @@ class OptionChoice:
     """An option, its value and its choices; `restarts` says that it begins another training.
 
     Without `choices`, any value of its kind is valid. `is_common` says that every training has it,
-    not this scene alone.
+    not this scene alone. `label` is its name in plain words.
     """
 
     name: str
@@ -46,6 +46,7 @@ class OptionChoice:
     restarts: bool
     offer: str = ""
     is_common: bool = False
+    label: str = ""
 
 
 @final
@@ -143,8 +144,9 @@ class Options:
             value = row.value(session, settings)
             if value is not None:
                 about, names = text(f"training.about.{name}"), tuple(row.names())
-                made = OptionChoice(name, row.kind, value, names, about, False, is_common=True)
-                found.append(made)
+                label = text(f"training.label.{name}")
+                known = (name, row.kind, value, names, about, False)
+                found.append(OptionChoice(*known, is_common=True, label=label))
         return tuple(found)
 
     def choices(self, settings: Settings, common: Collection[str] = ()) -> tuple[OptionChoice, ...]:
@@ -152,7 +154,7 @@ class Options:
         recipe, values = self.recipe, self.values(settings)
         if recipe is None:
             return tuple(
-                OptionChoice(n, str, values[n], tuple(c.names), c.help, False, c.offer)
+                OptionChoice(n, str, values[n], tuple(c.names), c.help, False, c.offer, label=n)
                 for n, c in settings.data.choices.items()
             )
         return tuple(
@@ -164,6 +166,9 @@ class Options:
                 option.help,
                 option.info.changes not in LIVE,
                 option.info.offer,
+                label=row_text(
+                    f"rows.options.{name}.label", option.info.label or name.replace("_", " ")
+                ),
             )
             for name, option in recipe.own.items()
             if option.info.changes not in HAVE_CONTROLS and name not in common

@@ -103,7 +103,10 @@ def go_wrong(controller: Controller, name: str) -> None:
     def act() -> Session | None:
         if log.done and log.done[-1] is controller.preset:  # one at a time
             session.undo()
+        before = session.current_branch
         made = preset.act(session)
+        if session.current_branch is not before:
+            session.current_branch.given_name = text(f"presets.{name}")
         controller.preset = log.done[-1] if made is None else None
         return made
 

@@ -130,7 +130,8 @@ class State:
     def choices(self) -> tuple[OptionChoice, ...]:
         """The options that every training has, the engine first, and those of the scene."""
         about, names = text("controls.engine"), self.engines
-        engine = OptionChoice("engine", str, self.engine, names, about, False, is_common=True)
+        known = "engine", str, self.engine, names, about, False
+        engine = OptionChoice(*known, is_common=True, label=text("training.label.engine"))
         return engine, *self.common, *self.options
 
     @property

@@ -44,7 +44,6 @@ TIME_CONTROLS = [
         lambda controller, _: controller.toggle_play(),
         primary=True,
         strong=True,
-        menu="Time",
         icon=lambda state: "pause" if state.playing else "play",
         key="space",
         help="play and pause",

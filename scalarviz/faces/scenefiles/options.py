@@ -50,6 +50,7 @@ class OptionInfo:
              and l2), "rate" (the learning rate) or "engine"; by default "", a new value restarts
     offer    noun for what is chosen, such as "colour map": at the end of a run, a button offers
              the next one; by default there is no such button
+    label    the option in plain words, beside its field; by default its name
 
     Raises UnknownNameError for an unknown `changes`.
     """
@@ -57,6 +58,7 @@ class OptionInfo:
     names: Iterable[str] = ()
     changes: str = ""
     offer: str = ""
+    label: str = ""
 
     def __post_init__(self) -> None:
         pick(CHANGES, self.changes, "change")

@@ -15,10 +15,7 @@ from scalarviz.faces.controller.group import Group
 from scalarviz.faces.controller.keys import keys_of, rows_for, written
 from scalarviz.faces.controller.state import State
 from scalarviz.faces.window.fields import (
-    ICONS,
-    LETTER,
     STYLE,
-    TRACK,
     Button,
     EntryField,
     Names,
@@ -28,7 +25,8 @@ from scalarviz.faces.window.fields import (
     Track,
     Words,
 )
-from scalarviz.faces.window.more import Labelled, MorePanel
+from scalarviz.faces.window.more import Line, MorePanel
+from scalarviz.pictures.presenter.first_controls import FIRST_CONTROLS
 
 KINDS: dict[str, Any] = {
     "button": Button,
@@ -42,7 +40,6 @@ KINDS: dict[str, Any] = {
 }
 HEIGHT = 40  # pixels
 ROOMY = 760  # pixels of width from which on the speed is written beside its slider
-NARROW = 125  # pixels of a group of controls up to which another one stands beside it
 HINTS = "number", "timeline"  # kinds whose tooltip says how they are used
 
 
@@ -62,7 +59,7 @@ class ControlBar(QFrame):
         self._shown: dict[str, Shown] = {}
         self.rows = [row for row in rows_for(group.state()) if row.place]
         self.made = {row.name: self._make(row) for row in self.rows}
-        self.panel = MorePanel(group, self._groups())
+        self.panel = MorePanel(group, self._lines())
         self.more = QPushButton(text("controls.more"))
         self.more.setCheckable(True)
         self.more.setStyleSheet(STYLE)
@@ -83,15 +80,14 @@ class ControlBar(QFrame):
                 layout.addWidget(self.made[row.name], int(row.kind == "timeline"))
         layout.addWidget(self.more)
 
-    def _groups(self) -> list[Labelled]:
-        """Return label and widgets of each group of the panel, and whether it is narrow."""
+    def _lines(self) -> list[Line]:
+        """Return the lines of the panel, the first controls in the order of their table."""
+        order = [name for names in FIRST_CONTROLS.values() for name in names]
+        rows = [row for row in self.rows if row.place == "panel"]
+        rows.sort(key=lambda row: order.index(row.name) if row.group else len(order))
         return [
-            (
-                rows[0].words("label"),
-                [self.made[row.name] for row in rows],
-                sum(map(width_of, rows)) <= NARROW,
-            )
-            for rows in groups(row for row in self.rows if not row.primary)
+            (each[0].group, each[0].words("label"), [self.made[row.name] for row in each])
+            for each in groups(rows)
         ]
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -132,15 +128,3 @@ class ControlBar(QFrame):
     def shows_all(self) -> bool:
         """Whether no control was touched since the last `show_state`."""
         return bool(self._shown) and self.panel.shows_all
-
-
-def width_of(row: Control) -> float:
-    """Return about how many pixels the widget of a row is wide."""
-    letters = LETTER * (len(row.text) if isinstance(row.text, str) else row.room)
-    widths = {
-        "button": 36.0 if row.icon in ICONS else 20.0 + letters,
-        "tick": 21.0 + letters,
-        "slider": TRACK,
-        "text": LETTER * row.room,
-    }
-    return widths.get(row.kind, 24.0 + LETTER * row.room)

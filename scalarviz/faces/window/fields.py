@@ -273,6 +273,7 @@ class NumberField(QLineEdit):
         super().__init__()
         self.setFixedWidth(14 + round(6.5 * row.room))
         self._drag = drag
+        self._is_on_cube = row.on_cube
         self._number: float | None = None
         self._from: tuple[float, float] | None = None  # x and number at the start of a drag
         self._dragging = False
@@ -298,6 +299,8 @@ class NumberField(QLineEdit):
         """Discard an uncommitted input."""
         super().focusOutEvent(event)
         self._write()
+        if self._is_on_cube:
+            self.hide()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if self.hasFocus():
@@ -340,6 +343,7 @@ class EntryField(QLineEdit):
         super().__init__()
         self.setFixedWidth(14 + round(6.5 * row.room))
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus | Qt.FocusPolicy.TabFocus)
+        self.setPlaceholderText(row.words("example"))
         self._names = QStringListModel()
         completer = QCompleter(self._names, self)
         completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)

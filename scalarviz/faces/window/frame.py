@@ -38,6 +38,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLineEdit,
     QMainWindow,
+    QMenuBar,
     QSlider,
     QVBoxLayout,
     QWidget,
@@ -48,16 +49,17 @@ from scalarviz.base.process.interrupt import Stop
 from scalarviz.base.texts import text
 from scalarviz.faces.controller.autosave import Keep
 from scalarviz.faces.controller.controller import Controller
+from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.files import drop
 from scalarviz.faces.controller.group import Group
 from scalarviz.faces.controller.startup import Opening
 from scalarviz.faces.window.controls import ControlBar
 from scalarviz.faces.window.farewell import Farewell
+from scalarviz.faces.window.fields import STYLE
 from scalarviz.faces.window.look import dress, first_size
 from scalarviz.faces.window.menus import Menus
 from scalarviz.faces.window.picture import View
 from scalarviz.pictures.view.scene.frame import Division
-from scalarviz.pictures.view.scene.panes import Panes
 from scalarviz.training.session.here import Here
 
 FRAME = 33  # milliseconds between updates
@@ -66,6 +68,8 @@ LONGEST_REST = 1000.0  # milliseconds: the first picture of a scene takes long
 LOOKS = 2  # frames between updates of the controls at rest
 SIZE = 1280, 800
 SMALLEST = 640, 420
+MENUS_MARGIN = 12  # pixels between the menus of the title and the right end
+BELOW = 22  # pixels from the middle of a cube to the field of its value
 NEAR = 56  # pixels from the lower end where the mouse brings up the controls of a presentation
 
 NAMES = {
@@ -117,7 +121,10 @@ class MainWindow(QMainWindow):
         self.opening: Opening | None = None
         self.view = View(group, self._fail)
         self.controls = ControlBar(group)
-        self.menus = Menus(self, self.controls.panel.bar, group, self.photograph)
+        self.title = QMenuBar(nativeMenuBar=False)
+        self.title.setStyleSheet(STYLE)
+        bars = self.title, self.controls.panel.bar
+        self.menus = Menus(self, bars, group, self.photograph)
         self.farewell = Farewell(self, group, self.close)
         group.each("start_editing", self._start_editing)
         group.each("fill_screen", self._turn_full_screen)
@@ -144,9 +151,9 @@ class MainWindow(QMainWindow):
         layout = QVBoxLayout(body)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        beside = QHBoxLayout()
-        beside.addWidget(self.view.widget)
-        layout.addLayout(beside, 1)
+        self._beside = QHBoxLayout()
+        self._beside.addWidget(self.view.widget)
+        layout.addLayout(self._beside, 1)
         if self.group.stage.present:  # they lie over the picture when they are wanted
             self.controls.setParent(body)
             self.controls.hide()
@@ -154,12 +161,20 @@ class MainWindow(QMainWindow):
         else:
             layout.addWidget(self.controls)
         panel = self.controls.panel
-        panel.setParent(body)
-        panel.hide()
-        panel.beside = not self.group.stage.present
-        panel.takes = lambda width: beside.setContentsMargins(0, 0, width, 0)
+        for over in (panel, self.controls.made["value"]):
+            over.setParent(body)
+            over.hide()
+        panel.takes = self._leave_room
         self._body = body
         return body
+
+    def _leave_room(self, width: int) -> None:
+        """Leave room for the panel: the network of one session in its stage, several beside it."""
+        if self.group.several:
+            self._beside.setContentsMargins(0, 0, width, 0)
+        else:
+            self.group.stage.panel = float(width)
+            self.view.stale = True
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Place what lies over the picture."""
@@ -168,23 +183,50 @@ class MainWindow(QMainWindow):
         if self.group.stage.present:
             high = self.controls.height()
             self.controls.setGeometry(0, body.height() - high, body.width(), high)
-        self.controls.panel.free = self.controls.height(), self._below_stage()
+        self._place_menus()
+        self._place_value()
         self.controls.panel.place()
 
-    def _below_stage(self) -> int:
-        """Return the height of the strip of operations and all that is below it."""
-        body, present = self._body, self.group.stage.present
+    def _place_menus(self) -> None:
+        """Place the menus of the title at its end, or where there is none, in the panel."""
+        body, panel, present = self._body, self.controls.panel, self.group.stage.present
         high = body.height() - (0 if present else self.controls.height())
-        size = body.width(), high
+        parts = Division.of(body.width(), high, present=present)
+        panel.free = int(parts.scene.y), body.height() - int(parts.strip.y)
+        head = 0.0 if self.group.several else parts.head.height
         if self.group.several:
-            return body.height() - int(Panes.of(len(self.group.members), *size).line.y)
-        return body.height() - int(Division.of(*size, present=present).strip.y)
+            panel.free = 0, body.height() - high
+        if not head:
+            panel.head.addWidget(self.title)
+        else:
+            self.title.setParent(body)
+            size = self.title.sizeHint()
+            x, y = body.width() - size.width() - MENUS_MARGIN, (head - size.height()) / 2.0
+            self.title.setGeometry(x, round(y), size.width(), size.height())
+            self.title.show()
+        self.group.stage.menus = body.width() - self.title.x() if head else 0.0
+
+    def _place_value(self) -> None:
+        """Place the field of the pinned weight's value below its cube."""
+        field, stage, whole = self.controls.made["value"], self.group.stage, self.view.widget
+        at = None if stage.pinned is None else stage.place_of(stage.pinned)
+        if at is not None:
+            x = min(max(0.0, at[0] - field.width() / 2.0), whole.width() - field.width())
+            y = min(max(0.0, at[1] + BELOW), whole.height() - field.height())
+            field.setGeometry(round(x), round(y), field.width(), field.sizeHint().height())
 
     def _start_editing(self, name: str) -> None:
-        """Open the field of a control, such as that of the pinned weight's value."""
-        if not self.controls.panel.isVisible():
-            self.controls.panel.turn()
-        self.controls.made[name].edit()
+        """Open the field of a control: that of the pinned weight's value on its cube."""
+        field, panel = self.controls.made[name], self.controls.panel
+        if CONTROLS[name].on_cube:
+            self._place_value()
+            field.show()
+            field.raise_()
+        else:
+            panel.show_rest()
+            if not panel.isVisible():
+                panel.turn()
+        field.edit()
 
     def _turn_full_screen(self) -> None:
         if self.isFullScreen():
@@ -260,6 +302,7 @@ class MainWindow(QMainWindow):
         elif self._count % LOOKS == 0:
             self._show_state()
         if moves or self.view.stale or self.group.is_playing:
+            self._place_value()
             self.view.refresh()
             self.view.stale = moves  # what has moved is drawn once more, where it stands at last
         # Paint now, instead of when Qt is idle.

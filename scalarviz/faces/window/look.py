@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
-from PySide6.QtWidgets import QApplication, QPushButton, QStyle, QToolTip, QWidget
+from PySide6.QtGui import QColor, QFont, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
+from PySide6.QtWidgets import QApplication, QMenuBar, QPushButton, QStyle, QToolTip, QWidget
 
 from scalarviz.pictures.draw2d.theme import THEMES, ControlColors
 
@@ -55,13 +55,21 @@ def palette_of(look: ControlColors) -> QPalette:
     return palette
 
 
+def bold(font: QFont) -> QFont:
+    """Return a font in bold."""
+    found = QFont(font)
+    found.setBold(True)
+    return found
+
+
 def dress(window: QWidget, theme: str) -> None:
     """Apply a theme's colors to a window, and to all menus, dialogs and tool tips."""
     palette = palette_of(THEMES[theme].controls)
     QApplication.setPalette(palette)
     window.setPalette(palette)
-    for button in window.findChildren(QPushButton):  # one with a style sheet inherits no colors
-        button.setPalette(palette)
+    for kind in (QPushButton, QMenuBar):  # one with a style sheet inherits no colors
+        for each in window.findChildren(kind):
+            each.setPalette(palette)
     QToolTip.setPalette(palette)
 
 

@@ -1,4 +1,4 @@
-"""Menus: the menu bar in the panel of the window."""
+"""Menus: those at the end of the title, and those in the panel of the window."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ from scalarviz.faces.controller.keys import keys_of, rows_for, written
 from scalarviz.faces.controller.state import State
 
 Act = Callable[[], object]
+AT_TITLE = "Scenes", "File"
 
 
 @final
 class Menus:
-    """The menu bar; each entry shows its key."""
+    """The menus of two bars, that at the end of the title first; each entry shows its key."""
 
     def __init__(
         self,
         window: QMainWindow,
-        bar: QMenuBar,
+        bars: tuple[QMenuBar, QMenuBar],
         controller: Controller | Group,
         photograph: Callable[[str], str],
     ) -> None:
         self.window = window
-        self.bar = bar
         self.group = group = Group.of(controller)
         self.photograph = photograph
         self.entries: dict[str, QAction] = {}  # by name of the row
@@ -49,8 +49,10 @@ class Menus:
         self._rows = {row.name: row for row in rows_for(group.state()) if row.menu}
         others = (row.menu for row in self._rows.values())
         self.menus = {
-            name: bar.addMenu("&" + row_text(f"rows.menus.{name}.title", name))
-            for name in dict.fromkeys(("File", "Scenes", "Time", "View", *others, "Help"))
+            name: bars[name not in AT_TITLE].addMenu(
+                "&" + row_text(f"rows.menus.{name}.title", name)
+            )
+            for name in dict.fromkeys((*AT_TITLE, "Time", "View", *others, "Help"))
         }
         self._make_file(self.menus["File"])
         self._make_rows(group.state())
@@ -109,7 +111,7 @@ class Menus:
             self._shown[name] = shown
             action.setEnabled(shown.enabled)
             if row.kind != "choice":
-                action.setText(with_key(shown.about, row.key))
+                action.setText(with_key(shown.text or shown.about, row.key))
                 action.setChecked(bool(shown.value))
 
     def _press(self, row: Control) -> None:

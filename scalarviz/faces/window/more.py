@@ -1,4 +1,4 @@
-"""MorePanel: menus, further controls and options of the scene, beside the picture."""
+"""MorePanel: further controls, menus and options of the scene, at the right end of the stage."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import final
 
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, QSize, Qt, QTimer
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import (
     QFrame,
@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QMenuBar,
+    QPushButton,
     QScrollArea,
     QScrollBar,
     QVBoxLayout,
@@ -25,29 +26,30 @@ from scalarviz.base.texts import text
 from scalarviz.faces.controller.group import Group
 from scalarviz.faces.controller.options import OptionChoice
 from scalarviz.faces.window.fields import Quiet
+from scalarviz.faces.window.look import bold
 from scalarviz.faces.window.option_fields import Show, field_of
+from scalarviz.pictures.presenter.first_controls import FIRST_CONTROLS, group_title
 
-MARGIN = 8  # pixels between the panel and the ends of the picture that it lies over
-PAIR = 2  # options of every training beside each other
-NARROWEST = 360  # pixels of width that a picture beside the panel has at least
+WIDTH, LABELS = 300, 62  # pixels of the panel, and of labels at least
 
-Labelled = tuple[str, Sequence[QWidget], bool]  # a label, its controls, and whether it is narrow
+Line = tuple[str, str, Sequence[QWidget]]  # a group of FIRST_CONTROLS or "", a label, its controls
 
 
 @final
 class MorePanel(QScrollArea):
-    """A panel at the right of its parent; options that restart are marked.
+    """A panel over the right end of the stage, whose network makes room for it.
 
-    It stands beside the picture, or, where that would become too narrow, lies over its stage.
+    The first controls are at its top; all others are behind `rest`. Options that restart are
+    marked.
 
-    bar     the menu bar at its top
-    beside  whether it may stand beside the picture
-    free    pixels at the lower end of the parent that stay free beside the picture, and over it
+    bar     menus that are behind `rest`
+    head    the place for other menus, above all
+    free    pixels at the upper and the lower end of the parent that stay free
     takes   called with the width that it takes from the picture, when that may have changed
     turned  called with whether it is open, when that has changed
     """
 
-    def __init__(self, group: Group, groups: Sequence[Labelled]) -> None:
+    def __init__(self, group: Group, lines: Sequence[Line]) -> None:
         super().__init__()
         self.setFrameShape(QFrame.Shape.StyledPanel)
         self.setAccessibleName(text("controls.more.about"))
@@ -59,43 +61,45 @@ class MorePanel(QScrollArea):
         self.turned: Callable[[bool], object] = lambda on: None
         self.takes: Callable[[int], object] = lambda width: None
         self.bar = QMenuBar(nativeMenuBar=False)
-        self.beside = True
         self.free = 0, 0
         self._choices: tuple[OptionChoice, ...] = ()  # that are shown
         self._forms: list[OptionChoice] = []  # the same without their values
         self._shows: dict[str, Show] = {}  # by name
-        body = QWidget()
-        self._layout = layout = QVBoxLayout(body)
+        body, self._others = QWidget(), QWidget()
+        layout, others = QVBoxLayout(body), QVBoxLayout(self._others)
         layout.setContentsMargins(14, 6, 14, 12)
-        layout.setSpacing(8)
-        self._controls, self._common, self._grid = QGridLayout(), QGridLayout(), QGridLayout()
-        for grid in (self._controls, self._common, self._grid):
-            grid.setHorizontalSpacing(10)
-            grid.setVerticalSpacing(6)
-            grid.setColumnStretch(1, 1)
-        self._scrolls = Scrolls(self.verticalScrollBar())
-        self._add_groups(groups)
-        self._title, common = QLabel(text("controls.options_of_scene")), text("controls.training")
-        parts = self.bar, self._controls, QLabel(common), self._common, self._title, self._grid
-        for part in parts:
-            layout.addLayout(part) if isinstance(part, QGridLayout) else layout.addWidget(part)
+        others.setContentsMargins(0, 0, 0, 0)
+        self.head, self._common, self._grid = QVBoxLayout(), grid(), grid()
+        layout.addLayout(self.head)
+        for name in FIRST_CONTROLS:
+            layout.addWidget(title(group_title(name)))
+            layout.addLayout(grid_of([line[1:] for line in lines if line[0] == name], name))
+        self.rest = QPushButton()
+        self.rest.setCheckable(True)
+        self.rest.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.rest.clicked.connect(self.show_rest)
+        self.show_rest(False)
+        self._title = title(text("controls.options_of_scene"))
+        others.addWidget(self.bar)
+        others.addLayout(grid_of([line[1:] for line in lines if not line[0]]))
+        others.addWidget(title(text("controls.training")))
+        others.addLayout(self._common)
+        others.addWidget(self._title)
+        others.addLayout(self._grid)
+        layout.addWidget(self.rest)
+        layout.addWidget(self._others)
         layout.addStretch(1)
+        self._scrolls = Scrolls(self.verticalScrollBar())
         for control in body.findChildren(QWidget):
             control.installEventFilter(self._scrolls)
         self.setWidget(body)
         self.hide()
 
-    def _add_groups(self, groups: Sequence[Labelled]) -> None:
-        """Add groups of controls line by line, two narrow ones in a row beside each other."""
-        row, column = -1, 0
-        for label, widgets, is_narrow in groups:
-            beside = is_narrow and column == PAIR
-            row, first = (row, PAIR) if beside else (row + 1, 0)
-            span = 1 if is_narrow else 2 * PAIR - 1
-            self._controls.addWidget(Quiet(label), row, first)
-            at = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-            self._controls.addWidget(row_of(*widgets), row, first + 1, 1, span, at)
-            column = PAIR if is_narrow and not beside else 0
+    def show_rest(self, on: bool = True) -> None:
+        """Show the controls that are not the first ones, or hide them."""
+        self.rest.setChecked(on)
+        self.rest.setText(text(f"controls.rest.{'hide' if on else 'show'}"))
+        self._others.setVisible(on)
 
     def turn(self, _: bool = False) -> None:
         """Open or close it."""
@@ -115,26 +119,13 @@ class MorePanel(QScrollArea):
         self.turned(False)
 
     def place(self) -> None:
-        """Stand at the right, beside the picture if there is room for both, else over it."""
+        """Stand at the right end of the stage, and take its width from the network."""
         parent = self.parentWidget()
         if parent is None or not self.isVisible():
             return
-        self._layout.activate()
-        wanted, whole = self._layout.sizeHint() + QSize(4, 4), parent.size()
-        bar = QSize(self.verticalScrollBar().sizeHint().width(), 0)
-        high = whole.height() - self.free[0]
-        width = (wanted + bar if wanted.height() > high else wanted).width()
-        if self.beside and whole.width() - width >= NARROWEST:
-            self.setGeometry(whole.width() - width, 0, width, high)
-            self.takes(width)
-            return
-        end = whole.height() - self.free[1] - MARGIN
-        if wanted.height() > end - MARGIN:
-            wanted += bar
-        size = wanted.boundedTo(QSize(whole.width() - 2 * MARGIN, end - MARGIN))
-        self.resize(size)
-        self.move(whole.width() - MARGIN - size.width(), end - size.height())
-        self.takes(0)
+        top, bottom = self.free
+        self.setGeometry(parent.width() - WIDTH, top, WIDTH, parent.height() - top - bottom)
+        self.takes(WIDTH)
 
     def show_choices(self, choices: tuple[OptionChoice, ...]) -> None:
         """Show options, except in fields that the user is changing; only while it is open."""
@@ -161,28 +152,22 @@ class MorePanel(QScrollArea):
         return bool(self._choices) or not self.isVisible()
 
     def _fill(self, choices: tuple[OptionChoice, ...]) -> None:
-        """Make fields anew: those of every training in pairs, those of the scene with notes."""
+        """Make fields anew: those of every training, and those of the scene with notes."""
         self._shows.clear()
-        own = [choice for choice in choices if not choice.is_common]
-        for grid in (self._common, self._grid):
-            empty(grid)
-        self._title.setVisible(bool(own))
-        for number, choice in enumerate(choice for choice in choices if choice.is_common):
-            self._add(self._common, choice, number // PAIR, 2 * (number % PAIR))
-        for row, choice in enumerate(own):
-            self._add(self._grid, choice, row, 0)
+        for rows in (self._common, self._grid):
+            empty(rows)
+        self._title.setVisible(not all(choice.is_common for choice in choices))
+        for choice in choices:
+            rows = self._common if choice.is_common else self._grid
+            at = rows.rowCount()
+            label = Quiet(choice.label)
+            field, self._shows[choice.name] = field_of(choice, partial(self._choose, choice.name))
+            label.setBuddy(field)
+            field.installEventFilter(self._scrolls)
             note = QLabel(text("controls.restarts") if choice.restarts else "")
             note.setForegroundRole(QPalette.ColorRole.PlaceholderText)
-            self._grid.addWidget(note, row, 2)
-
-    def _add(self, grid: QGridLayout, choice: OptionChoice, row: int, column: int) -> None:
-        """Add an option with its label."""
-        label = Quiet(choice.name)
-        field, self._shows[choice.name] = field_of(choice, partial(self._choose, choice.name))
-        label.setBuddy(field)
-        field.installEventFilter(self._scrolls)
-        grid.addWidget(label, row, column)
-        grid.addWidget(field, row, column + 1)
+            for column, widget in enumerate((label, field, note)):
+                rows.addWidget(widget, at, column)
 
     def _choose(self, name: str, value: object) -> None:
         self.group.lead.set_option(name, value)
@@ -203,9 +188,36 @@ class Scrolls(QObject):
         return False
 
 
-def empty(grid: QGridLayout) -> None:
+def title(words: str) -> QLabel:
+    """Return the title of a group."""
+    label = QLabel(words)
+    label.setFont(bold(label.font()))
+    label.setContentsMargins(0, 6, 0, 0)
+    return label
+
+
+def grid() -> QGridLayout:
+    """Return an empty layout of labels and fields."""
+    made = QGridLayout()
+    made.setHorizontalSpacing(10)
+    made.setVerticalSpacing(6)
+    made.setColumnStretch(1, 1)
+    made.setColumnMinimumWidth(0, LABELS)
+    return made
+
+
+def grid_of(lines: Sequence[tuple[str, Sequence[QWidget]]], title: str = "") -> QGridLayout:
+    """Return a layout of labels and their controls; a label that says its title is left out."""
+    made = grid()
+    for row, (label, widgets) in enumerate(lines):
+        made.addWidget(Quiet("" if label == title else label), row, 0)
+        made.addWidget(row_of(*widgets), row, 1, Qt.AlignmentFlag.AlignLeft)
+    return made
+
+
+def empty(rows: QGridLayout) -> None:
     """Remove all widgets of a layout."""
-    while item := grid.takeAt(0):
+    while item := rows.takeAt(0):
         if widget := item.widget():
             widget.setParent(None)
             widget.deleteLater()

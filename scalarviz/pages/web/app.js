@@ -25,6 +25,7 @@ import { Motion } from "./motion.js";
 import { Options, channelsOf } from "./options.js";
 import { OwnInput } from "./own.js";
 import { rowsBeside } from "./paths.js";
+import { arrange } from "./sheet.js";
 import { Player } from "./player.js";
 import { text } from "./texts.js";
 import { StripBar } from "./stripbar.js";
@@ -79,6 +80,7 @@ export class App {
   makeParts() {
     const { spec } = this;
     this.controls = new Controls((name, ...given) => this.run(name, ...given));
+    arrange(spec.page.first);
     this.options = new Options(spec, (name, ...given) => this.run(name, ...given));
     this.strip = new StripBar(byId("strip"), spec.say.cells, (done) => this.run("go", done));
     this.lines = new BranchLines();
@@ -247,6 +249,7 @@ export class App {
     this.card.show(cardOf(this.spec, state, this.pinned), row, {
       value: row < 0 ? 0 : state.value[row], scale, layer: rowsBeside(this.spec.say, row), frozen: state.frozen ?? [],
     }); // prettier-ignore
+    this.card.place(this.picture.placeOf(this.pinned));
     const neuron = this.pinned.neuron ?? null;
     this.exhibit?.showNeuron?.(card, state, neuron);
     if (!this.spec.recording) this.own.showSlider(card, state, neuron, () => this.act());
@@ -349,7 +352,7 @@ export class App {
       next: () => leadOn(this),
       nextTheme: () => this.setTheme(this.theme === "dark" ? "light" : "dark"),
       toggleMarks: () => this.toggleMarks(),
-      toggleSheet: () => this.setSheet(byId("sheet").hidden),
+      toggleSheet: (isWhole) => this.setSheet(byId("sheet").hidden, isWhole),
       home: () => this.picture.home(),
       reload: () => location.reload(),
       link: () => copyLink(this),
@@ -399,10 +402,10 @@ export class App {
     this.tell(text("page.weights", { seed: this.state.seed }));
   }
 
-  /** Go to the field of the pinned weight, in which its number is typed. */
+  /** Open the field on the cube of the pinned weight, in which its number is typed. */
   editPinned() {
     if (this.spec.recording) this.tell(text("page.recorded.refused"));
-    else if (this.pinned?.row >= 0) this.card.focus();
+    else if (this.pinned?.row >= 0) this.card.focus(this.picture.placeOf(this.pinned));
     else this.tell(text("notices.pin_first"));
   }
 
@@ -439,8 +442,9 @@ export class App {
     this.marks.open(!this.marks.isOpen);
   }
 
-  setSheet(isOpen) {
+  setSheet(isOpen, isWhole = false) {
     setShown(byId("sheet"), isOpen);
+    byId("others").open ||= isWhole;
     byId("more").setAttribute("aria-expanded", isOpen);
   }
 

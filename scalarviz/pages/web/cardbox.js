@@ -1,6 +1,6 @@
 // The card of a cube or a neuron, beside the stage.
 
-import { isNews, made, setWords } from "./dom.js";
+import { byId, isNews, made, setWords } from "./dom.js";
 import { madeButton } from "./pressing.js";
 import { numberTyped, said, trueMinus } from "./format.js";
 import { text } from "./texts.js";
@@ -22,13 +22,13 @@ export class CardBox {
     button.ariaLabel = text("page.close");
     this.slider = made("input");
     Object.assign(this.slider, { type: "range", min: -100, max: 100, step: "any" });
-    this.value = made("input", "number");
-    Object.assign(this.value, { type: "text", inputMode: "decimal", autocomplete: "off" });
-    this.value.ariaLabel = text("page.value.number");
+    this.value = this.field("number");
+    this.spot = this.field("on-cube"); // below the cube
+    this.spot.hidden = true;
+    this.spot.addEventListener("blur", () => (this.spot.hidden = true));
+    byId("picture").append(this.spot);
     this.label = made("label", "", text("page.value"), this.slider, this.value);
     this.slider.addEventListener("input", () => this.edit(this.row, Number(this.slider.value)));
-    this.value.addEventListener("change", () => this.take());
-    this.value.addEventListener("keydown", ({ key }) => key === "Enter" && this.value.blur());
     this.toggles = FREEZING.map(([key], k) => {
       const toggle = madeButton("toggle", text(key), () =>
         this.freeze(k ? this.layer : [this.row], toggle.ariaPressed !== "true"),
@@ -41,19 +41,47 @@ export class CardBox {
     this.layer = []; // the rows of its layer
   }
 
-  /** Let a number be typed. */
-  focus() {
-    this.value.focus();
-    this.value.select();
+  /** Return a field for a number. */
+  field(name) {
+    const field = made("input", name);
+    Object.assign(field, { type: "text", inputMode: "decimal", autocomplete: "off" });
+    field.ariaLabel = text("page.value.number");
+    field.addEventListener("change", () => this.take(field));
+    field.addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && field === this.spot) {
+        event.stopPropagation(); // the card stays
+        field.value = this.value.value;
+        field.blur();
+      } else if (event.key === "Enter") field.blur();
+    });
+    return field;
   }
 
-  /** Take the number that was typed, if it is one. */
-  take() {
-    const number = numberTyped(this.value.value);
+  /** Let a number be typed on the cube, which is seen at a place. */
+  focus(at) {
+    this.spot.hidden = false;
+    this.spot.value = this.value.value;
+    this.place(at);
+    this.spot.focus();
+    this.spot.select();
+  }
+
+  /** Place the field below the cube. */
+  place(at) {
+    if (this.spot.hidden || !at) return;
+    const { offsetWidth: wide, offsetHeight: high, parentNode } = this.spot;
+    const { clientWidth: width, clientHeight: height } = parentNode;
+    this.spot.style.left = `${Math.min(Math.max(at.x - wide / 2, 0), width - wide)}px`;
+    this.spot.style.top = `${Math.min(Math.max(at.y + Math.min(at.half, 40) + 4, 0), height - high)}px`;
+  }
+
+  /** Take the number that was typed into a field, if it is one. */
+  take(field) {
+    const number = numberTyped(field.value);
     this.known = null; // so that the field shows what it is
     if (Number.isFinite(Math.fround(number))) this.type(this.row, number);
     else this.refuse(text("page.no_value"));
-    this.value.blur();
+    field.blur();
   }
 
   /**

@@ -28,7 +28,7 @@ export function commandOf(event) {
     case ">": return ["sample", 1];
     case "d": return ["nextTheme"];
     case "h": return ["toggleMarks"];
-    case "?": return ["toggleSheet"];
+    case "?": return ["toggleSheet", true];
     case "Escape": return ["close"];
     default: return null;
   }

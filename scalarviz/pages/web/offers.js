@@ -2,11 +2,13 @@
 
 import { byId, made, setShown, setWords } from "./dom.js";
 import { fillOptions, madeButton } from "./pressing.js";
+import { arrange } from "./sheet.js";
 
 /** Fields for controls that Python names; `run(name, value)` uses one, a promise of null if refused. */
 export class Offers {
-  constructor(run) {
+  constructor(run, groups) {
     this.run = run;
+    this.groups = groups; // of the first controls
     this.element = made("div", "offers");
     this.fields = new Map(); // by name of a control
     this.list = [];
@@ -15,7 +17,8 @@ export class Offers {
 
   /** Stand in the sheet, which is another one when a page is built anew. */
   place(focused = null) {
-    byId("sheet").querySelector(".buttons").before(this.element);
+    byId("others").querySelector(".buttons").before(this.element);
+    this.arrange();
     if (this.element.contains(focused)) focused.focus();
   }
 
@@ -40,6 +43,7 @@ export class Offers {
       const known = old.get(name);
       const field =
         known?.kind === kind ? known : new OfferField(each, (value) => this.use(name, value));
+      field.element.dataset.row = name;
       this.fields.set(name, field);
       menus.get(menu).push(field.element);
     }
@@ -50,8 +54,15 @@ export class Offers {
       if (menu) group.ariaLabel = menu;
       return group;
     });
+    for (const [name, { element }] of old) if (!this.fields.has(name)) element.remove();
     this.element.replaceChildren(...groups);
     setShown(this.element, list.length > 0);
+    if (this.element.isConnected) this.arrange();
+  }
+
+  /** Let the first controls stand with those of the page. */
+  arrange() {
+    arrange(this.groups);
   }
 
   async use(name, value) {
@@ -92,7 +103,16 @@ class OfferField {
     return field.value;
   }
 
-  show({ label, text: said = "", about = "", value, names = [], enabled = true, low, high, step }) {
+  show({
+    label,
+    text: said = "",
+    about = "",
+    example = "",
+    value,
+    names = [],
+    enabled = true,
+    ...scale
+  }) {
     const { kind, field } = this;
     this.element.title = about;
     field.disabled = !enabled;
@@ -112,7 +132,12 @@ class OfferField {
     else if (kind === "tick") field.checked = value === true;
     else {
       if (kind === "slider")
-        Object.assign(field, { min: low ?? 0, max: high ?? 100, step: step ?? 1 });
+        Object.assign(field, {
+          min: scale.low ?? 0,
+          max: scale.high ?? 100,
+          step: scale.step ?? 1,
+        });
+      else field.placeholder = example;
       field.value = value ?? "";
     }
     return undefined;

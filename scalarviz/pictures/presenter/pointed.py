@@ -20,6 +20,7 @@ from scalarviz.pictures.presenter.pointing import NOTHING, Target, neuron_of, ta
 from scalarviz.pictures.presenter.walking import next_target
 from scalarviz.pictures.view.charts import Chart
 from scalarviz.pictures.view.frame_data import FrameData
+from scalarviz.pictures.view.highlights import corners_of
 from scalarviz.pictures.view.on_top import OnTop
 from scalarviz.pictures.view.scene.frame import Projection
 from scalarviz.pictures.view.scene.plates import Layout
@@ -96,6 +97,14 @@ class Pointed(Messages):
         if not parts.scene.has(x, y) or covered or self.on_top.on_chart(x, y):
             return NOTHING
         return target_at(self._seen, self._see(self._seen), x, y)
+
+    @final
+    def place_of(self, row: int) -> FloatArray | None:
+        """Return the pixel (x, y) where the middle of a cube is seen; None before a picture."""
+        if self._picture is None or self._seen is None:
+            return None
+        corners = corners_of(self._seen, row, 0.0)
+        return self._see(self._seen)(corners).xy.mean(axis=0) if len(corners) else None
 
     @property
     def chart(self) -> Chart | None:

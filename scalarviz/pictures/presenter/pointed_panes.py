@@ -6,6 +6,8 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, final
 
+import numpy as np
+
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.layers.perceptron import Perceptron
 from scalarviz.errors import InputError, ScalarvizError
@@ -137,6 +139,12 @@ class PointedPanes(Messages):
                 stage.restore()
 
     # The mouse.
+
+    @final
+    def place_of(self, row: int) -> FloatArray | None:
+        """Return the pixel (x, y) where the middle of a cube of the chosen session is seen."""
+        found, box = self.stages[self.chosen].place_of(row), self._panes.panes[self.chosen]
+        return None if found is None else found + np.array((box.x, box.y))
 
     @final
     def choose_at(self, x: float, y: float) -> bool:

@@ -97,6 +97,8 @@ class SideBySide(PointedPanes):
     nodes: Callable[[Any], object] | None = setting("nodes")
     patience: float = setting("patience")
     theme: str = setting("theme")
+    menus: float = setting("menus")
+    panel: float = setting("panel")
     neuron_maps: bool = setting("neuron_maps")
     test_points: bool = setting("test_points")
     discrete: bool = setting("discrete")

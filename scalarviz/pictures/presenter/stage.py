@@ -74,6 +74,7 @@ class Stage(Pointed):
     given          seconds that a slow step gives to the next operation; 0 without one
     by_card        whether the graphics card may draw maps at each pixel, in faces of a training
     pane           how the picture is one of several, or None
+    menus, panel   pixels of the picture that stand under menus of a window and under its panel
     asleep         whether to compute nothing, while kernels are compiled
     """
 
@@ -96,6 +97,7 @@ class Stage(Pointed):
         self.silent = False
         self.neuron_maps = self.test_points = self.discrete = False
         self.present = False
+        self.menus = self.panel = 0.0
         self.nodes: Callable[[Any], object] | None = None
         self.travel: Callable[[int], object] = lambda operations: None
         self.by_card, self.given = False, 0.0
@@ -347,6 +349,8 @@ class Stage(Pointed):
             network=self._network.now(exhibit) if self.by_card else None,
             pane=self.pane,
             marks=self.marks or self.over.legend,
+            menus=self.menus,
+            panel=self.panel,
         )
         self._fit(self._seen)
         return self._seen
@@ -389,8 +393,8 @@ class Stage(Pointed):
         return None if added is None else added.caption(self.adding)
 
     def _fit(self, seen: FrameData) -> None:
-        """Fit the network to the free stage: its layout without a card, its camera with one."""
-        shape = shape_of(replace(seen, pinned=None).division(*self._extent).inner)
+        """Fit the network to the free stage: its layout without card and panel, its camera with."""
+        shape = shape_of(replace(seen, pinned=None, panel=0.0).division(*self._extent).inner)
         if self.plan.follows_shape and shape != self._shape:
             self._shape = shape
             self._lay_out()

@@ -334,6 +334,7 @@ class FrameData:
     network        what the graphics card may draw at each pixel of the exhibit, or None
     pane           how it is one of several in a picture, or None
     marks          whether the key to the marks is open
+    menus, panel   pixels that these take, see `Division.of`
     """
 
     layout: Layout
@@ -363,6 +364,8 @@ class FrameData:
     network: ShownNetwork | None = None
     pane: Pane | None = None
     marks: bool = False
+    menus: float = 0.0
+    panel: float = 0.0
 
     def has_small_curve(self, width: float) -> bool:
         """Return whether the loss curve stands in a band of this width, beside the caption.
@@ -386,4 +389,5 @@ class FrameData:
         if self.pane is not None:
             scale = self.pane.scale
             return Division.of_pane(width, height, scale, exhibit=exhibit, card=card)
-        return Division.of(width, height, exhibit=exhibit, card=card, present=self.present)
+        lent = {"menus": self.menus, "panel": self.panel}
+        return Division.of(width, height, exhibit=exhibit, card=card, present=self.present, **lent)

@@ -108,10 +108,10 @@ def draw_offers(
     for words, width in zip(offers, widths, strict=True):
         if x + width > box.right + 1.0:
             break
-        canvas.box(x, y, width, high, theme.accent, radius=high / 2.0)
+        canvas.box(x, y, width, high, theme.panel, radius=high / 2.0, outline=theme.accent)
         base = y + high / 2.0 + 0.36 * size
         middle = x + width / 2.0
-        canvas.text(middle, base, words, size=size, color=theme.ground, bold=True, anchor="center")
+        canvas.text(middle, base, words, size=size, color=theme.ink, bold=True, anchor="center")
         buttons.append((Box(x, y, width, high), words))
         x += width + 8.0 * scale
     return buttons

@@ -88,6 +88,7 @@ NOT_WORDS = [
     ("pictures/presenter/captions/steps.py", "own rate", "the name of an action"),
     ("pictures/presenter/channels.py", "last change|difference to first", "names typed by users"),
     ("pictures/presenter/live_values.py", "row {}", "a name in an error"),
+    ("pictures/presenter/first_controls.py", "*", "controls by their names in rows"),
     ("pictures/presenter/motion.py", "weight gradient", "a kind of moment"),
     ("pictures/presenter/shown_network.py", ": export", "a part of an error"),
     ("pictures/view/cubes/shaders.py", "*vec4 to_clip*", "GLSL"),

@@ -36,7 +36,7 @@ class FakeStage:
         self.status = self.part_of_tour = ""
         self.work: Any = None
         self.end_work: Callable[[], object] = lambda: None
-        self.adding = 0.0
+        self.adding = self.menus = self.panel = 0.0
         self.asleep = False
         self.chart = None
         self.curve_view = CurveView()
@@ -52,6 +52,9 @@ class FakeStage:
         if name not in known.split():
             raise AttributeError(name)
         return lambda *given, **_: self.asked.append((name, *given))
+
+    def place_of(self, row: int) -> tuple[float, float]:
+        return 300.0, 200.0
 
     def handle_at(self, x: float, y: float) -> None:
         return None

@@ -29,10 +29,12 @@ from PySide6.QtCore import QMimeData, QPoint, QPointF, QSize, Qt, QTimer, QUrl
 from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QPalette, QScreen, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QApplication,
     QColorDialog,
     QComboBox,
     QFileDialog,
+    QLabel,
     QSpinBox,
     QToolTip,
     QWidget,
@@ -47,6 +49,7 @@ from scalarviz.faces.controller import export, own_input, tour, watch_options
 from scalarviz.faces.controller.autosave import Keep
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
+from scalarviz.faces.controller.end_of_run_actions import offer_more
 from scalarviz.faces.controller.files import export_to
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.controller.scenes import open_scene
@@ -57,8 +60,8 @@ from scalarviz.faces.scenefiles.links import read_link
 from scalarviz.faces.window import window as door
 from scalarviz.faces.window.application import application, quick_turns
 from scalarviz.faces.window.frame import LOOKS, MainWindow
-from scalarviz.faces.window.more import NARROWEST
 from scalarviz.pictures.draw2d.theme import THEMES
+from scalarviz.pictures.presenter.first_controls import FIRST_CONTROLS
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.pictures.view.charts import Chart
@@ -145,10 +148,12 @@ class Bench:
         self.picture.setFocus()
         self.settle()
 
-    def open_panel(self) -> None:
-        """The panel of the controls that are not in the bar."""
+    def open_panel(self, whole: bool = True) -> None:
+        """The panel of the controls that are not in the bar, all of them or the first ones."""
         if not self.bar.panel.isVisible():
             self.click(self.bar.more)
+        self.bar.panel.show_rest(whole)
+        self.settle()
         assert self.bar.panel.isVisible() and self.bar.more.isChecked()
 
     def names_of(self, choice: str) -> Any:
@@ -324,14 +329,15 @@ def case_a_pinned_weight_is_typed_dragged_frozen_and_all_is_undone() -> None:
     before = float(bank.value[3])
     assert abs(float(made["value"].text()) - before) < 1e-5
     assert "perceptron 1" in made["value"].toolTip()
-    bench.click(made["value"])
+    bench.press("e")
     bench.press("0.5 r", Key.Key_Backspace, Key.Key_Backspace)
     assert made["value"].text() == "0.5" and bank.value[3] == before, "nothing happens while typing"
     bench.press(Key.Key_Return)
     assert bank.value[3] == 0.5
-    bench.click(made["value"])
+    bench.press("e")
     bench.press("7", Key.Key_Escape)
     assert bank.value[3] == 0.5 and made["value"].text() == "0.5"
+    made["value"].show()
     drag(bench, made["value"], +40)
     assert 0.65 < bank.value[3] < 0.75 and bench.session.current_branch.number == 0
     bench.click(made["frozen"])
@@ -341,7 +347,7 @@ def case_a_pinned_weight_is_typed_dragged_frozen_and_all_is_undone() -> None:
         bench.click(made["undo"])
     assert not bank.frozen[3] and bank.value[3] == before
     assert not made["undo"].isEnabled()
-    bench.click(made["value"])
+    bench.press("e")
     bench.press("nonsense", Key.Key_Return)
     assert "A number is wanted" in bench.stage.notices[-1]
 
@@ -412,6 +418,7 @@ def case_keys_work_wherever_the_focus_is() -> None:
 
 def case_everything_is_reached_by_tab_and_has_a_name() -> None:
     bench = Bench()
+    bench.stage.has_plane = True
     bench.stage.pinned = 3
     bench.session.edit(3, 0.5)
     bench.session.edit(3, 0.25)
@@ -425,7 +432,8 @@ def case_everything_is_reached_by_tab_and_has_a_name() -> None:
         if widget in seen:
             break
         seen.append(widget)
-    shown = [bench.made[row.name] for row in bench.bar.rows if row.kind != "text"]
+    rows = [row for row in bench.bar.rows if row.kind != "text" and not row.on_cube]
+    shown = [bench.made[row.name] for row in rows]
     wanted = [*shown, bench.bar.more, bench.picture]
     assert set(wanted) <= set(seen), [each.accessibleName() for each in wanted if each not in seen]
     assert all(each.accessibleName() or getattr(each, "text", str)() for each in wanted)
@@ -472,7 +480,7 @@ def case_options_are_chosen_in_their_panel() -> None:
 def case_the_panel_fits_into_the_smallest_window_and_can_be_scrolled() -> None:
     bench = Bench(recipe=Recipe(load(find("rgb")), {"engine": "python"}))
     bench.window.resize(640, 420)
-    bench.open_panel()
+    bench.open_panel(whole=False)
     panel, body = bench.bar.panel, bench.window.centralWidget()
     for size in ((640, 420), (1280, 800), (640, 420)):
         bench.window.resize(*size)
@@ -483,27 +491,148 @@ def case_the_panel_fits_into_the_smallest_window_and_can_be_scrolled() -> None:
         assert (panel.verticalScrollBar().maximum() > 0) == (size[1] < 500)
 
 
-def case_the_panel_stands_beside_the_picture_or_covers_its_stage_alone() -> None:
+def case_the_panel_takes_its_room_from_the_stage_alone() -> None:
     bench = Bench(recipe=Recipe(load(find("rgb")), {"engine": "python"}))
     panel, picture = bench.bar.panel, bench.window.view.widget
-    whole = picture.width()
     bench.open_panel()
-    for size in ((1280, 800), (800, 500)):
+    for size in ((1280, 800), (800, 500), (640, 420)):
         bench.window.resize(*size)
         bench.settle()
-        assert picture.width() >= NARROWEST and picture.width() + panel.width() == size[0]
-        assert panel.geometry().left() == picture.geometry().right() + 1
-        assert panel.height() == picture.height()
-    bench.window.resize(640, 420)
-    bench.settle()
-    assert picture.width() == 640
-    strip = Division.of(picture.width(), picture.height()).strip
-    assert 100 < panel.geometry().bottom() < strip.y
-    bench.window.resize(1280, 800)
-    bench.settle()
+        parts = Division.of(picture.width(), picture.height())
+        assert picture.width() == size[0] and bench.stage.panel == panel.width()
+        assert panel.geometry().right() == picture.geometry().right()
+        assert (panel.y(), panel.height()) == (parts.scene.y, parts.scene.height)
     bench.picture.setFocus()
     bench.press(Key.Key_Escape)
-    assert not panel.isVisible() and picture.width() == whole == 1280
+    assert not panel.isVisible() and bench.stage.panel == 0.0
+
+
+def case_twelve_controls_in_three_groups_stand_behind_the_button_at_first() -> None:
+    bench = Bench(recipe=Recipe(load(find("circle")), {"engine": "python"}))
+    panel = bench.bar.panel
+    bench.click(bench.bar.more)
+    shown = [
+        each for each in panel.findChildren(QWidget) if each.focusPolicy() & Qt.FocusPolicy.TabFocus
+    ]
+    names = {name for name, each in bench.made.items() if each in shown and each.isVisible()}
+    assert names == {name for name in CONTROLS if CONTROLS[name].group}
+    assert len(names) < len([each for each in shown if each.isVisible()]) <= 12
+    titles = [each.text() for each in panel.findChildren(QLabel) if each.isVisible()]
+    assert [each for each in titles if each in FIRST_CONTROLS] == ["Look", "Change", "Go wrong"]
+    bench.click(panel.rest)
+    assert all(bench.made[row.name].isVisible() for row in bench.bar.rows if row.place == "panel")
+    bench.click(panel.rest)
+    assert not bench.made["size"].isVisible()
+
+
+def drawn(scene: str, size: tuple[int, int]) -> Bench:
+    """A window of a size, in which a scene is really drawn."""
+    recipe = Recipe(load(find(scene)), {"engine": "python"})
+    show = recipe.make({})
+    bench = Bench(show, recipe, Stage(show, reduced_motion=True))
+    bench.window.resize(*size)
+    bench.settle()
+    return bench
+
+
+def network_box(bench: Bench) -> Any:
+    """Width and height of the box around all cubes, in pixels."""
+    bench.window.view.refresh()
+    bench.wait(0.4)
+    count = len(bench.session.network.bank)
+    places = [bench.stage.place_of(row) for row in range(0, count, max(1, count // 400))]
+    return np.ptp([each for each in places if each is not None], axis=0)
+
+
+def with_panel(scene: str) -> None:
+    for size in ((1280, 800), (1366, 700)):
+        bench = drawn(scene, size)
+        alone = network_box(bench)
+        bench.open_panel()
+        share = network_box(bench) / alone
+        assert (share >= 0.75).all(), (scene, size, share)
+        bench.close()
+
+
+def case_beside_the_panel_the_network_has_three_quarters_of_its_size() -> None:
+    with_panel("rgb")
+    with_panel("circle")
+
+
+def case_beside_the_panel_every_scene_has_three_quarters_of_its_size() -> None:
+    for scene in scenes():
+        with_panel(scene)
+
+
+def case_e_opens_a_field_on_the_pinned_cube() -> None:
+    bench = drawn("rgb", (1280, 800))
+    field = bench.made["value"]
+    for row in (0, 30, 31, 58):
+        bench.stage.pin(row)
+        bench.wait(0.4)
+        bench.press("e")
+        assert field.hasFocus() and not bench.bar.panel.isVisible()
+        middle = QPointF(field.geometry().center())
+        assert np.hypot(*(bench.stage.place_of(row) - (middle.x(), middle.y()))) <= 100.0
+        bench.press("0.5", Key.Key_Return)
+        bench.until(lambda row=row: bench.session.network.bank.value[row] == 0.5)
+        bench.until(lambda: not field.isVisible())
+
+
+def filled(bench: Bench) -> int:
+    """How many buttons of the window are filled with the accent."""
+    widget: Any = bench.picture
+    picture = widget.grabFramebuffer()
+    accents = [QColor(THEMES["dark"].accent), QColor(THEMES["dark"].controls.accent)]
+    images = [
+        picture.copy(*(round(side) for side in box.place)) for box, _ in bench.stage.on_top.buttons
+    ]
+    buttons = bench.window.findChildren(QAbstractButton)
+    images += [each.grab().toImage() for each in buttons if each.isVisible()]
+    return sum(
+        np.mean(
+            [
+                image.pixelColor(x, y) in accents
+                for x in range(0, image.width(), 3)
+                for y in range(0, image.height(), 3)
+            ]
+        )
+        > 0.4
+        for image in images
+    )
+
+
+def case_one_button_at_most_is_filled() -> None:
+    bench = drawn("rgb", (1280, 800))
+    assert filled(bench) == 1
+    bench.press(Key.Key_Space)
+    assert filled(bench) == 1
+    bench.press(Key.Key_Space)
+    offer_more(bench.controller)  # as at the end of a run and of the tour
+    network_box(bench)
+    assert len(bench.stage.on_top.buttons) == 5 and filled(bench) == 1
+    bench.stage.pin(3)
+    bench.controller.edit(3, 0.5, dragged=True)
+    bench.controller.tell("let it repair that", "Play", lambda: None)
+    bench.open_panel()
+    network_box(bench)
+    assert filled(bench) == 1
+
+
+def case_scenes_and_files_have_menus_at_the_end_of_the_title() -> None:
+    bench = Bench()
+    title = bench.window.title
+    assert [each.text() for each in title.actions()] == ["&Scenes", "&File"]
+    for size, is_there in (((1280, 800), True), ((800, 500), False), ((1366, 700), True)):
+        bench.window.resize(*size)
+        bench.settle()
+        head = Division.of(bench.picture.width(), bench.picture.height()).head
+        assert title.isVisible() == is_there
+        if is_there:
+            assert title.geometry().bottom() < head.bottom and bench.stage.menus > title.width()
+        else:
+            bench.open_panel()
+            assert title.isVisible() and bench.stage.menus == 0.0
 
 
 def case_the_training_is_changed_in_the_panel() -> None:
@@ -952,8 +1081,7 @@ def case_a_scene_is_chosen_from_its_menu_and_undo_leads_back() -> None:
     bench = Bench(recipe=Recipe(load(find("rgb")), {"engine": "python"}))
     first = bench.session
     bench.press(Key.Key_Right)
-    bench.open_panel()
-    menu, bar = bench.window.menus.menus["Scenes"], bench.bar.panel.bar
+    menu, bar = bench.window.menus.menus["Scenes"], bench.window.title
     bench.click(bar, *at_middle(bar.actionGeometry(menu.menuAction())))
     bench.until(menu.isVisible)
     actions = {action.text().partition(":")[0]: action for action in menu.actions()}
@@ -995,18 +1123,17 @@ def case_another_scene_does_not_take_the_place_of_what_is_kept() -> None:
         assert "not the one that was shown last" in said.getvalue()
 
 
-def case_branches_are_in_a_menu() -> None:
+def case_branches_are_in_a_list() -> None:
     bench = Bench()
     bench.controller.step(+1, 6)
     bench.controller.seek(2)
     bench.controller.edit(3, 0.5)
     bench.until(lambda: len(bench.session.branches) == 2)
-    menu = bench.names_of("branches")
-    texts = [action.text() for action in menu.actions()]
-    name = "from step 2: weight 3 = 0.5"
-    assert texts == ["0: from the start, to step 6", f"1: {name}, to step 2"]
-    assert [action.isChecked() for action in menu.actions()] == [False, True]
-    menu.actions()[0].trigger()
+    bench.open_panel()
+    made, name = bench.made["branches"], "1: from step 2: weight 3 = 0.5, to step 2"
+    bench.until(lambda: made.currentText() == name)
+    assert [made.itemText(i) for i in range(made.count())] == ["0: from the start, to step 6", name]
+    bench.choose(made, "0: from the start, to step 6")
     bench.until(lambda: bench.session.current_branch.number == 0)
 
 
@@ -1068,7 +1195,7 @@ def case_rows_for_controls_are_in_the_bar() -> None:
         bench.click(time, time.place(1), 10)
         assert session.step_index == 1
         extras = bench.window.menus.menus["Extras"].actions()
-        assert extras[0].text() == "One step on\tW" and extras[-1].text() == "Side"
+        assert extras[0].text() == "On\tW" and extras[-1].text() == "Side"
         extras[0].trigger()
         bench.names_of("side").actions()[1].trigger()
         assert session.step_index == 2 and bench.stage.notices[-1] == "right"
@@ -1091,14 +1218,12 @@ def case_rows_for_the_picture_are_in_the_menu() -> None:
     GROUNDS["sepia"] = (0.5, 0.25, 0.25, 1.0)
     try:
         bench = Bench()
-        entries = {each.text(): each for each in bench.names_of("theme").actions()}
-        entries["Sepia"].trigger()
-        view = next(each for each in bench.window.menus.bar.actions() if each.text() == "&View")
-        next(each for each in view.menu().actions() if each.text() == "Below\t4").trigger()
+        bench.choose(bench.made["theme"], "sepia")
+        view = bench.window.menus.menus["View"]
+        next(each for each in view.actions() if each.text() == "Below\t4").trigger()
         bench.settle()
         assert bench.stage.theme == "sepia"
-        chosen = [each.text() for each in bench.names_of("theme").actions() if each.isChecked()]
-        assert chosen == ["Sepia"]
+        assert bench.made["theme"].currentText() == "sepia"
         assert ("look", "below") in bench.stage.asked
         tick = bench.window.menus.entries["by layer"]
         for on in (True, False):

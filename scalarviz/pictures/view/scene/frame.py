@@ -106,12 +106,17 @@ class Division:
         exhibit: float = 0.0,
         card: float = 0.0,
         present: bool = False,
+        menus: float = 0.0,
+        panel: float = 0.0,
     ) -> Division:
         """Divide a picture of this size, in logical pixels.
 
         exhibit  wanted width of the exhibit; 0, the default, for none
         card     wanted width of the card; 0, the default, for none
         present  True: letters are larger, and there is no head; by default False
+        menus    width of menus at the right end of the head; 0, the default, for none
+        panel    width of a panel over the right end of the stage, in place of exhibit and card; 0,
+                 the default, for none
         """
         scale = max(1.0, min(width / WIDTH, height / HEIGHT)) * (PRESENTED if present else 1.0)
         low = height < LOW
@@ -123,6 +128,9 @@ class Division:
         margin = MARGIN * scale if width >= SMALL else SMALL_MARGIN
         margin = min(margin, width / 8.0, high / 8.0)
         free = scene.inside(margin)
+        if panel:
+            free = Box(free.x, free.y, max(1.0, free.width - panel), free.height)
+            exhibit = card = 0.0
         beside = Box(free.right, free.y, 0.0, free.height)
         if card:  # the network keeps its numbers: the exhibit makes room
             card = min(max(card, CARD[0] * scale), CARD[1] * scale, SHARE * width)
@@ -135,7 +143,7 @@ class Division:
             free, at_end = taken(free, min(exhibit, SHARE * width), margin)
         return Division(
             Box(0.0, 0.0, width, height),
-            Box(0.0, 0.0, width, head),
+            Box(0.0, 0.0, max(1.0, width - menus), head),
             scene,
             at_end,
             beside,
