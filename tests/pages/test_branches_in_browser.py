@@ -57,6 +57,8 @@ def test_a_branch_is_chosen_in_the_list_by_keys(tab: Tab) -> None:
     tab.page.keyboard.press("Enter")
     for _ in range(20):
         tab.page.keyboard.press("Tab")
+        if tab.ask("document.activeElement.tagName") == "SUMMARY":
+            tab.page.keyboard.press("Enter")
         if tab.ask("document.activeElement.id === 'branch'"):
             break
     assert tab.ask("document.activeElement.id") == "branch"
@@ -73,4 +75,5 @@ def test_a_branch_is_chosen_in_the_list_by_keys(tab: Tab) -> None:
 def test_without_branches_there_is_no_list(opened: Opens) -> None:
     tab = opened().ready()
     tab.page.click("#more")
+    tab.page.click("#others summary")
     assert not tab.page.locator("#branch").is_visible()

@@ -239,6 +239,7 @@ def test_the_legend_opens_a_key_to_the_marks(
     assert key.is_visible()
     tab.press("Escape")
     tab.page.click("#more")
+    tab.page.click("#others summary")
     tab.page.click("#explain")
     assert key.is_visible()
 

@@ -65,6 +65,7 @@ def test_each_of_five_quick_presses_halves_the_rate(opened: Opens) -> None:
 def test_the_samples_of_a_batch_are_gone_through_by_two_buttons(opened: Opens) -> None:
     tab = opened()
     tab.page.click("#more")
+    tab.page.click("#others summary")
     for button, sample in (("#sample-after", 1), ("#sample-before", 0), ("#sample-before", 7)):
         tab.click(button)
         assert tab.ask("app.state.focus") == sample

@@ -38,5 +38,5 @@ export function commandOf(event) {
 export function takesKey(element, key) {
   if (element.matches("input[type=text], input[type=number], select")) return key !== "Escape";
   if (element.matches("input[type=range]")) return key.startsWith("Arrow");
-  return element.matches("button") && (key === " " || key === "Enter");
+  return element.matches("button, summary") && (key === " " || key === "Enter");
 }
