@@ -215,3 +215,19 @@ def test_a_large_file_is_refused_before_it_is_read(opened: Opens) -> None:
     tab.ask("(app.exhibit.read(new File([new Uint8Array(33e6)], 'huge.png')), 0)")
     tab.until("!document.querySelector('#chip').hidden")
     assert tab.shown("chip").startswith("huge.png has 33 MB")
+
+
+def test_a_thread_leads_from_the_output_to_the_point_in_use(opened: Opens) -> None:
+    tab = opened("circle", reduced_motion="reduce").ready()
+    tab.settle()
+    x, y = tab.place_of("{neuron: [app.picture.scene.outputs, 0]}")
+    end = tab.ask("app.exhibit.spot()")
+    left, top, right, bottom = tab.ask(
+        "((box) => [box.left, box.top, box.right, box.bottom])"
+        "(document.querySelector('.thread').getBoundingClientRect())"
+    )
+    down = end[1] > y
+    assert (right, bottom if down else top) == pytest.approx(end, abs=2.0)
+    part = (left - x) / (end[0] - x)  # it begins at the rim of the sphere
+    assert 0.0 < part < 0.5
+    assert (top if down else bottom) == pytest.approx(y + part * (end[1] - y), abs=2.0)

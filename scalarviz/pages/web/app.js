@@ -11,6 +11,7 @@ import { CaptionBox } from "./captionbox.js";
 import { cardOf, pinnedFor } from "./cards.js";
 import { CardBox } from "./cardbox.js";
 import { Chip } from "./chip.js";
+import { Thread } from "./thread.js";
 import { commandOf, takesKey } from "./keys.js";
 import { Controls } from "./controls.js";
 import { Curve } from "./curve.js";
@@ -99,6 +100,7 @@ export class App {
       tell: (words) => this.tell(words),
     });
     this.chip = new Chip(byId("chip"), byId("told"));
+    this.thread = new Thread(byId("stage"));
     this.access = new Access(this);
     this.marks = new MarksKey(() => this.run("toggleMarks"));
     this.caption = new CaptionBox(byId("caption"), byId("picture"), {
@@ -209,6 +211,8 @@ export class App {
     this.caption.show(caption, this.opened);
     this.strip.show(state.operation || (state.moment >= 0 ? state.moment + 1 : 0));
     if (state.probe?.length) this.exhibit?.show(state);
+    const outputs = this.picture.placeOf({ neuron: [this.picture.scene.outputs, 0] });
+    this.thread.show(this.picture.canvas, outputs, this.exhibit?.spot?.() ?? null);
     this.curve.draw(this.losses, this.state, this.spec.engine.moments.length);
     this.controls.show(this.state, {
       place: state,

@@ -149,6 +149,10 @@ class Answers {
     this.map?.show({ ...state, probe: state.probe.subarray(this.count) });
   }
 
+  spot() {
+    return this.map?.spot() ?? null;
+  }
+
   showNeuron(card, state, neuron) {
     this.map?.showNeuron(card, state, neuron);
   }

@@ -80,6 +80,12 @@ export class Pictures {
     });
   }
 
+  /** Where the point in use is on the first picture, in the window; null if it is not known. */
+  spot() {
+    const { left, top, width, height } = this.spots[0].getBoundingClientRect();
+    return width ? [left + width / 2, top + height / 2] : null;
+  }
+
   describe(words) {
     this.canvases[1].ariaLabel = text("own.picture.point", { name: words });
   }

@@ -275,6 +275,14 @@ export class PlaneMap {
     return known.find(has) ?? null;
   }
 
+  /** Where that is in the window; null if nowhere. */
+  spot() {
+    const here = this.state && this.place();
+    const { left, top, width } = this.canvas.getBoundingClientRect();
+    const at = (part) => (this.margin + (1 - 2 * this.margin) * part) * width;
+    return here && width ? [left + at(here[0]), top + at(1 - here[1])] : null;
+  }
+
   writeKey() {
     const { classes, middle, reach, held, dots, sorts, classNames } = this.data;
     const kinds = classes

@@ -34,6 +34,7 @@ from scalarviz.pictures.view.scene.plates import Layout
 from scalarviz.pictures.view.scenery import draw_scenery
 from scalarviz.pictures.view.strip import draw_hovered, draw_strip
 from scalarviz.pictures.view.terms import draw_terms
+from scalarviz.pictures.view.tied import draw_thread
 from scalarviz.pictures.view.told import draw_opened, draw_told
 from scalarviz.pictures.view.tooltip import draw_hover
 
@@ -154,7 +155,7 @@ class Picture:
     ) -> OnTop:
         theme = self.theme
         draw_legend(canvas, division, frame_data.cubes, theme)
-        self._draw_panels(canvas, division, frame_data)
+        self._draw_panels(canvas, division, frame_data, see)
         if frame_data.pane is not None:
             head = overlay.draw_pane_head(canvas, division, frame_data.pane, theme)
         else:
@@ -175,13 +176,18 @@ class Picture:
         overlay.draw_help(canvas, division, frame_data.help, theme)
         return OnTop([*offers, *buttons], chart, cells, told, legend_box(division))
 
-    def _draw_panels(self, canvas: Canvas2D, division: Division, frame_data: FrameData) -> None:
+    def _draw_panels(
+        self, canvas: Canvas2D, division: Division, frame_data: FrameData, see: Projection
+    ) -> None:
         """Draw the exhibit and the pinned weight at the right end of the stage."""
         if frame_data.exhibit is not None and division.exhibit.width:
             exhibit = frame_data.exhibit
             if frame_data.network is not None:
                 exhibit = exhibit.on_card(self.maps)
             exhibit.paint(canvas, division.exhibit, self.theme)
+            spot, lines = exhibit.spot(), frame_data.layout.neurons
+            if spot is not None and lines:
+                draw_thread(canvas, see, lines[-1], spot, self.theme)
         has_room = frame_data.view is None  # else the network is still on its way out of it
         if frame_data.pinned is not None and division.card.width and has_room:
             draw_inspector(canvas, division.card, frame_data.pinned, self.theme, division.scale)

@@ -18,6 +18,7 @@ from scalarviz.pictures.view.scene.plates import SIDE, Neurons
 
 LARGEST, SMALLEST = 72.0, 10.0  # pixels of the side of a color; smaller ones are not drawn
 LETTERS, NAMED = 13.0, 22.0  # size of the words, and least side for them
+THREAD = "a0"  # opacity of a line over a map
 WIDE, HEAD = 1.4, 9.0  # pixels of their wires, and of the arrow heads of those
 
 
@@ -96,6 +97,17 @@ def draw_wires(canvas: Canvas2D, see: Projection, tied: Tied, theme: Theme, scal
     start, end = ends
     wide, head = WIDE * scale, HEAD * scale
     canvas.arrows(start, end, theme.quiet, width=wide, head=head, depth=seen.depth)
+
+
+def draw_thread(
+    canvas: Canvas2D, see: Projection, line: Neurons, spot: tuple[float, float], theme: Theme
+) -> None:
+    """Draw a line from the outputs to the pixel of the exhibit that shows their answer."""
+    start, end = see(line.points).xy.mean(axis=0), np.array(spot)
+    way = end - start
+    start = start + way * line.radius * float(see(line.points).unit.max()) / np.hypot(*way)
+    if np.isfinite(start).all():
+        canvas.line([start, end], theme.ink + THREAD, width=WIDE * canvas.scale)
 
 
 def largest_error(tied: Tied) -> float | None:

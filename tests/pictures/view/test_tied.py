@@ -7,9 +7,10 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.texts.decimals import short
 from scalarviz.pages.scene_data import camera_data, layout_data
+from scalarviz.pictures.draw2d import batch
 from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.view.tied import Tied, draw_tied, tied_colors
+from scalarviz.pictures.view.tied import Tied, draw_thread, draw_tied, tied_colors
 from tests.pages.in_web import in_web
 from tests.pages.samples import SEE, box_data
 from tests.pictures.view.measures import Stage, look, projection, stage_of
@@ -105,3 +106,27 @@ def test_a_page_has_them_at_the_same_places(size: tuple[int, int]) -> None:
         x, y, _, side = own.place
         expected = [*own.box.place, x, y, side, *np.concatenate([*own.colors.values()])]
         np.testing.assert_allclose(other, expected, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["circle", "texture"])
+def test_a_thread_leads_from_the_output_to_the_point_in_use(name: str) -> None:
+    """A click where it ends would put in the same point."""
+    pixels = np.random.default_rng(0).random((9, 15, 3))
+    learned = data.Circle() if name == "circle" else data.Texture(pixels)
+    s = sv.Session(sv.Network([2, 4, 3 if name == "texture" else 1]), learned, engine="python")
+    stage = stage_of(advanced(s, 1), (1280, 800))
+    frame_data = stage.frame_data()
+    canvas, exhibit = Canvas2D(1280, 800), frame_data.exhibit
+    assert exhibit is not None and exhibit.spot() is None
+    exhibit.paint(canvas, frame_data.division(1280, 800).exhibit, THEMES["dark"])
+    spot = exhibit.spot()
+    assert spot is not None
+    given = frame_data.buffers.values["inputs"]
+    np.testing.assert_allclose([*exhibit.inputs_at(*spot).values()], given, atol=1e-3)
+    before, see, line = canvas._quads.count, projection(stage), frame_data.layout.neurons[-1]
+    draw_thread(canvas, see, line, spot, THEMES["dark"])
+    (thread,) = canvas._quads.rows(1.0)[before:]
+    middle, seen = thread[batch.MIDDLE], see(line.points)
+    start = 2.0 * middle - spot
+    apart = np.hypot(*(start - seen.xy.mean(axis=0)))
+    assert apart == pytest.approx(line.radius * seen.unit.max(), abs=0.5)

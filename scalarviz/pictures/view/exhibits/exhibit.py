@@ -56,6 +56,10 @@ class Exhibit(ABC):
         """Return the exhibit with maps that a graphics card draws; without any by default."""
         return self
 
+    def spot(self) -> tuple[float, float] | None:
+        """Return the pixel of the sample in use, where it was painted last; None by default."""
+        return None
+
     def inputs_at(self, x: float, y: float) -> Mapping[int, float]:
         """Return the inputs that a pixel stands for, by their places, where it was painted last.
 

@@ -105,6 +105,13 @@ class Pictures(Exhibit):
             return []
         return [output, self.card.difference("difference", output, self.fine)]
 
+    def spot(self) -> tuple[float, float] | None:
+        """Return the pixel of the point in use on the first image."""
+        if self.focus is None or not self._places:
+            return None
+        (right, down), place = np.clip(self.focus, 0.0, 1.0).tolist(), self._places[0]
+        return place.x + right * place.width, place.y + down * place.height
+
     def inputs_at(self, x: float, y: float) -> Mapping[int, float]:
         """Return the point at a pixel of an image: 0 to 1 to the right, and down."""
         for place in self._places:

@@ -210,6 +210,13 @@ class Plane(Exhibit):
             as_colors(classes),
         )
 
+    def spot(self) -> tuple[float, float] | None:
+        """Return the pixel of the sample in use."""
+        if self.focus is None or not self._plots:
+            return None
+        (right, up), plot = np.clip(self.focus, 0.0, 1.0).tolist(), self._plots[0]
+        return plot.x + right * plot.width, plot.bottom - up * plot.height
+
     def inputs_at(self, x: float, y: float) -> Mapping[int, float]:
         """Return the two inputs at a pixel of the map."""
         for plot in self._plots:
