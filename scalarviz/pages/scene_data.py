@@ -18,11 +18,13 @@ from scalarviz.core.model.program import Moment, Program
 from scalarviz.pages.packed import packed
 from scalarviz.pictures.draw2d.colors import HALO, NOT_A_NUMBER, NUMBER, POWER
 from scalarviz.pictures.draw2d.theme import THEMES, Theme
+from scalarviz.pictures.presenter import plane_maps
 from scalarviz.pictures.presenter.sample_pass import FLAT
 from scalarviz.pictures.presenter.scales import SECONDS, STOPS
 from scalarviz.pictures.presenter.scene_layout import TINTS, layout_of
 from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.view import tied
+from scalarviz.pictures.presenter.throttle import LONGEST
+from scalarviz.pictures.view import neuron_maps, neurons, tied
 from scalarviz.pictures.view.cubes import shaders
 from scalarviz.pictures.view.cubes.mip_levels import levels_of, room_of
 from scalarviz.pictures.view.cubes.sides import brightness_of_sides
@@ -65,6 +67,20 @@ def scene_data(show: object, shapes: Sequence[float] = SHAPES) -> Any:
             "meansFrom": shaders.MEANS_FROM,
             "cubesTo": shaders.CUBES_TO,
             "oblique": shaders.OBLIQUE,
+        },
+        "maps": {
+            "sides": plane_maps.SIDES,
+            "most": plane_maps.MOST,
+            "rest": plane_maps.REST,
+            "longest": 1000.0 * LONGEST,
+            "faint": plane_maps.FAINT,
+            "part": neuron_maps.PART,
+            "least": neuron_maps.LEAST,
+            "strong": neuron_maps.STRONG,
+            "low": neurons.LOW,
+            "written": neurons.WRITTEN,
+            "room": neurons.ROOM,
+            "away": neurons.AWAY,
         },
         "numbers": NUMBERS,
         "pace": pace_data(program),

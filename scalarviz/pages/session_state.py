@@ -14,6 +14,7 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.model.operations import Buffer
+from scalarviz.engines.common.reference import program_forward
 from scalarviz.engines.common.snapshot import SnapshotValues
 from scalarviz.engines.wasm.jobs import buffer_names
 from scalarviz.errors import InputError, ScalarvizError
@@ -79,6 +80,12 @@ class SessionState:
         self._twin.bank.value[:] = numbers.value
         self._twin.bank.state[:] = numbers.state
         return np.asarray(self._twin(inputs))
+
+    def survey(self, inputs: FloatArray) -> FloatArray:
+        """Return the numbers of all neurons, shape (neurons, samples), by the numbers shown."""
+        numbers, program = self._numbers(), self.session.network.program
+        found = program_forward(program, numbers.value, numbers.state, inputs)
+        return np.vstack([found[buffer.name].T for buffer in program.buffers])
 
     def read(self) -> State:
         """Return the state of this moment, with all losses; see `losses_from`."""

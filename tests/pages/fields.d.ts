@@ -45,6 +45,9 @@ declare module "../../scalarviz/pages/web/planemap.js" {
   interface PlaneMap extends Fields<"data use answers places coarse neuronMap"> {}
   interface PlaneMap extends Fields<"zero negative positive ground"> {}
 }
+declare module "../../scalarviz/pages/web/spheremaps.js" {
+  interface SphereMaps extends Fields<"plane survey known outputs"> {}
+}
 declare module "../../scalarviz/pages/web/tour.js" {
   interface Tour extends Fields<"first latency leads seconds"> {}
 }

@@ -7,6 +7,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.engines.common.reference import program_forward
 from scalarviz.errors import EngineError, UpdateError
 from scalarviz.pages import engine_data as data_of_page
 from scalarviz.pages.engine_data import engine_data, why_not
@@ -48,6 +49,18 @@ def test_two_hundred_steps_in_float64_agree_to_twelve_digits(exact: InPage) -> N
     found = exact.run("const {losses} = engine.train(200); return {losses, value: engine.value}")
     np.testing.assert_allclose(found["value"], session.network.bank.value, rtol=1e-12)
     np.testing.assert_allclose(found["losses"], session.timeline.branch.losses, rtol=1e-12)
+
+
+def test_a_survey_has_the_numbers_of_all_neurons(colors: InPage) -> None:
+    session = rgb()
+    inputs = np.random.default_rng(0).uniform(size=(150, 3))
+    found = colors.run(
+        f"return {{answers: engine.survey(Float64Array.from({inputs.ravel().tolist()}))}}"
+    )["answers"]
+    program, bank = session.network.program, session.network.bank
+    wanted = program_forward(program, bank.value, bank.state, inputs)
+    rows = np.vstack([wanted[buffer.name].T for buffer in program.buffers])
+    np.testing.assert_allclose(np.reshape(found, rows.shape), rows, atol=1e-5)
 
 
 def test_first_gradients_and_a_later_loss_in_float32_agree_to_five_digits(colors: InPage) -> None:

@@ -5,6 +5,7 @@ import { BranchLines } from "./branch_lines.js";
 import { BranchList } from "./branch_list.js";
 import { branchName } from "./branch_names.js";
 import { exhibitIn } from "./exhibit.js";
+import { SphereMaps } from "./spheremaps.js";
 import { byId, setShown, unitLength } from "./dom.js";
 import { captionFor } from "./page_caption.js";
 import { CaptionBox } from "./captionbox.js";
@@ -99,6 +100,9 @@ export class App {
       own: (inputs, kind) => this.act() && this.own.set(inputs, kind),
       tell: (words) => this.tell(words),
     });
+    const plane = this.exhibit?.plane;
+    const survey = (inputs) => this.player.ask("survey", { inputs });
+    this.maps = plane ? new SphereMaps(spec, plane, survey) : null;
     this.chip = new Chip(byId("chip"), byId("told"));
     this.thread = new Thread(byId("stage"));
     this.access = new Access(this);
@@ -205,7 +209,7 @@ export class App {
     const caption = captionFor(this, state);
     const moves = this.picture.draw(state, {
       caption, part, seconds, hover: this.hover, pinned: this.pinned, pointed: this.pointed, box: this.box(),
-      color: this.channel, size: this.sizes,
+      color: this.channel, size: this.sizes, maps: this.maps?.now,
     }); // prettier-ignore
     setShown(byId("whole"), !this.tour && this.picture.eyes?.framed === false);
     this.caption.show(caption, this.opened);
@@ -213,6 +217,7 @@ export class App {
     if (state.probe?.length) this.exhibit?.show(state);
     const outputs = this.picture.placeOf({ neuron: [this.picture.scene.outputs, 0] });
     this.thread.show(this.picture.canvas, outputs, this.exhibit?.spot?.() ?? null);
+    this.maps?.follow(state, () => this.request());
     this.curve.draw(this.losses, this.state, this.spec.engine.moments.length);
     this.controls.show(this.state, {
       place: state,

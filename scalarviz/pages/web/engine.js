@@ -13,6 +13,7 @@ const TABLE = "__indirect_function_table";
 const POINTER = "__stack_pointer";
 const NO_ROW = -1;
 const OVERFLOW = -2;
+const SURVEYED = 64; // samples of a survey that are evaluated at once
 const HEAD = 48; // bytes of what is saved before the bank
 
 /** Functions of C that kernels may call, from Math: those whose name ends in f round to float32. */
@@ -346,6 +347,25 @@ export class Engine {
       answers.set(this.arrays.answers.subarray(0, some * outputs), first * outputs);
     }
     return answers;
+  }
+
+  /** The values of all neurons for many samples: buffer by buffer, neuron by neuron. */
+  survey(inputs) {
+    const { sizes, buffers, tile } = this.spec;
+    const count = inputs.length / sizes.inputs;
+    const found = new Float32Array(count * buffers.reduce((sum, { size }) => sum + size, 0));
+    const most = Math.min(SURVEYED, tile[0]);
+    for (let first = 0; first < count; first += most) {
+      const some = Math.min(count - first, most);
+      this.answer(inputs.slice(first * sizes.inputs, (first + some) * sizes.inputs), some);
+      const { stride } = tilesOf(some, tile);
+      let at = first;
+      for (const { row, size } of buffers) {
+        for (let i = row; i < row + size; i++, at += count)
+          found.set(this.arrays.seen.subarray(i * stride, i * stride + some), at);
+      }
+    }
+    return found;
   }
 
   /** The values of all buffers for one sample, by the present weights: {buffer: values}. */

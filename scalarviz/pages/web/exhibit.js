@@ -153,6 +153,11 @@ class Answers {
     return this.map?.spot() ?? null;
   }
 
+  /** The map of the answers, if there is one. */
+  get plane() {
+    return this.map;
+  }
+
   showNeuron(card, state, neuron) {
     this.map?.showNeuron(card, state, neuron);
   }

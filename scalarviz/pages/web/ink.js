@@ -63,7 +63,11 @@ export class Ink {
 
   imageOf(pixels, number) {
     if (!pixels) return this.blank;
-    this.images[number] ??= new GlTexture(this.gl, "bytes");
+    const kind = pixels.smooth ? "colors" : "bytes";
+    if (this.images[number]?.kind !== kind) {
+      this.images[number] = new GlTexture(this.gl, kind);
+      this.sent[number] = null;
+    }
     if (this.sent[number] !== pixels) {
       this.images[number].set(pixels.width, pixels.height, pixels.bytes);
       this.sent[number] = pixels;

@@ -55,7 +55,7 @@ export class LinkClient {
   /** Send a command; the promise is fulfilled after the state that it leads to. */
   ask(name, args = {}) {
     if (!this.isOpen) {
-      if (this.stands && name !== "evaluate" && name !== "look") this.onstand(this.stands);
+      if (this.stands && !["evaluate", "survey", "look"].includes(name)) this.onstand(this.stands);
       return Promise.resolve(null);
     }
     return new Promise((resolve) => this.send(name, args, resolve));

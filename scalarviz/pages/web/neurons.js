@@ -6,6 +6,7 @@ import { Box } from "./camera.js";
 import { drawMaps } from "./maps.js";
 import { crossOut, flowsOf, goodOf, droppedIn, paintedNeurons, shownIn } from "./neuron_colors.js";
 import { along3 } from "./space.js";
+import { drawSphereMaps } from "./spheremaps.js";
 import { text } from "./texts.js";
 
 const NEURONS = {
@@ -34,6 +35,8 @@ export function drawNeurons(view, line) {
   const radius = seen.unit.map((unit) => line.radius * unit);
   const front = see.see(frontsOf(line.points, line.radius, see)).depth;
   const name = shownIn(line, frame);
+  const known = frame.scene.maps;
+  const isMapped = drawSphereMaps(view, line, name, seen, front, good);
   const reach = radius.map((each) => 0.8 * each);
   crossOut(view, seen, reach, front, droppedIn(line, frame));
   if (name in frame.values) {
@@ -42,26 +45,24 @@ export function drawNeurons(view, line) {
     const hatched = (name === line.values && frame.saturated[name]) || [];
     const least = good.reduce((low, i) => Math.min(low, radius[i]), Infinity);
     const numbers = good.map((i) => frame.values[name][i]);
-    const { words, size } = numbersIn(view, numbers, least);
+    let { words, size } = numbersIn(view, numbers, least);
+    if (isMapped) {
+      if (least < known.room * view.scale) words = null;
+      size = Math.max(NEURONS.little * view.scale, Math.min(size, known.written * least));
+    }
     good.forEach((i, place) => {
       const look = { depth: front[i], hatch: 0.75 };
-      if (hatched[i]) paper.disc(seen.x[i], seen.y[i], 0.92 * radius[i], fills[i], look);
+      const y = seen.y[i] + (isMapped ? known.low * radius[i] : 0);
+      if (hatched[i] && !isMapped)
+        paper.disc(seen.x[i], seen.y[i], 0.92 * radius[i], fills[i], look);
       if (!words) return;
-      if (hatched[i])
-        clearGround(view, seen.x[i], seen.y[i], words[place], size, fills[i], front[i]);
-      writeInside(
-        paper,
-        seen.x[i],
-        seen.y[i],
-        front[i],
-        words[place],
-        size,
-        palette.number,
-        palette.halo,
-      );
+      if (hatched[i] || isMapped)
+        clearGround(view, seen.x[i], y, words[place], size, fills[i], front[i]);
+      writeInside(paper, seen.x[i], y, front[i], words[place], size, palette.number, palette.halo);
     });
   }
-  writeNames(view, line, seen, radius, good);
+  const far = radius.map((each) => each * (isMapped ? known.away : 1));
+  writeNames(view, line, seen, far, good);
   drawFlows(view, line, seen, radius, good);
   if (line.bars) drawBars(view, line, seen);
 }

@@ -98,12 +98,12 @@ export class Paper {
     }
   }
 
-  /** Draw a part of an image: corners are upper left, upper right and lower left, x and y each. */
-  image(corners, pixels, part, depths) {
+  /** Draw a part of an image: corners are upper left, upper right and lower left, x and y each; `radius` rounds it. */
+  image(corners, pixels, part, depths, radius = 0) {
     const [x, y, rightX, rightY, downX, downY] = corners;
     const wide = Math.hypot(rightX - x, rightY - y);
     const high = Math.hypot(downX - x, downY - y);
-    const style = [(downX - x) / high, (downY - y) / high, SHAPES.image, 0];
+    const style = [(downX - x) / high, (downY - y) / high, SHAPES.image, radius];
     const axis = [(rightX - x) / wide, (rightY - y) / wide];
     const colors = [...packedColor("#ffffff"), 0, 0];
     const middle = [(rightX + downX) / 2, (rightY + downY) / 2];

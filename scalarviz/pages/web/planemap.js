@@ -95,6 +95,22 @@ export class PlaneMap {
     return this.color(classes ? target : middle + (target > middle ? reach : -reach), STRONG);
   }
 
+  /** The map of the answers. */
+  get plane() {
+    return this;
+  }
+
+  /** Return the inputs of all cells of a map, row by row from the top. */
+  inputsOn(side) {
+    const wide = this.data.rest.length;
+    const inputs = new Float64Array(side * side * wide);
+    for (let i = 0; i < side * side; i++) {
+      const place = [((i % side) + 0.5) / side, 1 - (Math.floor(i / side) + 0.5) / side];
+      inputs.set(this.inputsAt(place), i * wide);
+    }
+    return inputs;
+  }
+
   // Answers.
 
   answersOf(outputs) {
@@ -134,13 +150,7 @@ export class PlaneMap {
   async refine(probe) {
     this.wait = 0;
     if (this.drawn?.[1] === "card") return; // which is finer
-    const wide = this.data.rest.length;
-    const inputs = new Float64Array(FINE * FINE * wide);
-    for (let i = 0; i < FINE * FINE; i++) {
-      const place = [((i % FINE) + 0.5) / FINE, 1 - (Math.floor(i / FINE) + 0.5) / FINE];
-      inputs.set(this.inputsAt(place), i * wide);
-    }
-    const outputs = await this.use.evaluate(inputs);
+    const outputs = await this.use.evaluate(this.inputsOn(FINE));
     if (!outputs || !sameNumbers(probe, this.probe)) return;
     this.fine = this.answersOf(outputs);
     this.draw();

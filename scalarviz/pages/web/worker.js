@@ -94,6 +94,9 @@ export class Server {
     } else if (name === "evaluate") {
       const answers = Float32Array.from(clock.engine.evaluate(args.inputs));
       return this.post({ id: command.id, answers }, [answers.buffer]);
+    } else if (name === "survey") {
+      const answers = clock.engine.survey(args.inputs);
+      return this.post({ id: command.id, answers }, [answers.buffer]);
     } else if (name in CHANGES) {
       clock.change({ kind: name, ...args });
     } else if (name === "scaleRate") {

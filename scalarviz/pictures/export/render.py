@@ -96,7 +96,7 @@ def picture(
     per_layer   whether each layer has its own color scale; by default False
     pin         bank index of the weight whose arithmetic is drawn, or a Perceptron, whose sum is
                 drawn; by default none. Side by side also a list, with one or None for each
-    neuron_maps  whether spheres show what their neurons answer over the plane; by default False
+    neuron_maps  whether spheres show what their neurons answer over the plane; by default True
     test_points  whether held-out samples are drawn on the map of the plane; by default False
     discrete    whether maps of the plane have two colors only; by default False
     networks    how a Sweep shows each network: as a wall of "cubes", the default, by a map of the
@@ -186,7 +186,7 @@ def record(
     per_layer   whether each layer has its own color scale; by default False
     pin         bank index of the weight whose arithmetic is drawn, or a Perceptron, whose sum is
                 drawn; by default none. Side by side also a list, with one or None for each
-    neuron_maps  whether spheres show what their neurons answer over the plane; by default False
+    neuron_maps  whether spheres show what their neurons answer over the plane; by default True
     test_points  whether held-out samples are drawn on the map of the plane; by default False
     discrete    whether maps of the plane have two colors only; by default False
     look        a RenderOptions that gives the defaults of these thirteen options instead
@@ -302,7 +302,7 @@ def storyboard(
     per_layer   whether each layer has its own color scale; by default False
     pin         bank index of the weight whose arithmetic is drawn, or a Perceptron, whose sum is
                 drawn; by default none
-    neuron_maps  whether spheres show what their neurons answer over the plane; by default False
+    neuron_maps  whether spheres show what their neurons answer over the plane; by default True
     test_points  whether held-out samples are drawn on the map of the plane; by default False
     discrete    whether maps of the plane have two colors only; by default False
     look        a RenderOptions that gives the defaults of these thirteen options instead

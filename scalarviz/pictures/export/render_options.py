@@ -55,7 +55,7 @@ class RenderOptions:
     cubes: str = "value"
     per_layer: bool = False
     pin: Pin = None
-    neuron_maps: bool = False
+    neuron_maps: bool = True
     test_points: bool = False
     discrete: bool = False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import final
 
 import numpy as np
@@ -15,7 +16,8 @@ from scalarviz.pictures.view.exhibits.exhibit import Exhibit
 from scalarviz.pictures.view.exhibits.plane import Plane, cells
 from scalarviz.pictures.view.frame_data import NeuronMaps
 
-SIDES = 40, 20  # cells along a map, of small and of larger networks
+SIDES = 40, 20  # cells along a map, of small networks at rest; of larger ones, and while it plays
+REST = 40.0  # pause after maps while it plays, relative to the time they take
 MOST = 120_000  # numbers of all maps together, which take some 20 ms
 FAINT = 0.05  # of the strongest map of a line: weaker ones are not made to look like it
 
@@ -26,9 +28,10 @@ class PlaneMaps:
 
     def __init__(self, reading: LiveValues) -> None:
         self._reading = reading
-        self._throttle = Throttle()
+        self._throttle = Throttle(REST)
         self._of: Exhibit | None = None
         self._made: NeuronMaps | None = None
+        self._played = False  # whether they were made while it played
 
     def now(self) -> NeuronMaps | None:
         """Return the maps of the numbers that are shown; while it plays, older ones for a time."""
@@ -36,16 +39,18 @@ class PlaneMaps:
         plane = reading.learned
         if not isinstance(plane, Plane) or plane.inputs_of is None or not reading.has_layers:
             return None
-        waits = reading.session.playing and not self._throttle.due
-        if plane is not self._of and not waits and not reading.asleep:
+        playing = reading.session.playing
+        is_new = plane is not self._of or (self._played and not playing)
+        if is_new and not reading.asleep and not (playing and not self._throttle.due):
             with self._throttle.doing():
-                self._of, self._made = plane, self._make(plane)
+                self._of, self._made = plane, self._make(plane, SIDES[playing:])
+            self._played = playing
         return self._made
 
-    def _make(self, plane: Plane) -> NeuronMaps | None:
+    def _make(self, plane: Plane, sides: Sequence[int]) -> NeuronMaps | None:
         reading, program = self._reading, self._reading.program
         size = sum(buffer.size for buffer in program.buffers)
-        side = next((side for side in SIDES if side * side * size <= MOST), 0)
+        side = next((side for side in sides if side * side * size <= MOST), 0)
         if not side or plane.inputs_of is None:
             return None
         low, high = np.array(plane.low), np.array(plane.high)

@@ -95,7 +95,8 @@ class Stage(Pointed):
         self.keys: list[tuple[str, str]] = []
         self.help = self.marks = False
         self.silent = False
-        self.neuron_maps = self.test_points = self.discrete = False
+        self.neuron_maps = True
+        self.test_points = self.discrete = False
         self.present = False
         self.menus = self.panel = 0.0
         self.nodes: Callable[[Any], object] | None = None

@@ -15,6 +15,8 @@ LONGEST = 2.0  # seconds of a pause: the first time, work may take long that is 
 class Throttle:
     """Tells when some work is due again.
 
+    rest  pause after the work, relative to its duration; by default REST
+
     >>> throttle = Throttle()
     >>> with throttle.doing():
     ...     before = throttle.due
@@ -22,7 +24,8 @@ class Throttle:
     True
     """
 
-    def __init__(self) -> None:
+    def __init__(self, rest: float = REST) -> None:
+        self._rest = rest
         self._next = 0.0
 
     @property
@@ -37,4 +40,4 @@ class Throttle:
             yield
         finally:
             now = perf_counter()
-            self._next = now + min(REST * (now - start), LONGEST)
+            self._next = now + min(self._rest * (now - start), LONGEST)

@@ -7,6 +7,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.presenter.plane_maps import PlaneMaps
 from scalarviz.pictures.presenter.sample_pass import forward
@@ -116,11 +117,38 @@ def test_the_sample_in_use_is_marked_where_it_lies_though_only_its_features_are_
 # On spheres.
 
 
+@pytest.mark.parametrize(("name", "most"), [("circle", 9), ("xor", 7), ("xnor", 19)])
+def test_the_first_picture_of_a_plane_has_a_map_on_each_sphere(name: str, most: int) -> None:
+    stage = Stage(load(find(name))(engine="python"))
+    stage.session.advance(1)
+    shown = stage.frame_data()
+    see = stage.picture().see(shown, stage.eyes.camera, *SIZE)
+    count = 0
+    for line in shown.layout.neurons:
+        canvas = Noted("#000000", *SIZE)
+        draw_neurons(canvas, see, line, 1.0, shown, THEME, 1.0)
+        drawn = any(batch.image is not None for batch in canvas.vertices()[2])
+        count += drawn * len(line.points)
+    assert count == most
+
+
+def test_maps_are_coarser_while_it_plays_and_finer_at_rest() -> None:
+    stage = Stage(learned(circle()))
+    session = stage.session
+    session.play(speed=1.0)
+    played = stage.frame_data().maps
+    session.pause()
+    rested = stage.frame_data().maps
+    assert played is not None and played.values["inputs"].shape == (2, 20, 20)
+    assert rested is not None and rested.values["inputs"].shape == (2, 40, 40)
+
+
 @pytest.mark.parametrize("theme", ["dark", "light"])
 def test_a_sphere_shows_its_map_as_a_disc_and_keeps_its_rim(studio: Studio, theme: str) -> None:
     known = data.Xor()
     network = sv.Network([2, 1], "tanh", "tanh", seed=0)
     stage = Stage(sv.Session(network, known, batch=4, engine="python"), theme)
+    stage.neuron_maps = False
     plain = studio.stage(stage, 0.0, SIZE)
     stage.neuron_maps = True
     pixels, shown = studio.stage(stage, 0.0, SIZE), stage.frame_data()
@@ -161,6 +189,7 @@ def test_a_neuron_that_is_not_computed_yet_has_no_map(studio: Studio) -> None:
 
 def test_the_card_of_a_neuron_has_its_map_with_axes_and_samples() -> None:
     stage = Stage(learned(circle()))
+    stage.neuron_maps = False
     stage.pin(("tanh 0", 2))
     shown = stage.frame_data()
     assert shown.maps is None and shown.pinned is not None  # none on the spheres
