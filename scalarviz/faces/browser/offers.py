@@ -11,7 +11,6 @@ from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.group import Group
 from scalarviz.faces.controller.options import OptionChoice
 from scalarviz.faces.controller.state import State
-from scalarviz.pictures.presenter.first_controls import group_title
 
 # Rows of CONTROLS; a page has the others, or it has no use for them.
 OFFERED = (
@@ -51,14 +50,11 @@ def option_of(choice: OptionChoice) -> dict[str, Any]:
 def control_of(row: Control, state: State) -> dict[str, Any]:
     shown = row.shown(state)
     value = shown.value if row.kind == "tick" else "" if shown.value is None else str(shown.value)
-    label, words = row.words("label", state), shown.text
-    if label and row.kind == "tick":  # it stands alone here
-        label, words = shown.about, ""
-    elif label == group_title(row.group):  # which stands above it
-        label = ""
-    return {"name": row.name, "kind": row.kind, "label": label,
-            "text": words, "about": shown.about, "value": value, "names": [*shown.names],
-            "enabled": shown.enabled, "menu": row.group or "Training",
+    label = row.words("label", state)
+    alone = row.kind == "tick" and label != ""  # without the number beside it
+    return {"name": row.name, "kind": row.kind, "label": shown.about if alone else label,
+            "text": "" if alone else shown.text, "about": shown.about, "value": value,
+            "names": [*shown.names], "enabled": shown.enabled, "menu": row.group or "Training",
             "example": row.words("example")}  # fmt: skip
 
 

@@ -241,7 +241,6 @@ CHANGE_CONTROLS = [
         choose_preset,
         lambda state: text("controls.choose"),
         names=lambda state: (text("controls.choose"), *preset_names(state.needs_hidden_layers)),
-        label="Go wrong",
         room=16,
     ),
     Control(

@@ -193,9 +193,8 @@ class Control:
     @property
     def place(self) -> str:
         """Where it stands: "bar", the line below the picture, "panel", "cube", or "" for none."""
-        if self.on_cube:
-            return "cube"
-        return "bar" if self.primary else "panel" if self.label else ""
+        in_panel = self.label or self.group
+        return "cube" if self.on_cube else "bar" if self.primary else "panel" if in_panel else ""
 
     @property
     def group(self) -> str:

@@ -36,7 +36,7 @@ GROUP_CONTROLS = [
         choose,
         lambda state: state.name,
         names=lambda state: state.names,
-        menu="Time",
+        label="Session",
         key="n",
         help="choose the next session",
         acts_on="group",

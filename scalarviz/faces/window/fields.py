@@ -273,7 +273,6 @@ class NumberField(QLineEdit):
         super().__init__()
         self.setFixedWidth(14 + round(6.5 * row.room))
         self._drag = drag
-        self._is_on_cube = row.on_cube
         self._number: float | None = None
         self._from: tuple[float, float] | None = None  # x and number at the start of a drag
         self._dragging = False
@@ -299,8 +298,6 @@ class NumberField(QLineEdit):
         """Discard an uncommitted input."""
         super().focusOutEvent(event)
         self._write()
-        if self._is_on_cube:
-            self.hide()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if self.hasFocus():

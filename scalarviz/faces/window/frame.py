@@ -164,6 +164,7 @@ class MainWindow(QMainWindow):
         for over in (panel, self.controls.made["value"]):
             over.setParent(body)
             over.hide()
+        self.controls.made["value"].editingFinished.connect(self.controls.made["value"].hide)
         panel.takes = self._leave_room
         self._body = body
         return body
@@ -189,31 +190,32 @@ class MainWindow(QMainWindow):
 
     def _place_menus(self) -> None:
         """Place the menus of the title at its end, or where there is none, in the panel."""
-        body, panel, present = self._body, self.controls.panel, self.group.stage.present
-        high = body.height() - (0 if present else self.controls.height())
-        parts = Division.of(body.width(), high, present=present)
-        panel.free = int(parts.scene.y), body.height() - int(parts.strip.y)
-        head = 0.0 if self.group.several else parts.head.height
-        if self.group.several:
-            panel.free = 0, body.height() - high
-        if not head:
-            panel.head.addWidget(self.title)
-        else:
-            self.title.setParent(body)
-            size = self.title.sizeHint()
-            x, y = body.width() - size.width() - MENUS_MARGIN, (head - size.height()) / 2.0
-            self.title.setGeometry(x, round(y), size.width(), size.height())
-            self.title.show()
-        self.group.stage.menus = body.width() - self.title.x() if head else 0.0
+        body, panel, title = self._body, self.controls.panel, self.title
+        stage, several = self.group.stage, self.group.several
+        high = body.height() - (0 if stage.present else self.controls.height())
+        parts = Division.of(body.width(), high, present=stage.present)
+        ends = (0, high) if several else (int(parts.scene.y), int(parts.strip.y))
+        panel.free = ends[0], body.height() - ends[1]
+        size, stage.menus = title.sizeHint(), 0.0
+        if several or not parts.head.height:
+            return panel.head.addWidget(title)
+        stage.menus = float(size.width() + MENUS_MARGIN)
+        title.setParent(body)
+        title.move(
+            round(body.width() - stage.menus), round((parts.head.height - size.height()) / 2)
+        )
+        title.resize(size)
+        return title.show()
 
     def _place_value(self) -> None:
         """Place the field of the pinned weight's value below its cube."""
         field, stage, whole = self.controls.made["value"], self.group.stage, self.view.widget
         at = None if stage.pinned is None else stage.place_of(stage.pinned)
         if at is not None:
-            x = min(max(0.0, at[0] - field.width() / 2.0), whole.width() - field.width())
-            y = min(max(0.0, at[1] + BELOW), whole.height() - field.height())
-            field.setGeometry(round(x), round(y), field.width(), field.sizeHint().height())
+            field.resize(field.width(), field.sizeHint().height())
+            ends = whole.width() - field.width(), whole.height() - field.height()
+            place = np.clip(at + np.array((-field.width() / 2.0, BELOW)), 0.0, ends)
+            field.move(*map(round, place.tolist()))
 
     def _start_editing(self, name: str) -> None:
         """Open the field of a control: that of the pinned weight's value on its cube."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QColor, QFont, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
+from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
 from PySide6.QtWidgets import QApplication, QMenuBar, QPushButton, QStyle, QToolTip, QWidget
 
 from scalarviz.pictures.draw2d.theme import THEMES, ControlColors
@@ -53,13 +53,6 @@ def palette_of(look: ControlColors) -> QPalette:
     for which in (role.Text, role.WindowText, role.ButtonText):
         palette.setColor(QPalette.ColorGroup.Disabled, which, QColor(look.faint))
     return palette
-
-
-def bold(font: QFont) -> QFont:
-    """Return a font in bold."""
-    found = QFont(font)
-    found.setBold(True)
-    return found
 
 
 def dress(window: QWidget, theme: str) -> None:

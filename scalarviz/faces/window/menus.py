@@ -12,7 +12,7 @@ from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QFileDialog, QMainWindow, QMenu, QMenuBar, QMessageBox
 
 from scalarviz.base.texts import row_text, text
-from scalarviz.faces.controller.control import DIGITS, Control, Shown
+from scalarviz.faces.controller.control import Control, Shown
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.files import (
     drop,
@@ -79,10 +79,7 @@ class Menus:
         return lambda path: act(self.group.lead, path, **named)
 
     def _make_rows(self, state: State) -> None:
-        """Add an entry per row; a choice is a submenu, or an entry per name if names have keys.
-
-        A choice that is called like its menu is that menu.
-        """
+        """Add an entry per row, of a choice one per name; one called like its menu is that menu."""
         for row in self._rows.values():
             menu, names = self.menus[row.menu], tuple(row.names(state))
             if row.kind != "choice":
@@ -91,12 +88,6 @@ class Menus:
             elif row.name == row.menu.lower():
                 menu.aboutToShow.connect(partial(self._fill, row, menu))
                 self.entries[row.name] = menu.menuAction()
-            elif row.key != DIGITS:
-                if not any(action.menu() for action in menu.actions()):
-                    menu.addSeparator()
-                inner = menu.addMenu(with_key(row.words("name").capitalize(), row.key))
-                inner.aboutToShow.connect(partial(self._fill, row, inner))
-                self.entries[row.name] = inner.menuAction()
             else:
                 for name, key in zip_longest(names, keys_of(row, names), fillvalue=""):
                     self._add(menu, with_key(name.capitalize(), key), partial(self._set, row, name))

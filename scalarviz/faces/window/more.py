@@ -26,11 +26,11 @@ from scalarviz.base.texts import text
 from scalarviz.faces.controller.group import Group
 from scalarviz.faces.controller.options import OptionChoice
 from scalarviz.faces.window.fields import Quiet
-from scalarviz.faces.window.look import bold
 from scalarviz.faces.window.option_fields import Show, field_of
-from scalarviz.pictures.presenter.first_controls import FIRST_CONTROLS, group_title
+from scalarviz.pictures.presenter.first_controls import first_groups
 
 WIDTH, LABELS = 300, 62  # pixels of the panel, and of labels at least
+PEEK = 200  # pixels of what was hidden that come into view
 
 Line = tuple[str, str, Sequence[QWidget]]  # a group of FIRST_CONTROLS or "", a label, its controls
 
@@ -71,9 +71,9 @@ class MorePanel(QScrollArea):
         others.setContentsMargins(0, 0, 0, 0)
         self.head, self._common, self._grid = QVBoxLayout(), grid(), grid()
         layout.addLayout(self.head)
-        for name in FIRST_CONTROLS:
-            layout.addWidget(title(group_title(name)))
-            layout.addLayout(grid_of([line[1:] for line in lines if line[0] == name], name))
+        for group_of in first_groups():
+            layout.addWidget(title(group_of["title"]))
+            layout.addLayout(grid_of(lines, group_of["name"]))
         self.rest = QPushButton()
         self.rest.setCheckable(True)
         self.rest.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -81,7 +81,7 @@ class MorePanel(QScrollArea):
         self.show_rest(False)
         self._title = title(text("controls.options_of_scene"))
         others.addWidget(self.bar)
-        others.addLayout(grid_of([line[1:] for line in lines if not line[0]]))
+        others.addLayout(grid_of(lines))
         others.addWidget(title(text("controls.training")))
         others.addLayout(self._common)
         others.addWidget(self._title)
@@ -100,6 +100,8 @@ class MorePanel(QScrollArea):
         self.rest.setChecked(on)
         self.rest.setText(text(f"controls.rest.{'hide' if on else 'show'}"))
         self._others.setVisible(on)
+        if on:
+            QTimer.singleShot(0, partial(self.ensureWidgetVisible, self.bar, 0, PEEK))
 
     def turn(self, _: bool = False) -> None:
         """Open or close it."""
@@ -190,8 +192,7 @@ class Scrolls(QObject):
 
 def title(words: str) -> QLabel:
     """Return the title of a group."""
-    label = QLabel(words)
-    label.setFont(bold(label.font()))
+    label = QLabel(f"<b>{words}</b>")
     label.setContentsMargins(0, 6, 0, 0)
     return label
 
@@ -206,11 +207,11 @@ def grid() -> QGridLayout:
     return made
 
 
-def grid_of(lines: Sequence[tuple[str, Sequence[QWidget]]], title: str = "") -> QGridLayout:
-    """Return a layout of labels and their controls; a label that says its title is left out."""
+def grid_of(lines: Sequence[Line], group: str = "") -> QGridLayout:
+    """Return a layout of the labels and controls of a group."""
     made = grid()
-    for row, (label, widgets) in enumerate(lines):
-        made.addWidget(Quiet("" if label == title else label), row, 0)
+    for row, (_, label, widgets) in enumerate(line for line in lines if line[0] == group):
+        made.addWidget(Quiet(label), row, 0)
         made.addWidget(row_of(*widgets), row, 1, Qt.AlignmentFlag.AlignLeft)
     return made
 

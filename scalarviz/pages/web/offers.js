@@ -6,9 +6,8 @@ import { arrange } from "./sheet.js";
 
 /** Fields for controls that Python names; `run(name, value)` uses one, a promise of null if refused. */
 export class Offers {
-  constructor(run, groups) {
+  constructor(run) {
     this.run = run;
-    this.groups = groups; // of the first controls
     this.element = made("div", "offers");
     this.fields = new Map(); // by name of a control
     this.list = [];
@@ -18,7 +17,7 @@ export class Offers {
   /** Stand in the sheet, which is another one when a page is built anew. */
   place(focused = null) {
     byId("others").querySelector(".buttons").before(this.element);
-    this.arrange();
+    arrange();
     if (this.element.contains(focused)) focused.focus();
   }
 
@@ -57,12 +56,7 @@ export class Offers {
     for (const [name, { element }] of old) if (!this.fields.has(name)) element.remove();
     this.element.replaceChildren(...groups);
     setShown(this.element, list.length > 0);
-    if (this.element.isConnected) this.arrange();
-  }
-
-  /** Let the first controls stand with those of the page. */
-  arrange() {
-    arrange(this.groups);
+    if (this.element.isConnected) arrange();
   }
 
   async use(name, value) {
@@ -73,7 +67,7 @@ export class Offers {
 
 /** One control: a button, or a label with its field. */
 class OfferField {
-  constructor({ name, kind }, use) {
+  constructor({ name, kind, example = "" }, use) {
     this.kind = kind;
     this.use = use;
     this.label = made("span", "label");
@@ -83,7 +77,7 @@ class OfferField {
       return;
     }
     this.field = made(kind === "choice" ? "select" : "input");
-    this.field.name = name;
+    Object.assign(this.field, { name, placeholder: example });
     if (kind !== "choice") this.field.type = FIELD_TYPES[kind] ?? "text";
     if (kind === "number") this.field.inputMode = "decimal";
     this.field.autocomplete = "off";
@@ -103,16 +97,7 @@ class OfferField {
     return field.value;
   }
 
-  show({
-    label,
-    text: said = "",
-    about = "",
-    example = "",
-    value,
-    names = [],
-    enabled = true,
-    ...scale
-  }) {
+  show({ label, text: said = "", about = "", value, names = [], enabled = true, low, high, step }) {
     const { kind, field } = this;
     this.element.title = about;
     field.disabled = !enabled;
@@ -132,12 +117,7 @@ class OfferField {
     else if (kind === "tick") field.checked = value === true;
     else {
       if (kind === "slider")
-        Object.assign(field, {
-          min: scale.low ?? 0,
-          max: scale.high ?? 100,
-          step: scale.step ?? 1,
-        });
-      else field.placeholder = example;
+        Object.assign(field, { min: low ?? 0, max: high ?? 100, step: step ?? 1 });
       field.value = value ?? "";
     }
     return undefined;

@@ -2,8 +2,11 @@
 
 import { byId, made } from "./dom.js";
 
+let known = []; // the groups of the page
+
 /** Put the first controls into their groups, as far as the page has them; see first_controls.py. */
-export function arrange(groups) {
+export function arrange(groups = known) {
+  known = groups;
   const focused = document.activeElement;
   const shown = groups.flatMap(({ title, names }) => {
     const find = (name) => [...byId("sheet").querySelectorAll(`[data-row="${name}"]`)];

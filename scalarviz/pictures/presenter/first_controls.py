@@ -18,11 +18,9 @@ FIRST_CONTROLS = {
 }
 
 
-def group_title(name: str) -> str:
-    """Return the title of a group, or its translation."""
-    return row_text(f"rows.groups.{name}.title", name)
-
-
 def first_groups() -> list[dict[str, Any]]:
-    """Return the groups for a page: their titles, and the names of their controls."""
-    return [{"title": group_title(name), "names": names} for name, names in FIRST_CONTROLS.items()]
+    """Return the groups: their names, their titles, and the names of their controls."""
+    return [
+        {"name": name, "title": row_text(f"rows.groups.{name}.title", name), "names": names}
+        for name, names in FIRST_CONTROLS.items()
+    ]

@@ -148,15 +148,10 @@ def stops_set(conditions: Sequence[object]) -> str:
     return text("branches.did.stops", condition=visible(listed))
 
 
-def edited(rows: Any, values: Any) -> str:
-    first = float(values[0])
-    if len(rows) > 1 and (values == first).all():
-        return text("branches.did.alike", count=len(rows), value=first)
-    return plural("branches.did.edit", len(rows), row=int(rows[0]), value=first)
-
-
 DID: Mapping[str, Callable[..., str]] = {
-    "edit": edited,
+    "edit": lambda rows, values: plural(
+        "branches.did.edit", len(rows), row=int(rows[0]), value=float(values[0])
+    ),
     "freeze": lambda rows, on: plural(
         f"branches.frozen.{'on' if on else 'off'}", len(rows), row=int(rows[0])
     ),

@@ -77,7 +77,11 @@ NOT_WORDS = [
     ("pages/token_page.py", "default-src*|[*] {*", "the policy, and a style"),
     ("pages/scene_data.py", "[a-z]* * *", "names of fields"),
     ("pages/web_server.py", "*-src *|*frame-ancestors*|GET, *|Host|Origin", "headers"),
-    ("pages/web/*.js", "(prefers*|(hover*|Enter|Escape|Arrow*|input*|button, *", "selectors and keys"),
+    (
+        "pages/web/*.js",
+        "(prefers*|(hover*|Enter|Escape|Arrow*|input*|button, *",
+        "selectors and keys",
+    ),
     ("pages/web/*.js", "weight gradient|last change", "a kind of moment, and a channel"),
     ("pages/web/app.js", "first picture", "the name of a moment for measurements"),
     ("pages/web/cubes.js", "#define*", "GLSL"),

@@ -190,6 +190,10 @@ def test_what_a_page_has_not_by_itself_is_offered() -> None:
     page = FakePage(linked(s))
     offers = {each["name"]: each for each in page.ask("open", {"version": 1})["state"]["offers"]}
     assert "python" in offers["option engine"]["names"]
+    assert offers["option l1"]["label"] == "pull to 0 (l1)" and offers["go wrong"]["label"] == ""
+    assert [offers[name]["menu"] for name in ("add layer", "go wrong")] == ["Change", "Go wrong"]
+    assert offers["layer frozen"]["label"] == "Keep its layer from moving"
+    assert offers["stop when"]["example"] == "loss < 0.01"
     page.ask("control", {"name": "stop when", "value": "loss < 0.001"})
     offers = {each["name"]: each for each in page.state["offers"]}
     assert offers["stop when"]["value"] == "loss < 0.001"

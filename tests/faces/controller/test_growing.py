@@ -165,3 +165,12 @@ def test_one_thing_goes_wrong_at_a_time(controller: Controller) -> None:
     assert now.network.activations == ("tanh", "sigmoid")
     controller.undo()
     assert (now.network.bank.value == before).all() and now.step_index == 20
+
+
+@pytest.mark.parametrize("name", ["rate", "zero", "dead"])
+def test_a_branch_that_a_preset_begins_has_its_name(controller: Controller, name: str) -> None:
+    controller.session.seek(1)
+    go_wrong(controller, name)
+    controller.pause()
+    assert controller.session.current_branch.name == text(f"presets.{name}")
+    assert controller.session.branches[0].name == "from the start"
