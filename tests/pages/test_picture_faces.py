@@ -11,6 +11,7 @@ from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.fonts import MINUS
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.pictures.view.neurons import name_lines
 from scalarviz.pictures.view.numbers import numbers_on_cubes
 from tests.pages.in_web import in_web
 from tests.pages.samples import SEE, box_data, made
@@ -71,6 +72,20 @@ def test_numbers_stand_on_the_same_faces_as_in_a_window(name: str, turn: Any) ->
     ]
     places = [[each.x, each.y, each.size, each.depth] for each in expected.values()]
     np.testing.assert_allclose([each[2:] for each in found], places, atol=1e-4)
+
+
+NAMES = ["x", "petal length", "a very long name indeed", "incomprehensibilities", "a b c d", ""]
+
+
+def test_names_have_the_same_two_lines() -> None:
+    body = """
+    const paper = { measure: (words, { size }) => 0.62 * size * words.length };
+    return data.rooms.map((room) =>
+      data.names.map((name) => nameLines(paper, name, room, { size: 13 })));"""
+    rooms = [20.0, 60.0, 1e3]
+    canvas = Even(100.0, 100.0)
+    expected = [[name_lines(canvas, name, room, 13.0) for name in NAMES] for room in rooms]
+    assert in_web("neurons", body, names=NAMES, rooms=rooms) == expected
 
 
 WORDS = {

@@ -15,6 +15,8 @@ const NEURONS = {
   little: 9,
   most: 128, // numbers in a line
   bar: 64, // largest length of a bar in pixels
+  letters: 14, // of a line of a name
+  few: 3, // least room for two lines, in sizes of letters
   letter: 2, // least room for a letter of a name that is cut, in sizes of letters
   named: 14, // least radius of the sphere of the biases in pixels for its name
   errors: 22, // least pixels of a cell for the errors of outputs
@@ -145,20 +147,35 @@ function writeNames({ paper, palette, scale }, line, seen, radius, good) {
   const [first, last] = [good[0], good.at(-1)];
   const [across, down] = [seen.x[last] - seen.x[first], seen.y[last] - seen.y[first]];
   const column = Math.abs(down) > Math.abs(across);
-  const apart = Math.hypot(across, down) / Math.max(1, good.length - 1);
-  const widest = Math.max(...line.names.map((name) => paper.measure(name, { size, bold: true })));
-  const meet = !column && good.length > 1 && widest > apart;
-  if (good.length > 1 && apart < (meet ? NEURONS.letter : 1) * size) return;
-  const room = meet ? apart - 0.3 * size : Infinity;
-  const outline = palette.ground;
-  for (const i of good) {
-    if (i >= line.names.length) continue;
+  const spaces = good.length - 1;
+  const apart = spaces ? Math.hypot(across, down) / spaces : Infinity;
+  const room = column || !spaces ? Infinity : Math.abs(across) / spaces - 0.3 * size;
+  const look = { size, bold: true };
+  const own = good.filter((i) => i < line.names.length);
+  const names = own.map((i) => nameLines(paper, line.names[i], room, look));
+  const meet = names.some((name) => paper.measure(name, look) > room);
+  if (apart < (meet ? NEURONS.letter : 1) * size) return;
+  const fitted = (name) => name.split("\n").map((each) => paper.fit(each, room, look));
+  names.forEach((name, place) => {
+    const i = own[place];
     const x = column ? seen.x[i] + radius[i] + 6 * scale : seen.x[i];
-    const y = column ? seen.y[i] + 0.36 * size : seen.y[i] + radius[i] + 1.15 * size;
+    const up = name.includes("\n") ? 0.675 : 0;
+    const y = seen.y[i] + (column ? (0.36 - up) * size : radius[i] + 1.15 * size);
     const anchor = column ? "left" : "center";
-    const look = { size, color: palette.ink, bold: true, anchor, depth: seen.depth[i], outline };
-    paper.text(x, y, paper.fit(line.names[i], room, look), look);
-  }
+    const color = { color: palette.ink, outline: palette.ground, depth: seen.depth[i] };
+    paper.text(x, y, fitted(name).join("\n"), { ...look, ...color, anchor });
+  });
+}
+
+/** A name of more letters than a line has, or wider than the room, in two lines. */
+export function nameLines(paper, name, room, look) {
+  const blanks = [...name].flatMap((letter, place) => (letter === " " ? [place] : []));
+  const isLong = name.length > NEURONS.letters;
+  if (room < NEURONS.few * look.size) return name;
+  if (!isLong && (paper.measure(name, look) <= room || !blanks.length)) return name;
+  const far = (place) => Math.abs(2 * place - name.length);
+  const place = blanks.reduce((a, b) => (far(b) < far(a) ? b : a), blanks[0] ?? NEURONS.letters);
+  return `${name.slice(0, place)}\n${name.slice(place).trim()}`;
 }
 
 /** Draw the gradient of each neuron as a dot on its rim, larger for a larger gradient. */

@@ -16,6 +16,7 @@ from scalarviz.core.model.operations import Shape
 from scalarviz.core.model.program import Program
 from scalarviz.data import DataSet
 from scalarviz.pictures.presenter.names_of_data import input_names, output_names
+from scalarviz.pictures.view.neurons import LETTERS
 from scalarviz.pictures.view.scene.beads import beads
 from scalarviz.pictures.view.scene.frame import Box
 from scalarviz.pictures.view.scene.parameter_layout import FEW, of_values
@@ -23,7 +24,7 @@ from scalarviz.pictures.view.scene.plates import Layout
 from scalarviz.training.network.base import Model
 from scalarviz.training.session.session import Session
 
-LONGEST = 24  # letters of the name of a neuron
+LONGEST = 2 * LETTERS  # of the name of a neuron
 
 # Functions from values to colors of neurons, one row each.
 TINTS: Mapping[str, Callable[[FloatArray], FloatArray]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -33,6 +34,8 @@ BAR = 64.0  # largest length of a bar in pixels
 # the least radius in pixels.
 LOW, WRITTEN, ROOM = 0.92, 0.55, 12.0
 AWAY = 1.22  # how far from a map the name of its neuron stands, relative to other spheres
+LETTERS = 14  # of a line of a name
+FEW = 3.0  # least room for two lines, in sizes of letters
 LETTER = 2.0  # least room for a letter of a name that is cut, in sizes of letters
 NAMED = 14.0  # least radius of the sphere of the biases in pixels for its name
 
@@ -224,32 +227,31 @@ def write_names(
 ) -> None:
     """Write the names of neurons: below those that stand side by side, beside those in a column.
 
-    Names that would meet side by side are shortened; without room for a letter there are none.
+    Long names are in two lines. Names that would meet side by side are shortened; without room for
+    a letter there are none.
     """
     size = 13.0 * scale
     if not line.names or not len(xy):
         return
     way = xy[-1] - xy[0]
     column = abs(way[1]) > abs(way[0])
-    apart = np.linalg.norm(way) / max(1, len(xy) - 1)
-    names = [
-        (i, line.names[place])
-        for i, place in enumerate(np.flatnonzero(good).tolist())
-        if place < len(line.names)
-    ]
-    widest = max((canvas.measure(name, size=size, bold=True) for _, name in names), default=0.0)
-    meet = not column and len(xy) > 1 and widest > apart
-    if len(xy) > 1 and apart < (LETTER if meet else 1.0) * size:
+    spaces = max(1, len(xy) - 1)
+    apart = float(np.linalg.norm(way)) / spaces if len(xy) > 1 else math.inf
+    room = math.inf if column or len(xy) == 1 else abs(float(way[0])) / spaces - 0.3 * size
+    own = [place for place in np.flatnonzero(good).tolist() if place < len(line.names)]
+    names = [name_lines(canvas, line.names[place], room, size) for place in own]
+    meet = any(canvas.measure(name, size=size, bold=True) > room for name in names)
+    if apart < (LETTER if meet else 1.0) * size:
         return
     if meet:
-        room = float(apart) - 0.3 * size
-        names = [(i, canvas.fit(name, room, size=size, bold=True)) for i, name in names]
-    for i, name in names:
+        names = [canvas.fit(name, room, size=size, bold=True) for name in names]
+    for i, name in enumerate(names):
         (x, y), far = xy[i].tolist(), float(radius[i])
         if column:
-            x, y = x + far + 6.0 * scale, y + 0.36 * size
+            up = 0.675 * name.count("\n")
+            x, y = x + far + 6.0 * scale, y + (0.36 - up) * size
         else:
-            x, y = x, y + far + 1.15 * size
+            y += far + 1.15 * size
         anchor = "left" if column else "center"
         canvas.text(
             x,
@@ -262,6 +264,19 @@ def write_names(
             outline=theme.ground,
             depth=float(depth[i]),
         )
+
+
+def name_lines(canvas: Canvas2D, name: str, room: float, size: float) -> str:
+    """Return a name of more than LETTERS letters, or wider than the room, in two lines.
+
+    There is one line where the room is that of some letters only.
+    """
+    blanks = [place for place, letter in enumerate(name) if letter == " "]
+    is_wide = len(name) > LETTERS or canvas.measure(name, size=size, bold=True) > room
+    if not is_wide or room < FEW * size or not (blanks or len(name) > LETTERS):
+        return name
+    place = min(blanks, key=lambda place: abs(2 * place - len(name)), default=LETTERS)
+    return f"{name[:place]}\n{name[place:].strip()}"
 
 
 def draw_flows(

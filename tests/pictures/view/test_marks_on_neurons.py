@@ -1,5 +1,6 @@
 """What is marked on neurons: saturated ones are hatched, dropped ones are crossed out."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +14,7 @@ from scalarviz.pictures.view.neurons import draw_neurons, write_names
 from scalarviz.pictures.view.scene.camera import Camera
 from scalarviz.pictures.view.scene.frame import Box, Projection
 from scalarviz.pictures.view.scene.plates import Layout, Neurons
+from tests.pictures.view.measures import Words
 
 LINE = Neurons(np.array([[-2.0, 0.0, 0.0], [0.0, 0.0, 0.0], [2.0, 0.0, 0.0]]), "sums", "values")
 NOTHING = np.zeros(0)
@@ -48,16 +50,31 @@ def test_a_dropped_neuron_is_crossed_out() -> None:
 @pytest.mark.parametrize(
     ("apart", "shown"),
     [
-        (90.0, ["petal length", "petal width"]),
-        (75.0, ["petal le...", "petal w..."]),
+        (120.0, ["petal length", "petal width"]),
+        (75.0, ["petal\nlength", "petal\nwidth"]),
         (30.0, ["p...", "p..."]),
         (20.0, []),
     ],
 )
-def test_names_that_would_meet_are_shortened(apart: float, shown: list[str]) -> None:
+def test_names_that_would_meet_are_in_two_lines(apart: float, shown: list[str]) -> None:
     canvas = Canvas2D(200, 100)
     xy = np.array([[20.0, 30.0], [20.0 + apart, 30.0]])
     line = replace(LINE, names=("petal length", "petal width"))
     radius, depth, good = np.full(2, 9.0), np.zeros(2), np.ones(2, bool)
     write_names(canvas, xy, radius, depth, good, line, THEMES["dark"], 1.0)
     assert canvas.words == shown
+
+
+@pytest.mark.parametrize("apart", [60.0, 100.0])
+def test_names_side_by_side_do_not_meet(apart: float) -> None:
+    canvas = Words(400, 200)
+    xy = np.array([[20.0 + apart * i, 30.0] for i in range(4)])
+    names = "sepal length", "a", "petal length or so", "petal width"
+    line = replace(LINE, names=names, points=np.zeros((4, 3)))
+    look = np.full(4, 9.0), np.zeros(4), np.ones(4, bool)
+    write_names(canvas, xy, *look, line, THEMES["dark"], 1.0)
+    boxes = [
+        replace(box, height=box.height + 18.0 * words.count("\n")) for words, box in canvas.found
+    ]
+    assert len(boxes) == 4 and all("\n" in each or len(each) <= 14 for each in canvas.words)
+    assert not any(a.meets(b) for a, b in itertools.combinations(boxes, 2))
