@@ -24,7 +24,6 @@ from scalarviz.pictures.view.lights import lights
 from scalarviz.pictures.view.moves import draw_ghosts, draw_pushes
 from scalarviz.pictures.view.neurons import draw_errors
 from scalarviz.pictures.view.scenery import draw_scenery
-from scalarviz.pictures.view.terms import draw_terms
 from tests.pages.pictures import PicturePage, picture_page
 from tests.pages.samples import made
 from tests.pages.states import state_of
@@ -57,8 +56,7 @@ def expected_words(seen: FrameData, stage: Stage, size: tuple[int, int], theme: 
     if seen.moment is not None and seen.moment.kind == "loss":
         draw_errors(canvas, see, seen, look)
     draw_marks(canvas, see, seen, look)
-    about = canvas, see, seen, taken, look, scale
-    draw_terms(*about) or draw_callout(*about)
+    draw_callout(canvas, see, seen, taken, look, scale)
     draw_legend(canvas, division, seen.cubes, look)
     if arrows:
         explain_arrows(canvas, division, 0.0, look)

@@ -37,7 +37,7 @@ return data.parts.map((part) => {{
   const palette = new Palette(data.theme);
   const {{ boxes: taken, spheres }} = data.taken;
   const at = taken.map(({{ x, y, width, height }}) => new Box(x, y, width, height));
-  drawTerms({{ paper, see, frame, palette, scale: 1, lit: null }}, {{ boxes: at, spheres }});
+  drawCallout({{ paper, see, frame, palette, scale: 1, lit: null }}, {{ boxes: at, spheres }});
   return {{ boxes, words }};
 }});"""
 
@@ -57,7 +57,7 @@ def test_a_page_draws_the_terms_of_a_window(name: str) -> None:
         taken = drawn[0][2]
         known: dict[str, Any] = {"boxes": [*map(box_data, taken.boxes)], "spheres": taken.spheres}
         pictures = in_web(
-            "packed layout camera scales frame colors terms",
+            "packed layout camera scales frame colors callout",
             BODY,
             box=box_data(see.box),
             camera=camera_data(stage.eyes.camera),
@@ -73,8 +73,8 @@ def test_a_page_draws_the_terms_of_a_window(name: str) -> None:
         )
         for part, (notes, _, _), picture in zip(PARTS, drawn, pictures, strict=True):
             assert [each[2] for each in picture["words"]] == [each[2] for each in notes.said], part
-            assert len(picture["boxes"]) == len(notes.boxes), part
-            for ours, theirs in zip(notes.boxes, picture["boxes"], strict=True):
+            assert len(picture["boxes"]) == len(notes.noted), part
+            for ours, theirs in zip(notes.noted, picture["boxes"], strict=True):
                 np.testing.assert_allclose(theirs[:4], ours[:4], atol=0.05)
                 assert theirs[4:] == [*ours[4:]], part
         found += 1

@@ -1,78 +1,66 @@
 // The callout: a few words beside the neuron or cube that the caption is about; as pictures/view/callout.py.
 
 import { Box } from "./camera.js";
+import { legendBox } from "./legend.js";
 import { WAY_BACK } from "./lights.js";
 import { cornersOfCube } from "./marks.js";
 import { marksOf } from "./numbers.js";
+import { drawTerms, endsOfBars } from "./terms.js";
 
-export const CALLOUT = {
+const CALLOUT = {
   size: 14, // letters
   pad: 8, // space around them
   gap: 8, // and from what they name
-  words: 4, // what it costs to cover a pixel of words,
-  spheres: 4, // of spheres,
-  told: 1, // of cubes with arithmetic,
-  cubes: 0.3, // and of others,
-  far: 6, // and to be a pixel further away
-  farthest: 7, // from what they name, in gaps
-  away: [0, 1, 2], // distances that are tried, in heights of the box
-  aside: [0, -1, 1, -0.5, 0.5, -0.75, 0.75, -0.25, 0.25], // from its middle to its sides
+  farthest: 56, // of words without bars
+  places: [32, 24], // places that are tried, across and down
+  covered: 1e4, // what a covered pixel costs, in pixels of distance,
+  cubes: 1e3, // and one of a cube
+  equal: 1e-3, // to be a pixel further right; down twice as much
+  shorter: 60, // what it costs to leave out the name, which is marked anyway
   step: 4, // logical pixels of which the width of the box is a multiple
   most: 200, // cubes that it keeps clear of
-  known: 0.8, // part of an operation from which on its result is known
   cube: 0.42, // half the side of the box around a cube
 };
 
-/** The width of the box of words, in whole steps: fonts differ by parts of a pixel. */
-export function widthOfWords({ paper, scale }, words) {
-  const look = { size: CALLOUT.size * scale, bold: true };
-  const room = paper.measure(words, look) + 2 * CALLOUT.pad * scale;
-  return CALLOUT.step * Math.ceil(room / CALLOUT.step);
-}
-
-/** Write beside the subject of an operation what it is and has. */
+/** Write beside the subject of an operation what it is and has, below the bars of its sum. */
 export function drawCallout(view, taken) {
-  const { paper, frame, palette, scale } = view;
-  const words = calloutWords(frame);
-  if (!frame.moment || !words || frame.part < CALLOUT.known) return;
-  const subject = subjectOf(view);
-  if (!subject) return;
-  const size = CALLOUT.size * scale;
-  const wide = widthOfWords(view, words);
-  const high = size + 1.4 * CALLOUT.pad * scale;
-  const box = placeForWords(view, subject, wide, high, coversOf(view, taken));
-  drawPanel(view, box, subject);
-  const base = box.y + 0.5 * high + 0.36 * size;
-  paper.text(box.x + CALLOUT.pad * scale, base, words, { size, color: palette.ink, bold: true });
-}
-
-/** Boxes of what words beside a subject may cover, with what a pixel of each costs. */
-export function coversOf(view, taken) {
-  const { frame } = view;
-  const priced = (boxes, price) => boxes.map((box) => [box, price]);
-  const around = ([x, y, r]) => new Box(x - r, y - r, 2 * r, 2 * r);
-  const every = frame.sizes.length <= CALLOUT.most ? frame.sizes.keys() : [];
-  return [
-    ...priced([...taken.boxes, ...nameBoxes(view)], CALLOUT.words),
-    ...priced(cubeBoxes(view, marksOf(frame).keys()), CALLOUT.told),
-    ...priced(cubeBoxes(view, every), CALLOUT.cubes),
-    ...priced(taken.spheres.map(around), CALLOUT.spheres),
-  ];
-}
-
-/** Draw the ground of words beside a subject, and a line from one that is away from it. */
-export function drawPanel({ paper, frame, palette, scale }, box, subject) {
+  const { paper, see, frame, palette, scale } = view;
+  const said = calloutWords(frame);
+  const subject = frame.moment && said && subjectOf(view);
+  const isKnown = frame.part >= frame.scene.pace.arrives;
+  const summed = frame.caption?.summed ?? null;
+  if (!subject || !(summed || isKnown)) return;
+  const ends = summed ? endsOfBars(summed) : [];
+  const { row, long } = frame.scene.stack;
+  const [size, pad] = [CALLOUT.size * scale, CALLOUT.pad * scale];
+  const high = size + 1.4 * pad + ends.length * row * scale;
+  let [box, words] = [null, said];
+  [said, said.split(": ").at(-1)].forEach((each, short) => {
+    const room = paper.measure(each, { size, bold: true }) + 2 * pad;
+    const least = CALLOUT.step * Math.ceil(room / CALLOUT.step); // fonts differ by parts of a pixel
+    const wide = Math.max(least, summed ? (long * scale) / (1 + short) : 0);
+    if (wide > see.box.width || high > see.box.height) return;
+    const reach = summed ? Infinity : CALLOUT.farthest * scale;
+    const place = freePlace(view, taken, subject, [wide, high], reach);
+    place.cost += CALLOUT.shorter * short;
+    if (!box || (summed && place.cost < box.cost)) [box, words] = [place, each];
+  });
+  if (!box) return;
   const light = WAY_BACK.has(frame.moment.kind) ? palette.accent : palette.light;
-  const ends = shortestLine(box, subject);
-  const apart = Math.hypot(ends[1][0] - ends[0][0], ends[1][1] - ends[0][1]);
-  if (apart > CALLOUT.gap * scale + 1) paper.segment(...ends, light, { width: 1.5 * scale });
-  const radius = 0.4 * (CALLOUT.size + 1.4 * CALLOUT.pad) * scale;
-  const look = { radius, outline: light, line: 1.5 * scale };
+  const [start, end] = shortestLine(box, subject);
+  const apart = Math.hypot(end[0] - start[0], end[1] - start[1]);
+  if (apart > CALLOUT.gap * scale + 1) paper.segment(start, end, light, { width: 1.5 * scale });
+  const low = size + 1.4 * pad;
+  const look = { radius: 0.4 * low, outline: light, line: 1.5 * scale };
   paper.box(box.x, box.y, box.width, box.height, palette.panel.slice(0, 7), look);
+  if (summed) drawTerms(view, summed, [box.x + pad, box.y + 0.7 * pad, box.width - 2 * pad], ends);
+  if (!isKnown) return;
+  const base = box.bottom - 0.5 * low + 0.36 * size;
+  paper.text(box.x + pad, base, words, { size, color: palette.ink, bold: true });
 }
 
 /** What stands beside the subject: the callout, or else what its cube would say. */
-export function calloutWords({ caption, pieces }) {
+function calloutWords({ caption, pieces }) {
   if (!caption) return "";
   const first = caption.rows?.[0] ?? -1;
   const mark = pieces.find((piece) => first >= 0 && piece.row === first && piece.mark)?.mark ?? "";
@@ -80,7 +68,7 @@ export function calloutWords({ caption, pieces }) {
 }
 
 /** The box around what the caption is about; null if that is not in the picture. */
-export function subjectOf(view) {
+function subjectOf(view) {
   const { see, frame } = view;
   const row = frame.caption.rows?.[0] ?? -1;
   const cube = row >= 0 ? cubeBox(view, row) : null;
@@ -101,40 +89,46 @@ function cubeBox({ see, frame }, row) {
   return new Box(left, top, Math.max(...x) - left, Math.max(...y) - top);
 }
 
-/** Where the words cover little: above, below or aside, a little away if need be; `covers` are boxes
- * with what a covered pixel of each costs.
+/** The box within reach of its subject that covers least, with its `cost`.
+ *
+ * Of those that cover as little, it is the nearest one.
  */
-function placeForWords({ see, scale }, subject, wide, high, covers) {
-  const { box: view } = see;
-  const middle = subject.y + 0.5 * (subject.height - high);
-  const level = subject.x + 0.5 * (subject.width - wide);
-  let [best, least] = [null, Infinity];
-  for (const away of CALLOUT.away) {
-    const far = CALLOUT.gap * scale + away * high;
-    const reach = 0.5 * (subject.width + wide) + far;
-    const [above, below] = [subject.y - far - high, subject.bottom + far];
-    // prettier-ignore
-    const places = [[level - reach, middle], [level + reach, middle]];
-    for (const y of [above, below]) {
-      places.push(...CALLOUT.aside.map((aside) => [level + aside * reach, y]));
-    }
-    for (const [x, y] of places) {
-      const across = Math.min(Math.max(x, view.x), Math.max(view.x, view.right - wide));
-      const down = Math.min(Math.max(y, view.y), Math.max(view.y, view.bottom - high));
-      const box = new Box(across, down, wide, high);
+function freePlace(view, taken, subject, [wide, high], reach) {
+  const { see, frame, scale } = view;
+  const legend = legendBox(see.box, scale);
+  const count = frame.sizes.length;
+  const around = ([x, y, r]) => new Box(x - r, y - r, 2 * r, 2 * r);
+  const every = count <= CALLOUT.most ? frame.sizes.keys() : marksOf(frame).keys();
+  const words = [subject, ...taken.boxes, ...nameBoxes(view), ...taken.spheres.map(around)];
+  const priced = (boxes, price) => boxes.map((box) => [box, price]);
+  const covers = [
+    ...priced([...words, ...(legend ? [legend] : [])], CALLOUT.covered),
+    ...priced(cubeBoxes(view, every), CALLOUT.cubes),
+  ];
+  const places = (low, top, first, last, steps) => {
+    const [start, end] = [Math.max(low, first - reach), Math.min(top, last + reach)];
+    return Array.from({ length: steps }, (_, i) => start + (i / (steps - 1)) * (end - start));
+  };
+  const { box: all } = see;
+  const [across, down] = CALLOUT.places;
+  const { x, y, right, bottom } = subject;
+  let best = null;
+  for (const left of places(all.x, all.right - wide, x - wide, right, across)) {
+    for (const top of places(all.y, all.bottom - high, y - high, bottom, down)) {
+      const box = new Box(left, top, wide, high);
       const [start, end] = shortestLine(box, subject);
-      const isFar =
-        Math.hypot(end[0] - start[0], end[1] - start[1]) > CALLOUT.farthest * CALLOUT.gap * scale;
-      const own = CALLOUT.far * away * high + (box.meets(subject) ? 1e6 : 0) + (isFar ? 1e5 : 0);
-      const cost = covers.reduce((sum, [other, price]) => sum + price * overlap(box, other), own);
-      if (cost < least) [best, least] = [box, cost];
+      const away = Math.hypot(end[0] - start[0], end[1] - start[1]);
+      let cost = away + (away > reach ? 1e9 : 0) + CALLOUT.equal * (left + 2 * top);
+      if (best && cost >= best.cost) continue;
+      for (const [each, price] of covers) cost += price * overlap(box, each);
+      if (!best || cost < best.cost) best = Object.assign(box, { cost });
     }
   }
   return best;
 }
 
 /** The ends of the shortest line between two boxes. */
-export function shortestLine(box, subject) {
+function shortestLine(box, subject) {
   const [x, y] = [
     [box.x, box.right, subject.x, subject.right],
     [box.y, box.bottom, subject.y, subject.bottom],
@@ -148,7 +142,7 @@ export function shortestLine(box, subject) {
   return [[x[0], y[0]], [x[1], y[1]]];
 }
 
-export function overlap(a, b) {
+function overlap(a, b) {
   const wide = Math.min(a.right, b.right) - Math.max(a.x, b.x);
   const high = Math.min(a.bottom, b.bottom) - Math.max(a.y, b.y);
   return Math.max(wide, 0) * Math.max(high, 0);

@@ -21,7 +21,6 @@ import { targetAt } from "./picking.js";
 import { BeadQuads } from "./quads.js";
 import { Scales } from "./scales.js";
 import { drawScenery } from "./scenery.js";
-import { drawTerms } from "./terms.js";
 
 const PICTURE = {
   stage: [1280, 600], // logical pixels of a stage whose letters have their own size
@@ -244,7 +243,7 @@ export class Picture {
     drawGhosts(view);
     if (frame.moment?.kind === "loss") drawErrors(view);
     drawMarks(view);
-    if (!drawTerms(view, taken)) drawCallout(view, taken);
+    drawCallout(view, taken);
     drawLegend(view);
     if (arrows) explainArrows(view);
   }

@@ -1,94 +1,53 @@
 // Terms of a sum of products: their numbers travel along the wires and stack up to the sum; as
 // pictures/view/terms.py.
 
-import { Box } from "./camera.js";
-// prettier-ignore
-import {
-  CALLOUT, calloutWords, coversOf, drawPanel, overlap, shortestLine, subjectOf, widthOfWords,
-} from "./callout.js";
 import { shortNumber } from "./format.js";
-import { legendBox } from "./legend.js";
 import { WAY_BACK } from "./lights.js";
 import { along3, minus3 } from "./space.js";
 
-/** Draw the sum of an operation as far as it is added up; say whether it has a stack. */
-export function drawTerms(view, taken) {
-  const { paper, see, frame, palette, scale } = view;
-  const { summed = null } = frame.caption ?? {};
-  const subject = frame.moment && summed && subjectOf(view);
-  if (!subject) return false;
-  const { pace, stack } = frame.scene;
-  const [size, pad] = [CALLOUT.size * scale, CALLOUT.pad * scale];
-  const rows = endsOfBars(summed, 1);
-  const high = rows.length * (stack.high + stack.apart) * scale + 1.2 * size + 1.4 * pad;
-  const whole = calloutWords(frame);
-  let [box, words] = [null, ""];
-  for (const [each, least] of [
-    [whole, stack.long],
-    [whole.split(": ").at(-1), stack.small],
-  ]) {
-    const wide = Math.max(least * scale + 2 * pad, widthOfWords(view, each));
-    if (wide > see.box.width || high > see.box.height) continue;
-    words = each;
-    box = freePlace(view, taken, subject, [wide, high]);
-    if (box.isFree) break;
-  }
-  if (!box) return false;
-  drawPanel(view, box, subject);
-  const ends = rows.map((both) => both.map((end) => end * (box.width - 2 * pad)));
-  drawTermBars(view, summed, [box.x + pad, box.y + 0.7 * pad], ends);
-  if (frame.part >= pace.arrives) {
-    const base = box.bottom - 0.7 * pad - 0.2 * size;
-    paper.text(box.x + pad, base, words, { size, color: palette.ink, bold: true });
-  }
-  return true;
-}
-
-/** Draw bars from a corner as far as they have come, and what travels there. */
-function drawTermBars(view, summed, [x, y], ends) {
+/** Draw the bars of a sum as far as they have come, and the numbers that travel to them. */
+export function drawTerms(view, { largest }, [x, y, wide], ends) {
   const { paper, see, frame, palette, scale } = view;
   const { pace, stack } = frame.scene;
-  const [step, high, thin] = [
-    (stack.high + stack.apart) * scale,
-    stack.high * scale,
-    { width: scale },
-  ];
+  const [step, high, thin] = [stack.row * scale, stack.high * scale, { width: scale }];
   const left = (pace.terms + 1) * Math.min(1, frame.part / pace.arrives);
-  const [zero, last] = [x + ends[0][0], ends.length - 1];
+  const last = ends.length - 1;
   const isBack = WAY_BACK.has(frame.moment.kind);
-  paper.segment([zero, y - scale], [zero, y + ends.length * step], palette.quiet, thin);
-  ends.forEach(([first, end], row) => {
+  const zero = x + wide * ends[0][0];
+  paper.segment([zero, y], [zero, y + ends.length * step], palette.quiet, thin);
+  ends.forEach((both, row) => {
+    const [first, end] = both.map((each) => x + wide * each);
     const color = isBack ? palette.push : palette.ends[end < first ? 0 : 2];
-    const summand = summed.largest[row];
-    let place = [x + Math.min(first, end), y + row * step];
+    const summand = largest[row];
+    let at = [Math.min(first, end), y + row * step];
     let grown = Math.min(1, left - row - (summand ? 1 : 0));
     if (row === last) grown = Number(frame.part >= pace.arrives);
-    const at = summand && placeOfNumber(see, frame.layout, summand, Math.min(1, left - row));
-    if (at && left >= row && left < row + 2) {
-      const numbers = grown < 0 ? [summand.number] : [summand.number, summand.weight];
-      writeTerm(view, at, numbers.map((each) => shortNumber(each, 2)).join(" × "), color);
+    const cube = summand && placeOfNumber(see, frame.layout, summand, Math.min(1, left - row));
+    if (cube && left >= row && left < row + 2) {
+      const numbers = [summand.number, summand.weight].slice(0, grown < 0 ? 1 : 2);
+      writeTerm(view, cube, numbers.map((each) => shortNumber(each, 2)).join(" × "), color);
       const far = Math.max(0, grown);
-      place = [at[0] + far * (place[0] - at[0]), at[1] + far * (place[1] - at[1])];
+      at = [cube[0] + far * (at[0] - cube[0]), cube[1] + far * (at[1] - cube[1])];
     }
     if (grown <= 0) return;
-    const fill = isBack && end < first ? null : color;
     const long = Math.max(grown * Math.abs(end - first), scale);
-    paper.box(...place, long, high, fill, { outline: color, line: scale });
-    const below = [x + end, place[1] + step + high]; // where the next one begins
-    if (grown === 1 && row < last) paper.segment([x + end, place[1]], below, palette.ink, thin);
+    const fill = isBack && end < first ? null : color;
+    paper.box(...at, long, high, fill, { outline: color, line: scale });
+    if (grown < 1 || row === last) return;
+    paper.segment([end, at[1]], [end, at[1] + step + high], palette.ink, thin); // to the next one
   });
 }
 
-/** Where bars begin and end in a width: of the products, then of the result. */
-function endsOfBars({ largest, others, result }, wide) {
+/** Where bars begin and end, from 0 to 1: of the products, then of the result. */
+export function endsOfBars({ largest, others, result }) {
   const values = largest.map(({ number, weight }) => number * weight);
   if (others !== null) values.push(others);
   let reached = 0;
   const ends = values.map((value) => [reached, (reached += value)]);
   ends.push([0, result]);
   const low = Math.min(...ends.flat());
-  const unit = wide / (Math.max(...ends.flat()) - low || 1);
-  return ends.map((both) => both.map((end) => (end - low) * unit));
+  const reach = Math.max(...ends.flat()) - low || 1;
+  return ends.map((both) => both.map((end) => (end - low) / reach));
 }
 
 /** Where a number is seen on its way to its cube, [x, y]; null if one is not in the picture. */
@@ -111,32 +70,4 @@ function writeTerm({ paper, frame, palette, scale }, at, words, color) {
   paper.box(left, top, wide, 1.6 * size, palette.panel.slice(0, 7), look);
   const letters = { size, bold: true, color: palette.ink, anchor: "center" };
   paper.text(x, y + 0.36 * size, words, letters);
-}
-
-/** The box that covers least, of those the nearest to its subject; `isFree` if it covers nothing. */
-function freePlace(view, taken, subject, [wide, high]) {
-  const { see, frame, scale } = view;
-  const { places, covered } = frame.scene.stack;
-  const legend = legendBox(see.box, scale);
-  const covers = [
-    subject,
-    ...coversOf(view, taken).map(([box]) => box),
-    ...(legend ? [legend] : []),
-  ];
-  let [best, least] = [null, Infinity];
-  for (let i = 0; i < places[0]; i++) {
-    const left = see.box.x + (i / (places[0] - 1)) * (see.box.width - wide);
-    for (let k = 0; k < places[1]; k++) {
-      const top = see.box.y + (k / (places[1] - 1)) * (see.box.height - high);
-      const box = new Box(left, top, wide, high);
-      const [start, end] = shortestLine(box, subject);
-      const away = Math.hypot(end[0] - start[0], end[1] - start[1]);
-      if (away >= least) continue;
-      const over = covers.reduce((sum, each) => sum + overlap(box, each), 0);
-      if (covered * over + away >= least) continue;
-      least = covered * over + away;
-      best = Object.assign(box, { isFree: over === 0 });
-    }
-  }
-  return best;
 }

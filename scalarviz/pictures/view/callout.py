@@ -8,26 +8,27 @@ from collections.abc import Iterable
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.core.model.program import Moment
 from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.theme import Theme
 from scalarviz.pictures.view.frame_data import FrameData
 from scalarviz.pictures.view.highlights import corners_of
 from scalarviz.pictures.view.labels import Obstacles
+from scalarviz.pictures.view.legend import legend_box
 from scalarviz.pictures.view.lights import BACK
 from scalarviz.pictures.view.numbers import marks_of
+from scalarviz.pictures.view.pace import ARRIVES
 from scalarviz.pictures.view.scene.frame import Box, Projection
+from scalarviz.pictures.view.terms import LONG, ROW, draw_bars, ends_of
 from scalarviz.training.session.caption import Caption
 
 SIZE, PAD, GAP = 14.0, 8.0, 8.0  # letters, space around them, and from what they name
-# What it costs to cover a pixel of each, and to be a pixel further away.
-WORDS, SPHERE, TOLD, CUBE, FAR = 4.0, 4.0, 1.0, 0.3, 6.0
-FARTHEST = 7.0  # from what they name, in gaps
-AWAY = (0.0, 1.0, 2.0)  # distances that are tried, in heights of the box
-ASIDE = (0.0, -1.0, 1.0, -0.5, 0.5, -0.75, 0.75, -0.25, 0.25)  # from its middle to its sides
+FARTHEST = 56.0  # of words without bars
+PLACES = 32, 24  # places that are tried, across and down
+COVERED, CUBE = 1e4, 1e3  # what a covered pixel costs, or one of a cube, in pixels away
+EQUAL = 1e-3  # what it costs to be a pixel further right; down twice as much
+SHORTER = 60.0  # what it costs to leave out the name, which is marked anyway
 STEP = 4  # logical pixels of which the width of the box is a multiple
 MOST = 200  # cubes that it keeps clear of
-KNOWN = 0.8  # part of an operation from which on its result is known
 
 
 def subject_of(frame_data: FrameData, see: Projection) -> Box | None:
@@ -60,54 +61,44 @@ def draw_callout(
     theme: Theme,
     scale: float,
 ) -> Box | None:
-    """Write beside the subject of an operation what it is and has; return the box of the words."""
-    caption, moment = frame_data.words.caption, frame_data.moment
-    words = "" if caption is None else words_of(caption)
-    if moment is None or not words or frame_data.part < KNOWN:
+    """Write beside the subject of an operation what it is and has, below the bars of its sum.
+
+    Return the box of the words.
+    """
+    caption, moment, is_known = (
+        frame_data.words.caption,
+        frame_data.moment,
+        frame_data.part >= ARRIVES,
+    )
+    is_known, subject = frame_data.part >= ARRIVES, subject_of(frame_data, see)
+    if caption is None or moment is None or subject is None or not words_of(caption):
         return None
-    subject = subject_of(frame_data, see)
-    if subject is None:
+    ends, size, pad, box = ends_of(caption.summed), SIZE * scale, PAD * scale, None
+    high, least = size + 1.4 * pad + len(ends) * ROW * scale, np.inf
+    for short, words in enumerate((words_of(caption), words_of(caption).rpartition(": ")[2])):
+        long = LONG * scale / (1.0 + short) if len(ends) else 0.0
+        wide = max(width_of(canvas, words, size, pad), long)
+        if wide <= see.box.width and high <= see.box.height:
+            reach = np.inf if len(ends) else FARTHEST * scale
+            place, cost = free_place(see, frame_data, taken, subject, (wide, high), reach, scale)
+            cost += SHORTER * short
+            if box is None or (len(ends) and cost < least):
+                box, said, least = place, words, cost
+    if box is None or not (is_known or len(ends)):
         return None
-    size, pad, gap = SIZE * scale, PAD * scale, GAP * scale
-    wide = width_of(canvas, words, size, pad)
-    if frame_data.pane is not None and wide > see.box.width:  # what is named is marked anyway
-        words = words.rpartition(": ")[2]
-        wide = width_of(canvas, words, size, pad)
-        if wide > see.box.width:
-            return None
-    high = size + 1.4 * pad
-    covers = covers_of(see, frame_data, taken, scale)
-    box = place_for(subject, wide, high, gap, see, covers)
-    draw_panel(canvas, box, subject, theme, moment, scale)
-    base = box.y + 0.5 * high + 0.36 * size
-    x = box.x + pad
-    canvas.text(x, base, words, size=size, color=theme.ink, bold=True)
-    return box
-
-
-def covers_of(
-    see: Projection, frame_data: FrameData, taken: Obstacles, scale: float
-) -> list[tuple[Box, float]]:
-    """Return boxes of what words beside a subject may cover, and what a pixel of each costs."""
-    found = [(each, WORDS) for each in (*taken.boxes, *name_boxes(see, frame_data, scale))]
-    found += [(each, TOLD) for each in cube_boxes(frame_data, see, marks_of(frame_data))]
-    if len(frame_data.cubes.sizes) <= MOST:
-        every = range(len(frame_data.cubes.sizes))
-        found += [(each, CUBE) for each in cube_boxes(frame_data, see, every)]
-    around = [(Box(x - r, y - r, 2.0 * r, 2.0 * r), SPHERE) for x, y, r in taken.spheres.tolist()]
-    return found + around
-
-
-def draw_panel(
-    canvas: Canvas2D, box: Box, subject: Box, theme: Theme, moment: Moment, scale: float
-) -> None:
-    """Draw the ground of words beside a subject, and a line from one that is away from it."""
     light = theme.accent if moment.kind in BACK else theme.light
     start, end = shortest(box, subject)
     if np.hypot(*(end - start)) > GAP * scale + 1.0:
         canvas.line(np.stack([start, end]), light, width=1.5 * scale)
-    radius = 0.4 * (SIZE + 1.4 * PAD) * scale
+    radius = 0.4 * (high - len(ends) * ROW * scale)
     canvas.box(*box.place, theme.panel[:7], radius=radius, outline=light, line=1.5 * scale)
+    if len(ends):
+        inner = box.x + pad, box.y + 0.7 * pad, box.width - 2.0 * pad
+        draw_bars(canvas, see, frame_data, inner, ends, theme, scale)
+    if is_known:
+        base = box.bottom - 0.5 * (size + 1.4 * pad) + 0.36 * size
+        canvas.text(box.x + pad, base, said, size=size, color=theme.ink, bold=True)
+    return box
 
 
 def width_of(canvas: Canvas2D, words: str, size: float, pad: float) -> float:
@@ -121,47 +112,40 @@ def words_of(caption: Caption) -> str:
     return caption.callout or " ".join(marks[0].split("\n") if marks else ())
 
 
-def place_for(
-    subject: Box,
-    wide: float,
-    high: float,
-    gap: float,
+def free_place(
     see: Projection,
-    covers: list[tuple[Box, float]],
-) -> Box:
-    """Return where the words cover little: above, below or aside, a little away if need be.
+    frame_data: FrameData,
+    taken: Obstacles,
+    subject: Box,
+    sides: tuple[float, float],
+    reach: float,
+    scale: float,
+) -> tuple[Box, float]:
+    """Return the box within reach of its subject that covers least, and what it costs.
 
-    covers  boxes, and what a covered pixel of each costs
+    Of those that cover as little, it is the nearest one.
     """
-    middle = subject.y + 0.5 * (subject.height - high)
-    level = subject.x + 0.5 * (subject.width - wide)
-    view = see.box
-    boxes, costs = [], []
-    for away in AWAY:
-        far = gap + away * high
-        reach = 0.5 * (subject.width + wide) + far
-        above, below = subject.y - far - high, subject.bottom + far
-        places = [(level - reach, middle), (level + reach, middle)]
-        places += [(level + aside * reach, y) for y in (above, below) for aside in ASIDE]
-        for x, y in places:
-            x = min(max(x, view.x), max(view.x, view.right - wide))
-            y = min(max(y, view.y), max(view.y, view.bottom - high))
-            boxes.append(Box(x, y, wide, high))
-            start, end = shortest(boxes[-1], subject)
-            is_far = bool(np.hypot(*(end - start)) > FARTHEST * gap)
-            costs.append(FAR * away * high + covered(boxes[-1], subject, covers) + is_far * 1e5)
-    return boxes[int(np.argmin(costs))]
-
-
-def covered(box: Box, subject: Box, covers: list[tuple[Box, float]]) -> float:
-    """Return what it costs that a box covers others, and above all the subject."""
-    prices = np.array([price for _, price in covers])
-    places = np.array([each.place for each, _ in covers]).reshape(-1, 4)
-    x, y, width, height = places.T
-    wide = np.minimum(box.right, x + width) - np.maximum(box.x, x)
-    high = np.minimum(box.bottom, y + height) - np.maximum(box.y, y)
-    own = box.meets(subject) * 1e6
-    return own + float((prices * np.maximum(wide, 0.0) * np.maximum(high, 0.0)).sum())
+    legend = legend_box(frame_data.division(see.width, see.height))
+    rows = len(frame_data.cubes.sizes)
+    words = [subject, *taken.boxes, *name_boxes(see, frame_data, scale)]
+    words += [Box(x - r, y - r, 2.0 * r, 2.0 * r) for x, y, r in taken.spheres.tolist()]
+    words += [] if legend is None else [legend]
+    cubes = cube_boxes(frame_data, see, range(rows) if rows <= MOST else marks_of(frame_data))
+    x, y, width, height = np.array([each.place for each in (*words, *cubes)]).T
+    view, (wide, high) = see.box, sides
+    first = max(view.x, subject.x - reach - wide), max(view.y, subject.y - reach - high)
+    end = subject.right + reach, subject.bottom + reach
+    last = min(view.right - wide, end[0]), min(view.bottom - high, end[1])
+    left = np.linspace(first[0], last[0], PLACES[0])[:, np.newaxis]
+    top = np.linspace(first[1], last[1], PLACES[1])[:, np.newaxis]
+    across = np.minimum(left + wide, x + width) - np.maximum(left, x)
+    down = np.minimum(top + high, y + height) - np.maximum(top, y)
+    price = np.repeat((COVERED, CUBE), (len(words), len(cubes)))
+    cost = np.maximum(across, 0.0) * price @ np.maximum(down, 0.0).T
+    away = np.hypot(np.minimum(across[:, :1], 0.0), np.minimum(down[:, :1], 0.0).T)
+    cost += away + (away > reach) * 1e9 + EQUAL * (left + 2.0 * top.T)
+    i, k = np.unravel_index(int(np.argmin(cost)), cost.shape)
+    return Box(float(left[i, 0]), float(top[k, 0]), wide, high), float(cost[i, k])
 
 
 def shortest(box: Box, subject: Box) -> tuple[FloatArray, FloatArray]:

@@ -33,7 +33,6 @@ from scalarviz.pictures.view.scene.frame import Box, Division, Projection
 from scalarviz.pictures.view.scene.plates import Layout
 from scalarviz.pictures.view.scenery import draw_scenery
 from scalarviz.pictures.view.strip import draw_hovered, draw_strip
-from scalarviz.pictures.view.terms import draw_terms
 from scalarviz.pictures.view.tied import draw_thread
 from scalarviz.pictures.view.told import draw_opened, draw_told
 from scalarviz.pictures.view.tooltip import draw_hover
@@ -136,8 +135,7 @@ class Picture:
             if frame_data.moment is not None and frame_data.moment.kind == "loss":
                 draw_errors(canvas, see, frame_data, self.theme, taken.boxes)
             draw_marks(canvas, see, frame_data, self.theme)
-            about = canvas, see, frame_data, taken, self.theme, division.scale
-            callout = draw_terms(*about) or draw_callout(*about)
+            callout = draw_callout(canvas, see, frame_data, taken, self.theme, division.scale)
             if callout is not None:
                 taken.boxes.append(callout)
         on_top = self._write(canvas, division, frame_data, see, taken, arrows)

@@ -16,9 +16,9 @@ from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.colors import contrast, rgb
 from scalarviz.pictures.draw2d.theme import Theme
 from scalarviz.pictures.view.beads import one_color
-from scalarviz.pictures.view.callout import KNOWN
 from scalarviz.pictures.view.frame_data import FrameData
 from scalarviz.pictures.view.neuron_colors import painted
+from scalarviz.pictures.view.pace import ARRIVES
 from scalarviz.pictures.view.scene.frame import Box, Division
 from scalarviz.training.session.caption import Caption, Neuron, Piece
 
@@ -216,7 +216,7 @@ def draw_rows(
 ) -> list[Told]:
     """Write rows below each other; return the boxes of the pieces that are about something."""
     (left, y), found = start, []
-    is_known = frame_data.moment is None or frame_data.part >= KNOWN
+    is_known = frame_data.moment is None or frame_data.part >= ARRIVES
     for row in rows:
         x, y = left, y + high
         for piece, is_result in merged(row):

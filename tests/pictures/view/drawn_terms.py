@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.pictures.view.callout import draw_callout
 from scalarviz.pictures.view.frame_data import FrameData
 from scalarviz.pictures.view.labels import Obstacles, draw_labels
 from scalarviz.pictures.view.scene.frame import Box
-from scalarviz.pictures.view.terms import draw_terms
 from tests.pictures.view.measures import projection
 
 DARK = THEMES["dark"]
@@ -22,14 +24,17 @@ class Notes(Canvas2D):
 
     def __init__(self, width: float, height: float) -> None:
         super().__init__(width, height)
-        self.boxes: list[tuple[Any, ...]] = []
+        self.noted: list[tuple[Any, ...]] = []
         self.said: list[tuple[Any, ...]] = []
 
     def measure(self, words: str, *, size: float = 13.0, bold: bool = False) -> float:
         return 0.6 * size * len(words)
 
     def box(self, x: float, y: float, width: float, height: float, fill: Any, **look: Any) -> None:
-        self.boxes.append((x, y, width, height, fill, look.get("outline")))
+        self.noted.append((x, y, width, height, fill, look.get("outline")))
+
+    def boxes(self, xy: Any, size: Any, fill: Any, **look: Any) -> None:
+        self.noted += [(*at, *size, fill, look.get("outline")) for at in np.asarray(xy).tolist()]
 
     def text(self, x: float, y: float, words: str, **look: Any) -> float:
         self.said.append((x, y, words))
@@ -44,5 +49,5 @@ def drawn_terms(
     size = see.width, see.height
     taken = draw_labels(Notes(*size), see, frame_data, DARK, 1.0)
     notes = Notes(*size)
-    box = draw_terms(notes, see, replace(frame_data, part=part), taken, DARK, 1.0)
+    box = draw_callout(notes, see, replace(frame_data, part=part), taken, DARK, 1.0)
     return notes, box, taken

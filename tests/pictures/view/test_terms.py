@@ -41,7 +41,7 @@ def sums(name: str, size: tuple[int, int]) -> Iterator[Stage]:
 
 def bars(notes: Notes) -> list[tuple[float, float, float]]:
     """Left end, length and top of each bar."""
-    return [(x, wide, y) for x, y, wide, high, *_ in notes.boxes if high == HIGH]
+    return [(x, wide, y) for x, y, wide, high, *_ in notes.noted if high == HIGH]
 
 
 @pytest.mark.parametrize(("name", "size"), SUMS, ids=str)
