@@ -7,7 +7,6 @@ from pathlib import Path
 
 import scalarviz as sv
 from scalarviz.base.texts import texts
-from tests.pages.in_web import in_web
 from tests.pages.pages import InPage
 from tests.pages.test_engine import rgb
 
@@ -64,14 +63,3 @@ def test_the_loss_at_rest_is_said_to_be_that_before_an_edit(tmp_path: Path) -> N
         "After 6 steps the loss was X, before your change.",
     )
     assert found == [is_now, was, was, is_now]
-
-
-def test_a_step_that_moves_weights_far_is_not_called_little() -> None:
-    body = """
-        setTexts(data.texts);
-        const before = Float64Array.of(1, -2);
-        const moved = (by) => ({ before, value: before.map((each) => each + by) });
-        return [0.1, 5].map((by) => playingWords(moved(by)));
-    """
-    little, far = in_web("captions texts", body, texts=dict(texts()))
-    assert "a little" in little and "a little" not in far and "moves weights" in far

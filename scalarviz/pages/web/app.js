@@ -29,6 +29,7 @@ import { OwnInput } from "./own.js";
 import { rowsBeside } from "./paths.js";
 import { arrange } from "./sheet.js";
 import { Player } from "./player.js";
+import { Progress } from "./progress.js";
 import { text } from "./texts.js";
 import { StripBar } from "./stripbar.js";
 import { isSameThing } from "./walking.js";
@@ -46,6 +47,7 @@ export class App {
     this.motion = new Motion(spec.scene.pace, calm);
     this.losses = new LossRecord();
     this.growing = new Growing();
+    this.progress = new Progress(spec.say.progress);
     this.state = null;
     this.hover = null;
     this.pointed = null; // the piece of the caption under the mouse
@@ -206,7 +208,7 @@ export class App {
     if (!this.state) return;
     if (this.tour) leadTour(this, now);
     const { state, part, seconds, moving } = this.motion.at(now);
-    const caption = captionFor(this, state);
+    const caption = captionFor(this, state, now);
     const moves = this.picture.draw(state, {
       caption, part, seconds, hover: this.hover, pinned: this.pinned, pointed: this.pointed, box: this.box(),
       color: this.channel, size: this.sizes, maps: this.maps?.now,

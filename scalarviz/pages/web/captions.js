@@ -23,8 +23,6 @@ import { asSentence } from "./names.js";
 import { plural, text } from "./texts.js";
 import { TracedWeight, rowBeside, toldNeuron } from "./traced.js";
 
-const FAR = 0.1; // part of the largest weight that is no little change
-
 /**
  * Return the caption of a state: of its last operation, or of the training between two steps.
  *
@@ -68,8 +66,7 @@ function plainCaption({ name }) {
 
 /** Return what is said between two steps: of the beginning, or how far the training has come. */
 function restCaption(say, state) {
-  const { step, loss, playing } = state;
-  if (playing) return captionWith(playingWords(state));
+  const { step, loss } = state;
   const isKnown = step > 0 && loss !== null && !Number.isNaN(loss);
   if (!isKnown) return captionWith(say.about);
   return captionWith(restWords(state), text("captions.rest.hint"));
@@ -82,16 +79,6 @@ export function restWords({ step, loss, value, edited = {} }) {
   return isEdited
     ? plural("captions.rest.edited", step, fields)
     : plural("captions.rest", step, fields);
-}
-
-/** Return what each step does while it plays: some steps move weights far. */
-export function playingWords({ before, value }) {
-  let [most, largest] = [0, 0];
-  value.forEach((each, row) => {
-    most = Math.max(most, Math.abs(each - (before?.[row] ?? each)));
-    largest = Math.max(largest, Math.abs(before?.[row] ?? each));
-  });
-  return most > FAR * largest ? text("captions.playing.far") : text("captions.playing");
 }
 
 function momentCaption(say, state, moment, row, neuron) {

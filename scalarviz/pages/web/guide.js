@@ -77,12 +77,17 @@ export async function leadOn(app) {
   tour.leads = false;
 }
 
+/** Return how many samples are right, as the exhibit says it; "" if that has no meaning. */
+export function verdictIn(app, state) {
+  return (state.probe?.length && app.exhibit?.verdict(state)) || "";
+}
+
 /** Return the sentence of the present part of the tour about a state. */
 export function tourSentence(app, state) {
   return tourWords(app.tourPart, {
     state,
     answers: answersFor(state, app.spec.page.exhibit),
-    verdict: (state.probe?.length && app.exhibit?.verdict(state)) || "",
+    verdict: verdictIn(app, state),
     tint: app.spec.page.tint,
     touch: isTouched(),
   });

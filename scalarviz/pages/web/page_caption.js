@@ -1,16 +1,16 @@
 // The caption of a page: of the tour, an operation, a training that plays, or one at rest.
 
-import { captionOf, playingWords, restWords } from "./captions.js";
+import { captionOf, restWords } from "./captions.js";
 import { byId, isTouched } from "./dom.js";
-import { tourSentence } from "./guide.js";
+import { tourSentence, verdictIn } from "./guide.js";
 import { captionWith } from "./lines.js";
 import { sentenceOfOwn } from "./own.js";
 import { text } from "./texts.js";
 
 const HASTY = 0.45; // seconds for an operation below which its caption cannot be read
 
-/** Return the caption of a page for the state that it draws. */
-export function captionFor(app, state) {
+/** Return the caption of a page for the state that it draws at a time in seconds. */
+export function captionFor(app, state, now) {
   const { spec } = app;
   if (app.tourPart)
     return captionWith(
@@ -18,12 +18,16 @@ export function captionFor(app, state) {
       app.tour && app.calm ? text("page.tour.still") : "",
     );
   const isPlaying = app.player.playing;
+  if (!isPlaying) app.progress.rest();
   const walks = state.moment >= 0 || state.operation > 0;
   const hasty = isPlaying && (app.player.operations === null || app.player.operations > 1 / HASTY);
   if (walks && !hasty) {
     return captionOf(spec, state, app.pinned ?? {});
   }
-  if (isPlaying) return captionWith(playingWords(state));
+  if (isPlaying) {
+    const verdict = () => verdictIn(app, state);
+    return captionWith(app.progress.at(now, state, app.losses, verdict));
+  }
   if (state.own) return captionWith(sentenceOfOwn(spec.say, state, app.own.name));
   const looks = document.documentElement.classList.contains("looks"); // and cannot change it
   if (!state.step) {

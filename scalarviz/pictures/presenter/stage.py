@@ -324,6 +324,7 @@ class Stage(Pointed):
             self.reading.curves.pointed(self.over, self.curve_view, self.reading.here),
             self.narration.words(
                 *(self.show, self.motion, self.pinned, self.pinned_neuron),
+                now=self._now,
                 clock=self.silent or self.present,
                 instead=self._instead(added),
             ),

@@ -103,7 +103,7 @@ def test_at_rest_and_while_it_plays_there_is_a_caption(stage: Stage) -> None:
     assert stage.frame_data().words.caption.title == words
     stage.session.play(20.0)
     try:
-        assert stage.frame_data().words.caption.title.startswith("Each step moves")
+        assert stage.frame_data().words.caption.title.startswith("Step 3: ")
     finally:
         stage.session.pause()
 

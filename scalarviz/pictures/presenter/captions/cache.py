@@ -7,6 +7,7 @@ from typing import final
 from scalarviz.base.texts import plural, text
 from scalarviz.pictures.presenter.answers import Answer
 from scalarviz.pictures.presenter.captions.moments import caption_at
+from scalarviz.pictures.presenter.captions.progress import Progress
 from scalarviz.pictures.presenter.live_values import LiveValues
 from scalarviz.pictures.presenter.motion import Motion
 from scalarviz.pictures.presenter.show import Show
@@ -27,6 +28,7 @@ class Narration:
         self.reading = reading
         self._said = Answer(NOTHING)
         self._kept: dict[object, Caption] = {}
+        self._progress = Progress()
         reading.answers.append(self._said)
 
     def caption(
@@ -60,6 +62,7 @@ class Narration:
         pinned: int | None,
         neuron: Neuron | None = None,
         *,
+        now: float,
         clock: bool,
         instead: Caption | None = None,
     ) -> Words:
@@ -69,11 +72,12 @@ class Narration:
         motion   has the operation that is shown
         pinned   bank index of the pinned weight, or None
         neuron   the pinned neuron, or None
+        now      time in seconds
         clock    whether the step is one of the texts
         instead  the caption if it is not that of the operation; None: that
         """
         step = text("chart.step", step=self.reading.session.step_index) if clock else ""
-        caption = instead or self._caption(show, motion, pinned, neuron, hint=not clock)
+        caption = instead or self._caption(show, motion, pinned, neuron, now=now, hint=not clock)
         return Words(show.title, show.about, step, caption)
 
     def _caption(
@@ -83,10 +87,13 @@ class Narration:
         pinned: int | None,
         neuron: Neuron | None,
         *,
+        now: float,
         hint: bool,
     ) -> Caption:
         """Return the caption below the stage: of the operation shown, else of the training."""
         session = self.reading.session
+        if not session.playing:
+            self._progress.rest()
         # Captions that change too quickly cannot be read.
         is_read = not self.reading.asleep and not (session.playing and motion.hasty)
         if is_read and motion.walking and motion.current:
@@ -94,7 +101,7 @@ class Narration:
         if session.clock == Clock() and not session.playing:
             return Caption(show.about)
         if session.playing:
-            return Caption(text("captions.playing"))
+            return Caption(self._progress.at(now, self.reading))
         steps, loss = session.step_index, session.loss
         clock, branch = session.timeline.clock, session.timeline.branch
         done = branch.actions_at(clock.place)[: clock.actions]
