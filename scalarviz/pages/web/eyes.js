@@ -132,16 +132,27 @@ export class Eyes {
     if (!points.length) return camera;
     let found = camera.framing(points, box.width / box.height, EYES.edge);
     if (!legend || !this.covers(found, points, legend)) return found;
-    // The network goes above the legend: as far as it must.
-    for (let tenth = 1; tenth <= 15; tenth++) {
-      const lost = (tenth / 10) * legend.height;
-      const above = box.height - lost;
-      found = camera.framing(points, box.width / above, EYES.edge);
-      found = found.with({ height: (found.height * box.height) / above });
-      found = found.moved(0, (-0.5 * lost) / box.height);
+    // The network goes to the right, and above the legend as far as it must.
+    for (let tenth = 0; tenth <= 15; tenth++) {
+      const above = box.height - (tenth / 10) * legend.height;
+      found = this.upperRight(camera, box.width, above);
+      const { x } = new Projection(found, box, ...this.size).see(points);
+      const wide = (Math.max(...x) - Math.min(...x)) / (1 - 2 * EYES.edge);
+      found = this.upperRight(camera, Math.min(box.width, wide), above);
       if (!this.covers(found, points, legend)) break;
     }
     return found;
+  }
+
+  /** The camera with the whole network in the upper right part of its box. */
+  upperRight(camera, width, height) {
+    const box = this.inner;
+    const found = camera.framing(this.layout.extent, width / height, EYES.edge);
+    const right = (box.width - width) / box.height;
+    const up = (box.height - height) / box.height;
+    return found
+      .with({ height: (found.height * box.height) / height })
+      .moved(-0.5 * right, -0.5 * up);
   }
 
   /** Whether the network, or a name below a sphere, would be in the legend's box. */
@@ -150,6 +161,12 @@ export class Eyes {
     const [right, top] = [legend.right + EYES.clear, legend.y - EYES.clear];
     const { x, y } = see.see(points);
     if (x.some((each, i) => each < right && y[i] > top)) return true;
+    if (!this.layout.neurons.length) {
+      // names of single values are centred below their places
+      const high = 0.5 * legend.height;
+      const at = see.see(Float64Array.from(this.layout.labels.flatMap((label) => label.start)));
+      if (at.x.some((each, i) => each - high < right && at.y[i] + high > top)) return true;
+    }
     const scale = legend.width / EYES.legend;
     const names = this.layout.neurons.flatMap((line) => boxesBelow(see, line, scale));
     return names.some((box) => box.x < right && box.bottom > top);

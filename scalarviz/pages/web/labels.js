@@ -162,7 +162,8 @@ function placesOfLabel(label, seen, see, scale) {
   const { x, y } = see.see(label.around);
   const [left, right] = [Math.min(...x), Math.max(...x)];
   const middles = [0.5, 0.25, 0.75, 0, 1].map((part) => left + part * (right - left));
-  const levels = [Math.min(...y) - 4 * scale, Math.max(...y) + 16 * scale];
+  const above = [4, 22, 40].map((far) => Math.min(...y) - far * scale);
+  const levels = [...above, Math.max(...y) + 16 * scale];
   return levels.flatMap((level) => middles.map((across) => [across, level]));
 }
 

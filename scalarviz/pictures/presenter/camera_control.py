@@ -19,6 +19,7 @@ SECONDS, QUICK = 0.7, 0.2  # duration of a move, and of one that makes room for 
 NEAR = 7.0  # visible height in cells when a single cube is framed
 FARTHEST = 2.0  # visible height, in those of the whole network, at which zooming out ends
 GAP = 8.0  # pixels from the network to the legend
+VALUE_NAME = -0.5, 0.5  # lower left end of the name of a value, in heights of the legend
 PARTS = np.arange(1, 16) / 10.0  # of the height of the legend
 DEGREES = 0.35  # degrees of rotation per pixel of dragging
 
@@ -164,20 +165,31 @@ class CameraController:
         legend = self._legend
         if legend is None or not self._covers(found, points, legend):
             return found
-        # The network goes above the legend: as far as it must.
-        for part in PARTS:
+        # The network goes to the right, and above the legend as far as it must.
+        for part in (0.0, *PARTS):
             above = box.height - part * legend.height
-            found = camera.framing(points, box.width / above, EDGE)
-            found = replace(found, height=found.height * box.height / above)
-            found = found.moved(0.0, -0.5 * part * legend.height / box.height)
+            found = self._upper_right(camera, box.width, above)
+            wide = float(np.ptp(Projection(found, box, *self._size)(points).xy[:, 0]))
+            found = self._upper_right(camera, min(box.width, wide / (1.0 - 2.0 * EDGE)), above)
             if not self._covers(found, points, legend):
                 break
         return found
+
+    def _upper_right(self, camera: Camera, width: float, height: float) -> Camera:
+        """Return the camera with the whole network in the upper right part of its box."""
+        box = self.inner
+        found = camera.framing(self.layout.points(), width / height, EDGE)
+        found = replace(found, height=found.height * box.height / height)
+        right, up = (box.width - width) / box.height, (box.height - height) / box.height
+        return found.moved(-0.5 * right, -0.5 * up)
 
     def _covers(self, camera: Camera, points: FloatArray, legend: Box) -> bool:
         """Return whether the network, or a name below a sphere, would be in the legend's box."""
         see = Projection(camera, self.inner, *self._size)
         xy = see(points).xy
+        if not self.layout.neurons:  # names of single values are centred below their places
+            names_at = see(np.array([label.start for label in self.layout.labels])).xy
+            xy = np.concatenate([xy, names_at + legend.height * np.array(VALUE_NAME)])
         x, y = xy[np.isfinite(xy).all(axis=1)].T
         if ((x < legend.right + GAP) & (y > legend.y - GAP)).any():
             return True

@@ -225,7 +225,7 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
 def plan_of(network: Model) -> Layout:
     """Return the layout of a network."""
     if not network.layers:
-        return values_of(network)
+        return values_of(network, WIDE)
     return beads(network.program, lambda layer: ("", ""), None, WIDE)
 
 

@@ -43,19 +43,19 @@ def layout_of(session: Session, shape: float = 1.75) -> Layout:
     """Return the layout of a session's network for a stage of this shape, width by height."""
     network = session.network
     if not network.layers:
-        return values_of(network)
+        return values_of(network, shape)
     about = partial(about_layer, session)
     tied = session.data.input_tint == session.data.output_tint == "rgb"
     return beads(network.program, about, names_of(session), shape, tied=tied)
 
 
-def values_of(network: Model) -> Layout:
+def values_of(network: Model, shape: float) -> Layout:
     """Return the layout of the parameters of an expression, a few in the order of its formula."""
     rows, names = network.row_numbers, network.parameter_names
     if len(rows) <= FEW:
         order = network.reading_order()
         rows, names = [rows[i] for i in order], [names[i] for i in order]
-    return of_values(rows, names)
+    return of_values(rows, names, shape)
 
 
 def about_layer(session: Session, label: str) -> tuple[str, str]:

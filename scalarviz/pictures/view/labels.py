@@ -125,7 +125,8 @@ def places_of(label: Label, see: Projection, scale: float) -> list[tuple[float, 
     xy = see(label.around).xy
     (left, top), (right, bottom) = xy.min(axis=0).tolist(), xy.max(axis=0).tolist()
     middles = [left + part * (right - left) for part in (0.5, 0.25, 0.75, 0.0, 1.0)]
-    return [(x, y) for y in (top - 4.0 * scale, bottom + 16.0 * scale) for x in middles]
+    levels = *(top - far * scale for far in (4.0, 22.0, 40.0)), bottom + 16.0 * scale
+    return [(x, y) for y in levels for x in middles]
 
 
 def draw_ends(

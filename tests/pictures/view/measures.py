@@ -61,10 +61,11 @@ def projection(stage: Stage) -> Projection:
     return Projection(stage.eyes.camera, box, *stage._extent, reach)
 
 
-def look(stage: Stage, fine: int = 1) -> Seen:
+def look(stage: Stage, fine: int = 1, *, spheres: bool = True) -> Seen:
     """Look at a picture: cubes and spheres are painted from the farthest to the nearest.
 
-    fine  so many samples a side stand for a pixel: all that is counted are samples
+    fine     so many samples a side stand for a pixel: all that is counted are samples
+    spheres  whether there are spheres
     """
     data, see = stage.frame_data(), projection(stage)
     shapes: list[tuple[float, int, np.ndarray]] = []  # depth, number, outline
@@ -87,7 +88,7 @@ def look(stage: Stage, fine: int = 1) -> Seen:
             number += 1
     cubes, circles = number, []
     for line in data.layout.neurons:
-        if line.shape:
+        if line.shape or not spheres:
             continue
         points = line.points if line.one is None else np.vstack([line.points, line.one])
         seen = see(points)

@@ -20,6 +20,7 @@ What the shaders know of a plate are attributes of four numbers each, named by T
 """
 
 from scalarviz.base.package_files import text_beside
+from scalarviz.pictures.view.scene.plates import HALF as HALF
 
 # GLSL that reads numbers from float textures, and from byte textures.
 FLOATS = text_beside(__file__, "texels_float.glsl")
@@ -27,7 +28,6 @@ BYTES = text_beside(__file__, "texels_bytes.glsl")
 SPLIT = 4096  # columns of the texture of numbers; a power of two
 TABLE = "grid", "scales", "looks", "means", "sides", "tile", "strides"
 STEPS = 512  # cells that a ray passes at most
-HALF = 0.42  # half the side of the largest cube, in space
 LEAST = 0.45  # side of the smallest cube relative to the largest
 COLORS = 512  # entries of the color table
 # Cells per pixel: where cubes become flat squares, and where these become mip levels.

@@ -28,6 +28,7 @@ from scalarviz.pictures.view.scene.beads_flow import places_of
 from scalarviz.pictures.view.scene.beads_form import (
     Form,
     Names,
+    Places,
     chosen,
     ends_of,
     ends_upright,
@@ -40,6 +41,7 @@ from scalarviz.pictures.view.scene.beads_walls import plates_of
 from scalarviz.pictures.view.scene.beads_wires import IMAGES, fan_at, skips, straight, wires_of
 from scalarviz.pictures.view.scene.plates import (
     DOWN,
+    HALF,
     NEAR,
     UP,
     Fan,
@@ -76,10 +78,11 @@ def beads(
 
     def size(form: Form) -> float:
         if form not in known.points:
-            stations, boxes = placed(program, names, form)
+            stations, boxes = placed(program, names, form, known.places)
             known.points[form] = len(stations), ends_of(stations, boxes)
         count, points = known.points[form]
-        return size_in(view_of(form, count), points, form.angle, aspect, images=form.hanging)
+        view, looks = view_of(form, count), {"images": form.hanging, "filled": form.high > 0.0}
+        return size_in(view, points, form.angle, aspect, **looks)
 
     upright = ends_upright(known.stations)
     form = chosen(known.stations, lru_cache(maxsize=None)(size), Form(upright=upright))
@@ -99,12 +102,14 @@ class Known:
     key       changes with the program and the names of its neurons
     stations  its lines and walls, without places
     points    number of stations in a form, and the corners of the boxes around them
+    places    of the stations of close networks
     layouts   the last ones that were made, by their form and the words of their layers
     """
 
     key: object
     stations: list[Station]
     points: dict[Form, tuple[int, FloatArray]] = field(default_factory=dict)
+    places: Places = field(default_factory=dict)
     layouts: dict[tuple[Form, object], Layout] = field(default_factory=dict)
 
 
@@ -209,7 +214,8 @@ def label_of(words: tuple[str, str], plates: Sequence[Plate]) -> Label:
     place = np.array([corners[:, 0].mean(), high[1], (low[2] + high[2]) / 2.0])
     first = min(plate.indices.start for plate in plates)
     rows = slice(first, max(plate.indices.stop for plate in plates))
-    return Label(*words, place, place, rows=rows, around=corners)
+    around = np.concatenate([plate.corners(HALF) for plate in plates])
+    return Label(*words, place, place, rows=rows, around=around)
 
 
 def label_of_images(words: tuple[str, str], line: Neurons) -> Label:

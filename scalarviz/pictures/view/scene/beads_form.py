@@ -14,30 +14,42 @@ import numpy as np
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.model.operations import NONE
 from scalarviz.core.model.program import Program
-from scalarviz.pictures.view.scene.beads_flow import CORRIDOR, ELEVATION, along_flow, folded, hang
+from scalarviz.pictures.view.scene.beads_flow import (
+    CORRIDOR,
+    ELEVATION,
+    along_flow,
+    box_of,
+    folded,
+    hang,
+)
 from scalarviz.pictures.view.scene.beads_lines import LEAST_IMAGES, Station, measure, stations_of
+from scalarviz.pictures.view.scene.beads_room import close_along_flow
 from scalarviz.pictures.view.scene.camera import EDGE, Camera
+from scalarviz.pictures.view.scene.plates import RIGHT
 
 FOV = 20.0, 9.0  # degrees; a long network is seen from farther away, so that its ends look alike
-USUAL = 47.0  # degrees off the flow from which the scene is seen
-ANGLES = 36.0, 40.0, 44.0, 47.0, 50.0, 54.0, 58.0
-COVERED = 0.92  # what cubes count from steeper angles, from which those of a row hide each other
-STEEPEST = 47.0  # for images, which are seen obliquely, and for cubes with numbers
-FEW = 40  # weights; smaller networks have numbers on the cubes
+CLOSE_FOV = 12.0
+USUAL = 44.0  # degrees off the flow from which the scene is seen, whatever its stage
+CLOSE = 400  # weights; in networks of at most as many nothing is covered
+CLOSE_ANGLE = 40.0  # there: the fronts of cubes are their largest sides, also at the left end
+HIGH = 1.0, 1.2, 1.4, 1.65  # factors of the distances upright
+FILLED = 0.62, 0.82  # shares of the stage that a network takes at least, across and along
 SHARES = 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0  # of the longest line, to wrap at
 LANES, TILE_ROWS = (1, 2), (1, 2)  # of images, and of the tiles of a unit that reads them
 BLOCKS = (
     1.15  # what cubes count with tiles in rows: each output has a block, and no wall hides another
 )
 WRAPPED = 0.8  # so much smaller may cubes be with fewer blocks
-WIDER = 1.15, 1.3, 1.5, 1.75, 2.0  # factors of the distances, if the stage has room
+WIDER = 1.15, 1.3, 1.4, 1.5, 1.6, 1.75, 2.0  # factors of the distances, if the stage has room
 FULL, MANY = 0.93, 2000  # of the largest scale: so much is given up for them, by fewer weights
-DEEP, TURNED = 5, 1.15  # stations; so much larger is a longer network with its inputs upright
-ROWS, FOLDED = (2, 3), 1.2  # so much larger is a network in rows
+CLOSE_FULL = 0.97  # the same in networks of at most CLOSE weights
+DEEP, TURNED = 5, 1.08  # stations; so much larger is a longer network with its inputs upright
+ROWS, FOLDED, CLOSE_FOLDED = (2, 3), 1.2, 1.4  # so much larger is a network in rows
 BARS = 7.0  # cells kept free for bars beside named outputs of a network that reads images
 LONG = 60  # stations of a network of which fewer forms are tried
 
 Names = Mapping[str, Sequence[str]]
+Places = dict[tuple[bool, float], FloatArray]  # along the flow, by upright and high of a form
 
 
 @dataclass(frozen=True)
@@ -52,6 +64,7 @@ class Form:
     hanging  whether images in depth stand below the wall of their kernels
     lanes    rows in which the images of a line of many are staggered
     fold     rows of tiles of each unit behind a dense layer that reads images
+    high     factor of the distances upright, if nothing may be covered; else 0
     """
 
     longest: float = np.inf
@@ -62,6 +75,7 @@ class Form:
     hanging: bool = False
     lanes: int = 1
     fold: int = 1
+    high: float = 0.0
 
 
 def ends_upright(stations: list[Station]) -> bool:
@@ -77,10 +91,10 @@ def chosen(stations: list[Station], size: Callable[[Form], float], form: Form) -
 
     Of very long networks fewer are tried.
     """
+    if is_close(stations):
+        return chosen_close(stations, size, replace(form, angle=CLOSE_ANGLE, high=HIGH[0]))
     long = len(stations) + max(each.run.count for each in stations) / 500 > LONG
-    shares, all_angles, widths = (
-        (SHARES, ANGLES, WIDER) if not long else (SHARES[::3], (USUAL,), ())
-    )
+    shares, widths = (SHARES, WIDER) if not long else (SHARES[::3], ())
     images = any(each.run.images for each in stations)
     if any(each.run.count > (LEAST_IMAGES if each.run.images else CORRIDOR) for each in stations):
         measure(stations, np.inf)
@@ -101,33 +115,63 @@ def chosen(stations: list[Station], size: Callable[[Form], float], form: Form) -
         turned = replace(form, upright=True)
         if size(turned) > TURNED * best:
             form, best = turned, size(turned)
-    weights = sum(
-        each.run.count * (each.before.count + 1) for each in stations if each.kind == "wall"
-    )
-    bound = (images and not form.hanging) or weights < FEW
-    angles = [angle for angle in all_angles if angle <= STEEPEST or not bound]
-    turns = [replace(form, angle=angle) for angle in angles]
-    form = max(turns, key=lambda each: size(each) * (COVERED if each.angle > USUAL else 1.0))
-    best = size(form)
     if len(stations) > DEEP and not any(each.joins != NONE for each in stations):
         for rows in ROWS:
             other = replace(form, rows=rows)
             if size(other) > FOLDED * best:
                 form, best = other, size(other)
-    full = FULL if weights < MANY and not images else 1.0
+    full = FULL if weights_of(stations) < MANY and not images else 1.0
     wide = [replace(form, wider=wider) for wider in widths]
     return next((each for each in reversed(wide) if size(each) >= full * best), form)
 
 
+def chosen_close(stations: list[Station], size: Callable[[Form], float], form: Form) -> Form:
+    """Return the form of a network in which nothing is covered: its angle is always the same."""
+    is_deep = len(stations) > DEEP
+    rows = ROWS if is_deep and not any(each.joins != NONE for each in stations) else ()
+    forms = [replace(form, high=high, rows=each) for high in HIGH for each in (1, *rows)]
+    forms += [replace(each, upright=True) for each in forms if is_deep]
+    worth = {
+        each: TURNED**each.upright * (CLOSE_FOLDED if each.rows > 1 else 1.0) for each in forms
+    }
+    form = max(forms, key=lambda each: size(each) / worth[each])
+    wide = [replace(form, wider=wider) for wider in WIDER]
+    return next((each for each in reversed(wide) if size(each) >= CLOSE_FULL * size(form)), form)
+
+
+def is_close(stations: list[Station]) -> bool:
+    """Return whether a network is so small that nothing in it is to be covered."""
+    runs = [each.run for each in stations]
+    is_short = not any(each.images or each.count > CORRIDOR for each in runs)
+    return is_short and weights_of(stations) <= CLOSE
+
+
+def weights_of(stations: list[Station]) -> int:
+    """Return the number of weights and biases of all walls."""
+    walls = [each for each in stations if each.kind == "wall"]
+    return sum(each.run.count * (each.before.count + 1) for each in walls)
+
+
 def size_in(
-    view: Camera, points: FloatArray, angle: float, aspect: float, *, images: bool = False
+    view: Camera,
+    points: FloatArray,
+    angle: float,
+    aspect: float,
+    *,
+    images: bool = False,
+    filled: bool = False,
 ) -> float:
     """Return how large cubes are seen, relative to the height of a stage that shows the points.
 
     images  True: how large images are seen that stand across the flow; by default False
+    filled  True: less, if they leave much of the stage empty; by default False
     """
     camera = view.framing(points, aspect, EDGE)
     off = radians(angle)
+    if filled:
+        clip = np.c_[points, np.ones(len(points))] @ camera.matrix(aspect).T
+        shares = np.sort(np.ptp(clip[:, :2] / clip[:, 3:], axis=0) / 2.0)
+        return float(np.minimum(shares / FILLED, 1.0).prod() / (camera.height * clip[:, 3].max()))
     if images:
         return float(np.sqrt(cos(off))) / camera.height
     seen = min(1.3 * cos(off), 0.63 * (sin(off) + cos(off)))
@@ -145,20 +189,33 @@ def ends_of(stations: list[Station], boxes: list[FloatArray]) -> FloatArray:
     return np.array(found)
 
 
-def placed(program: Program, names: Names, form: Form) -> tuple[list[Station], list[FloatArray]]:
-    """Return the stations of a program in a form, and the box of each."""
+def placed(
+    program: Program, names: Names, form: Form, known: Places | None = None
+) -> tuple[list[Station], list[FloatArray]]:
+    """Return the stations of a program in a form, and the box of each.
+
+    known  places that were found before, to which new ones are added
+    """
     stations = stations_of(program, names, upright=form.upright)
-    measure(stations, form.longest, form.lanes, form.fold, hanging=form.hanging)
+    measure(stations, form.longest, form.lanes, form.fold, hanging=form.hanging, high=form.high)
     last = stations[-1]
     if any(each.run.images for each in stations) and last.run.upright and last.neurons.names:
         last.bars = BARS
     if form.hanging:
         hang(stations)
-    boxes = along_flow(stations, form.angle, form.wider)
+    if form.high:
+        key, known = (form.upright, form.high), {} if known is None else known
+        if key not in known:
+            known[key] = close_along_flow(stations, form.angle, CLOSE_FOV)
+        for station, place in zip(stations, known[key], strict=True):
+            station.origin = form.wider * place * RIGHT
+        boxes = [box_of(each, stations) for each in stations]
+    else:
+        boxes = along_flow(stations, form.angle, form.wider)
     return folded(stations, boxes, form.rows)
 
 
 def view_of(form: Form, stations: int) -> Camera:
     """Return the direction from which a form is seen."""
-    fov = FOV[stations > DEEP]
+    fov = CLOSE_FOV if form.high else FOV[stations > DEEP]
     return Camera(azimuth=form.angle - 90.0, elevation=ELEVATION, fov=fov)

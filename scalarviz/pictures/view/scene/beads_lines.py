@@ -30,6 +30,7 @@ SINGLE = 0.7, 12.0  # for an image alone in its line: its size per pixel, and it
 BLOCK, MOST_BLOCKS = 4.2, 32  # largest height of a folded block, and most blocks
 MORE = 1.4  # cells between two of them, and one more
 CELLS = 1.3, 1.0  # width and height of a cell in a wall of few
+CLOSE_STEPS, CLOSE_CELLS = (1.6, 1.2), (1.1, 1.0)  # the same of both in a close network
 NO_NEURONS = Neurons(np.zeros((0, 3)), "", "")
 
 
@@ -312,13 +313,17 @@ def measure(
     fold: int = 1,
     *,
     hanging: bool = False,
+    high: float = 0.0,
 ) -> None:
     """Choose steps and cells, and wrap lines into blocks at most `longest` long.
 
     lanes    rows in which the images of a line of many are staggered
     fold     rows of tiles of each unit behind a dense layer that reads images
     hanging  whether images in depth stand below the columns of their wall
+    high     factor of the distances upright in a close network; 0, the default, in others
     """
+    steps = (CLOSE_STEPS[0], high * CLOSE_STEPS[1]) if high else STEPS
+    cells = (CLOSE_CELLS[0], high * CLOSE_CELLS[1]) if high else CELLS
     walls = [each for each in stations if each.kind == "wall"]
     lines: dict[Run, list[Station]] = {}
     beside: dict[Run, list[tuple[int, Station]]] = {each.run: [] for each in stations}
@@ -333,10 +338,10 @@ def measure(
         run.tiled |= any(wall.tile for _, wall in own)
         run.lanes = lanes if run.images and run.count > LEAST_IMAGES else 1
         room = max((max(wall.tile) + 1 for _, wall in own if wall.tile), default=0)
-        run.pitch = step_of(run, lines[run], room)
+        run.pitch = step_of(run, lines[run], room, steps)
         run.step = run.pitch / run.lanes
     for wall in walls:
-        measure_wall(wall, fold, hanging=hanging)
+        measure_wall(wall, fold, cells, hanging=hanging)
     for run, own in beside.items():
         run.wrap(longest, max((wall.cells[side] for side, wall in own), default=run.step))
     for wall in walls:
@@ -349,23 +354,27 @@ def measure(
         run.apart += max(3.0, 0.05 * run.apart)
 
 
-def step_of(run: Run, lines: list[Station], tile: int) -> float:
-    """Return the distance from one unit to the next; `tile` is the room of the largest kernel."""
+def step_of(run: Run, lines: list[Station], tile: int, steps: tuple[float, float]) -> float:
+    """Return the distance from one unit to the next.
+
+    tile   room of the largest kernel
+    steps  in a line of few, in depth and upright
+    """
     if run.images and run.count == 1:
         return max(min(SINGLE[0] * max(each.shape[1:]), SINGLE[1]) + APART for each in lines)
     if run.images:
         pixels = max(max(each.shape[1:]) for each in lines)
         return float(max(min(MOST, max(IMAGE, 2.0 + BY_PIXELS * pixels)), GRAIN * tile))
-    return STEPS[run.upright] if run.count <= FEW else 1.0
+    return steps[run.upright] if run.count <= FEW else 1.0
 
 
-def measure_wall(wall: Station, fold: int, *, hanging: bool) -> None:
-    """Choose the cells of a wall: small walls have room for numbers."""
+def measure_wall(wall: Station, fold: int, sides: tuple[float, float], *, hanging: bool) -> None:
+    """Choose the cells of a wall: small walls have room for numbers, in cells of these `sides`."""
     before, run = wall.before, wall.run
     if not wall.tile:
         few = max(run.count, before.count) <= FEW
         rows, columns = (
-            CELLS[each.upright] if few and not each.tiled else 1.0 for each in (run, before)
+            sides[each.upright] if few and not each.tiled else 1.0 for each in (run, before)
         )
         wall.cells = rows, columns
         return

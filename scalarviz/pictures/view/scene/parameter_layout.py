@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import ceil
 
 import numpy as np
 
@@ -11,19 +12,28 @@ from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.pictures.view.scene.plates import DOWN, NEAR, RIGHT, Label, Layout, Plate
 
-FEW, APART = 12, 1.6  # most values in one row, and cells from one to the next
+FEW = 12  # most values with a name each
+APART, WIDEST, BELOW = 1.6, 3.6, 1.65  # cells from one to the next, least and most, and downwards
+ABOVE = 0.85  # share of the height of the stage that is above the legend
+NAME = 1.1  # from the top of a value to its name
+FILLED = 0.62  # share of the stage, in its emptier direction, below which another grid is better
 
 
-def of_values(rows: Sequence[int], names: Sequence[str]) -> Layout:
-    """Lay out values by their bank indices: a few in a row with their names, else a block."""
+def of_values(rows: Sequence[int], names: Sequence[str], aspect: float = 1.6) -> Layout:
+    """Lay out values by their bank indices: a few in a grid with their names, else a block.
+
+    aspect  width of the free stage divided by its height
+    """
     if len(rows) <= FEW:
-        plates = [one_value(row, np.array([i * APART, 0.0, 0.0])) for i, row in enumerate(rows)]
+        columns, apart = grid_of(len(rows), aspect / ABOVE)
+        places = [(i % columns * apart, -(i // columns) * BELOW, 0.0) for i in range(len(rows))]
+        plates = [one_value(row, np.array(at)) for row, at in zip(rows, places, strict=True)]
         labels = []
         for plate, name in zip(plates, names, strict=True):
-            start = plate.origin + 1.25 * DOWN
+            start = plate.origin + NAME * DOWN
             labels.append(Label(name, "", start, start + RIGHT))
-        return Layout(plates, (), (), labels)
-    columns = round(np.sqrt(1.6 * len(rows)))
+        return Layout(plates, (), (), labels, follows_shape=True)
+    columns = round(np.sqrt(aspect * len(rows)))
     plates = [
         one_value(row, np.array([float(i % columns), -float(i // columns), 0.0]))
         for i, row in enumerate(rows)
@@ -34,7 +44,21 @@ def of_values(rows: Sequence[int], names: Sequence[str]) -> Layout:
         plates += [block_of_values(rows[whole * columns], 1, rest, whole)] if rest else []
     start = np.array([0.0, -len(rows) / columns - 0.85, 0.0])
     name, about = text("plates.values"), text("plates.parameters", count=len(rows))
-    return Layout(plates, (), (), [Label(name, about, start, start + columns * RIGHT)])
+    labels = [Label(name, about, start, start + columns * RIGHT)]
+    return Layout(plates, (), (), labels, follows_shape=True)
+
+
+def grid_of(count: int, aspect: float) -> tuple[int, float]:
+    """Return the columns and their distance in a grid that fills a stage with large cubes."""
+    found = []
+    for columns in range(1, count + 1):
+        rows, across = ceil(count / columns), max(1, columns - 1)
+        size = min(aspect / ((columns - 1) * APART + 1.0), 1.0 / ((rows - 1) * BELOW + NAME))
+        apart = min(WIDEST, max(APART, (aspect / size - 1.0) / across))
+        wide, high = ((columns - 1) * apart + 1.0) / aspect, (rows - 1) * BELOW + 1.0
+        found.append((size * min(1.0, size * min(wide, high) / FILLED), -columns, apart))
+    _, columns, apart = max(found, default=(0.0, -1, APART))
+    return -columns, apart
 
 
 def one_value(row: int, corner: FloatArray) -> Plate:

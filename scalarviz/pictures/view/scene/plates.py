@@ -22,6 +22,7 @@ from scalarviz.pictures.view.scene.camera import Camera
 RIGHT, UP, NEAR = np.eye(3)
 DOWN = -UP
 SIDE = 1.5  # of a color that neurons are tied to, in cells
+HALF = 0.42  # half the side of the largest cube, in space
 
 
 @dataclass(frozen=True, slots=True)
