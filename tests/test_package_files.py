@@ -37,7 +37,7 @@ def network_map(reader: str) -> str:
     """The shader of a network's map with one that reads its parameters."""
     net = Network([2, 3, 1], "tanh", seed=0)
     shader = live_shader(net, aligned=reader is FOURS_READER)
-    return "#version 120\n" + map_fragment(net.program, shader, reader, [0.0, 0.0])
+    return "#version 120\n" + map_fragment(net.program, shader, reader)
 
 
 SHADERS = {

@@ -38,8 +38,6 @@ SIDE = 24  # cells along a map
 DOTS, HELD = 256, 80  # most samples on a map, and held-out ones
 PIXELS, FINE_PIXELS = 40, 256  # along the longer side of a learned picture: always, and at rest
 
-DRAWN_BY_SHADERS = ("plane", "pictures")
-
 Made = tuple[dict[str, Any], FloatArray]  # an exhibit, and the inputs that it takes
 
 
@@ -58,7 +56,7 @@ def exhibit_data(session: Session) -> dict[str, Any] | None:
              "pictures": a picture and what is learned of it; "sorting": pictures by their answers
     reads    "sigmoid" or "softmax" if the loss applies it to the outputs, else ""
     output   name of the buffer of the outputs, and `outputs` is how many there are
-    shader   of a plane or pictures, see `network_shader`; None: the worker answers alone
+    shader   of pictures, see `network_shader`; None: the worker answers alone
     """
     made = exhibit_of(session)
     if made is None:
@@ -68,20 +66,9 @@ def exhibit_data(session: Session) -> dict[str, Any] | None:
     shown = {**made[0], **about}
     if shown.get("map"):
         shown["map"] |= about
-    drawn = shown.get("map") or shown
-    if drawn["kind"] in DRAWN_BY_SHADERS:
-        rest = drawn.get("rest", [0.0] * session.network.inputs)
-        features = [FEATURES[name].formula for name in features_of(session.data)]
-        drawn["shader"] = network_shader(
-            session, rest, features=features, neurons=drawn["kind"] == "plane"
-        )
+    if shown["kind"] == "pictures":
+        shown["shader"] = network_shader(session)
     return shown
-
-
-def without_shader(exhibit: dict[str, Any]) -> None:
-    """Leave the map of an exhibit to recorded answers: its weights are too coarse for a shader."""
-    for each in (exhibit, exhibit.get("map") or {}):
-        each.pop("shader", None)
 
 
 def exhibit_of(session: Session) -> Made | None:

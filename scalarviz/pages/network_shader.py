@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import astuple
 from typing import Any
 
@@ -16,32 +15,19 @@ MOST_WEIGHTS = 2**17  # of a network that a page evaluates for each pixel
 MOST_HELD = 2**11  # numbers of one sample, which a graphics card holds for each pixel
 
 
-def network_shader(
-    session: Session,
-    rest: Any,
-    *,
-    features: Sequence[Callable[[float, float], float]] = (),
-    neurons: bool,
-) -> dict[str, Any] | None:
-    """Return what draws the network's answers over a plane; None if only the engine can.
-
-    session   of the page
-    rest      values of the inputs, of which two vary
-    features  formulas of x and y that give the inputs instead; by default none
-    neurons   whether it can draw the values of any neuron, too
-    """
+def network_shader(session: Session) -> dict[str, Any] | None:
+    """Return what draws the network's answers as a picture; None if only the engine can."""
     net = session.network
     large = len(net.bank) > MOST_WEIGHTS or net.program.workspace > MOST_HELD
     if large or session.trainer.settings.precision.mixed:  # which rounds weights as the engine does
         return None
     try:
-        shader = live_shader(net, aligned=True, neurons=neurons)
-        fragment = map_fragment(net.program, shader, FOURS_READER, rest, features)
-    except InputError:  # a layer or formula that shaders do not have, or inputs beyond float32
+        shader = live_shader(net, aligned=True)
+        fragment = map_fragment(net.program, shader, FOURS_READER)
+    except InputError:  # a layer or formula that shaders do not have
         return None
     return {
         "vertex": plain(as_es(MAP[0], fragment=False)),
         "fragment": plain(as_es(fragment, fragment=True)),
         "places": [astuple(place) for place in shader.places],
-        "buffers": list(shader.buffers) if neurons else [],
     }

@@ -24,7 +24,7 @@ from scalarviz.errors import EngineError, InputError
 from scalarviz.files.atomic import as_path, check_place, replace_file
 from scalarviz.pages.caption_data import caption_data
 from scalarviz.pages.engine_data import engine_data, training_of, why_not
-from scalarviz.pages.exhibit_data import exhibit_data, probe_of, without_shader
+from scalarviz.pages.exhibit_data import exhibit_data, probe_of
 from scalarviz.pages.index_page import version
 from scalarviz.pages.inline import bundle, html, names_of, packed_bytes, texts_of
 from scalarviz.pages.metric_data import metric_data
@@ -238,7 +238,7 @@ def made_page(
         made = recording_of(show.session, probe, steps, every, LARGEST - len(content))
         spec |= {"engine": made.engine, "recording": made.spec}
         if exhibit is not None and made.parts.values < SHADED:
-            without_shader(exhibit)
+            exhibit.pop("shader", None)
         speed = spec["page"]["speed"] or made.steps
         spec["page"]["speed"] = min(speed, max(1.0, made.steps / PLAYED))
         if made.measured is not None:

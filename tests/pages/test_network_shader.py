@@ -19,31 +19,30 @@ from tests.pages.pages import data_in
 FAR = sys.float_info.max
 
 
-def shader_of(*layers: Any, precision: str = "full", **given: Any) -> Any:
-    """The shader in the exhibit of a network on points."""
-    session = sv.Session(
-        sv.Network([*layers]), data.Circle(), engine="cpu", precision=precision, **given
-    )
+def shader_of(*layers: Any, precision: str = "full") -> Any:
+    """The shader in the exhibit of a network on a picture."""
+    texture = data.Texture(size=16)
+    session = sv.Session(sv.Network([*layers]), texture, engine="cpu", precision=precision)
     shown = exhibit_data(session)
     assert shown is not None
     return shown["shader"]
 
 
-def test_a_plane_has_a_shader_that_can_draw_any_neuron() -> None:
-    found = shader_of(sv.Dense(2, 3, "tanh"), sv.Dense(3, 1))
+def test_a_picture_has_a_shader_and_a_plane_has_none() -> None:
+    found = shader_of(sv.Dense(2, 3, "tanh"), sv.Dense(3, 3))
     assert found["fragment"].startswith("#version 300 es\n")
-    assert "network_neuron" in found["fragment"]
     first, rows, columns, at, stride = found["places"][1]
     assert (first, rows, columns, at, stride) == (0, 3, 2, 4, 4)
-    assert found["buffers"] == ["inputs", "affine 0", "tanh 0", "affine 1"]
+    plane = exhibit_data(sv.Session(sv.Network([2, 3, 1]), data.Circle(), engine="cpu"))
+    assert plane is not None and "shader" not in plane
 
 
 @pytest.mark.parametrize(
     ("layers", "given"),
     [
-        ([sv.Dense(2, 3), sv.BatchNorm(3), sv.Dense(3, 1)], {}),
-        ([sv.Dense(2, 3), sv.Dense(3, 1)], {"precision": "mixed"}),
-        ([sv.Dense(2, 3000), sv.Dense(3000, 1)], {}),
+        ([sv.Dense(2, 3), sv.BatchNorm(3), sv.Dense(3, 3)], {}),
+        ([sv.Dense(2, 3), sv.Dense(3, 3)], {"precision": "mixed"}),
+        ([sv.Dense(2, 3000), sv.Dense(3000, 3)], {}),
     ],
 )
 def test_what_a_shader_cannot_compute_alike_is_left_to_the_worker(layers: Any, given: Any) -> None:
@@ -52,22 +51,21 @@ def test_what_a_shader_cannot_compute_alike_is_left_to_the_worker(layers: Any, g
 
 @pytest.mark.some(1)
 @pytest.mark.parametrize(
-    ("inputs", "targets", "has_map", "has_shader"),
+    ("inputs", "targets", "has_map"),
     [
-        ([[1e39, 0.0], [0.0, 1.0]], [[1.0], [0.0]], True, False),
-        ([[1.0, 0.0], [0.0, 1.0]], [[FAR], [-FAR]], True, True),
-        ([[FAR, -FAR], [-FAR, FAR]], [[1.0], [0.0]], False, False),
+        ([[1e39, 0.0], [0.0, 1.0]], [[1.0], [0.0]], True),
+        ([[1.0, 0.0], [0.0, 1.0]], [[FAR], [-FAR]], True),
+        ([[FAR, -FAR], [-FAR, FAR]], [[1.0], [0.0]], False),
     ],
     ids=["inputs beyond float32", "targets far apart", "inputs far apart"],
 )
-def test_numbers_that_no_shader_or_no_map_takes_have_a_page_all_the_same(
-    inputs: Any, targets: Any, has_map: bool, has_shader: bool
+def test_numbers_that_no_map_takes_have_a_page_all_the_same(
+    inputs: Any, targets: Any, has_map: bool
 ) -> None:
     net = sv.Network([2, 3, 1], seed=0, dtype="float64")
     session = sv.Session(net, data.Arrays(inputs, targets), engine="python")
     shown = exhibit_data(session)
     assert shown is not None and (shown["map"] is not None) is has_map
-    assert bool(shown["map"] and shown["map"]["shader"]) is has_shader
     assert (exhibit_of(session) is not None) is has_map
     assert page_of(session).engine > 0
     assert len(sv.picture(session, size=(320, 200))) == 200
@@ -82,7 +80,6 @@ def test_a_plane_of_features_has_a_map_of_its_coordinates() -> None:
     low, high = np.array(shown["low"]), np.array(shown["high"])
     np.testing.assert_allclose(low + dots[:30] * (high - low), points.points[:30])
     np.testing.assert_allclose(points.inputs_of(points.points[:30]), probe[cells : cells + 30])
-    assert "float feature_sine_of_x(" in shown["shader"]["fragment"]
     body = """
         const inputsAt = PlaneMap.prototype.inputsAt.bind({ data: data.shown });
         return data.shown.dots.map(inputsAt);
@@ -94,7 +91,7 @@ def test_a_plane_of_features_has_a_map_of_its_coordinates() -> None:
 def test_a_recording_has_a_shader_unless_its_weights_are_coarse(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    session = sv.Session(sv.Network([2, 3, 1]), data.Xor(), engine="python")
+    session = sv.Session(sv.Network([2, 3, 3]), data.Texture(size=16), engine="python")
     for parts in recording.PRECISIONS[:1], recording.PRECISIONS[-1:]:
         monkeypatch.setattr(recording, "PRECISIONS", parts)
         made = page_of(session, engine=False, steps=5)

@@ -8,7 +8,6 @@ where.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,9 +20,8 @@ from scalarviz.core.model.operations import NONE, Operation
 from scalarviz.core.model.program import Program
 from scalarviz.errors import InputError
 from scalarviz.files.shaders.constants import GLSL, NAME, Shader, padded
-from scalarviz.files.shaders.shader import body_of, check_workspace, reading, row_function
+from scalarviz.files.shaders.shader import body_of, check_workspace, row_function
 from scalarviz.files.shaders.source import literal
-from scalarviz.files.shaders.writer import ShaderWriter
 
 if TYPE_CHECKING:
     from scalarviz.training.network.network import Network
@@ -32,7 +30,6 @@ BANK_READER = text_beside(__file__, "bank_reader.glsl")
 TEXELS = 256  # in a line of the texture of `FOURS_READER`
 FOURS_READER = f"#define TEXELS {TEXELS}\n" + text_beside(__file__, "fours_reader.glsl")
 MAP = (text_beside(__file__, "network_map.vert"), text_beside(__file__, "network_map.frag"))
-INPUTS_AT = "void inputs_at(in vec2 point, out float x[INPUTS])"
 DECLARED = f"float {NAME}_number(int place);\nvec4 {NAME}_four(int place);"
 
 
@@ -121,15 +118,12 @@ class TextureShader(Shader):
 class LiveShader:
     """GLSL of a network that reads its parameters by `network_number` and `network_four`.
 
-    text     declares both and defines `network_row`, as an export does, and, if wanted,
-             `float network_neuron(in float x[], int buffer, int place)`
-    places   for `FOURS_READER`; empty for `BANK_READER`
-    buffers  names of the buffers by their numbers in `network_neuron`
+    text    declares both and defines `network_row`, as an export does
+    places  for `FOURS_READER`; empty for `BANK_READER`
     """
 
     text: str
     places: tuple[Place, ...]
-    buffers: tuple[str, ...]
 
     def in_fours(self, numbers: FloatArray) -> npt.NDArray[np.float32]:
         """Return the texels of the texture of `FOURS_READER`, shape (lines, TEXELS, 4).
@@ -149,9 +143,7 @@ class LiveShader:
         return texels
 
 
-def live_shader(
-    net: Network, *, aligned: bool = False, neurons: bool = False, state: bool = False
-) -> LiveShader:
+def live_shader(net: Network, *, aligned: bool = False, state: bool = False) -> LiveShader:
     """Return GLSL that computes a network with the parameters that a texture has.
 
     It is GLSL 1.20 that is GLSL ES 3.00 as well.
@@ -159,7 +151,6 @@ def live_shader(
     net       the network
     aligned   whether the texture is that of `FOURS_READER`; False, the default: that of
               `BANK_READER`, which has the whole bank
-    neurons   whether it has `network_neuron`, too, for the values of any neuron; by default False
     state     whether the texture has the state of the bank, too, behind its parameters; by default
               False
 
@@ -170,26 +161,7 @@ def live_shader(
     shader = TextureShader(net, aligned, state)
     body = body_of(shader, net)
     pieces = [DECLARED, *shader.writer.sources, row_function(shader, net, body)]
-    if neurons:
-        pieces.append(neuron_function(shader, net, body))
-    names = tuple(buffer.name for buffer in net.program.buffers)
-    return LiveShader("\n\n".join(pieces) + "\n", tuple(shader.places or ()), names)
-
-
-def neuron_function(shader: Shader, net: Network, body: list[list[str]]) -> str:
-    """Return the function that computes one number of a buffer, by the number of the buffer."""
-    program = net.program
-    numbers = {buffer: i for i, buffer in enumerate(program.buffers)}
-
-    def asked(buffer: object) -> str:
-        found = next(each for each in program.buffers if each is buffer)
-        return f"if (buffer == {numbers[found]}) return {shader.array(found)}[place];"
-
-    lines = [*reading(shader, net), asked(program.inputs)]
-    for operation, written in zip(program.operations, body, strict=True):
-        lines += [*written, asked(operation.target)]
-    head = f"float {NAME}_neuron(in float x[{net.inputs}], int buffer, int place) {{"
-    return "\n".join([head, *[f"    {line}" for line in lines], "    return 0.0;", "}"])
+    return LiveShader("\n\n".join(pieces) + "\n", tuple(shader.places or ()))
 
 
 def bank_reader(split: int) -> str:
@@ -200,51 +172,12 @@ def bank_reader(split: int) -> str:
     return f"#define SPLIT {split}\n{BANK_READER}"
 
 
-def map_fragment(
-    program: Program,
-    shader: LiveShader,
-    reader: str,
-    rest: Sequence[float],
-    features: Sequence[Callable[[float, float], float]] = (),
-) -> str:
-    """Return the fragment shader that draws what a network answers over a plane; see `MAP`.
+def map_fragment(program: Program, shader: LiveShader, reader: str) -> str:
+    """Return the fragment shader that draws the answers to points of a picture; see `MAP`.
 
-    program   of the network
-    shader    of it
-    reader    `FOURS_READER`, or a `bank_reader` with what defines its `one_number`
-    rest      the inputs; uniforms set the two that vary
-    features  formulas of x and y that give the inputs instead; by default none
-
-    Raises InputError if a shader cannot have a formula.
+    program  of the network, which has two inputs
+    shader   of it
+    reader   `FOURS_READER`, or a `bank_reader` with what defines its `one_number`
     """
-    pieces = [
-        f"#define INPUTS {program.inputs.size}\n#define OUTPUTS {program.outputs.size}",
-        reader,
-        shader.text,
-        inputs_by_formulas(features) if features else inputs_by_axes(rest),
-    ]
-    if "_neuron(" not in shader.text:
-        head = f"float {NAME}_neuron(in float x[INPUTS], int buffer, int place)"
-        pieces.append(f"{head} {{\n    return 0.0;\n}}")
-    return "\n\n".join([*pieces, MAP[1]])
-
-
-def inputs_by_axes(rest: Sequence[float]) -> str:
-    """Return the function for the inputs at a point that has two of them; the others rest."""
-    lines = [f"    x[{i}] = {literal(number)};" for i, number in enumerate(rest)]
-    lines += [
-        "    for (int i = 0; i < INPUTS; i++) {",
-        "        if (float(i) == u_axes.x) x[i] = point.x;",
-        "        if (float(i) == u_axes.y) x[i] = point.y;",
-        "    }",
-    ]
-    axes = "uniform vec2 u_axes;  // which two inputs vary"
-    return "\n".join([axes, f"{INPUTS_AT} {{", *lines, "}"])
-
-
-def inputs_by_formulas(features: Sequence[Callable[[float, float], float]]) -> str:
-    """Return the function for the inputs at a point, which are formulas of its coordinates."""
-    writer = ShaderWriter("feature")
-    names = [writer.scalar(formula) for formula in features]
-    lines = [f"    x[{i}] = {name}(point.x, point.y);" for i, name in enumerate(names)]
-    return "\n\n".join([*writer.sources, "\n".join([f"{INPUTS_AT} {{", *lines, "}"])])
+    sizes = f"#define INPUTS {program.inputs.size}\n#define OUTPUTS {program.outputs.size}"
+    return "\n\n".join([sizes, reader, shader.text, MAP[1]])

@@ -262,7 +262,7 @@ export class App {
     }); // prettier-ignore
     this.card.place(this.picture.placeOf(this.pinned));
     const neuron = this.pinned.neuron ?? null;
-    this.exhibit?.showNeuron?.(card, state, neuron);
+    this.exhibit?.plane?.showNeuron(card, this.maps.now, neuron);
     if (!this.spec.recording) this.own.showSlider(card, state, neuron, () => this.act());
   }
 

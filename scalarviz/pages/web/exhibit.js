@@ -158,10 +158,6 @@ class Answers {
     return this.map;
   }
 
-  showNeuron(card, state, neuron) {
-    this.map?.showNeuron(card, state, neuron);
-  }
-
   verdict(state) {
     const right = this.right(state);
     return text("exhibits.right", { right: right.filter(Boolean).length, count: right.length });

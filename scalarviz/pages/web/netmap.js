@@ -1,4 +1,4 @@
-// What a network answers over a plane, evaluated for every pixel by the graphics card.
+// A picture that a network has learned, evaluated for every pixel by the graphics card.
 //
 // The shader has the text of an export of the network, and reads its weights from a texture. Where
 // the card, or its stand-in in software, is too slow or wrong, `fit` and `check` say so, and the
@@ -14,7 +14,7 @@ const MOST_OFF = 0.02; // share of pixels that may differ by more: those beside 
 const AGAIN_AFTER = 10000; // milliseconds after which the speed is measured again at rest
 const STRIP = 24; // milliseconds of drawing until others get the card
 
-/** Draws maps of a network into a canvas of its own; `spec` is what network_shader.py wrote. */
+/** Draws pictures of a network into a canvas of its own; `spec` is what network_shader.py wrote. */
 export class NetworkMap {
   constructor(spec) {
     this.spec = spec;
@@ -85,8 +85,7 @@ export class NetworkMap {
   /**
    * Draw rows of a picture of `width` by `height` pixels, which stands at the lower left.
    *
-   * look  {low, high, axes, kind, squash, neuron, range, strength, line, colors, classes}: the
-   *       uniforms of network_map.frag; colors are zero, negative, positive, ground and ink
+   * look  {low, high, squash}: the uniforms of network_map.frag
    */
   draw(look, width, height, [from, end] = [0, height]) {
     const { gl, canvas, program } = this;
@@ -95,22 +94,16 @@ export class NetworkMap {
     this.stands = key;
     if (canvas.width < width) canvas.width = width;
     if (canvas.height < height) canvas.height = height;
-    const [zero, negative, positive, ground, ink] = look.colors;
-    const classes = look.classes ?? [];
     gl.viewport(0, 0, width, height);
     gl.enable(gl.SCISSOR_TEST);
     gl.scissor(0, from, width, end - from);
     program.use(
       {
-        u_low: look.low, u_high: look.high, u_axes: look.axes ?? [0, 1],
-        u_kind: look.kind, u_squash: look.squash ?? 0, u_neuron: look.neuron ?? [-1, 0],
-        u_range: look.range ?? [0, 1], u_strength: look.strength ?? [1, 1], u_line: look.line ?? 0,
-        u_zero: zero, u_negative: negative, u_positive: positive, u_ground: ground, u_ink: ink,
-        u_class_count: Math.max(1, classes.length), u_fours_size: [TEXELS, this.lines],
+        u_low: look.low, u_high: look.high, u_squash: look.squash,
+        u_fours_size: [TEXELS, this.lines],
       },
       { u_fours: 0 },
     ); // prettier-ignore
-    if (classes.length) gl.uniform3fv(program.place("u_classes"), classes.flat());
     this.texture.bind(0);
     gl.drawArrays(gl.TRIANGLES, 0, 3);
   }
@@ -155,7 +148,7 @@ export class NetworkMap {
   /**
    * Compare a picture with the colors that the worker's answers have, and measure it.
    *
-   * look    of the picture, without a line; `setNumbers` got the numbers of these answers
+   * look    of the picture; `setNumbers` got the numbers of these answers
    * colors  its bytes, three for each pixel, row by row from the top
    *
    * If it is wrong, nothing is drawn by it any more.

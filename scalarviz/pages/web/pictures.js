@@ -16,7 +16,6 @@ const PLAYING = 20; // milliseconds for a picture by the graphics card while it 
 const RESTING = 1500; // and at rest
 const MOST_SIDE = 1024; // pixels along a side by the graphics card
 const KEY_MOVE = 0.02; // part of the picture that an arrow key moves
-const NO_COLORS = Array(5).fill([0, 0, 0]);
 
 /** The target and the output as pictures; a click shows what one point is made of. */
 export class Pictures {
@@ -194,7 +193,7 @@ export class Pictures {
 
   look() {
     const squash = this.data.reads === "sigmoid" ? 1 : 0;
-    return { low: [0, 1], high: [1, 0], kind: 0, squash, colors: NO_COLORS };
+    return { low: [0, 1], high: [1, 0], squash };
   }
 
   /** Return the pixels that the picture fills on the screen. */

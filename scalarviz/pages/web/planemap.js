@@ -6,7 +6,6 @@ import { followPen, takesAlone } from "./pressing.js";
 import { said } from "./format.js";
 import { calledFormula } from "./formulas.js";
 import { boundaryOf } from "./boundary.js";
-import { NetworkMap } from "./netmap.js";
 import { NeuronMap } from "./neuronmap.js";
 import { text } from "./texts.js";
 import { wayOf } from "./walking.js";
@@ -18,9 +17,6 @@ const FINE = 96; // cells along the map at rest
 const REST = 120; // milliseconds without a change until it is drawn finely
 const FEW = 8; // samples that are drawn large
 const BORDER = 1.5; // logical pixels of the boundary
-const MOMENTS = { playing: 20, resting: 250 }; // milliseconds for a map by the graphics card
-const FINER = 2; // cells of the worker's map that the card has to draw for each, along a side
-const SQUASHES = { sigmoid: 1, softmax: 2 }; // by what the loss reads, as network_map.frag
 const EDGE = 0.06; // part of the canvas at each side of a map with samples at its edge
 const SAME = 1e-4; // difference of features below which they belong to one point
 const MOVE = 0.02; // part of the map that an arrow key moves
@@ -35,8 +31,6 @@ export class PlaneMap {
     this.canvas.setAttribute("role", "application");
     this.cells = made("canvas");
     this.fine = null; // answers of a finer grid, and the probe that they belong to
-    this.map = data.shader ? new NetworkMap(data.shader) : null;
-    this.drawn = null; // the size of the last map, and what drew it
     this.wait = 0;
     this.point = null; // of the user's own, from 0 to 1
     const atEdge = data.dots.some((dot) => dot.some((x) => Math.abs(x - 0.5) > 0.46));
@@ -84,9 +78,13 @@ export class PlaneMap {
     const { classes, middle, reach } = this.data;
     if (Number.isNaN(value)) return [255, 0, 255];
     if (classes) return this.known[value % this.known.length];
-    const x = Math.min(1, Math.max(-1, (value - middle) / reach)) * strength;
-    const [zero, end] = [this.zero, x < 0 ? this.negative : this.positive];
-    return zero.map((each, i) => each + Math.abs(x) ** POWER * (end[i] - each));
+    return this.mixed(Math.min(1, Math.max(-1, (value - middle) / reach)) * strength);
+  }
+
+  /** Return the color of a part of the strongest ones, from -1 to 1. */
+  mixed(part) {
+    const [zero, end] = [this.zero, part < 0 ? this.negative : this.positive];
+    return zero.map((each, i) => each + Math.abs(part) ** POWER * (end[i] - each));
   }
 
   /** Return the color of a sample by its target. */
@@ -149,7 +147,6 @@ export class PlaneMap {
   /** Ask for more answers, for a map at rest. */
   async refine(probe) {
     this.wait = 0;
-    if (this.drawn?.[1] === "card") return; // which is finer
     const outputs = await this.use.evaluate(this.inputsOn(FINE));
     if (!outputs || !sameNumbers(probe, this.probe)) return;
     this.fine = this.answersOf(outputs);
@@ -170,19 +167,18 @@ export class PlaneMap {
     onto.clearRect(0, 0, size, size);
     onto.translate(this.margin * size, this.margin * size);
     const inner = Math.round((1 - 2 * this.margin) * size);
-    if (!this.drawByCard(onto, inner, ratio)) this.drawByWorker(onto, inner, ratio);
+    this.drawAnswers(onto, inner, ratio);
     this.drawSamples(onto, inner, ratio);
     this.writeKey();
   }
 
-  /** Draw the worker's answers as cells. */
-  drawByWorker(onto, inner, ratio) {
+  /** Draw the answers as cells. */
+  drawAnswers(onto, inner, ratio) {
     const answers = this.fine ?? this.coarse;
     const side = Math.sqrt(answers.length);
     putImage(this.cells, side, side, (i) => this.faded(answers[i]));
     onto.drawImage(this.cells, 0, 0, inner, inner);
     this.drawBoundary(onto, answers, side, inner, ratio);
-    this.drawn = [side, "worker"];
   }
 
   /** Return the color of an answer on the map as three bytes. */
@@ -190,52 +186,12 @@ export class PlaneMap {
     return this.color(answer).map((each, k) => this.ground[k] + FAINT * (each - this.ground[k]));
   }
 
-  /** Draw the answer at each pixel, as many as there is time for; return false if too few. */
-  drawByCard(onto, inner, ratio) {
-    if (!this.canUseCard()) return false;
-    if (!this.state.playing) this.map.measureAgain(this.look());
-    const [side] = this.map.fit(inner, inner, MOMENTS[this.state.playing ? "playing" : "resting"]);
-    if (side < Math.min(inner, FINER * this.data.side)) return false;
-    this.map.setNumbers(this.state.value);
-    const line = this.data.sorts ? (BORDER * ratio * side) / inner : 0;
-    this.map.draw({ ...this.look(), line }, side, side);
-    this.map.copy(onto, side, side, [0, 0, inner, inner]);
-    this.drawn = [side, "card"];
-    return true;
-  }
-
-  /** Whether the card draws what the worker answers, which is looked at once, at rest. */
-  canUseCard() {
-    const { map, state } = this;
-    if (!map?.ready) return false;
-    if (map.checked) return true;
-    if (state.playing) return false; // answers may be older than the weights
-    const { side } = this.data;
-    const colors = Uint8ClampedArray.from(this.coarse.flatMap((answer) => this.faded(answer)));
-    map.setNumbers(state.value);
-    return map.check(this.look(), side, side, colors);
-  }
-
-  /** Return what a map by the card looks like; see `NetworkMap.draw`. */
-  look() {
-    const { low, high, features, classes, reads, middle, reach } = this.data;
-    const axes = features.length ? undefined : this.data.axes;
-    const part = (color) => color.map((each) => each / 255);
-    const colors = [this.zero, this.negative, this.positive, this.ground, bytesOf(styled("--ink"))];
-    return {
-      low, high, axes, kind: classes ? 2 : 1, squash: SQUASHES[reads] ?? 0, range: [middle, reach],
-      strength: [POWER, FAINT], colors: colors.map(part), classes: this.known.map(part),
-    }; // prettier-ignore
-  }
-
   /** Draw the map of a neuron, [buffer, place], onto its card; null: none. */
-  showNeuron(card, state, neuron) {
-    if (!this.map || !this.state) return;
+  showNeuron(card, maps, neuron) {
+    if (!this.state || (!maps && !this.neuronMap)) return;
     this.neuronMap ??= new NeuronMap(card, this.data.names);
-    const isDrawn = neuron !== null && this.canUseCard();
-    if (isDrawn) this.map.setNumbers(state.value);
-    const place = isDrawn ? [this.data.shader.buffers.indexOf(neuron[0]), neuron[1]] : null;
-    this.neuronMap.show(isDrawn ? this.map : null, this.look(), place, this.place());
+    const colors = { ground: this.ground, ink: styled("--ink"), color: (part) => this.mixed(part) };
+    this.neuronMap.show(maps, neuron, colors, this.place());
   }
 
   drawBoundary(onto, answers, side, size, ratio) {

@@ -12,9 +12,8 @@ from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.data import DataSet
 from scalarviz.data.base import TableSet
 from scalarviz.data.batches import Pair
-from scalarviz.data.plane import FEATURES, PLANE, PlaneSet
+from scalarviz.data.plane import PLANE, PlaneSet
 from scalarviz.pictures.presenter.names_of_data import axis_names
-from scalarviz.pictures.view.exhibits.on_card import Formula
 from scalarviz.pictures.view.exhibits.plane import cells
 
 SIDE = 40  # cells along a map, which needs SIDE * SIDE evaluations per picture
@@ -31,7 +30,6 @@ class PlanePoints:
     names      of the axes
     axes       the inputs that are the coordinates; empty if the inputs are features of them
     features   returns the inputs of points; None if `axes` are inputs and the others constant
-    formulas   those of the features, for shaders
     """
 
     samples: Pair
@@ -41,7 +39,6 @@ class PlanePoints:
     names: tuple[str, str]
     axes: tuple[int, ...]
     features: Callable[[FloatArray], FloatArray] | None = None
-    formulas: tuple[Formula, ...] = ()
 
     @property
     def grid(self) -> FloatArray:
@@ -70,7 +67,6 @@ class PlanePoints:
             "low": (float(self.low[0]), float(self.low[1])),
             "high": (float(self.high[0]), float(self.high[1])),
             "inputs_of": self.inputs_of,
-            "formulas": self.formulas,
         }
 
 
@@ -83,8 +79,7 @@ def plane_points(data: DataSet, samples: Pair) -> PlanePoints | None:
     if isinstance(data, PlaneSet) and data.features:
         points = data.points[: len(inputs)]
         low, high = bounds_of(data, points)
-        formulas = tuple([FEATURES[name].formula for name in data.features])
-        return PlanePoints(samples, points, low, high, PLANE, (), data.inputs_of, formulas)
+        return PlanePoints(samples, points, low, high, PLANE, (), data.inputs_of)
     varying = varying_inputs(inputs)
     if len(varying) != 2:
         return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from scalarviz.base.package_files import text_beside
-from scalarviz.files.shaders.live import DECLARED, FOURS_READER, MAP, bank_reader, inputs_by_axes
+from scalarviz.files.shaders.live import DECLARED, FOURS_READER, MAP, bank_reader
 from scalarviz.pictures.draw2d import batch
 from scalarviz.pictures.view.cubes import shaders
 from scalarviz.pictures.view.cubes.shaders import BYTES, FLOATS
@@ -26,8 +26,6 @@ NETWORK = f"""
 #define OUTPUTS 1
 {DECLARED}
 void network_row(in float x[2], out float y[1]) {{ y[0] = network_number(1) * x[0] + x[1]; }}
-float network_neuron(in float x[2], int buffer, int place) {{ return network_four(buffer).y; }}
-{inputs_by_axes([0.0, 0.0])}
 """
 # Vertex and fragment shader of each program, as vispy gets them.
 PROGRAMS = {

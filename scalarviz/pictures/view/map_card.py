@@ -7,7 +7,6 @@ by the network itself.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from time import perf_counter
 from typing import Any, final
 from weakref import WeakKeyDictionary
@@ -20,20 +19,13 @@ from scalarviz.base.messages import inform
 from scalarviz.engines.common.reference import program_forward
 from scalarviz.errors import InputError
 from scalarviz.files.shaders.live import MAP, bank_reader, live_shader, map_fragment
-from scalarviz.pictures.draw2d.colors import POWER
 from scalarviz.pictures.view.cubes.float_textures import (
     has_float_textures,
     largest_texture,
     texture_of,
 )
 from scalarviz.pictures.view.cubes.shaders import FLOATS, SPLIT
-from scalarviz.pictures.view.exhibits.on_card import (
-    COLORS,
-    MOST_CLASSES,
-    MapLook,
-    ShownNetwork,
-    Size,
-)
+from scalarviz.pictures.view.exhibits.on_card import MapLook, ShownNetwork, Size
 from scalarviz.training.network.network import Network
 
 RESTING = 0.1  # seconds for a map at rest
@@ -45,8 +37,6 @@ AGAIN_AFTER = 10.0  # seconds after which the speed is measured again
 UNSURE = 1.5  # the speed of a small network tells that of a large one within this factor
 WRONG = 1e-3  # error relative to the largest output from which on the card is not used
 CORNERS = np.array([[-1, -1], [3, -1], [-1, 3]], np.float32)
-ENDS = "zero", "negative", "positive", "ground"  # as in MapLook.colors
-SQUASHES = {"sigmoid": 1.0, "softmax": 2.0}
 TRIED = [2, 16, 16, 1]  # a network by which a context is measured
 
 
@@ -100,7 +90,7 @@ class MapCard:
     """
 
     def __init__(self, network: ShownNetwork) -> None:
-        self._shader, self._inputs = network.shader, (network.rest, network.formulas)
+        self._shader = network.shader
         self.works = False
         self.cost = np.inf  # seconds for each pixel
         self._tried = False
@@ -111,8 +101,7 @@ class MapCard:
 
     def is_of(self, network: ShownNetwork) -> bool:
         """Return whether it draws this network, whatever its parameters are."""
-        inputs = network.rest, network.formulas
-        return network.shader is self._shader and inputs == self._inputs
+        return network.shader is self._shader
 
     def release(self) -> None:
         """Free the memory on the graphics card."""
@@ -159,17 +148,6 @@ class MapCard:
         program["u_numbers_size"] = texture.shape[1::-1]
         program["u_numbers_first"] = float(first)
         program["u_low"], program["u_high"] = look.low, look.high
-        if not network.formulas:
-            program["u_axes"] = tuple(map(float, look.axes))
-        program["u_kind"] = look.kind
-        program["u_squash"] = SQUASHES.get(network.reads, 0.0)
-        program["u_range"] = look.range
-        program["u_strength"] = (POWER, look.share)
-        for name, color in zip(ENDS, look.colors, strict=True):
-            program[f"u_{name}"] = color
-        for i, color in enumerate(look.classes):
-            program[f"u_classes[{i}]"] = color
-        program["u_class_count"] = float(max(1, len(look.classes)))
         target.paint(program)
 
     def _uploaded(self, values: FloatArray) -> Any:
@@ -195,16 +173,10 @@ class MapCard:
     def _try(self, network: ShownNetwork) -> None:
         """Compile, check, measure."""
         reader = bank_reader(SPLIT) + FLOATS
-        inputs = network.rest, network.formulas
-        fragment = map_fragment(network.program, network.shader, reader, *inputs)
-        # vispy reads the lengths of arrays as numbers.
-        fragment = fragment.replace("[CLASSES]", f"[{MOST_CLASSES}]")
+        fragment = map_fragment(network.program, network.shader, reader)
         self._program = gloo.Program(MAP[0], f"#version 120\n{fragment}")
         self._program["a_corner"] = CORNERS
-        self._program["u_neuron"], self._program["u_line"] = (-1.0, 0.0), 0.0
-        self._program["u_ink"] = (0.0, 0.0, 0.0)
-        for i in range(MOST_CLASSES):
-            self._program[f"u_classes[{i}]"] = (0.0, 0.0, 0.0)
+        self._program["u_squash"] = 0.0
         error = self._error(network)
         if not error <= WRONG:
             inform(
@@ -217,17 +189,12 @@ class MapCard:
 
     def _error(self, network: ShownNetwork) -> float:
         """Return the largest error of some outputs, relative to the largest of them."""
-        side, look = SIDES[0], MapLook(COLORS, (0.0, 0.0), (1.0, 1.0))
-        pixels = self._timed(replace(network, reads=""), look, side)[1]
+        side, look = SIDES[0], MapLook((0.0, 0.0), (1.0, 1.0))
+        pixels = self._timed(network, look, side)[1]
         part = (np.arange(side) + 0.5) / side
         points = np.stack(np.meshgrid(part, part), axis=-1).reshape(-1, 2)
-        if network.formulas and network.inputs_of is not None:
-            inputs = network.inputs_of(points)
-        else:
-            inputs = np.repeat(np.array([network.rest]), side * side, axis=0)
-            inputs[:, list(look.axes)] = points
         values, count = network.values, min(3, network.program.outputs.size)
-        found = program_forward(network.program, values, np.zeros(0), inputs)
+        found = program_forward(network.program, values, np.zeros(0), points)
         wanted = found[network.program.outputs.name][:, :count]
         seen = pixels[::-1].reshape(-1, 4)[:, :count]
         known = np.isfinite(wanted) & (np.abs(wanted) < np.finfo(np.float32).max)
@@ -238,7 +205,7 @@ class MapCard:
 
     def _measure(self, network: ShownNetwork) -> None:
         """Measure how long a pixel takes, by pictures that grow until they take long enough."""
-        look = MapLook(COLORS, (0.0, 0.0), (1.0, 1.0))
+        look = MapLook((0.0, 0.0), (1.0, 1.0))
         self._timed(network, look, 1)  # and what is under way
         side, took = SIDES[0] // 2, 0.0
         while took < ENOUGH and side < SIDES[1]:
@@ -269,8 +236,7 @@ def speed_of_context() -> float:
     context = gloo.get_current_canvas().context
     if context not in SPEEDS:
         net = Network(TRIED, "tanh", seed=0)
-        rest = (0.0,) * net.inputs
-        shown = ShownNetwork(live_shader(net), net.program, net.bank.value, rest)
+        shown = ShownNetwork(live_shader(net), net.program, net.bank.value)
         card = MapCard(shown)
         SPEEDS[context] = 0.0  # of this one
         card.prepare(shown)

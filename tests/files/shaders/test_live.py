@@ -17,7 +17,6 @@ from tests.files.shaders.test_glsl import (
     Case,
     expected,
     found,
-    grid,
     needs_glslang,
     run_all,
     write_about,
@@ -25,7 +24,11 @@ from tests.files.shaders.test_glsl import (
 from tests.wording import refused
 
 SPLIT = 64  # numbers in a line of the texture
-LIVE = {name: case for name, case in CASES.items() if not name.startswith("BatchNorm")}
+LIVE = {
+    name: case
+    for name, case in CASES.items()
+    if not name.startswith("BatchNorm") and case.network.inputs > 1  # a map has two
+}
 HELD = {name: case for name, case in CASES.items() if len(case.network.bank)}
 
 
@@ -42,8 +45,8 @@ def in_lines(case: Case) -> np.ndarray:
     return lines[:, :, np.newaxis]
 
 
-def write_live(folder: Path, name: str, case: Case, *, aligned: bool, **more: str) -> None:
-    shader = live_shader(case.network, aligned=aligned, neurons=bool(more), state=True)
+def write_live(folder: Path, name: str, case: Case, *, aligned: bool) -> None:
+    shader = live_shader(case.network, aligned=aligned, state=True)
     if aligned:
         texture, text = shader.in_fours(numbers_of(case)), FOURS_READER
     else:
@@ -52,7 +55,7 @@ def write_live(folder: Path, name: str, case: Case, *, aligned: bool, **more: st
     np.save(folder / f"{name}.texture.npy", texture)
     (folder / f"{name}.glsl").write_text(text + shader.text)
     texture_name = "u_fours" if aligned else "u_numbers"
-    write_about(folder, name, case, texture=texture_name, size=size, **more)
+    write_about(folder, name, case, texture=texture_name, size=size)
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["bank", "fours"])
@@ -100,24 +103,9 @@ def test_the_map_of_a_network_compiles_in_both_languages(name: str, tmp_path: Pa
     net = LIVE[name].network
     vertex = (Path(sv.__file__).parent / "files/shaders/network_map.vert").read_text()
     for reader in (bank_reader(1024) + FLOATS, bank_reader(1024) + BYTES, FOURS_READER):
-        shader = live_shader(net, aligned=reader is FOURS_READER, neurons=net.inputs == 2)
-        fragment = map_fragment(net.program, shader, reader, [0.5] * net.inputs)
+        shader = live_shader(net, aligned=reader is FOURS_READER)
+        fragment = map_fragment(net.program, shader, reader)
         old = "#version 120\n"
         assert complaints(old + vertex, old + fragment, tmp_path) == ""
         new = as_es(vertex, fragment=False), as_es(fragment, fragment=True)
         assert complaints(*new, tmp_path) == ""
-
-
-def test_neurons_have_their_own_numbers(tmp_path: Path) -> None:
-    net, samples = sv.Network([2, 5, 3], "tanh", seed=3), grid(2)
-    weights, biases = net.bank.value[:10].reshape(5, 2), net.bank.value[10:15]
-    sums = samples @ weights.T.astype(float) + biases
-    wanted = {(0, 1): samples[:, 1], (1, 2): sums[:, 2], (2, 4): np.tanh(sums[:, 4])}
-    for buffer, place in wanted:
-        call = f"y[0] = network_neuron(x, {buffer}, {place});"
-        write_live(tmp_path, f"b{buffer}", Case(net, samples), aligned=False, call=call)
-    run_all(tmp_path)
-    for (buffer, _), numbers in wanted.items():
-        seen = found(tmp_path, f"b{buffer}")[:, 0]
-        np.testing.assert_allclose(seen, numbers, rtol=1e-5, atol=1e-5)
-    assert live_shader(net).buffers == tuple(buffer.name for buffer in net.program.buffers)

@@ -21,7 +21,7 @@ from scalarviz.pictures.view.exhibits.exhibit import (
     part_of_stage,
     stage_scale,
 )
-from scalarviz.pictures.view.exhibits.on_card import COLORS, MapLook, NetworkOnCard
+from scalarviz.pictures.view.exhibits.on_card import MapLook, NetworkOnCard
 from scalarviz.pictures.view.scene.frame import Box
 
 GAP = 2  # columns between two images
@@ -98,7 +98,7 @@ class Pictures(Exhibit):
         if self.card is None or self.fine is None:
             return []
         rows, columns, _ = next(iter(self.pictures.values())).shape
-        look = MapLook(COLORS, (0.0, 1.0), (1.0, 0.0))
+        look = MapLook((0.0, 1.0), (1.0, 0.0))
         size = round(place.width * ratio), round(place.height * ratio)
         output = self.card.map("output", look, size, (columns, rows))
         if output is None:

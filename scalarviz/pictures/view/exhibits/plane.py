@@ -22,15 +22,6 @@ from scalarviz.pictures.view.exhibits.exhibit import (
     letter_size,
     part_of_stage,
 )
-from scalarviz.pictures.view.exhibits.on_card import (
-    ANSWERS,
-    CLASSES,
-    MOST_CLASSES,
-    Formula,
-    MapLook,
-    NetworkOnCard,
-    as_colors,
-)
 from scalarviz.pictures.view.scene.frame import Box
 
 FAINT = 0.55  # color strength of the map; samples have full strength
@@ -38,7 +29,6 @@ STRONG = 0.8  # color strength of samples, on a canvas
 FEW = 8  # samples that are drawn large
 LARGE, SMALL = 8.0, 4.0  # radius of a sample in pixels, next to text of 13 pixels
 MOST_ROWS = 4  # lines of the key
-TINY = 1e-30  # a reach by which all answers have the strongest colors
 
 
 @final
@@ -60,11 +50,9 @@ class Plane(Exhibit):
     focus    the sample in use, which is marked, as in `points`
     classes  names of the classes; empty if the outputs are not classes
     inputs_of  returns the inputs of points of the plane, in the numbers of the axes, or None
-    formulas  those of the features, for shaders; empty if the inputs are none
     tests    held-out samples, as in `points`; `test_targets` are their targets
     show_tests  whether these are drawn, hollow, too
     discrete  whether the map has the two strongest colors only
-    card     what draws the map at each pixel, if it can; None: its cells are drawn
     """
 
     values: FloatArray
@@ -82,12 +70,10 @@ class Plane(Exhibit):
     focus: FloatArray | None = None
     classes: Sequence[str] = ()
     inputs_of: Callable[[FloatArray], FloatArray] | None = None
-    formulas: tuple[Formula, ...] = ()
     tests: FloatArray = field(default_factory=lambda: np.zeros((0, 2)))
     test_targets: FloatArray = field(default_factory=lambda: np.zeros(0))
     show_tests: bool = False
     discrete: bool = False
-    card: NetworkOnCard | None = field(default=None, repr=False, compare=False)
     _plots: list[Box] = field(default_factory=list, repr=False, compare=False)  # painted last
 
     def _fills(self, values: FloatArray, colors: ColorMap) -> FloatArray:
@@ -176,39 +162,11 @@ class Plane(Exhibit):
             foot = Box(x, y, box.right - x, below + answers - 0.5 * line)
             self._paint_foot(canvas, foot, theme, rows, answers=answers > 0.0)
 
-    def on_card(self, card: NetworkOnCard) -> Plane:
-        """Return the map, drawn at each pixel if `card` can; in float32 its numbers are finite."""
-        with np.errstate(over="ignore"):
-            numbers = np.array([*self.low, *self.high, self.middle, self.reach], np.float32)
-        can = bool(self.axes or self.formulas) and len(self.classes) <= MOST_CLASSES
-        return replace(self, card=card) if can and np.isfinite(numbers).all() else self
-
     def _paint_map(self, canvas: Canvas2D, plot: Box, theme: Theme) -> None:
-        if self.card is not None:
-            size = round(plot.width * canvas.ratio), round(plot.height * canvas.ratio)
-            drawn = self.card.map("plane", self._look(theme), size, self.values.shape[::-1])
-            if drawn is not None:
-                canvas.on_card(plot.x, plot.y, plot.width, plot.height, drawn)
-                return
         ground = rgb((theme.ground,))[0]
         values = enlarged(self.values) if self.discrete and not self.classes else self.values
         colors = ground + FAINT * (self._fills(values, theme.map) - ground)
         canvas.image(plot.x, plot.y, plot.width, plot.height, colors, smooth=True)
-
-    def _look(self, theme: Theme) -> MapLook:
-        """Return the look of a map that is drawn at each pixel."""
-        ends = theme.map.zero, theme.map.negative, theme.map.positive, theme.ground
-        classes = class_colors(np.arange(len(self.classes)), theme.map.background)
-        return MapLook(
-            CLASSES if self.classes else ANSWERS,
-            self.low,
-            self.high,
-            (self.axes[0], self.axes[1]) if self.axes else (0, 1),
-            (self.middle, TINY if self.discrete else self.reach),
-            FAINT,
-            as_colors(rgb(ends)),
-            as_colors(classes),
-        )
 
     def spot(self) -> tuple[float, float] | None:
         """Return the pixel of the sample in use."""
