@@ -144,6 +144,8 @@ class Hidden:
 
     def __init__(self, see: Projection, frame_data: FrameData, faces: Faces) -> None:
         self.faces = faces
+        self.sides = [faces.edges[:, [pair[k] for pair in PAIRS]] for k in (0, 1)]
+        self.areas = np.abs(cross(*self.sides))
         self.reach = np.abs(faces.edges).sum(axis=1)  # from the middle of a cube to its sides
         lines = [line for line in frame_data.layout.neurons if not line.shape]
         spheres = [
@@ -170,11 +172,7 @@ class Hidden:
         beside = np.flatnonzero((apart < self.reach).all(axis=1) & (faces.far < faces.far[i]))
         if not len(beside):
             return False
-        for axis, (one, other) in enumerate(PAIRS):
-            u, v = faces.edges[beside, one], faces.edges[beside, other]
-            away = points[:, np.newaxis] - faces.fronts[beside, axis]
-            area = cross(u, v) + 1e-12
-            inside = np.maximum(np.abs(cross(away, v)), np.abs(cross(u, away))) < np.abs(area)
-            if inside.any():
-                return True
-        return False
+        u, v = self.sides[0][beside], self.sides[1][beside]
+        away = points[:, np.newaxis, np.newaxis] - faces.fronts[beside]
+        inside = np.maximum(np.abs(cross(away, v)), np.abs(cross(u, away))) < self.areas[beside]
+        return bool(inside.any())
