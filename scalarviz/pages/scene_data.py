@@ -29,6 +29,7 @@ from scalarviz.pictures.view.cubes import shaders
 from scalarviz.pictures.view.cubes.mip_levels import levels_of, room_of
 from scalarviz.pictures.view.cubes.sides import brightness_of_sides
 from scalarviz.pictures.view.faces import NUMBERS
+from scalarviz.pictures.view.focus import SECONDS as SECONDS_OF_FOCUS
 from scalarviz.pictures.view.glsl_es import PROGRAMS, as_es
 from scalarviz.pictures.view.lights import gradient_path
 from scalarviz.pictures.view.pace import pace_data
@@ -61,6 +62,7 @@ def scene_data(show: object, shapes: Sequence[float] = SHAPES) -> Any:
             "least": shaders.LEAST,
             "colors": shaders.COLORS,
             "dim": shaders.DIM,
+            "attention": SECONDS_OF_FOCUS,
             "contrast": shaders.CONTRAST,
             "steps": shaders.STEPS,
             "flatFrom": shaders.FLAT_FROM,

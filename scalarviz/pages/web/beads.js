@@ -5,8 +5,7 @@ import { paintedNeurons, shownIn } from "./neuron_colors.js";
 import { along3, row3 } from "./space.js";
 
 const WIRES = {
-  behind: 3, // so far behind its place that light on them does not cross what is near,
-  far: 1000, // and they themselves pass over no cube
+  far: 1000, // so far behind their places they pass over no cube
   thin: 1,
   lit: 3, // widths in logical pixels
   faded: 0.5, // brightness of a line that is repeated in the next row
@@ -26,18 +25,22 @@ export function sphereRows(frame, lit, palette, scale) {
   const quiet = colorOf(palette.quiet);
   for (const line of frame.layout.neurons) {
     if (line.isImages) continue;
-    const bright = lit.neurons[line.place] * (line.again ? WIRES.faded : 1);
     const name = shownIn(line, frame);
     const fills = name in frame.values ? paintedNeurons(name, frame, palette) : null;
-    const outline = palette.faded(quiet, bright);
     for (let i = 0; i < line.count; i++) {
+      const bright = lit.brightOf(line, i) * (line.again ? WIRES.faded : 1);
+      const outline = palette.faded(quiet, bright);
       const fill = palette.faded(fills ? fills[i] : palette.trayColor, bright);
       found.push(...row3(line.points, i), line.radius, ...fill, ...outline, scale);
     }
   }
   const one = mixedColor(palette.groundColor, quiet, WIRES.one);
   for (const line of frame.layout.neurons) {
-    if (line.one) found.push(...line.one, line.radius, ...one, ...quiet, scale);
+    if (!line.one) continue;
+    const [fill, outline] = [one, quiet].map((each) =>
+      palette.faded(each, lit.brightOf(line, line.count)),
+    );
+    found.push(...line.one, line.radius, ...fill, ...outline, scale);
   }
   return Float32Array.from(found);
 }
@@ -45,8 +48,8 @@ export function sphereRows(frame, lit, palette, scale) {
 /** The rows of all wires, brighter if they take part, and the light running on them. */
 export function wireRows(frame, lit, palette, eyes, scale) {
   const camera = frame.layout.fans.length ? eyes : null;
-  const nets = new Strokes(camera, WIRES.far);
-  const shining = new Strokes(camera, WIRES.behind);
+  const nets = new Strokes(camera, lit.level);
+  const shining = new Strokes(camera, 1);
   frame.layout.wires.forEach((bundle, j) => {
     const light = lit.wires[j];
     const paint = light && (light.back ? palette.accent : palette.light);
@@ -59,11 +62,11 @@ export function wireRows(frame, lit, palette, eyes, scale) {
   return Float32Array.from([...nets.rows, ...shining.rows]);
 }
 
-/** Rows of wires, moved so far away from the eye if there is a camera. */
+/** Rows of wires of a brightness, moved far away from the eye if there is a camera. */
 class Strokes {
-  constructor(camera, far) {
+  constructor(camera, bright) {
     this.camera = camera;
-    this.far = far;
+    this.bright = bright;
     this.rows = [];
   }
 
@@ -78,9 +81,9 @@ class Strokes {
     if (!(first < last)) return;
     const way = [0, 1, 2].map((k) => end[k] - start[k]);
     let points = [...along3(start, first, way), ...along3(start, last, way)];
-    if (this.camera) points = this.camera.behind(points, this.far);
+    if (this.camera) points = this.camera.behind(points, WIRES.far);
     const [r, g, b, a = 1] = colorOf(paint);
-    this.rows.push(...points, r, g, b, a, width);
+    this.rows.push(...points, r, g, b, a * this.bright, width);
   }
 }
 

@@ -2,6 +2,7 @@
 
 import { GlCopies, GlProgram, GlTexture, copyNames } from "./gl.js";
 import { colorOf, colorTable } from "./colors.js";
+import { EVERYWHERE } from "./focus.js";
 import { fillMeans, nearnessOf } from "./means.js";
 import { cross3, dot3 } from "./space.js";
 
@@ -12,7 +13,7 @@ const BOX_SIDES = [
   [0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1],
   [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3],
 ];
-const BOX_TABLE = ["grid", "scales", "looks", "means", "sides", "tile", "strides"];
+const BOX_TABLE = ["grid", "scales", "looks", "means", "sides", "tile", "strides", "focus"];
 const BOX_FIELDS = [
   ...["origin", "along", "across", "toward", "size"].map((name) => [`a_${name}`, 3]),
   ...BOX_TABLE.map((name) => [`a_${name}`, 4]),
@@ -135,11 +136,12 @@ export class Cubes {
         plate.columns, plate.rows, 2 * half,
         plate.columns, plate.rows, ...pair(plate.first),
         ...pair(plate.stride), inverseScale(this.scale), inverseScale(this.sizeScale),
-        lights.plates[i], lights.white[i], this.levels[i], 0,
+        lights.plates[i], lights.white[i], this.levels[i], lights.outside[i],
         0, this.tops[i], columns, rows,
         ...plate.sides,
         plate.wide, plate.high, plate.pitch[1], plate.pitch[0],
         plate.strides[1], plate.strides[0], ...plate.cell,
+        ...(lights.focus?.cells[i] ?? EVERYWHERE),
       ];
     });
     return Float32Array.from(found.flat());

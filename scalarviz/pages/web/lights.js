@@ -8,8 +8,27 @@ export const MOVED = 0.5;
 /** Part of an operation from which its results are shown. */
 export const ARRIVES = 0.8;
 
-/** What is lit when `part` of a moment, 0 to 1, is done; `moment` is null for a network at rest. */
-export function lightsOf(layout, scene, moment, part) {
+/**
+ * What is lit when `part` of a moment, 0 to 1, is done; `moment` is null for a network at rest.
+ *
+ * focus      what stays bright, see focus.js; null: all that takes part
+ * attention  how far all else has fallen back, 0 to 1
+ */
+export function lightsOf(layout, scene, moment, part, focus = null, attention = 1) {
+  const shown = lightsOfMoment(layout, scene, moment, part);
+  const level = focus ? 1 - attention * (1 - scene.shader.dim) : 1;
+  const outside = shown.plates.map((each) => Math.min(each, level));
+  const plates = focus ? shown.plates.map(() => 1) : shown.plates;
+  const brightOf = (line, place) => {
+    const bright = shown.neurons[line.place];
+    if (!focus) return place < line.count ? bright : 1;
+    return focus.neurons[line.place][place] ? 1 : Math.min(place < line.count ? bright : 1, level);
+  };
+  const isDim = (row, plate) => ((focus?.rows.has(row) ?? true) ? plates[plate] < 1 : true);
+  return { ...shown, plates, outside, level, focus, brightOf, isDim };
+}
+
+function lightsOfMoment(layout, scene, moment, part) {
   const shown = {
     plates: layout.plates.map(() => 1),
     white: layout.plates.map(() => 0),

@@ -42,8 +42,9 @@ export function drawNeurons(view, line) {
   const reach = radius.map((each) => 0.8 * each);
   crossOut(view, seen, reach, front, droppedIn(line, frame));
   if (name in frame.values) {
-    const bright = view.lit.neurons[line.place];
-    const fills = paintedNeurons(name, frame, palette).map((each) => palette.faded(each, bright));
+    const fills = paintedNeurons(name, frame, palette).map((each, i) =>
+      palette.faded(each, view.lit.brightOf(line, i)),
+    );
     const hatched = (name === line.values && frame.saturated[name]) || [];
     const least = good.reduce((low, i) => Math.min(low, radius[i]), Infinity);
     const numbers = good.map((i) => frame.values[name][i]);

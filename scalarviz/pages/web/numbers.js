@@ -14,8 +14,8 @@ const DIMMED_NUMBER = "b0"; // opacity on a plate that is dimmed
 export function drawNumbers(view) {
   const { paper, frame, palette, lit } = view;
   const { line } = frame.scene.numbers;
-  for (const { words, x, y, size, depth, plate } of numbersOnCubes(view).values()) {
-    const color = palette.number + (lit.plates[plate.place] < 1 ? DIMMED_NUMBER : "");
+  for (const [index, { words, x, y, size, depth, plate }] of numbersOnCubes(view)) {
+    const color = palette.number + (lit.isDim(index, plate.place) ? DIMMED_NUMBER : "");
     const lines = words.split("\n");
     lines.forEach((each, place) => {
       const down = 0.36 + line * (place - 0.5 * (lines.length - 1));

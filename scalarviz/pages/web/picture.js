@@ -6,6 +6,7 @@ import { drawCallout } from "./callout.js";
 import { Palette } from "./colors.js";
 import { Cubes } from "./cubes.js";
 import { Eyes } from "./eyes.js";
+import { focusOf } from "./focus.js";
 import { Remembered, frameOf } from "./frame.js";
 import { Glyphs } from "./glyphs.js";
 import { Ink } from "./ink.js";
@@ -50,6 +51,7 @@ export class Picture {
     this.eyes = null;
     this.seen = null; // the eyes of a picture before this one
     this.frame = null;
+    Object.assign(this, { focus: null, attention: 1, since: -Infinity });
     this.legend = null; // its box on the last picture
     this.size = [0, 0];
     this.ratio = 1;
@@ -137,11 +139,21 @@ export class Picture {
     const moving = this.eyes.tick(now);
     this.frame = frameOf(this.scene, this.placed, state, options, this.remembered, now);
     this.see = new Projection(this.eyes.camera, box, width, height, this.reach());
-    const changes = moving || this.frame.grown !== null;
+    this.attend(now);
+    const changes = moving || this.frame.grown !== null || this.attention < 1;
     const samples = this.ratio < PICTURE.fine ? PICTURE.samples : 1;
     this.render(scale, this.slow ? 1 : samples);
     this.refine(scale, this.slow && !changes ? samples : 1);
     return changes;
+  }
+
+  /** Let what is out of focus fall back, by and by; at once if the picture is calm. */
+  attend(now) {
+    const before = this.focus;
+    this.focus = focusOf(this.frame);
+    if (!before && this.focus) this.since = now;
+    const part = (now - this.since) / this.scene.shader.attention;
+    this.attention = this.calm ? 1 : Math.min(1, Math.max(0, part));
   }
 
   /** Draw the picture finely when it has stood still for longer than pictures now take. */
@@ -216,7 +228,14 @@ export class Picture {
       const name = k ? "height" : "width";
       if (canvas[name] !== pixels) canvas[name] = pixels;
     });
-    const lit = lightsOf(this.placed, this.scene, frame.moment, frame.part);
+    const lit = lightsOf(
+      this.placed,
+      this.scene,
+      frame.moment,
+      frame.part,
+      this.focus,
+      this.attention,
+    );
     this.glyphs.tidy();
     const paper = new Paper(this.glyphs, ...this.size, ratio, scale);
     const view = { paper, see, frame, palette, lit, scale };

@@ -74,9 +74,9 @@ export function drawSphereMaps({ paper, palette, frame, lit }, line, name, seen,
   const radius = good.map((i) => line.radius * seen.unit[i]);
   const isDrawn = maps && name in frame.values && name in maps.values;
   if (!isDrawn || Math.min(...radius) < scene.maps.least) return false;
-  const image = imageOf(maps, name, palette, lit.neurons[line.place], scene.maps.strong);
-  const [wide, high] = [image.width, image.height];
   good.forEach((i, k) => {
+    const image = imageOf(maps, name, palette, lit.brightOf(line, i), scene.maps.strong);
+    const [wide, high] = [image.width, image.height];
     const reach = scene.maps.part * radius[k];
     const [left, top] = [seen.x[i] - reach, seen.y[i] - reach];
     const corners = [left, top, left + 2 * reach, top, left, top + 2 * reach];

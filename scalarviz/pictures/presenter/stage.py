@@ -43,6 +43,7 @@ from scalarviz.pictures.presenter.shown_network import NetworkReading
 from scalarviz.pictures.presenter.view_box import ViewBox
 from scalarviz.pictures.view.exhibits.exhibit import Exhibit
 from scalarviz.pictures.view.exhibits.plane import Plane
+from scalarviz.pictures.view.focus import SECONDS, focus_of
 from scalarviz.pictures.view.frame_data import CubeValues, FrameData, NeuronMaps, Pane
 from scalarviz.pictures.view.legend import legend_box
 from scalarviz.pictures.view.on_top import OnTop
@@ -110,6 +111,7 @@ class Stage(Pointed):
         self._picture: Any = None
         self._seen: FrameData | None = None  # of the last picture
         self._now = 0.0
+        self._focused: float | None = None  # since when
         self._extent = (1280.0, 800.0)
         self._begin(camera)
 
@@ -252,7 +254,14 @@ class Stage(Pointed):
         self._now = now
         moving = self.eyes.tick(now) or self.scales.tick(now)
         moving = self._view_box.tick(now) or moving or self.adding > 0.0
+        moving = moving or self._attention() < 1.0
         return self.motion.tick(now) or moving or self.expire(now) or self.reading.pending
+
+    def _attention(self) -> float:
+        """Return how far what is out of focus has fallen back, 0 to 1."""
+        if self.reduced_motion or self._focused is None:
+            return 1.0
+        return min(1.0, max(0.0, (self._now - self._focused) / SECONDS))
 
     def finish(self) -> None:
         """Show the end of the operation that is under way."""
@@ -354,6 +363,11 @@ class Stage(Pointed):
             menus=self.menus,
             panel=self.panel,
         )
+        is_focused = focus_of(self._seen) is not None
+        self._focused = (
+            (self._now if self._focused is None else self._focused) if is_focused else None
+        )
+        self._seen = replace(self._seen, attention=self._attention())
         self._fit(self._seen)
         return self._seen
 

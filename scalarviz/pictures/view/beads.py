@@ -16,8 +16,7 @@ from scalarviz.pictures.view.neuron_colors import faded, painted
 from scalarviz.pictures.view.scene.camera import Camera
 from scalarviz.pictures.view.scene.plates import Fan, Layout, Neurons, Wires
 
-# So far behind their places: what is lit does not cross what is near, what is not lit no cube.
-BEHIND, FAR = 3.0, 1000.0
+FAR = 1000.0  # so far behind their places wires cross nothing that is not theirs
 THIN, LIT = 1.0, 3.0  # widths of wires in logical pixels
 FADED = 0.5  # brightness of a line that is repeated in the next row
 # By kind of operation: whether the wires before and behind the cubes carry numbers back.
@@ -61,24 +60,24 @@ def beads_of(
 ) -> Beads:
     """Return the spheres and wires of a picture; `scale` is the size of its letters.
 
-    Where weights are on the wires and the camera is known, the light on wires is a little behind
-    its place, so that it does not cross the cubes and spheres at which it ends, and the wires
-    themselves are behind everything, so that they pass over no cube.
+    Where weights are on the wires and the camera is known, wires are behind everything, so that
+    they pass over no cube, and go through their own.
     """
     layout = frame_data.layout
     spheres = [
-        spheres_of(line, bright, frame_data, theme, scale)
-        for line, bright in zip(layout.neurons, lit.neurons.tolist(), strict=True)
+        spheres_of(line, lit.neurons_of(i, len(line.points)), frame_data, theme, scale)
+        for i, line in enumerate(layout.neurons)
         if not line.shape
     ]
-    ones = ones_of(layout, theme, scale)
+    ones = ones_of(layout, lit, theme, scale)
     bundles = list(zip(layout.wires, lit.wires, strict=True))
     nets = joined([net_of(bundle, glow, theme, scale) for bundle, glow in bundles], 4)
+    nets[2][:, 3] *= lit.level
     lights = [light_on(bundle, glow, theme, scale) for bundle, glow in bundles if glow is not None]
     shining = joined([*lights, *fans_of(frame_data, theme, scale)], 4)
     if camera is not None and layout.fans:
-        for wires, far in ((nets, FAR), (shining, BEHIND)):
-            wires[:2] = [camera.behind(points, far) for points in wires[:2]]
+        for wires in (nets, shining):
+            wires[:2] = [camera.behind(points, FAR) for points in wires[:2]]
     starts, ends, colors, widths = joined([tuple(nets), tuple(shining)], 4)
     centers, radii, fills, outlines, lines = joined([*spheres, ones], 5)
     balls = centers, radii, fills, outlines, lines
@@ -94,12 +93,12 @@ def joined(parts: list[tuple[FloatArray, ...]], count: int) -> list[FloatArray]:
 
 
 def spheres_of(
-    line: Neurons, bright: float, frame_data: FrameData, theme: Theme, scale: float
+    line: Neurons, bright: FloatArray, frame_data: FrameData, theme: Theme, scale: float
 ) -> tuple[FloatArray, ...]:
     """Return the spheres of a line: the color of the last number computed, or empty."""
     count = len(line.points)
     values, ground = frame_data.buffers.values, rgb((theme.ground,))[0]
-    bright *= FADED if line.again else 1.0
+    bright = bright * (FADED if line.again else 1.0)
     shown = line.values if line.values in values else line.sums
     inside = values.get(shown)
     fills = np.tile(rgb((theme.tray,)), (count, 1))
@@ -115,16 +114,19 @@ def spheres_of(
     )
 
 
-def ones_of(layout: Layout, theme: Theme, scale: float) -> tuple[FloatArray, ...]:
+def ones_of(layout: Layout, lit: Lights, theme: Theme, scale: float) -> tuple[FloatArray, ...]:
     """Return the spheres "1"."""
-    lines = [line for line in layout.neurons if line.one is not None]
-    count = len(lines)
+    numbers = [i for i, line in enumerate(layout.neurons) if line.one is not None]
+    lines, count = [layout.neurons[i] for i in numbers], len(numbers)
+    quiet, ground = rgb((theme.quiet, theme.ground))
+    bright = np.ones((count, 1))
+    if lit.focus is not None:
+        bright[:, 0] = [1.0 if lit.focus.neurons[i][-1] else lit.level for i in numbers]
     points = np.array([line.one for line in lines]).reshape(count, 3)
     return (
         points,
         np.array([line.radius for line in lines]),
-        np.tile(one_color(theme), (count, 1)),
-        np.tile(rgb((theme.quiet,)), (count, 1)),
+        *(faded(np.tile(each, (count, 1)), bright, ground) for each in (one_color(theme), quiet)),
         np.full(count, scale),
     )
 

@@ -334,6 +334,7 @@ class FrameData:
     network        what the graphics card may draw at each pixel of the exhibit, or None
     pane           how it is one of several in a picture, or None
     marks          whether the key to the marks is open
+    attention      how far what is out of focus has fallen back, 0 to 1
     menus, panel   pixels that these take, see `Division.of`
     """
 
@@ -366,6 +367,7 @@ class FrameData:
     marks: bool = False
     menus: float = 0.0
     panel: float = 0.0
+    attention: float = 1.0
 
     def has_small_curve(self, width: float) -> bool:
         """Return whether the loss curve stands in a band of this width, beside the caption.

@@ -6,7 +6,7 @@ Brightness shows what is active; hue stays reserved for the sign of numbers.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.model.operations import NONE, Operation
 from scalarviz.core.model.program import Moment, Program
 from scalarviz.pictures.view.cubes.shaders import DIM as DIM
+from scalarviz.pictures.view.focus import Focus
 from scalarviz.pictures.view.scene.plates import Layout, Plate, Wires
 
 DIM_SMALL, SMALL = 0.7, 2000  # for more than SMALL cubes: small cubes would look too dark
@@ -35,8 +36,8 @@ class Glow:
 class Lights:
     """Brightness of plates and rows of neurons, and the light on them.
 
-    plates   brightness; `white`, light on all cubes
-    neurons  brightness, in the order of the layout
+    plates   brightness in focus, and `outside`; `white`, light on all cubes
+    neurons  brightness of each line, in the order of the layout
     wires    the light on each bundle that takes part, else None
     back     whether the light is that of the way back
     """
@@ -46,10 +47,51 @@ class Lights:
     neurons: FloatArray
     wires: list[Glow | None]
     back: bool = False
+    outside: FloatArray = field(default_factory=lambda: np.ones(0))
+    focus: Focus | None = None
+    level: float = 1.0
+
+    def is_dim(self, row: int, plate: int) -> bool:
+        """Return whether the cube of a bank index is dimmed."""
+        if self.focus is None or row in self.focus.rows:
+            return bool(self.plates[plate] < 1.0)
+        return True
+
+    def neurons_of(self, number: int, count: int) -> FloatArray:
+        """Return the brightness of each neuron of a line, (count, 1); the 1 is the last."""
+        bright = np.full((count, 1), self.neurons[number])
+        if self.focus is not None:
+            lit = self.focus.neurons[number][:count]
+            bright[:, 0] = np.where(lit, 1.0, np.minimum(bright[:, 0], self.level))
+        return bright
 
 
-def lights(layout: Layout, program: Program | None, moment: Moment | None, part: float) -> Lights:
-    """Return the lights when `part` of an operation, 0 to 1, is done."""
+def lights(
+    layout: Layout,
+    program: Program | None,
+    moment: Moment | None,
+    part: float,
+    focus: Focus | None = None,
+    attention: float = 1.0,
+) -> Lights:
+    """Return the lights when `part` of an operation, 0 to 1, is done.
+
+    focus      what stays bright; None: all that takes part
+    attention  how far all else has fallen back, 0 to 1
+    """
+    shown = of_moment(layout, program, moment, part)
+    shown.outside = shown.plates
+    if focus is not None:
+        shown.focus, shown.level = focus, 1.0 - attention * (1.0 - DIM)
+        shown.outside = np.minimum(shown.plates, shown.level)
+        shown.plates = np.ones(len(layout.plates))
+    return shown
+
+
+def of_moment(
+    layout: Layout, program: Program | None, moment: Moment | None, part: float
+) -> Lights:
+    """Return the lights of an operation without a focus."""
     count = len(layout.plates)
     shown = Lights(
         np.ones(count),

@@ -20,7 +20,7 @@ def painted(
     return theme.map(np.zeros(0) if values is None else values, frame_data.buffers.scale)
 
 
-def faded(colors: FloatArray, bright: float, ground: FloatArray) -> FloatArray:
+def faded(colors: FloatArray, bright: FloatArray | float, ground: FloatArray) -> FloatArray:
     mixed: FloatArray = ground + bright * (colors - ground)
     return mixed
 

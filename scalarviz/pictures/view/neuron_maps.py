@@ -33,7 +33,7 @@ def draw_maps(
     radius: FloatArray,
     depth: FloatArray,
     good: FloatArray,
-    bright: float,
+    bright: FloatArray,
     line: Neurons,
     frame_data: FrameData,
     theme: Theme,
@@ -41,7 +41,7 @@ def draw_maps(
     """Draw the map of each neuron as a disc on its sphere; return whether there is one.
 
     xy, radius, depth  of the spheres that are seen, those where `good`
-    bright             brightness of the line
+    bright             brightness of each, (n, 1)
     """
     name = shown_map(line, frame_data)
     if not name or frame_data.maps is None or radius.min() < LEAST:
@@ -49,7 +49,7 @@ def draw_maps(
     parts = frame_data.maps.parts(name)[good]
     ground = rgb((theme.ground,))[0]
     colors = theme.map(STRONG * parts.ravel()).reshape(*parts.shape, 3)
-    image, places = tiled(faded(colors, bright, ground))
+    image, places = tiled(faded(colors, bright[..., np.newaxis, np.newaxis], ground))
     reach = PART * radius[:, np.newaxis]
     corners = [xy + reach * way for way in ((-1.0, -1.0), (1.0, -1.0), (-1.0, 1.0))]
     canvas.images(

@@ -44,19 +44,22 @@ def draw_neurons(
     canvas: Canvas2D,
     see: Projection,
     line: Neurons,
-    bright: float,
+    bright: FloatArray | float,
     frame_data: FrameData,
     theme: Theme,
     scale: float,
 ) -> None:
     """Write names and numbers of a line of neurons, or draw images.
 
+    bright  brightness of all, or of each, (n, 1)
+
     Neurons that dropout drops are crossed out, saturated ones are hatched.
     """
-    draw_way(canvas, see, line, bright, theme)
+    brightest = float(np.max(bright))
+    draw_way(canvas, see, line, brightest, theme)
     write_one(canvas, see, line, theme, scale)
     if line.shape:
-        draw_pictures(canvas, see, line, bright, frame_data, theme)
+        draw_pictures(canvas, see, line, brightest, frame_data, theme)
         return
     seen = see(line.points)
     good = np.asarray(np.isfinite(seen.xy).all(axis=1))
@@ -66,7 +69,8 @@ def draw_neurons(
     front = front_of(see, line.points, line.radius)[good]
     values = frame_data.buffers.values
     shown = line.values if line.values in values else line.sums
-    plane = draw_maps(canvas, xy, radius, front, good, bright, line, frame_data, theme)
+    own = np.broadcast_to(bright, (len(good), 1))[good]
+    plane = draw_maps(canvas, xy, radius, front, good, own, line, frame_data, theme)
     crosses(canvas, xy, 0.8 * radius, front, left_out(line, frame_data)[good], theme)
     if shown in values:
         ground = rgb((theme.ground,))[0]

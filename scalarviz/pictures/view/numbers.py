@@ -15,14 +15,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts.decimals import on_cube, short
 from scalarviz.core.model.operations import NONE
 from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.colors import HALO, NUMBER
 from scalarviz.pictures.view.faces import NUMBERS, Faces, Hidden, faces_seen
 from scalarviz.pictures.view.frame_data import FrameData
-from scalarviz.pictures.view.lights import MOVED
+from scalarviz.pictures.view.lights import MOVED, Lights
 from scalarviz.pictures.view.scene.frame import Projection
 
 DIMMED = "b0"  # opacity of numbers of a plate that is dimmed
@@ -51,15 +50,15 @@ def draw_numbers(
     see: Projection,
     frame_data: FrameData,
     scale: float,
-    bright: FloatArray | None = None,
+    lit: Lights | None = None,
 ) -> None:
     """Write numbers on the cubes.
 
-    bright  brightness of each plate; None: all are bright
+    lit  brightness of the plates; None: all are bright
     """
     found, plates = numbers_on_cubes(canvas, see, frame_data, scale)
     for row, number in found.items():
-        is_dim = bright is not None and bright[plates[row]] < 1.0
+        is_dim = lit is not None and lit.is_dim(row, plates[row])
         ink, lines = NUMBER + (DIMMED if is_dim else ""), number.words.split("\n")
         for place, line in enumerate(lines):
             down = 0.36 + NUMBERS["line"] * (place - 0.5 * (len(lines) - 1))

@@ -16,6 +16,7 @@ from scalarviz.pictures.view.beads import beads_of
 from scalarviz.pictures.view.callout import draw_callout
 from scalarviz.pictures.view.chips import draw_chips
 from scalarviz.pictures.view.cubes.cubes import CubesNode
+from scalarviz.pictures.view.focus import focus_of
 from scalarviz.pictures.view.frame_data import FrameData
 from scalarviz.pictures.view.highlights import draw_marks
 from scalarviz.pictures.view.inspector import draw_inspector
@@ -103,7 +104,8 @@ class Picture:
             return OnTop()  # a minimized window
         wide, high = width / ratio, height / ratio
         see = self.see(frame_data, camera, wide, high)
-        lit = lights(frame_data.layout, self.program, frame_data.moment, frame_data.part)
+        shown = frame_data.layout, self.program, frame_data.moment, frame_data.part
+        lit = lights(*shown, focus_of(frame_data), frame_data.attention)
         self.maps.show(frame_data.network)
         gloo.set_viewport(*corner, width, height)
         gloo.set_state(depth_test=True, blend=False, cull_face=False, scissor_test=True)
@@ -198,7 +200,8 @@ class Picture:
             cubes.numbers(shown.colors, shown.sizes)
             self._shown = shown
         color = self.theme.accent if lit.back else "#ffffff"
-        cubes.lights(lit.plates, lit.white, color)
+        cells = {} if lit.focus is None else {"focus": lit.focus.cells}
+        cubes.lights(lit.plates, lit.white, color, lit.outside, **cells)
 
     def _node(self, frame_data: FrameData) -> Any:
         """Return the node of the cubes; a new one if the layout has changed."""

@@ -34,11 +34,12 @@ def draw_scenery(
 
     Return what other words must not cover.
     """
-    for line, bright in zip(frame_data.layout.neurons, lit.neurons.tolist(), strict=True):
+    for i, line in enumerate(frame_data.layout.neurons):
+        bright = lit.neurons_of(i, len(line.points))
         draw_neurons(canvas, see, line, bright, frame_data, theme, scale)
     draw_heads(canvas, see, frame_data, theme, scale)
     draw_tied(canvas, see, frame_data, theme, scale)
-    draw_numbers(canvas, see, frame_data, scale, lit.plates)
+    draw_numbers(canvas, see, frame_data, scale, lit)
     return draw_labels(canvas, see, frame_data, theme, scale)
 
 

@@ -14,6 +14,7 @@ attribute vec4 a_means;
 attribute vec4 a_sides;
 attribute vec4 a_tile;
 attribute vec4 a_strides;
+attribute vec4 a_focus;
 varying vec3 v_place;
 varying vec3 v_ray;
 varying vec4 v_depth;
@@ -24,6 +25,7 @@ varying vec4 v_means;
 varying vec4 v_sides;
 varying vec4 v_tile;
 varying vec4 v_strides;
+varying vec4 v_focus;
 
 // The transform of the view and its inverse, defined by vispy.
 vec4 to_clip(vec4 point);
@@ -60,5 +62,6 @@ void main() {
     v_sides = a_sides;
     v_tile = a_tile;
     v_strides = a_strides;
+    v_focus = a_focus;
     gl_Position = seen;
 }

@@ -20,6 +20,7 @@ varying vec4 v_means;
 varying vec4 v_sides;
 varying vec4 v_tile;
 varying vec4 v_strides;
+varying vec4 v_focus;
 
 vec4 grid, scales, looks, means, sides, tile, strides;
 vec2 cell_size;
@@ -69,8 +70,10 @@ float share(float size) {
 }
 
 // The upper row of the table has the colors, the lower row those that are dimmed to DIM.
-vec3 color_of(float value) {
-    float dim = clamp((1.0 - looks.x) / (1.0 - DIM), 0.0, 1.0);
+vec3 color_of(float value, vec2 cell) {
+    bool is_in_focus = all(lessThan(abs(cell - 0.5 * (v_focus.xy + v_focus.zw)),
+                                    0.5 * (v_focus.zw - v_focus.xy) + 0.5));
+    float dim = clamp((1.0 - (is_in_focus ? looks.x : looks.w)) / (1.0 - DIM), 0.0, 1.0);
     float place = clamp(value, -1.0, 1.0) * COLOR_SPAN + 0.5;
     return texture2D(u_colors, vec2(place, 0.25 + 0.5 * dim)).rgb;
 }
@@ -110,7 +113,7 @@ vec4 cubes_at(vec2 place, vec2 box, float upright, float count) {
         bool there = all(greaterThan(cell, vec2(-0.5))) && all(lessThan(cell, grid.xy - 0.5)) &&
                      has_cube(cell);
         float value = number(where, 0.0);
-        vec3 color = is_number(value) ? color_of(value * scales.z) : vec3(1.0, 0.0, 1.0);
+        vec3 color = is_number(value) ? color_of(value * scales.z, cell) : vec3(1.0, 0.0, 1.0);
         sum += there ? part.x * part.y * vec4(color, 1.0) : vec4(0.0);
     }
     return sum;
@@ -129,7 +132,7 @@ vec4 means_at(vec2 place, vec2 longer, float smaller, float larger, float uprigh
                    clamp(level - whole, 0.0, 1.0)) / count;
     }
     float covered = 1.0 - pow(max(1.0 - sum.a, 0.0), 1.0 / upright);
-    return vec4(mix(u_ground, sum.rgb / max(sum.a, 1e-4), looks.x) * covered, covered);
+    return vec4(mix(u_ground, sum.rgb / max(sum.a, 1e-4), looks.w) * covered, covered);
 }
 #endif
 
@@ -137,7 +140,7 @@ void main() {
     // Interpolation may change the last bits of what is the same on all corners.
     grid = floor(v_grid + 0.5);
     scales = vec4(floor(v_scales.xy + 0.5), v_scales.zw);
-    looks = vec4(v_looks.xy, floor(v_looks.z + 0.5), 0.0);
+    looks = vec4(v_looks.xy, floor(v_looks.z + 0.5), v_looks.w);
     means = floor(v_means + 0.5);
     sides = v_sides;
     tile = floor(v_tile + 0.5);
@@ -212,7 +215,8 @@ void main() {
                 }
                 vec3 on_cube = (v_place + ray * first - vec3(cell + 0.5, 0.0)) / halves;
                 float value = number(where, 0.0);
-                vec3 color = is_number(value) ? color_of(value * scales.z) : vec3(1.0, 0.0, 1.0);
+                vec3 color =
+                    is_number(value) ? color_of(value * scales.z, cell) : vec3(1.0, 0.0, 1.0);
                 // The face that was hit: its brightness, and the place on it.
                 float bright = 1.0;
                 vec2 on_face = on_cube.xy;

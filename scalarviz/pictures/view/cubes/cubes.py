@@ -62,6 +62,7 @@ SIDES = np.array(
     np.uint32,
 )
 # What the shaders know of a plate, see `shaders`: a row for each corner of its box.
+EVERYWHERE = 0.0, 0.0, 1e6, 1e6
 LINES = np.dtype([(f"a_{name}", np.float32, 4) for name in TABLE])
 # Brightness of a side that looks up, down or elsewhere: the light comes from above.
 
@@ -153,16 +154,22 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         dim: Any = 1.0,
         white: Any = 0.0,
         color: str = "#ffffff",
+        outside: Any = None,
+        focus: Any = EVERYWHERE,
     ) -> None:
         """Set the light on each plate; see `shaders`.
 
         dim    brightness, 1 (the default) or less
         white  light on all cubes, 0 (the default) to 1
         color  of the light; by default "#ffffff"
+        outside  brightness out of focus; None, the default: `dim`
+        focus  cells in focus, (plates, 4), see `shaders`; by default all
         """
         self.shared_program["u_light"] = rgb((color,))[0]
         self._table[:, 2, 0] = dim
         self._table[:, 2, 1] = white
+        self._table[:, 2, 3] = dim if outside is None else outside
+        self._table[:, 7] = focus
         self._changed = True
 
     def set_map(self, colors: ColorMap | None, ground: str) -> None:

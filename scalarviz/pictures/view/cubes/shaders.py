@@ -12,11 +12,12 @@ What the shaders know of a plate are attributes of four numbers each, named by T
 
     grid     columns, rows, address of the first number
     scales   stride from row to row as an address, 1 / color scale, 1 / size scale
-    looks    brightness (1, or less where inactive), light, mip levels, and an unused number
+    looks    brightness (1, or less where inactive), light, mip levels, brightness out of focus
     means    mip levels: corner in the texture, columns and rows of level 1
     sides    light on the sides of the cubes: +columns, -columns, +rows, -rows
     tile     columns and rows of a tile; cells from one tile to the next, to the right and downwards
     strides  numbers from one tile to the next, to the right and downwards; size of a cell
+    focus    the cells in focus: first column and row, last column and row
 """
 
 from scalarviz.base.package_files import text_beside
@@ -26,7 +27,7 @@ from scalarviz.pictures.view.scene.plates import HALF as HALF
 FLOATS = text_beside(__file__, "texels_float.glsl")
 BYTES = text_beside(__file__, "texels_bytes.glsl")
 SPLIT = 4096  # columns of the texture of numbers; a power of two
-TABLE = "grid", "scales", "looks", "means", "sides", "tile", "strides"
+TABLE = "grid", "scales", "looks", "means", "sides", "tile", "strides", "focus"
 STEPS = 512  # cells that a ray passes at most
 LEAST = 0.45  # side of the smallest cube relative to the largest
 COLORS = 512  # entries of the color table
