@@ -113,8 +113,23 @@ def go_wrong(controller: Controller, name: str) -> None:
     def begin(made: Session | None) -> None:
         if made is not None:
             growing.go_on_with(controller, made)
-        controller.tell(text(f"presets.{name}.look"), text("controls.undo"), controller.undo)
+        teach(controller, text(f"presets.{name}.look"))
+        controller.tell(text(f"presets.{name}"), text("controls.undo"), controller.undo)
         controller.play_soon()
 
     said = text("notices.sets_up", name=text(f"presets.{name}"))
     controller.do(act, begin, branching=False, changing=True, said=said)
+
+
+def teach(controller: Controller, words: str) -> None:
+    """Let the caption say what to look for while the branch of the last preset is shown."""
+    session, change = controller.session, controller.preset
+    branch = session.current_branch
+
+    def lesson() -> str:
+        is_done = change is None or change in session.undo_log.done
+        return words if is_done and session.current_branch is branch else ""
+
+    for stage in controller.stage.stages:
+        if stage.session is session:
+            stage.narration.lesson = lesson

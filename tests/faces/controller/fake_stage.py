@@ -34,6 +34,7 @@ class FakeStage:
         self.keys: list[tuple[str, str]] = []
         self.patience = 0.0
         self.status = self.part_of_tour = ""
+        self.stages = ()
         self.work: Any = None
         self.end_work: Callable[[], object] = lambda: None
         self.adding = self.menus = self.panel = 0.0

@@ -12,6 +12,7 @@ from scalarviz.faces.controller.presets import PRESETS, go_wrong
 from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.training.session.caption import Caption
 from tests.faces.controller.conftest import Open
 from tests.faces.controller.stages import chips_of
 from tests.sessions import advanced, inverting
@@ -123,6 +124,17 @@ def test_no_hidden_layer_is_offered_where_one_layer_cannot_learn_the_data(
     assert "a rate too large" in names
 
 
+def playing_caption(controller: Controller) -> Caption:
+    """Return the caption while it plays."""
+    controller.session.play(0.01)
+    try:
+        caption = controller.stage.stages[0].frame_data().words.caption
+    finally:
+        controller.session.pause()
+    assert caption is not None
+    return caption
+
+
 @pytest.mark.parametrize("name", PRESETS)
 def test_what_goes_wrong_is_set_up_said_and_undone(controller: Controller, name: str) -> None:
     session = controller.session
@@ -131,9 +143,11 @@ def test_what_goes_wrong_is_set_up_said_and_undone(controller: Controller, name:
     go_wrong(controller, name)
     controller.pause()
     stage: Any = controller.stage
-    said = text(f"presets.{name}.look")
-    assert (said, "Undo") in stage.chips()
+    assert (text(f"presets.{name}"), "Undo") in stage.chips()
     now = controller.session
+    said = text(f"presets.{name}.look")
+    assert playing_caption(controller).title == said
+    assert playing_caption(controller).formula.startswith("Step ")
     if name == "rate":
         assert now.learning_rate == 50.0
     elif name == "zero":
@@ -152,6 +166,7 @@ def test_what_goes_wrong_is_set_up_said_and_undone(controller: Controller, name:
     assert now is session and now.step_index == 20 and now.network.activations == activations
     assert (now.network.bank.value == before[0]).all()
     assert (now.learning_rate, sizes(controller)) == before[1:]
+    assert playing_caption(controller).title.startswith("Step ")
 
 
 def test_one_thing_goes_wrong_at_a_time(controller: Controller) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import final
 
 from scalarviz.base.texts import plural, text
@@ -22,10 +23,14 @@ KEPT = 64  # captions of operations
 
 @final
 class Narration:
-    """The texts for a reading."""
+    """The texts for a reading.
+
+    lesson  returns what to look for while it plays, above how far it has come, or ""
+    """
 
     def __init__(self, reading: LiveValues) -> None:
         self.reading = reading
+        self.lesson: Callable[[], str] = lambda: ""
         self._said = Answer(NOTHING)
         self._kept: dict[object, Caption] = {}
         self._progress = Progress()
@@ -101,7 +106,8 @@ class Narration:
         if session.clock == Clock() and not session.playing:
             return Caption(show.about)
         if session.playing:
-            return Caption(self._progress.at(now, self.reading))
+            lesson, words = self.lesson(), self._progress.at(now, self.reading)
+            return Caption(lesson, words) if lesson else Caption(words)
         steps, loss = session.step_index, session.loss
         clock, branch = session.timeline.clock, session.timeline.branch
         done = branch.actions_at(clock.place)[: clock.actions]
