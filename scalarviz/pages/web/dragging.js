@@ -1,7 +1,9 @@
 // Dragging a weight by its cube, or an input by its sphere, up and down; as faces/controller/dragging.py.
 
+import { answersFor } from "./exhibit.js";
 import { bothSaid } from "./format.js";
 import { cardOf } from "./cards.js";
+import { neuronName } from "./names.js";
 import { isSameThing } from "./walking.js";
 import { text } from "./texts.js";
 
@@ -21,7 +23,9 @@ export function draggingIn(app) {
     if (input) return input;
     if (!(found?.row >= 0) || 2 * app.picture.placeOf(found).half < SMALLEST_HELD) return null;
     const value = app.state.value[found.row];
-    return Number.isFinite(value) ? { ...found, value, top: app.picture.frame.scale } : null;
+    return Number.isFinite(value)
+      ? { ...found, value, top: app.picture.frame.scale, answers: answersIn(app) }
+      : null;
   }
 
   function drag(handle, up) {
@@ -34,8 +38,11 @@ export function draggingIn(app) {
     }
   }
 
-  function drop(handle, up) {
-    if (!handle.inputs) tellChange(app, handle.row, handle.value, draggedTo(handle, up));
+  async function drop(handle, up) {
+    if (handle.inputs) return;
+    const value = draggedTo(handle, up);
+    await player.ask("edit", { row: handle.row, value }); // after those that wait
+    tellChange(app, handle.row, handle.value, value, handle.answers);
   }
 
   return { hold, drag, drop };
@@ -43,19 +50,36 @@ export function draggingIn(app) {
 
 /** Take a value that was typed for a weight, and say so as after a drag. */
 export async function typedIn(app, row, value) {
-  const old = app.state.value[row];
+  const [old, answers] = [app.state.value[row], answersIn(app)];
   await app.edit(row, value);
-  if (!app.spec.recording && value !== old) tellChange(app, row, old, value);
+  if (!app.spec.recording && value !== old) tellChange(app, row, old, value, answers);
 }
 
 /** Say what was changed by hand, and offer to train on, unless it plays anyway. */
-function tellChange(app, row, before, after) {
+function tellChange(app, row, before, after, answers) {
   const { player } = app;
   const { name } = cardOf(app.spec, app.state, { row });
   const [old, fresh] = bothSaid(before, after);
   const repair = player.playing ? "" : text("notices.repair");
   const goOn = () => player.playing || player.play();
-  app.tell(text("notices.dragged", { name, old, new: fresh }), repair, goOn);
+  const moves = answers && answerWords(app.spec.say, answers, answersIn(app), old, fresh);
+  app.tell(moves || text("notices.dragged", { name, old, new: fresh }), repair, goOn);
+}
+
+/** Return the outputs for the sample in use at rest between two steps, else null. */
+function answersIn({ state, spec, player }) {
+  return state.operation || player.playing ? null : answersFor(state, spec.page.exhibit);
+}
+
+/** Return how the output goes that a change between two steps has moved most, or "". */
+export function answerWords(say, before, after, old, fresh) {
+  const moved = Array.from(before, (each, i) => Math.abs((after?.[i] ?? NaN) - each));
+  if (!moved.every(Number.isFinite)) return "";
+  const place = moved.indexOf(Math.max(...moved));
+  const [start, end] = bothSaid(before[place], after[place]);
+  const unit = neuronName(say, [say.outputs, place]);
+  const what = moved.length === 1 ? text("notices.dragged.answer") : unit;
+  return start === end ? "" : text("notices.dragged.moves", { old, new: fresh, what, start, end });
 }
 
 /** Return the value of a cube after a drag by so many pixels upwards. */

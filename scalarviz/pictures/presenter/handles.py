@@ -22,14 +22,16 @@ DIGITS = 3  # of the values while it is dragged
 class Handle:
     """A cube that is held by the mouse.
 
-    row    its bank index
-    value  that it had
-    top    the scale of the values
+    row      its bank index
+    value    that it had
+    top      the scale of the values
+    answers  outputs for the sample in use between two steps, or None
     """
 
     row: int
     value: float
     top: float
+    answers: FloatArray | None = None
 
     def value_at(self, up: float) -> float:
         """Return the value after a drag by so many pixels upwards."""
@@ -45,4 +47,5 @@ def handle_at(
     if box is None or min(box.width, box.height) < SMALLEST or not np.isfinite(values[row]):
         return None
     largest = np.max(np.abs(values), where=np.isfinite(values), initial=0.0)
-    return Handle(row, float(values[row]), stop_above(float(largest)) or 1.0)
+    answers = None if frame_data.current else frame_data.buffers.answers
+    return Handle(row, float(values[row]), stop_above(float(largest)) or 1.0, answers)

@@ -1,10 +1,14 @@
 """The mouse on the loss curve: it reads, goes to a step, and is dragged as a slider."""
 
+import numpy as np
 import pytest
 
 import scalarviz as sv
 from scalarviz.faces.controller.pointer import LEFT, Pointer
+from scalarviz.pictures.presenter.captions.format import both
 from scalarviz.pictures.presenter.stage import Stage
+from tests.pages.in_web import in_web
+from tests.pages.walks import spec_of
 from tests.studio import Studio, places
 
 SIZE = (800, 500)
@@ -69,7 +73,17 @@ def test_a_drag_on_a_cube_changes_its_weight_while_outputs_follow(
     pointer.release(LEFT, x, y - 50.0)
     assert stage.eyes.camera == camera and stage.pinned is None
     (words, action), *_ = stage.chips()
-    assert "→" in words and action == "let it repair that"
+    assert action == "let it repair that"
+    assert " goes from " in words and " to " in words and "→" not in words
+    moved = np.argmax(np.abs(outputs[-1] - outputs[0]))
+    assert words.endswith(" to ".join(both(*(float(each[moved]) for each in outputs[::2]))))
+    body = """
+        setTexts(data.spec.texts);
+        const [before, after] = data.answers.map((each) => Float64Array.from(each));
+        return answerWords(data.spec.say, before, after, ...data.words.split(":")[0].split(" to "));
+    """
+    given = {"spec": spec_of(session), "answers": outputs[::2], "words": words}
+    assert in_web("dragging texts", body, **given) == words
     pointer.controller.undo()
     assert float(session.network.bank.value[row]) == before  # the whole drag
 
