@@ -17,7 +17,7 @@ from scalarviz.pictures.view.exhibits.plane import Plane, cells
 from scalarviz.pictures.view.frame_data import NeuronMaps
 
 SIDES = 40, 20  # cells along a map, of small networks at rest; of larger ones, and while it plays
-REST = 40.0  # pause after maps while it plays, relative to the time they take
+REST = 100.0  # pause after maps while it plays, relative to the time they take
 MOST = 120_000  # numbers of all maps together, which take some 20 ms
 FAINT = 0.05  # of the strongest map of a line: weaker ones are not made to look like it
 

@@ -117,19 +117,25 @@ def test_the_sample_in_use_is_marked_where_it_lies_though_only_its_features_are_
 # On spheres.
 
 
-@pytest.mark.parametrize(("name", "most"), [("circle", 9), ("xor", 7), ("xnor", 19)])
-def test_the_first_picture_of_a_plane_has_a_map_on_each_sphere(name: str, most: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "most", "large"), [("circle", 9, 6), ("xor", 7, 7), ("xnor", 19, 0)]
+)
+def test_the_first_picture_of_a_plane_has_a_map_on_each_sphere(
+    name: str, most: int, large: int
+) -> None:
+    """Of these, `large` have at least 44 pixels."""
     stage = Stage(load(find(name))(engine="python"))
     stage.session.advance(1)
     shown = stage.frame_data()
     see = stage.picture().see(shown, stage.eyes.camera, *SIZE)
-    count = 0
+    count = wide = 0
     for line in shown.layout.neurons:
+        wide += np.count_nonzero(2.0 * line.radius * see(line.points).unit >= 44.0)
         canvas = Noted("#000000", *SIZE)
         draw_neurons(canvas, see, line, 1.0, shown, THEME, 1.0)
         drawn = any(batch.image is not None for batch in canvas.vertices()[2])
         count += drawn * len(line.points)
-    assert count == most
+    assert count == most and wide >= large
 
 
 def test_maps_are_coarser_while_it_plays_and_finer_at_rest() -> None:
