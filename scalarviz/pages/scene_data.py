@@ -32,6 +32,7 @@ from scalarviz.pictures.view.faces import NUMBERS
 from scalarviz.pictures.view.focus import SECONDS as SECONDS_OF_FOCUS
 from scalarviz.pictures.view.glsl_es import PROGRAMS, as_es
 from scalarviz.pictures.view.lights import gradient_path
+from scalarviz.pictures.view.moves import SEEN
 from scalarviz.pictures.view.pace import pace_data
 from scalarviz.pictures.view.scene.camera import CAMERAS, Camera
 from scalarviz.pictures.view.scene.plates import Fan, Label, Layout, Neurons, Plate, Wires
@@ -87,6 +88,7 @@ def scene_data(show: object, shapes: Sequence[float] = SHAPES) -> Any:
         "numbers": NUMBERS,
         "pace": pace_data(program),
         "stack": STACK,
+        "ghost": SEEN,
         "stops": STOPS,
         "patience": SECONDS,
         "themes": {theme.name: colors_of(theme) for theme in THEMES.values()},

@@ -12,7 +12,6 @@ const MOVES = {
   shortest: 0.3, // of an arrow, as shares of a cell
   longest: 0.95,
   nearer: 1.2, // how far before its cube an arrow is
-  seen: 1, // least pixels by which a cube has grown or shrunk for a ghost
 };
 
 /** Draw the way each cube is pushed: up if its number is to grow; say whether there are any. */
@@ -93,7 +92,7 @@ export function drawGhosts(view) {
       const [old, now] = [before, sizes].map((all) =>
         halfSide(all[indices[i]], sizeScale, scene.shader),
       );
-      if (!(2 * Math.abs(now - old) * unit[i] * plate.unit >= MOVES.seen)) continue;
+      if (!(2 * Math.abs(now - old) * unit[i] * plate.unit >= scene.ghost)) continue;
       const corners = plate.cornersOf(rows[i], columns[i], old * plate.unit);
       edgesOf(view, corners, `${palette.light}b0`, 1.2);
     }

@@ -84,7 +84,10 @@ export function marksOf(frame) {
 function choicesOf(frame, { index, order }, mark, rank) {
   const value = frame.colors[index];
   const words = mark ? [mark] : [];
-  if (frame.before && frame.part >= MOVED) words.push(oldAndNew(frame.before[index], value));
+  if (frame.before && frame.part >= MOVED) {
+    const old = frame.before[index];
+    words.push(oldAndNew(old, value), ...changedBy(old, value));
+  }
   words.push(shortNumber(value, 2), shortNumber(value, 1));
   const every = (isOpen) => words.flatMap((each) => [0, 1].map((k) => [each, order[k], isOpen]));
   return rank < 2 ? [...every(true), ...every(false)] : every(true);
@@ -95,6 +98,13 @@ function oldAndNew(old, now) {
   const pairs = [2, 3, 4].map((digits) => [shortNumber(old, digits), shortNumber(now, digits)]);
   const [first, last] = pairs.find(([a, b]) => a !== b) ?? pairs.at(-1);
   return `${first}\n→ ${last}`;
+}
+
+/** An arrow with the change of a number, in up to four digits; nothing if it is smaller. */
+export function changedBy(old, now) {
+  const words = [2, 3, 4].map((digits) => shortNumber(Math.abs(now - old), digits));
+  const found = words.find((each) => /[^.0]/.test(each));
+  return found ? [`${now > old ? "↑" : "↓"} ${found}`] : [];
 }
 
 /** Words on a face of a cube in letters as large as fit; null if these would be small. */

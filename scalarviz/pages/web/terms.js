@@ -1,7 +1,7 @@
 // Terms of a sum of products: their numbers travel along the wires and stack up to the sum; as
 // pictures/view/terms.py.
 
-import { shortNumber } from "./format.js";
+import { onCube, rounded, shortNumber } from "./format.js";
 import { WAY_BACK } from "./lights.js";
 import { along3, minus3 } from "./space.js";
 
@@ -12,6 +12,8 @@ export function drawTerms(view, { largest }, [x, y, wide], ends) {
   const [step, high, thin] = [stack.row * scale, stack.high * scale, { width: scale }];
   const left = (pace.terms + 1) * Math.min(1, frame.part / pace.arrives);
   const last = ends.length - 1;
+  const factor = (/** @type {number} */ value) =>
+    Math.abs(value) >= stack.least || !value ? shortNumber(value, 2) : onCube(rounded(value));
   const isBack = WAY_BACK.has(frame.moment.kind);
   const zero = x + wide * ends[0][0];
   paper.segment([zero, y], [zero, y + ends.length * step], palette.quiet, thin);
@@ -25,7 +27,7 @@ export function drawTerms(view, { largest }, [x, y, wide], ends) {
     const cube = summand && placeOfNumber(see, frame.layout, summand, Math.min(1, left - row));
     if (cube && left >= row && left < row + 2) {
       const numbers = [summand.number, summand.weight].slice(0, grown < 0 ? 1 : 2);
-      writeTerm(view, cube, numbers.map((each) => shortNumber(each, 2)).join(" × "), color);
+      writeTerm(view, cube, numbers.map(factor).join(" × "), color);
       const far = Math.max(0, grown);
       at = [cube[0] + far * (at[0] - cube[0]), cube[1] + far * (at[1] - cube[1])];
     }

@@ -18,7 +18,7 @@ LEAST = 11.0  # pixels of a cell from which on its cube has an arrow
 MOST = 1500  # arrows
 SHORTEST, LONGEST = 0.3, 0.95  # of an arrow, as shares of a cell
 NEARER = 1.2  # how far before its cube an arrow is
-SEEN = 1.0  # least pixels by which a cube has grown or shrunk for a ghost
+SEEN = 2.0  # least pixels by which a cube has grown or shrunk for a ghost
 
 
 def draw_pushes(

@@ -142,7 +142,8 @@ def choices(
     own, value = faces.order[i, :2].tolist(), float(cubes.colors[row])
     every = [mark] if mark else []
     if cubes.before is not None and frame_data.part >= MOVED:
-        every.append(old_and_new(float(cubes.before[row]), value))
+        before = float(cubes.before[row])
+        every += [old_and_new(before, value), *changed(before, value)]
     every += [short(value, digits) for digits in (2, 1)]
     for is_open in (True, False) if rank < 2 else (True,):
         yield from ((words, face, is_open) for words in every for face in own)
@@ -153,6 +154,12 @@ def old_and_new(old: float, new: float) -> str:
     pairs = [(short(old, digits), short(new, digits)) for digits in (2, 3, 4)]
     first, last = next((pair for pair in pairs if pair[0] != pair[1]), pairs[-1])
     return f"{first}\n→ {last}"
+
+
+def changed(old: float, new: float) -> list[str]:
+    """Return an arrow with the change of a number, of up to four digits; else nothing."""
+    words = [short(abs(new - old), digits) for digits in (2, 3, 4)]
+    return [f"{'↑' if new > old else '↓'} {each}" for each in words if each.strip(".0")][:1]
 
 
 def fitted(

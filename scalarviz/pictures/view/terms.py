@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.base.texts.decimals import short
+from scalarviz.base.texts.decimals import on_cube, rounded, short
 from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.theme import Theme
 from scalarviz.pictures.view.frame_data import FrameData
@@ -23,8 +23,8 @@ from scalarviz.pictures.view.scene.plates import Layout
 from scalarviz.training.session.caption import Summand, Summed
 
 LONG, HIGH, ROW = 130.0, 7.0, 9.0  # pixels of a stack across, of a bar, from one to the next
-NUMBER = 13.0  # letters of a number on its way
-STACK = {"long": LONG, "high": HIGH, "row": ROW, "number": NUMBER}  # for a page
+NUMBER, LEAST = 13.0, 0.1  # letters of a number on its way; smaller ones have two digits
+STACK = {"long": LONG, "high": HIGH, "row": ROW, "number": NUMBER, "least": LEAST}  # for a page
 
 
 def draw_bars(
@@ -58,7 +58,7 @@ def draw_bars(
             cube = place_of(see, frame_data.layout, largest[row], min(1.0, left - row))
             if np.isfinite(cube).all():
                 numbers = largest[row].number, largest[row].weight
-                words = " × ".join(map(short, numbers[: 1 + (grown >= 0.0)]))
+                words = " × ".join(map(factor, numbers[: 1 + (grown >= 0.0)]))
                 write(canvas, cube, words, theme, color, scale)
                 at = cube + max(0.0, grown) * (at - cube)
         if grown <= 0.0:
@@ -70,6 +70,11 @@ def draw_bars(
         canvas.boxes(at[np.newaxis], (long, HIGH * scale), fill, outline=color, line=line)
         if grown == 1.0 and row < len(ends) - 1:  # where the next one begins
             canvas.line([(end, at[1]), (end, at[1] + (ROW + HIGH) * scale)], theme.ink, width=line)
+
+
+def factor(value: float) -> str:
+    """Return a factor as it travels: as cubes have it, small ones with two digits."""
+    return short(value) if abs(value) >= LEAST or not value else on_cube(rounded(value))
 
 
 def ends_of(summed: Summed | None) -> FloatArray:
