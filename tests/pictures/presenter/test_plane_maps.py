@@ -141,7 +141,7 @@ def test_the_first_picture_of_a_plane_has_a_map_on_each_sphere(
 def test_maps_are_coarser_while_it_plays_and_finer_at_rest() -> None:
     stage = Stage(learned(circle()))
     session = stage.session
-    session.play(speed=1.0)
+    session.play(1.0)
     played = stage.frame_data().maps
     session.pause()
     rested = stage.frame_data().maps
