@@ -5,6 +5,7 @@ Its seconds are counted only while pictures follow each other, at most SLOWEST f
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -69,19 +70,18 @@ class Tour:
             BACKWARD,
         ]
         self._stills = stills
-        self._spent = 0.0  # seconds of steps
+        self._pace = math.inf  # seconds of a step, at its quickest: any may wait for the machine
         self._operations = self._steps = 0
-        self._most = 1.0  # steps at once
 
     def due(self, seconds: float) -> tuple[int, int]:
         """Return how many steps, or else how many operations, are due after so many seconds."""
         operations = sum(time <= seconds for time in self._times) - self._operations
         if operations:
             return 0, operations
-        if seconds <= STEP or self._spent > LONGEST:
+        if seconds <= STEP or (self._steps > 1 and self._steps * self._pace >= LONGEST):
             return 0, 0
         steps = steps_after(END if self._stills else seconds)
-        return int(min(steps - self._steps, self._most)), 0
+        return int(min(steps - self._steps, max(1.0, LONG / self._pace))), 0
 
     def count(self, steps: int, operations: int) -> None:
         """Note what has been begun."""
@@ -90,8 +90,7 @@ class Tour:
 
     def took(self, steps: int, seconds: float) -> None:
         """Note how long so many steps have taken."""
-        self._spent += seconds
-        self._most = max(1.0, LONG * steps / max(seconds, 1e-6))
+        self._pace = min(self._pace, max(seconds, 1e-6) / steps)
 
     def part(self, seconds: float) -> str:
         """Return the name of the part that is shown after so many seconds."""

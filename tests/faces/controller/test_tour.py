@@ -121,6 +121,18 @@ def test_where_steps_take_long_there_are_fewer() -> None:
     assert 20 < done < 412
 
 
+def test_a_step_that_waited_for_the_machine_leaves_none_out() -> None:
+    going, now, done = Tour(session_of([2, 2, 1]).timeline.here.moments), STEP, 0
+    going.count(*going.due(now))
+    while not going.is_over(now):
+        steps, _ = going.due(now)
+        going.count(steps, 0)
+        if steps:
+            going.took(steps, 0.001 * steps if done else 3.0)
+        done, now = done + steps, now + FRAME
+    assert done == steps_after(END)
+
+
 @pytest.mark.parametrize("count", [2, 30])
 def test_however_many_operations_there_are_it_takes_ten_seconds(
     count: int, monkeypatch: pytest.MonkeyPatch
