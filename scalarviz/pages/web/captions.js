@@ -112,7 +112,7 @@ function zeroGradCaption(ctx) {
   const isFirst = old === 0 && ctx.state.step === 0;
   const words = isFirst || !ctx.state.gradBefore ? "0" : `${said(old)} → 0`;
   const start = asSentence(text("captions.zero_grad.of", { name: ctx.nameOf(ctx.row) }));
-  const line = [pieceOf(`${start} `), pieceOf(words, { row: ctx.row, mark: "grad\n0" })];
+  const line = [pieceOf(`${start} `), pieceOf(words, { row: ctx.row, mark: "gradient\n0" })];
   const callout = text("captions.callout.grad", { grad: words });
   const found = caption([line], { rows: [ctx.row], callout });
   return isFirst ? { ...found, title: text("captions.zero_grad.first") } : found;
@@ -123,7 +123,7 @@ function weightGradientCaption(ctx) {
   const row = ctx.ownRow;
   const { written, read } = ctx.uses(row);
   const name = ctx.nameOf(row);
-  let formula = read === null ? "grad = delta" : `grad = ${ctx.letter} × delta`;
+  let formula = read === null ? "gradient = signal" : `gradient = ${ctx.letter} × signal`;
   if (!written.length) {
     const title = asSentence(text("captions.weight_gradient.none", { name }));
     return captionWith(title, formula, plainLines(text("explanation.beyond")), {
@@ -185,7 +185,7 @@ function gradientLines(ctx, row, { own: factors, all }, written, read) {
   });
   const grad = ctx.homesOf(row).length > 1 && all ? all.total : ctx.state.grad[row];
   if (places === 1) own[0] = { ...own[0], row, mark: firstOnCube };
-  const about = { start: "grad = " };
+  const about = { start: "gradient = " };
   const ends = (line) => (places > 1 ? endingOn(line, row) : line);
   if (samples === 1) {
     const whole = wholeLine(own, grad, about);

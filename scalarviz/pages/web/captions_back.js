@@ -43,7 +43,7 @@ export function deltaCaption(ctx) {
     const caption = captionWith(title, text("captions.delta.formula", { slope }), [line]);
     return aboutDelta(ctx, caption, result);
   }
-  let [formula, first] = lossDerivative(ctx, arrived, isActivation ? "dL/dp" : "delta");
+  let [formula, first] = lossDerivative(ctx, arrived, isActivation ? "dL/dp" : "signal");
   const lines = [first];
   let result = arrived;
   if (isActivation) {
@@ -52,7 +52,7 @@ export function deltaCaption(ctx) {
     result = delta;
     formula += ` × ${slope.replace(/\ba\b/g, "p")}`;
   }
-  const caption = captionWith(outputWords(ctx, arrived), `delta = ${formula}`, lines);
+  const caption = captionWith(outputWords(ctx, arrived), `signal = ${formula}`, lines);
   return aboutDelta(ctx, caption, result);
 }
 
@@ -88,7 +88,7 @@ function slopeLine(ctx, row, arrived) {
   } else {
     second = termOf([calledFormula(row.derivative, [z, a])], { neuron: ctx.behind });
   }
-  const parts = ["delta = ", termOf([arrived]), " × ", second];
+  const parts = ["signal = ", termOf([arrived]), " × ", second];
   return [equationLine(parts, compute, result, { about: ctx.behind }), result, slope];
 }
 

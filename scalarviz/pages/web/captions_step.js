@@ -60,7 +60,7 @@ function movedCaption(optimizer, found, name) {
   if (!found.follows) return changeCaption(found, last.value, name);
   const exactly = new Set(Object.keys(optimizer.settings));
   lines.filter(isExactLine).forEach((line) => exactly.add(line.name));
-  const names = { g: "grad", w: "w" };
+  const names = { g: "gradient", w: "w" };
   const before = [];
   for (const line of lines.slice(0, -1)) {
     if (line.same) continue;

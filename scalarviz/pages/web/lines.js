@@ -126,7 +126,7 @@ export function wholeLine(terms, result, options = {}) {
 /** Return a line whose result stands on the cube of a weight, as its grad. */
 export function endingOn(line, row) {
   const last = line.at(-1);
-  return [...line.slice(0, -1), { ...last, row, mark: `grad\n${last.words}` }];
+  return [...line.slice(0, -1), { ...last, row, mark: `gradient\n${last.words}` }];
 }
 
 /** Return the largest terms of a long sum in their order, and one term for all others. */

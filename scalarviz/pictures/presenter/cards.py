@@ -46,7 +46,6 @@ def hover_card(reading: LiveValues, row: int | None, source: Source) -> Card | N
         (text("card.value"), said(value, digits)),
         (text("card.change"), f"{'+' * (change > 0.0)}{said(change)}"),
         (text("card.gradient"), said(float(source.numbers.grad[row]))),
-        (text("card.row"), f"{row:,}"),
     ]
     if session.network.bank.frozen[row]:
         facts.append((text("card.frozen"), text("card.frozen.meaning")))

@@ -302,9 +302,9 @@ def draw_last_numbers(
     end = title = plot.x + canvas.text(plot.x, base, loss, size=size, color=theme.ink)
     told = [(words_of(each, at), color_of(each, theme)) for each in curve.metrics]
     right = plot.right
-    if clock == step_words(curve) and told:  # the axis says so; what is measured needs the room
-        wide = sum(canvas.measure(words, size=size) + gap for words, _ in told)
-        clock = clock if end + wide + gap + canvas.measure(clock, size=size) < right else ""
+    is_whole = curve.span == (-curve.before, curve.whole)
+    if is_whole and clock == step_words(curve):  # the axis says so
+        clock = ""
     if clock and canvas.measure(clock, size=size) + 8.0 < right - end:
         right -= canvas.text(right, base, clock, size=size, color=theme.quiet, anchor="right") + gap
     marked = next((why for step, why in curve.marks if step == at), "")
@@ -317,12 +317,12 @@ def draw_last_numbers(
         canvas.text(end + gap, base, words, size=size, color=theme.quiet)
         return title
     rest = []
-    for words, color in told or [(text("chart.scale"), theme.quiet)]:
+    for words, color in told:
         if end + gap + canvas.measure(words, size=size) < right:
             end += gap + canvas.text(end + gap, base, words, size=size, color=color)
         else:
             rest.append((words, color))
-    if told and at is None and not curve.others and curve.span == (-curve.before, curve.whole):
+    if told and at is None and not curve.others and is_whole:
         write_below(canvas, plot, rest, step_words(curve), scale)
     return title
 

@@ -95,9 +95,6 @@ def draw_title(
         y = base + 3.0 * scale
         canvas.segments([(plot.x, y)], [(end, y)], theme.accent, width=1.5 * scale)
     if view.pointed is None:
-        words = text("chart.scale")
-        if end + gap + canvas.measure(words, size=size) < plot.right:
-            canvas.text(end + gap, base, words, size=size, color=theme.quiet)
         return title
     for row in compared.rows:
         marked = next((why for step, why in row.curve.marks if step == view.pointed), "")

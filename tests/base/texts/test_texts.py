@@ -275,7 +275,7 @@ def test_a_translation_replaces_the_captions_of_a_loss(speak: Callable[[object],
     for _ in s.operations:
         s.advance(1, "operation")
         told.append(caption(s).formula)
-    assert {"L = mean of Quadrat(p - t)", "delta = zwei (p - t)"} <= set(told)
+    assert {"L = mean of Quadrat(p - t)", "signal = zwei (p - t)"} <= set(told)
 
 
 @pytest.mark.parametrize("words", [5, None, "{step:s}", "{other}", "{step!r}", "{", "{step.real}"])

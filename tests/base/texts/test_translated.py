@@ -21,8 +21,8 @@ from tests.pictures.displays.drawn import Drawn
 
 # Names of weights, operations, functions, engines and data sets, and what stands in formulas.
 NAMES = set(
-    "layer perceptron weight bias from input affine tanh sigmoid delta gradient grad zero loss "
-    "step zero_grad forward backward python".split()
+    "layer perceptron weight bias from input affine tanh sigmoid delta signal gradient grad zero "
+    "loss step zero_grad forward backward python".split()
 )
 ROWS = {
     f"rows.controls.{row.name}.{field}": getattr(row, field)

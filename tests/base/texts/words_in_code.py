@@ -14,7 +14,7 @@ NOT_SHOWN = set(
     "count_of shorten require as_count".split()
 )
 SHOWN = set("label title tooltip text caption placeholder description about status".split())
-MATHS = set("grad delta".split())  # names in formulas
+MATHS = set("gradient signal".split())  # names in formulas
 WORD = re.compile(r"[(\"'«]*([^\W\d_]{2,})[)\"'».,;:!?…]*")
 CAPITALISED = re.compile(r"[A-Z][a-z]+[:.!?…]?")
 # What HTML shows of a tag.

@@ -132,7 +132,7 @@ def test_an_engine_that_is_chosen_does_the_work_as_soon_as_it_can(
     controller = make(s)
     assert not controller.warming.said
     controller.set_engine("cpu")
-    assert s.engine == "python" and "as soon as its kernels are compiled" in controller.message
+    assert s.engine == "python" and "as soon as it is compiled" in controller.message
     controller.step(+1)
     (compiler / "float32").touch()
     attended(controller, lambda: s.engine == "cpu")

@@ -11,7 +11,7 @@ from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.training.session.caption import Caption
 
 # What may stand before an equation: names of quantities. Everything else is arithmetic.
-NAMES = r"delta|dL/dp|grad|L|m|v|velocity|square|grad used|w after decay|goes on"
+NAMES = r"signal|dL/dp|gradient used|gradient|L|m|v|velocity|square|w after decay|goes on"
 OWN_NAMES = rf"{NAMES}|[A-Za-z_]\w*"  # those of the variables of a user's optimizer, too
 LABEL = re.compile(r"^[^=]*?: ")
 REST = re.compile(r"(?:\.\.\. )?[\d,]+ more(?: samples?)? \(([^()]+)\)")

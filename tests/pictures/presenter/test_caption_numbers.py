@@ -11,8 +11,11 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.base.texts import texts
 from scalarviz.core.model.operations import NONE
+from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pictures.presenter.captions.moments import caption
+from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.training.session.caption import Caption, Piece
 from tests.pictures.presenter.caption_reader import (
     NUMBER,
@@ -22,9 +25,13 @@ from tests.pictures.presenter.caption_reader import (
     value_of,
     words_of,
 )
+from tests.pictures.presenter.test_numbers_at_first_sight import SCENES
 from tests.sessions import advanced
 
 Array = npt.NDArray[np.float64]
+# Words of the engines and of their code, which pictures do without.
+TECHNICAL = r"\b(grad|bank|rows?|logarithmic|float32|delta|objects?|kernels?)\b"
+FIRST = "captions.", "card.", "legend.", "marks.", "notices.", "chart.", "explanation.", "presets."
 
 
 def of_scene(name: str, **options: Any) -> Callable[[], sv.Session]:
@@ -146,7 +153,7 @@ def test_a_positive_grad_pushes_down(told: Any) -> None:
     ways = set()
     for name, said, _ in told[1]:
         if name.startswith("weight gradient"):
-            grad = float(said.callout.removeprefix("grad "))
+            grad = float(said.callout.removeprefix("gradient "))
             way = "down" if grad > 0.0 else "up" if grad < 0.0 else "not"
             assert f" pushed {way}" in said.title or f" is {way} pushed" in said.title, name
             ways.add(way)
@@ -243,7 +250,29 @@ def test_each_number_is_that_of_the_engine(key: str) -> None:
 
 def test_texts_of_captions_have_no_other_names() -> None:
     for words in all_captions():
-        assert not re.search(r"\bg\b|gradient|perceptron", words), words
+        words = re.sub(r"\{[^}]*\}", "", words)
+        assert not re.search(r"\bg\b|perceptron|" + TECHNICAL, words), words
+
+
+def test_what_is_read_first_has_no_words_of_the_engines() -> None:
+    said = {key: words for key, words in texts().items() if key.startswith(FIRST)}
+    assert len(said) > 300
+    for key, words in said.items():
+        assert not re.search(TECHNICAL, re.sub(r"\{[^}]*\}", "", words)), f"{key}: {words}"
+
+
+@pytest.mark.some(3)
+@pytest.mark.parametrize("name", SCENES)
+def test_no_picture_of_a_scene_has_words_of_the_engines(name: str, studio: Any) -> None:
+    play = load(find(name))(engine="python" if name in ("rgb", "xor") else "cpu")
+    play.session.advance(2)
+    stage = Stage(play)
+    for _ in range(2):
+        studio.stage(stage, 0.0, (1280, 800))
+        stage.hover = 1
+        for words in stage.picture().words:
+            assert not re.search(TECHNICAL, words), words
+        play.session.advance(len(play.session.operations) - 2, "operation")
 
 
 def test_a_sum_leaves_terms_out_and_can_be_opened() -> None:

@@ -96,18 +96,18 @@ def way(session: sv.Session, row: int) -> str:
 
 def test_the_formulas_of_a_step() -> None:
     assert [said.formula for said in walk(rgb(8)).values()] == [
-        "every grad = 0",
+        "every gradient = 0",
         "z = x × w + ... + bias",
         "a = tanh(z)",
         "z = a × w + ... + bias",
         "p = sigmoid(z)",
         "L = mean of (p - t)²",
-        "delta = 2 × (p - t) / (8 samples × 3 outputs) × p × (1 - p)",
-        "grad = a × delta",
-        "arrives = sum of w × delta",
-        "delta = arrives × (1 - a²)",
-        "grad = x × delta",
-        "new w = w - lr × grad",
+        "signal = 2 × (p - t) / (8 samples × 3 outputs) × p × (1 - p)",
+        "gradient = a × signal",
+        "arrives = sum of w × signal",
+        "signal = arrives × (1 - a²)",
+        "gradient = x × signal",
+        "new w = w - lr × gradient",
     ]
 
 
@@ -150,7 +150,7 @@ def test_a_gradient_is_that_of_the_sample_and_then_of_the_batch(batch: int) -> N
     (marked,) = [piece for piece in told.pieces if piece.mark]
     assert marked.row == row and marked.mark.replace("\n", " ") == marked.words
     assert numbers_in(told.numbers[-1])[-1] == close(grad)
-    assert told.numbers[0].startswith("grad = " if batch == 1 else f"sample {batch}: ")
+    assert told.numbers[0].startswith("gradient = " if batch == 1 else f"sample {batch}: ")
     more = {1: "", 2: " + 1 more sample (", 8: " + ... 7 more samples ("}[batch]
     assert more in told.numbers[-1] and (" more " in told.numbers[-1]) == bool(more)
 
@@ -184,8 +184,8 @@ def test_at_the_very_start_nothing_is_computed() -> None:
     assert caption(rgb()) == Caption("Each cube is one weight.")
     first = walk(rgb())["zero_grad"]
     assert first.title == "The first step begins: nothing is pushed yet."
-    assert first.numbers == ("The weight from input R to neuron 0: grad 0",)
-    assert first.callout == "grad 0"
+    assert first.numbers == ("The weight from input R to neuron 0: gradient 0",)
+    assert first.callout == "gradient 0"
 
 
 # Nothing is moved.
@@ -229,9 +229,11 @@ def test_every_optimizer_ends_at_the_new_value(name: str) -> None:
     s = advanced(rgb(optimizer=sv.Optimizer(name, 0.05, clip_norm=0.01, l2=0.001)), 2)
     told = caption(s, 3)
     slots = OPTIMIZERS[name].slots
-    assert [line.split(" = ")[0] for line in told.numbers if line.startswith((*slots, "grad"))] == [
-        "grad used",
-        "grad used",
+    assert [
+        line.split(" = ")[0] for line in told.numbers if line.startswith((*slots, "gradient"))
+    ] == [
+        "gradient used",
+        "gradient used",
         *slots,
     ]
     assert numbers_in(told.numbers[0])[-1] == close(float(s.network.bank.value[3]))
@@ -337,7 +339,7 @@ def test_an_expression_is_told_in_five_phases() -> None:
     assert numbers_in(told["forward"].numbers[0]) == list(map(close, wanted))
     assert numbers_in(told["loss"].numbers[1])[-1] == close(np.mean((p - targets) ** 2))
     gradient = float(np.mean(2.0 * (p - targets) * inputs))
-    assert told["backward"].numbers[0].startswith("slope: grad = ")
+    assert told["backward"].numbers[0].startswith("slope: gradient = ")
     assert numbers_in(told["backward"].numbers[0]) == [close(gradient)]
     assert told["step"].title.startswith("slope moves from ") and told["step"].rows == (row,)
     assert numbers_in(told["step"].numbers[0])[-1] == close(slope.data)

@@ -144,7 +144,7 @@ def test_one_sentence_says_why_it_changed() -> None:
     push = session.network.bank.value[5] - (session.back(1), session.network.bank.value[5])[1]
     numbers = re.findall(r"-?[\d.]*\d(?:e-?\d+)?", words)
     name = f"In sample {f + 1}: Input B sent"
-    assert words.startswith(name) and "neuron 1 was off by delta" in words
+    assert words.startswith(name) and "the error signal of neuron 1 was " in words
     _, x, _, delta, samples, grad, number, by = map(float, numbers)
     assert (samples, number) == (8, 20)
     wanted = step.x[5][f], step.delta[5][f], step.grad[5], abs(push)
@@ -202,7 +202,7 @@ def test_within_a_step_the_card_says_what_is_known_so_far_and_when_the_rest_come
         assert has_table == ("moves at" in seen[-1])
     delta = session.operations.index("delta 0")
     for words in seen[1:delta]:
-        assert 'delta is not computed yet: it comes at "layer 0: slope"' in words
+        assert 'signal is not computed yet: it comes at "layer 0: slope"' in words
     assert 'product is not computed yet: it comes at "layer 0: push"' in seen[delta]
     assert 'The weight moves at "move".' in seen[-1]
     session.advance(1, "operation")
@@ -250,7 +250,7 @@ def test_a_parameter_of_an_expression_has_a_card_without_products() -> None:
     assert card_of(session, 0).blocks
     session.advance(2)
     card = card_of(session, 0)
-    assert "The chain rule gives grad" in lines_of(card)[0]
+    assert "The chain rule gives gradient" in lines_of(card)[0]
     assert_calculates(lines_of(card)[-1])
 
 
@@ -307,5 +307,5 @@ def test_a_gradient_that_is_not_finite_is_said(mixed: bool) -> None:
     if not mixed:
         net.bank.grad[0] = np.inf
     words = lines_of(card_of(session, 0))
-    assert ("The step will be refused: grad is not finite." in words) != mixed
+    assert ("The step will be refused: gradient is not finite." in words) != mixed
     assert ("It is not finite: this step counts it as 0." in words) == mixed

@@ -71,8 +71,8 @@ def test_neurons_have_their_sum_activation_delta_and_what_they_send(sample: int)
         given, result = formula.removeprefix("tanh(").split(") = ")
         assert float(given) == pytest.approx(z1[i], rel=0.006)
         assert abs(np.tanh(float(given)) - float(result)) < 0.51 * last_place(result)
-        (said,) = [line for line in lines_of(card) if line.startswith("delta")]
-        assert float(said.split(":")[0].split()[1]) == pytest.approx(delta1[i], rel=0.06)
+        (said,) = [line for line in lines_of(card) if line.startswith("error signal")]
+        assert float(said.split(":")[0].split()[2]) == pytest.approx(delta1[i], rel=0.06)
         assert ("raise" in said) == (delta1[i] > 0.0)
         assert [cells[0] for cells in sends.rows] == ["output R", "output G", "output B"]
         for cells, weight in zip(sends.rows, w2[:, i], strict=True):

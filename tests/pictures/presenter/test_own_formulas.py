@@ -255,7 +255,7 @@ def test_an_own_loss_is_seen_as_its_formula(name: str, formula: str, slope: str)
     s = advanced(session(name), 2)
     told = walk(s)
     assert told["loss"].formula == formula
-    assert told["delta 1"].formula.startswith(f"delta = {slope} / (8 samples × 3 outputs) × ")
+    assert told["delta 1"].formula.startswith(f"signal = {slope} / (8 samples × 3 outputs) × ")
     p, t = s.numbers("sigmoid 1").outputs[0], s.trainer.batches.at(2)[1][0]
     for which in ("loss", "delta 1"):
         for side, result in equations(told[which]):
@@ -346,7 +346,7 @@ def test_an_update_that_cannot_be_followed_has_its_name_and_its_numbers() -> Non
     s = advanced(session(optimizer="looped"), 2)
     old = float(s.network.bank.slots["m"][ROW])
     told = walk(s)["step"]
-    assert told.formula == "new w = looped(w, grad, m, lr)"
+    assert told.formula == "new w = looped(w, gradient, m, lr)"
     assert told.numbers[0].startswith("looped(")
     name, _, change = told.numbers[1].partition(": ")
     before, after = change.split(" → ")
@@ -375,7 +375,7 @@ def test_an_own_activation_is_seen_as_its_formula() -> None:
     s = advanced(session(activation="bump"), 1)
     told = walk(s)
     assert told["bump 0"].formula == "a = bump(z) = 1 / (1 + z²)"
-    assert told["delta 0"].formula == "delta = arrives × -2 × z × a²"
+    assert told["delta 0"].formula == "signal = arrives × -2 × z × a²"
     for which in ("bump 0", "delta 0"):
         found = equations(told[which])
         assert found
@@ -420,7 +420,9 @@ def test_what_users_add_is_seen() -> None:
     told = walk(s)
     cases = "(0.9 × (t - p) if t - p >= 0, else -0.1 × (t - p))"
     assert told["loss"].formula == f"L = mean of {cases}"
-    assert told["delta 1"].formula.startswith("delta = (-0.9 if t - p >= 0, else 0.1) / (8 samples")
+    assert told["delta 1"].formula.startswith(
+        "signal = (-0.9 if t - p >= 0, else 0.1) / (8 samples"
+    )
     assert told["step"].formula == "new w = w - step"
     assert told["step"].numbers[1].startswith("step = 2 × 0.1 × ")
     for which in ("loss", "delta 1", "step"):

@@ -96,8 +96,8 @@ def test_a_window_is_added_up_with_the_numbers_that_the_kernel_sees() -> None:
 def test_a_weight_of_a_kernel_is_told_at_all_its_places() -> None:
     session, row = pictures(), 1 * 18 + 9 + 4
     told = walk(session, row)["weight gradient 0"]
-    assert told.title.startswith("The weight at 1, 1 of kernel 1 for map 1 is pushed")
-    assert told.formula == "grad = x × delta, added up over 16 places"
+    assert told.title.startswith("The weight at 1, 1 of filter 1 for map 1 is pushed")
+    assert told.formula == "gradient = x × signal, added up over 16 places"
     first, last = told.numbers
     assert "... 13 more (" in first and "2 more samples" in last
     grad = session.network.bank.grad[row]
@@ -106,7 +106,7 @@ def test_a_weight_of_a_kernel_is_told_at_all_its_places() -> None:
     assert found.products is not None
     assert agrees(found.products.reshape(3, 16)[0].sum(), numbers_in(first)[-1])
     (marked,) = [piece for piece in told.pieces if piece.row == row]
-    assert marked.mark == f"grad\n{numbers_in(marked.words)[-1]}"
+    assert marked.mark == f"gradient\n{numbers_in(marked.words)[-1]}"
     assert agrees(grad, marked.words)
     said_of_it = [block.words for block in arithmetic(session, row) if isinstance(block, Line)]
     assert any(words.startswith("It is used at 16 places of each sample") for words in said_of_it)
@@ -156,9 +156,9 @@ def test_a_dropout_says_what_became_of_a_number(is_out: bool) -> None:
 def test_a_weight_that_lies_beyond_the_edge_everywhere_is_told() -> None:
     session = session_of(sv.Conv2d((1, 1, 1), 1, 3, padding=1), sv.Dense(1, 1))
     told = walk(session, 0)
-    assert told["weight gradient 0"].numbers == ("grad = 0: it only ever lies beyond the edge",)
+    assert told["weight gradient 0"].numbers == ("gradient = 0: it only ever lies beyond the edge",)
     said_of_it = [block.words for block in arithmetic(session, 0) if isinstance(block, Line)]
-    assert "grad = 0: it only ever lies beyond the edge" in said_of_it
+    assert "gradient = 0: it only ever lies beyond the edge" in said_of_it
     assert all(said.title for said in told.values())
 
 

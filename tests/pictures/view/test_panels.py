@@ -124,7 +124,14 @@ def test_metrics_have_curves_and_numbers(studio: Studio) -> None:
     assert np.hypot(*(accuracy - place).T).min() < 1.5
     assert {"loss 0.0100", "held out 0.300", "accuracy 75%"} <= set(canvas.words)
     assert {"0%", "50%", "100%"} <= set(canvas.words)
-    assert "logarithmic" not in canvas.words
+
+
+def test_a_picture_says_its_step_once() -> None:
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    draw_loss(canvas, BOX, curve(), DARK, "step 11")
+    assert canvas.words.count("step 11") == 1
+    draw_loss(canvas, BOX, curve(), DARK, "step 4")
+    assert "step 4" in canvas.words
 
 
 def test_powers_of_ten_are_on_the_axis_as_far_as_there_is_room() -> None:

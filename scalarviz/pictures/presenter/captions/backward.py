@@ -66,7 +66,7 @@ def delta(ctx: TracedWeight) -> Caption:
         title = title.replace("{unit}", ctx.called(ctx.behind)) or slope_words(ctx, row)
         formula = text("captions.delta.formula", slope=slope)
         return about(ctx, Caption(sentence(title), formula, (line,)), result, "delta")
-    formula, first = loss_derivative(ctx, arrived, "dL/dp" if is_activation else "delta")
+    formula, first = loss_derivative(ctx, arrived, "dL/dp" if is_activation else "signal")
     lines, result = [first], arrived
     if is_activation:
         assert row is not None
@@ -74,7 +74,7 @@ def delta(ctx: TracedWeight) -> Caption:
         lines.append(line)
         formula += " × " + re.sub(r"\ba(?![A-Za-z_0-9])", "p", slope)  # a² becomes p²
     title = output_words(ctx, arrived)
-    return about(ctx, Caption(title, f"delta = {formula}", tuple(lines)), result, "delta")
+    return about(ctx, Caption(title, f"signal = {formula}", tuple(lines)), result, "delta")
 
 
 def slope_line(
@@ -96,7 +96,7 @@ def slope_line(
         term, sloped = term_of(in_numbers, {"z": z, "a": a}, derivative, ctx.behind)
     else:
         term, sloped = Term((row.derivative(z, a),), neuron=ctx.behind), sum
-    parts: list[Term | str] = ["delta = ", Term((arrived,)), " × ", term]
+    parts: list[Term | str] = ["signal = ", Term((arrived,)), " × ", term]
     line = equation(parts, lambda v: v[0] * sloped(v[1:]), result, about=ctx.behind)
     return line, result, shown
 

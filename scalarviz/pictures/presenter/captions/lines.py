@@ -199,7 +199,7 @@ def whole_line(
 def ending_on(line: Line, row: int) -> Line:
     """Return a line whose result stands on the cube of a weight, as its grad."""
     *start, last = line
-    return *start, replace(last, row=row, mark=f"grad\n{last.words}")
+    return *start, replace(last, row=row, mark=f"gradient\n{last.words}")
 
 
 def shortened(terms: Sequence[Term], keep: int, most: int) -> list[Term]:

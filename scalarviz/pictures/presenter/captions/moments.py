@@ -120,7 +120,7 @@ def zero_grad(ctx: TracedWeight) -> Caption:
     is_first = old == 0.0 and ctx.session.timeline.clock.step == 0
     words = "0" if is_first else f"{said(old)} → 0"
     start = ctx.opened(text("captions.zero_grad.of", name=ctx.name_of(ctx.row)))
-    line = Piece(f"{start} "), Piece(words, ctx.row, mark="grad\n0")
+    line = Piece(f"{start} "), Piece(words, ctx.row, mark="gradient\n0")
     found = caption_of("zero_grad", line)
     title = text("captions.zero_grad.first") if is_first else found.title
     callout = text("captions.callout.grad", grad=words)
@@ -137,7 +137,7 @@ def weight_gradient(ctx: TracedWeight) -> Caption:
     operation, row = ctx.operation, ctx.own_row
     written, read = operation.uses(row)
     name, bias = ctx.name_of(row), read is None
-    formula = "grad = delta" if bias else f"grad = {ctx.letter} × delta"
+    formula = "gradient = signal" if bias else f"gradient = {ctx.letter} × signal"
     if not len(written):
         words = plain_lines(text("explanation.beyond"))
         title = sentence(text("captions.weight_gradient.none", name=name))
@@ -195,8 +195,8 @@ def gradient_lines(
     if places == 1:  # it stands on the cube
         own = [replace(first, row=row, mark=FIRST_ON_CUBE)]
     if samples == 1:
-        line = sum_line(own, grad, start="grad = ")
-        whole = whole_line(own, grad, start="grad = ")
+        line = sum_line(own, grad, start="gradient = ")
+        whole = whole_line(own, grad, start="gradient = ")
         if places > 1:
             line, whole = ending_on(line, row), ending_on(whole, row)
         return (line,), ((whole,) if is_long(own) else ())
@@ -205,13 +205,13 @@ def gradient_lines(
     rest = exact_sum(sums[i] for i in range(samples) if i != sample)
     more = plural("captions.more_samples", samples - 1, rest="{}").format
     added = sum_line(
-        [Term((float(sums[sample]),)), Term((rest,), more, opens=True)], grad, start="grad = "
+        [Term((float(sums[sample]),)), Term((rest,), more, opens=True)], grad, start="gradient = "
     )
     if places > 1:
         every = [Term((float(each),)) for each in sums]
     else:
         every = [own[0] if i == sample else products(i)[0] for i in range(samples)]
-    whole = whole_line(every, grad, keep=sample, start="grad = ")
+    whole = whole_line(every, grad, keep=sample, start="gradient = ")
     if places > 1:
         added, whole = ending_on(added, row), ending_on(whole, row)
     return (line, added), (whole,)
@@ -246,8 +246,8 @@ def backward(ctx: TracedWeight) -> Caption:
     grad = ctx.session.explain(ctx.row).grad
     words = said(grad, 3)
     line = (
-        Piece(f"{ctx.name_of(ctx.row)}: grad = "),
-        Piece(words, ctx.row, mark=f"grad\n{words}"),
+        Piece(f"{ctx.name_of(ctx.row)}: gradient = "),
+        Piece(words, ctx.row, mark=f"gradient\n{words}"),
     )
     return replace(caption_of("backward", line), rows=(ctx.row,))
 

@@ -100,7 +100,7 @@ def moved(
         title = text(f"captions.stays.{kind}", name=name, value=said(old, 3))
         return Caption(title, rows=(row,))
     exactly = {line.name for line in found.lines if is_exact(line)} | set(optimizer.settings)
-    names = {"g": "grad", "w": "w"}
+    names = {"g": "gradient", "w": "w"}
     before: list[Line] = []
     for line in found.lines[:-1]:
         if line.is_same:
