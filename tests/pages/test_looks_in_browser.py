@@ -72,11 +72,24 @@ def overlap(tab: Tab, first: str, second: str) -> bool:
 
 
 @pytest.mark.parametrize("size", [(360, 740), (800, 500), (1280, 800)], ids=str)
-def test_a_message_covers_no_part_of_the_network(opened: Opens, size: tuple[int, int]) -> None:
+def test_a_message_covers_no_part_of_the_network_and_no_caption(
+    opened: Opens, size: tuple[int, int]
+) -> None:
     tab = opened("xor", size).ready()
     tab.do("app.tell('input x to neuron 0: -0.2 to 0.3', 'train on')")
-    for part in ("#picture", "#exhibit", "#curve", "#controls"):
+    for part in ("#picture", "#exhibit", "#caption", "#curve", "#controls"):
         assert not overlap(tab, "#chip", part)
+
+
+@pytest.mark.parametrize(("size", "on_axis"), [((390, 844), "3"), ((1280, 800), "step 3")], ids=str)
+def test_the_step_stands_once_beside_the_curve(
+    opened: Opens, size: tuple[int, int], on_axis: str
+) -> None:
+    tab = opened("xor", size, before=WRITTEN).ready()
+    tab.do("app.run('on', 3, 'step')")
+    written = tab.ask("[...written.keys()]")
+    assert on_axis in written and tab.shown("place") == "step 3"
+    assert ("step 3" in written) == (on_axis == "step 3")
 
 
 @pytest.mark.parametrize("size", [(360, 740), (800, 500)], ids=str)

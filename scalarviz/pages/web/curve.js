@@ -129,7 +129,8 @@ export class Curve {
     }
     context.fillText(start.toLocaleString("en-US"), plot.x, height - 4 * unit);
     context.textAlign = "right";
-    const end = text("chart.step", { step: this.end });
+    const isNamed = this.element.parentElement.querySelector(".place") !== null;
+    const end = isNamed ? this.end.toLocaleString("en-US") : text("chart.step", { step: this.end });
     context.fillText(end, plot.x + plot.width, height - 4 * unit);
     if (plot.height > TWO_ENDS * unit) context.fillText(ends[1], plot.x - 5, plot.y + 10 * unit);
     context.fillText(ends[0], plot.x - 5, bottom);
