@@ -229,7 +229,7 @@ SAMPLE_CONTROLS = [
         "sample",
         "text",
         "The sample that is shown",
-        get=lambda state: text("controls.sample", number=state.focus + 1, count=state.samples),
+        get=lambda state: text("controls.sample", number=state.focus, last=state.samples - 1),
         enabled=has_samples,
         label="Sample",
         room=6,

@@ -193,7 +193,7 @@ function gradientLines(ctx, row, { own: factors, all }, written, read) {
     return { lines: [line], whole: isLong(own) ? [ends(whole)] : [] };
   }
   const mine = all ? all.sums[sample] : factors.reduce((sum, [a, b]) => sum + a * b, 0);
-  const start = `${text("captions.sample", { sample: sample + 1 })}: `;
+  const start = `${text("captions.sample", { sample })}: `;
   const line = sumLine(own, mine, { start });
   const rest = all ? exactSum(all.sums.filter((_, i) => i !== sample)) : grad - mine;
   const more = plural("captions.more_samples", samples - 1, { rest: "{}" });

@@ -136,7 +136,7 @@ function partLines(ctx, errors, whole) {
     const before = factorOf(loss);
     const isSum = terms.length > 1 && (before || divisor > 1);
     const inner = isSum ? ["(", ...joinedBy(terms), ")"] : joinedBy(terms);
-    const start = last ? "L = " : `${text("captions.sample", { sample: sample + 1 })}: `;
+    const start = last ? "L = " : `${text("captions.sample", { sample })}: `;
     const end = divisor > 1 ? [` / ${divisor}`] : [];
     const add = sumOf(terms);
     const compute = (v) => add(v) * scale;

@@ -103,7 +103,7 @@ export function neuronCard(say, state, [name, place]) {
 function neuronBlocks(known) {
   const { say, value, wanted, answer, delta, place } = known;
   const number = value === null ? text("card.neuron.empty") : said(value, CARD_DIGITS);
-  const sample = (known.state.focus ?? 0) + 1;
+  const sample = known.state.focus ?? 0;
   const blocks = [cardLine(number, "large", text("card.neuron.sample", { number: sample }))];
   if (known.isOne) blocks.push(cardLine(text("card.neuron.one.about")));
   blocks.push(...known.writers.flatMap((operation) => madeBy(known, operation)));

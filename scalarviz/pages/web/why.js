@@ -140,7 +140,7 @@ function whySentence(known, grad) {
     return `${text("card.off_now", { sent, ...fields })} ${waitsSentence(known, "product")}`;
   }
   let off = text("card.off", { sent: sent.replace(/\.+$/, ""), ...fields });
-  if (samples > 1) off = text("card.off_in", { sample: sample + 1, off });
+  if (samples > 1) off = text("card.off_in", { sample, off });
   return `${plural("card.product_is", samples, { off, grad })} ${pushedSentence(known)}`;
 }
 
@@ -193,7 +193,7 @@ function gradientTables({ found }) {
   const sampleOf = uses.flatMap(({ written }) =>
     Array.from({ length: samples * written.length }, (_, i) => Math.floor(i / written.length)),
   );
-  const products = order.map((i) => ({ name: String(sampleOf[i] + 1), first: x[i], second: g[i] }));
+  const products = order.map((i) => ({ name: String(sampleOf[i]), first: x[i], second: g[i] }));
   const head = ["sample", "x", "delta", "product"].map((name) => text(`card.head.${name}`));
   const marked = places === 1 ? 0 : NO_INDEX;
   return [productTable(head, products, text("card.head.grad"), { marked })];

@@ -179,7 +179,7 @@ def neuron_card(known: NeuronNumbers, drawing: Drawing | None = None) -> Card:
     """Return the card of a neuron; `drawing` is that of what it answers, if there is one."""
     value = known.value
     number = text("card.neuron.empty") if value is None else said(value, DIGITS)
-    about = text("card.neuron.sample", number=known.sample + 1)
+    about = text("card.neuron.sample", number=known.sample)
     blocks: list[Line | Table | Drawing] = [Line(number, "large", about)]
     blocks += [drawing] if drawing is not None else []
     if known.is_one:

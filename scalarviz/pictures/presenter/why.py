@@ -170,7 +170,7 @@ def sentence(known: Why, grad: str) -> str:
         return f"{off} {waits(known, 'product')}"
     off = text("card.off", sent=sent.rstrip("."), **says)
     if known.samples > 1:
-        off = text("card.off_in", sample=known.sample + 1, off=off)
+        off = text("card.off_in", sample=known.sample, off=off)
     whole = plural("card.product_is", known.samples, off=off, grad=grad)
     return f"{whole} {pushed(known, found)}"
 
@@ -265,7 +265,7 @@ def table_of(known: Why) -> list[Table]:
     else:
         order = [known.sample, *(i for i in range(count) if i != known.sample)]
     samples = samples_of(known)
-    products = [Product(str(samples[i] + 1), float(found.x[i]), float(found.g[i])) for i in order]
+    products = [Product(str(samples[i]), float(found.x[i]), float(found.g[i])) for i in order]
     head = tuple(text(f"card.head.{name}") for name in ("sample", "x", "delta", "product"))
     marked = 0 if known.places == 1 else NONE
     return [product_table(head, products, text("card.head.grad"), marked=marked)]

@@ -150,7 +150,7 @@ def test_a_gradient_is_that_of_the_sample_and_then_of_the_batch(batch: int) -> N
     (marked,) = [piece for piece in told.pieces if piece.mark]
     assert marked.row == row and marked.mark.replace("\n", " ") == marked.words
     assert numbers_in(told.numbers[-1])[-1] == close(grad)
-    assert told.numbers[0].startswith("gradient = " if batch == 1 else f"sample {batch}: ")
+    assert told.numbers[0].startswith("gradient = " if batch == 1 else f"sample {batch - 1}: ")
     more = {1: "", 2: " + 1 more sample (", 8: " + ... 7 more samples ("}[batch]
     assert more in told.numbers[-1] and (" more " in told.numbers[-1]) == bool(more)
 
@@ -335,7 +335,7 @@ def test_an_expression_is_told_in_five_phases() -> None:
     picked = s.trainer.batches.at(1)
     inputs, targets = picked[0][:, 0], picked[1][:, 0]
     p = w * inputs + b
-    wanted = [2, inputs[1], p[1]]
+    wanted = [1, inputs[1], p[1]]
     assert numbers_in(told["forward"].numbers[0]) == list(map(close, wanted))
     assert numbers_in(told["loss"].numbers[1])[-1] == close(np.mean((p - targets) ** 2))
     gradient = float(np.mean(2.0 * (p - targets) * inputs))

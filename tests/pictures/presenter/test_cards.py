@@ -116,7 +116,7 @@ def test_a_card_has_the_numbers_of_the_step_and_a_calculator_agrees(name: str) -
         card = card_of(session, row)
         table = table_of(card)
         for cells in table.rows:
-            sample = int(cells[0]) - 1
+            sample = int(cells[0])
             x, delta, product = (float(cell) for cell in cells[1:])
             assert x == pytest.approx(step.x[row][sample], rel=0.06)
             assert delta == pytest.approx(step.delta[row][sample], rel=0.06)
@@ -143,7 +143,7 @@ def test_one_sentence_says_why_it_changed() -> None:
     words = lines_of(card_of(session, 5))[0]
     push = session.network.bank.value[5] - (session.back(1), session.network.bank.value[5])[1]
     numbers = re.findall(r"-?[\d.]*\d(?:e-?\d+)?", words)
-    name = f"In sample {f + 1}: Input B sent"
+    name = f"In sample {f}: Input B sent"
     assert words.startswith(name) and "the error signal of neuron 1 was " in words
     _, x, _, delta, samples, grad, number, by = map(float, numbers)
     assert (samples, number) == (8, 20)
@@ -239,7 +239,7 @@ def test_a_kernels_weight_adds_up_all_places_the_largest_first() -> None:
     assert "used at 16 places of each sample" in lines_of(card)[0]
     found = session.explain(4)
     best = int(np.argmax(np.abs(found.products)))
-    assert table_of(card).rows[0][0] == str(best // 16 + 1)
+    assert table_of(card).rows[0][0] == str(best // 16)
 
 
 def test_a_parameter_of_an_expression_has_a_card_without_products() -> None:

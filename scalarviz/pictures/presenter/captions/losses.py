@@ -216,7 +216,7 @@ def part_lines(
         before = "" if function.factor == 1.0 else f"{said(function.factor, MOST)} × "
         is_sum = len(terms) > 1 and (before or divisor > 1)
         inner: list[Term | str] = ["(", *between(terms), ")"] if is_sum else between(terms)
-        start = "L = " if last else text("captions.sample", sample=ctx.sample + 1) + ": "
+        start = "L = " if last else text("captions.sample", sample=ctx.sample) + ": "
         end = f" / {divisor}" if divisor > 1 else ""
         add = sums(terms)
         parts: list[Term | str] = [start + before, *inner, *([end] if end else [])]

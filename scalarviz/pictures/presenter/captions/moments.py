@@ -200,7 +200,7 @@ def gradient_lines(
         if places > 1:
             line, whole = ending_on(line, row), ending_on(whole, row)
         return (line,), ((whole,) if is_long(own) else ())
-    start = text("captions.sample", sample=sample + 1) + ": "
+    start = text("captions.sample", sample=sample) + ": "
     line = sum_line(own, float(sums[sample]), start=start)
     rest = exact_sum(sums[i] for i in range(samples) if i != sample)
     more = plural("captions.more_samples", samples - 1, rest="{}").format
@@ -235,7 +235,7 @@ def answer(ctx: TracedWeight) -> Caption:
     x, p = run.values(network.program.inputs)[ctx.sample], ctx.answers[0][ctx.sample]
     name = network.name if network.name.isidentifier() else "f"
     shown = {"x": listed(x.tolist()), "p": listed(p.tolist())}
-    line = text("captions.answer.sample", sample=ctx.sample + 1, name=name, **shown)
+    line = text("captions.answer.sample", sample=ctx.sample, name=name, **shown)
     target = text("captions.target", target=listed(ctx.answers[1][ctx.sample].tolist()))
     return caption_of("answer", *plain_lines(line, target), name=name)
 
