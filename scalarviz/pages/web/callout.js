@@ -13,7 +13,8 @@ const CALLOUT = {
   gap: 8, // and from what they name
   farthest: 56, // of words without bars
   places: [32, 24], // places that are tried, across and down
-  covered: 1e4, // what a covered pixel costs, in pixels of distance,
+  subject: 1e8, // what a covered pixel of the subject costs, in pixels of distance,
+  covered: 1e4, // another one,
   cubes: 1e3, // and one of a cube
   equal: 1e-3, // to be a pixel further right; down twice as much
   shorter: 60, // what it costs to leave out the name, which is marked anyway
@@ -99,9 +100,10 @@ function freePlace(view, taken, subject, [wide, high], reach) {
   const count = frame.sizes.length;
   const around = ([x, y, r]) => new Box(x - r, y - r, 2 * r, 2 * r);
   const every = count <= CALLOUT.most ? frame.sizes.keys() : marksOf(frame).keys();
-  const words = [subject, ...taken.boxes, ...nameBoxes(view), ...taken.spheres.map(around)];
+  const words = [...taken.boxes, ...nameBoxes(view), ...taken.spheres.map(around)];
   const priced = (boxes, price) => boxes.map((box) => [box, price]);
   const covers = [
+    [subject, CALLOUT.subject],
     ...priced([...words, ...(legend ? [legend] : [])], CALLOUT.covered),
     ...priced(cubeBoxes(view, every), CALLOUT.cubes),
   ];

@@ -24,7 +24,8 @@ from scalarviz.training.session.caption import Caption
 SIZE, PAD, GAP = 14.0, 8.0, 8.0  # letters, space around them, and from what they name
 FARTHEST = 56.0  # of words without bars
 PLACES = 32, 24  # places that are tried, across and down
-COVERED, CUBE = 1e4, 1e3  # what a covered pixel costs, or one of a cube, in pixels away
+SUBJECT = 1e8  # what a covered pixel of the subject costs, in pixels away,
+COVERED, CUBE = 1e4, 1e3  # another one, or one of a cube
 EQUAL = 1e-3  # what it costs to be a pixel further right; down twice as much
 SHORTER = 60.0  # what it costs to leave out the name, which is marked anyway
 STEP = 4  # logical pixels of which the width of the box is a multiple
@@ -140,7 +141,7 @@ def free_place(
     top = np.linspace(first[1], last[1], PLACES[1])[:, np.newaxis]
     across = np.minimum(left + wide, x + width) - np.maximum(left, x)
     down = np.minimum(top + high, y + height) - np.maximum(top, y)
-    price = np.repeat((COVERED, CUBE), (len(words), len(cubes)))
+    price = np.repeat((SUBJECT, COVERED, CUBE), (1, len(words) - 1, len(cubes)))
     cost = np.maximum(across, 0.0) * price @ np.maximum(down, 0.0).T
     away = np.hypot(np.minimum(across[:, :1], 0.0), np.minimum(down[:, :1], 0.0).T)
     cost += away + (away > reach) * 1e9 + EQUAL * (left + 2.0 * top.T)
