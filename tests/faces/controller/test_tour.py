@@ -229,7 +229,7 @@ def test_it_waits_for_kernels(watcher: Watcher) -> None:
     watcher.controller.warming.held = True
     watcher.controller.warming.take = lambda session: None  # type: ignore[method-assign]  # in its place
     watcher.controller.guide.show_tour()
-    assert watcher.controller.guide.tour is None and "kernels" in watcher.stage.notices[-1]
+    assert watcher.controller.guide.tour is None and "compiled" in watcher.stage.notices[-1]
 
 
 def test_it_goes_by_pictures_and_takes_all_its_steps_on_a_slow_machine(watcher: Watcher) -> None:
