@@ -39,9 +39,9 @@ def test_a_network_learns_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_its_captions_are_those_of_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(LOSSES, "quartic", QUARTIC)
-    assert {"L = mean of (p - t)^4", "delta = 4 × (p - t)^3"} <= set(told())
+    assert {"L = mean of (p - t)^4", "signal = 4 × (p - t)^3"} <= set(told())
 
 
 def test_a_row_without_captions_is_told_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(LOSSES, "quartic", replace(QUARTIC, error="", slope=""))
-    assert {"L = mean of quartic(p, t)", "delta = quartic'(p, t)"} <= set(told())
+    assert {"L = mean of quartic(p, t)", "signal = quartic'(p, t)"} <= set(told())

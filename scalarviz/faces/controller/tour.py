@@ -78,7 +78,7 @@ class Tour:
         operations = sum(time <= seconds for time in self._times) - self._operations
         if operations:
             return 0, operations
-        if seconds <= STEP or (self._steps > 1 and self._steps * self._pace >= LONGEST):
+        if seconds <= STEP or (self._steps > 1 and LONGEST <= self._steps * self._pace < math.inf):
             return 0, 0
         steps = steps_after(END if self._stills else seconds)
         return int(min(steps - self._steps, max(1.0, LONG / self._pace))), 0
