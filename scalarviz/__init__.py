@@ -1,6 +1,7 @@
 """scalarviz: see a neural network learn, every weight an object.
 
     numbers       Value where maximum minimum compile gradcheck
+                  nn: nn.Neuron, nn.Layer, nn.MLP
     one by one    Weight Perceptron Bank
     layers        Network Layer Dense Conv2d MaxPool2d AvgPool2d Flatten Reshape Activation Softmax
                   BatchNorm LayerNorm RMSNorm Dropout Residual Product Concatenate
@@ -90,11 +91,13 @@ _HOMES = {
     "shader": "pictures.view.shading.network_shader",
     "ScalarvizError": "errors",
     "data": "data",
+    "nn": "nn",
     "onnx": "files.onnx",
 }
 
 if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz import data as data
+    from scalarviz import nn as nn
     from scalarviz.core.autograd.choices import maximum as maximum
     from scalarviz.core.autograd.choices import minimum as minimum
     from scalarviz.core.autograd.choices import where as where

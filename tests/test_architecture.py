@@ -39,6 +39,7 @@ PACKAGES = """
     core.model
     core.layers
     core
+    nn
     data
     engines.common
     engines.codegen
@@ -212,6 +213,7 @@ def test_the_rooms_are_ten_and_stand_in_the_order_of_imports() -> None:
     order = [room for room, above in zip(rooms, ["", *rooms], strict=False) if room != above]
     order.remove("errors")  # one file, which base/ stands around
     order.remove("base")
+    order.remove("nn")  # one file, named as programs for micrograd import it
     folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     assert len(folders) == 10 and order == [*dict.fromkeys(order)]
     assert folders == {*order} - {"__main__", "__init__"}
