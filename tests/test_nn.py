@@ -2,6 +2,7 @@
 
 import random
 
+import micrograd.nn
 import pytest
 
 import scalarviz as sv
@@ -18,6 +19,19 @@ def test_weights_are_drawn_in_order_and_biases_are_zero() -> None:
     neurons = [neuron for layer in model.layers for neuron in layer.neurons]
     assert [w.data for neuron in neurons for w in neuron.w] == drawn
     assert all(neuron.b.data == 0 for neuron in neurons)
+
+
+def test_numbers_are_those_of_micrograd() -> None:
+    found = []
+    for module in (micrograd.nn, sv.nn):
+        random.seed(1337)
+        model = module.MLP(3, [4, 4, 1])
+        result = model([0.5, -1.5, 2.0])
+        result.backward()
+        found.append((str(model), result.data, [each.grad for each in model.parameters()]))
+    theirs, ours = found
+    assert ours[0] == theirs[0] and ours[1] == theirs[1]
+    assert ours[2] == theirs[2] and any(ours[2])
 
 
 def test_its_result_and_gradients_are_those_of_the_formulas() -> None:

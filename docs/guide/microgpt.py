@@ -203,20 +203,19 @@ class Compiled:
     def __init__(self, gpt, names, optimizer):
         import scalarviz as sv
 
-        # The function that uses all numbers is first: they move to one bank.
-        self.all = sv.compile(lambda _: sum(gpt.parameters(), 0.0), inputs=1)
         self.losses = {
-            name: sv.compile(lambda _, name=name: gpt.loss(name), inputs=1) for name in names
+            name: sv.compile(lambda _, name=name: gpt.loss(name), inputs=1, parameters=vars(gpt))
+            for name in names
         }
         self.optimizer = optimizer
 
     def step(self, name):
         """Train one step on a name; return its loss before."""
         loss = self.losses[name]
-        self.all.zero_grad()
+        loss.zero_grad()
         before = loss.forward([0.0])[0]
         loss.backward()
-        self.all.step(self.optimizer)
+        loss.step(self.optimizer)
         return float(before)
 
 

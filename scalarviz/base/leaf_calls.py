@@ -19,7 +19,8 @@ LEAF_CALLS = {
     "session_html": "pictures.displays.session",
     "caption_and_edit": "pictures.presenter.captions.edits",
     "save_network": "files.networks",
-    "load_network": "files.networks",
+    "save_expression": "files.expressions",
+    "load_model": "files.expressions",
     "save_model": "files.onnx.writing",
     "export_network": "files.shaders.export",
     "save_timeline": "files.runs",
@@ -28,7 +29,8 @@ LEAF_CALLS = {
 }
 
 if TYPE_CHECKING:  # a type checker knows the functions themselves
-    from scalarviz.files.networks import load_network as load_network
+    from scalarviz.files.expressions import load_model as load_model
+    from scalarviz.files.expressions import save_expression as save_expression
     from scalarviz.files.networks import save_network as save_network
     from scalarviz.files.onnx.writing import save_model as save_model
     from scalarviz.files.runs import load_timeline as load_timeline

@@ -1,9 +1,9 @@
 """Checked safetensors: the format of all saved files, arrays and a description with a checksum.
 
 Any program that reads safetensors can read the arrays. The metadata has one entry, "scalarviz", a
-JSON text with the checksum, the version of the format, the kind of the file ("network" or "run"),
-and the description, whose content is up to the caller. The checksum is the SHA-256 of the whole
-file with zeros in place of the checksum, so that a change of any byte is detected.
+JSON text with the checksum, the version of the format, the kind of the file, a row of KINDS, and
+the description, whose content is up to the caller. The checksum is the SHA-256 of the whole file
+with zeros in place of the checksum, so that a change of any byte is detected.
 
 Files may come from anywhere: reading executes nothing, checks everything before use, and takes at
 most a small multiple of the file's size in memory.
@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -39,6 +39,7 @@ SINCE_VERSION_2 = {"scaling": "state"}
 # Kinds of files, and their readers.
 KINDS = {
     "network": "sv.load(path)",
+    "expression": "sv.load(path)",
     "run": "sv.Session.load(path)",
     "sweep": "sv.sweep(..., folder=path)",
 }
@@ -80,10 +81,16 @@ def as_own_path(path: object, kind: str) -> Path:
 
 def read(path: object, kind: str) -> tuple[Description, dict[str, Array]]:
     """Return description and arrays of a file of this kind; raise FileError."""
+    return read_one_of(path, (kind,))[1:]
+
+
+def read_one_of(path: object, kinds: Sequence[str]) -> tuple[str, Description, dict[str, Array]]:
+    """Return kind, description and arrays of a file of one of these kinds; raise FileError."""
     found = as_path(path)
     data, about = read_whole(found)
     check_sum(found, data, about)
-    if (other := about.get("kind")) != kind:
+    kind = kinds[0]
+    if (other := about.get("kind")) not in kinds:
         reader = KINDS.get(other) if isinstance(other, str) else None
         remedy = f"read it with {reader}" if reader else f"pass the path of a {kind}"
         raise FileError(f"{shown(found)} holds a {shorten(other)[1:-1]}, not a {kind}: {remedy}")
@@ -91,7 +98,7 @@ def read(path: object, kind: str) -> tuple[Description, dict[str, Array]]:
     if not isinstance(description, dict):
         raise damaged(found, "it has no description")
     arrays = decode_arrays(found, data)
-    return description, {current_name(name): array for name, array in arrays.items()}
+    return str(other), description, {current_name(name): array for name, array in arrays.items()}
 
 
 def current_name(name: str) -> str:

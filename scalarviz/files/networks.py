@@ -22,12 +22,13 @@ from scalarviz.core.formulas.table import pick
 from scalarviz.core.layers import LAYERS, Layer
 from scalarviz.core.layers.nested import MOST_DEPTH
 from scalarviz.core.layers.perceptron_layer import PerceptronLayer
+from scalarviz.core.model.bank import Bank
 from scalarviz.core.model.bank_arrays import SCALING
 from scalarviz.core.model.precision import Precision
-from scalarviz.engines.registry import choose
+from scalarviz.engines.registry import EngineRow
 from scalarviz.errors import FileError, InputError, ScalarvizError
 from scalarviz.files.atomic import as_path, shown
-from scalarviz.files.checked_safetensors import Array, Description, read, write
+from scalarviz.files.checked_safetensors import Array, Description, write
 from scalarviz.files.onnx_names import check_names
 from scalarviz.files.own_formulas import check_own, describe_own, names_of_activations
 from scalarviz.training.network.network import Network
@@ -43,25 +44,22 @@ def save_network(net: Network, path: object) -> None:
     write(path, KIND, describe(net), numbers(net))
 
 
-def load_network(path: object, engine: str, limit: int | None) -> Network:
-    """Return the network in a file that `save_network` wrote, on an engine.
+def build_on(
+    description: Description, arrays: Mapping[str, Array], engine: EngineRow, budget: Budget
+) -> Network:
+    """Return a network on an engine; raise InputError for what cannot be one.
 
     A network in mixed precision is in full precision on the python engine, which has no other, and
     cannot be loaded on cuda.
     """
-    chosen, budget = choose(engine).name, Budget(limit)
-    description, arrays = read(path, KIND)
-    try:
-        net = build(description, arrays, budget)
-        precision = make(Precision, field(description, "precision", dict), "precision")
-        fill(net, description, arrays)
-        if chosen != "python":
-            net.to(chosen, precision)
-            net.bank.state[:] = arrays["state"]  # the new engine has reset it
-        elif precision.mixed:
-            net.bank.start_scaling(net.precision)
-    except Exception as error:  # also errors that no check has foreseen, in hostile files
-        raise not_made(path, "a network that can be made here", error) from error
+    net = build(description, arrays, budget)
+    precision = make(Precision, field(description, "precision", dict), "precision")
+    fill(net, description, arrays)
+    if engine.name != "python":
+        net.to(engine.name, precision)
+        net.bank.state[:] = arrays["state"]  # the new engine has reset it
+    elif precision.mixed:
+        net.bank.start_scaling(net.precision)
     return net
 
 
@@ -197,7 +195,7 @@ def numbers(net: Network) -> dict[str, Array]:
     """Return all numbers of a bank by name, not copied; optional arrays only if not all zero."""
     bank = net.bank
     found = value_arrays(net) | {"state": bank.state}
-    for name, array in optional(net).items():
+    for name, array in optional(net.bank).items():
         if array.any():
             found[name] = array
     return found | {block_name(names): bank.blocks[names] for names in bank.blocks if names}
@@ -215,9 +213,8 @@ def is_value(name: str) -> bool:
     return name == WHOLE or "." in name
 
 
-def optional(net: Network) -> dict[str, Array]:
+def optional(bank: Bank) -> dict[str, Array]:
     """Return the arrays that a file contains only if they are not all zero."""
-    bank = net.bank
     return {"grad": bank.grad, "frozen": bank.frozen, "moved": bank.moved}
 
 
@@ -235,10 +232,10 @@ def fill(net: Network, description: Description, arrays: Mapping[str, Array]) ->
         raise InputError(f"step_count must be from 0 to 2**63 - 1, not {shorten(steps)}")
     has_gradients = field(description, "has_gradients", bool)
     values = {WHOLE: bank.value} if WHOLE in arrays else value_arrays(net)
-    targets = values | {"state": bank.state} | optional(net)
+    targets = values | {"state": bank.state} | optional(net.bank)
     shapes = {name: (array.shape, array.dtype.name) for name, array in targets.items()}
     shapes |= {block_name(names): ((len(names), len(bank)), bank.dtype) for names in blocks}
-    check_arrays(shapes, arrays, may_lack=optional(net))
+    check_arrays(shapes, arrays, may_lack=optional(net.bank))
     for names in blocks:
         targets[block_name(names)] = bank.slot_block(names)
     for name, array in arrays.items():

@@ -112,9 +112,13 @@ for _name in OPERATIONS.keys() & vars(Value).keys():
 
 def no_number(value: Recorded) -> str:
     """Return the message for the use of the number of a recorded Value."""
+    larger = (
+        "write sv.maximum(a, b) for max(a, b), or " if value._formula.name in COMPARISONS else ""
+    )
     return (
         f"{shorten(value)} has no number: a function is recorded once, for all numbers, and cannot "
-        "branch on them; choose with sv.where(condition, a, b), and compute with Values throughout"
+        f"branch on them; {larger}choose with sv.where(condition, a, b), and compute with Values "
+        "throughout"
     )
 
 
@@ -244,8 +248,13 @@ def recorded_inputs(count: int) -> list[Recorded]:
         return [Recorded(graph.LEAF, (), f"x{i}") for i in range(count)]
 
 
-def record_function(function: Callable[..., Any], given: list[Recorded]) -> Trace:
-    """Call a function once with symbolic inputs and return its Trace; raise InputError."""
+def record_function(
+    function: Callable[..., Any], given: list[Recorded], parameters: Sequence[Value] = ()
+) -> Trace:
+    """Call a function once with symbolic inputs and return its Trace; raise InputError.
+
+    parameters  leaves that are its first parameters, whether it uses them or not
+    """
     token = graph.recorder.set(record)
     try:
         result = function(*given)
@@ -257,7 +266,7 @@ def record_function(function: Callable[..., Any], given: list[Recorded]) -> Trac
     for value in results:
         if not isinstance(value, Value):
             raise InputError(wrong_result(value))
-    return write_down(given, list(results))
+    return write_down(given, list(results), parameters)
 
 
 def wrong_result(result: object) -> str:
@@ -267,8 +276,8 @@ def wrong_result(result: object) -> str:
     )
 
 
-def write_down(given: list[Recorded], results: list[Value]) -> Trace:
-    """Return the Trace of everything that the results depend on."""
+def write_down(given: list[Recorded], results: list[Value], known: Sequence[Value] = ()) -> Trace:
+    """Return the Trace of everything that the results depend on; `known` parameters come first."""
     made = in_order_of_making(results)
     uses = [
         (x, partial is no_gradient)
@@ -279,7 +288,7 @@ def write_down(given: list[Recorded], results: list[Value]) -> Trace:
     leaves = [(x, constant) for x, constant in uses if x._x is None and type(x) is not Recorded]
     # Equal constants share a row, and so do all Values of one weight.
     constants: dict[object, Value] = {}
-    parameters: dict[object, Value] = {}
+    parameters = {same(x, False): x for x in known}
     stands_for: dict[Value, Value] = {}
     for x, constant in leaves:
         rows = constants if constant else parameters

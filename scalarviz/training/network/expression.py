@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import islice
+from math import prod
 from typing import Any, final
 
 import numpy as np
+import numpy.typing as npt
 
 from scalarviz.base.checks.numbers import (
     FloatArray,
@@ -14,8 +18,10 @@ from scalarviz.base.checks.numbers import (
     listed,
     shorten,
     size,
+    true_or_false,
 )
 from scalarviz.base.checks.targets import as_pairs
+from scalarviz.base.leaf_calls import save_expression
 from scalarviz.base.visible_text import visible
 from scalarviz.core.autograd.value import Value
 from scalarviz.core.formulas.losses import AnyLoss, Loss
@@ -31,11 +37,17 @@ from scalarviz.engines.registry import EngineRow, choose_for_expression
 from scalarviz.errors import InputError, OwnershipError
 from scalarviz.training.network.bank_value import move_to_bank, place_of
 from scalarviz.training.network.base import Model
+from scalarviz.training.network.state_dict import LoadedKeys, copies_of, load_arrays
+from scalarviz.training.network.walls import REST, as_arrays, walls_of
 
 
 @answered
 def compile(
-    function: Callable[..., Any], inputs: int, dtype: str = "float64", engine: str = "auto"
+    function: Callable[..., Any],
+    inputs: int,
+    dtype: str = "float64",
+    engine: str = "auto",
+    parameters: object = None,
 ) -> Expression:
     """Compile a function of Values to run on whole batches, with the four verbs.
 
@@ -44,10 +56,14 @@ def compile(
     Values from outside that the result depends on become its parameters: they stay the same
     objects, and their `data` and `grad` are current after every verb.
 
-    function  function of as many Values as there are `inputs`
-    inputs    number of inputs, at least 1
-    dtype     "float64", the default, or "float32"
-    engine    "python", "cpu" or "auto", the default: the fastest that works here
+    function    function of as many Values as there are `inputs`
+    inputs      number of inputs, at least 1
+    dtype       "float64", the default, or "float32"
+    engine      "python", "cpu" or "auto", the default: the fastest that works here
+    parameters  names and the Values that they stand for, each a Value, a list or a list of equally
+                long lists: {"wte": matrix}. They are parameters even if this function does not use
+                them, pictures show a wall for each name, and `state_dict` has an array. By
+                default None: all Values that the function uses, without names
 
     Returns an Expression. Raises InputError for a function that cannot be recorded, and EngineError
     if the engine cannot run here, and for "cuda".
@@ -81,7 +97,9 @@ def compile(
     how = f"lambda {listed(names)}: ..., or the number of its inputs as inputs="
     check_signature(function, names, "a compiled function", how)
     name = getattr(function, "__name__", type(function).__name__)
-    return Expression(name, record_function(function, given), chosen, row)
+    arrays = {} if parameters is None else as_arrays(parameters)
+    leaves = [value for array in arrays.values() for value in array.flat]
+    return Expression(name, record_function(function, given, leaves), chosen, row, arrays)
 
 
 @final
@@ -92,7 +110,8 @@ class Expression(Model):
     backward belongs to the newest forward that none has matched yet. A batch has shape (samples,
     inputs), the result (samples, outputs), a column for each Value that the function returned.
 
-    parameters  the Values from outside, in the order of their first use
+    parameters  the Values from outside: those with names, others in the order of their first use
+    walls       where the numbers of each name stand in the bank
     bank        the bank of their numbers; `rows` are their rows
     recording   the function as a table, a Trace
     """
@@ -101,7 +120,14 @@ class Expression(Model):
 
     _engine: ExpressionEngine[Any]
 
-    def __init__(self, name: str, recording: Trace, dtype: Dtype, engine: EngineRow) -> None:
+    def __init__(
+        self,
+        name: str,
+        recording: Trace,
+        dtype: Dtype,
+        engine: EngineRow,
+        arrays: Mapping[str, npt.NDArray[Any]],
+    ) -> None:
         self.name = name
         self.recording = recording
         self.inputs = recording.inputs
@@ -110,6 +136,7 @@ class Expression(Model):
         self._bank, self._places = move_to_bank(self.parameters, dtype)
         whole = len(self._places) == len(self._bank)
         self._rows: Rows = slice(0, len(self._bank)) if whole else self._places
+        self.walls = walls_of(arrays, self._places, self._bank)
         self._numbers = {row: number for number, row in enumerate(self._places.tolist())}
         engine.check(self._bank, Precision(), self.program)
         self._run_on(engine, Precision())
@@ -184,9 +211,54 @@ class Expression(Model):
         batch, wanted = as_pairs(inputs, targets, widths, "the expression", classes=classes)
         return self._engine.train(batch, wanted, loss, Optimizer.of(optimizer))
 
+    def state_dict(self) -> dict[str, FloatArray]:
+        """Return copies of the numbers by name; those without a name are "parameters"."""
+        return copies_of(self._arrays())
+
+    def load_state_dict(self, state_dict: object, strict: bool = True) -> LoadedKeys:
+        """Load numbers by name: those that `state_dict` has returned, of an equal function.
+
+        state_dict  names and arrays
+        strict      False: load what both have; by default True: all must be in both
+
+        Returns the names that were missing and unexpected. Raises InputError, with nothing
+        changed, for names or shapes that do not fit.
+        """
+        strict = true_or_false(strict, "strict")
+        return load_arrays(self._arrays(), self._bank, state_dict, strict)
+
+    def _arrays(self) -> dict[str, FloatArray]:
+        found = {name: wall.of(self._bank.value) for name, wall in self.walls.items()}
+        named = sum(array.size for array in found.values())
+        rest = self._places[named:]
+        return found | ({REST: self._bank.value[rest]} if len(rest) else {})
+
+    def save(self, path: object) -> None:
+        """Write the function, as the table of its operations, and its numbers, for `sv.load(path)`.
+
+        path  the file, .safetensors; one of that name is replaced, whole or not at all
+
+        Raises FileError if the file cannot be written.
+        """
+        save_expression(self, path)
+
     def copy(self, dtype: str | None = None) -> Expression:
-        """Raise InputError, for any `dtype`: its Values are those its function was made with."""
-        raise InputError("a compiled expression stands on its Values: it cannot be copied")
+        """Return the same function on Values of its own with the same numbers and labels.
+
+        dtype  "float64" or "float32"; None, the default: the same
+        """
+        chosen = pick(DTYPES, dtype or self.dtype, "dtype")
+        leaves = [Value(float(x.data), label=x.label) for x in self.parameters]
+        left = iter(leaves)
+        arrays = {
+            name: np.array([*islice(left, prod(wall.shape))], object).reshape(wall.shape)
+            for name, wall in self.walls.items()
+        }
+        recording = replace(self.recording, parameters=leaves)
+        other = Expression(self.name, recording, chosen, choose_for_expression(self.engine), arrays)
+        if len(leaves) == len(self._bank):  # else it is a network's, too
+            other.bank.copy_from(self._bank)
+        return other
 
     def __repr__(self) -> str:
         return (

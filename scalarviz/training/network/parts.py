@@ -18,7 +18,7 @@ from scalarviz.core.model.program import columns
 from scalarviz.core.model.weight import Weight
 from scalarviz.errors import InputError, OwnershipError
 from scalarviz.training.network.base import Model
-from scalarviz.training.network.state_dict import LoadedKeys, copies_of, load_arrays
+from scalarviz.training.network.state_dict import LoadedKeys, arrays_of, copies_of, load_arrays
 
 if TYPE_CHECKING:
 
@@ -58,7 +58,7 @@ class NetworkParts(Model):
 
         Raises InputError if `like` has other arrays.
         """
-        return copies_of(self.layers, like)
+        return copies_of(arrays_of(self.layers), like)
 
     def load_state_dict(self, state_dict: object, strict: bool = True) -> LoadedKeys:
         """Load arrays by name: those that `state_dict` has returned, or a PyTorch module's.
@@ -71,7 +71,8 @@ class NetworkParts(Model):
         In a session this is an edit. Returns the names that were missing and unexpected. Raises
         InputError, with nothing changed, for names or shapes that do not fit.
         """
-        return load_arrays(self.layers, self._bank, state_dict, true_or_false(strict, "strict"))
+        strict, ours = true_or_false(strict, "strict"), arrays_of(self.layers)
+        return load_arrays(ours, self._bank, state_dict, strict, self.layers)
 
     def __len__(self) -> int:
         """Return the number of layers."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from scalarviz.base.checks.numbers import answered, true_or_false
 from scalarviz.base.leaf_calls import (
     export_network,
-    load_network,
+    load_model,
     network_html,
     save_model,
     save_network,
@@ -73,8 +73,8 @@ class SavedNetwork(NetworkParts):
 
 
 @answered
-def load(path: object, engine: str = "python", *, limit: int | None = None) -> Network:
-    """Read a network from a file that `net.save` wrote.
+def load(path: object, engine: str = "python", *, limit: int | None = None) -> Network | Any:
+    """Read a network, or a compiled function, from a file that its `save` wrote.
 
     path    the file, .safetensors
     engine  engine of the network: "python", the default, "cpu", "cuda" or "auto"
@@ -84,4 +84,4 @@ def load(path: object, engine: str = "python", *, limit: int | None = None) -> N
     Raises FileError for a file that is damaged, of another kind or too large, and EngineError if
     the engine cannot run here.
     """
-    return load_network(path, engine, limit)
+    return load_model(path, engine, limit)

@@ -40,9 +40,8 @@ def arrays_of(layers: Iterable[Layer]) -> dict[str, FloatArray]:
     return found
 
 
-def copies_of(layers: Iterable[Layer], like: object) -> dict[str, FloatArray]:
-    """Return copies of all arrays of some layers, under the names of `like` unless it is None."""
-    ours = arrays_of(layers)
+def copies_of(ours: Mapping[str, FloatArray], like: object = None) -> dict[str, FloatArray]:
+    """Return copies of arrays, under the names of `like` unless it is None."""
     theirs = ours if like is None else checked_dict(like)
     names, keys = match(ours, theirs)
     check_keys(keys, "")
@@ -56,10 +55,14 @@ def copies_of(layers: Iterable[Layer], like: object) -> dict[str, FloatArray]:
 
 
 def load_arrays(
-    layers: Sequence[Layer], bank: Bank, state_dict: object, strict: bool
+    ours: Mapping[str, FloatArray],
+    bank: Bank,
+    state_dict: object,
+    strict: bool,
+    layers: Sequence[Layer] = (),
 ) -> LoadedKeys:
-    """Write the arrays of a state dict into the bank of some layers: all of them, or none."""
-    ours, theirs = arrays_of(layers), checked_dict(state_dict)
+    """Write the arrays of a state dict into `ours`, of a bank and its layers: all, or none."""
+    theirs = checked_dict(state_dict)
     names, keys = match(ours, theirs)
     if strict:
         check_keys(keys, ", or pass strict=False to load the others")

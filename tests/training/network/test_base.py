@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 import scalarviz as sv
-from scalarviz.errors import EngineError, InputError
+from scalarviz.errors import EngineError
 from scalarviz.pictures.presenter.traced_weight import first_row
 from scalarviz.training.network.base import Model
 from scalarviz.training.network.expression import Expression
-from tests.wording import refused
 
 PACKAGE = Path(sv.__file__).parent
 
@@ -78,12 +77,6 @@ def test_a_long_program_is_not_printed_to_its_end() -> None:
     assert len(repr(f.program).splitlines()) == 203
     assert f"and {count - 200} more" in repr(f.program)
 
-
-def test_a_function_is_not_copied() -> None:
-    f = line()
-    for ask in (f.copy, lambda: sv.gradcheck(f, [1.0])):
-        with refused(InputError):
-            ask()
 
 
 def test_nobody_asks_which_of_the_two_a_model_is() -> None:

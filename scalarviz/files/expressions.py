@@ -1,0 +1,152 @@
+"""Expression files: a compiled function as its table of operations; and `load`, of any model.
+
+The table holds numbers and names of operations, and no code. Forwards that wait for a backward and
+the engine are not saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import islice
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from scalarviz.base.checks.limits import Budget
+from scalarviz.base.checks.numbers import shorten
+from scalarviz.core.autograd.value import Value
+from scalarviz.core.formulas.table import pick
+from scalarviz.core.model.bank_arrays import DTYPES
+from scalarviz.core.model.trace import BYTES, EVERY_OPERATION, MOST_OPERANDS, NONE, NUMBERS, Trace
+from scalarviz.engines.registry import EngineRow, choose, choose_for_expression
+from scalarviz.errors import InputError
+from scalarviz.files import networks
+from scalarviz.files.checked_safetensors import Array, Description, read_one_of, write
+from scalarviz.files.networks import block_name, field, optional, slots_of
+from scalarviz.training.network.expression import Expression
+from scalarviz.training.network.network import Network
+from scalarviz.training.network.walls import as_arrays
+
+KIND = "expression"
+
+
+def save_expression(expression: Expression, path: object) -> None:
+    """Save a compiled function; an existing file is replaced atomically."""
+    bank, trace = expression.bank, expression.recording
+    used = np.unique(trace.operations)
+    names = [*EVERY_OPERATION]
+    named = sum(prod(wall.shape) for wall in expression.walls.values())
+    whole = len(expression.parameters) == len(bank)  # else it is a network's, too
+    blocks = [each for each in bank.blocks if each] if whole else []
+    description = {
+        "name": expression.name,
+        "inputs": trace.inputs,
+        "outputs": trace.outputs,
+        "operations": [names[i] for i in used],
+        "walls": {name: list(wall.shape) for name, wall in expression.walls.items()},
+        "labels": [str(value.label) for value in expression.parameters[named:]],
+        "dtype": expression.dtype,
+        "step_count": int(bank.step_count) if whole else 0,
+        "has_gradients": bool(bank.has_gradients) and whole,
+        "slots": [list(each) for each in blocks],
+    }
+    arrays = {
+        "operations": np.searchsorted(used, trace.operations).astype(np.int64),
+        "operands": trace.operands,
+        "constants": trace.constants,
+        "value": bank.value[expression.rows],
+    }
+    extra = {name: array for name, array in optional(bank).items() if whole and array.any()}
+    slots = {block_name(each): bank.blocks[each] for each in blocks}
+    write(path, KIND, description, arrays | extra | slots)
+
+
+def load_model(path: object, engine: str, limit: int | None) -> Network | Expression:
+    """Return the model in a file that `save_network` or `save_expression` wrote, on an engine."""
+    budget = Budget(limit)
+    kind, description, arrays = read_one_of(path, (networks.KIND, KIND))
+    is_network = kind == networks.KIND
+    row = choose(engine) if is_network else choose_for_expression(engine)
+    build = networks.build_on if is_network else build_expression
+    try:
+        return build(description, arrays, row, budget)
+    except Exception as error:  # also errors that no check has foreseen, in hostile files
+        raise networks.not_made(path, f"a {kind} that can be made here", error) from error
+
+
+def build_expression(
+    description: Description, arrays: Mapping[str, Array], engine: EngineRow, budget: Budget
+) -> Expression:
+    """Return a compiled function on an engine; raise InputError for what cannot be one."""
+    value = array_of(arrays, "value", field(description, "dtype", str), 1)
+    budget.take(BYTES * len(value), f"{len(value):,} parameters as objects")
+    leaves = [Value(float(number)) for number in value]
+    left, named = iter(leaves), dict[str, Any]()
+    for name, shape in field(description, "walls", dict).items():
+        count = prod(shape) if is_shape(shape) else 0
+        if not 0 < count <= len(leaves):
+            raise InputError(f"{shorten(name)} has the shape {shorten(shape)}")
+        named[name] = np.array([*islice(left, count)], object).reshape(shape)
+    walls = as_arrays(named)
+    for leaf, label in zip(left, field(description, "labels", list), strict=True):
+        leaf.label = str(label)
+    trace = trace_of(description, arrays, leaves)
+    made = Expression(
+        field(description, "name", str),
+        trace,
+        pick(DTYPES, description["dtype"], "dtype"),
+        engine,
+        walls,
+    )
+    bank = made.bank
+    for names in slots_of(description):
+        found = array_of(arrays, block_name(names), bank.dtype, 2)
+        block = bank.slot_block(names)
+        if found.shape != block.shape:
+            raise InputError(f"the slots have shape {found.shape}, and should be {block.shape}")
+        block[:] = found
+    for name, target in optional(bank).items():
+        if name in arrays:
+            target[:] = array_of(arrays, name, target.dtype.name, 1)
+    bank.step_count = max(0, field(description, "step_count", int))
+    bank.has_gradients = field(description, "has_gradients", bool)
+    return made
+
+
+def trace_of(description: Description, arrays: Mapping[str, Array], leaves: list[Value]) -> Trace:
+    """Return the table of operations, each of which takes results of those before it."""
+    names = field(description, "operations", list)
+    numbers = [NUMBERS[pick(EVERY_OPERATION, name, "operation").name] for name in names]
+    chosen = array_of(arrays, "operations", "int64", 1)
+    operands = array_of(arrays, "operands", "int64", 2)
+    constants = array_of(arrays, "constants", "float64", 1)
+    inputs, outputs = field(description, "inputs", int), field(description, "outputs", list)
+    first = inputs + len(constants) + len(leaves)
+    if inputs < 1 or operands.shape != (len(chosen), MOST_OPERANDS):
+        raise InputError(f"it has {inputs} inputs, and operands of shape {operands.shape}")
+    if len(chosen) and not (chosen.min() >= 0 and chosen.max() < len(numbers)):
+        raise InputError("an operation is none of those it names")
+    operations = np.array(numbers, np.int64)[chosen]
+    counts = np.array([len(row.partials) for row in EVERY_OPERATION.values()])[operations]
+    taken = np.arange(MOST_OPERANDS) < counts[:, np.newaxis]
+    later = first + np.arange(len(chosen))[:, np.newaxis]
+    if not np.where(taken, (operands >= 0) & (operands < later), operands == NONE).all():
+        raise InputError("an operation takes what is not there, or is not computed yet")
+    made = first + len(chosen)
+    if not outputs or not all(type(place) is int and 0 <= place < made for place in outputs):
+        raise InputError(f"its results are {shorten(outputs)}, of {made:,} numbers")
+    return Trace(inputs, constants, leaves, operations, operands, outputs)
+
+
+def array_of(arrays: Mapping[str, Array], name: str, dtype: str, dimensions: int) -> Array:
+    """Return an array of this kind; raise InputError."""
+    found = arrays.get(name)
+    if found is None or found.dtype.name != dtype or found.ndim != dimensions:
+        said = "missing" if found is None else f"{found.dtype} of shape {found.shape}"
+        raise InputError(f"the array {name} is {said}")
+    return found
+
+
+def is_shape(shape: object) -> bool:
+    return isinstance(shape, list) and all(type(n) is int and n > 0 for n in shape)
