@@ -42,6 +42,7 @@ SHOWN = {
     "digits": Sorting,
     "retrain": Sorting,
     "expression": FunctionPlot,
+    "micrograd": Plane,
 }
 
 every_scene = pytest.mark.parametrize("name", sorted(scenes()))
@@ -273,3 +274,12 @@ def test_digits_are_learned_in_seconds() -> None:
     session.advance(600)
     right = session.network(inputs).argmax(axis=1) == targets.argmax(axis=1)
     assert right.mean() >= 0.97 and perf_counter() - start < 20.0
+
+
+def test_an_mlp_of_values_learns_two_moons_in_the_steps_of_its_demo() -> None:
+    options = {"noise": 0.05, "samples": 60, "hidden": 8}
+    session = play("micrograd", engine="cpu", **options).session
+    session.advance(100)
+    inputs, targets = session.data.training
+    assert len(inputs) == 60 and (session.network(inputs) * targets > 0.0).mean() >= 0.95
+    assert play("micrograd").session.network.name_of(336) == "layer 2[0, 16]"

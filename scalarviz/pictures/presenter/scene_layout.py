@@ -21,6 +21,7 @@ from scalarviz.pictures.view.scene.beads import beads
 from scalarviz.pictures.view.scene.frame import Box
 from scalarviz.pictures.view.scene.parameter_layout import FEW, of_values
 from scalarviz.pictures.view.scene.plates import Layout
+from scalarviz.pictures.view.scene.wall_layout import of_walls
 from scalarviz.training.network.base import Model
 from scalarviz.training.session.session import Session
 
@@ -52,6 +53,8 @@ def layout_of(session: Session, shape: float = 1.75) -> Layout:
 def values_of(network: Model, shape: float) -> Layout:
     """Return the layout of the parameters of an expression, a few in the order of its formula."""
     rows, names = network.row_numbers, network.parameter_names
+    if network.walls:
+        return of_walls(network.all_walls, shape)
     if len(rows) <= FEW:
         order = network.reading_order()
         rows, names = [rows[i] for i in order], [names[i] for i in order]

@@ -38,7 +38,7 @@ from scalarviz.errors import InputError, OwnershipError
 from scalarviz.training.network.bank_value import move_to_bank, place_of
 from scalarviz.training.network.base import Model
 from scalarviz.training.network.state_dict import LoadedKeys, copies_of, load_arrays
-from scalarviz.training.network.walls import REST, as_arrays, walls_of
+from scalarviz.training.network.walls import REST, Wall, as_arrays, walls_of
 
 
 @answered
@@ -228,10 +228,15 @@ class Expression(Model):
         return load_arrays(self._arrays(), self._bank, state_dict, strict)
 
     def _arrays(self) -> dict[str, FloatArray]:
-        found = {name: wall.of(self._bank.value) for name, wall in self.walls.items()}
-        named = sum(array.size for array in found.values())
-        rest = self._places[named:]
-        return found | ({REST: self._bank.value[rest]} if len(rest) else {})
+        return {name: wall.of(self._bank.value) for name, wall in self.all_walls.items()}
+
+    @property
+    def all_walls(self) -> Mapping[str, Wall]:
+        """Its walls, and one of the parameters without a name unless they are a network's."""
+        rest = self._places[sum(prod(wall.shape) for wall in self.walls.values()) :]
+        if not len(rest) or (np.diff(rest) != 1).any():
+            return self.walls
+        return {**self.walls, REST: Wall(int(rest[0]), rest.shape)}
 
     def save(self, path: object) -> None:
         """Write the function, as the table of its operations, and its numbers, for `sv.load(path)`.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Self, final
 
 import numpy as np
@@ -22,6 +23,7 @@ from scalarviz.engines.common.base import Engine, Run
 from scalarviz.engines.common.snapshot import Snapshot
 from scalarviz.engines.registry import EngineRow
 from scalarviz.errors import InputError
+from scalarviz.training.network.walls import Wall
 
 
 class ModelOnEngine(Part):
@@ -35,6 +37,7 @@ class ModelOnEngine(Part):
     inputs: int
     outputs: int
     layers: tuple[Layer, ...] = ()
+    walls: Mapping[str, Wall] = MappingProxyType({})  # of an expression, by names
     _bank: Bank
     _engine: Engine
 
@@ -86,6 +89,11 @@ class ModelOnEngine(Part):
     def parameter_names(self) -> list[str]:
         """The names of its parameters, in the order of `row_numbers`."""
         return [self.name_of(row) for row in self.row_numbers]
+
+    @property
+    def all_walls(self) -> Mapping[str, Wall]:
+        """Its walls, and one of the parameters without a name."""
+        return self.walls
 
     def reading_order(self) -> Sequence[int]:
         """Return the numbers of its parameters in the order in which one reads them."""

@@ -78,7 +78,6 @@ def test_a_long_program_is_not_printed_to_its_end() -> None:
     assert f"and {count - 200} more" in repr(f.program)
 
 
-
 def test_nobody_asks_which_of_the_two_a_model_is() -> None:
     asking = re.compile(r"isinstance\([^\n]*\b(Network|Expression)\b|(has|get)attr\([\w.]*network,")
     files = {str(path.relative_to(PACKAGE)): path for path in PACKAGE.rglob("*.py")}
