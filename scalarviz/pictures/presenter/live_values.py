@@ -290,7 +290,8 @@ class LiveValues:
         session = self.session
         finer = self.has_layers and can_be_finer(session)
         fine = finer and (not session.playing or is_quick(session))
-        key = (id(session.data), session.network.activations, self.key, fine)
+        step, _, *others = self.key  # the operations of a step have the same weights
+        key = (id(session.data), session.network.activations, step, *others, fine)
         try:
             self._take_exhibit(key[0])
             waits = self._refining or (session.playing and not self._asking.due)

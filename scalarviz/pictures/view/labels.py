@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import text
@@ -176,28 +177,25 @@ class Obstacles:
 
     boxes     of other labels, and of the legend
     spheres   (n, 3), x, y and radius
-    polygons  convex outlines of plates
+    polygons  (n, corners, 2), convex outlines of plates
     """
 
     boxes: list[Box]
     spheres: FloatArray
-    polygons: list[FloatArray]
+    polygons: FloatArray
 
     def meets(self, box: Box) -> bool:
         """Return whether a box would cover something."""
         if any(map(box.meets, self.boxes)) or is_on(box, self.spheres):
             return True
-        points = points_in(box, 7, 3)
-        return any(bool(inside(points, polygon).any()) for polygon in self.polygons)
+        return bool(inside(points_in(box, 7, 3), self.polygons).any())
 
     def covered(self, box: Box) -> float:
         """Return the share of a box with something of the network or its labels under it."""
         points = points_in(box, 25, 7)
         x, y, radius = self.spheres.T
         apart = np.hypot(points[:, :1] - x, points[:, 1:] - y)
-        found = (apart < radius).any(axis=1)
-        for polygon in self.polygons:
-            found |= inside(points, polygon)
+        found = (apart < radius).any(axis=1) | inside(points, self.polygons)
         for each in self.boxes:
             low, high = (each.x, each.y), (each.right, each.bottom)
             found |= ((points >= low) & (points < high)).all(axis=1)
@@ -242,10 +240,13 @@ def obstacles(see: Projection, frame_data: FrameData, scale: float) -> Obstacles
             first, right, down = np.moveaxis(line.corners(), 1, 0)
             corners = np.stack([first, right, right + down - first, down], axis=1)
             polygons += [hull(each) for each in see(corners.reshape(-1, 3)).xy.reshape(-1, 4, 2)]
+    known = [each for each in polygons if np.isfinite(each).all()]
+    most = max(map(len, known), default=1)
+    ends = [np.concatenate([each, np.repeat(each[-1:], most - len(each), 0)]) for each in known]
     return Obstacles(
         boxes,
         spheres[np.isfinite(spheres).all(axis=1)],
-        [each for each in polygons if np.isfinite(each).all()],
+        np.array(ends).reshape(-1, most, 2),
     )
 
 
@@ -267,10 +268,12 @@ def turn(a: FloatArray, b: FloatArray, c: FloatArray) -> float:
     return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
 
 
-def inside(points: FloatArray, polygon: FloatArray) -> FloatArray:
-    """Return which points are inside a convex polygon."""
-    found = np.ones(len(points), np.bool_)
-    for a, b in zip(polygon, np.roll(polygon, -1, axis=0), strict=True):
-        edge, way = b - a, points - a
-        found &= edge[0] * way[:, 1] - edge[1] * way[:, 0] >= 0.0
+def inside(points: FloatArray, polygons: FloatArray) -> npt.NDArray[np.bool_]:
+    """Return which points, (n, 2), are inside one of some convex polygons, (m, corners, 2)."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    near = (polygons.min(axis=1) <= high).all(axis=1) & (polygons.max(axis=1) >= low).all(axis=1)
+    starts = polygons[near, :, np.newaxis]
+    edge, way = np.roll(starts, -1, axis=1) - starts, points - starts
+    left = edge[..., 0] * way[..., 1] - edge[..., 1] * way[..., 0] >= 0.0
+    found: npt.NDArray[np.bool_] = left.all(axis=1).any(axis=0)
     return found

@@ -126,7 +126,8 @@ def paint(picture: np.ndarray, outline: np.ndarray, which: int) -> int:
     if circle:
         found = (x - outline[0, 0]) ** 2 + (y - outline[0, 1]) ** 2 < reach**2
     else:
-        found = inside(np.stack([x, y], axis=-1).reshape(-1, 2), hull(outline)).reshape(x.shape)
+        points = np.stack([x, y], axis=-1).reshape(-1, 2)
+        found = inside(points, hull(outline)[np.newaxis]).reshape(x.shape)
     picture[low[1] : high[1], low[0] : high[0]][found] = which
     return int(found.sum())
 

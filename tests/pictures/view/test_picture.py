@@ -284,12 +284,12 @@ def test_a_message_stands_in_the_corner_where_it_covers_least() -> None:
     assert upper.x == left.x < right.x == low.x and upper.y == right.y < left.y <= low.y
     legend = legend_box(parts)
     assert legend is not None and left.bottom <= legend.y
-    nothing, none = np.zeros((0, 3)), Obstacles([], np.zeros((0, 3)), [])
+    nothing, none = np.zeros((0, 3)), Obstacles([], np.zeros((0, 3)), np.zeros((0, 4, 2)))
     assert clearest([upper, right], none) is upper
     wall = np.array([[0.0, 0.0], [500.0, 0.0], [500.0, 300.0], [0.0, 300.0]])
-    assert clearest([upper, right, low, left], Obstacles([], nothing, [wall])) is right
+    assert clearest([upper, right, low, left], Obstacles([], nothing, wall[np.newaxis])) is right
     spheres = np.array([[right.x + 5.0, right.y + 5.0, 30.0], [low.x, low.y, 5.0]])
-    taken = Obstacles([upper.inside(-1.0)], spheres, [])
+    taken = Obstacles([upper.inside(-1.0)], spheres, np.zeros((0, 4, 2)))
     assert clearest([upper, right, low, left], taken) is left
     assert taken.covered(upper) == 1.0 and taken.covered(left) == 0.0
     assert 0.0 < taken.covered(low) < taken.covered(right) < 0.5
