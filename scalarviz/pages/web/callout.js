@@ -23,14 +23,14 @@ const CALLOUT = {
   cube: 0.42, // half the side of the box around a cube
 };
 
-/** Write beside the subject of an operation what it is and has, below the bars of its sum. */
+/** Write beside the subject of an operation what it is and has, below its bars; return the box. */
 export function drawCallout(view, taken) {
   const { paper, see, frame, palette, scale } = view;
   const said = calloutWords(frame);
   const subject = frame.moment && said && subjectOf(view);
   const isKnown = frame.part >= frame.scene.pace.arrives;
   const summed = frame.caption?.summed ?? null;
-  if (!subject || !(summed || isKnown)) return;
+  if (!subject || !(summed || isKnown)) return null;
   const ends = summed ? endsOfBars(summed) : [];
   const { row, long } = frame.scene.stack;
   const [size, pad] = [CALLOUT.size * scale, CALLOUT.pad * scale];
@@ -46,7 +46,7 @@ export function drawCallout(view, taken) {
     place.cost += CALLOUT.shorter * short;
     if (!box || (summed && place.cost < box.cost)) [box, words] = [place, each];
   });
-  if (!box) return;
+  if (!box) return null;
   const light = WAY_BACK.has(frame.moment.kind) ? palette.accent : palette.light;
   const [start, end] = shortestLine(box, subject);
   const apart = Math.hypot(end[0] - start[0], end[1] - start[1]);
@@ -55,9 +55,10 @@ export function drawCallout(view, taken) {
   const look = { radius: 0.4 * low, outline: light, line: 1.5 * scale };
   paper.box(box.x, box.y, box.width, box.height, palette.panel.slice(0, 7), look);
   if (summed) drawTerms(view, summed, [box.x + pad, box.y + 0.7 * pad, box.width - 2 * pad], ends);
-  if (!isKnown) return;
+  if (!isKnown) return box;
   const base = box.bottom - 0.5 * low + 0.36 * size;
   paper.text(box.x + pad, base, words, { size, color: palette.ink, bold: true });
+  return box;
 }
 
 /** What stands beside the subject: the callout, or else what its cube would say. */

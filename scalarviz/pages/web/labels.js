@@ -9,7 +9,7 @@ import { goodOf } from "./neuron_colors.js";
 import { text } from "./texts.js";
 import { tiedColors } from "./tied.js";
 
-const LABELS = {
+export const LABELS = {
   far: 4, // pixels of a cell below which the spread of a layer is written
   margin: 16, // pixels by which a label may leave the box of the network
   size: 12, // pixels of letters

@@ -3,6 +3,7 @@
 import { sphereRows, wireRows } from "./beads.js";
 import { Box, Projection } from "./camera.js";
 import { drawCallout } from "./callout.js";
+import { drawSpoken } from "./spoken.js";
 import { Palette } from "./colors.js";
 import { Cubes } from "./cubes.js";
 import { Eyes } from "./eyes.js";
@@ -262,7 +263,9 @@ export class Picture {
     drawGhosts(view);
     if (frame.moment?.kind === "loss") drawErrors(view);
     drawMarks(view);
-    drawCallout(view, taken);
+    const callout = drawCallout(view, taken);
+    if (callout) taken.boxes.push(callout);
+    drawSpoken(view, taken);
     drawLegend(view);
     if (arrows) explainArrows(view);
   }

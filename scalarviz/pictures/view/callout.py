@@ -66,11 +66,7 @@ def draw_callout(
 
     Return the box of the words.
     """
-    caption, moment, is_known = (
-        frame_data.words.caption,
-        frame_data.moment,
-        frame_data.part >= ARRIVES,
-    )
+    caption, moment = frame_data.words.caption, frame_data.moment
     is_known, subject = frame_data.part >= ARRIVES, subject_of(frame_data, see)
     if caption is None or moment is None or subject is None or not words_of(caption):
         return None

@@ -33,6 +33,7 @@ from scalarviz.pictures.view.scene.camera import Camera
 from scalarviz.pictures.view.scene.frame import Box, Division, Projection
 from scalarviz.pictures.view.scene.plates import Layout
 from scalarviz.pictures.view.scenery import draw_scenery
+from scalarviz.pictures.view.spoken import draw_spoken
 from scalarviz.pictures.view.strip import draw_hovered, draw_strip
 from scalarviz.pictures.view.tied import draw_thread
 from scalarviz.pictures.view.told import draw_opened, draw_told
@@ -140,6 +141,7 @@ class Picture:
             callout = draw_callout(canvas, see, frame_data, taken, self.theme, division.scale)
             if callout is not None:
                 taken.boxes.append(callout)
+            draw_spoken(canvas, see, frame_data, taken, self.theme, division.scale)
         on_top = self._write(canvas, division, frame_data, see, taken, arrows)
         self.words = canvas.words
         return canvas, on_top
