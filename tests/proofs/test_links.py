@@ -32,7 +32,7 @@ PIECES = [
     "#", "?", "&", "=", ";", "%", "%00", "%zz", "%ff", "%F0%9F%98%80", "+", "//", "../", "\\\\x",
     "http://host/x", "file:", "$(id)", "`id`", "<script>", "';--", "__proto__=1", "constructor=2",
     "step=", "step=1e3", "step=-1", "step=1_0", "step=٣", "op=0x2", "pin=", "pin=1.5", "play=inf",
-    "play=nan", "play=1e9", "play=.", "hide=", "hide=,", "sample=0", "neuron=:", "neuron=tanh 0:-1",
+    "play=nan", "play=1e9", "play=.", "hide=", "hide=,", "neuron=:", "neuron=tanh 0:-1",
     "op=13", "9" * 30, "a" * 500, "scene.py", "engine=cuda", "hidden=99999999999", "\n", "\0",
 ]  # fmt: skip
 

@@ -49,7 +49,7 @@ def open_link(words: str, given: Mapping[str, Any]) -> int:
         say(text("open.stopped", step=show.session.step_index))
         return INTERRUPTED
     if link.sample is not None:
-        look_at(show.session, link.sample)
+        show.session.focus = link.sample
     speed = link.play if given["speed"] is None else given["speed"]
     plays = link.play is not None or given["speed"] is not None or not link.names_moment
     theme = link.theme if given["theme"] == "auto" and link.theme else given["theme"]
@@ -114,14 +114,6 @@ def pinned_by(session: Session, link: Link) -> int | Neuron | None:
             raise InputError(f"the network has no neuron {shorten(f'{buffer}:{place}')}")
         return link.neuron
     return None if link.pin is None else one_row(session.network, link.pin)
-
-
-def look_at(session: Session, sample: int) -> None:
-    """Show a sample of the batch; raise InputError, which counts from 1 as links do, for none."""
-    count = session.trainer.batches.size
-    if sample >= count:
-        raise InputError(f"the batch has samples 1 to {count:,} here, and no {sample + 1:,}")
-    session.focus = sample
 
 
 def go(session: Session, link: Link, keep: Keep) -> bool:

@@ -76,7 +76,7 @@ class Link:
         if self.neuron is not None:
             parts.append(("neuron", f"{self.neuron[0]}:{self.neuron[1]}"))
         if self.sample:
-            parts.append(("sample", self.sample + 1))
+            parts.append(("sample", self.sample))
         if self.hide:
             parts.append(("hide", ",".join(self.hide)))
         if self.play is not None:
@@ -165,12 +165,12 @@ def whole(text: str, below: int = FURTHEST) -> int | None:
     return found if found < below else None
 
 
-def as_field(name: str, first: int = 0) -> Callable[[str], dict[str, Any] | None]:
-    """Return the reader of a whole number from `first` on, which is counted from there."""
+def as_field(name: str) -> Callable[[str], dict[str, Any] | None]:
+    """Return the reader of a whole number."""
 
     def read(text: str) -> dict[str, Any] | None:
         found = whole(text)
-        return None if found is None or found < first else {name: found - first}
+        return None if found is None else {name: found}
 
     return read
 
@@ -197,7 +197,7 @@ PARTS: Mapping[str, Callable[[str], dict[str, Any] | None]] = {
     "op": as_field("operation"),
     "pin": as_field("pin"),
     "neuron": read_neuron,
-    "sample": as_field("sample", first=1),
+    "sample": as_field("sample"),
     "hide": read_hide,
     "play": read_play,
     "theme": lambda text: {"theme": text} if text in ("dark", "light") else None,

@@ -72,7 +72,7 @@ export function writeLink(place) {
   if (operation) parts.push(["op", operation]);
   if (pinned?.row >= 0) parts.push(["pin", pinned.row]);
   if (pinned?.neuron) parts.push(["neuron", pinned.neuron.join(":")]);
-  if (sample) parts.push(["sample", sample + 1]);
+  if (sample) parts.push(["sample", sample]);
   if (hide.length) parts.push(["hide", hide.join(",")]);
   if (play) parts.push(["play", play]);
   if (theme) parts.push(["theme", theme]);
@@ -103,10 +103,7 @@ const LINK_PARTS = {
     const place = wholeBetween(after, 0, sizes.get(name) ?? 0);
     return place === null ? null : { neuron: [name, place] };
   },
-  sample: (given, { batch }) => {
-    const number = wholeBetween(given, 1, batch + 1);
-    return number && number - 1;
-  },
+  sample: (given, { batch }) => wholeBetween(given, 0, batch),
   hide: (given) => {
     const hide = given.split(/\s*,\s*/).filter(Boolean);
     return hide.length && hide.every((name) => HIDEABLE.includes(name)) ? hide : null;

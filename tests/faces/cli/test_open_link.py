@@ -44,7 +44,7 @@ PYTHON = "engine=python"
 
 
 def test_a_scene_opens_at_its_moment(opened) -> None:
-    s, given = opened(f"rgb?hidden=4&map=grey&{PYTHON}#step=12&op=3&pin=5&sample=2&theme=light")
+    s, given = opened(f"rgb?hidden=4&map=grey&{PYTHON}#step=12&op=3&pin=5&sample=1&theme=light")
     assert s.clock.place == (12, 3) and s.focus == 1 and len(s.network.bank) == 31
     assert given["pin"] == 5 and given["theme"] == "light" and given["play"] is False
     assert given["recipe"].values["map"] == "grey"

@@ -86,7 +86,8 @@ def test_every_scene_takes_every_option_or_says_why_not(name: str, given: dict[s
     scene = load(find(name))
     usual = SMALL.get(name, {}) | {"engine": "python"}
     own = own_options(scene)
-    only = {"expression": {"activation", "init", "bias", "seed"}, "retrain": {"init", "bias"}}
+    formula = {"activation", "init", "bias", "seed"}
+    only = {"expression": formula, "micrograd": formula, "retrain": {"init", "bias"}}
     refuses = [each for each in given if each in only.get(name, ()) and each not in own]
     if refuses:
         with refused(InputError, refuses[0]):
