@@ -19,7 +19,6 @@ SECONDS, QUICK = 0.7, 0.2  # duration of a move, and of one that makes room for 
 NEAR = 7.0  # visible height in cells when a single cube is framed
 FARTHEST = 2.0  # visible height, in those of the whole network, at which zooming out ends
 GAP = 8.0  # pixels from the network to the legend
-VALUE_NAME = -0.5, 0.5  # lower left end of the name of a value, in heights of the legend
 PARTS = np.arange(1, 16) / 10.0  # of the height of the legend
 DEGREES = 0.35  # degrees of rotation per pixel of dragging
 
@@ -187,9 +186,6 @@ class CameraController:
         """Return whether the network, or a name below a sphere, would be in the legend's box."""
         see = Projection(camera, self.inner, *self._size)
         xy = see(points).xy
-        if not self.layout.neurons:  # names of single values are centred below their places
-            names_at = see(np.array([label.start for label in self.layout.labels])).xy
-            xy = np.concatenate([xy, names_at + legend.height * np.array(VALUE_NAME)])
         x, y = xy[np.isfinite(xy).all(axis=1)].T
         if ((x < legend.right + GAP) & (y > legend.y - GAP)).any():
             return True

@@ -18,6 +18,7 @@ from scalarviz.data import DataSet
 from scalarviz.pictures.presenter.names_of_data import input_names, output_names
 from scalarviz.pictures.view.neurons import LETTERS
 from scalarviz.pictures.view.scene.beads import beads
+from scalarviz.pictures.view.scene.formula_layout import of_formula
 from scalarviz.pictures.view.scene.frame import Box
 from scalarviz.pictures.view.scene.parameter_layout import FEW, of_values
 from scalarviz.pictures.view.scene.plates import Layout
@@ -55,6 +56,9 @@ def values_of(network: Model, shape: float) -> Layout:
     rows, names = network.row_numbers, network.parameter_names
     if network.walls:
         return of_walls(network.all_walls, shape)
+    written = of_formula(network.formula(), rows, names, shape)
+    if written is not None:
+        return written
     if len(rows) <= FEW:
         order = network.reading_order()
         rows, names = [rows[i] for i in order], [names[i] for i in order]

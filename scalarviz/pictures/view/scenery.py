@@ -17,6 +17,7 @@ from scalarviz.pictures.view.numbers import draw_numbers
 from scalarviz.pictures.view.scene.frame import Projection
 from scalarviz.pictures.view.scene.plates import NEAR, Neurons, Wires
 from scalarviz.pictures.view.tied import draw_tied
+from scalarviz.pictures.view.written import draw_written
 
 HEAD, SMALL_HEAD = 11.0, 8.0  # pixels of an arrow head, at spheres and at images
 CORNER = 1.4  # from the middle of a cube as seen to its corners, in halves of its side
@@ -40,6 +41,7 @@ def draw_scenery(
     draw_heads(canvas, see, frame_data, theme, scale)
     draw_tied(canvas, see, frame_data, theme, scale)
     draw_numbers(canvas, see, frame_data, scale, lit)
+    draw_written(canvas, see, frame_data.layout, theme, scale)
     return draw_labels(canvas, see, frame_data, theme, scale)
 
 

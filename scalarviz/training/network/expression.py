@@ -28,6 +28,7 @@ from scalarviz.core.formulas.losses import AnyLoss, Loss
 from scalarviz.core.formulas.table import pick
 from scalarviz.core.model.bank import Rows
 from scalarviz.core.model.bank_arrays import DTYPES, Dtype
+from scalarviz.core.model.formula_of import Piece, formula_of
 from scalarviz.core.model.operations import NONE
 from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.core.model.precision import Precision
@@ -160,6 +161,9 @@ class Expression(Model):
             elif value >= trace.first_parameter:
                 found[value - trace.first_parameter] = None
         return [*found, *(i for i in range(len(trace.parameters)) if i not in found)]
+
+    def formula(self) -> list[Piece]:
+        return formula_of(self.recording)
 
     def _lowered(self) -> TraceProgram:
         return TraceProgram(self.recording, self._places)

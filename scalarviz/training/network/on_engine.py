@@ -15,6 +15,7 @@ from scalarviz.base.checks.numbers import FloatArray, shorten
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.layers import Layer
 from scalarviz.core.model.bank import Bank
+from scalarviz.core.model.formula_of import Piece
 from scalarviz.core.model.part import Part
 from scalarviz.core.model.precision import Precision
 from scalarviz.core.model.program import Program
@@ -89,6 +90,10 @@ class ModelOnEngine(Part):
     def parameter_names(self) -> list[str]:
         """The names of its parameters, in the order of `row_numbers`."""
         return [self.name_of(row) for row in self.row_numbers]
+
+    def formula(self) -> list[Piece]:
+        """Return the formula of an expression in words, and its parameters by their numbers."""
+        return []
 
     @property
     def all_walls(self) -> Mapping[str, Wall]:

@@ -15,10 +15,11 @@ def test_parameters_of_an_expression_stand_in_the_order_of_its_formula() -> None
     height, damping, speed, phase = (sv.Value(1.0, label=name) for name in "hdsp")
     made = sv.compile(lambda x: height * (-damping * x).exp() * (speed * x + phase).sin(), inputs=1)
     layout = layout_of(sv.Session(made, ([[0.0], [1.0]], [[0.0], [1.0]])))
-    assert [label.name for label in layout.labels] == ["h", "d", "s", "p"]
-    for plate, label in zip(layout.plates, layout.labels, strict=True):
-        assert made.name_of(plate.first) == label.name
-        assert np.allclose(plate.origin[0], label.start[0])
+    names = [each for each in layout.written if each.least > 0.0]
+    assert [name.words for name in names] == ["h", "d", "s", "p"]
+    for plate, name in zip(layout.plates, names, strict=True):
+        assert made.name_of(plate.first) == name.words
+        assert np.allclose(plate.point(0.5, 0.5)[0], name.middle[0])
 
 
 def test_names_of_neurons_show_their_control_characters() -> None:

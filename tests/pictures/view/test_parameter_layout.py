@@ -20,4 +20,4 @@ def test_single_values_stand_side_by_side(rows: list[int]) -> None:
     for (low, high), (start, end) in combinations(boxes, 2):
         assert (high <= start + 1e-6).any() or (end <= low + 1e-6).any()
     if len(rows) <= 12:
-        assert [label.name for label in layout.labels] == names
+        assert [each.words for each in layout.written] == names

@@ -10,12 +10,12 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import text
-from scalarviz.pictures.view.scene.plates import DOWN, NEAR, RIGHT, Label, Layout, Plate
+from scalarviz.pictures.view.scene.plates import DOWN, NEAR, RIGHT, Label, Layout, Plate, Written
 
 FEW = 12  # most values with a name each
 APART, WIDEST, BELOW = 1.6, 3.6, 1.65  # cells from one to the next, least and most, and downwards
 ABOVE = 0.85  # share of the height of the stage that is above the legend
-NAME = 1.1  # from the top of a value to its name
+NAME, LEAST = 0.7, 12.0  # cells from a value to its name, and pixels of the letters of that
 FILLED = 0.62  # share of the stage, in its emptier direction, below which another grid is better
 
 
@@ -28,11 +28,9 @@ def of_values(rows: Sequence[int], names: Sequence[str], aspect: float = 1.6) ->
         columns, apart = grid_of(len(rows), aspect / ABOVE)
         places = [(i % columns * apart, -(i // columns) * BELOW, 0.0) for i in range(len(rows))]
         plates = [one_value(row, np.array(at)) for row, at in zip(rows, places, strict=True)]
-        labels = []
-        for plate, name in zip(plates, names, strict=True):
-            start = plate.origin + NAME * DOWN
-            labels.append(Label(name, "", start, start + RIGHT))
-        return Layout(plates, (), (), labels, follows_shape=True)
+        middles = [plate.point(0.5, 0.5) for plate in plates]
+        written = [name_below(*each) for each in zip(names, middles, strict=True)]
+        return Layout(plates, (), (), (), follows_shape=True, written=written)
     columns = round(np.sqrt(aspect * len(rows)))
     plates = [
         one_value(row, np.array([float(i % columns), -float(i // columns), 0.0]))
@@ -53,12 +51,17 @@ def grid_of(count: int, aspect: float) -> tuple[int, float]:
     found = []
     for columns in range(1, count + 1):
         rows, across = ceil(count / columns), max(1, columns - 1)
-        size = min(aspect / ((columns - 1) * APART + 1.0), 1.0 / ((rows - 1) * BELOW + NAME))
+        size = min(aspect / ((columns - 1) * APART + 1.0), 1.0 / ((rows - 1) * BELOW + 1.0 + NAME))
         apart = min(WIDEST, max(APART, (aspect / size - 1.0) / across))
         wide, high = ((columns - 1) * apart + 1.0) / aspect, (rows - 1) * BELOW + 1.0
         found.append((size * min(1.0, size * min(wide, high) / FILLED), -columns, apart))
     _, columns, apart = max(found, default=(0.0, -1, APART))
     return -columns, apart
+
+
+def name_below(name: str, middle: FloatArray) -> Written:
+    """Return the name of a value, below its cube, no wider than a cell unless letters are small."""
+    return Written(name, middle + NAME * DOWN, 0.045 * min(len(name), 10) * RIGHT, LEAST)
 
 
 def one_value(row: int, corner: FloatArray) -> Plate:

@@ -22,6 +22,7 @@ from scalarviz.pictures.view.scene.camera import Camera
 RIGHT, UP, NEAR = np.eye(3)
 DOWN = -UP
 SIDE = 1.5  # of a color that neurons are tied to, in cells
+ENDS = np.array([[-1.0], [1.0]])
 HALF = 0.42  # half the side of the largest cube, in space
 
 
@@ -290,6 +291,20 @@ class Label:
     around: FloatArray | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Words in space, in the middle of a part of a line; they are as wide as that, or narrower.
+
+    half   from the middle to the right end
+    least  logical pixels of the letters, at least
+    """
+
+    words: str
+    middle: FloatArray
+    half: FloatArray
+    least: float = 0.0
+
+
 @dataclass(frozen=True)
 class Layout:
     """Everything placed in the scene.
@@ -297,6 +312,7 @@ class Layout:
     views  presets of the camera that are made for it, by name
     fans   the sums of each wall, in a layout whose weights are on the wires
     follows_shape  whether it depends on the shape of the stage
+    written  the words between cubes
     """
 
     plates: Sequence[Plate]
@@ -306,6 +322,7 @@ class Layout:
     views: Mapping[str, Camera] = field(default_factory=dict)
     fans: Sequence[Fan] = ()
     follows_shape: bool = False
+    written: Sequence[Written] = ()
 
     def points(self) -> FloatArray:
         """Return points in space that a picture of the whole should include."""
@@ -328,6 +345,7 @@ class Layout:
                 *(line.way for line in self.neurons if line.way is not None),
                 *(line.points + line.bars * NEAR for line in self.neurons if line.bars),
                 *(label.start[np.newaxis] for label in self.labels),
+                *(each.middle + side * each.half for each in self.written for side in ENDS),
             ]
         )
 

@@ -1,0 +1,84 @@
+"""Layout of a formula: cubes in a line of words, in place of the letters that they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from scalarviz.pictures.draw2d.fonts import font
+from scalarviz.pictures.view.scene.camera import CAMERAS
+from scalarviz.pictures.view.scene.parameter_layout import name_below, one_value
+from scalarviz.pictures.view.scene.plates import RIGHT, UP, Layout, Written
+
+LETTERS = 0.62  # size of letters, in cells
+LINE, CUBE = 2.3, 1.25  # from a line to the next, and room of a cube in it, in cells
+MOST_LINES, WIDEST = 4, 30.0  # lines, and cells of a line, of a formula that is written
+PIXELS = 100  # size of letters at which words are measured
+
+# From nearly the front, so that lines of words are read.
+VIEWS = {
+    name: replace(CAMERAS[name], azimuth=8.0, elevation=10.0)
+    for name in ("perspective", "orthographic")
+}
+
+Piece = str | int
+
+
+def of_formula(
+    pieces: Sequence[Piece], rows: Sequence[int], names: Sequence[str], aspect: float
+) -> Layout | None:
+    """Lay out a formula as formula_of returns it; None if it is too long, or has none.
+
+    rows    bank indices of the parameters, by their numbers; `names` likewise
+    aspect  width of the free stage divided by its height
+    """
+    known: set[Piece] = set()
+    shown: list[Piece] = []
+    for piece in pieces:  # a cube stands once; later its name
+        again = piece in known and isinstance(piece, int)
+        shown.append(names[piece] if again and isinstance(piece, int) else piece)
+        known.add(piece)
+    if not known >= {*range(len(rows))}:
+        return None
+    wide = [CUBE if isinstance(piece, int) else width_of(piece) for piece in shown]
+    tried = [in_lines(shown, wide, count) for count in range(1, MOST_LINES + 1)]
+    lines = min(tried, key=lambda lines: max(longest(lines, wide) / aspect, LINE * len(lines)))
+    if longest(lines, wide) > WIDEST:
+        return None
+    plates, written = [], []
+    for down, line in enumerate(lines):
+        x = -0.5 * sum(wide[i] for i in line)
+        for i in line:
+            piece, middle = shown[i], np.array([x + 0.5 * wide[i], -LINE * down, 0.0])
+            if isinstance(piece, int):
+                plates.append(one_value(rows[piece], middle + 0.5 * (UP - RIGHT)))
+                written.append(name_below(names[piece], middle))
+            elif piece.strip():
+                half = 0.5 * width_of(piece.strip()) * RIGHT
+                written.append(Written(piece.strip(), middle, half))
+            x += wide[i]
+    return Layout(plates, (), (), (), VIEWS, follows_shape=True, written=written)
+
+
+def width_of(words: str) -> float:
+    """Return the width of words, in cells."""
+    return LETTERS * sum(font(PIXELS, False).advances(words)) / PIXELS
+
+
+def in_lines(shown: Sequence[Piece], wide: Sequence[float], count: int) -> list[list[int]]:
+    """Return the pieces of each of about so many lines; a line begins with a sign."""
+    lines, most = [[0]], sum(wide) / count
+    for i in range(1, len(shown)):
+        piece = shown[i]
+        starts = isinstance(piece, str) and piece.startswith(" ")
+        if starts and sum(wide[j] for j in lines[-1]) > 0.9 * most:
+            lines.append([])
+        lines[-1].append(i)
+    return lines
+
+
+def longest(lines: Sequence[Sequence[int]], wide: Sequence[float]) -> float:
+    """Return the width of the longest line."""
+    return max(sum(wide[i] for i in line) for line in lines)

@@ -1,0 +1,72 @@
+"""A formula on the stage: in reading order, on lines, nothing over anything else."""
+
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.pictures.draw2d.theme import THEMES
+from scalarviz.pictures.presenter.scene_layout import values_of
+from scalarviz.pictures.view.scene.formula_layout import LINE, of_formula
+from scalarviz.pictures.view.scene.frame import Box
+from scalarviz.pictures.view.written import draw_written
+from tests.pictures.view.measures import Words, projection, stage_of, trained
+
+DARK = THEMES["dark"]
+NAMES = {"height", "damping", "speed", "phase"}
+
+
+def pieces_on_screen(size: tuple[int, int]) -> tuple[list[tuple[str, Box]], Box]:
+    stage = stage_of(trained("expression"), size)
+    see, layout, canvas = projection(stage), stage.frame_data().layout, Words(*size)
+    draw_written(canvas, see, layout, DARK, 1.0)
+    found = list(canvas.found)
+    for plate in layout.plates:
+        xy = see(plate.corners_of(0, 0, 0.42)).xy
+        (left, top), (right, bottom) = xy.min(axis=0).tolist(), xy.max(axis=0).tolist()
+        found.append(("cube", Box(left, top, right - left, bottom - top)))
+    return found, see.box
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (800, 500), (1920, 1080), (600, 900)], ids=str)
+def test_words_and_cubes_are_read_in_order_and_none_covers_another(size: tuple[int, int]) -> None:
+    found, box = pieces_on_screen(size)
+    assert {words for words, _ in found} >= NAMES
+    for words, each in found:
+        assert box.x - 1.0 <= each.x and each.right <= box.right + 1.0, words
+        assert box.y - 1.0 <= each.y and each.bottom <= box.bottom + 8.0, words
+    for (first, one), (second, other) in combinations(found, 2):
+        wide = min(one.right, other.right) - max(one.x, other.x)
+        high = min(one.bottom, other.bottom) - max(one.y, other.y)
+        assert min(wide, high) <= 3.0, (first, second)  # the corner of a cube at a bracket
+
+
+def test_pieces_follow_each_other_and_cubes_stand_for_letters() -> None:
+    pieces = [0, " · ", "exp(", "-", 1, " · ", "x", ")", " + ", 0]
+    layout = of_formula(pieces, [5, 3], ["a", "b"], 3.0)
+    assert layout is not None and [plate.first for plate in layout.plates] == [5, 3]
+    words = [(each.words, *each.middle[:2]) for each in layout.written if each.least == 0.0]
+    assert [each for each, _, _ in words] == ["·", "exp(", "-", "·", "x", ")", "+", "a"]
+    for (_, x, y), (_, after, below) in pairwise(words):
+        assert x < after if y == below else below == pytest.approx(y - LINE)
+
+
+@pytest.mark.parametrize("aspect", [0.4, 1.0, 1.75, 4.0])
+def test_lines_are_as_many_as_make_the_letters_largest(aspect: float) -> None:
+    pieces: list[Any] = [each for i in range(8) for each in (i, " + ")][:-1]
+    layout = of_formula(pieces, range(8), [f"p{i}" for i in range(8)], aspect)
+    assert layout is not None
+    lines = len({float(plate.origin[1]) for plate in layout.plates})
+    assert lines == {0.4: 4, 1.0: 3, 1.75: 2, 4.0: 1}[aspect]
+
+
+def test_a_long_formula_is_no_line_of_cubes_but_a_grid_with_names() -> None:
+    numbers = [sv.Value(1.0, label=f"number {i}") for i in range(8)]
+    f = sv.compile(lambda x: sum([n * (x * n - (n * n).cos()).sin().exp() for n in numbers], x), 1)
+    layout = values_of(f, 1.75)
+    assert sorted(each.words for each in layout.written) == [f"number {i}" for i in range(8)]
+    rows = {float(plate.origin[1]) for plate in layout.plates}
+    assert len(layout.plates) == 8 and 1 < len(rows) < 8
+    assert np.ptp([plate.origin[0] for plate in layout.plates]) > 2.0
