@@ -27,7 +27,6 @@ from scalarviz.pictures.presenter.throttle import LONGEST
 from scalarviz.pictures.view import neuron_maps, neurons, tied
 from scalarviz.pictures.view.cubes import shaders
 from scalarviz.pictures.view.cubes.mip_levels import levels_of, room_of
-from scalarviz.pictures.view.cubes.sides import brightness_of_sides
 from scalarviz.pictures.view.faces import NUMBERS
 from scalarviz.pictures.view.focus import SECONDS as SECONDS_OF_FOCUS
 from scalarviz.pictures.view.glsl_es import PROGRAMS, as_es
@@ -63,6 +62,7 @@ def scene_data(show: object, shapes: Sequence[float] = SHAPES) -> Any:
             "least": shaders.LEAST,
             "colors": shaders.COLORS,
             "dim": shaders.DIM,
+            "fog": shaders.FOG,
             "attention": SECONDS_OF_FOCUS,
             "contrast": shaders.CONTRAST,
             "steps": shaders.STEPS,
@@ -237,14 +237,13 @@ def points(array: FloatArray | None) -> dict[str, Any] | None:
 
 
 def plate_data(plate: Plate) -> dict[str, Any]:
-    """Return a plate, with the light on its sides and the room of its mip levels."""
+    """Return a plate, with the room of its mip levels."""
     tiles = plate.tiles
     return {
         **{name: getattr(plate, name) for name in "first rows columns stride".split()},
         **{name: getattr(plate, name).tolist() for name in "origin along across toward".split()},
         **{name: getattr(plate, name) for name in "role operation layer".split()},
         "tiles": None if tiles is None else [*tiles.size, *tiles.pitch, *tiles.stride],
-        "sides": brightness_of_sides(plate),
         "levels": levels_of(plate),
         "room": room_of(plate) if levels_of(plate) else (0, 0),
     }

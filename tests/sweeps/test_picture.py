@@ -17,7 +17,7 @@ from scalarviz.pictures.sweeps.panels import Panels
 from scalarviz.pictures.sweeps.small_pictures import Maker, layers_side_by_side
 from scalarviz.pictures.view import sweep_networks
 from scalarviz.pictures.view.charts import Scales
-from scalarviz.pictures.view.cubes.sides import BRIGHT
+from scalarviz.pictures.view.cubes import shaders
 from scalarviz.pictures.view.scene.frame import Box
 from scalarviz.pictures.view.sweep_networks import SmallPictures, cubes_of, packed
 from scalarviz.pictures.view.sweep_panels import (
@@ -168,7 +168,8 @@ def test_each_setting_is_compared_with_the_best_or_a_chosen_one(runs: Sweep) -> 
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
 def test_cubes_have_the_colors_and_the_light_of_cubes(theme: str) -> None:
-    assert (BRIGHT[0], BRIGHT[2]) == (sweep_networks.TOP, sweep_networks.SIDE)
+    assert shaders.SIDE == sweep_networks.SIDE
+    assert f"TOP = {sweep_networks.TOP - shaders.SIDE:.2f};" in shaders.KEY_LIGHT
     sprites = cubes_of(20, theme)
     shades = THEMES[theme].map(np.linspace(-1.0, 1.0, len(sprites) - 1))
     for i in (0, 16, 48, 64):

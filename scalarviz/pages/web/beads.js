@@ -2,7 +2,7 @@
 
 import { colorOf, mixedColor } from "./colors.js";
 import { paintedNeurons, shownIn } from "./neuron_colors.js";
-import { along3, row3 } from "./space.js";
+import { along3, dot3, row3 } from "./space.js";
 
 const WIRES = {
   far: 1000, // so far behind their places they pass over no cube
@@ -48,7 +48,7 @@ export function sphereRows(frame, lit, palette, scale) {
 /** The rows of all wires, brighter if they take part, and the light running on them. */
 export function wireRows(frame, lit, palette, eyes, scale) {
   const camera = frame.layout.fans.length ? eyes : null;
-  const nets = new Strokes(camera, lit.level);
+  const nets = new Strokes(camera, lit.level, fogOf(frame, camera));
   const shining = new Strokes(camera, 1);
   frame.layout.wires.forEach((bundle, j) => {
     const light = lit.wires[j];
@@ -62,11 +62,24 @@ export function wireRows(frame, lit, palette, eyes, scale) {
   return Float32Array.from([...nets.rows, ...shining.rows]);
 }
 
+/** How much of fog there is at a point: most at the farthest one; null without a camera. */
+function fogOf({ layout: { extent }, scene }, camera) {
+  if (!camera) return null;
+  let [low, high] = [Infinity, -Infinity];
+  for (let i = 0; i < extent.length; i += 3) {
+    const near = dot3(row3(extent, i / 3), camera.toward);
+    [low, high] = [Math.min(low, near), Math.max(high, near)];
+  }
+  const range = Math.max(high - low, 1e-9);
+  return (point) => (scene.shader.fog * (high - dot3(point, camera.toward))) / range;
+}
+
 /** Rows of wires of a brightness, moved far away from the eye if there is a camera. */
 class Strokes {
-  constructor(camera, bright) {
+  constructor(camera, bright, fog = null) {
     this.camera = camera;
     this.bright = bright;
+    this.fog = fog;
     this.rows = [];
   }
 
@@ -81,9 +94,10 @@ class Strokes {
     if (!(first < last)) return;
     const way = [0, 1, 2].map((k) => end[k] - start[k]);
     let points = [...along3(start, first, way), ...along3(start, last, way)];
+    const clear = this.fog ? 1 - this.fog(along3(start, 0.5 * (first + last), way)) : 1;
     if (this.camera) points = this.camera.behind(points, WIRES.far);
     const [r, g, b, a = 1] = colorOf(paint);
-    this.rows.push(...points, r, g, b, a * this.bright, width);
+    this.rows.push(...points, r, g, b, a * this.bright * clear, width);
   }
 }
 

@@ -13,7 +13,7 @@ const BOX_SIDES = [
   [0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1],
   [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3],
 ];
-const BOX_TABLE = ["grid", "scales", "looks", "means", "sides", "tile", "strides", "focus"];
+const BOX_TABLE = ["grid", "scales", "looks", "means", "tile", "strides", "focus"];
 const BOX_FIELDS = [
   ...["origin", "along", "across", "toward", "size"].map((name) => [`a_${name}`, 3]),
   ...BOX_TABLE.map((name) => [`a_${name}`, 4]),
@@ -96,6 +96,7 @@ export class Cubes {
         u_ground: this.palette.groundColor,
         u_light: lights.back ? colorOf(this.palette.accent) : [1, 1, 1],
         u_ids: 0,
+        u_fog: see.fog(this.layout.extent, shader.fog),
       },
       { u_numbers: 0, u_means: 1, u_colors: 2 },
     );
@@ -138,7 +139,6 @@ export class Cubes {
         ...pair(plate.stride), inverseScale(this.scale), inverseScale(this.sizeScale),
         lights.plates[i], lights.white[i], this.levels[i], lights.outside[i],
         0, this.tops[i], columns, rows,
-        ...plate.sides,
         plate.wide, plate.high, plate.pitch[1], plate.pitch[0],
         plate.strides[1], plate.strides[0], ...plate.cell,
         ...(lights.focus?.cells[i] ?? EVERYWHERE),

@@ -23,16 +23,14 @@ export function facesSeen(view, first) {
       plate.across.map((each) => each / height),
       plate.toward,
     ];
-    const own = [];
+    const shares = axes.map((axis) => Math.abs(dot3(axis, see.camera.toward)));
+    const order = [0, 1, 2].sort((a, b) => shares[b] - shares[a]);
     for (const [row, column, index] of cellsOf(view, plate, first)) {
       const middle = plate.point(column + 0.5, row + 0.5);
       const half = halfSide(frame.sizes[index], frame.sizeScale, frame.scene.shader) * plate.unit;
       const face = faceOf(view, plate, eye, axes, middle, half);
-      if (face) own.push({ index, plate, ...face });
+      if (face) found.push({ index, plate, order, ...face });
     }
-    const sums = [0, 1, 2].map((k) => own.reduce((sum, each) => sum + each.areas[k], 0));
-    const order = [0, 1, 2].sort((a, b) => sums[b] - sums[a]);
-    for (const each of own) found.push({ ...each, order });
   }
   return found;
 }
@@ -63,7 +61,7 @@ function faceOf({ see, frame }, plate, eye, axes, middle, half) {
   const more = (0.5 * plate.unit) / half;
   const wide = areas.map((area, k) => (numbers.share * more * area) / down[k]);
   const tall = high.map((each) => more * each);
-  const own = { fronts, edges, areas, high, wide, tall, middle: [x[6], y[6]] };
+  const own = { fronts, edges, high, wide, tall, middle: [x[6], y[6]] };
   return { ...own, far: depth[6], near: depth[7] };
 }
 

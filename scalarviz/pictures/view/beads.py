@@ -10,6 +10,7 @@ from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.pictures.draw2d.batch import color
 from scalarviz.pictures.draw2d.colors import rgb
 from scalarviz.pictures.draw2d.theme import Theme
+from scalarviz.pictures.view.cubes.shaders import FOG
 from scalarviz.pictures.view.frame_data import FrameData
 from scalarviz.pictures.view.lights import Glow, Lights, Span
 from scalarviz.pictures.view.neuron_colors import faded, painted
@@ -72,7 +73,7 @@ def beads_of(
     ones = ones_of(layout, lit, theme, scale)
     bundles = list(zip(layout.wires, lit.wires, strict=True))
     nets = joined([net_of(bundle, glow, theme, scale) for bundle, glow in bundles], 4)
-    nets[2][:, 3] *= lit.level
+    nets[2][:, 3] *= lit.level * clear(layout, camera, 0.5 * (nets[0] + nets[1]))
     lights = [light_on(bundle, glow, theme, scale) for bundle, glow in bundles if glow is not None]
     shining = joined([*lights, *fans_of(frame_data, theme, scale)], 4)
     if camera is not None and layout.fans:
@@ -82,6 +83,15 @@ def beads_of(
     centers, radii, fills, outlines, lines = joined([*spheres, ones], 5)
     balls = centers, radii, fills, outlines, lines
     return Beads(*balls, starts, ends, colors, widths)
+
+
+def clear(layout: Layout, camera: Camera | None, points: FloatArray) -> FloatArray | float:
+    """Return what fog leaves of wires with these middles, (n, 3)."""
+    if camera is None or not len(points):
+        return 1.0
+    low, high = np.quantile(layout.points() @ camera.toward, (0.0, 1.0))
+    found: FloatArray = 1.0 - FOG * (high - points @ camera.toward) / max(high - low, 1e-9)
+    return found
 
 
 def joined(parts: list[tuple[FloatArray, ...]], count: int) -> list[FloatArray]:

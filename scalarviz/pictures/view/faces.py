@@ -41,7 +41,7 @@ class Faces:
     fronts  (n, 3, 2), middles of the three faces that may be seen
     edges   (n, 3, 2), half an edge along each axis
     middles (n, 2), middles of the cubes
-    order   (n, 3), the faces, that first which is largest in its wall
+    order   (n, 3), the faces, that first which looks largest, the same one on all walls
     far     depth of the middle; `near` is the depth of its number
     high    (n, 3), height of each face at its middle
     wide    (n, 3), width that a number may have on each face; `tall` is its height
@@ -93,9 +93,7 @@ def faces_seen(
     reach = np.maximum(np.maximum(np.abs(one), np.abs(other)), 1e-9)
     wide, high = areas / reach[..., 1], areas / reach[..., 0]
     rows, plates, more = rows[there], plates[there], (0.5 * units / half)[there, np.newaxis]
-    sums = np.zeros((len(frame_data.layout.plates), 3))
-    np.add.at(sums, plates, areas)
-    order = np.argsort(-sums, axis=1)[plates]
+    order = np.argsort(-np.abs(axes[there] @ see.camera.toward), axis=1)
     wide, tall = NUMBERS["share"] * more * wide, more * high
     return Faces(
         rows, plates, xy[:, :3], edges, xy[:, 6], order, depth[:, 6], depth[:, 7], high, wide, tall

@@ -118,6 +118,7 @@ class Picture:
         with self.scene.changing(width, height, ratio):
             self.scene.look(see)
             self._set_cubes(frame_data, lit)
+            self._cubes.fog(see.deep(frame_data.layout.points()))
             self.maps.cubes = self._cubes
             self.scene.set_beads(beads)
             self.scene.flat.paper, on_top = self._flat(frame_data, see, lit, ratio)

@@ -286,9 +286,8 @@ def test_plates_that_are_turned_or_mirrored_are_drawn_right_side_out(
         nearest = int(np.argmax([place @ see.camera.toward for place in places]))
         for axis in (RIGHT, UP, NEAR):
             outward = axis * np.sign(axis @ see.camera.toward)
-            # The front has its own color; the other sides are lit from above.
-            bright = 1.18 if outward[1] > 0.5 else 0.66
-            bright = bright if abs(axis @ axes[2]) < 0.5 else 1.0
+            # What looks largest has its own color; the other sides are lit from above.
+            bright = 1.18 if outward[1] > 0.5 else 1.0 if axis is NEAR else 0.66
             seen = at(pixels, see(places[nearest] + HALF * outward).xy[0])
             expected = np.minimum(bright * shade("dark", values[nearest]), 255.0)
             np.testing.assert_allclose(seen, expected, atol=2.5)

@@ -100,14 +100,16 @@ def test_its_edge_is_smooth_and_its_outline_has_a_width_in_logical_pixels(studio
 
 
 @every_fov
-def test_light_comes_from_the_upper_left_of_the_picture(studio: Studio, fov: float) -> None:
-    for azimuth, elevation in ((0.0, 0.0), (60.0, 30.0), (-60.0, -30.0)):
-        see = seen_from(fov, azimuth, elevation)
+def test_light_comes_from_above_and_from_before_what_cubes_show_most(
+    studio: Studio, fov: float
+) -> None:
+    for azimuth, side in ((60.0, 1), (50.0, 1), (-60.0, -1)):
+        see = seen_from(fov, azimuth, 20.0)
         pixels = shown(studio, see, [spheres([[0, 0, 0]], 2.0)])[:, :, 0]
         (x, y), reach = see(np.zeros((1, 3))).xy[0], 1.2 * see(np.zeros((1, 3))).unit[0]
-        upper_left = pixels[int(y - reach), int(x - reach)]
-        lower_right = pixels[int(y + reach), int(x + reach)]
-        assert lower_right + 12 < upper_left <= 1.1 * 128
+        lit = pixels[int(y - reach), int(x + side * reach)]
+        dark = pixels[int(y + reach), int(x - side * reach)]
+        assert dark + 12 < lit <= 1.1 * 128
 
 
 @every_fov

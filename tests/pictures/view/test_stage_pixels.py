@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from scalarviz.pictures.draw2d.theme import THEMES
+from scalarviz.pictures.view.cubes.shaders import FOG
 from tests.pictures.view.measures import look, stage_of, trained
-from tests.studio import Studio, shade
+from tests.studio import Studio, ground_of, shade
 
-FRONT, TOP, SIDE = 1.0, 1.18, 0.66  # brightness of the sides of a cube
 scenes = pytest.mark.parametrize(
     ("name", "size"),
     [
@@ -39,10 +39,13 @@ def test_each_cube_has_its_color_where_it_is_seen(
         if len(own) < 240:  # its number takes most of it
             continue
         color = shade(theme, float(cubes.colors[row]), scale)
-        sides = [np.minimum(bright * color, 255.0) for bright in (FRONT, TOP, SIDE)]
-        near = [np.abs(own - side).max(axis=1) < 12.0 for side in sides]
-        # The rest are edges, numbers, and wires: on small cubes more than half.
-        assert np.any(near, axis=0).mean() > 0.33, row
+        # Its color, more or less bright and mixed with the ground.
+        lit = np.minimum(np.arange(0.3, 1.3, 0.05)[:, np.newaxis, np.newaxis] * color, 255.0)
+        mixed = lit + np.array([[0.0], [0.5 * FOG], [FOG]]) * (ground_of(theme) - lit)
+        apart = np.abs(own[:, np.newaxis] - mixed.reshape(-1, 3)).max(axis=2)
+        near = apart.min(axis=1) < 12.0
+        # The rest are numbers and wires, and brighter than a screen can: on small cubes half.
+        assert near.mean() > 0.33, row
         judged += 1
     assert judged > 0.9 * len(seen.rows) or name == "normalized"
 

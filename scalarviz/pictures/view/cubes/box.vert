@@ -11,7 +11,6 @@ attribute vec4 a_grid;
 attribute vec4 a_scales;
 attribute vec4 a_looks;
 attribute vec4 a_means;
-attribute vec4 a_sides;
 attribute vec4 a_tile;
 attribute vec4 a_strides;
 attribute vec4 a_focus;
@@ -22,7 +21,8 @@ varying vec4 v_grid;
 varying vec4 v_scales;
 varying vec4 v_looks;
 varying vec4 v_means;
-varying vec4 v_sides;
+varying vec3 v_front;
+varying vec3 v_key;
 varying vec4 v_tile;
 varying vec4 v_strides;
 varying vec4 v_focus;
@@ -30,6 +30,15 @@ varying vec4 v_focus;
 // The transform of the view and its inverse, defined by vispy.
 vec4 to_clip(vec4 point);
 vec4 from_clip(vec4 point);
+
+// Defined in key_light.glsl.
+vec3 front_of(bool near, vec3 ray);
+vec3 key_light(vec3 front);
+
+// A direction on the axes of the plate.
+vec3 on_axes(vec3 way) {
+    return vec3(dot(way, normalize(a_along)), dot(way, normalize(a_across)), dot(way, a_toward));
+}
 
 // A direction in columns, rows and height; a column is as long as a_along, a row as a_across.
 vec3 on_plate(vec3 direction) {
@@ -59,7 +68,9 @@ void main() {
     v_scales = a_scales;
     v_looks = a_looks;
     v_means = a_means;
-    v_sides = a_sides;
+    vec3 front = front_of(near, ray);
+    v_front = on_axes(front);
+    v_key = on_axes(key_light(front));
     v_tile = a_tile;
     v_strides = a_strides;
     v_focus = a_focus;

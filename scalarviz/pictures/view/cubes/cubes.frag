@@ -10,6 +10,7 @@ uniform vec2 u_means_size;
 uniform vec3 u_ground;
 uniform vec3 u_light;
 uniform float u_ids;
+uniform vec2 u_fog;
 varying vec3 v_place;
 varying vec3 v_ray;
 varying vec4 v_depth;
@@ -17,12 +18,13 @@ varying vec4 v_grid;
 varying vec4 v_scales;
 varying vec4 v_looks;
 varying vec4 v_means;
-varying vec4 v_sides;
+varying vec3 v_front;
+varying vec3 v_key;
 varying vec4 v_tile;
 varying vec4 v_strides;
 varying vec4 v_focus;
 
-vec4 grid, scales, looks, means, sides, tile, strides;
+vec4 grid, scales, looks, means, tile, strides;
 vec2 cell_size;
 
 // Defined in texels_float.glsl or texels_bytes.glsl.
@@ -80,6 +82,11 @@ vec3 color_of(float value, vec2 cell) {
 
 vec3 lit(vec3 color) {
     return mix(color, u_light, clamp(looks.y, 0.0, 1.0));
+}
+
+// Brightness of what looks this way; see key_light.glsl.
+float light_on(vec3 normal) {
+    return max(LOW, SIDE + dot(v_key, normal));
 }
 
 // One mip level at a place: mean color times coverage, and coverage.
@@ -142,7 +149,6 @@ void main() {
     scales = vec4(floor(v_scales.xy + 0.5), v_scales.zw);
     looks = vec4(v_looks.xy, floor(v_looks.z + 0.5), v_looks.w);
     means = floor(v_means + 0.5);
-    sides = v_sides;
     tile = floor(v_tile + 0.5);
     strides = vec4(floor(v_strides.xy + 0.5), 0.0, 0.0);
     cell_size = v_strides.zw;
@@ -160,6 +166,13 @@ void main() {
     float size_y = length(by_y);
     float larger = max(size_x, size_y);
     float smaller = min(size_x, size_y);
+    // The size of a pixel across the ray, in space.
+    vec3 cells = vec3(cell_size, 1.0);
+    vec3 sight = normalize(ray_safe * cells);
+    vec3 on_right = dFdx(v_place) * cells;
+    vec3 on_down = dFdy(v_place) * cells;
+    float wide_pixel = max(length(on_right - sight * dot(on_right, sight)),
+                           length(on_down - sight * dot(on_down, sight)));
 #if FAR
     // The size of a pixel across the ray, in cells: seen along the plate its cubes keep their size.
     vec3 way = normalize(ray_safe);
@@ -184,6 +197,9 @@ void main() {
     vec3 result = vec3(0.0);
     bool met = false;
     vec2 cell = vec2(0.0);
+    vec2 where = vec2(0.0);
+    vec3 ins = vec3(0.0);
+    float half_side = 1.0;
 
     if (far < 1.0) {
         vec2 start = clamp((v_place + ray * enter).xy, vec2(0.0), grid.xy - 1e-3);
@@ -193,46 +209,19 @@ void main() {
         vec2 apart = abs(inverse.xy);
         vec2 going = forward * 2.0 - 1.0;
         for (int i = 0; i < STEPS; i++) {
-            vec2 where = address(cell);
-            float half_side = share(number(where, 1.0));
+            where = address(cell);
+            half_side = share(number(where, 1.0));
             vec3 halves = vec3(half_side / cell_size, half_side);
             vec3 offset = vec3(cell + 0.5, 0.0) - v_place;
             vec3 a = (offset - halves) * inverse;
             vec3 b = (offset + halves) * inverse;
-            vec3 ins = min(a, b);
+            ins = min(a, b);
             vec3 outs = max(a, b);
             float first = max(max(ins.x, ins.y), ins.z);
             if (first <= min(min(outs.x, outs.y), outs.z) && first >= enter - 1e-4 &&
                 has_cube(cell)) {
                 met = true;
                 depth_at = first;
-                if (u_ids > 0.5) {
-                    float index = where.x * SPLIT + where.y;
-                    float blue = floor(index / 65536.0);
-                    float green = floor((index - blue * 65536.0) / 256.0);
-                    result = vec3(index - blue * 65536.0 - green * 256.0, green, blue) / 255.0;
-                    break;
-                }
-                vec3 on_cube = (v_place + ray * first - vec3(cell + 0.5, 0.0)) / halves;
-                float value = number(where, 0.0);
-                vec3 color =
-                    is_number(value) ? color_of(value * scales.z, cell) : vec3(1.0, 0.0, 1.0);
-                // The face that was hit: its brightness, and the place on it.
-                float bright = 1.0;
-                vec2 on_face = on_cube.xy;
-                float pixel = max(length(by_x * cell_size), length(by_y * cell_size)) / half_side;
-                if (first == ins.x) {
-                    bright = ray.x > 0.0 ? sides.y : sides.x;
-                    on_face = on_cube.yz;
-                } else if (first == ins.y) {
-                    bright = ray.y > 0.0 ? sides.w : sides.z;
-                    on_face = on_cube.xz;
-                }
-                // A darker rim, two pixels wide where cubes are large enough.
-                vec2 to_rim = 1.0 - abs(on_face);
-                float rim = 1.0 - smoothstep(0.0, max(2.0 * pixel, 0.07), min(to_rim.x, to_rim.y));
-                bright *= 1.0 - 0.28 * rim * clamp(0.35 / max(pixel, 1e-6) - 1.0, 0.0, 1.0);
-                result = min(lit(color) * bright, vec3(1.0));
                 break;
             }
             if (min(next.x, next.y) >= leave) break;
@@ -241,7 +230,39 @@ void main() {
             next += choice * apart;
             if (cell.x < 0.0 || cell.y < 0.0 || cell.x >= grid.x || cell.y >= grid.y) break;
         }
-        if (!met) {
+        if (met && u_ids > 0.5) {
+            float index = where.x * SPLIT + where.y;
+            float blue = floor(index / 65536.0);
+            float green = floor((index - blue * 65536.0) / 256.0);
+            result = vec3(index - blue * 65536.0 - green * 256.0, green, blue) / 255.0;
+        } else if (met) {
+            vec3 toward = -sign(ray_safe);
+            vec3 normal = toward * vec3(equal(ins, vec3(depth_at)));
+            vec3 on_cube = (v_place + ray * depth_at - vec3(cell + 0.5, 0.0)) *
+                           cells / half_side;
+            float pixel = wide_pixel / half_side;
+            // A bevel along the nearest edge, two pixels wide and more where cubes are large enough.
+            vec3 to_edge = 1.0 - abs(on_cube) + 2.0 * abs(normal);
+            float nearest_edge = min(to_edge.x, min(to_edge.y, to_edge.z));
+            vec3 over = sign(on_cube) * vec3(equal(to_edge, vec3(nearest_edge)));
+            float wide = max(2.0 * pixel, BEVEL);
+            float bevel = (1.0 - smoothstep(wide - pixel, wide, nearest_edge)) *
+                          clamp(0.25 / max(pixel, 1e-6) - 1.0, 0.0, 1.0);
+            float bright = mix(light_on(normal), light_on(0.7071 * (normal + over)), bevel);
+            // Between cubes it is darker, the deeper one looks and the less of its cell a cube leaves
+            // free; how large the other one is does not matter: a number shows on its own cube only.
+            vec2 beside = cell + normal.xy;
+            bool has_other = has_cube(beside) && all(greaterThan(beside, vec2(-0.5))) &&
+                             all(lessThan(beside, grid.xy - 0.5));
+            float aside = 1.0 - abs(dot(v_front, normal));
+            float deep = aside * length(normal.xy) * (0.5 - 0.5 * on_cube.z * toward.z);
+            float filled = 2.0 * half_side / dot(cells, abs(normal));
+            bright *= has_other ? 1.0 - CONTACT * filled * deep : 1.0;
+            float value = number(where, 0.0);
+            vec3 color = is_number(value) ? color_of(value * scales.z, cell) : vec3(1.0, 0.0, 1.0);
+            float fog = clamp(u_fog.x + u_fog.y * (v_depth.x + depth_at * v_depth.z), 0.0, FOG);
+            result = mix(min(lit(color) * bright, vec3(1.0)), u_ground, aside * fog);
+        } else {
             // Between near cubes one sees through, between distant ones the ground is drawn.
             if (far <= 0.0) discard;
             result = u_ground;

@@ -39,6 +39,7 @@ from scalarviz.pictures.view.cubes.shaders import (
     DIM,
     FLAT_FROM,
     FLOATS,
+    FOG,
     HALF,
     MEANS_FROM,
     SPLIT,
@@ -46,7 +47,6 @@ from scalarviz.pictures.view.cubes.shaders import (
     VERTEX,
     fragment,
 )
-from scalarviz.pictures.view.cubes.sides import brightness_of_sides
 from scalarviz.pictures.view.scene.node_transforms import is_flat, matrix_of, viewport_of
 from scalarviz.pictures.view.scene.plates import Plate
 
@@ -64,7 +64,6 @@ SIDES = np.array(
 # What the shaders know of a plate, see `shaders`: a row for each corner of its box.
 EVERYWHERE = 0.0, 0.0, 1e6, 1e6
 LINES = np.dtype([(f"a_{name}", np.float32, 4) for name in TABLE])
-# Brightness of a side that looks up, down or elsewhere: the light comes from above.
 
 
 class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
@@ -169,8 +168,17 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self._table[:, 2, 0] = dim
         self._table[:, 2, 1] = white
         self._table[:, 2, 3] = dim if outside is None else outside
-        self._table[:, 7] = focus
+        self._table[:, 6] = focus
         self._changed = True
+
+    def fog(self, depths: FloatArray) -> None:
+        """Let sides fade into the ground from the nearest to the farthest of some depths.
+
+        depths  before the division by w; if all are the same, there is no fog
+        """
+        near, far = float(depths.min()), float(depths.max())
+        slope = FOG / (far - near) if far > near else 0.0
+        self.shared_program["u_fog"] = -slope * near, slope
 
     def set_map(self, colors: ColorMap | None, ground: str) -> None:
         """Set the color map and the background color.
@@ -213,12 +221,12 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         for i, plate in enumerate(self.plates):
             self._table[i, 0] = [plate.columns, plate.rows, *divmod(plate.first, SPLIT)]
             self._table[i, 1, :2] = divmod(plate.stride, SPLIT)
-            self._table[i, 4] = brightness_of_sides(plate)
             grid = plate.grid
-            self._table[i, 5] = [*grid.size[::-1], *grid.pitch[::-1]]
-            self._table[i, 6] = [*grid.stride[::-1], *plate.cell]
+            self._table[i, 4] = [*grid.size[::-1], *grid.pitch[::-1]]
+            self._table[i, 5] = [*grid.stride[::-1], *plate.cell]
         self.scales(1.0, 1.0)
         self.lights()
+        self.fog(np.zeros(2))
 
     def _allocate(self) -> None:
         """Allocate what the current context needs, as far as its driver allows."""

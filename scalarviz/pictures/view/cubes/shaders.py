@@ -14,7 +14,6 @@ What the shaders know of a plate are attributes of four numbers each, named by T
     scales   stride from row to row as an address, 1 / color scale, 1 / size scale
     looks    brightness (1, or less where inactive), light, mip levels, brightness out of focus
     means    mip levels: corner in the texture, columns and rows of level 1
-    sides    light on the sides of the cubes: +columns, -columns, +rows, -rows
     tile     columns and rows of a tile; cells from one tile to the next, to the right and downwards
     strides  numbers from one tile to the next, to the right and downwards; size of a cell
     focus    the cells in focus: first column and row, last column and row
@@ -27,7 +26,7 @@ from scalarviz.pictures.view.scene.plates import HALF as HALF
 FLOATS = text_beside(__file__, "texels_float.glsl")
 BYTES = text_beside(__file__, "texels_bytes.glsl")
 SPLIT = 4096  # columns of the texture of numbers; a power of two
-TABLE = "grid", "scales", "looks", "means", "sides", "tile", "strides", "focus"
+TABLE = "grid", "scales", "looks", "means", "tile", "strides", "focus"
 STEPS = 512  # cells that a ray passes at most
 LEAST = 0.45  # side of the smallest cube relative to the largest
 COLORS = 512  # entries of the color table
@@ -36,12 +35,18 @@ FLAT_FROM, FLAT_TO, MEANS_FROM, CUBES_TO = 0.5, 0.65, 0.75, 1.05
 OBLIQUE = 4.0  # so much longer than across the ray a pixel counts at most where a plate is oblique
 DIM, CONTRAST = 0.45, 3.05  # least brightness, and least contrast of what is dimmed with the ground
 
+SIDE, LOW = 0.66, 0.5  # brightness of faces beside the light of key_light.glsl, and the least
+BEVEL = 0.07  # width of the bevel along an edge, relative to half the side of a cube
+CONTACT = 0.55  # how much darker faces are where cubes are close
+FOG = 0.3  # how much of the ground is on side faces and wires of the farthest wall
+
 # vispy inserts the transforms of the view at `$`.
 TRANSFORMS = """
 vec4 to_clip(vec4 point) { return $transform(point); }
 vec4 from_clip(vec4 point) { return $inverse(point); }
 """
-VERTEX = text_beside(__file__, "box.vert") + TRANSFORMS
+KEY_LIGHT = text_beside(__file__, "key_light.glsl")
+VERTEX = text_beside(__file__, "box.vert") + TRANSFORMS + KEY_LIGHT
 
 
 def fragment(texels: str, *, far: bool = True) -> str:
@@ -57,6 +62,11 @@ def fragment(texels: str, *, far: bool = True) -> str:
         "DIM": DIM,
         "SPLIT": float(SPLIT),
         "STEPS": STEPS,
+        "SIDE": SIDE,
+        "LOW": LOW,
+        "BEVEL": BEVEL,
+        "CONTACT": CONTACT,
+        "FOG": FOG,
         "OBLIQUE": OBLIQUE,
         "FLAT_FROM": FLAT_FROM,
         "FLAT_TO": FLAT_TO,

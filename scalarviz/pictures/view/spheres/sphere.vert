@@ -14,12 +14,17 @@ varying vec3 v_start;         // the same from the center in space: right, up, t
 varying vec3 v_ray;           // away from the eye, on the same axes
 varying vec4 v_depth;
 varying vec3 v_size;          // radius, radius and outline in device pixels
+varying vec3 v_key;            // the light, on the same axes
 varying vec3 v_fill;
 varying vec3 v_outline;
 
 // The transform of the view and its inverse, defined by vispy.
 vec4 to_clip(vec4 point);
 vec4 from_clip(vec4 point);
+
+// Defined in key_light.glsl.
+vec3 front_of(bool near, vec3 ray);
+vec3 key_light(vec3 front);
 
 void main() {
     // The eye is the origin of all rays; without perspective it is at infinity.
@@ -50,6 +55,8 @@ void main() {
     v_ray = vec3(dot(ray, right), dot(ray, up), dot(ray, axis));
     v_depth = vec4(seen.zw, further.zw);
     v_size = vec3(a_radius, pixels, a_line * u_ratio);
+    vec3 key = key_light(front_of(near, -axis));
+    v_key = vec3(dot(key, right), dot(key, up), dot(key, axis));
     v_fill = a_fill;
     v_outline = a_outline;
     gl_Position = seen;

@@ -81,7 +81,7 @@ class QuadsVisual(Visual):  # type: ignore[misc]  # vispy has no types
 
 
 class SpheresVisual(QuadsVisual):
-    """Visual that draws spheres with outlines, softly lit from the upper left."""
+    """Visual that draws spheres with outlines, softly lit as cubes are."""
 
     def __init__(self) -> None:
         QuadsVisual.__init__(self, SPHERE, SQUARE, depth_mask=True)
