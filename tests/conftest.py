@@ -34,7 +34,6 @@ LONGEST = (
     "tests/engines/test_cuda",
     "notebooks/",
     "tests/faces/window/test_window.py",
-    "tests/pictures/view/test_network_maps.py",
     "tests/engines/test_products.py",
 )
 

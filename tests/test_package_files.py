@@ -12,7 +12,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from scalarviz.base.package_files import text_beside
-from scalarviz.files.shaders.live import FOURS_READER, bank_reader, live_shader, map_fragment
+from scalarviz.files.shaders.live import live_shader
 from scalarviz.pictures.view.cubes import shaders
 from scalarviz.pictures.view.shading.evaluator import fragment_of
 from scalarviz.training.network.network import Network
@@ -30,14 +30,7 @@ MODULES = {path.name for path in PACKAGE.joinpath("pages", "web").glob("*.js")}
 MODULES |= {"canvas.js", "widget.js"}
 
 STAGES = (".vert", ".frag")
-PARTS = "cubes.frag", "network_map.frag", "evaluate.frag"  # of a program that other text completes
-
-
-def network_map(reader: str) -> str:
-    """The shader of a network's map with one that reads its parameters."""
-    net = Network([2, 3, 1], "tanh", seed=0)
-    shader = live_shader(net, aligned=reader is FOURS_READER)
-    return "#version 120\n" + map_fragment(net.program, shader, reader)
+PARTS = "cubes.frag", "evaluate.frag"  # of a program that other text completes
 
 
 SHADERS = {
@@ -46,10 +39,8 @@ SHADERS = {
     if path.suffix in STAGES and path.name not in PARTS
 } | {
     "evaluate.frag with fours_reader.glsl": fragment_of(
-        live_shader(Network([5, 3, 6], "tanh", seed=0), aligned=True), 5, 6, 2
+        live_shader(Network([5, 3, 6], "tanh", seed=0)), 5, 6, 2
     ),
-    "network_map.frag with bank_reader.glsl": network_map(bank_reader(1024) + shaders.FLOATS),
-    "network_map.frag with fours_reader.glsl": network_map(FOURS_READER),
     "cubes.frag with texels_float.glsl": shaders.fragment(shaders.FLOATS),
     "cubes.frag with texels_bytes.glsl": shaders.fragment(shaders.BYTES),
 }

@@ -15,7 +15,6 @@ from scalarviz.data.base import TableSet
 from scalarviz.data.batches import Pair
 from scalarviz.data.plane import FEATURES, PlaneSet
 from scalarviz.pages.formula_trees import function_tree
-from scalarviz.pages.network_shader import network_shader
 from scalarviz.pages.packed import packed
 from scalarviz.pictures.draw2d.batch import image_bytes
 from scalarviz.pictures.presenter.exhibits_of import (
@@ -56,7 +55,6 @@ def exhibit_data(session: Session) -> dict[str, Any] | None:
              "pictures": a picture and what is learned of it; "sorting": pictures by their answers
     reads    "sigmoid" or "softmax" if the loss applies it to the outputs, else ""
     output   name of the buffer of the outputs, and `outputs` is how many there are
-    shader   of pictures, see `network_shader`; None: the worker answers alone
     """
     made = exhibit_of(session)
     if made is None:
@@ -66,8 +64,6 @@ def exhibit_data(session: Session) -> dict[str, Any] | None:
     shown = {**made[0], **about}
     if shown.get("map"):
         shown["map"] |= about
-    if shown["kind"] == "pictures":
-        shown["shader"] = network_shader(session)
     return shown
 
 
@@ -159,11 +155,8 @@ def pictures_of(data: Texture) -> Made:
     """Return a picture, and the points at which what is learned of it is shown."""
     points, _, (rows, columns) = some_pixels(data, PIXELS)
     fine, colors, (high, wide) = some_pixels(data, FINE_PIXELS)
-    first, last = points[0], points[-1]
-    half = (last - first) / np.maximum(1, np.array([columns, rows]) - 1) / 2.0
     shown = {
         "kind": "pictures",
-        "frame": [*(first - half).tolist(), *(last + half).tolist()],
         "size": [columns, rows],
         "fine": [wide, high],
         "target": packed(image_bytes(colors.reshape(high, wide, 3))[..., :3]),

@@ -29,7 +29,6 @@ from scalarviz.base.texts import text
 PIP, SYSTEM, COMMAND, NOTHING = "pip", "system", "command", ""
 SMOOTH = 15.0  # pictures a second
 GIGABYTES = 2.0
-MAP_PIXELS = 300 * 300  # of a map in a window
 
 
 class Lack(Exception):
@@ -144,7 +143,6 @@ def shader() -> str:
     """Measure the network of a texture in a fragment shader, and on the cpu engine."""
     need("vispy")
     sv = import_module("scalarviz")
-    maps = import_module("scalarviz.pictures.view.network_maps")
     dense = [sv.Dense(64, 64, "leaky_relu") for _ in range(3)]
     layers = [sv.FrequencyEncoding(2, octaves=3), sv.Dense(12, 64, "leaky_relu"), *dense]
     net = sv.Network([*layers, sv.Dense(64, 3, "sigmoid")], seed=0)
@@ -154,7 +152,6 @@ def shader() -> str:
     if made.why:
         raise Lack(made.why, SYSTEM if sys.platform == "linux" else NOTHING)
     by_shader, by_cpu = (quickest(evaluate, points) for evaluate in (made, net.to("cpu")))
-    most = maps.PLAYING / (by_shader / (len(points) * weights) * MAP_PIXELS)
     return text(
         "doctor.found.shader",
         renderer=made.renderer,
@@ -162,7 +159,6 @@ def shader() -> str:
         weights=weights,
         shader=1e3 * by_shader,
         cpu=1e3 * by_cpu,
-        most=int(float(f"{most:.2g}")),
     )
 
 

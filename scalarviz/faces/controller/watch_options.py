@@ -57,7 +57,7 @@ class WatchOptions:
         """
         still = self.reduced_motion or reduced_motion
         stage = stage_of(show, theme, reduced_motion=still, patience=AT_ONCE)
-        stage.by_card, stage.present, stage.nodes = True, self.present, self.nodes
+        stage.present, stage.nodes = self.present, self.nodes
         stage.color, stage.size = self.color, self.cubes
         if self.pin is not None:
             stage.pin(self.pin)

@@ -1,9 +1,7 @@
 """Writes a network as GLSL that reads its parameters from a texture: it follows a training.
 
 The text is that of `shader.write_shader`, with a texture instead of constants. A program adds what
-reads the texture: `BANK_READER` for the texture of the bank that cubes are drawn from, or
-`FOURS_READER` for a smaller one with four numbers in each texel, in which `Place` says what stands
-where.
+reads the texture, `FOURS_READER`: four numbers in each texel, and `Place` says what stands where.
 """
 
 from __future__ import annotations
@@ -17,8 +15,6 @@ import numpy.typing as npt
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.package_files import text_beside
 from scalarviz.core.model.operations import NONE, Operation
-from scalarviz.core.model.program import Program
-from scalarviz.errors import InputError
 from scalarviz.files.shaders.constants import GLSL, NAME, Shader, padded
 from scalarviz.files.shaders.shader import body_of, check_workspace, row_function
 from scalarviz.files.shaders.source import literal
@@ -26,10 +22,8 @@ from scalarviz.files.shaders.source import literal
 if TYPE_CHECKING:
     from scalarviz.training.network.network import Network
 
-BANK_READER = text_beside(__file__, "bank_reader.glsl")
 TEXELS = 256  # in a line of the texture of `FOURS_READER`
 FOURS_READER = f"#define TEXELS {TEXELS}\n" + text_beside(__file__, "fours_reader.glsl")
-MAP = (text_beside(__file__, "network_map.vert"), text_beside(__file__, "network_map.frag"))
 DECLARED = f"float {NAME}_number(int place);\nvec4 {NAME}_four(int place);"
 
 
@@ -52,17 +46,12 @@ class Place:
 
 
 class TextureShader(Shader):
-    """A shader that reads parameters from a texture.
+    """A shader that reads parameters, and the state behind them, from a texture at `places`."""
 
-    aligned  whether rows begin at multiples of 4, at the places of `places`; else places are the
-             bank indices
-    state    whether the texture has the state, too, behind the parameters
-    """
-
-    def __init__(self, net: Network, aligned: bool, state: bool) -> None:
+    def __init__(self, net: Network) -> None:
         super().__init__(net, GLSL)
-        self.places: list[Place] | None = [] if aligned else None
-        self._state = len(net.bank) if state else None
+        self.places: list[Place] = []
+        self._state = len(net.bank)
 
     def affine(self, operation: Operation) -> list[str]:
         """Return the lines of z = W x + b, by four products at once."""
@@ -90,12 +79,6 @@ class TextureShader(Shader):
         return f"{NAME}_number({self.place(first, 1, size)[0]} + {place})"
 
     def statistics(self, operation: Operation, place: str) -> tuple[str, str]:
-        if self._state is None:
-            raise InputError(
-                f"a shader that follows a training cannot have {operation.name}: running "
-                "statistics are no parameters, and the texture has parameters only; net.export "
-                "writes them"
-            )
         features, first = int(operation.settings[0]), self._state + operation.state
         mean = self.number("means", first, features, place)
         variance = self.number("variances", first + features, features, place)
@@ -103,8 +86,6 @@ class TextureShader(Shader):
 
     def place(self, first: int, rows: int, columns: int) -> tuple[int, int]:
         """Return where a matrix begins in the texture, and the distance of its rows."""
-        if self.places is None:
-            return first, columns
         known = next((each for each in self.places if each.first == first), None)
         if known is None:
             last = self.places[-1] if self.places else None
@@ -119,7 +100,7 @@ class LiveShader:
     """GLSL of a network that reads its parameters by `network_number` and `network_four`.
 
     text    declares both and defines `network_row`, as an export does
-    places  for `FOURS_READER`; empty for `BANK_READER`
+    places  of its matrices in the texture
     """
 
     text: str
@@ -128,7 +109,7 @@ class LiveShader:
     def in_fours(self, numbers: FloatArray) -> npt.NDArray[np.float32]:
         """Return the texels of the texture of `FOURS_READER`, shape (lines, TEXELS, 4).
 
-        `numbers` are the parameters, in bank order, followed by the state if the shader has it.
+        `numbers` are the parameters, in bank order, followed by the state.
         """
         last = self.places[-1] if self.places else None
         count = last.at + last.rows * last.stride if last else 0
@@ -143,41 +124,14 @@ class LiveShader:
         return texels
 
 
-def live_shader(net: Network, *, aligned: bool = False, state: bool = False) -> LiveShader:
+def live_shader(net: Network) -> LiveShader:
     """Return GLSL that computes a network with the parameters that a texture has.
-
-    It is GLSL 1.20 that is GLSL ES 3.00 as well.
-
-    net       the network
-    aligned   whether the texture is that of `FOURS_READER`; False, the default: that of
-              `BANK_READER`, which has the whole bank
-    state     whether the texture has the state of the bank, too, behind its parameters; by default
-              False
 
     Raises InputError if a shader cannot have an operation of the network, or if the network is too
     large.
     """
     check_workspace(net)
-    shader = TextureShader(net, aligned, state)
+    shader = TextureShader(net)
     body = body_of(shader, net)
     pieces = [DECLARED, *shader.writer.sources, row_function(shader, net, body)]
-    return LiveShader("\n\n".join(pieces) + "\n", tuple(shader.places or ()))
-
-
-def bank_reader(split: int) -> str:
-    """Return GLSL that reads the bank's texture, as the cubes' `u_numbers`, of `split` columns.
-
-    Add one of the texts that define `one_number`, such as `view.cubes.shaders.FLOATS`.
-    """
-    return f"#define SPLIT {split}\n{BANK_READER}"
-
-
-def map_fragment(program: Program, shader: LiveShader, reader: str) -> str:
-    """Return the fragment shader that draws the answers to points of a picture; see `MAP`.
-
-    program  of the network, which has two inputs
-    shader   of it
-    reader   `FOURS_READER`, or a `bank_reader` with what defines its `one_number`
-    """
-    sizes = f"#define INPUTS {program.inputs.size}\n#define OUTPUTS {program.outputs.size}"
-    return "\n\n".join([sizes, reader, shader.text, MAP[1]])
+    return LiveShader("\n\n".join(pieces) + "\n", tuple(shader.places))

@@ -44,7 +44,7 @@ export async function colorsOfFile(file, [wide, high]) {
 }
 
 /** Return [width, height] as they stand in the head of a PNG or JPEG file; null for others. */
-export function sizeOf(head) {
+function sizeOf(head) {
   const at = (i) => 256 * head[i] + head[i + 1];
   if (PNG.every((each, i) => head[i] === each)) {
     return head.length < 24 ? [0, 0] : [65536 * at(16) + at(18), 65536 * at(20) + at(22)];

@@ -1,8 +1,7 @@
-// A picture, and beside it what a network has learned of it: by the graphics card, or by the worker.
+// A picture, and beside it what a network has learned of it.
 
-import { made, putImage, setShown, setSize, setWords } from "./dom.js";
+import { made, putImage, setShown, setWords } from "./dom.js";
 import { followPen, madeButton, takesAlone } from "./pressing.js";
-import { NetworkMap } from "./netmap.js";
 import { colorsOfFile } from "./ownpicture.js";
 import { readAnswers } from "./answers.js";
 import { sameNumbers } from "./planemap.js";
@@ -12,9 +11,6 @@ import { wayOf } from "./walking.js";
 
 const PORTION = 4096; // points that are evaluated at once: a command waits for few
 const STILL = 250; // milliseconds without a change until the fine picture begins
-const PLAYING = 20; // milliseconds for a picture by the graphics card while it trains
-const RESTING = 1500; // and at rest
-const MOST_SIDE = 1024; // pixels along a side by the graphics card
 const KEY_MOVE = 0.02; // part of the picture that an arrow key moves
 
 /** The target and the output as pictures; a click shows what one point is made of. */
@@ -25,8 +21,6 @@ export class Pictures {
     this.target = unpacked(data.target);
     this.wait = 0;
     this.begun = 0; // counts fine pictures: a former one ends where another begins
-    this.map = data.shader ? new NetworkMap(data.shader) : null;
-    this.drawn = null; // the size of the last picture, and what drew it
     this.canvases = ["target", "output"].map(() => made("canvas"));
     this.names = ["target", "output"].map((name) =>
       made("figcaption", "", text(`exhibits.${name}`)),
@@ -148,95 +142,23 @@ export class Pictures {
     Object.assign(this, { probe, value, playing });
     this.begun += 1;
     clearTimeout(this.wait);
-    if (!this.drawByCard()) this.drawByWorker();
+    put(this.canvases[1], readAnswers(probe, this.data.reads, 3), this.data.size, 1);
     setWords(this.names[1], text("exhibits.output"));
     if (!playing) this.wait = setTimeout(() => this.refine(), STILL);
-  }
-
-  drawByWorker() {
-    put(this.canvases[1], readAnswers(this.probe, this.data.reads, 3), this.data.size, 1);
-    this.drawn = [...this.data.size, "worker"];
-  }
-
-  /** Draw what the network answers at each pixel, as many as there is time for; false if too few. */
-  drawByCard() {
-    if (!this.canUseCard()) return false;
-    if (!this.playing) this.map.measureAgain(this.look());
-    const [width, height] = this.map.fit(...this.room(), PLAYING);
-    if (width < this.data.size[0]) return false;
-    this.map.setNumbers(this.value);
-    this.map.draw(this.look(), width, height);
-    this.put(width, height);
-    return true;
-  }
-
-  put(width, height) {
-    const canvas = this.canvases[1];
-    setSize(canvas, width, height);
-    this.map.copy(canvas.getContext("2d"), width, height, [0, 0, width, height]);
-    this.drawn = [width, height, "card"];
-  }
-
-  /** Whether the card draws what the worker answers, which is looked at once, at rest. */
-  canUseCard() {
-    const { map } = this;
-    if (!map?.ready) return false;
-    if (map.checked) return true;
-    if (this.playing) return false; // answers may be older than the weights
-    const [width, height] = this.data.size;
-    const colors = bytesOfColors(readAnswers(this.probe, this.data.reads, 3), 1);
-    const [left, top, right, bottom] = this.data.frame;
-    map.setNumbers(this.value);
-    const look = { ...this.look(), low: [left, bottom], high: [right, top] };
-    return map.check(look, width, height, colors);
-  }
-
-  look() {
-    const squash = this.data.reads === "sigmoid" ? 1 : 0;
-    return { low: [0, 1], high: [1, 0], squash };
-  }
-
-  /** Return the pixels that the picture fills on the screen. */
-  room() {
-    const canvas = this.canvases[1];
-    const ratio = window.devicePixelRatio || 1;
-    const { clientWidth: width, clientHeight: height } = canvas;
-    const part = Math.min(1, MOST_SIDE / (ratio * Math.max(width, height, 1)));
-    return [width, height].map((length) => Math.max(1, Math.round(ratio * part * length)));
   }
 
   /** Evaluate the whole picture, until something changes. */
   async refine() {
     const begun = this.begun;
     const isStale = () => begun !== this.begun;
-    const byCard = this.canUseCard() && (await this.refineByCard(isStale));
-    if (isStale()) return;
     const found = await this.answers(isStale);
     if (!found) return;
-    if (!byCard) {
-      put(this.canvases[1], found, this.data.fine, 1);
-      this.drawn = [...this.data.fine, "worker"];
-    }
+    put(this.canvases[1], found, this.data.fine, 1);
     const noise = text("exhibits.pictures.noise", {
       psnr: noiseOf(found, this.own ?? this.target),
     });
     setWords(this.names[1], text("exhibits.pictures.output", { noise }));
     this.describe(text("exhibits.pictures.said", { noise, count: found.length / 3 }));
-  }
-
-  /** Draw every pixel of the screen by the card, if that takes not too long; say whether it did. */
-  async refineByCard(isStale) {
-    const room = this.room();
-    const size = this.map.fit(...room, RESTING);
-    if (size[0] < Math.min(room[0], this.data.fine[0])) return false;
-    if (this.drawn?.[2] === "card" && this.drawn[0] === size[0]) return true; // it is there
-    const whole = await this.map.inStrips(this.look(), ...size, this.value, isStale);
-    if (!whole) return false;
-    const canvas = this.canvases[1];
-    Object.assign(canvas, { width: size[0], height: size[1] });
-    canvas.getContext("2d").drawImage(whole, 0, 0);
-    this.drawn = [...size, "card"];
-    return true;
   }
 
   /** Return the answers at all points in portions; null if something has changed. */

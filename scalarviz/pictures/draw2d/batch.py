@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import isfinite, isnan
 from struct import Struct
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -54,28 +54,11 @@ CORNERS = np.arange(4, dtype=np.float32)
 TRIANGLES = np.array([0, 1, 2, 2, 1, 3], np.uint32)
 
 
-class OnCard(Protocol):
-    """A picture that the graphics card draws into a texture of its own."""
-
-    def texture(self) -> Any:
-        """Draw it, if it has changed, and return the texture, whose first row is the lowest one.
-
-        The framebuffer stays the same; the viewport and other state of OpenGL may change.
-        """
-
-
 class Image(NamedTuple):
-    """An image for the canvas: uint8, shape (rows, columns, 4), colours premultiplied by alpha.
-
-    Or, with `on_card`, a picture of the graphics card, which takes its place.
-    """
+    """An image for the canvas: uint8, shape (rows, columns, 4), colours premultiplied by alpha."""
 
     pixels: npt.NDArray[np.uint8]
     smooth: bool
-    on_card: OnCard | None = None
-
-
-NO_PIXELS = np.zeros((0, 0, 4), np.uint8)
 
 
 class Batch(NamedTuple):

@@ -21,12 +21,10 @@ from scalarviz.pictures.draw2d.batch import (
     CAPSULE,
     IMAGE,
     LETTER,
-    NO_PIXELS,
     Batch,
     Color,
     Image,
     Numbers,
-    OnCard,
     Quads,
     column,
     image_bytes,
@@ -112,13 +110,6 @@ class Canvas2D:
         self._quads.put_images(np.array([row], np.float32), image)
         if outline is not None:
             self.box(x, y, width, height, None, outline=outline, depth=depth)
-
-    def on_card(self, x: float, y: float, width: float, height: float, picture: OnCard) -> None:
-        """Draw a picture of the graphics card, interpolated between its pixels."""
-        place = (x + width / 2, y + height / 2, width / 2, height / 2)
-        style, whole = (0.0, 1.0, IMAGE, 0.0), (0.0, 1.0, 1.0, 0.0)  # its first row is the lowest
-        row = self._row(place, style, "#ffffff", None, -1.0, extra=whole)
-        self._quads.put_images(np.array([row], np.float32), Image(NO_PIXELS, True, picture))
 
     def images(
         self,

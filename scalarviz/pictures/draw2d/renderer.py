@@ -45,13 +45,6 @@ class Renderer:
         self._program["u_size"] = (width_px / canvas.ratio, height_px / canvas.ratio)
         self._program["u_ratio"] = canvas.ratio
         self._update_atlas()
-        on_card = {
-            number: batch.image.on_card.texture()
-            for number, batch in enumerate(batches)
-            if batch.image is not None and batch.image.on_card is not None
-        }
-        if on_card:
-            gloo.set_viewport(*corner, width_px, height_px)
         gloo.set_state(
             blend=True,
             blend_func=("one", "one_minus_src_alpha"),
@@ -65,13 +58,13 @@ class Renderer:
                 self._indices.append(gloo.IndexBuffer())
                 self._images.append(blank_image())
                 self._sent.append(None)
-            if batch.image is not None and batch.image.on_card is None:
+            if batch.image is not None:
                 if self._sent[number] is not batch.image.pixels:
                     self._images[number].set_data(batch.image.pixels)
                     self._sent[number] = batch.image.pixels
                 smooth = "linear" if batch.image.smooth else "nearest"
                 self._images[number].interpolation = smooth
-            self._program["u_image"] = on_card.get(number, self._images[number])
+            self._program["u_image"] = self._images[number]
             self._indices[number].set_data(indices[6 * batch.start : 6 * batch.stop])
             self._program.draw("triangles", self._indices[number])
         gloo.set_depth_mask(True)

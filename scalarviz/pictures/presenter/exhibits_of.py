@@ -212,7 +212,7 @@ def pictures(ask: Ask, data: Texture, engine: str, side: int = PIXELS) -> Pictur
     )
     said = text("exhibits.pictures.said", noise=noise, count=len(points))
     title = text("exhibits.pictures.title", said=said)
-    return Pictures(shown, said, title, names, fine=target_bytes(data, FINE_PIXELS))
+    return Pictures(shown, said, title, names)
 
 
 def fine_pictures(ask: Ask, data: Texture, engine: str) -> Pictures:

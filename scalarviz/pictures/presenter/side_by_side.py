@@ -102,7 +102,6 @@ class SideBySide(PointedPanes):
     neuron_maps: bool = setting("neuron_maps")
     test_points: bool = setting("test_points")
     discrete: bool = setting("discrete")
-    by_card: bool = setting("by_card")
     color: str = of_scales("color")
     size: str = of_scales("size")
     per_layer: bool = of_scales("per_layer")

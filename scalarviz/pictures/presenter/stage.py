@@ -39,7 +39,6 @@ from scalarviz.pictures.presenter.pushes import pushes
 from scalarviz.pictures.presenter.scales import Scales, Shown, of_scales
 from scalarviz.pictures.presenter.scene_layout import layout_of, shape_of
 from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.shown_network import NetworkReading
 from scalarviz.pictures.presenter.view_box import ViewBox
 from scalarviz.pictures.view.exhibits.exhibit import Exhibit
 from scalarviz.pictures.view.exhibits.plane import Plane
@@ -73,7 +72,6 @@ class Stage(Pointed):
     adding         how many samples of the batch are added up in the picture, a broken number while
                    one is being added; 0: the gradients are shown whole
     given          seconds that a slow step gives to the next operation; 0 without one
-    by_card        whether the graphics card may draw maps at each pixel, in faces of a training
     pane           how the picture is one of several, or None
     menus, panel   pixels of the picture that stand under menus of a window and under its panel
     asleep         whether to compute nothing, while kernels are compiled
@@ -102,7 +100,7 @@ class Stage(Pointed):
         self.menus = self.panel = 0.0
         self.nodes: Callable[[Any], object] | None = None
         self.travel: Callable[[int], object] = lambda operations: None
-        self.by_card, self.given = False, 0.0
+        self.given = 0.0
         self.pane: Pane | None = None
         self.scales = Scales()
         self._first: Callable[[], FloatArray | None] = lambda: None
@@ -123,7 +121,6 @@ class Stage(Pointed):
         self.eyes = CameraController(self.plan, camera, cuts=self.reduced_motion)
         self.motion = Motion(self.reading, cuts=self.reduced_motion)
         self._cards, self._maps = Cards(self.reading), PlaneMaps(self.reading)
-        self._network = NetworkReading(self.reading)
         self.narration = Narration(self.reading)
         self._sum: Answer[BatchSum | None] = Answer(None)
         self.reading.answers.append(self._sum)
@@ -357,7 +354,6 @@ class Stage(Pointed):
             pointed=self.over.piece,
             opened=self.over.opened and self.motion.walking and not session.playing,
             maps=maps if self.neuron_maps else None,
-            network=self._network.now(exhibit) if self.by_card else None,
             pane=self.pane,
             marks=self.marks or self.over.legend,
             menus=self.menus,

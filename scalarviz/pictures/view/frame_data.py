@@ -12,7 +12,6 @@ from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.model.operations import NONE
 from scalarviz.core.model.program import Moment
 from scalarviz.pictures.view.exhibits.exhibit import Exhibit
-from scalarviz.pictures.view.exhibits.on_card import ShownNetwork
 from scalarviz.pictures.view.scene.frame import SMALL, Box, Division
 from scalarviz.pictures.view.scene.plates import Layout
 from scalarviz.training.session.caption import Caption, Neuron, Piece
@@ -331,7 +330,6 @@ class FrameData:
     pointed        the piece of the caption under the mouse, or None
     opened         whether the caption shows all terms
     maps           what neurons answer over the plane, drawn on their spheres, or None
-    network        what the graphics card may draw at each pixel of the exhibit, or None
     pane           how it is one of several in a picture, or None
     marks          whether the key to the marks is open
     attention      how far what is out of focus has fallen back, 0 to 1
@@ -362,7 +360,6 @@ class FrameData:
     pointed: Piece | None = None
     opened: bool = False
     maps: NeuronMaps | None = None
-    network: ShownNetwork | None = None
     pane: Pane | None = None
     marks: bool = False
     menus: float = 0.0

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 
 from scalarviz.base.package_files import text_beside
-from scalarviz.files.shaders.live import DECLARED, FOURS_READER, MAP, bank_reader
 from scalarviz.pictures.draw2d import batch
 from scalarviz.pictures.view.cubes import shaders
 from scalarviz.pictures.view.cubes.shaders import BYTES, FLOATS
@@ -19,14 +18,6 @@ CANVAS = (
     text_beside(batch.__file__, "canvas.vert"),
     text_beside(batch.__file__, "canvas.frag"),
 )
-DIFFERENCE = MAP[0], text_beside(__file__, "difference.frag")
-# Stands for a network in the shader of its map: `shaders.live.live_shader` writes real ones.
-NETWORK = f"""
-#define INPUTS 2
-#define OUTPUTS 1
-{DECLARED}
-void network_row(in float x[2], out float y[1]) {{ y[0] = network_number(1) * x[0] + x[1]; }}
-"""
 # Vertex and fragment shader of each program, as vispy gets them.
 PROGRAMS = {
     "cubes": (shaders.VERTEX, shaders.fragment(FLOATS)),
@@ -35,9 +26,6 @@ PROGRAMS = {
     "spheres": SPHERE,
     "wires": WIRE,
     "canvas": CANVAS,
-    "difference": DIFFERENCE,
-    "network": (MAP[0], f"{bank_reader(shaders.SPLIT)}{NETWORK}{MAP[1]}{FLOATS}"),
-    "network of fours": (MAP[0], f"{FOURS_READER}{NETWORK}{MAP[1]}"),
 }
 HEADER = "#version 300 es\n" + "".join(
     f"precision highp {kind};\n" for kind in ("float", "int", "sampler2D")

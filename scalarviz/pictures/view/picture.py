@@ -25,7 +25,6 @@ from scalarviz.pictures.view.legend import draw_legend, explain_arrows, legend_b
 from scalarviz.pictures.view.lights import Lights, lights
 from scalarviz.pictures.view.marks_key import draw_marks_key
 from scalarviz.pictures.view.moves import draw_ghosts, draw_pushes
-from scalarviz.pictures.view.network_maps import NetworkMaps
 from scalarviz.pictures.view.neurons import draw_errors
 from scalarviz.pictures.view.on_top import OnTop
 from scalarviz.pictures.view.picture_scene import CUBES, PictureScene
@@ -48,7 +47,6 @@ class Picture:
     program  the program that is shown, which the lights need
     scene    its vispy nodes, with the view that a user's nodes are put in
     words    all text on the last picture
-    maps     what the graphics card draws of the network itself
     """
 
     def __init__(self, theme: str = "dark", program: Program | None = None) -> None:
@@ -59,7 +57,6 @@ class Picture:
         self._cubes: Any = None
         self._layout: Layout | None = None
         self._shown: Any = None
-        self.maps = NetworkMaps()
 
     def set_theme(self, name: str) -> None:
         """Change the colors."""
@@ -73,7 +70,6 @@ class Picture:
             self._cubes.release()
             self._cubes.parent = None
             self._cubes = None
-        self.maps.release()
         self.scene.release()
 
     def see(self, frame_data: FrameData, camera: Camera, width: float, height: float) -> Projection:
@@ -107,7 +103,6 @@ class Picture:
         see = self.see(frame_data, camera, wide, high)
         shown = frame_data.layout, self.program, frame_data.moment, frame_data.part
         lit = lights(*shown, focus_of(frame_data), frame_data.attention)
-        self.maps.show(frame_data.network)
         gloo.set_viewport(*corner, width, height)
         gloo.set_state(depth_test=True, blend=False, cull_face=False, scissor_test=True)
         gloo.set_scissor(*corner, width, height)
@@ -119,7 +114,6 @@ class Picture:
             self.scene.look(see)
             self._set_cubes(frame_data, lit)
             self._cubes.fog(see.deep(frame_data.layout.points()))
-            self.maps.cubes = self._cubes
             self.scene.set_beads(beads)
             self.scene.flat.paper, on_top = self._flat(frame_data, see, lit, ratio)
             self.scene.draw(frame_data.division(wide, high).view, high, ratio, corner)
@@ -185,8 +179,6 @@ class Picture:
         """Draw the exhibit and the pinned weight at the right end of the stage."""
         if frame_data.exhibit is not None and division.exhibit.width:
             exhibit = frame_data.exhibit
-            if frame_data.network is not None:
-                exhibit = exhibit.on_card(self.maps)
             exhibit.paint(canvas, division.exhibit, self.theme)
             spot, lines = exhibit.spot(), frame_data.layout.neurons
             if spot is not None and lines:

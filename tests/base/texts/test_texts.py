@@ -94,7 +94,6 @@ NOT_WORDS = [
     ("pictures/presenter/live_values.py", "row {}", "a name in an error"),
     ("pictures/presenter/first_controls.py", "*", "controls by their names in rows"),
     ("pictures/presenter/motion.py", "weight gradient", "a kind of moment"),
-    ("pictures/presenter/shown_network.py", ": export", "a part of an error"),
     ("pictures/view/cubes/shaders.py", "*vec4 to_clip*", "GLSL"),
     ("pictures/view/glsl_es.py", "#*|out*|precision*|*{}*", "GLSL"),
     ("pictures/view/shading/evaluation.py", "a shader *|: export|{} gives *", "parts of messages"),

@@ -74,7 +74,7 @@ def test_a_scene_is_found_again_with_its_options(make: Make) -> None:
     controller.stage.pinned_neuron = ("tanh 0", 3)
     controller.next_sample()
     assert leads_back(controller)
-    assert controller.copied.endswith("#step=12&op=7&neuron=tanh%200:3&sample=2")
+    assert controller.copied.endswith("#step=12&op=7&neuron=tanh%200:3&sample=1")
 
 
 def test_what_was_changed_is_found_again_in_its_file_only(make: Make, tmp_path: Path) -> None:

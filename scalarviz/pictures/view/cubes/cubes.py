@@ -99,8 +99,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self._without_means = False
         self._table = np.zeros((len(self.plates), len(TABLE), 4), np.float32)
         nothing = np.zeros(self.count, np.float32)
-        self._given = self._sources = (nothing, nothing)
-        self._is_whole = False  # whether all numbers were uploaded last
+        self._given = (nothing, nothing)
         self._is_huge = False  # whether a scale is larger than the inverse of a float32
         self._describe_plates()
         self.set_map(None, "#000000")
@@ -119,21 +118,8 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
             # Read once by the kernels of the mip levels, if both show the same.
             same = sizes is colors
             self._given = given, given if same else np.ascontiguousarray(sizes, np.float32)
-        self._sources = colors, sizes
         self._fresh = False
         self.update()
-
-    def held_texture(self, array: FloatArray) -> tuple[Any, int] | None:
-        """Return the texture in which an `array` given to `numbers` stands, and its first line.
-
-        None if it is not there: not drawn yet, or only in part, since some cubes are far away.
-        """
-        if not (self._made and self._fresh and self._is_whole and self.floats):
-            return None
-        for half, source in enumerate(self._sources):
-            if source is array:
-                return self._numbers, half * self._height
-        return None
 
     def scales(self, colors: Any, sizes: Any) -> None:
         """Set the number with the strongest color and the one with the largest cube.
@@ -366,7 +352,6 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         """Upload the visible part of the data: numbers of near plates, mip levels of far ones."""
         given = self._clipped() if self._is_huge else self._given
         colors, sizes = given
-        self._is_whole = False
         count = min(self.count, self._height * SPLIT)
         flat = self._staging[: self._height].reshape(-1), self._staging[self._height :].reshape(-1)
         touched = np.zeros(self._height, bool)
@@ -383,8 +368,6 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         if not len(rows):
             return
         first, last = int(rows[0]), int(rows[-1]) + 1
-        is_all = last - first == self._height and count == self.count
-        self._is_whole = is_all and not self._is_huge
         for half, (shown, own) in enumerate(zip((colors, sizes), flat, strict=True)):
             part = slice(first * SPLIT, min(last * SPLIT, count))
             own[part] = shown[part]

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.theme import Theme
-from scalarviz.pictures.view.exhibits.on_card import NetworkOnCard
 from scalarviz.pictures.view.scene.frame import Box
 
 STAGE = 1280.0, 600.0  # pixels of the stage for which widths of exhibits are stated
@@ -50,10 +49,6 @@ class Exhibit(ABC):
 
     def marked(self, inputs: FloatArray) -> Exhibit:
         """Return the exhibit with a mark at the sample in use; without one by default."""
-        return self
-
-    def on_card(self, card: NetworkOnCard) -> Exhibit:
-        """Return the exhibit with maps that a graphics card draws; without any by default."""
         return self
 
     def spot(self) -> tuple[float, float] | None:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.pictures.draw2d.batch import OnCard, image_bytes
+from scalarviz.pictures.draw2d.batch import image_bytes
 from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.theme import Theme
 from scalarviz.pictures.view.exhibits.axes import LINE, paint_frame
@@ -21,7 +21,6 @@ from scalarviz.pictures.view.exhibits.exhibit import (
     part_of_stage,
     stage_scale,
 )
-from scalarviz.pictures.view.exhibits.on_card import MapLook, NetworkOnCard
 from scalarviz.pictures.view.scene.frame import Box
 
 GAP = 2  # columns between two images
@@ -37,9 +36,6 @@ class Pictures(Exhibit):
 
     names  of the images on a canvas, if they differ
     focus  the point in use, which is marked: 0 to 1 to the right, and down
-    fine   the first one in full resolution, as pixels of an image, if the second one is what a
-           network has learned of it over the unit square, and the third one their difference
-    card   what draws these two at each pixel, if it can; None: they are drawn as they are
     """
 
     pictures: Mapping[str, FloatArray]
@@ -47,8 +43,6 @@ class Pictures(Exhibit):
     title: str = ""
     names: Sequence[str] = ()
     focus: tuple[float, float] | None = None
-    fine: npt.NDArray[np.uint8] | None = field(default=None, repr=False, compare=False)
-    card: NetworkOnCard | None = field(default=None, repr=False, compare=False)
     _made: list[npt.NDArray[np.uint8]] = field(default_factory=list, repr=False, compare=False)
     _places: list[Box] = field(default_factory=list, repr=False, compare=False)  # painted last
     # On a canvas.
@@ -70,17 +64,12 @@ class Pictures(Exhibit):
         boxes = arranged(self.aspect, len(self.pictures), box, title, BETWEEN * size)
         self._places[:] = boxes
         names = self.names or list(self.pictures)
-        drawn = self._drawn(boxes[1], canvas.ratio) if len(boxes) > 1 else []
-        for i, (name, place) in enumerate(zip(names, boxes, strict=True)):
+        for name, place, picture in zip(names, boxes, self.images, strict=True):
             words = name if canvas.measure(name, size=size) <= place.width else name.split()[0]
             words = canvas.fit(words, place.width, size=size)
             canvas.text(place.x, place.y - 0.4 * size, words, size=size, color=theme.quiet)
-            if drawn and i:
-                canvas.on_card(place.x, place.y, place.width, place.height, drawn[i - 1])
-            else:
-                picture = self.fine if drawn and self.fine is not None else self.images[i]
-                smooth = place.width * canvas.ratio < SHARP * picture.shape[1]
-                canvas.image(place.x, place.y, place.width, place.height, picture, smooth=smooth)
+            smooth = place.width * canvas.ratio < SHARP * picture.shape[1]
+            canvas.image(place.x, place.y, place.width, place.height, picture, smooth=smooth)
             if self.focus is not None:
                 near = 0.45 * size
                 u, v = self.focus
@@ -88,22 +77,6 @@ class Pictures(Exhibit):
                 y = place.y + min(max(v * place.height, near), place.height - near)
                 for half, color in ((near, theme.ground), (0.8 * near, theme.ink)):
                     paint_frame(canvas, x, y, half, color)
-
-    def on_card(self, card: NetworkOnCard) -> Pictures:
-        """Return the images, of which `card` draws what is learned, if it can."""
-        return self if self.fine is None else replace(self, card=card)
-
-    def _drawn(self, place: Box, ratio: float) -> list[OnCard]:
-        """Return what is learned, and its difference, by the card; empty if it cannot."""
-        if self.card is None or self.fine is None:
-            return []
-        rows, columns, _ = next(iter(self.pictures.values())).shape
-        look = MapLook((0.0, 1.0), (1.0, 0.0))
-        size = round(place.width * ratio), round(place.height * ratio)
-        output = self.card.map("output", look, size, (columns, rows))
-        if output is None:
-            return []
-        return [output, self.card.difference("difference", output, self.fine)]
 
     def spot(self) -> tuple[float, float] | None:
         """Return the pixel of the point in use on the first image."""

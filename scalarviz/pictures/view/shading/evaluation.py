@@ -35,7 +35,7 @@ def text_of(net: Network) -> tuple[LiveShader | None, str]:
     if len(net.bank) > MOST_WEIGHTS:
         return None, f"a shader holds {MOST_WEIGHTS:,} parameters, not {len(net.bank):,}"
     try:
-        return live_shader(net, aligned=True, state=True), ""
+        return live_shader(net), ""
     except InputError as error:
         return None, str(error).partition(": export")[0]
 
