@@ -15,6 +15,7 @@ from scalarviz.base.package_files import text_beside
 from scalarviz.files.shaders.live import live_shader
 from scalarviz.pictures.view.cubes import shaders
 from scalarviz.pictures.view.shading.evaluator import fragment_of
+from scalarviz.pictures.view.spheres.shaders import SPHERE
 from scalarviz.training.network.network import Network
 
 ROOT = Path(__file__).parent.parent
@@ -41,6 +42,7 @@ SHADERS = {
     "evaluate.frag with fours_reader.glsl": fragment_of(
         live_shader(Network([5, 3, 6], "tanh", seed=0)), 5, 6, 2
     ),
+    "sphere.vert with key_light.glsl": SPHERE[0].replace(shaders.TRANSFORMS, ""),
     "cubes.frag with texels_float.glsl": shaders.fragment(shaders.FLOATS),
     "cubes.frag with texels_bytes.glsl": shaders.fragment(shaders.BYTES),
 }
