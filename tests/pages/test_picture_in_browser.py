@@ -24,6 +24,7 @@ from scalarviz.pictures.view.lights import lights
 from scalarviz.pictures.view.moves import draw_ghosts, draw_pushes
 from scalarviz.pictures.view.neurons import draw_errors
 from scalarviz.pictures.view.scenery import draw_scenery
+from scalarviz.pictures.view.spoken import draw_spoken
 from tests.pages.pictures import PicturePage, picture_page
 from tests.pages.samples import made
 from tests.pages.states import state_of
@@ -56,7 +57,10 @@ def expected_words(seen: FrameData, stage: Stage, size: tuple[int, int], theme: 
     if seen.moment is not None and seen.moment.kind == "loss":
         draw_errors(canvas, see, seen, look)
     draw_marks(canvas, see, seen, look)
-    draw_callout(canvas, see, seen, taken, look, scale)
+    callout = draw_callout(canvas, see, seen, taken, look, scale)
+    if callout is not None:
+        taken.boxes.append(callout)
+    draw_spoken(canvas, see, seen, taken, look, scale)
     draw_legend(canvas, division, seen.cubes, look)
     if arrows:
         explain_arrows(canvas, division, 0.0, look)
@@ -74,7 +78,7 @@ def blocks(image: np.ndarray) -> np.ndarray:
 def window(show: Show, size: tuple[int, int], theme: str, **options: bool) -> Iterator[Stage]:
     """A stage without buttons, as in a file."""
     stage = Stage(show, theme, **options)
-    stage.silent = True
+    stage.silent, stage.neuron_maps = True, False  # a page has maps from its worker
     stage.resize(*size)
     try:
         yield stage
@@ -110,6 +114,12 @@ def compare(page: PicturePage, stage: Stage, size: tuple[int, int], **options: A
     # The explanation of arrows has another place in a window with a head.
     apart[: 40 // BLOCK, : 400 // BLOCK] = 0.0
     assert apart.max() < CLOSE, (seen.moment, seen.part)
+
+
+@pytest.fixture(autouse=True)
+def without_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page draws the thread to the point in use over its picture, see thread.js."""
+    monkeypatch.setattr("scalarviz.pictures.view.picture.draw_thread", lambda *_: None)
 
 
 @pytest.fixture(scope="module", params=SCENES)
@@ -148,6 +158,7 @@ def test_light_is_where_it_is_in_a_window(opened: Opened) -> None:
             stage.frame_data()
             session.advance(1, "operation")
             stage.frame_data()
+            stage._focused = stage._focused and -np.inf  # what is out of focus has fallen back
             for part in (0.3, 0.65, 0.9):
                 stage.motion._part = part
                 compare(page, stage, size)

@@ -9,7 +9,7 @@ import { text } from "./texts.js";
 /** Write names below spheres, or where they cover nothing: above, or at a side. */
 export function drawSpoken({ paper, see, frame, palette, scale }, taken) {
   const row = frame.caption?.rows?.[0] ?? -1;
-  const found = row >= 0 && frame.layout.fanOf(row);
+  const found = frame.moment && row >= 0 && frame.layout.fanOf(row);
   if (!found) return;
   const { fan, unit } = found;
   const ends = [row3(fan.starts, fan.unitBefore(row)), row3(fan.ends, unit)];

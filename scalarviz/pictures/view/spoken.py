@@ -22,9 +22,9 @@ def draw_spoken(
     scale: float,
 ) -> None:
     """Write names below spheres, or where they cover nothing: above, or at a side."""
-    layout, caption = frame_data.layout, frame_data.words.caption
+    layout, moment, caption = frame_data.layout, frame_data.moment, frame_data.words.caption
     found = layout.fan_of(caption.rows[0]) if caption is not None and caption.rows else None
-    if caption is None or found is None:
+    if caption is None or moment is None or found is None:
         return
     fan, unit = found
     ends = np.stack([fan.starts[fan.unit_before(caption.rows[0])], fan.ends[unit]])
