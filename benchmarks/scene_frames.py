@@ -1,0 +1,46 @@
+"""How long a picture of each scene takes while it plays, and operation by operation.
+
+    python -m benchmarks.scene_frames              all scenes
+    python -m benchmarks.scene_frames rgb xnor     some
+
+Pictures of 1280x800 without a window, one sample for each pixel: medians in milliseconds. To
+compare two commits, run it in both by turns.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from time import perf_counter
+
+from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.pictures.export.render_options import RenderOptions, drawn, shown
+
+SCENES = "rgb circle xnor digits texture".split()
+PLAYED, WALKED, FIRST = 60, 25, 5  # pictures of each kind, of which the first ones do not count
+SPEED = 20  # steps a second while it plays
+
+
+def milliseconds(name: str, unit: str) -> float:
+    """Return the median of some pictures of a scene."""
+    show, took = load(find(name))(engine="cpu"), []
+    session = show.session
+    session.advance(50)
+    look = RenderOptions(size=(1280, 800), samples=1)
+    with look.canvas() as canvas, look.on(shown(show)) as stage:
+        if unit == "step":
+            session.play(SPEED)
+        for _ in range(PLAYED if unit == "step" else WALKED):
+            if unit == "operation":
+                session.advance(1, unit)
+            begin = perf_counter()
+            drawn(canvas, stage, look)
+            took.append(perf_counter() - begin)
+        session.pause()
+    return 1e3 * statistics.median(took[FIRST:])
+
+
+if __name__ == "__main__":
+    for scene in sys.argv[1:] or SCENES:
+        played, walked = (milliseconds(scene, unit) for unit in ("step", "operation"))
+        print(f"{scene:10} playing {played:6.1f} ms, operation by operation {walked:6.1f} ms")
