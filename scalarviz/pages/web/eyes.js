@@ -147,12 +147,16 @@ export class Eyes {
   /** The camera with the whole network in the upper right part of its box. */
   upperRight(camera, width, height) {
     const box = this.inner;
-    const found = camera.framing(this.layout.extent, width / height, EYES.edge);
+    const points = this.layout.extent;
+    const found = camera.framing(points, width / height, EYES.edge);
     const right = (box.width - width) / box.height;
     const up = (box.height - height) / box.height;
-    return found
+    const there = found
       .with({ height: (found.height * box.height) / height })
       .moved(-0.5 * right, -0.5 * up);
+    // What is near moves further than what is far.
+    const { x } = new Projection(there, box, ...this.size).see(points);
+    return there.moved(Math.max(0, (Math.max(...x) - box.right) / box.height), 0);
   }
 
   /** Whether the network, or a name below a sphere, would be in the legend's box. */
@@ -161,12 +165,6 @@ export class Eyes {
     const [right, top] = [legend.right + EYES.clear, legend.y - EYES.clear];
     const { x, y } = see.see(points);
     if (x.some((each, i) => each < right && y[i] > top)) return true;
-    if (!this.layout.neurons.length) {
-      // names of single values are centred below their places
-      const high = 0.5 * legend.height;
-      const at = see.see(Float64Array.from(this.layout.labels.flatMap((label) => label.start)));
-      if (at.x.some((each, i) => each - high < right && at.y[i] + high > top)) return true;
-    }
     const scale = legend.width / EYES.legend;
     const names = this.layout.neurons.flatMap((line) => boxesBelow(see, line, scale));
     return names.some((box) => box.x < right && box.bottom > top);

@@ -176,11 +176,14 @@ class CameraController:
 
     def _upper_right(self, camera: Camera, width: float, height: float) -> Camera:
         """Return the camera with the whole network in the upper right part of its box."""
-        box = self.inner
-        found = camera.framing(self.layout.points(), width / height, EDGE)
+        box, points = self.inner, self.layout.points()
+        found = camera.framing(points, width / height, EDGE)
         found = replace(found, height=found.height * box.height / height)
         right, up = (box.width - width) / box.height, (box.height - height) / box.height
-        return found.moved(-0.5 * right, -0.5 * up)
+        found = found.moved(-0.5 * right, -0.5 * up)
+        # What is near moves further than what is far.
+        beyond = float(Projection(found, box, *self._size)(points).xy[:, 0].max()) - box.right
+        return found.moved(max(0.0, beyond / box.height), 0.0)
 
     def _covers(self, camera: Camera, points: FloatArray, legend: Box) -> bool:
         """Return whether the network, or a name below a sphere, would be in the legend's box."""

@@ -29,7 +29,9 @@ from scalarviz.pictures.view.scene.plates import RIGHT
 
 FOV = 20.0, 9.0  # degrees; a long network is seen from farther away, so that its ends look alike
 CLOSE_FOV = 12.0
-USUAL = 44.0  # degrees off the flow from which the scene is seen, whatever its stage
+# Degrees off the flow from which the scene is seen, whatever its stage; with images, more: they
+# are seen obliquely.
+USUAL, OF_IMAGES = 42.0, 46.0
 CLOSE = 400  # weights; in networks of at most as many nothing is covered
 CLOSE_ANGLE = 40.0  # there: the fronts of cubes are their largest sides, also at the left end
 HIGH = 1.0, 1.2, 1.4, 1.65  # factors of the distances upright
@@ -96,6 +98,7 @@ def chosen(stations: list[Station], size: Callable[[Form], float], form: Form) -
     long = len(stations) + max(each.run.count for each in stations) / 500 > LONG
     shares, widths = (SHARES, WIDER) if not long else (SHARES[::3], ())
     images = any(each.run.images for each in stations)
+    form = replace(form, angle=OF_IMAGES if images else USUAL)
     if any(each.run.count > (LEAST_IMAGES if each.run.images else CORRIDOR) for each in stations):
         measure(stations, np.inf)
         longest = max(each.run.extent() for each in stations)
