@@ -51,7 +51,6 @@ def test_the_difference_of_colors_is_that_of_published_pairs() -> None:
     np.testing.assert_allclose(difference(one, other), [2.0425, 2.3669, 27.1492, 0.9082], atol=1e-4)
 
 
-@pytest.mark.parametrize("theme", THEMES)
 # Large networks as they open: turned until two faces look almost equally large, both are lit.
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize(
