@@ -97,3 +97,11 @@ class MLP(Module):
 
     def __repr__(self) -> str:
         return f"MLP of [{', '.join(map(str, self.layers))}]"
+
+
+def __getattr__(name: str) -> Any:
+    """Say where the layers are, whose names programs for PyTorch look up here."""
+    raise AttributeError(
+        f"scalarviz.nn has no {name!r}, but micrograd's Neuron, Layer and MLP: layers are in sv "
+        "itself: sv.Dense(inputs, outputs), sv.Conv2d, sv.BatchNorm ..."
+    )

@@ -88,3 +88,8 @@ def test_names_and_shapes_are_those_of_micrograd() -> None:
 def test_a_wrong_number_of_inputs_is_told() -> None:
     with refused(InputError, "ReLUNeuron(2)", "3"):
         Neuron(2)([1.0, 2.0, 3.0])
+
+
+def test_layers_of_pytorch_are_answered_by_where_they_are() -> None:
+    with refused(AttributeError, "Linear"):
+        _ = sv.nn.Linear

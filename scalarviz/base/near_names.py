@@ -160,7 +160,6 @@ LAYERS = {
         ("sequential", "model", "module", "mlp"),
         MODEL,
     ),
-    "nn": "layers are in sv itself: sv.Dense(inputs, outputs), sv.Conv2d, sv.BatchNorm ...",
     **dict.fromkeys(("batchnorm1d", "batchnorm2d"), "BatchNorm"),
     **dict.fromkeys(("dropout1d", "dropout2d"), "Dropout"),
     **dict.fromkeys(("adaptiveavgpool2d", "globalaveragepooling2d"), "AvgPool2d"),

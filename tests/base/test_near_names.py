@@ -35,7 +35,6 @@ PAIR = ([[0.0, 1.0]], [[1.0]])
         ("SiLU", r"write sv\.Dense\(3, 8, 'swish'\)"),
         ("tanh", r"write sv\.Dense\(3, 8, 'tanh'\)"),
         ("Sequential", r"write sv\.Network\(\["),
-        ("nn", r"layers are in sv itself"),
         ("optim", r"the optimizers are sv\.SGD"),
         ("CrossEntropyLoss", r"write sv\.Loss\('softmax_cross_entropy'\)"),
         ("MSELoss", r"write sv\.Loss\('mse'\)"),
