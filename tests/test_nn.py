@@ -31,7 +31,8 @@ def test_numbers_are_those_of_micrograd() -> None:
         found.append((str(model), result.data, [each.grad for each in model.parameters()]))
     theirs, ours = found
     assert ours[0] == theirs[0] and ours[1] == theirs[1]
-    assert ours[2] == theirs[2] and any(ours[2])
+    # micrograd goes through a set, whose order is that of addresses: last bits vary by the run.
+    assert ours[2] == pytest.approx(theirs[2], rel=1e-12, abs=1e-15) and any(ours[2])
 
 
 def test_its_result_and_gradients_are_those_of_the_formulas() -> None:
