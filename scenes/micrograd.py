@@ -39,8 +39,10 @@ def scene(
     noise = number(noise, "noise", 0.0)
     hidden, samples = whole_number(hidden, "hidden"), whole_number(samples, "samples")
     seed = whole_number(seed, "seed", 0, 2**32 - 1)
+    before = random.getstate()
     random.seed(seed)
     model = MLP(2, [hidden, hidden, 1])
+    random.setstate(before)  # others draw from it, too
     neurons = {
         f"layer {i}": [neuron.parameters() for neuron in layer.neurons]
         for i, layer in enumerate(model.layers)

@@ -23,7 +23,7 @@ from scalarviz.engines.registry import EngineRow, choose, choose_for_expression
 from scalarviz.errors import InputError
 from scalarviz.files import networks
 from scalarviz.files.checked_safetensors import Array, Description, read_one_of, write
-from scalarviz.files.networks import block_name, field, optional, slots_of
+from scalarviz.files.networks import DOUBLE, block_name, field, optional, slots_of, steps_of
 from scalarviz.training.network.expression import Expression
 from scalarviz.training.network.network import Network
 from scalarviz.training.network.walls import as_arrays
@@ -79,7 +79,7 @@ def build_expression(
     description: Description, arrays: Mapping[str, Array], engine: EngineRow, budget: Budget
 ) -> Expression:
     """Return a compiled function on an engine; raise InputError for what cannot be one."""
-    value = array_of(arrays, "value", field(description, "dtype", str), 1)
+    value = array_of(arrays, "value", field(description, "dtype", str), None)
     budget.take(BYTES * len(value), f"{len(value):,} parameters as objects")
     leaves = [Value(float(number)) for number in value]
     left, named = iter(leaves), dict[str, Any]()
@@ -91,7 +91,7 @@ def build_expression(
     walls = as_arrays(named)
     for leaf, label in zip(left, field(description, "labels", list), strict=True):
         leaf.label = str(label)
-    trace = trace_of(description, arrays, leaves)
+    trace = trace_of(description, arrays, leaves, budget)
     made = Expression(
         field(description, "name", str),
         trace,
@@ -101,30 +101,32 @@ def build_expression(
     )
     bank = made.bank
     for names in slots_of(description):
-        found = array_of(arrays, block_name(names), bank.dtype, 2)
-        block = bank.slot_block(names)
-        if found.shape != block.shape:
-            raise InputError(f"the slots have shape {found.shape}, and should be {block.shape}")
-        block[:] = found
+        bank.slot_block(names)[:] = array_of(
+            arrays, block_name(names), bank.dtype, len(names), len(bank)
+        )
     for name, target in optional(bank).items():
         if name in arrays:
-            target[:] = array_of(arrays, name, target.dtype.name, 1)
-    bank.step_count = max(0, field(description, "step_count", int))
+            target[:] = array_of(arrays, name, target.dtype.name, len(bank))
+    bank.step_count = steps_of(description)
     bank.has_gradients = field(description, "has_gradients", bool)
     return made
 
 
-def trace_of(description: Description, arrays: Mapping[str, Array], leaves: list[Value]) -> Trace:
+def trace_of(
+    description: Description, arrays: Mapping[str, Array], leaves: list[Value], budget: Budget
+) -> Trace:
     """Return the table of operations, each of which takes results of those before it."""
     names = field(description, "operations", list)
     numbers = [NUMBERS[pick(EVERY_OPERATION, name, "operation").name] for name in names]
-    chosen = array_of(arrays, "operations", "int64", 1)
-    operands = array_of(arrays, "operands", "int64", 2)
-    constants = array_of(arrays, "constants", "float64", 1)
+    chosen = array_of(arrays, "operations", "int64", None)
+    operands = array_of(arrays, "operands", "int64", len(chosen), MOST_OPERANDS)
+    constants = array_of(arrays, "constants", "float64", None)
     inputs, outputs = field(description, "inputs", int), field(description, "outputs", list)
     first = inputs + len(constants) + len(leaves)
-    if inputs < 1 or operands.shape != (len(chosen), MOST_OPERANDS):
-        raise InputError(f"it has {inputs} inputs, and operands of shape {operands.shape}")
+    made = first + len(chosen)
+    if inputs < 1:
+        raise InputError(f"it has {inputs} inputs")
+    budget.take(DOUBLE * made, f"one sample on its way through {made:,} numbers")
     if len(chosen) and not (chosen.min() >= 0 and chosen.max() < len(numbers)):
         raise InputError("an operation is none of those it names")
     operations = np.array(numbers, np.int64)[chosen]
@@ -133,16 +135,20 @@ def trace_of(description: Description, arrays: Mapping[str, Array], leaves: list
     later = first + np.arange(len(chosen))[:, np.newaxis]
     if not np.where(taken, (operands >= 0) & (operands < later), operands == NONE).all():
         raise InputError("an operation takes what is not there, or is not computed yet")
-    made = first + len(chosen)
     if not outputs or not all(type(place) is int and 0 <= place < made for place in outputs):
         raise InputError(f"its results are {shorten(outputs)}, of {made:,} numbers")
     return Trace(inputs, constants, leaves, operations, operands, outputs)
 
 
-def array_of(arrays: Mapping[str, Array], name: str, dtype: str, dimensions: int) -> Array:
-    """Return an array of this kind; raise InputError."""
+def array_of(arrays: Mapping[str, Array], name: str, dtype: str, *shape: int | None) -> Array:
+    """Return an array of this dtype and shape, in which None is any size; raise InputError."""
     found = arrays.get(name)
-    if found is None or found.dtype.name != dtype or found.ndim != dimensions:
+    fits = (
+        found is not None
+        and (found.dtype.name, found.ndim) == (dtype, len(shape))
+        and all(a in (None, b) for a, b in zip(shape, found.shape, strict=True))
+    )
+    if found is None or not fits:
         said = "missing" if found is None else f"{found.dtype} of shape {found.shape}"
         raise InputError(f"the array {name} is {said}")
     return found

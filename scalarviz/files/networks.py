@@ -227,9 +227,7 @@ def fill(net: Network, description: Description, arrays: Mapping[str, Array]) ->
     """Set the numbers of a new network to those of a file; raise InputError."""
     bank = net.bank
     blocks = slots_of(description)
-    steps = field(description, "step_count", int)
-    if not 0 <= steps < MOST_STEPS:
-        raise InputError(f"step_count must be from 0 to 2**63 - 1, not {shorten(steps)}")
+    steps = steps_of(description)
     has_gradients = field(description, "has_gradients", bool)
     values = {WHOLE: bank.value} if WHOLE in arrays else value_arrays(net)
     targets = values | {"state": bank.state} | optional(net.bank)
@@ -251,6 +249,14 @@ def check_states(net: Network, states: Array) -> None:
         raise InputError("the state of the network must be finite numbers")
     for layer in net.layers:
         layer.check_states(states)
+
+
+def steps_of(description: Description) -> int:
+    """Return the number of steps that were taken."""
+    steps: int = field(description, "step_count", int)
+    if not 0 <= steps < MOST_STEPS:
+        raise InputError(f"step_count must be from 0 to 2**63 - 1, not {shorten(steps)}")
+    return steps
 
 
 def slots_of(description: Description) -> list[tuple[str, ...]]:

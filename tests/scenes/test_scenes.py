@@ -1,6 +1,7 @@
 """Every scene, for a few steps: what it is, what it shows, and how it can be run."""
 
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -277,8 +278,9 @@ def test_digits_are_learned_in_seconds() -> None:
 
 
 def test_an_mlp_of_values_learns_two_moons_in_the_steps_of_its_demo() -> None:
-    options = {"noise": 0.05, "samples": 60, "hidden": 8}
+    options, before = {"noise": 0.05, "samples": 60, "hidden": 8}, random.getstate()
     session = play("micrograd", engine="cpu", **options).session
+    assert random.getstate() == before  # others draw from it, too
     session.advance(100)
     inputs, targets = session.data.training
     assert len(inputs) == 60 and (session.network(inputs) * targets > 0.0).mean() >= 0.95

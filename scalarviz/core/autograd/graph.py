@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from scalarviz.errors import InputError
 
 if TYPE_CHECKING:
     from scalarviz.core.autograd.value import Value
+
+T = TypeVar("T")
 
 LONGEST = 1000  # characters of a formula; longer ones are cut with an ellipsis
 PRECEDENCE = {"add": 1, "subtract": 1, "multiply": 2, "divide": 2, "negate": 3, "power": 4}
@@ -122,20 +124,31 @@ def formula_text(value: Value) -> str:
 def one_step(value: Value) -> list[Value | str]:
     """Return the text of the operation of `value`, with its inputs in between as Values."""
     inputs = value._inputs
-    operation, symbol = value._formula.name, value._formula.symbol
     if not inputs:
         return [str(value.label) or str(value.data)]
-    if not symbol:
-        listed = [piece for x in inputs for piece in (", ", x)]
+    pieces: list[Value | str] = []
+    for piece in spelled(value._formula, inputs, value._formula.symbol):
+        pieces += [piece] if isinstance(piece, str) else bracketed(*piece)
+    return pieces
+
+
+def spelled(formula: Formula, inputs: Sequence[T], sign: str) -> list[tuple[T, int] | str]:
+    """Return the text of an operation; in between its inputs, each with the precedence around it.
+
+    sign  the symbol of the operation
+    """
+    operation = formula.name
+    if not formula.symbol:
+        listed: list[tuple[T, int] | str] = [piece for x in inputs for piece in (", ", (x, 0))]
         return [f"{operation}(", *listed[1:], ")"]
     binds = PRECEDENCE[operation]
     if operation == "negate":
-        return [symbol, *bracketed(inputs[0], binds + 1)]
+        return [sign, (inputs[0], binds + 1)]
     if operation == "power":  # a ** b ** c is a ** (b ** c), and a ** -b needs no brackets
         left, right = binds + 1, PRECEDENCE["negate"]
     else:  # a - b - c is (a - b) - c
         left, right = binds, binds + 1
-    return [*bracketed(inputs[0], left), f" {symbol} ", *bracketed(inputs[1], right)]
+    return [(inputs[0], left), f" {sign} ", (inputs[1], right)]
 
 
 def bracketed(value: Value, binds: int) -> list[Value | str]:

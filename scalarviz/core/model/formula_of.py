@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scalarviz.core.autograd.graph import NAME, PRECEDENCE
+from scalarviz.core.autograd.graph import NAME, PRECEDENCE, spelled
 from scalarviz.core.model.operations import NONE
-from scalarviz.core.model.trace import Trace
+from scalarviz.core.model.trace import EVERY_OPERATION, Trace
 
-SIGNS = {"subtract": "−", "multiply": "·", "power": "^"}  # that are not those of Python
+# Signs that are not those of Python.
+SIGNS = {"subtract": "−", "negate": "−", "multiply": "·", "power": "^"}
+ROWS = list(EVERY_OPERATION.values())
 MOST = 100  # pieces
 
 Piece = str | int
@@ -34,26 +36,13 @@ def formula_of(trace: Trace) -> list[Piece]:
 
 def one_step(trace: Trace, place: int, binds: int) -> Sequence[Piece | tuple[int, int]]:
     """Return what computes a value, its operands as (place, precedence around it)."""
-    found: list[Piece | tuple[int, int]]
     if place < trace.inputs:
         return ["x" if trace.inputs == 1 else trace.name(place)]
-    if place < trace.first_made:
+    row = place - trace.first_made
+    if row < 0:
         number = place - trace.first_parameter
         return [number if number >= 0 else trace.name(place)]
-    row = place - trace.first_made
-    formula = trace.formulas[row]
-    name, symbol = formula.name, formula.symbol
+    formula = ROWS[trace.operations[row]]
     operands = [each for each in trace.operands[row].tolist() if each != NONE]
-    own = PRECEDENCE.get(name, NAME)
-    if name == "negate":
-        found = ["−", (operands[0], own + 1)]
-    elif symbol:
-        sides = (own + 1, PRECEDENCE["negate"]) if name == "power" else (own, own + 1)
-        sign = f" {SIGNS.get(name, symbol)} "
-        found = [(operands[0], sides[0]), sign, (operands[1], sides[1])]
-    else:
-        found = [f"{name}("]
-        for each in operands:
-            found += [(each, 0), ", "]
-        found[-1] = ")"
-    return found if own >= binds else ["(", *found, ")"]
+    found = spelled(formula, operands, SIGNS.get(formula.name, formula.symbol))
+    return found if PRECEDENCE.get(formula.name, NAME) >= binds else ["(", *found, ")"]

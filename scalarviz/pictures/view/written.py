@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from scalarviz.pictures.draw2d.canvas import Canvas2D
@@ -16,6 +18,7 @@ def draw_written(
     canvas: Canvas2D, see: Projection, layout: Layout, theme: Theme, scale: float
 ) -> None:
     """Write them as large as their parts of a line are seen."""
+    write = partial(canvas.text, anchor="center", color=theme.ink, outline=theme.ground)
     for each in layout.written:
         xy = see(each.middle + ENDS * each.half).xy
         if np.isfinite(xy).all():
@@ -23,13 +26,4 @@ def draw_written(
             size = REFERENCE * wide / canvas.measure(each.words, size=REFERENCE)
             size = max(size, each.least * scale)
             x, y = xy.mean(axis=0).tolist()
-            look = theme.ink, theme.ground
-            canvas.text(
-                x,
-                y + 0.36 * size,
-                each.words,
-                size=size,
-                anchor="center",
-                color=look[0],
-                outline=look[1],
-            )
+            write(x, y + 0.36 * size, each.words, size=size)

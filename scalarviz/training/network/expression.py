@@ -39,7 +39,7 @@ from scalarviz.errors import InputError, OwnershipError
 from scalarviz.training.network.bank_value import move_to_bank, place_of
 from scalarviz.training.network.base import Model
 from scalarviz.training.network.state_dict import LoadedKeys, copies_of, load_arrays
-from scalarviz.training.network.walls import REST, Wall, as_arrays, walls_of
+from scalarviz.training.network.walls import REST, Wall, as_arrays, label, walls_of
 
 
 @answered
@@ -134,6 +134,7 @@ class Expression(Model):
         self.inputs = recording.inputs
         self.outputs = len(recording.outputs)
         self.parameters = recording.parameters
+        label(arrays)
         self._bank, self._places = move_to_bank(self.parameters, dtype)
         whole = len(self._places) == len(self._bank)
         self._rows: Rows = slice(0, len(self._bank)) if whole else self._places

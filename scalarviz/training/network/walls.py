@@ -29,10 +29,7 @@ class Wall(NamedTuple):
 
 
 def as_arrays(parameters: object) -> dict[str, npt.NDArray[Any]]:
-    """Return Values by name as arrays of objects; raise InputError.
-
-    Values without a label get one, by their name and place: "wte[3, 2]".
-    """
+    """Return Values by name as arrays of objects; raise InputError."""
     if not (isinstance(parameters, Mapping) and all(isinstance(name, str) for name in parameters)):
         raise InputError(
             f"parameters maps names to Values, and cannot be {shorten(parameters)}: write "
@@ -40,6 +37,8 @@ def as_arrays(parameters: object) -> dict[str, npt.NDArray[Any]]:
         )
     found: dict[str, npt.NDArray[Any]] = {}
     homes: dict[int, str] = {}
+    if REST in parameters:
+        raise InputError(f"{REST!r} is what Values without a name are: choose another name")
     for name, values in parameters.items():
         found[name] = array = np.array(values, object)
         if array.ndim > 2 or not array.size:
@@ -47,7 +46,7 @@ def as_arrays(parameters: object) -> dict[str, npt.NDArray[Any]]:
                 f"{name!r} has shape {array.shape}: a name stands for a Value, a list of Values, "
                 "or a list of such lists"
             )
-        for place, value in np.ndenumerate(array):
+        for value in array.flat:
             if not isinstance(value, Value) or value._inputs:
                 raise InputError(
                     f"{name!r} holds {shorten(value)}, which is no Value made from a number; its "
@@ -58,10 +57,15 @@ def as_arrays(parameters: object) -> dict[str, npt.NDArray[Any]]:
                     f"a Value of {name!r} stands in {homes[id(value)]!r} already: name it once"
                 )
             homes[id(value)] = name
-            if not value.label and place:
-                value.label = f"{name}[{', '.join(map(str, place))}]"
-            value.label = value.label or name
     return found
+
+
+def label(arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Give a label to Values that have none, by their name and place: "wte[3, 2]"."""
+    for name, array in arrays.items():
+        for place, value in np.ndenumerate(array):
+            at = f"[{', '.join(map(str, place))}]" if place else ""
+            value.label = value.label or name + at
 
 
 def walls_of(

@@ -9,7 +9,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.presenter.scene_layout import values_of
-from scalarviz.pictures.view.scene.formula_layout import LINE, of_formula
+from scalarviz.pictures.view.scene.formula_layout import LINE, MOST_LINES, of_formula
 from scalarviz.pictures.view.scene.frame import Box
 from scalarviz.pictures.view.written import draw_written
 from tests.pictures.view.measures import Words, projection, stage_of, trained
@@ -30,10 +30,23 @@ def pieces_on_screen(size: tuple[int, int]) -> tuple[list[tuple[str, Box]], Box]
     return found, see.box
 
 
+def level_lines(size: tuple[int, int]) -> list[list[tuple[str, float, float]]]:
+    """The words of each line of the formula, and where they are seen."""
+    stage = stage_of(trained("expression"), size)
+    see, lines = projection(stage), dict[float, list[tuple[str, float, float]]]()
+    for each in stage.frame_data().layout.written:
+        if each.least == 0.0:
+            x, y = see(each.middle[np.newaxis]).xy[0].tolist()
+            lines.setdefault(float(each.middle[1]), []).append((each.words, x, y))
+    return [*lines.values()]
+
+
 @pytest.mark.parametrize("size", [(1280, 800), (800, 500), (1920, 1080), (600, 900)], ids=str)
 def test_words_and_cubes_are_read_in_order_and_none_covers_another(size: tuple[int, int]) -> None:
     found, box = pieces_on_screen(size)
     assert {words for words, _ in found} >= NAMES
+    lines = [sorted(y for _, _, y in line) for line in level_lines(size)]
+    assert len(lines) == 2 and all(line[-1] - line[0] < 1.0 for line in lines)
     for words, each in found:
         assert box.x - 1.0 <= each.x and each.right <= box.right + 1.0, words
         assert box.y - 1.0 <= each.y and each.bottom <= box.bottom + 8.0, words
@@ -70,3 +83,11 @@ def test_a_long_formula_is_no_line_of_cubes_but_a_grid_with_names() -> None:
     rows = {float(plate.origin[1]) for plate in layout.plates}
     assert len(layout.plates) == 8 and 1 < len(rows) < 8
     assert np.ptp([plate.origin[0] for plate in layout.plates]) > 2.0
+
+
+def test_a_tall_stage_has_no_more_lines_than_are_asked_for() -> None:
+    pieces = [each for i in range(9) for each in (i, " · ", "x", " + ")][:-1]
+    layout = of_formula(pieces, range(9), [f"p{i}" for i in range(9)], 0.3)
+    assert layout is not None
+    words = [each.middle[1] for each in layout.written if each.least == 0.0]
+    assert len({*map(float, words)}) <= MOST_LINES

@@ -136,6 +136,8 @@ WRONG: dict[str, dict[str, Any]] = {
     "inputs below 1": {"inputs": 0},
     "a wall beyond all parameters": {"walls": {"w": [1000, 1000]}},
     "a wall of no shape": {"walls": {"w": "big"}},
+    "more inputs than memory": {"inputs": 10**12},
+    "steps below 0": {"step_count": -1},
     "labels of others": {"labels": ["a", "b", "c", "d", "e"]},
     "another dtype": {"dtype": "float16"},
 }
@@ -162,6 +164,8 @@ def test_a_file_that_says_what_cannot_be_is_refused(name: str, tmp_path: Path) -
         ("constants", lambda a: np.zeros((2, 2))),
         ("value", lambda a: a[:-1].copy()),
         ("slots m v", lambda a: a[:, :-1].copy()),
+        ("slots m v", lambda a: a[:, :1].copy()),  # would fit any length
+        ("grad", lambda a: a[:1].copy()),
     ],
 )
 def test_arrays_that_cannot_be_are_refused(name: str, change: Any, tmp_path: Path) -> None:
@@ -212,6 +216,15 @@ def test_names_that_cannot_be_are_refused() -> None:
     assert sv.compile(product, 1)([1.0])[0] == 6.0  # nothing was moved to a bank
     with refused(OwnershipError, "'w'"):
         sv.compile(product, 1, parameters={"w": [b, a]})
+
+
+def test_a_call_that_is_refused_leaves_no_labels() -> None:
+    a, b = sv.Value(1.0), sv.Value(2.0)
+    with refused(InputError, "'w'"):
+        sv.compile(lambda x: a * x, 1, parameters={"w": [a, b], "v": [b]})
+    with refused(InputError, "'parameters'"):  # the name of those that have none
+        sv.compile(lambda x: a * b * x, 1, parameters={"parameters": [a]})
+    assert (a.label, b.label) == ("", "")
 
 
 def test_max_of_values_says_what_to_write() -> None:

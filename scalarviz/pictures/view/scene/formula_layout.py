@@ -17,9 +17,9 @@ LINE, CUBE = 2.3, 1.25  # from a line to the next, and room of a cube in it, in 
 MOST_LINES, WIDEST = 4, 30.0  # lines, and cells of a line, of a formula that is written
 PIXELS = 100  # size of letters at which words are measured
 
-# From nearly the front, so that lines of words are read.
+# From the front and above, so that lines of words are level.
 VIEWS = {
-    name: replace(CAMERAS[name], azimuth=8.0, elevation=10.0)
+    name: replace(CAMERAS[name], azimuth=0.0, elevation=10.0)
     for name in ("perspective", "orthographic")
 }
 
@@ -44,7 +44,8 @@ def of_formula(
         return None
     wide = [CUBE if isinstance(piece, int) else width_of(piece) for piece in shown]
     tried = [in_lines(shown, wide, count) for count in range(1, MOST_LINES + 1)]
-    lines = min(tried, key=lambda lines: max(longest(lines, wide) / aspect, LINE * len(lines)))
+    fits = [lines for lines in tried if len(lines) <= MOST_LINES]
+    lines = min(fits, key=lambda lines: max(longest(lines, wide) / aspect, LINE * len(lines)))
     if longest(lines, wide) > WIDEST:
         return None
     plates, written = [], []

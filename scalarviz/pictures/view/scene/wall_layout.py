@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
 
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.visible_text import visible
 from scalarviz.pictures.view.scene.plates import DOWN, NEAR, RIGHT, Label, Layout, Plate
+from scalarviz.training.network.walls import Wall
 
 APART, BELOW = 1.5, 2.5  # cells between walls side by side, and below each other
 NAMED = 0.05  # of the largest wall, which names of small cells need between them in addition
-
-
-class Wall(Protocol):
-    """Where the numbers of a name begin in the bank, and their shape: of up to two sizes."""
-
-    @property
-    def first(self) -> int: ...
-    @property
-    def shape(self) -> tuple[int, ...]: ...
 
 
 def of_walls(walls: Mapping[str, Wall], aspect: float) -> Layout:
@@ -42,7 +34,7 @@ def of_walls(walls: Mapping[str, Wall], aspect: float) -> Layout:
         corner = np.array([x, -y, 0.0])
         plate = Plate(wall.first, rows, columns, columns, corner, RIGHT, DOWN, NEAR, "value")
         end, about = corner + columns * RIGHT, f"{rows}×{columns}"
-        labels.append(Label(name, about, corner, end, plate.indices, plate.corners()))
+        labels.append(Label(visible(name), about, corner, end, plate.indices, plate.corners()))
         plates.append(plate)
     return Layout(plates, (), (), labels, follows_shape=True)
 
