@@ -103,6 +103,7 @@ def compare(page: PicturePage, stage: Stage, size: tuple[int, int], **options: A
             part=seen.part,
             seconds=stage.motion.seconds,
             caption=seen.moment and caption_as_data(seen.words.caption),
+            named=seen.pinned and seen.pinned.name,
             scale=division.scale,
             box=dict(zip(("x", "y", "width", "height"), box.place, strict=True)),
             **options,

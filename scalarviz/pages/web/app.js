@@ -212,6 +212,7 @@ export class App {
     const moves = this.picture.draw(state, {
       caption, part, seconds, hover: this.hover, pinned: this.pinned, pointed: this.pointed, box: this.box(),
       color: this.channel, size: this.sizes, maps: this.maps?.now,
+      named: this.pinned && cardOf(this.spec, state, this.pinned)?.name,
     }); // prettier-ignore
     setShown(byId("whole"), !this.tour && this.picture.eyes?.framed === false);
     this.caption.show(caption, this.opened);

@@ -7,7 +7,7 @@ import { cornersOfCube } from "./marks.js";
 import { marksOf } from "./numbers.js";
 import { drawTerms, endsOfBars } from "./terms.js";
 
-const CALLOUT = {
+export const CALLOUT = {
   size: 14, // letters
   pad: 8, // space around them
   gap: 8, // and from what they name
@@ -48,15 +48,13 @@ export function drawCallout(view, taken) {
   });
   if (!box) return null;
   const light = WAY_BACK.has(frame.moment.kind) ? palette.accent : palette.light;
-  const [start, end] = shortestLine(box, subject);
-  const apart = Math.hypot(end[0] - start[0], end[1] - start[1]);
-  if (apart > CALLOUT.gap * scale + 1) paper.segment(start, end, light, { width: 1.5 * scale });
+  lead(view, box, subject, light);
   const low = size + 1.4 * pad;
   const look = { radius: 0.4 * low, outline: light, line: 1.5 * scale };
   paper.box(box.x, box.y, box.width, box.height, palette.panel.slice(0, 7), look);
   if (summed) drawTerms(view, summed, [box.x + pad, box.y + 0.7 * pad, box.width - 2 * pad], ends);
-  if (!isKnown) return box;
   const base = box.bottom - 0.5 * low + 0.36 * size;
+  if (!isKnown) words = words.split(": ").slice(0, -1).join(": "); // the name, until the number is there
   paper.text(box.x + pad, base, words, { size, color: palette.ink, bold: true });
   return box;
 }
@@ -77,8 +75,12 @@ function subjectOf(view) {
   if (cube) return cube;
   const neuron = frame.caption.neurons?.[0];
   const line = neuron && frame.layout.lineOf(neuron);
-  if (!line) return null;
-  const { x, y, unit } = see.one(line.point(neuron[1]));
+  return line ? boxAround(see, line, neuron[1]) : null;
+}
+
+/** The box around a neuron; null if it is behind the eye. */
+export function boxAround(see, line, place) {
+  const { x, y, unit } = see.one(line.point(place));
   const half = (line.isImages ? 0.5 * line.side : line.radius) * unit;
   return Number.isFinite(x + y) ? new Box(x - half, y - half, 2 * half, 2 * half) : null;
 }
@@ -95,7 +97,7 @@ function cubeBox({ see, frame }, row) {
  *
  * Of those that cover as little, it is the nearest one.
  */
-function freePlace(view, taken, subject, [wide, high], reach) {
+export function freePlace(view, taken, subject, [wide, high], reach) {
   const { see, frame, scale } = view;
   const legend = legendBox(see.box, scale);
   const count = frame.sizes.length;
@@ -128,6 +130,13 @@ function freePlace(view, taken, subject, [wide, high], reach) {
     }
   }
   return best;
+}
+
+/** Draw a line from words to their subject, unless they touch it. */
+export function lead({ paper, scale }, box, subject, color) {
+  const [start, end] = shortestLine(box, subject);
+  const apart = Math.hypot(end[0] - start[0], end[1] - start[1]);
+  if (apart > CALLOUT.gap * scale + 1) paper.segment(start, end, color, { width: 1.5 * scale });
 }
 
 /** The ends of the shortest line between two boxes. */

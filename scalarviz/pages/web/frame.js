@@ -87,6 +87,7 @@ export function frameOf(scene, layout, state, options, remembered, now) {
     hoverNeuron: hover?.neuron ?? null,
     pinnedNeuron: pinned?.neuron ?? null,
     pointed: pointed ?? null,
+    named: options.named ?? "",
     maps: options.maps ?? null,
     ...buffersOf(scene, state, moment, part),
   };

@@ -18,6 +18,7 @@ from scalarviz.pictures.view.lights import BACK
 from scalarviz.pictures.view.numbers import marks_of
 from scalarviz.pictures.view.pace import ARRIVES
 from scalarviz.pictures.view.scene.frame import Box, Projection
+from scalarviz.pictures.view.scene.plates import Neurons
 from scalarviz.pictures.view.terms import LONG, ROW, draw_bars, ends_of
 from scalarviz.training.session.caption import Caption
 
@@ -46,12 +47,16 @@ def subject_of(frame_data: FrameData, see: Projection) -> Box | None:
     for neuron in caption.neurons[:1]:
         found = frame_data.layout.line_of(neuron)
         if found is not None:
-            line, place = found
-            seen = see(line.point(place))
-            x, y = seen.xy[0].tolist()
-            half = (0.5 * line.side if line.shape else line.radius) * float(seen.unit[0])
-            return Box(x - half, y - half, 2.0 * half, 2.0 * half) if np.isfinite(x + y) else None
+            return box_around(see, *found)
     return None
+
+
+def box_around(see: Projection, line: Neurons, place: int) -> Box | None:
+    """Return the box around a neuron; None if it is behind the eye."""
+    seen = see(line.point(place))
+    x, y = seen.xy[0].tolist()
+    half = (0.5 * line.side if line.shape else line.radius) * float(seen.unit[0])
+    return Box(x - half, y - half, 2.0 * half, 2.0 * half) if np.isfinite(x + y) else None
 
 
 def draw_callout(
@@ -84,17 +89,15 @@ def draw_callout(
     if box is None or not (is_known or len(ends)):
         return None
     light = theme.accent if moment.kind in BACK else theme.light
-    start, end = shortest(box, subject)
-    if np.hypot(*(end - start)) > GAP * scale + 1.0:
-        canvas.line(np.stack([start, end]), light, width=1.5 * scale)
+    lead(canvas, box, subject, light, scale)
     radius = 0.4 * (high - len(ends) * ROW * scale)
     canvas.box(*box.place, theme.panel[:7], radius=radius, outline=light, line=1.5 * scale)
     if len(ends):
         inner = box.x + pad, box.y + 0.7 * pad, box.width - 2.0 * pad
         draw_bars(canvas, see, frame_data, inner, ends, theme, scale)
-    if is_known:
-        base = box.bottom - 0.5 * (size + 1.4 * pad) + 0.36 * size
-        canvas.text(box.x + pad, base, said, size=size, color=theme.ink, bold=True)
+    base = box.bottom - 0.5 * (size + 1.4 * pad) + 0.36 * size
+    said = said if is_known else said.rpartition(": ")[0]  # the name, until the number is there
+    canvas.text(box.x + pad, base, said, size=size, color=theme.ink, bold=True)
     return box
 
 
@@ -143,6 +146,13 @@ def free_place(
     cost += away + (away > reach) * 1e9 + EQUAL * (left + 2.0 * top.T)
     i, k = np.unravel_index(int(np.argmin(cost)), cost.shape)
     return Box(float(left[i, 0]), float(top[k, 0]), wide, high), float(cost[i, k])
+
+
+def lead(canvas: Canvas2D, box: Box, subject: Box, color: str, scale: float) -> None:
+    """Draw a line from words to their subject, unless they touch it."""
+    start, end = shortest(box, subject)
+    if np.hypot(*(end - start)) > GAP * scale + 1.0:
+        canvas.line(np.stack([start, end]), color, width=1.5 * scale)
 
 
 def shortest(box: Box, subject: Box) -> tuple[FloatArray, FloatArray]:
