@@ -120,11 +120,15 @@ function drawLayers(view, taken) {
     if (!placed.includes(null)) break;
   }
   const { quiet, ground } = view.palette;
-  const look = { size: LABELS.size * view.scale, color: quiet, outline: ground };
-  for (const found of placed) if (found) view.paper.text(...found, look);
+  const size = LABELS.size * view.scale;
+  for (const [box, words] of placed.filter(Boolean)) {
+    // Wires would strike it through.
+    view.paper.box(box.x, box.y, box.width, box.height, ground, { radius: 0.4 * size });
+    view.paper.text(box.x + 2, box.y + size, words, { size, color: quiet, outline: ground });
+  }
 }
 
-/** The place and the words of a label; null if it would cover something. */
+/** The box and the words of a label; null if it would cover something. */
 function placeLabel({ paper, see, frame, scale }, label, taken, lengths) {
   const size = LABELS.size * scale;
   const middle = label.start.map((each, k) => 0.5 * (each + label.end[k]));
@@ -150,7 +154,7 @@ function placeLabel({ paper, see, frame, scale }, label, taken, lengths) {
       const bottom = wanted + 0.2 * size;
       if (box.y < view.y - margin || bottom > view.bottom + margin || taken.meets(box)) continue;
       taken.boxes.push(box);
-      return [left, y, words[length]];
+      return [box, words[length]];
     }
   }
   return null;

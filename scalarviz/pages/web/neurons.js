@@ -15,6 +15,7 @@ const NEURONS = {
   little: 9,
   most: 128, // numbers in a line
   bar: 64, // largest length of a bar in pixels
+  edge: 12, // pixels by which names may leave the box of the network at its left
   letters: 14, // of a line of a name
   few: 3, // least room for two lines, in sizes of letters
   letter: 2, // least room for a letter of a name that is cut, in sizes of letters
@@ -142,7 +143,7 @@ export function boxesBelow(see, line, scale) {
 }
 
 /** Write names: below neurons that stand side by side, shortened where they would meet, beside those in a column. */
-function writeNames({ paper, palette, scale }, line, seen, radius, good) {
+function writeNames({ paper, palette, scale, see, frame }, line, seen, radius, good) {
   const size = 13 * scale;
   if (!line.names.length) return;
   const [first, last] = [good[0], good.at(-1)];
@@ -157,12 +158,17 @@ function writeNames({ paper, palette, scale }, line, seen, radius, good) {
   const meet = names.some((name) => paper.measure(name, look) > room);
   if (apart < (meet ? NEURONS.letter : 1) * size) return;
   const fitted = (name) => name.split("\n").map((each) => paper.fit(each, room, look));
+  const wide = Math.max(0, ...names.map((name) => paper.measure(name, look)));
+  const start = Math.min(...own.map((i) => seen.x[i] - radius[i])) - 6 * scale - wide;
+  const isFirst = line === frame.layout.neurons[0]; // at its right are cubes
+  const isLeft = isFirst && start >= see.box.x - NEURONS.edge * scale;
+  const side = isLeft ? -1 : 1;
   names.forEach((name, place) => {
     const i = own[place];
-    const x = column ? seen.x[i] + radius[i] + 6 * scale : seen.x[i];
+    const x = column ? seen.x[i] + side * (radius[i] + 6 * scale) : seen.x[i];
     const up = name.includes("\n") ? 0.675 : 0;
     const y = seen.y[i] + (column ? (0.36 - up) * size : radius[i] + 1.15 * size);
-    const anchor = column ? "left" : "center";
+    const anchor = column ? (isLeft ? "right" : "left") : "center";
     const color = { color: palette.ink, outline: palette.ground, depth: seen.depth[i] };
     paper.text(x, y, fitted(name).join("\n"), { ...look, ...color, anchor });
   });

@@ -62,9 +62,12 @@ def draw_layers(
             break
     for found in placed:
         if found is not None:
-            x, y, words = found
+            box, words = found
             size, halo = SIZE * scale, theme.ground
-            canvas.text(x, y, words, size=size, color=theme.quiet, outline=halo)
+            canvas.box(*box.place, halo, radius=0.4 * size)  # wires would strike it through
+            canvas.text(
+                box.x + 2.0, box.y + size, words, size=size, color=theme.quiet, outline=halo
+            )
 
 
 def place_label(
@@ -75,8 +78,8 @@ def place_label(
     taken: Obstacles,
     scale: float,
     lengths: Sequence[int],
-) -> tuple[float, float, str] | None:
-    """Return the place and the words of a label; None if it would cover something.
+) -> tuple[Box, str] | None:
+    """Return the box and the words of a label; None if it would cover something.
 
     lengths  which words are tried, one after the other: 0 for all, 1 for name and kind of a layer
              of images, 2 for its name
@@ -103,7 +106,7 @@ def place_label(
                 continue
             if not taken.meets(box):
                 taken.boxes.append(box)
-                return left, y, words[length]
+                return box, words[length]
     return None
 
 

@@ -34,6 +34,7 @@ BAR = 64.0  # largest length of a bar in pixels
 # the least radius in pixels.
 LOW, WRITTEN, ROOM = 0.92, 0.55, 12.0
 AWAY = 1.22  # how far from a map the name of its neuron stands, relative to other spheres
+EDGE = 12.0  # pixels by which names may leave the box of the network at its left
 LETTERS = 14  # of a line of a name
 FEW = 3.0  # least room for two lines, in sizes of letters
 LETTER = 2.0  # least room for a letter of a name that is cut, in sizes of letters
@@ -99,7 +100,8 @@ def draw_neurons(
                 canvas.box(*place, color, radius=0.5 * size, depth=front_of_it)
             write_in(canvas, xy_in[i], float(front[i]), number, size)
     far = radius * AWAY if plane else radius
-    write_names(canvas, xy, far, depth, good, line, theme, scale)
+    edge = see.box.x - EDGE * scale if line is frame_data.layout.neurons[0] else math.inf
+    write_names(canvas, xy, far, depth, good, line, theme, scale, edge)
     draw_flows(canvas, xy, radius, good, line, frame_data, theme)
     if line.bars:
         draw_bars(canvas, see, line, frame_data, theme, scale)
@@ -228,8 +230,12 @@ def write_names(
     line: Neurons,
     theme: Theme,
     scale: float,
+    edge: float,
 ) -> None:
     """Write the names of neurons: below those that stand side by side, beside those in a column.
+
+    Those in a column are left of it, if they fit there, not further left than `edge`: cubes stand
+    at its right.
 
     Long names are in two lines. Names that would meet side by side are shortened; without room for
     a letter there are none.
@@ -249,14 +255,16 @@ def write_names(
         return
     if meet:
         names = [canvas.fit(name, room, size=size, bold=True) for name in names]
+    wide = max((canvas.measure(name, size=size, bold=True) for name in names), default=0.0)
+    left = float((xy[:, 0] - radius).min()) - 6.0 * scale - wide >= edge
+    side, anchor = (-1.0, "right") if left else (1.0, "left")
     for i, name in enumerate(names):
         (x, y), far = xy[i].tolist(), float(radius[i])
         if column:
             up = 0.675 * name.count("\n")
-            x, y = x + far + 6.0 * scale, y + (0.36 - up) * size
+            x, y = x + side * (far + 6.0 * scale), y + (0.36 - up) * size
         else:
-            y += far + 1.15 * size
-        anchor = "left" if column else "center"
+            y, anchor = y + far + 1.15 * size, "center"
         canvas.text(
             x,
             y,

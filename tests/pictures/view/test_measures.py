@@ -11,7 +11,7 @@ from scalarviz.pictures.view.cubes.lod import nearness
 from scalarviz.pictures.view.cubes.shaders import FLAT_FROM
 from scalarviz.pictures.view.labels import draw_labels
 from scalarviz.pictures.view.legend import legend_box
-from scalarviz.pictures.view.neurons import write_names, write_one
+from scalarviz.pictures.view.neurons import EDGE, write_names, write_one
 from scalarviz.pictures.view.scene.frame import Projection
 from scalarviz.pictures.view.scenery import draw_heads
 from tests.pictures.view.measures import Words, look, maps_of, projection, stage_of, trained
@@ -148,7 +148,9 @@ def test_no_label_lies_on_another_or_on_a_sphere(name: str, size: tuple[int, int
             radius, good = line.radius * seen.unit, np.ones(len(line.points), bool)
             write_one(canvas, see, line, theme, scale)
             canvas.found = [each for each in canvas.found if each[0] != "1"]
-            write_names(canvas, seen.xy, radius, seen.depth, good, line, theme, scale)
+            first = line is data.layout.neurons[0]
+            edge = see.box.x - EDGE * scale if first else np.inf
+            write_names(canvas, seen.xy, radius, seen.depth, good, line, theme, scale, edge)
     draw_labels(canvas, see, data, theme, scale)
     for (words, box), (other, taken) in itertools.combinations(canvas.found, 2):
         assert not box.meets(taken), (words, other)
