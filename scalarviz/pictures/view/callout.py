@@ -175,13 +175,11 @@ def shortest(box: Box, subject: Box) -> tuple[FloatArray, FloatArray]:
 
 def cube_boxes(frame_data: FrameData, see: Projection, rows: Iterable[int]) -> list[Box]:
     """Return the boxes of some cubes."""
-    found = []
-    for row in rows:
-        xy = see(corners_of(frame_data, row, 0.42)).xy
-        if len(xy) and np.isfinite(xy).all():
-            low, high = xy.min(axis=0).tolist(), xy.max(axis=0).tolist()
-            found.append(Box(low[0], low[1], high[0] - low[0], high[1] - low[1]))
-    return found
+    corners = [corners_of(frame_data, row, 0.42) for row in rows]
+    xy = see(np.concatenate([*corners, np.zeros((0, 3))])).xy.reshape(-1, 8, 2)
+    xy = xy[np.isfinite(xy).all(axis=(1, 2))]
+    low, high = xy.min(axis=1), xy.max(axis=1)
+    return [Box(*place) for place in np.hstack([low, high - low]).tolist()]
 
 
 def name_boxes(see: Projection, frame_data: FrameData, scale: float) -> list[Box]:
