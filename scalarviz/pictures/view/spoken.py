@@ -15,8 +15,6 @@ from scalarviz.pictures.view.frame_data import FrameData
 from scalarviz.pictures.view.labels import SIZE, Obstacles
 from scalarviz.pictures.view.scene.frame import Projection
 
-NAMES = "captions.unit.neuron", "captions.unit.wave", "captions.end.output", "captions.end.input"
-
 
 def draw_spoken(
     canvas: Canvas2D,
@@ -35,7 +33,7 @@ def draw_spoken(
     for line in frame_data.layout.neurons if len(places) else ():
         is_told = () if line.names or line.shape else are_at(line, places)[: len(line.points)]
         for place in np.flatnonzero(is_told).tolist():
-            for words in (text(key, number=place, name=place) for key in NAMES):
+            for words in names_of(place):
                 if words not in told or words in written:
                     continue
                 subject, wide = box_around(see, line, place), canvas.measure(words, size=size)
@@ -67,3 +65,13 @@ def spoken(frame_data: FrameData) -> tuple[str, FloatArray]:
         if wires is not None:
             places += [wires[0].starts[wires[0].unit_before(row)], wires[0].ends[wires[1]]]
     return told.lower(), np.array(places)
+
+
+def names_of(place: int) -> tuple[str, ...]:
+    """Return what a sentence may call the neuron at a place of its line."""
+    return (
+        text("captions.unit.neuron", number=place),
+        text("captions.unit.wave", number=place),
+        text("captions.end.output", name=place),
+        text("captions.end.input", name=place),
+    )

@@ -61,7 +61,7 @@ def test_names_that_would_meet_are_in_two_lines(apart: float, shown: list[str]) 
     xy = np.array([[20.0, 30.0], [20.0 + apart, 30.0]])
     line = replace(LINE, names=("petal length", "petal width"))
     radius, depth, good = np.full(2, 9.0), np.zeros(2), np.ones(2, bool)
-    write_names(canvas, xy, radius, depth, good, line, THEMES["dark"], 1.0)
+    write_names(canvas, xy, radius, depth, good, line, THEMES["dark"], 1.0, 0.0)
     assert canvas.words == shown
 
 
@@ -72,7 +72,7 @@ def test_names_side_by_side_do_not_meet(apart: float) -> None:
     names = "sepal length", "a", "petal length or so", "petal width"
     line = replace(LINE, names=names, points=np.zeros((4, 3)))
     look = np.full(4, 9.0), np.zeros(4), np.ones(4, bool)
-    write_names(canvas, xy, *look, line, THEMES["dark"], 1.0)
+    write_names(canvas, xy, *look, line, THEMES["dark"], 1.0, 0.0)
     boxes = [
         replace(box, height=box.height + 18.0 * words.count("\n")) for words, box in canvas.found
     ]
