@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from time import perf_counter
 from typing import cast, final
 
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import (
     QMouseEvent,
     QNativeGestureEvent,
     QWheelEvent,
 )
 from PySide6.QtWidgets import QWidget
+from vispy import gloo
 
 from scalarviz.base.process.opening import opening_over
 from scalarviz.base.texts import text
@@ -25,6 +27,7 @@ from scalarviz.pictures.view.offscreen import (
     lost,
     turn,
 )
+from scalarviz.pictures.view.smooth import FINE, LONGEST, PATIENCE, Smooth
 
 
 @final
@@ -32,6 +35,8 @@ class View(QObject):
     """Draws the stage of a controller, or of a group, and forwards the mouse to it.
 
     `failed` is called with the first error of drawing, after which nothing is drawn.
+
+    Edges are smooth: always by a graphics card, else when the picture stands still.
     """
 
     def __init__(self, controller: Controller | Group, failed: Callable[[Exception], None]) -> None:
@@ -39,6 +44,11 @@ class View(QObject):
         self.group = Group.of(controller)
         self.drawn = False  # whether a picture was drawn
         self.stale = True  # whether something has changed since the last picture
+        self.smooth = Smooth()
+        self.coarse = False  # whether a smooth picture takes too long here
+        self._stands = False  # whether the next picture is the last one, drawn smoothly
+        self._patience = QTimer(self, singleShot=True, interval=PATIENCE)
+        self._patience.timeout.connect(self._stand)
         self._lost = False  # whether OpenGL failed in the last frame
         self._failed: Callable[[Exception], None] | None = failed
         self.pointer = Pointer(self.group)
@@ -59,6 +69,7 @@ class View(QObject):
     def close(self) -> None:
         """Stop drawing."""
         self._failed = None
+        self._patience.stop()
         self.widget.removeEventFilter(self)
         self.canvas.events.draw.disconnect(self._draw)
 
@@ -67,6 +78,7 @@ class View(QObject):
         with turn:
             self.canvas.set_current()
             self.group.stage.release()
+            self.smooth.release()
             self.canvas.context.flush_commands()
 
     def _draw(self, event: object) -> None:
@@ -77,17 +89,39 @@ class View(QObject):
         try:
             with turn:
                 self.canvas.set_current()
-                self.group.drawing(partial(self.group.stage.draw, width, height, ratio))
+                self.group.drawing(partial(self._show, width, height, ratio))
                 self.canvas.context.flush_commands()
             if not self.drawn:
                 opening_over()
             self.drawn, self._lost = True, False
         except Exception as error:  # Qt would swallow it
             if is_of_opengl(error) and not self._lost:
+                self.smooth.release()
                 self._lost = self.stale = True  # the next frame allocates everything again
                 return
             failed, self._failed = self._failed, None
             failed(lost(error) if is_of_opengl(error) else error)
+
+    def _show(self, width: int, height: int, ratio: float) -> None:
+        draw, stands = self.group.stage.draw, self._stands
+        self._stands = False
+        if ratio >= FINE:
+            draw(width, height, ratio)
+        elif self.smooth.is_quick():
+            self.smooth.draw(draw, width, height, ratio)
+        elif stands:
+            began = perf_counter()
+            self.smooth.draw(draw, width, height, ratio)
+            gloo.finish()
+            self.coarse = perf_counter() - began > LONGEST
+        else:
+            draw(width, height, ratio)
+            if not self.coarse:
+                self._patience.start()
+
+    def _stand(self) -> None:
+        self._stands = True
+        self.canvas.update()
 
     # The mouse.
 

@@ -68,6 +68,7 @@ from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.pictures.view.charts import Chart
 from scalarviz.pictures.view.scene.camera import CAMERAS
 from scalarviz.pictures.view.scene.frame import Box, Division
+from scalarviz.pictures.view.smooth import Smooth
 from tests.additions import test_control
 from tests.faces.controller.fake_stage import GROUNDS, FakeStage
 from tests.sessions import advanced
@@ -573,6 +574,41 @@ def case_e_opens_a_field_on_the_pinned_cube() -> None:
         bench.press("0.5", Key.Key_Return)
         bench.until(lambda row=row: bench.session.network.bank.value[row] == 0.5)
         bench.until(lambda: not field.isVisible())
+
+
+def case_edges_are_smooth_when_the_picture_stands_still_or_a_graphics_card_draws() -> None:
+    bench = Bench()
+    drawn: list[int] = []  # along a pixel
+
+    def draw(width: int, height: int, ratio: float) -> None:
+        drawn.append(round(ratio / bench.window.view.canvas.pixel_scale))
+        FakeStage.draw(bench.stage, width, height, ratio)
+
+    bench.stage.draw = draw
+    bench.window.view.refresh()
+    bench.until(lambda: 2 in drawn)
+    assert drawn[-2:] == [1, 2]
+    shown = bench.pixel()
+    bench.until(lambda: drawn[-1] == 2)
+    bench.wait(0.4)
+    assert drawn[-1] == 2 and shown == bench.pixel(), "it stands as it was"
+    drawn.clear()
+    bench.press(Key.Key_Space)  # no frame while it plays takes four times as long
+    bench.until(lambda: len(drawn) > 20)
+    playing = drawn.copy()
+    assert bench.session.playing and 5 * playing.count(2) < len(playing), playing
+    bench.press(Key.Key_Space)
+    bench.until(lambda: drawn[-1] == 2)
+    bench.window.view.coarse = True
+    drawn.clear()
+    bench.window.view.refresh()
+    bench.wait(0.5)
+    assert drawn and 2 not in drawn, "not where that takes too long"
+    drawn.clear()
+    with patch.object(Smooth, "is_quick", lambda self: True):
+        bench.window.view.refresh()
+        bench.until(lambda: drawn)
+        assert set(drawn) == {2}
 
 
 def filled(bench: Bench) -> int:
