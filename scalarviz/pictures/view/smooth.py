@@ -9,6 +9,7 @@ from typing import Any, final
 import numpy as np
 from vispy import gloo
 
+from scalarviz.base.package_files import text_beside
 from scalarviz.pictures.view.cubes.float_textures import largest_texture
 
 SIDE = 2  # pixels drawn along each that is shown
@@ -16,21 +17,6 @@ FINE = 1.5  # device pixels of a logical one from which on edges need no finer p
 PATIENCE = 200  # milliseconds until a picture that stands still is drawn so without a graphics card
 LONGEST = 0.7  # seconds that this may take
 SOFTWARE = re.compile("llvmpipe|softpipe|swiftshader|software|basic render", re.IGNORECASE)
-VERTEX = """
-attribute vec2 a_corner;
-varying vec2 v_at;
-void main() {
-    v_at = 0.5 + 0.5 * a_corner;
-    gl_Position = vec4(a_corner, 0.0, 1.0);
-}
-"""
-FRAGMENT = """
-uniform sampler2D u_picture;
-varying vec2 v_at;
-void main() {
-    gl_FragColor = vec4(texture2D(u_picture, v_at).rgb, 1.0);
-}
-"""
 CORNERS = np.array([[-1, -1], [1, -1], [-1, 1], [1, 1]], np.float32)
 
 
@@ -72,7 +58,9 @@ class Smooth:
         # In the middle of four pixels, "linear" is their mean.
         picture = gloo.Texture2D((height, width, 3), interpolation="linear")
         self._buffer = gloo.FrameBuffer(picture, gloo.RenderBuffer((height, width), "depth"))
-        self._program = gloo.Program(VERTEX, FRAGMENT)
+        self._program = gloo.Program(
+            text_beside(__file__, "smooth.vert"), text_beside(__file__, "smooth.frag")
+        )
         self._program["a_corner"], self._program["u_picture"] = CORNERS, picture
         self._size = width, height
 

@@ -31,6 +31,7 @@ def pattern(sizes: list[tuple[int, int, float]]) -> Callable[[int, int, float], 
     def draw(width: int, height: int, ratio: float) -> None:
         sizes.append((width, height, ratio))
         gloo.set_viewport(0, 0, width, height)
+        gloo.set_state(depth_test=False, blend=False, cull_face=False)
         program = gloo.Program(VERTEX, FRAGMENT)
         program["a_corner"] = corners
         program.draw("triangle_strip")
@@ -75,5 +76,5 @@ def test_a_picture_larger_than_the_driver_can_draw_is_as_it_is(
 def test_a_graphics_card_is_told_from_software(
     maker: str, quick: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(smooth.gloo.gl, "glGetParameter", lambda name: maker)
+    monkeypatch.setattr(gloo.gl, "glGetParameter", lambda name: maker)
     assert Smooth.is_quick() is quick
