@@ -31,7 +31,9 @@ def class_names(data: DataSet, count: int) -> list[str]:
 
 
 def axis_names(data: DataSet) -> list[str]:
-    """Return the names of all inputs; x1, x2 and so on for those without a name."""
+    """Return the names of all inputs: x1, x2 and so on, or x alone, for those without a name."""
     names = input_names(data)
     numbered = [text("exhibits.axis.input", number=i + 1) for i in range(data.inputs)]
+    if data.inputs == 1:
+        numbered = [text("exhibits.axis.only_input")]
     return [*names, *numbered[len(names) :]]

@@ -91,3 +91,18 @@ def test_a_tall_stage_has_no_more_lines_than_are_asked_for() -> None:
     assert layout is not None
     words = [each.middle[1] for each in layout.written if each.least == 0.0]
     assert len({*map(float, words)}) <= MOST_LINES
+
+
+def test_lines_are_about_equally_long_and_begin_outside_brackets() -> None:
+    pieces = [each for i in range(8) for each in (2 * i, " · relu(", 2 * i + 1, " · x)", " + ")]
+    layout = of_formula(pieces[:-1], range(16), [f"p{i}" for i in range(16)], 1.4)
+    assert layout is not None
+    lines: dict[float, list[Any]] = {}
+    for each in (*layout.plates, *(each for each in layout.written if each.least == 0.0)):
+        middle = each.middle if hasattr(each, "middle") else each.origin
+        lines.setdefault(round(float(middle[1]) / LINE), []).append((float(middle[0]), each))
+    assert len(lines) == 4
+    widths = [np.ptp([x for x, _ in line]) for line in lines.values()]
+    assert max(widths) < 1.25 * min(widths)
+    firsts = [min(line, key=lambda each: each[0])[1] for line in lines.values()]
+    assert [getattr(each, "words", "cube") for each in firsts] == ["cube", "+", "+", "+"]

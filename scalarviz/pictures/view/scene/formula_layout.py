@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from scalarviz.pictures.view.scene.plates import RIGHT, UP, Layout, Written
 LETTERS = 0.62  # size of letters, in cells
 LINE, CUBE = 2.3, 1.25  # from a line to the next, and room of a cube in it, in cells
 MOST_LINES, WIDEST = 4, 30.0  # lines, and cells of a line, of a formula that is written
+BRACKET = 20.0  # what a line that begins in a bracket costs, in squares of cells
 PIXELS = 100  # size of letters at which words are measured
 
 # From the front and above, so that lines of words are level.
@@ -44,8 +46,7 @@ def of_formula(
         return None
     wide = [CUBE if isinstance(piece, int) else width_of(piece) for piece in shown]
     tried = [in_lines(shown, wide, count) for count in range(1, MOST_LINES + 1)]
-    fits = [lines for lines in tried if len(lines) <= MOST_LINES]
-    lines = min(fits, key=lambda lines: max(longest(lines, wide) / aspect, LINE * len(lines)))
+    lines = min(tried, key=lambda lines: max(longest(lines, wide) / aspect, LINE * len(lines)))
     if longest(lines, wide) > WIDEST:
         return None
     plates, written = [], []
@@ -69,15 +70,24 @@ def width_of(words: str) -> float:
 
 
 def in_lines(shown: Sequence[Piece], wide: Sequence[float], count: int) -> list[list[int]]:
-    """Return the pieces of each of about so many lines; a line begins with a sign."""
-    lines, most = [[0]], sum(wide) / count
-    for i in range(1, len(shown)):
-        piece = shown[i]
-        starts = isinstance(piece, str) and piece.startswith(" ")
-        if starts and sum(wide[j] for j in lines[-1]) > 0.9 * most:
-            lines.append([])
-        lines[-1].append(i)
-    return lines
+    """Return the pieces of so many lines, or fewer, about equally long.
+
+    A line begins with a sign, in as few brackets as possible.
+    """
+    words = [piece if isinstance(piece, str) else "" for piece in shown]
+    deep = np.cumsum([0, *(each.count("(") - each.count(")") for each in words)])
+    starts = [i for i, each in enumerate(words) if each.startswith(" ") or i == 0]
+    ends = np.array([*starts, len(shown)])
+    upto = np.cumsum([0.0, *wide])[ends]
+    cost = (upto - upto[:, np.newaxis]) ** 2 + BRACKET * deep[ends]  # of a line from start to end
+    cost[np.tril_indices(len(ends))] = np.inf
+    best, found = cost[0], [[0] for _ in ends]
+    for _ in range(min(count, len(starts)) - 1):
+        longer = best[:, np.newaxis] + cost
+        found = [[*found[i], int(ends[i])] for i in longer.argmin(axis=0)]
+        best = longer.min(axis=0)
+    begin = [*found[-1], len(shown)]
+    return [list(range(*each)) for each in pairwise(begin)]
 
 
 def longest(lines: Sequence[Sequence[int]], wide: Sequence[float]) -> float:
