@@ -1,3 +1,4 @@
+#version 120
 uniform sampler2D u_picture;
 varying vec2 v_at;
 void main() {

@@ -1,3 +1,4 @@
+#version 120
 attribute vec2 a_corner;
 varying vec2 v_at;
 void main() {

@@ -294,7 +294,7 @@ def case_the_timeline_seeks_and_an_edit_in_the_past_begins_a_branch() -> None:
     assert bench.stage.notices == ["New branch from step 4; the old future is kept"]
     assert list(line.marks) == [4] and "branch 1" in bench.made["where"].text()
     bench.stage.then()
-    bench.wait()
+    bench.settle()
     assert bench.session.current_branch.number == 0 and line.maximum() == 10
     bench.press("b")
     assert bench.session.current_branch.number == 1
