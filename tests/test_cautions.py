@@ -113,7 +113,7 @@ def test_what_cannot_be_shown_says_what_can() -> None:
         (s.network.weight(0), "pin="),
         (s.network[0], "pin="),
         (s.network, "sv.Session(network, data)"),
-        (V, "to_dot"),
+        (V, "no operation made it"),
     ]
     for thing, remedy in shown:
         with refused(InputError, remedy):

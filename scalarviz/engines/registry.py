@@ -10,6 +10,7 @@ from scalarviz.base.messages import inform
 from scalarviz.core.formulas.table import pick, table
 from scalarviz.core.layers import Layer
 from scalarviz.core.model.bank import Bank
+from scalarviz.core.model.operations import SCALAR
 from scalarviz.core.model.precision import Precision
 from scalarviz.core.model.program import Program
 from scalarviz.core.model.trace import TraceProgram
@@ -126,7 +127,7 @@ ENGINES = table(
 ONLY_FULL = "a compiled function computes in full precision only: leave out precision="
 EXPRESSION_ENGINES = table(
     [
-        EngineRow("cpu", make_cpu_expression, missing_for_cpu, tuple, ONLY_FULL),
+        EngineRow("cpu", make_cpu_expression, missing_for_cpu, lambda: [SCALAR.name], ONLY_FULL),
         EngineRow("python", PythonExpressionEngine, only_full=ONLY_FULL),
     ]
 )

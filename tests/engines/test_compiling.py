@@ -22,6 +22,7 @@ def test_ctrl_c_while_a_kernel_is_compiled_does_not_break_that_off(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(kernel_units, "_kernels", {})  # another test may have loaded it
     unit = Unit("test_relu", unary, ACTIVATIONS["relu"])
     compile_, finished, asked = kernel_units.load_missing, threading.Event(), []
 

@@ -56,6 +56,10 @@ class Program:
     inputs  number of inputs of a sample
     """
 
+    is_graph = (
+        False  # whether each operation computes one number of numbers, of a compiled function
+    )
+
     def __init__(self, inputs: int) -> None:
         self.buffers: list[Buffer] = []
         self.operations: list[Operation] = []
@@ -122,6 +126,15 @@ class Program:
         source = self.outputs
         self.add("branch", size=source.size, shape=source.shape)
         return source
+
+    @property
+    def given(self) -> list[Buffer]:
+        """The buffers that no operation writes."""
+        return [self.inputs]
+
+    def rows_read(self, operation: int) -> Sequence[int]:
+        """Return the bank indices of the parameters of an operation."""
+        return self.operations[operation].parameters
 
     def readers(self, buffer: Buffer) -> list[Operation]:
         """Return the operations that read a buffer: its branches, then the one that goes on."""

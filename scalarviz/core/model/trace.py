@@ -36,6 +36,7 @@ BYTES = 420  # memory of an input, about
 NONE = -1
 MOST_OPERANDS = 3
 MOST_LINES = 40
+MOST_NODES = 300  # operations of a function whose steps go from one to the next
 PHASES = ("zero_grad", "forward", "loss", "backward", "step")
 
 _counter = count()
@@ -141,6 +142,7 @@ class Trace:
     operations   index in EVERY_OPERATION of each operation
     operands     shape (operations, 3): numbers of the operands; NONE where there are fewer
     outputs      numbers of the results
+    labels       of the results of operations, "" for those without; empty for none
     """
 
     inputs: int
@@ -149,6 +151,7 @@ class Trace:
     operations: npt.NDArray[np.int64]
     operands: npt.NDArray[np.int64]
     outputs: list[int]
+    labels: Sequence[str] = ()
 
     @property
     def first_parameter(self) -> int:
@@ -175,7 +178,11 @@ class Trace:
         if place < self.first_made:
             row = place - self.first_parameter
             return visible(self.parameters[row].label) or f"p{row}"
-        return f"[{place - self.first_made}]"
+        return self.label(place - self.first_made) or f"[{place - self.first_made}]"
+
+    def label(self, operation: int) -> str:
+        """Return the label of the result of an operation, or ""."""
+        return visible(self.labels[operation]) if self.labels and operation >= 0 else ""
 
     def __repr__(self) -> str:
         results = ", ".join(map(self.name, self.outputs))
@@ -193,37 +200,53 @@ class Trace:
 
 @final
 class TraceProgram(Program):
-    """The program of a compiled function: its operations, in a step of five phases.
+    """The program of a compiled function: its operations, which are nodes of a graph.
 
-    The workspace has one number for each value of the trace, and then the results.
+    A step goes from node to node, forward and back; one of many nodes has five phases. The
+    workspace has one number for each value of the trace.
 
     trace  the function as a table
     rows   rows of the bank that hold its parameters
     """
+
+    is_graph = True
 
     def __init__(self, trace: Trace, rows: npt.NDArray[np.intp]) -> None:
         super().__init__(trace.inputs)
         del self.operations  # made on access
         self.trace = trace
         self.rows = rows
-        self.workspace = trace.first_made + len(trace.operations)
         self.outputs = self.buffer("outputs", len(trace.outputs))
+        self.workspace = trace.first_made + len(trace.operations)
 
     @cached_property
     def operations(self) -> list[Operation]:  # type: ignore[override]  # it can be set as well
         """The operations of the trace; each computes one number from up to three."""
         trace, found = self.trace, []
         for i, formula in enumerate(trace.formulas):
-            taken = [trace.name(place) for place in trace.operands[i] if place != NONE]
-            source = Buffer(", ".join(taken), len(taken), NONE)
-            place = trace.first_made + i
-            target = Buffer(trace.name(place), 1, place)
-            found.append(Operation(SCALAR.name, formula.name, (source,), target, label=str(i)))
+            sources = [self.node(place) for place in trace.operands[i].tolist() if place != NONE]
+            target = self.node(trace.first_made + i)
+            found.append(Operation(SCALAR.name, formula.name, tuple(sources), target, label=str(i)))
         return found
+
+    def node(self, place: int) -> Buffer:
+        """Return the buffer of one value of the trace."""
+        made = place >= self.trace.first_made
+        name = f"[{place - self.trace.first_made}]" if made else self.trace.name(place)
+        return Buffer(name, 1, place)
+
+    @property
+    def given(self) -> list[Buffer]:
+        return [self.inputs, *map(self.node, range(self.trace.inputs))]
+
+    def rows_read(self, operation: int) -> Sequence[int]:
+        first, end = self.trace.first_parameter, self.trace.first_made
+        taken = self.trace.operands[operation].tolist()
+        return [int(self.rows[each - first]) for each in taken if first <= each < end]
 
     @property
     def stepped(self) -> list[Operation]:
-        return []
+        return self.operations if self.products <= MOST_NODES else []
 
     @cached_property
     def products(self) -> int:
@@ -232,8 +255,24 @@ class TraceProgram(Program):
 
     @cached_property
     def moments(self) -> tuple[Moment, ...]:
-        """The five phases of a step."""
-        return tuple([Moment(phase, phase, phase) for phase in PHASES])
+        """Each operation forward, the loss, and back to the operands of each; or five phases."""
+        made = self.stepped
+        if not made:
+            return tuple([Moment(phase, phase, phase) for phase in PHASES])
+        forward, backward = list[Moment](), list[Moment]()
+        ends = [self.node(place) for place in dict.fromkeys(self.trace.outputs)]
+        for i, each in enumerate(made):
+            written = each.target, *([self.outputs] if i == len(made) - 1 else [])
+            forward.append(Moment("forward", "forward", each.name, i, values=written))
+            name, read = f"{each.formula} gradient {each.label}", each.sources
+            backward.append(Moment("operand gradient", "backward", name, i, gradients=read))
+        return (
+            Moment("zero_grad", "zero_grad", "zero_grad"),
+            *forward,
+            Moment("loss", "loss", "loss", gradients=(self.outputs, *ends)),
+            *reversed(backward),
+            Moment("step", "step", "step"),
+        )
 
 
 def shorten_list(text: str) -> str:
@@ -306,6 +345,7 @@ def write_down(given: list[Recorded], results: list[Value], known: Sequence[Valu
         np.array([NUMBERS[value._formula.name] for value in made], np.int64),
         operands,
         [place_of(stands_for.get(x, x), places) for x in results],
+        [value.label for value in made],
     )
 
 

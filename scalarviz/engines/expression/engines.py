@@ -26,6 +26,7 @@ from scalarviz.engines.common.base import (
     StackEngine,
     Waiting,
 )
+from scalarviz.engines.expression.nodes import Nodes
 from scalarviz.errors import GradientError, UpdateError
 
 
@@ -138,8 +139,10 @@ class ExpressionRun(Run):
     def __init__(self, engine: ExpressionEngine[Any], batches: Batches, loss: Loss) -> None:
         super().__init__(batches, loss)
         self.engine = engine
-        self.program = engine.program
+        assert isinstance(engine.program, TraceProgram)
+        self.program: TraceProgram = engine.program
         self._batch = batches.at(0)
+        self._nodes: Nodes | None = None  # of a step that goes from node to node
         self._outputs = np.zeros((0, self.program.outputs.size))
         self._gradients = np.zeros(0)
 
@@ -157,6 +160,7 @@ class ExpressionRun(Run):
 
     def begin(self, step: int) -> None:
         self._batch = self.batches.at(step)
+        self._nodes = Nodes(self.program, self._batch[0]) if self.program.stepped else None
         self.loss = np.nan
 
     def perform(self, moment: Moment, optimizer: Optimizer) -> None:
@@ -164,24 +168,50 @@ class ExpressionRun(Run):
         inputs, targets = self._batch
         if moment.kind == "zero_grad":
             bank.zero_grad(rows)
+        elif moment.kind == "forward" and self._nodes is not None:
+            self._nodes.forward(moment.operation, bank.value[rows])
         elif moment.kind == "forward":
             self._outputs = self.engine.evaluate(inputs)
         elif moment.kind == "loss":
-            # One kernel computes loss and gradients; the moment "backward" shows the gradients.
+            # One kernel computes loss and gradients; the way back shows the gradients.
             self.loss = self.engine.learn(inputs, targets, self.loss_function)
             self._gradients = bank.grad[rows]
             bank.zero_grad(rows)
+            if self._nodes is not None:
+                self.loss_function.forward(self._nodes.outputs(), targets)
+                self._nodes.begin_back(self.loss_function.backward())
+        elif moment.kind == "operand gradient":
+            self._pass_back(moment.operation)
         elif moment.kind == "backward":
             bank.grad[rows] = self._gradients
             bank.has_gradients = True
         else:
             self.engine.step(optimizer)
 
+    def _pass_back(self, operation: int) -> None:
+        """Pass a gradient on to the operands; after the last one all are those of the engine."""
+        bank = self.engine.bank
+        assert self._nodes is not None
+        for number, received in self._nodes.backward(operation).items():
+            bank.grad[self.engine.rows[number]] += received
+        if operation == 0:  # the kernel adds in another order, which changes last digits
+            bank.grad[self.engine.rows] = self._gradients
+        bank.has_gradients = True
+
     def values(self, buffer: Buffer) -> FloatArray:
+        if self._nodes is not None:
+            return self._nodes.of(self._nodes.values, buffer)
         return self._outputs if buffer is self.program.outputs else self._batch[0]
 
     def gradients(self, buffer: Buffer) -> FloatArray:
+        if self._nodes is not None:
+            return self._nodes.of(self._nodes.gradients, buffer)
         return np.full((len(self._batch[0]), buffer.size), np.nan)
+
+    def slopes(self, operation: int) -> list[tuple[int, FloatArray]]:
+        """Return the operands of a node that are no constants, and its slopes in each."""
+        assert self._nodes is not None
+        return self._nodes.slopes(operation)
 
     def targets(self) -> FloatArray:
         return self._batch[1]

@@ -21,6 +21,7 @@ from scalarviz.pictures.presenter.neuron_card import (
     neuron_card,
     numbers_of,
 )
+from scalarviz.pictures.presenter.node_card import node_card
 from scalarviz.pictures.presenter.pointing import Target
 from scalarviz.pictures.presenter.throttle import Throttle
 from scalarviz.pictures.presenter.why import Blocks, blocks_about, title_of
@@ -78,6 +79,9 @@ class Cards:
             return None
         if hovered.neuron is None:
             return hover_card(self.reading, hovered.row, source)
+        card = node_card(self.reading, hovered.neuron, done)
+        if card is not None:
+            return Card(NONE, card.name, card.facts)
         known = numbers_of(self.reading, layout, hovered.neuron, done)
         return None if known is None else Card(NONE, known.title, facts_of(known))
 
@@ -97,6 +101,9 @@ class Cards:
             return None
         if pinned.neuron is None:
             return self._weight(pinned.row, source)
+        card = node_card(self.reading, pinned.neuron, done)
+        if card is not None:
+            return card
         known = numbers_of(self.reading, layout, pinned.neuron, done)
         return None if known is None else neuron_card(known, drawing_of(known, *learned))
 

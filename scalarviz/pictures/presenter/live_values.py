@@ -183,7 +183,7 @@ class LiveValues:
     # The focus sample.
 
     def _follow(self) -> None:
-        if not self.has_layers or (self.session.playing and len(self.numbers.value) > LARGE):
+        if not self.program.stepped or (self.session.playing and len(self.numbers.value) > LARGE):
             return
         if self.session.playing and not self._following.due:  # large networks take long
             return
@@ -237,7 +237,7 @@ class LiveValues:
         way, target = self._shown
         if not way.values:
             return Buffers()
-        known, flows = {self.program.inputs.name}, set[str]()
+        known, flows = {each.name for each in self.program.given}, set[str]()
         for moment in self.moments[:done] if done else self.moments:
             known.update(buffer.name for buffer in moment.values)
             flows.update(buffer.name for buffer in moment.gradients if done)

@@ -17,7 +17,13 @@ from scalarviz.pictures.presenter.live_values import LiveValues, Sample
 from scalarviz.pictures.view.pace import ARRIVES, LONGEST, SHORTEST, SHOWN, SLOWEST, longest, moved
 
 BEHIND = 0.25  # seconds that the light is behind the clock, at most about
-CHANGED = ("zero_grad", "weight gradient", "backward", "step")  # they change the bank's numbers
+CHANGED = (
+    "zero_grad",
+    "weight gradient",
+    "operand gradient",
+    "backward",
+    "step",
+)  # they change the bank's numbers
 FINE = 200_000  # larger banks are not animated
 
 

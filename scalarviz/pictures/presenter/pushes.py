@@ -49,10 +49,12 @@ def pushes(
     return found if np.isfinite(found).any() and np.nanmax(np.abs(found)) > 0.0 else None
 
 
-def gradients_of(program: Program, moment: Moment, count: int) -> slice:
+def gradients_of(program: Program, moment: Moment, count: int) -> slice | Sequence[int]:
     """Return the bank indices of the parameters whose gradients a moment computes."""
     if moment.kind == "backward":
         return slice(0, count)
+    if moment.kind == "operand gradient":
+        return program.rows_read(moment.operation)
     if moment.kind != "weight gradient":
         return slice(0, 0)
     rows = program.operations[moment.operation].parameters

@@ -14,6 +14,7 @@ from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.model.operations import NONE, Operation
 from scalarviz.core.model.program import Program
+from scalarviz.core.model.trace import TraceProgram
 from scalarviz.engines.common.reference import (
     OperationArrays,
     add_gradients,
@@ -21,6 +22,7 @@ from scalarviz.engines.common.reference import (
     operation_backward,
     operation_forward,
 )
+from scalarviz.engines.expression.nodes import Nodes
 
 FLAT = 0.1  # below this share of the steepest slope, an activation is saturated
 
@@ -31,12 +33,14 @@ class SamplePass:
 
     saturated  1 where the slope of an activation is nearly 0, else 0
     left_out   1 where dropout drops a number, else 0
+    nodes      the numbers of a compiled function; None of a network
     """
 
     values: dict[str, FloatArray] = field(default_factory=dict)
     flows: dict[str, FloatArray] = field(default_factory=dict)
     saturated: dict[str, FloatArray] = field(default_factory=dict)
     left_out: dict[str, FloatArray] = field(default_factory=dict)
+    nodes: Nodes | None = None
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,8 @@ def forward(
     sample   one sample, shape (inputs,)
     place    state, step and index of the sample
     """
+    if isinstance(program, TraceProgram):
+        return forward_of_graph(program, value, sample)
     way = SamplePass({program.inputs.name: np.asarray(sample, np.float64)})
     with np.errstate(all="ignore"):
         for operation in program.operations:
@@ -96,6 +102,21 @@ def forward(
                 dropped = factors(operation, numbers)[0] == 0.0
                 way.left_out[operation.target.name] = dropped.astype(np.float64)
     return way
+
+
+def forward_of_graph(program: TraceProgram, value: FloatArray, sample: FloatArray) -> SamplePass:
+    """Compute all nodes of a compiled function for a sample."""
+    nodes = Nodes(program, np.asarray(sample, np.float64)[np.newaxis])
+    for i in range(program.products):
+        nodes.forward(i, value[program.rows])
+    return SamplePass(numbers_of_nodes(nodes, nodes.values), nodes=nodes)
+
+
+def numbers_of_nodes(nodes: Nodes, numbers: FloatArray) -> dict[str, FloatArray]:
+    """Return what is known of a sample, by the names of the buffers."""
+    program = nodes.program
+    shown = [*program.given, *(each.target for each in program.operations), program.outputs]
+    return {buffer.name: nodes.of(numbers, buffer)[0] for buffer in shown}
 
 
 def flatness(operation: Operation, x: FloatArray, y: FloatArray) -> FloatArray:
@@ -129,6 +150,12 @@ def backward(
     width = outputs.shape[1]
     part = loss.scale((batch, width)) / loss.scale((1, width))
     flow = loss.backward() * part
+    if way.nodes is not None:
+        way.nodes.begin_back(flow)
+        for i in reversed(range(program.products)):
+            way.nodes.backward(i)
+        way.flows.update(numbers_of_nodes(way.nodes, way.nodes.gradients))
+        return way
     way.flows[program.outputs.name] = flow[0]
     with np.errstate(all="ignore"):
         for operation in reversed(program.operations):

@@ -14,12 +14,14 @@ from scalarviz.core.formulas.table import pick
 from scalarviz.core.layers import Dense
 from scalarviz.core.model.operations import Shape
 from scalarviz.core.model.program import Program
+from scalarviz.core.model.trace import TraceProgram
 from scalarviz.data import DataSet
 from scalarviz.pictures.presenter.names_of_data import input_names, output_names
 from scalarviz.pictures.view.neurons import LETTERS
 from scalarviz.pictures.view.scene.beads import beads
 from scalarviz.pictures.view.scene.formula_layout import of_formula
 from scalarviz.pictures.view.scene.frame import Box
+from scalarviz.pictures.view.scene.graph_layout import of_graph
 from scalarviz.pictures.view.scene.parameter_layout import FEW, of_values
 from scalarviz.pictures.view.scene.plates import Layout
 from scalarviz.pictures.view.scene.wall_layout import of_walls
@@ -41,22 +43,31 @@ def shape_of(box: Box) -> float:
     return float(np.exp(0.1 * round(np.log(min(max(shape, 0.3), 6.0)) / 0.1)))
 
 
-def layout_of(session: Session, shape: float = 1.75) -> Layout:
-    """Return the layout of a session's network for a stage of this shape, width by height."""
+def layout_of(session: Session, shape: float = 1.75, *, walks: bool = False) -> Layout:
+    """Return the layout of a session's network.
+
+    shape  of the stage, width by height
+    walks  whether operations are shown one by one: then a formula unfolds to its graph
+    """
     network = session.network
     if not network.layers:
-        return values_of(network, shape)
+        return values_of(network, shape, walks=walks)
     about = partial(about_layer, session)
     tied = session.data.input_tint == session.data.output_tint == "rgb"
     return beads(network.program, about, names_of(session), shape, tied=tied)
 
 
-def values_of(network: Model, shape: float) -> Layout:
-    """Return the layout of the parameters of an expression, a few in the order of its formula."""
+def values_of(network: Model, shape: float, *, walks: bool = False) -> Layout:
+    """Return the layout of a compiled function: walls, its formula, its graph, or its numbers."""
     rows, names = network.row_numbers, network.parameter_names
     if network.walls:
         return of_walls(network.all_walls, shape)
-    written = of_formula(network.formula(), rows, names, shape)
+    program = network.program
+    assert isinstance(program, TraceProgram)
+    has_inputs = np.isin(program.trace.operands, range(program.trace.inputs)).any()
+    written = of_formula(network.formula(), rows, names, shape) if has_inputs else None
+    if program.stepped and (walks or written is None):
+        return of_graph(program, dict(zip(rows, names, strict=True)), shape)
     if written is not None:
         return written
     if len(rows) <= FEW:

@@ -12,9 +12,12 @@ from scalarviz.base.checks.numbers import answers, number, shorten, size
 from scalarviz.base.texts import text
 from scalarviz.base.visible_text import visible
 from scalarviz.core.autograd.value import Value
+from scalarviz.core.model.formula_of import formula_words
 from scalarviz.core.model.part import Part
 from scalarviz.errors import InputError
+from scalarviz.pictures.presenter.captions.format import pretty
 from scalarviz.training.network.base import Model
+from scalarviz.training.session.of_value import session_of
 from scalarviz.training.session.replicas import Replicas
 from scalarviz.training.session.session import Session
 
@@ -24,12 +27,12 @@ INSTEAD = (
     (Model, A_SESSION),
     (Replicas, "write sv.sweep(make, {}, seeds), whose networks are shown"),
     (Part, "show the session that trains it, and it with pin="),
-    (Value, "a notebook shows its graph, and v.to_dot() writes it"),
     (object, A_SESSION),
 )
 
 STEPS = 2000
 LONGEST_TITLE = 200
+LONGEST_FORMULA = 60  # letters of one that is a title
 
 
 LARGEST = 2**16  # sizes that scenes accept
@@ -130,6 +133,13 @@ class Show:
         """
         if isinstance(shown, Session):
             shown = Show(shown)
+        if isinstance(shown, Value):
+            session = session_of(shown)
+            trace = session.network.program.trace
+            title = pretty(formula_words(trace, trace.outputs[0], LONGEST_FORMULA))
+            if "…" in title:
+                title = text("captions.graph", count=len(trace.operations))
+            shown = Show(session, title, about=text("captions.start.graph"))
         if isinstance(shown, (list, tuple, dict)):
             raise InputError(
                 f"several sessions are shown side by side by sv.watch, sv.picture and sv.record "

@@ -117,6 +117,7 @@ class Stage(Pointed):
         self.reading = LiveValues(self.show.session, self.patience)
         self._preset = camera
         self._shape = shape_of(Division.of(*self._extent).inner)
+        self._walks = False
         self.plan = layout_of(self.session, self._shape)
         self.eyes = CameraController(self.plan, camera, cuts=self.reduced_motion)
         self.motion = Motion(self.reading, cuts=self.reduced_motion)
@@ -407,8 +408,9 @@ class Stage(Pointed):
     def _fit(self, seen: FrameData) -> None:
         """Fit the network to the free stage: its layout without card and panel, its camera with."""
         shape = shape_of(replace(seen, pinned=None, panel=0.0).division(*self._extent).inner)
-        if self.plan.follows_shape and shape != self._shape:
-            self._shape = shape
+        walks = self.motion.walking or self.reading.here.clock.operation > 0
+        if self.plan.follows_shape and (shape, walks) != (self._shape, self._walks):
+            self._shape, self._walks = shape, walks
             self._lay_out()
             cubes = self.scales.laid_out(seen.cubes, self.plan.plates)
             self._seen = seen = replace(seen, layout=self.plan, cubes=cubes)
@@ -424,7 +426,7 @@ class Stage(Pointed):
 
     def _lay_out(self) -> None:
         """Lay out the network's new operations; camera and scales stay."""
-        before, self.plan = self.plan, layout_of(self.session, self._shape)
+        before, self.plan = self.plan, layout_of(self.session, self._shape, walks=self._walks)
         self.pinned_neuron = same_in(self.plan, before, self.pinned_neuron)
         self.hover_neuron = same_in(self.plan, before, self.hover_neuron)
         self.eyes.follow(self.plan)

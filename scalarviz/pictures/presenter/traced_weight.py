@@ -127,7 +127,7 @@ class TracedWeight:
 
     def opened(self, words: str) -> str:
         """Return words that may begin with the name of a weight as the beginning of a sentence."""
-        return sentence(words) if self.program.stepped else words
+        return words if self.program.is_graph else sentence(words)
 
     def called(self, neuron: Neuron) -> str:
         """Return the name of a neuron."""

@@ -152,7 +152,7 @@ def sentence(known: Why, grad: str) -> str:
     """
     found = known.found
     assert found is not None
-    if not known.program.stepped:
+    if known.program.is_graph:
         return by_chain_rule(known, found, grad)
     if not known.uses:
         return text("explanation.beyond")

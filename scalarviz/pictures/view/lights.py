@@ -117,15 +117,17 @@ def forward(layout: Layout, program: Program, moment: Moment, part: float, shown
     if operation.kind != "activation":
         for source in operation.sources:
             light_neurons(layout, shown, source.name)
-    touch_cubes(layout, moment, part, shown)
+    touch_cubes(layout, program, moment, part, shown)
     for j, bundle in own_wires(layout, moment):
         shown.wires[j] = Glow(pulse(part, 0.0, 0.45) if bundle.outgoing else pulse(part, 0.5, 0.95))
 
 
-def touch_cubes(layout: Layout, moment: Moment, part: float, shown: Lights) -> None:
+def touch_cubes(
+    layout: Layout, program: Program, moment: Moment, part: float, shown: Lights
+) -> None:
     """Light cubes as they are touched."""
-    for i, plate in own_plates(layout, moment):
-        if shown.back and plate.role not in ("weight", "gain"):
+    for i, plate in own_plates(layout, program, moment):
+        if shown.back and plate.role not in ("weight", "gain", "value"):
             continue
         shown.plates[i] = 1.0
         shown.white[i] = FLASH * max(0.0, 1.0 - abs(part - 0.5) / 0.25)
@@ -149,7 +151,7 @@ def weight_gradient(
     operation = program.operations[moment.operation]
     light_neurons(layout, shown, operation.target.name)
     light_neurons(layout, shown, operation.source.name)
-    for i, _ in own_plates(layout, moment):
+    for i, _ in own_plates(layout, program, moment):
         shown.plates[i] = 1.0
         shown.white[i] = FLASH * max(0.0, 1.0 - abs(part - 0.5) / 0.25)
     for j, bundle in own_wires(layout, moment):
@@ -166,7 +168,7 @@ def input_gradient(
     operation = program.operations[moment.operation]
     for name in gradient_path(program, operation):
         light_neurons(layout, shown, name)
-    touch_cubes(layout, moment, part, shown)
+    touch_cubes(layout, program, moment, part, shown)
     for j, bundle in own_wires(layout, moment):
         first, last = (0.5, 0.95) if bundle.outgoing else (0.0, 0.45)
         shown.wires[j] = Glow(pulse(part, first, last, reverse=True), back=True)
@@ -174,7 +176,9 @@ def input_gradient(
 
 def gradient_path(program: Program, operation: Operation) -> list[str]:
     """Return the buffers whose gradients meet in the sources of an operation, and the sources."""
-    readers = [each for source in operation.sources for each in program.readers(source)]
+    readers = [operation]
+    if not program.is_graph:
+        readers = [each for source in operation.sources for each in program.readers(source)]
     return [each.name for each in (*operation.sources, *(reader.target for reader in readers))]
 
 
@@ -189,6 +193,7 @@ KINDS: dict[str, Callable[[Layout, Program, Moment, float, Lights], None]] = {
     "delta": delta,
     "weight gradient": weight_gradient,
     "input gradient": input_gradient,
+    "operand gradient": input_gradient,
     "step": step,
 }
 BACK = frozenset(KINDS) - {"forward", "loss", "step"}  # light of the way back
@@ -201,12 +206,12 @@ def pulse(part: float, first: float, last: float, *, reverse: bool = False) -> S
     return (1.0 - span[1], 1.0 - span[0]) if reverse else span
 
 
-def own_plates(layout: Layout, moment: Moment) -> list[tuple[int, Plate]]:
-    return [
-        (i, plate)
-        for i, plate in enumerate(layout.plates)
-        if plate.operation == moment.operation != NONE
-    ]
+def own_plates(layout: Layout, program: Program, moment: Moment) -> list[tuple[int, Plate]]:
+    plates = enumerate(layout.plates)
+    if program.is_graph:  # a cube may be read by several operations
+        rows = program.rows_read(moment.operation)
+        return [(i, plate) for i, plate in plates if plate.first in rows]
+    return [(i, plate) for i, plate in plates if plate.operation == moment.operation != NONE]
 
 
 def own_wires(layout: Layout, moment: Moment) -> list[tuple[int, Wires]]:

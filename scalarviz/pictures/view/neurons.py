@@ -102,7 +102,8 @@ def draw_neurons(
     far = radius * AWAY if plane else radius
     edge = see.box.x - EDGE * scale if line is frame_data.layout.neurons[0] else math.inf
     write_names(canvas, xy, far, depth, good, line, theme, scale, edge)
-    draw_flows(canvas, xy, radius, good, line, frame_data, theme)
+    if not frame_data.layout.signs:  # where it is written
+        draw_flows(canvas, xy, radius, good, line, frame_data, theme)
     if line.bars:
         draw_bars(canvas, see, line, frame_data, theme, scale)
 

@@ -16,6 +16,7 @@ from scalarviz.pictures.view.neurons import draw_neurons
 from scalarviz.pictures.view.numbers import draw_numbers
 from scalarviz.pictures.view.scene.frame import Projection
 from scalarviz.pictures.view.scene.plates import NEAR, Neurons, Wires
+from scalarviz.pictures.view.signs import draw_signs
 from scalarviz.pictures.view.tied import draw_tied
 from scalarviz.pictures.view.written import draw_written
 
@@ -42,6 +43,7 @@ def draw_scenery(
     draw_tied(canvas, see, frame_data, theme, scale)
     draw_numbers(canvas, see, frame_data, scale, lit)
     draw_written(canvas, see, frame_data.layout, theme, scale)
+    draw_signs(canvas, see, frame_data, theme, scale)
     return draw_labels(canvas, see, frame_data, theme, scale)
 
 

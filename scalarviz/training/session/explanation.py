@@ -14,7 +14,7 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.formulas.optimizers import clip, regularize
-from scalarviz.core.model.operations import Buffer, Operation
+from scalarviz.core.model.operations import NONE, Buffer, Operation
 from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.core.model.program import Moment
 from scalarviz.training.session.formula_lines import FormulaLine, constant_lines, update_lines
@@ -116,6 +116,8 @@ def has_gradient(buffer: Buffer, moments: Sequence[Moment]) -> bool:
 def numbers_of(trainer: Trainer, operation: Operation, done: int) -> OperationNumbers:
     """Return the numbers of an operation after the first `done` moments of the step."""
     program, run = trainer.network.program, trainer.run
+    if program.is_graph:
+        return numbers_of_node(trainer, operation, done)
     source, target, past = operation.source, operation.target, program.moments[:done]
     is_read = source == program.inputs or is_written(source, past)
     return OperationNumbers(
@@ -126,12 +128,32 @@ def numbers_of(trainer: Trainer, operation: Operation, done: int) -> OperationNu
     )
 
 
+def numbers_of_node(trainer: Trainer, operation: Operation, done: int) -> OperationNumbers:
+    """Return the numbers of an operation of a compiled function, its operands side by side."""
+    run, past = trainer.run, trainer.network.program.moments[:done]
+    found: list[FloatArray | None] = [None] * 4
+    if is_written(operation.target, past):
+        found[0] = np.hstack([run.values(each) for each in operation.sources])
+        found[1] = run.values(operation.target)
+    if has_gradient(operation.target, past):
+        found[2] = run.gradients(operation.target)
+    if any(each.gradients == operation.sources for each in past):
+        found[3] = np.hstack([run.gradients(each) for each in operation.sources])
+    return OperationNumbers(*found)
+
+
+def has_all_gradients(past: Sequence[Moment]) -> bool:
+    """Return whether the way back through a compiled function is done after these moments."""
+    last = next((each for each in reversed(past) if each.phase == "backward"), None)
+    return last is not None and last.operation in (0, NONE)
+
+
 def explain(trainer: Trainer, row: int, done: int) -> Explanation:
     """Explain the weight at `row` of the bank after the first `done` moments of the step."""
     program, bank = trainer.network.program, trainer.bank
     value, grad, frozen = float(bank.value[row]), float(bank.grad[row]), bool(bank.frozen[row])
     x, g, products, total = np.zeros(0), None, None, None
-    if program.stepped:
+    if not program.is_graph:
         factors = [
             factors_of(operation, numbers_of(trainer, operation, done), row)
             for operation in program.operations
@@ -143,8 +165,8 @@ def explain(trainer: Trainer, row: int, done: int) -> Explanation:
             with np.errstate(all="ignore"):  # infinities and NaN are shown as they are
                 products = x * g
                 total = float(products.sum())
-    elif any(moment.kind == "backward" for moment in trainer.moments[:done]):
-        total = grad  # of an expression, which is no sum of products
+    elif has_all_gradients(trainer.moments[:done]):
+        total = grad  # of a compiled function, which is no sum of products
     lines: tuple[FormulaLine, ...] = ()
     if total is not None and not frozen and is_ready(trainer, row, done):
         lines = optimizer_lines(trainer, row)

@@ -76,7 +76,7 @@ def samples_that_moved(
     `tell` is called with the number of steps that were replayed.
     """
     trainer, now = timeline.trainer, timeline.clock
-    if not trainer.network.program.stepped:
+    if trainer.network.program.is_graph:
         raise InputError(
             "a compiled function has no samples that add up to a gradient, product by product: "
             "pass a session of a Network"

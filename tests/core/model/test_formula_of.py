@@ -14,12 +14,12 @@ A, B = sv.Value(2.0, label="a"), sv.Value(3.0, label="b")
 @pytest.mark.parametrize(
     ("function", "inputs", "wanted"),
     [
-        (lambda x: A * (-B * x).exp(), 1, "a · exp(−b · x)"),
+        (lambda x: A * (-B * x).exp(), 1, "a × exp(−b × x)"),
         (lambda x: A - (B - x), 1, "a − (b − x)"),
         (lambda x: (A - B) - x, 1, "a − b − x"),
-        (lambda x: -((A + x) ** 2) / (B * x), 1, "−(a + x) ^ 2 / (b · x)"),
-        (lambda x: sv.maximum(A, x) * 3 + -A, 1, "maximum(a, x) · 3 + −a"),
-        (lambda x, y: (x < A) * B + y, 2, "(x0 < a) · b + x1"),
+        (lambda x: -((A + x) ** 2) / (B * x), 1, "−(a + x)^2 / (b × x)"),
+        (lambda x: sv.maximum(A, x) * 3 + -A, 1, "maximum(a, x) × 3 + −a"),
+        (lambda x, y: (x < A) * B + y, 2, "(x0 < a) × b + x1"),
         (lambda x: sv.where(x, A, B), 1, "where(x, a, b)"),
         (lambda x: [A * x, B * x], 1, ""),
         (lambda x: sum([A * x] * 40, x), 1, ""),  # too long

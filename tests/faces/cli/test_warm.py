@@ -29,7 +29,8 @@ SMALL = [
 
 @pytest.fixture(autouse=True)
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty cache folder, and few kernels."""
+    """An empty cache folder, and few kernels, none of which is loaded."""
+    monkeypatch.setattr(kernel_units, "_kernels", {})
     monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(every_kernel, "every_kernel", lambda: SMALL)
 

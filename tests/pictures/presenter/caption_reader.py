@@ -13,7 +13,7 @@ from scalarviz.training.session.caption import Caption
 # What may stand before an equation: names of quantities. Everything else is arithmetic.
 NAMES = r"signal|dL/dp|gradient used|gradient|L|m|v|velocity|square|w after decay|goes on"
 OWN_NAMES = rf"{NAMES}|[A-Za-z_]\w*"  # those of the variables of a user's optimizer, too
-LABEL = re.compile(r"^[^=]*?: ")
+LABEL = re.compile(r"^[^=]*: ")
 REST = re.compile(r"(?:\.\.\. )?[\d,]+ more(?: samples?)? \(([^()]+)\)")
 WORD = re.compile(r"\b(?:bias|shift) (-?[\d.]+(?:e-?\d+)?)")
 NUMBER = re.compile(r"(?<![\w.])-?(?:\d+\.?\d*|\.\d+)(?:e-?\d+)?(?![\w])")

@@ -162,7 +162,9 @@ def test_a_positive_grad_pushes_down(told: Any) -> None:
 
 def test_a_caption_speaks_of_something_in_the_picture(told: Any) -> None:
     session, captions = told
-    buffers = {buffer.name: buffer.size for buffer in session.network.program.buffers}
+    program = session.network.program
+    known = *program.buffers, *program.given, *(each.target for each in program.operations)
+    buffers = {buffer.name: buffer.size for buffer in known}
     for name, said, _ in captions:
         assert said.title[-1] in ".?", name
         assert said.rows or said.neurons or not session.network.layers, name

@@ -254,7 +254,7 @@ def test_a_long_curve_has_few_points(reading: LiveValues) -> None:
     assert len(curve.steps) == len(curve.losses) <= 2 * POINTS and curve.steps[-1] >= 2_990
 
 
-def test_an_expression_has_numbers_and_no_sample() -> None:
+def test_the_nodes_of_an_expression_have_the_numbers_of_the_sample() -> None:
     a, b = sv.Value(0.5, label="a"), sv.Value(0.1, label="b")
     line = sv.compile(lambda x: a * x + b, inputs=1)
     x = np.linspace(0.0, 1.0, 8)[:, None]
@@ -262,7 +262,9 @@ def test_an_expression_has_numbers_and_no_sample() -> None:
     reading = LiveValues(session)
     session.advance(2)
     reading.refresh()
-    assert not reading.has_layers and not reading.buffers(0).values
+    values = reading.buffers(0).values
+    assert not reading.has_layers and set(values) == {"inputs", "x0", "[0]", "[1]", "outputs"}
+    assert values["[1]"] == pytest.approx(a.data * values["x0"] + b.data) == values["outputs"]
     np.testing.assert_allclose(reading.numbers.value, session.network.bank.value)
     assert reading.exhibit() is not None
 

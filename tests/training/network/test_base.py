@@ -62,11 +62,15 @@ def test_the_program_of_a_function_has_its_operations() -> None:
     f = line()
     program = f.program
     assert [each.name for each in program.operations] == ["multiply 0", "add 1", "tanh 2"]
-    assert program.operations[0].source.name == "slope, x0"
+    assert [each.name for each in program.operations[0].sources] == ["slope", "x0"]
     assert [each.target.size for each in program.operations] == [1, 1, 1]
     assert not any(each.parameters or each.about.learning for each in program.operations)
-    assert program.products == 3 and program.workspace == 1 + 2 + 3 + 1
-    assert [moment.name for moment in program.moments][1] == "forward" and not program.stepped
+    assert program.products == 3 and program.workspace == 1 + 2 + 3
+    assert program.stepped == program.operations
+    assert [moment.name for moment in program.moments] == [
+        *("zero_grad", "multiply 0", "add 1", "tanh 2", "loss"),
+        *("tanh gradient 2", "add gradient 1", "multiply gradient 0", "step"),
+    ]
     assert "2  tanh 2" in repr(program)
 
 

@@ -26,6 +26,7 @@ from scalarviz.pictures.presenter.captions.lines import (
 )
 from scalarviz.pictures.presenter.captions.losses import loss, predicted
 from scalarviz.pictures.presenter.captions.names import sentence
+from scalarviz.pictures.presenter.captions.nodes import itself, node_back, node_forward
 from scalarviz.pictures.presenter.captions.operations import (
     CaptionFn,
     activation,
@@ -49,6 +50,7 @@ from scalarviz.pictures.presenter.traced_weight import (
 )
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.caption import Caption, Neuron, Piece, plain_lines
+from scalarviz.training.session.of_value import VALUE
 from scalarviz.training.session.session import Session
 
 
@@ -65,13 +67,13 @@ def caption(session: Session, row: int | None = None, neuron: Neuron | None = No
             return Caption(text("captions.start"))
         moment = session.trainer.moments[operation - 1]
         program = session.network.program
-        tellers = TELLERS if program.stepped else OF_EXPRESSIONS
+        tellers = OF_EXPRESSIONS if program.is_graph else TELLERS
         if moment.kind not in tellers:
             return Caption(f"{moment.name[:1].upper()}{moment.name[1:]}.")
         chosen = row is not None or neuron is not None
         if neuron is not None and is_one(program, neuron):
             row, neuron = bias_behind(program, neuron), None
-        if row is not None or not program.stepped:
+        if row is not None or program.is_graph:
             neuron = None
         elif neuron is None:
             neuron = told_neuron(session, moment, step - (operation == 0))
@@ -227,7 +229,15 @@ def input_gradient(ctx: TracedWeight) -> Caption:
     return BACKWARD_KINDS.get(ctx.operation.kind, row_back)(ctx)
 
 
-# Captions of a compiled expression, which has five phases and no operations.
+# Captions of a compiled function, whose step has five phases if it has many operations.
+
+
+def node_or_answer(ctx: TracedWeight) -> Caption:
+    return answer(ctx) if ctx.moment.operation == NONE else node_forward(ctx)
+
+
+def loss_or_value(ctx: TracedWeight) -> Caption:
+    return itself(ctx) if ctx.loss.row is VALUE else loss(ctx)
 
 
 def answer(ctx: TracedWeight) -> Caption:
@@ -277,8 +287,9 @@ TELLERS: dict[str, Callable[[TracedWeight], Caption]] = {
 }
 OF_EXPRESSIONS: dict[str, Callable[[TracedWeight], Caption]] = {
     "zero_grad": zero_grad,
-    "forward": answer,
-    "loss": loss,
+    "forward": node_or_answer,
+    "loss": loss_or_value,
+    "operand gradient": node_back,
     "backward": backward,
     "step": step,
 }

@@ -7,12 +7,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from scalarviz.base.texts import text
+from scalarviz.core.model.formula_of import formula_words
 from scalarviz.core.model.operations import NONE, Buffer, Operation
 from scalarviz.core.model.program import Program
+from scalarviz.core.model.trace import TraceProgram
 from scalarviz.pictures.presenter.scene_layout import names_of
 from scalarviz.training.session.caption import Neuron
 from scalarviz.training.session.session import Session
 
+LONGEST = 48  # letters of the formula of a node
 ELEMENTWISE = ("activation", "row")  # kinds after which an output is still that output
 
 
@@ -25,6 +28,8 @@ def neuron_name(session: Session, neuron: Neuron) -> str:
 def name_in(program: Program, given: Mapping[str, Sequence[str]], neuron: Neuron) -> str:
     """Return the name of a neuron of a program; `given` are those of its inputs and outputs."""
     name, place = neuron
+    if isinstance(program, TraceProgram):
+        return node_name(program, name)
     buffer = buffer_of(program, name)
     if buffer == program.inputs:
         kind, named = "input", program.inputs
@@ -40,6 +45,18 @@ def name_in(program: Program, given: Mapping[str, Sequence[str]], neuron: Neuron
     if buffer.size == 1:
         return text(f"captions.end.{kind}.only")
     return text(f"captions.end.{kind}", name=place)
+
+
+def node_name(program: TraceProgram, name: str) -> str:
+    """Return the formula of a node of a compiled function, by the name of its buffer."""
+    trace = program.trace
+    if name == program.outputs.name:
+        return text("captions.end.output.only")
+    return next(
+        formula_words(trace, place, LONGEST)
+        for place in range(len(program.operations) + trace.first_made)
+        if program.node(place).name == name
+    )
 
 
 def short_name(session: Session, place: int) -> str:

@@ -305,6 +305,29 @@ class Written:
     least: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """What stands around a node of a graph: its operation above it, its name below it.
+
+    middle, radius  of the node, in space
+    buffer          the buffer of the program that it shows; "" for a cube
+    row             bank index of the cube; NONE without
+    """
+
+    above: str
+    below: str
+    middle: FloatArray
+    radius: float
+    buffer: str = ""
+    row: int = NONE
+
+    def room(self) -> FloatArray:
+        """Return the ends of the room that it takes, with the words above and below, (3, 3)."""
+        ends = np.stack([1.4 * DOWN, 0.8 * UP, 0.8 * RIGHT])
+        found: FloatArray = self.middle + ends + self.radius * np.sign(ends)
+        return found
+
+
 @dataclass(frozen=True)
 class Layout:
     """Everything placed in the scene.
@@ -313,6 +336,7 @@ class Layout:
     fans   the sums of each wall, in a layout whose weights are on the wires
     follows_shape  whether it depends on the shape of the stage
     written  the words between cubes
+    signs    what stands around the nodes of a graph
     """
 
     plates: Sequence[Plate]
@@ -323,6 +347,7 @@ class Layout:
     fans: Sequence[Fan] = ()
     follows_shape: bool = False
     written: Sequence[Written] = ()
+    signs: Sequence[Sign] = ()
 
     def points(self) -> FloatArray:
         """Return points in space that a picture of the whole should include."""
@@ -346,6 +371,7 @@ class Layout:
                 *(line.points + line.bars * NEAR for line in self.neurons if line.bars),
                 *(label.start[np.newaxis] for label in self.labels),
                 *(each.middle + side * each.half for each in self.written for side in ENDS),
+                *(each.room() for each in self.signs),
             ]
         )
 

@@ -1,0 +1,71 @@
+"""A session of a Value: its graph goes forward and back node by node, and its leaves move."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from scalarviz.base.checks.numbers import shorten
+from scalarviz.core.autograd.graph import made_values
+from scalarviz.core.autograd.value import Value
+from scalarviz.core.formulas.losses import Loss, LossRow
+from scalarviz.core.model.bank_arrays import DTYPES
+from scalarviz.core.model.optimizer import SGD
+from scalarviz.core.model.trace import recorded_inputs, write_down
+from scalarviz.engines.registry import choose_for_expression
+from scalarviz.errors import InputError
+from scalarviz.training.network.expression import Expression
+from scalarviz.training.session.session import Session
+
+
+def itself(p: float, t: float) -> float:
+    return p
+
+
+def one(p: float, t: float) -> float:
+    return 1.0
+
+
+VALUE = LossRow("value", itself, one, error="p", slope="1")
+MOST_OPERATIONS = 200_000  # of a graph that is shown: recorded and computed within seconds
+NOTHING = [[0.0]]  # as input, which the graph does not have, and as target
+
+
+def session_of(value: Value) -> Session:
+    """Return a session whose loss is a Value: each step moves its leaves so that it falls.
+
+    It has leaves of its own, with the same numbers and labels: the Value and its graph stay as they
+    are. Raises InputError for a Value that no operation made, and for too large a graph.
+    """
+    check_graph(value)
+    trace = write_down(recorded_inputs(1), [value])
+    if not len(trace.operations):
+        raise InputError(
+            f"{shorten(value)} has no graph, since no operation made it: show what is computed "
+            "from it"
+        )
+    if not trace.parameters:
+        raise InputError(
+            f"{shorten(value)} is computed from plain numbers alone, which nothing moves: make "
+            "one of them a Value"
+        )
+    leaves = [Value(float(x.data), label=x.label) for x in trace.parameters]
+    name, trace = value.label or "value", replace(trace, parameters=leaves)
+    function = Expression(name, trace, DTYPES["float64"], choose_for_expression("python"), {})
+    return Session(function, (NOTHING, NOTHING), Loss(VALUE), SGD(0.01))
+
+
+def check_graph(value: Value) -> None:
+    """Raise InputError for a graph of very many operations, or one that leads in a circle."""
+    made = made_values(value)
+    if len(made) > MOST_OPERATIONS:
+        raise InputError(
+            f"a graph that is shown has at most {MOST_OPERATIONS:,} operations, and this one has "
+            f"{len(made):,}: show a part of it, or sv.compile the function that makes it"
+        )
+    places = {id(each): i for i, each in enumerate(made)}
+    for i, each in enumerate(made):
+        if any(places.get(id(x), -1) >= i for x in each._inputs):
+            raise InputError(
+                f"the graph of {shorten(value)} leads in a circle, since {shorten(each)} is "
+                "computed from itself: make the Value anew in each turn"
+            )
