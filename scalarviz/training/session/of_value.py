@@ -51,7 +51,7 @@ def session_of(value: Value) -> Session:
     leaves = [Value(float(x.data), label=x.label) for x in trace.parameters]
     name, trace = value.label or "value", replace(trace, parameters=leaves)
     function = Expression(name, trace, DTYPES["float64"], choose_for_expression("python"), {})
-    return Session(function, (NOTHING, NOTHING), Loss(VALUE), SGD(0.01))
+    return Session(function, (NOTHING, NOTHING), Loss(VALUE), SGD(0.01), engine="python")
 
 
 def check_graph(value: Value) -> None:

@@ -34,7 +34,7 @@ def test_a_card_has_the_operation_and_what_came_back() -> None:
     s = made()
     s.advance(len(s.operations) - 1, "operation")
     card = card_of(s, "[1]", len(s.operations) - 1)
-    assert card.name == "a × b" and dict(card.facts)["value"] == "-3"
+    assert card.name == "u (a × b)" and dict(card.facts)["value"] == "-3"
     words = [each.words for each in card.blocks if isinstance(each, Line)]
     assert words[1] == "2 × (-1.5) = -3"
     (table,) = [each for each in card.blocks if isinstance(each, Table)]
