@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import scalarviz as sv
+from docs.guide.microgpt import Gpt
 from scalarviz import data
 from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.faces.scenefiles.making import played
@@ -78,12 +79,21 @@ def side_by_side(path: Path) -> None:
     sv.picture(sessions, path, theme="light")
 
 
+def gpt(path: Path) -> None:
+    model = Gpt(sv.Value)
+    loss = sv.compile(lambda _: model.loss("nel"), 1, parameters=vars(model), engine="python")
+    session = sv.Session(loss, ([[0.0]], [[0.0]]), engine="python")
+    session.advance(len(session.network.program.moments) - 14, "operation")
+    sv.picture(Show(session, "Two hundred lines of scalars"), path)
+
+
 PICTURES = {
     "rgb.png": rgb,
     "step.png": step,
     "rgb.gif": rgb_gif,
     "digits.png": digits,
     "texture.png": texture,
+    "gpt.png": gpt,
     "sweep.png": sweep,
     "side-by-side.png": side_by_side,
 }

@@ -13,7 +13,7 @@ from scalarviz.core.model.bank import Bank
 from scalarviz.core.model.operations import SCALAR
 from scalarviz.core.model.precision import Precision
 from scalarviz.core.model.program import Program
-from scalarviz.core.model.trace import TraceProgram
+from scalarviz.core.model.trace_program import TraceProgram
 from scalarviz.engines.common.base import Engine
 from scalarviz.engines.common.cores import check_process
 from scalarviz.engines.expression.engines import PythonExpressionEngine

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from scalarviz.base.visible_text import shortened
 from scalarviz.core.autograd.graph import NAME, PRECEDENCE, spelled
 from scalarviz.core.formulas.table import Formula
-from scalarviz.core.model.operations import NONE
-from scalarviz.core.model.trace import EVERY_OPERATION, Trace
+from scalarviz.core.model.folding import Node
+from scalarviz.core.model.trace import Trace
 
 # Signs that are not those of Python.
 SIGNS = {"subtract": "−", "negate": "−", "multiply": "×", "power": "^"}
-ROWS = list(EVERY_OPERATION.values())
 MOST = 100  # pieces
 
 Piece = str | int
@@ -42,8 +41,8 @@ def one_step(trace: Trace, place: int, binds: int) -> Sequence[Piece | tuple[int
     if row < 0:
         number = place - trace.first_parameter
         return [number if number >= 0 else name_of(trace, place)]
-    formula = ROWS[trace.operations[row]]
-    found = spelled_out(formula, operands_of(trace, row))
+    formula = trace.formulas[row]
+    found = spelled_out(formula, trace.taken[row])
     return found if PRECEDENCE.get(formula.name, NAME) >= binds else ["(", *found, ")"]
 
 
@@ -68,7 +67,7 @@ def formula_words(trace: Trace, place: int, most: int) -> str:
     row = place - trace.first_made
     if row < 0:
         return shortened(words, most)
-    parts = spelled_out(trace.formulas[row], operands_of(trace, row))
+    parts = spelled_out(trace.formulas[row], trace.taken[row])
     return shortened(
         "".join(each if isinstance(each, str) else short_name(trace, each[0]) for each in parts),
         most,
@@ -96,13 +95,15 @@ def sign_of(formula: Formula) -> str:
     return SIGNS.get(formula.name, formula.symbol)
 
 
-def operands_of(trace: Trace, operation: int) -> list[int]:
-    return [each for each in trace.operands[operation].tolist() if each != NONE]
+def sign_of_node(trace: Trace, node: Node) -> str:
+    """Return what stands above a node: the sign of its result, and how many it stands for."""
+    sign = written_above(trace, node.root)
+    return f"{sign} ({node.count:,})" if node.count > 1 else sign
 
 
 def written_above(trace: Trace, operation: int) -> str:
     """Return what stands above an operation: its sign, with a constant that it takes."""
-    formula, taken = trace.formulas[operation], operands_of(trace, operation)
+    formula, taken = trace.formulas[operation], trace.taken[operation]
     sign = sign_of(formula) or formula.name
     constants = range(trace.inputs, trace.first_parameter)
     given = [trace.name(each) if each in constants else "" for each in taken]

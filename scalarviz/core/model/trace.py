@@ -23,8 +23,7 @@ from scalarviz.core.autograd import graph
 from scalarviz.core.autograd.value import Value
 from scalarviz.core.formulas.arithmetic import COMPARISONS, OPERATIONS, by_some, no_gradient
 from scalarviz.core.formulas.table import Formula
-from scalarviz.core.model.operations import SCALAR, Buffer, Operation
-from scalarviz.core.model.program import Moment, Program, columns
+from scalarviz.core.model.program import columns
 from scalarviz.core.model.weight_value import WeightValue
 from scalarviz.errors import InputError
 
@@ -36,8 +35,6 @@ BYTES = 420  # memory of an input, about
 NONE = -1
 MOST_OPERANDS = 3
 MOST_LINES = 40
-MOST_NODES = 300  # operations of a function whose steps go from one to the next
-PHASES = ("zero_grad", "forward", "loss", "backward", "step")
 
 _counter = count()
 
@@ -130,7 +127,7 @@ def record(name: str, *operands: Any) -> Recorded:
     return Recorded(formula, inputs)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Trace:
     """A function as a flat table: one row for each operation, after those whose results it takes.
 
@@ -163,11 +160,16 @@ class Trace:
         """Number of the result of the first operation."""
         return self.first_parameter + len(self.parameters)
 
-    @property
+    @cached_property
     def formulas(self) -> list[Formula]:
         """The table row of each operation."""
         rows = list(EVERY_OPERATION.values())
-        return [rows[i] for i in self.operations]
+        return [rows[i] for i in self.operations.tolist()]
+
+    @cached_property
+    def taken(self) -> list[list[int]]:
+        """The operands of each operation, by their numbers."""
+        return [[place for place in row if place != NONE] for row in self.operands.tolist()]
 
     def name(self, place: int) -> str:
         """Return the name of a value: x0, 2.5, p3 or a parameter's label, [4] for a result."""
@@ -196,83 +198,6 @@ class Trace:
             lines.append((f"[{i}]", formula.name, ", ".join(taken)))
         more = len(self.operations) - MOST_LINES
         return "\n".join([head, *columns(lines), *([f"... and {more} more"] if more > 0 else [])])
-
-
-@final
-class TraceProgram(Program):
-    """The program of a compiled function: its operations, which are nodes of a graph.
-
-    A step goes from node to node, forward and back; one of many nodes has five phases. The
-    workspace has one number for each value of the trace.
-
-    trace  the function as a table
-    rows   rows of the bank that hold its parameters
-    """
-
-    is_graph = True
-
-    def __init__(self, trace: Trace, rows: npt.NDArray[np.intp]) -> None:
-        super().__init__(trace.inputs)
-        del self.operations  # made on access
-        self.trace = trace
-        self.rows = rows
-        self.outputs = self.buffer("outputs", len(trace.outputs))
-        self.workspace = trace.first_made + len(trace.operations)
-
-    @cached_property
-    def operations(self) -> list[Operation]:  # type: ignore[override]  # it can be set as well
-        """The operations of the trace; each computes one number from up to three."""
-        trace, found = self.trace, []
-        for i, formula in enumerate(trace.formulas):
-            sources = [self.node(place) for place in trace.operands[i].tolist() if place != NONE]
-            target = self.node(trace.first_made + i)
-            found.append(Operation(SCALAR.name, formula.name, tuple(sources), target, label=str(i)))
-        return found
-
-    def node(self, place: int) -> Buffer:
-        """Return the buffer of one value of the trace."""
-        made = place >= self.trace.first_made
-        name = f"[{place - self.trace.first_made}]" if made else self.trace.name(place)
-        return Buffer(name, 1, place)
-
-    @property
-    def given(self) -> list[Buffer]:
-        return [self.inputs, *map(self.node, range(self.trace.inputs))]
-
-    def rows_read(self, operation: int) -> Sequence[int]:
-        first, end = self.trace.first_parameter, self.trace.first_made
-        taken = self.trace.operands[operation].tolist()
-        return [int(self.rows[each - first]) for each in taken if first <= each < end]
-
-    @property
-    def stepped(self) -> list[Operation]:
-        return self.operations if self.products <= MOST_NODES else []
-
-    @cached_property
-    def products(self) -> int:
-        """Number of operations for one sample."""
-        return len(self.trace.operations)
-
-    @cached_property
-    def moments(self) -> tuple[Moment, ...]:
-        """Each operation forward, the loss, and back to the operands of each; or five phases."""
-        made = self.stepped
-        if not made:
-            return tuple([Moment(phase, phase, phase) for phase in PHASES])
-        forward, backward = list[Moment](), list[Moment]()
-        ends = [self.node(place) for place in dict.fromkeys(self.trace.outputs)]
-        for i, each in enumerate(made):
-            written = each.target, *([self.outputs] if i == len(made) - 1 else [])
-            forward.append(Moment("forward", "forward", each.name, i, values=written))
-            name, read = f"{each.formula} gradient {each.label}", each.sources
-            backward.append(Moment("operand gradient", "backward", name, i, gradients=read))
-        return (
-            Moment("zero_grad", "zero_grad", "zero_grad"),
-            *forward,
-            Moment("loss", "loss", "loss", gradients=(self.outputs, *ends)),
-            *reversed(backward),
-            Moment("step", "step", "step"),
-        )
 
 
 def shorten_list(text: str) -> str:

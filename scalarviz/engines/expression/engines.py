@@ -17,7 +17,8 @@ from scalarviz.core.model.operations import Buffer
 from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.core.model.precision import Precision
 from scalarviz.core.model.program import Moment, Program
-from scalarviz.core.model.trace import NONE, TraceProgram
+from scalarviz.core.model.trace import NONE
+from scalarviz.core.model.trace_program import TraceProgram
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import (
     Kept,
@@ -207,11 +208,6 @@ class ExpressionRun(Run):
         if self._nodes is not None:
             return self._nodes.of(self._nodes.gradients, buffer)
         return np.full((len(self._batch[0]), buffer.size), np.nan)
-
-    def slopes(self, operation: int) -> list[tuple[int, FloatArray]]:
-        """Return the operands of a node that are no constants, and its slopes in each."""
-        assert self._nodes is not None
-        return self._nodes.slopes(operation)
 
     def targets(self) -> FloatArray:
         return self._batch[1]

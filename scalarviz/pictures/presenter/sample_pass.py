@@ -14,7 +14,7 @@ from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.model.operations import NONE, Operation
 from scalarviz.core.model.program import Program
-from scalarviz.core.model.trace import TraceProgram
+from scalarviz.core.model.trace_program import TraceProgram
 from scalarviz.engines.common.reference import (
     OperationArrays,
     add_gradients,
@@ -22,7 +22,7 @@ from scalarviz.engines.common.reference import (
     operation_backward,
     operation_forward,
 )
-from scalarviz.engines.expression.nodes import Nodes
+from scalarviz.engines.expression.nodes import Nodes, Rows
 
 FLAT = 0.1  # below this share of the steepest slope, an activation is saturated
 
@@ -107,16 +107,18 @@ def forward(
 def forward_of_graph(program: TraceProgram, value: FloatArray, sample: FloatArray) -> SamplePass:
     """Compute all nodes of a compiled function for a sample."""
     nodes = Nodes(program, np.asarray(sample, np.float64)[np.newaxis])
-    for i in range(program.products):
+    for i in range(len(program.nodes)):
         nodes.forward(i, value[program.rows])
     return SamplePass(numbers_of_nodes(nodes, nodes.values), nodes=nodes)
 
 
-def numbers_of_nodes(nodes: Nodes, numbers: FloatArray) -> dict[str, FloatArray]:
-    """Return what is known of a sample, by the names of the buffers."""
+def numbers_of_nodes(nodes: Nodes, numbers: Rows) -> dict[str, FloatArray]:
+    """Return what is known of a sample, by buffer; of a node that stands for several, the mean."""
     program = nodes.program
-    shown = [*program.given, *(each.target for each in program.operations), program.outputs]
-    return {buffer.name: nodes.of(numbers, buffer)[0] for buffer in shown}
+    results = {each.target.name: nodes.of(numbers, each.target)[0] for each in program.operations}
+    known = {buffer.name: nodes.of(numbers, buffer)[0] for buffer in program.given}
+    known |= {name: found.mean(keepdims=True) for name, found in results.items()}
+    return {**known, program.outputs.name: nodes.of(numbers, program.outputs)[0]}
 
 
 def flatness(operation: Operation, x: FloatArray, y: FloatArray) -> FloatArray:
@@ -152,7 +154,7 @@ def backward(
     flow = loss.backward() * part
     if way.nodes is not None:
         way.nodes.begin_back(flow)
-        for i in reversed(range(program.products)):
+        for i in reversed(range(len(way.nodes.program.nodes))):
             way.nodes.backward(i)
         way.flows.update(numbers_of_nodes(way.nodes, way.nodes.gradients))
         return way

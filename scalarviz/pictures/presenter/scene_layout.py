@@ -14,7 +14,7 @@ from scalarviz.core.formulas.table import pick
 from scalarviz.core.layers import Dense
 from scalarviz.core.model.operations import Shape
 from scalarviz.core.model.program import Program
-from scalarviz.core.model.trace import TraceProgram
+from scalarviz.core.model.trace_program import TraceProgram
 from scalarviz.data import DataSet
 from scalarviz.pictures.presenter.names_of_data import input_names, output_names
 from scalarviz.pictures.view.neurons import LETTERS
@@ -47,27 +47,34 @@ def layout_of(session: Session, shape: float = 1.75, *, walks: bool = False) -> 
     """Return the layout of a session's network.
 
     shape  of the stage, width by height
-    walks  whether operations are shown one by one: then a formula unfolds to its graph
+    walks  whether operations are shown one by one: then formula and walls unfold to the graph
     """
     network = session.network
     if not network.layers:
-        return values_of(network, shape, walks=walks)
+        inputs = names_of(session).get(network.program.inputs.name, ())
+        return values_of(network, shape, walks=walks, inputs=inputs)
     about = partial(about_layer, session)
     tied = session.data.input_tint == session.data.output_tint == "rgb"
     return beads(network.program, about, names_of(session), shape, tied=tied)
 
 
-def values_of(network: Model, shape: float, *, walks: bool = False) -> Layout:
-    """Return the layout of a compiled function: walls, its formula, its graph, or its numbers."""
-    rows, names = network.row_numbers, network.parameter_names
-    if network.walls:
-        return of_walls(network.all_walls, shape)
-    program = network.program
+def values_of(
+    network: Model, shape: float, *, walks: bool = False, inputs: Sequence[str] = ()
+) -> Layout:
+    """Return the layout of a compiled function: walls, its formula, its graph, or its numbers.
+
+    inputs  their names, if they have some
+    """
+    rows, names, program = network.row_numbers, network.parameter_names, network.program
     assert isinstance(program, TraceProgram)
+    if network.walls and not (walks and program.stepped):
+        return of_walls(network.all_walls, shape)
+    if network.walls:
+        return of_graph(program, dict(zip(rows, names, strict=True)), shape, inputs)
     has_inputs = np.isin(program.trace.operands, range(program.trace.inputs)).any()
     written = of_formula(network.formula(), rows, names, shape) if has_inputs else None
     if program.stepped and (walks or written is None):
-        return of_graph(program, dict(zip(rows, names, strict=True)), shape)
+        return of_graph(program, dict(zip(rows, names, strict=True)), shape, inputs)
     if written is not None:
         return written
     if len(rows) <= FEW:

@@ -15,6 +15,7 @@ from scalarviz.pictures.view.scene.plates import Sign
 
 LARGEST, SMALLEST = 17.0, 9.0  # pixels of letters
 PART = 0.62  # of the radius of an operation, on small stages
+NEARLY = 0.65  # of SMALLEST, that most have of themselves; less, and nothing is written
 AWAY = 0.3  # from a node to its words, in letters
 
 
@@ -26,10 +27,12 @@ def draw_signs(
     if not signs:
         return
     seen = see(np.array([sign.middle for sign in signs]))
-    halo = theme.ground
+    least, halo = SMALLEST * scale, theme.ground
+    if np.nanmedian(PART * seen.unit) < NEARLY * least:
+        return
     for sign, (x, y), unit in zip(signs, seen.xy.tolist(), seen.unit.tolist(), strict=True):
-        radius, size = sign.radius * unit, min(LARGEST * scale, PART * unit)
-        if not np.isfinite(x + y) or size < SMALLEST * scale:
+        radius, size = sign.radius * unit, max(least, min(LARGEST * scale, PART * unit))
+        if not np.isfinite(x + y):
             continue
         look = {"size": size, "anchor": "center", "outline": halo}
         canvas.text(x, y - radius - AWAY * size, sign.above, color=theme.ink, bold=True, **look)
@@ -38,9 +41,16 @@ def draw_signs(
             canvas.text(x, low, sign.below, color=theme.ink, bold=True, **look)
             low += 1.15 * size
         gradient = gradient_of(sign, frame_data)
-        if gradient is not None:
-            words = text("graph.gradient", gradient=rounded(gradient, 2))
+        if gradient is None:
+            continue
+        words = rounded(gradient, 2)
+        lines = bool(sign.above) + bool(sign.below) + 1.0
+        if sign.apart * unit - 2.0 * radius > (lines + 2.0 * AWAY) * size:
+            words = text("graph.gradient", gradient=words)
             canvas.text(x, low, words, color=theme.accent, **look)
+        else:  # the next node stands there
+            wide = canvas.measure(words, size=size, bold=False)
+            canvas.text(x + radius + AWAY * size + 0.5 * wide, y, words, color=theme.accent, **look)
 
 
 def gradient_of(sign: Sign, frame_data: FrameData) -> float | None:

@@ -32,7 +32,8 @@ from scalarviz.core.model.formula_of import Piece, formula_of
 from scalarviz.core.model.operations import NONE
 from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.core.model.precision import Precision
-from scalarviz.core.model.trace import Trace, TraceProgram, record_function, recorded_inputs
+from scalarviz.core.model.trace import Trace, record_function, recorded_inputs
+from scalarviz.core.model.trace_program import TraceProgram
 from scalarviz.engines.expression.engines import ExpressionEngine
 from scalarviz.engines.registry import EngineRow, choose_for_expression
 from scalarviz.errors import InputError, OwnershipError

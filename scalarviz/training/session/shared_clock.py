@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import final
 
 from scalarviz.base.checks.numbers import size
-from scalarviz.core.model.trace import PHASES
+from scalarviz.core.model.trace_program import PHASES
 from scalarviz.training.session.background import Player
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.lock import SessionLock, Taken

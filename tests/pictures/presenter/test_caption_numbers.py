@@ -1,6 +1,7 @@
 """Every caption of every scene: a calculator agrees with it, and independent numpy, too."""
 
 import importlib
+import random
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,13 +11,14 @@ import numpy.typing as npt
 import pytest
 
 import scalarviz as sv
-from scalarviz import data
+from scalarviz import data, nn
 from scalarviz.base.texts import texts
 from scalarviz.core.model.operations import NONE
 from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pictures.presenter.captions.moments import caption
 from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.training.session.caption import Caption, Piece
+from scalarviz.training.session.of_value import session_of
 from tests.pictures.presenter.caption_reader import (
     NUMBER,
     agrees,
@@ -80,6 +82,20 @@ def one_sample() -> sv.Session:
     return sv.Session(network, data.Rgb(), "smape", sv.Nesterov(0.1), batch=1, engine="python")
 
 
+def neurons() -> sv.Session:
+    """The graph of an MLP for one sample, whose nodes are neurons."""
+    random.seed(0)
+    return session_of(nn.MLP(2, [16, 16, 1])([0.5, -1.2]))
+
+
+def batch() -> sv.Session:
+    """The graph of a loss of 40 samples, whose nodes are neurons of all of them."""
+    random.seed(0)
+    network, pairs = nn.MLP(2, [8, 1]), np.random.default_rng(0).normal(size=(40, 2)).tolist()
+    errors = [(network(pair) - pair[0]) ** 2 for pair in pairs]
+    return session_of(sum(errors, sv.Value(0.0)) * 0.025)
+
+
 SESSIONS: dict[str, Callable[[], sv.Session]] = {
     **{name: of_scene(name) for name in ("circle", "digits", "expression", "normalized")},
     **{name: of_scene(name) for name in ("retrain", "rgb", "xnor", "xor")},
@@ -88,6 +104,8 @@ SESSIONS: dict[str, Callable[[], sv.Session]] = {
     "zoo": zoo,
     "pictures": pictures,
     "one sample": one_sample,
+    "neurons": neurons,
+    "neurons of a batch": batch,
 }
 
 

@@ -12,7 +12,7 @@ from scalarviz import data
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
-from scalarviz.core.model import trace
+from scalarviz.core.model import trace_program
 from scalarviz.errors import ShapeError
 from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pictures.presenter.captions import moments
@@ -324,7 +324,7 @@ def test_every_activation_is_told_and_its_slope_is_the_derivative(name: str) -> 
 
 
 def test_a_large_expression_is_told_in_five_phases(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trace, "MOST_NODES", 0)
+    monkeypatch.setattr(trace_program, "MOST_NODES", 0)
     slope, shift = sv.Value(2.0, label="slope"), sv.Value(0.5)
     line = sv.compile(lambda x: slope * x + shift, inputs=1, engine="python")
     x, y = np.array([[0.0], [1.0], [2.0]]), np.array([[1.0], [2.0], [2.5]])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.core.model import trace
+from scalarviz.core.model import trace_program
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.presenter.scene_layout import values_of
 from scalarviz.pictures.view.scene.formula_layout import LINE, MOST_LINES, of_formula
@@ -79,7 +79,7 @@ def test_lines_are_as_many_as_make_the_letters_largest(aspect: float) -> None:
 def test_a_long_formula_is_no_line_of_cubes_but_a_grid_with_names(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(trace, "MOST_NODES", 0)  # else it is a graph
+    monkeypatch.setattr(trace_program, "MOST_NODES", 0)  # else it is a graph
     numbers = [sv.Value(1.0, label=f"number {i}") for i in range(8)]
     f = sv.compile(lambda x: sum([n * (x * n - (n * n).cos()).sin().exp() for n in numbers], x), 1)
     layout = values_of(f, 1.75)

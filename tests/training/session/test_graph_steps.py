@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.core.model.trace import MOST_NODES
+from scalarviz.core.model.trace_program import MOST_NODES
 from tests.wording import refused
 
 X, Y = np.array([[1.0], [2.0], [-0.5]]), np.array([[1.0], [0.5], [2.0]])
@@ -84,9 +84,15 @@ def test_an_edit_within_a_step_counts_from_the_next_node_on() -> None:
     assert s.numbers("power 1").outputs[0, 0] == 9.0
 
 
-def test_a_long_function_has_five_phases() -> None:
+def test_a_deep_function_has_five_phases() -> None:
     a = sv.Value(0.5)
-    f = sv.compile(lambda x: sum((a * x**n for n in range(MOST_NODES // 2)), x), 1, engine="python")
+
+    def deep(x: sv.Value) -> sv.Value:
+        for i in range(MOST_NODES + 1):
+            x = (a * x).tanh() if i % 2 else (a * x).sin()
+        return x
+
+    f = sv.compile(deep, 1, engine="python")
     s = sv.Session(f, (X, Y), engine="python")
     assert s.operations == ["zero_grad", "forward", "loss", "backward", "step"]
 

@@ -13,7 +13,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.core.model import trace
+from scalarviz.core.model import trace_program
 from scalarviz.errors import GradientError, InputError, OrderError, OwnershipError, ShapeError
 from scalarviz.training.session.branches import Clock
 from tests.sessions import advanced
@@ -560,7 +560,7 @@ def wave(engine: str) -> tuple[sv.Value, sv.Session]:
 def test_a_compiled_expression_has_sessions_too(
     engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trace, "MOST_NODES", 0)  # with a step of five phases
+    monkeypatch.setattr(trace_program, "MOST_NODES", 0)  # with a step of five phases
     a, s = wave(engine)
     assert s.operations == ["zero_grad", "forward", "loss", "backward", "step"]
     s.advance(20)

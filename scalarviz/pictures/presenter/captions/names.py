@@ -10,7 +10,8 @@ from scalarviz.base.texts import text
 from scalarviz.core.model.formula_of import formula_words
 from scalarviz.core.model.operations import NONE, Buffer, Operation
 from scalarviz.core.model.program import Program
-from scalarviz.core.model.trace import TraceProgram
+from scalarviz.core.model.trace_program import TraceProgram
+from scalarviz.pictures.presenter.captions.format import pretty
 from scalarviz.pictures.presenter.scene_layout import names_of
 from scalarviz.training.session.caption import Neuron
 from scalarviz.training.session.session import Session
@@ -48,15 +49,34 @@ def name_in(program: Program, given: Mapping[str, Sequence[str]], neuron: Neuron
 
 
 def node_name(program: TraceProgram, name: str) -> str:
-    """Return the formula of a node of a compiled function, by the name of its buffer."""
-    trace = program.trace
+    """Return the name of a node of a compiled function, by the name of its buffer."""
     if name == program.outputs.name:
         return text("captions.end.output.only")
-    return next(
-        formula_words(trace, place, LONGEST)
-        for place in range(len(program.operations) + trace.first_made)
-        if program.node(place).name == name
-    )
+    return named(program, program.place_of[name])
+
+
+def named(program: TraceProgram, place: int, most: int = LONGEST) -> str:
+    """Return the label of a value, or its formula as sentences write it.
+
+    What is too long for that is named as its operation, such as "relu 12".
+    """
+    label = program.trace.label(place - program.trace.first_made)
+    words = label or formula_words(program.trace, place, most)
+    if "…" in words and place in program.node_at:
+        return program.operations[program.node_at[place]].name
+    return pretty(words).replace("−", "-")
+
+
+def entitled(program: TraceProgram, place: int) -> str:
+    """Return the label of a value, and its formula; of many equal ones, how many they are."""
+    label = program.trace.label(place - program.trace.first_made)
+    found = pretty(formula_words(program.trace, place, LONGEST)).replace("−", "-")
+    if label and "…" not in found:
+        found = text("captions.node.label", label=label, formula=found)
+    elif label or "…" in found:
+        found = named(program, place)
+    count = program.node(place).size
+    return text("captions.node.equal", count=count, name=found) if count > 1 else found
 
 
 def short_name(session: Session, place: int) -> str:

@@ -2,40 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import text
-from scalarviz.core.model.formula_of import formula_words, operands_of, spelled_out
-from scalarviz.core.model.operations import NONE
-from scalarviz.core.model.trace import Trace, TraceProgram
-from scalarviz.engines.expression.engines import ExpressionRun
-from scalarviz.pictures.presenter.captions.format import FEW, pretty, said
+from scalarviz.core.model.folding import Node
+from scalarviz.core.model.formula_of import spelled_out
+from scalarviz.core.model.node_arithmetic import numbers_within, slopes_of_node
+from scalarviz.core.model.operations import NONE, Buffer
+from scalarviz.core.model.trace import Trace
+from scalarviz.core.model.trace_program import TraceProgram
+from scalarviz.pictures.presenter.captions.format import FEW, said
 from scalarviz.pictures.presenter.captions.lines import (
     PRODUCT,
     Line,
     Term,
     equation,
     in_brackets,
+    is_changed,
+    is_long,
     sum_line,
+    whole_line,
 )
+from scalarviz.pictures.presenter.captions.names import entitled, named
 from scalarviz.pictures.presenter.traced_weight import TracedWeight
 from scalarviz.training.session.caption import Caption, Neuron, Piece
 
-LONGEST = 48  # letters of the formula of a node
-
-
-def named(trace: Trace, place: int, most: int = LONGEST) -> str:
-    """Return the label of a node, or its formula as sentences write it."""
-    words = trace.label(place - trace.first_made) or formula_words(trace, place, most)
-    return pretty(words).replace("−", "-")
-
-
-def entitled(trace: Trace, place: int) -> str:
-    """Return the label of a node, and its formula."""
-    formula = pretty(formula_words(trace, place, LONGEST)).replace("−", "-")
-    label = trace.label(place - trace.first_made)
-    return text("captions.node.label", label=label, formula=formula) if label else formula
+SHORT = 24  # letters of the formula of what a node takes
+FEW_OPERANDS = 3  # lines on the way back; of more, those with the largest gradients
 
 
 def program_of(ctx: TracedWeight) -> TraceProgram:
@@ -43,33 +37,100 @@ def program_of(ctx: TracedWeight) -> TraceProgram:
     return ctx.program
 
 
+def numbers_of(ctx: TracedWeight, read: Callable[[Buffer], FloatArray]) -> dict[int, float]:
+    """Return the numbers of the focus sample of all that a node takes, by place in the trace.
+
+    read  gives values or gradients of a buffer
+    """
+    program = program_of(ctx)
+    found: dict[int, float] = {}
+    for buffer in dict.fromkeys(ctx.operation.sources):
+        found |= zip(program.places_of(buffer), ctx.of_sample(read(buffer)).tolist(), strict=True)
+    return found
+
+
 def node_forward(ctx: TracedWeight) -> Caption:
-    """An operation with the numbers of the focus sample."""
-    program, i = program_of(ctx), ctx.moment.operation
-    trace, run = program.trace, ctx.session.timeline.trainer.run
-    operands = {each: run.values(program.node(each)) for each in operands_of(trace, i)}
-    numbers = {each: float(ctx.of_sample(values)[0]) for each, values in operands.items()}
-    result = float(ctx.of_sample(run.values(ctx.operation.target))[0])
-    line = computed(program, i, numbers, result)
-    name = entitled(trace, trace.first_made + i)
-    title = text("captions.node.forward", name=name, value=said(result))
-    own = ctx.operation.target.name, 0
-    return Caption(title, "", (of_sample(ctx, line),), neurons=(own,))
+    """A node with the numbers of the focus sample."""
+    program, node = program_of(ctx), program_of(ctx).nodes[ctx.moment.operation]
+    run, own = ctx.session.timeline.trainer.run, (ctx.operation.target.name, 0)
+    results = ctx.of_sample(run.values(ctx.operation.target))
+    name = entitled(program, program.trace.first_made + node.root)
+    if node.count > 1:
+        mean = said(float(results.mean()))
+        return Caption(text("captions.node.forward_mean", name=name, value=mean), neurons=(own,))
+    title = text("captions.node.forward", name=name, value=said(float(results[0])))
+    lines, whole = computed(program, node, numbers_of(ctx, run.values))
+    lines = (of_sample(ctx, lines[0]), *lines[1:])
+    return Caption(title, "", lines, neurons=(own,), whole=whole)
 
 
 def computed(
-    program: TraceProgram,
-    operation: int,
-    numbers: Mapping[int, float],
-    result: float,
-    least: int = FEW,
+    program: TraceProgram, node: Node, taken: Mapping[int, float], least: int = FEW
+) -> tuple[tuple[Line, ...], tuple[Line, ...]]:
+    """Return how a node is computed, and a long sum with all its terms.
+
+    taken  the numbers of what it takes, by place in the trace
+    least  fewest digits
+    """
+    trace = program.trace
+    numbers = numbers_within(trace, node, taken)
+    place, inside = trace.first_made + node.root, {trace.first_made + i for i in node.members}
+    found, own = list[Line](), (program.node(place).name, 0)
+    while place in numbers:
+        operation = place - trace.first_made
+        parts = addends(trace, place, numbers, inside)
+        terms = [term_of(program, each, numbers, inside) for each in parts]
+        if len(terms) > 2 and not is_changed(terms, numbers[place]):
+            found.append(sum_line(terms, numbers[place], about=own))
+            whole = (whole_line(terms, numbers[place], about=own),) if is_long(terms) else ()
+            return (*found,), whole
+        found.append(one_operation(program, operation, numbers, least))
+        taken_by = trace.taken[operation]
+        if len(taken_by) > 1 or taken_by[0] not in inside:
+            break
+        (place,) = taken_by
+    return (*found,), ()
+
+
+def addends(
+    trace: Trace, place: int, numbers: Mapping[int, float], inside: Container[int]
+) -> list[int]:
+    """Return the parts of a sum that a node computes, in their order."""
+    found, waiting = list[int](), [place]
+    while waiting:
+        each = waiting.pop()
+        operation = each - trace.first_made
+        if each in inside and trace.formulas[operation].name == "add":
+            waiting += reversed(trace.taken[operation])
+        elif numbers[each] != 0.0 or each >= trace.first_parameter:  # sum() begins with 0
+            found.append(each)
+    return found
+
+
+def term_of(
+    program: TraceProgram, place: int, numbers: Mapping[int, float], inside: Container[int]
+) -> Term:
+    """Return a part of a sum: a product that the node computes as its factors."""
+    trace, operation = program.trace, place - program.trace.first_made
+    if place in inside and trace.formulas[operation].name == "multiply":
+        factors = trace.taken[operation]
+        subjects = [subject_of(program, each) for each in factors]
+        row = next((row for row, _ in subjects if row != NONE), NONE)
+        neuron = next((neuron for _, neuron in subjects if neuron is not None), None)
+        return Term(tuple(numbers[each] for each in factors), PRODUCT, row, neuron)
+    row, neuron = subject_of(program, place) if place not in inside else (NONE, None)
+    return Term((numbers[place],), str, row, neuron)
+
+
+def one_operation(
+    program: TraceProgram, operation: int, numbers: Mapping[int, float], least: int = FEW
 ) -> Line:
     """Return an operation with the numbers of its operands, and its result.
 
     numbers  by place in the trace
     least    fewest digits
     """
-    formula, taken = program.trace.formulas[operation], operands_of(program.trace, operation)
+    formula, taken = program.trace.formulas[operation], program.trace.taken[operation]
     trace, parts = program.trace, list[Term | str]()
     order: list[int] = []
     for piece in spelled_out(formula, taken):
@@ -90,66 +151,69 @@ def computed(
         now = {**numbers, **dict(zip(order, shown, strict=True))}
         return formula.value(*(now[each] for each in taken))
 
-    own = program.node(trace.first_made + operation).name, 0
-    return equation(parts, compute, result, about=own, least=least)
+    place = trace.first_made + operation
+    return equation(
+        parts, compute, numbers[place], about=subject_of(program, place)[1], least=least
+    )
 
 
 def itself(ctx: TracedWeight) -> Caption:
     """The number that is to fall, from which the way back starts with 1."""
-    trace = program_of(ctx).trace
-    name = entitled(trace, trace.outputs[0])
-    title = text("captions.node.itself", name=name)
-    behind = program_of(ctx).node(trace.outputs[0]).name, 0
-    return Caption(title, text("captions.node.start"), neurons=(behind,))
+    program = program_of(ctx)
+    behind = program.node(program.trace.outputs[0])
+    title = text("captions.node.itself", name=entitled(program, program.trace.outputs[0]))
+    return Caption(title, text("captions.node.start"), neurons=((behind.name, 0),))
 
 
 def node_back(ctx: TracedWeight) -> Caption:
-    """What goes back from a node to each operand: the slope times what came back."""
-    program, i = program_of(ctx), ctx.moment.operation
-    trace, run = program.trace, ctx.session.timeline.trainer.run
-    place, own = trace.first_made + i, (ctx.operation.target.name, 0)
-    came = float(ctx.of_sample(run.gradients(ctx.operation.target))[0])
-    lines: list[Line] = []
-    names, rows, neurons = [], [], [own]
-    assert isinstance(run, ExpressionRun)
-    slopes = run.slopes(i)
-    for operand in dict.fromkeys(each for each, _ in slopes):
-        row, neuron = subject_of(program, operand)
-        result = float(ctx.of_sample(run.gradients(program.node(operand)))[0])
-        terms = [
-            Term((float(slope[ctx.sample]), came), PRODUCT, row, neuron, behind=None)
-            for each, slope in slopes
-            if each == operand
-        ]
-        before = result - sum(term.value for term in terms)
-        if abs(before) > 1e-9 * max(1.0, abs(result)):
-            terms.insert(0, Term((before,)))
-        name = named(trace, operand, LONGEST // 2)
-        names.append(name)
-        start = text("captions.node.operand", name=name)
-        lines.append(sum_line(terms, result, about=neuron, start=start))
-        if neuron is None:
-            rows.append(row)
-            lines += batch_line(ctx, name, row, run.gradients(program.node(operand)))
-        neurons += [neuron] if neuron is not None else []
-    listed = (
-        text("captions.node.and").join([", ".join(names[:-1]), *names[-1:]])
-        if names[1:]
-        else "".join(names)
+    """What goes back from a node to all that it takes: the slope times what came back."""
+    program, node = program_of(ctx), program_of(ctx).nodes[ctx.moment.operation]
+    trace, run, target = program.trace, ctx.session.timeline.trainer.run, ctx.operation.target
+    subjects = [subject_of(program, each.offset) for each in dict.fromkeys(ctx.operation.sources)]
+    rows = tuple(row for row, _ in subjects if row != NONE)
+    neurons = (target.name, 0), *(each for _, each in subjects if each is not None)
+    came = float(ctx.of_sample(run.gradients(target)).sum())
+    about = {"name": entitled(program, trace.first_made + node.root), "gradient": said(came)}
+    if node.count > 1:
+        title = text("captions.node.back_all", **about)
+        return Caption(title, text("captions.node.rule"), rows=rows, neurons=neurons)
+    numbers, gradients = numbers_of(ctx, run.values), numbers_of(ctx, run.gradients)
+    slopes = slopes_of_node(trace, node, numbers_within(trace, node, numbers))
+    taken = sorted(
+        dict.fromkeys(each for each, _ in slopes),
+        key=lambda each: -abs(gradients[each]) if len(subjects) > FEW_OPERANDS else 0.0,
     )
-    name = entitled(trace, place)
-    title = text("captions.node.back", name=name, operands=listed, gradient=said(came))
+    names = [named(program, each, SHORT) for each in taken]
+    both = filter(None, [", ".join(names[:-1]), *names[-1:]])
+    title = text("captions.node.back", **about, operands=text("captions.node.and").join(both))
     if not names:
-        title = text("captions.node.back_to_none", name=name, gradient=said(came))
-    formula = text("captions.node.rule")
-    return Caption(
-        title,
-        formula,
-        (of_sample(ctx, lines[0]), *lines[1:]) if lines else (),
-        (),
-        tuple(rows),
-        tuple(neurons),
-    )
+        title = text("captions.node.back_to_none", **about)
+    if len(names) > FEW_OPERANDS:
+        title = text("captions.node.back_to_many", **about, count=len(names))
+    lines: list[Line] = []
+    for each, name in zip(taken[:FEW_OPERANDS], names, strict=False):
+        passed = [slope for operand, slope in slopes if operand == each]
+        lines += operand_lines(ctx, each, name, [(slope, came) for slope in passed])
+    lines[:1] = [of_sample(ctx, line) for line in lines[:1]]
+    return Caption(title, text("captions.node.rule"), (*lines,), (), rows, neurons)
+
+
+def operand_lines(
+    ctx: TracedWeight, place: int, name: str, parts: Sequence[tuple[float, float]]
+) -> list[Line]:
+    """Return the gradient of what a node takes: what it had, and slopes times what came back."""
+    program, run = program_of(ctx), ctx.session.timeline.trainer.run
+    row, neuron = subject_of(program, place)
+    buffer = program.node(place)
+    gradients = run.gradients(buffer)[:, [program.places_of(buffer).index(place)]]
+    result = float(ctx.of_sample(gradients)[0])
+    terms = [Term(part, PRODUCT, row, neuron) for part in parts]
+    before = result - sum(term.value for term in terms)
+    if abs(before) > 1e-9 * max(1.0, abs(result)):
+        terms.insert(0, Term((before,)))
+    start = text("captions.node.operand", name=name)
+    line = sum_line(terms, result, about=neuron, start=start)
+    return [line, *(batch_line(ctx, name, row, gradients) if neuron is None else [])]
 
 
 def batch_line(ctx: TracedWeight, name: str, row: int, gradients: FloatArray) -> list[Line]:
@@ -169,9 +233,9 @@ def of_sample(ctx: TracedWeight, line: Line) -> Line:
 
 
 def subject_of(program: TraceProgram, place: int) -> tuple[int, Neuron | None]:
-    """Return bank index and neuron of a value of the trace; NONE and None for a constant."""
+    """Return bank index and neuron of a value; NONE and None for one that is not in the picture."""
     number = place - program.trace.first_parameter
     if 0 <= number < len(program.trace.parameters):
         return int(program.rows[number]), None
-    is_constant = program.trace.inputs <= place < program.trace.first_parameter
-    return NONE, None if is_constant else (program.node(place).name, 0)
+    is_drawn = place < program.trace.inputs or place in program.node_at
+    return NONE, (program.node(place).name, 0) if is_drawn else None

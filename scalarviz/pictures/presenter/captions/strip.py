@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from scalarviz.base.texts import row_text, text
-from scalarviz.core.model.formula_of import written_above
+from scalarviz.core.model.formula_of import sign_of_node
 from scalarviz.core.model.operations import NONE
 from scalarviz.core.model.program import Moment, Program
-from scalarviz.core.model.trace import TraceProgram
+from scalarviz.core.model.trace_program import TraceProgram
 from scalarviz.pictures.view.frame_data import BACKWARD, ERROR, FORWARD, Cell
 from scalarviz.pictures.view.strip import label
 
@@ -39,7 +39,7 @@ def names_of_cells(program: Program, moments: tuple[Moment, ...]) -> list[str]:
 def name_of(program: Program, moment: Moment) -> str:
     """Return a plain name of a moment, such as "add up", without its layer."""
     if isinstance(program, TraceProgram) and moment.operation != NONE:
-        return written_above(program.trace, moment.operation)
+        return sign_of_node(program.trace, program.nodes[moment.operation])
     if moment.kind == "forward" and moment.operation != NONE:
         operation = program.operations[moment.operation]
         name = operation.formula or operation.kind

@@ -310,6 +310,7 @@ class Sign:
     """What stands around a node of a graph: its operation above it, its name below it.
 
     middle, radius  of the node, in space
+    apart           from one node to the next below it
     buffer          the buffer of the program that it shows; "" for a cube
     row             bank index of the cube; NONE without
     """
@@ -318,6 +319,7 @@ class Sign:
     below: str
     middle: FloatArray
     radius: float
+    apart: float
     buffer: str = ""
     row: int = NONE
 
