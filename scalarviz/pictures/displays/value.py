@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from scalarviz.base.texts import plural, text
 from scalarviz.core.autograd.graph import all_values, one_step
 from scalarviz.core.formulas.arithmetic import no_gradient
-from scalarviz.pictures.displays.layered import GraphLayout, lay_out
 from scalarviz.pictures.displays.page import never_raises, number_text
 from scalarviz.pictures.displays.svg import (
     LARGE,
@@ -20,6 +19,7 @@ from scalarviz.pictures.displays.svg import (
     shorten,
     width_of,
 )
+from scalarviz.pictures.draw2d.layered import GraphLayout, lay_out
 
 if TYPE_CHECKING:
     from scalarviz.core.autograd.value import Value

@@ -16,6 +16,7 @@ from scalarviz.pictures.view.scene.plates import Sign
 LARGEST, SMALLEST = 17.0, 9.0  # pixels of letters
 PART = 0.62  # of the radius of an operation, on small stages
 NEARLY = 0.65  # of SMALLEST, that most have of themselves; less, and nothing is written
+SMALLER = 0.85  # letters of a gradient where there is little room
 AWAY = 0.3  # from a node to its words, in letters
 
 
@@ -44,13 +45,14 @@ def draw_signs(
         if gradient is None:
             continue
         words = rounded(gradient, 2)
-        lines = bool(sign.above) + bool(sign.below) + 1.0
-        if sign.apart * unit - 2.0 * radius > (lines + 2.0 * AWAY) * size:
+        lines, room = bool(sign.above) + bool(sign.below), sign.apart * unit - 2.0 * radius
+        if room > (lines + 1.0 + 2.0 * AWAY) * size:
             words = text("graph.gradient", gradient=words)
-            canvas.text(x, low, words, color=theme.accent, **look)
-        else:  # the next node stands there
-            wide = canvas.measure(words, size=size, bold=False)
-            canvas.text(x + radius + AWAY * size + 0.5 * wide, y, words, color=theme.accent, **look)
+        else:  # without the word, since the next node stands there
+            look["size"], low = SMALLER * size, low - (1.0 - SMALLER) * size
+        if room < (lines + SMALLER) * size:
+            x, low = x + radius + AWAY * size + 0.5 * canvas.measure(words, size=look["size"]), y
+        canvas.text(x, low, words, color=theme.accent, **look)
 
 
 def gradient_of(sign: Sign, frame_data: FrameData) -> float | None:

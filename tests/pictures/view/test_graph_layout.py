@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Callable
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from docs.guide.microgpt import Gpt
 from scalarviz import nn
 from scalarviz.core.model.trace_program import TraceProgram
 from scalarviz.pictures.presenter.scene_layout import layout_of
-from scalarviz.pictures.view.scene.graph_layout import apart, block
+from scalarviz.pictures.view.scene.graph_layout import block
 from scalarviz.pictures.view.scene.plates import Layout
 from scalarviz.training.session.of_value import session_of
 
@@ -113,11 +112,3 @@ def test_a_block_has_the_lines_of_its_array() -> None:
     others, wide, high = block(range(256), ["p"] * 256, np.zeros(3), (3.0, 5.0))
     assert all(plate.columns == others[0].columns for plate in others)
     assert wide <= 3.0 + 1e-9 and high <= 5.0 + 1e-9
-
-
-def test_what_wants_the_same_place_stands_apart() -> None:
-    sizes = [1.0, 1.0, 3.0, 1.0]
-    found = apart([0.0, 5.0, 0.0, -9.0], sizes)
-    for (high, one), (low, other) in pairwise(zip(found, sizes, strict=True)):
-        assert high - low >= 0.5 * (one + other) - 1e-9
-    assert found[-1] == -9.0 and apart([3.0], [1.0]) == [3.0]

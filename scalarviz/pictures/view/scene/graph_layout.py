@@ -1,16 +1,14 @@
 """Layout of the graph of a compiled function: operations from left to right, behind their operands.
 
-Nodes stand in columns, each behind all that it takes. Within a column they are sorted by the middle
-of their neighbours, so that few edges cross; an edge over several columns has a place in each.
+Parameters that only one node takes stand before it as a block, others in a column of their own.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import final
 
 import numpy as np
@@ -20,7 +18,9 @@ from scalarviz.base.texts import plural
 from scalarviz.base.visible_text import shortened
 from scalarviz.core.model.formula_of import name_of, sign_of_node
 from scalarviz.core.model.trace_program import TraceProgram
+from scalarviz.pictures.draw2d.layered import lay_out
 from scalarviz.pictures.view.scene.formula_layout import VIEWS
+from scalarviz.pictures.view.scene.graph import Graph
 from scalarviz.pictures.view.scene.parameter_layout import one_value
 from scalarviz.pictures.view.scene.plates import (
     DOWN,
@@ -38,183 +38,103 @@ RADIUS, SIDE = 0.6, 0.42  # of an operation, and half of the largest cube
 DOWNWARDS, HIGHEST = 2.3, 4.0  # cells from one node of a column to the next, least and most
 PITCH, WIDEST = 0.8, 4.0  # of cubes in a block, and the room of the widest one
 EVEN, OWN = 1.6, 2.4  # how much smaller cubes may be so that all lines are full, or an array's
-MANY = 20  # parameters that a node takes, of which it has edges
-GAP, BLOCK, HIGH = 0.15, 0.6, 0.8  # block to sphere; shares of a cell in width and height
+GAP, BLOCK, HIGH = 0.15, 0.6, 0.72  # block to sphere; shares of a cell in width and height
 TALL, TALLEST = 0.25, 3.0  # cells of a block, by the root of its size; and of the largest one
 ROOM = 4.5  # cells of a column with room for words below a block
 LEAST = 2.4  # cells from one column to the next
 ENDS, SIDES = 0.8, 2.6  # room above and below, in such distances; left and right, in cells
 LETTERS = 14  # of a name; a longer one loses its middle
-SWEEPS = 12  # over all columns, to sort them
-
-Node = int | tuple[int, int, int]  # a value of the trace, or a place of an edge in a column
+PASSAGE = 0.4  # cells between edges that pass a column
 
 
 @final
-class Graph:
-    """What is drawn of a compiled function: inputs, parameters and nodes, by place in the trace.
+class GraphScene:
+    """The layout of a graph, while it is made.
 
-    A node has the place of its result. Where nodes are several operations, parameters that only one
-    of them takes stand before it, and others that the same nodes take are one block. A node that
-    takes most parameters of all, as a sum of their squares, has a word for that and no edges.
-
-    taken   what each takes, for all that is drawn
-    blocks  bank indices of the parameters at each place: of a block, or before a node
-    all     how many parameters such a node takes, by its place
+    right, down  from one column to the next, and from one node to the next below it
+    points       where everything stands, by place in the trace
+    doors        where edges end at nodes with a block before them
     """
 
-    def __init__(self, program: TraceProgram) -> None:
-        trace, self.program = program.trace, program
-        self.taken: dict[int, list[int]] = {}
-        self.blocks: dict[int, list[int]] = {}
-        self.all: dict[int, int] = {}
-        is_folded = any(len(node.members) > 1 for node in program.nodes)
-        readers: dict[int, list[int]] = {}
-        for operation in program.operations:
-            sources = [each.offset for each in dict.fromkeys(operation.sources)]
-            drawn = [each for each in sources if not trace.inputs <= each < trace.first_parameter]
-            self.taken[operation.target.offset] = drawn
-            for each in drawn:
-                readers.setdefault(each, []).append(operation.target.offset)
-        parameters = range(trace.first_parameter, trace.first_made)
-        for reader, drawn in self.taken.items():
-            count = sum(each in parameters for each in drawn)
-            if is_folded and len(self.taken) > 1 and count > max(MANY, 0.5 * len(parameters)):
-                self.all[reader] = count
-                self.taken[reader] = [each for each in drawn if each not in parameters]
-        for each in parameters:
-            others = [x for x in readers.get(each, []) if x not in self.all]
-            readers[each] = others or readers.get(each, [])[:1]
-        at: dict[tuple[int, ...], int] = {}  # places of blocks, by what takes them
-        for each in parameters:
-            row, own = int(program.rows[each - trace.first_parameter]), readers.get(each, [])
-            place = each
-            if is_folded:
-                place = own[0] if len(own) == 1 else at.setdefault((*own,), each)
-            self.blocks.setdefault(place, []).append(row)
-            for reader in own:
-                kept = [place if x == each else x for x in self.taken[reader]]
-                self.taken[reader] = [x for x in dict.fromkeys(kept) if x != reader]
-        for places in [*self.taken.values()]:
-            self.taken |= {each: [] for each in places if each not in self.taken}
-        self.taken |= {each: [] for each in self.blocks if each not in self.taken}
+    def __init__(self, program: TraceProgram, names: Mapping[int, str], aspect: float) -> None:
+        self.program, self.names, self.graph = program, names, Graph(program)
+        order, taken = self.graph.in_order(), self.graph.taken
+        at = {place: i for i, place in enumerate(order)}
+        sizes = [self.size_of(place) for place in order]
+        self.found = lay_out([[at[x] for x in taken[each]] for each in order], sizes, 0.0, PASSAGE)
+        tops = [y for way in self.found.ways for _, y in way] + self.found.heights
+        rows, columns = np.ptp(tops) + ENDS, max(1, max(self.found.columns))
+        least = LEAST + self.room_of_blocks(at)
+        ends = SIDES + least - LEAST
+        self.right = float(max(least, (aspect * DOWNWARDS * rows - ends) / columns))
+        self.down = float(min(HIGHEST, max(DOWNWARDS, (least * columns + ends) / (aspect * rows))))
+        self.points = {
+            place: self.point(self.found.columns[i], self.found.heights[i])
+            for place, i in at.items()
+        }
+        ways, edges = iter(self.found.ways), [(x, each) for each in order for x in taken[each]]
+        self.ways = {edge: [self.point(*spot) for spot in next(ways)] for edge in edges}
+        self.doors: dict[int, FloatArray] = {}
+        self.plates: list[Plate] = []
+        self.signs: list[Sign] = []
 
-    def depths(self) -> dict[int, int]:
-        """Return the column of each: leaves stand just before what takes them."""
-        depth: dict[int, int] = {}
-        readers: dict[int, list[int]] = {}
-        for place, taken in self.taken.items():
-            if self.is_node(place):
-                depth[place] = 1 + max((depth.get(each, 0) for each in taken), default=0)
-                for each in taken:
-                    readers.setdefault(each, []).append(depth[place])
-        leaves = [each for each in self.taken if not self.is_node(each)]
-        depth |= {each: min(readers.get(each, [1])) - 1 for each in leaves}
-        first = min(depth.values(), default=0)
-        return {place: each - first for place, each in depth.items()}
+    def point(self, column: int, height: float) -> FloatArray:
+        place: FloatArray = self.right * column * RIGHT + self.down * height * DOWN
+        return place
 
-    def size_of(self, node: Node) -> float:
-        """Return the height of a node, a block or a place of an edge, in cells."""
-        if not isinstance(node, int) or node not in self.blocks or self.is_node(node):
+    def size_of(self, place: int) -> float:
+        """Return the height of a node or a block, in cells."""
+        if place not in self.graph.blocks or self.graph.is_node(place):
             return 1.0
-        return min(TALLEST, max(1.0, TALL * math.sqrt(len(self.blocks[node]))))
+        return min(TALLEST, max(1.0, TALL * math.sqrt(len(self.graph.blocks[place]))))
 
-    def is_node(self, place: int) -> bool:
-        return place >= self.program.trace.first_made
-
-    def in_reading_order(self) -> list[int]:
-        """Return all that is drawn in the order in which the formula has it."""
-        outputs = [self.program.node(each).offset for each in self.program.trace.outputs]
-        found, waiting = dict[int, None](), [*reversed(outputs)]
-        while waiting:
-            place = waiting.pop()
-            if place not in found:
-                found[place] = None
-                waiting += reversed(self.taken.get(place, []))
-        return [*dict.fromkeys([*(each for each in found if each in self.taken), *self.taken])]
-
-
-@final
-@dataclass
-class Columns:
-    """The nodes of a graph in columns, and the edges between neighbouring columns."""
-
-    graph: Graph
-    columns: list[list[Node]] = field(default_factory=list)
-    before: dict[Node, list[Node]] = field(default_factory=dict)
-    behind: dict[Node, list[Node]] = field(default_factory=dict)
-    paths: dict[tuple[int, int], list[Node]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        depth = self.graph.depths()
-        self.columns = [[] for _ in range(max(depth.values(), default=0) + 1)]
-        for place in self.graph.in_reading_order():
-            self._add(place, depth[place])
-            for operand in self.graph.taken[place]:
-                steps = range(depth[operand] + 1, depth[place])
-                way: list[Node] = [operand, *((operand, place, at) for at in steps), place]
-                for node, at in zip(way[1:-1], steps, strict=True):
-                    self._add(node, at)
-                self.paths[operand, place] = way
-                for first, second in pairwise(way):
-                    self.behind.setdefault(first, []).append(second)
-                    self.before.setdefault(second, []).append(first)
-        self._sort()
-
-    def _add(self, node: Node, depth: int) -> None:
-        self.columns[depth].append(node)
-
-    def _sort(self) -> None:
-        """Sort each column by the middles of the neighbours before it, then behind it."""
-        for sweep in range(SWEEPS):
-            forward = sweep % 2 == 0
-            near = self.before if forward else self.behind
-            way = pairwise(self.columns if forward else self.columns[::-1])
-            for fixed, free in way:
-                at = {node: i for i, node in enumerate(fixed)}
-                middles = {
-                    node: float(np.mean([at[each] for each in near.get(node, ())] or [i]))
-                    for i, node in enumerate(free)
-                }
-                free.sort(key=middles.__getitem__)
-
-    def room_of_blocks(self) -> float:
+    def room_of_blocks(self, at: Mapping[int, int]) -> float:
         """Return how much wider columns are for blocks: those before nodes, but the first ones."""
-        blocks, first = self.graph.blocks, self.columns[0]
-        inner = [
-            len(rows) for at, rows in blocks.items() if self.graph.is_node(at) and at not in first
-        ]
-        others = any(len(rows) > 1 for rows in blocks.values())
-        return min(WIDEST, PITCH * max(inner) ** 0.5) if inner else 1.0 * others
+        blocks = self.graph.blocks.items()
+        own = [(at[place], len(rows)) for place, rows in blocks if self.graph.is_node(place)]
+        inner = [count for i, count in own if self.found.columns[i] > 0]
+        others = any(len(rows) > 1 for _, rows in blocks)
+        return min(WIDEST, PITCH * math.sqrt(max(inner))) if inner else 1.0 * others
 
-    def heights(self) -> dict[Node, float]:
-        """Return how high each node stands: near its neighbours, a cell at least from the next."""
-        found: dict[Node, float] = {}
-        for column in self.columns:
-            found |= {node: 0.5 * (len(column) - 1) - i for i, node in enumerate(column)}
-        for sweep in range(SWEEPS):
-            for column in self.columns[:: 1 if sweep % 2 else -1]:
-                wanted = [
-                    float(np.mean([found[each] for each in near] or [found[node]]))
-                    for node in column
-                    for near in [[*self.before.get(node, ()), *self.behind.get(node, ())]]
-                ]
-                sizes = [self.graph.size_of(node) for node in column]
-                found |= dict(zip(column, apart(wanted, sizes), strict=True))
-        return found
+    def put_leaf(self, place: int) -> None:
+        """Put a parameter, or a block of several, where it stands."""
+        rows, point = self.graph.blocks[place], self.points[place]
+        names = [self.names[row] for row in rows]
+        if len(rows) == 1:
+            self.plates.append(one_value(rows[0], point + 0.5 * (UP - RIGHT)))
+            name = shortened(names[0], LETTERS)
+            self.signs.append(Sign("", name, point, SIDE, self.down, row=rows[0]))
+            return
+        room = BLOCK * self.right, HIGH * self.down * self.size_of(place)
+        cubes, _, high = block(rows, names, point, room)
+        self.plates += cubes
+        words = name_of_block(names, self.right > ROOM)
+        self.signs.append(Sign("", words, point, 0.5 * high, self.down))
 
+    def put_before(self, place: int) -> None:
+        """Put the parameters that only one node takes before it."""
+        rows, point = self.graph.blocks[place], self.points[place]
+        names, room = (
+            [self.names[row] for row in rows],
+            (BLOCK * self.right - RADIUS, HIGH * self.down),
+        )
+        wide = block(rows, names, point, room)[1]
+        self.plates += block(rows, names, point - (RADIUS + GAP + 0.5 * wide) * RIGHT, room)[0]
+        self.doors[place] = point - (RADIUS + GAP + wide) * RIGHT
 
-def apart(wanted: Sequence[float], sizes: Sequence[float]) -> list[float]:
-    """Return falling numbers near the wanted ones, as far apart as half of both sizes together."""
-    downs = [0.0, *accumulate(0.5 * (one + other) for one, other in pairwise(sizes))]
-    groups: list[tuple[int, float]] = []  # of numbers as near as may be: how many, and the mean
-    for number, down in zip(wanted, downs, strict=True):
-        groups.append((1, number + down))
-        while len(groups) > 1 and groups[-2][1] < groups[-1][1]:
-            (many, high), (few, low) = groups[-2:]
-            groups[-2:] = [(many + few, (many * high + few * low) / (many + few))]
-    means = [mean for count, mean in groups for _ in range(count)]
-    return [mean - down for mean, down in zip(means, downs, strict=True)]
+    def wires(self, lines: Mapping[str, int]) -> Iterator[Wires]:
+        """Yield the edges to each node: the last pieces, which end there, and those before."""
+        for i, operation in enumerate(self.program.operations):
+            place = operation.target.offset
+            ways = [
+                [self.points[x], *self.ways[x, place], self.doors.get(place, self.points[place])]
+                for x in self.graph.taken[place]
+            ]
+            firsts = [pair for way in ways for pair in pairwise(way[:-1])]
+            for outgoing, some in ((True, firsts), (False, [way[-2:] for way in ways])):
+                if some:
+                    start, end = np.array(some, np.float64).swapaxes(0, 1)
+                    yield Wires(start, end, i, lines[operation.target.name], outgoing)
 
 
 def of_graph(
@@ -226,65 +146,26 @@ def of_graph(
     aspect  width of the free stage divided by its height
     inputs  their names, if they have some
     """
-    trace, graph = program.trace, Graph(program)
-    found = Columns(graph)
-    heights = found.heights()
-    least = LEAST + found.room_of_blocks()
-    rows, columns = np.ptp([*heights.values(), 0.0]) + ENDS, max(1, len(found.columns) - 1)
-    ends = SIDES + least - LEAST
-    right = max(least, (aspect * DOWNWARDS * rows - ends) / columns)
-    down = min(HIGHEST, max(DOWNWARDS, (least * columns + ends) / (aspect * rows)))
-    points = {
-        node: right * i * RIGHT + down * heights[node] * UP
-        for i, column in enumerate(found.columns)
-        for node in column
-    }
-    plates, neurons, wires, signs = list[Plate](), [], [], []
+    trace, made, neurons = program.trace, GraphScene(program, names, aspect), list[Neurons]()
     called = {i: name_of(trace, i) for i in range(trace.inputs)} | dict(enumerate(inputs))
     nodes = {trace.first_made + each.root: each for each in program.nodes}
-    room = BLOCK * right - RADIUS, HIGH * down
-    doors: dict[int, FloatArray] = {}  # where wires to a node with a block end
-    for place, point in points.items():
-        if not isinstance(place, int):
+    for place, point in made.points.items():
+        if place in made.graph.blocks and place not in nodes:
+            made.put_leaf(place)
             continue
-        own = graph.blocks.get(place, [])
-        titles = [names[row] for row in own]
-        if own and not graph.is_node(place):
-            if len(own) > 1:
-                wide, high = BLOCK * right, HIGH * down * graph.size_of(place)
-                cubes, _, high = block(own, titles, point, (wide, high))
-                plates += cubes
-                words = name_of_block(titles, right > ROOM)
-                signs.append(Sign("", words, point, 0.5 * high, down))
-                continue
-            plates.append(one_value(own[0], point + 0.5 * (UP - RIGHT)))
-            signs.append(Sign("", shortened(names[own[0]], LETTERS), point, SIDE, down, row=own[0]))
-            continue
-        if own:
-            _, wide, _ = block(own, titles, point, room)
-            middle = point - (RADIUS + GAP + 0.5 * wide) * RIGHT
-            plates += block(own, titles, middle, room)[0]
-            doors[place] = point - (RADIUS + GAP + wide) * RIGHT
-        buffer, made = program.node(place).name, place - trace.first_made
+        if place in made.graph.blocks:
+            made.put_before(place)
+        buffer = program.node(place).name
         neurons.append(Neurons(point[np.newaxis], "", buffer, radius=RADIUS))
-        below = called.get(place, trace.label(made))
-        if place in graph.all and not below:
-            below = plural("graph.weights", graph.all[place])
-        above = sign_of_node(trace, nodes[place]) if made >= 0 else ""
-        signs.append(Sign(above, shortened(below, LETTERS), point, RADIUS, down, buffer))
-    lines = {line.values: i for i, line in enumerate(neurons)}
-    for i, operation in enumerate(program.operations):
-        place = operation.target.offset
-        ways = [found.paths[each, place] for each in graph.taken[place]]
-        at = lines[operation.target.name]
-        pieces = [[points[node] for node in way] for way in ways]
-        firsts = [pair for way in pieces for pair in [*pairwise(way)][:-1]]
-        lasts = [[way[-2], doors.get(place, way[-1])] for way in pieces]
-        for outgoing, some in ((True, firsts), (False, lasts)):
-            if some:
-                start, end = np.array(some, np.float64).swapaxes(0, 1)
-                wires.append(Wires(start, end, i, at, outgoing))
-    return Layout(plates, neurons, wires, (), VIEWS, follows_shape=True, signs=signs)
+        below = called.get(place, trace.label(place - trace.first_made))
+        if place in made.graph.all and not below:
+            below = plural("graph.weights", made.graph.all[place])
+        above = sign_of_node(trace, nodes[place]) if place in nodes else ""
+        name = shortened(below, LETTERS)
+        made.signs.append(Sign(above, name, point, RADIUS, made.down, buffer))
+    wires = [*made.wires({line.values: i for i, line in enumerate(neurons)})]
+    ours = made.plates, neurons, wires, (), VIEWS
+    return Layout(*ours, follows_shape=True, signs=made.signs)
 
 
 def lines_of_array(names: Sequence[str]) -> int:

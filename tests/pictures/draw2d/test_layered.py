@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scalarviz.pictures.displays.layered import GAP, GraphLayout, lay_out
+from scalarviz.pictures.draw2d.layered import GAP, GraphLayout, lay_out
 
 Graph = list[list[int]]
 
@@ -79,3 +79,9 @@ def test_a_passing_edge_is_straight_where_nothing_is_in_its_way() -> None:
     layout = lay_out([[], [0], [1], [2], [3, 0]], [40.0] * 5)
     heights = [y for _, y in layout.ways[-1]]
     assert len(heights) == 3 and max(heights) - min(heights) < 1.0
+
+
+def test_a_node_without_edges_stands_beside_the_others() -> None:
+    layout = lay_out([[], [], [], [0], [3], [4, 1]], [40.0] * 6)
+    ys = [y for i, y in enumerate(layout.heights) if i != 2]
+    assert min(ys) - 60.0 <= layout.heights[2] <= max(ys) + 60.0

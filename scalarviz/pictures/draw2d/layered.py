@@ -7,6 +7,7 @@ by the barycenters of its neighbors, then set heights as near to the neighbors a
 
 from __future__ import annotations
 
+from bisect import bisect_right, insort
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -47,8 +48,17 @@ class GraphLayout:
     ways: list[list[tuple[int, float]]]
 
 
-def lay_out(inputs: Sequence[Sequence[int]], heights: Sequence[float]) -> GraphLayout:
-    """Lay out nodes of these heights; `inputs` lists the inputs of each, which precede it."""
+def lay_out(
+    inputs: Sequence[Sequence[int]],
+    heights: Sequence[float],
+    gap: float = GAP,
+    passage: float = PASSAGE,
+) -> GraphLayout:
+    """Lay out nodes of these heights; `inputs` lists the inputs of each, which precede it.
+
+    gap      between two nodes of a column
+    passage  height of the room of an edge
+    """
     columns = columns_of(inputs)
     spots = [Spot(column, height, []) for column, height in zip(columns, heights, strict=True)]
     everything = list(spots)
@@ -59,7 +69,7 @@ def lay_out(inputs: Sequence[Sequence[int]], heights: Sequence[float]) -> GraphL
             chain, between = chains[source], columns[target] - columns[source] - 1
             while len(chain) < between:
                 last = chain[-1] if chain else spots[source]
-                passing = Spot(last.column + 1, PASSAGE, chain)
+                passing = Spot(last.column + 1, passage, chain)
                 connect(last, passing)
                 chain.append(passing)
                 everything.append(passing)
@@ -69,7 +79,7 @@ def lay_out(inputs: Sequence[Sequence[int]], heights: Sequence[float]) -> GraphL
     for spot in everything:
         rows[spot.column].append(spot)
     rows = ordered(rows)
-    set_heights(rows)
+    set_heights(rows, gap)
     top = min(spot.y - spot.height / 2 for spot in everything)
     return GraphLayout(
         columns,
@@ -129,45 +139,49 @@ def crossings(rows: list[list[Spot]]) -> int:
     """Return the number of crossing pairs of edges."""
     total = 0
     for row in rows:
-        ends = [(spot.place, after.place) for spot in row for after in spot.after]
-        total += sum(
-            (a - c) * (b - d) < 0 for i, (a, b) in enumerate(ends) for c, d in ends[i + 1 :]
-        )
+        seen: list[float] = []  # ends of edges that begin above, in order
+        for _, end in sorted((spot.place, after.place) for spot in row for after in spot.after):
+            total += len(seen) - bisect_right(seen, end)
+            insort(seen, end)
     return total
 
 
-def set_heights(rows: list[list[Spot]]) -> None:
+def set_heights(rows: list[list[Spot]], gap: float) -> None:
     """Set the y of every spot, keeping the order of its column."""
     for row in rows:
-        stack(row, [(0.0, 1.0)] * len(row))
+        stack(row, [(0.0, 1.0)] * len(row), gap)
     for sweep in range(4 * SWEEPS):
         forward = sweep % 2 == 0
+        every = [spot.y for row in rows for spot in row if spot.before or spot.after]
+        middle = sum(every) / len(every) if every else 0.0
         for row in rows if forward else rows[::-1]:
-            stack(row, [wish(spot, forward, settled=sweep >= SWEEPS) for spot in row])
+            settled = sweep >= SWEEPS
+            stack(row, [wish(spot, forward, middle, settled=settled) for spot in row], gap)
 
 
-def wish(spot: Spot, forward: bool, settled: bool) -> tuple[float, float]:
+def wish(spot: Spot, forward: bool, middle: float, settled: bool) -> tuple[float, float]:
     """Return the wanted y of a spot, the mean of its neighbors', and its weight.
 
-    An edge that crosses columns should be straight, with a larger weight.
+    An edge that crosses columns should be straight, with a larger weight. A node without edges
+    stands beside the middle of all others.
     """
     beside = [*spot.before, *spot.after]
     if settled and spot.chain:
         beside = spot.chain
     elif not settled:
         beside = (spot.before if forward else spot.after) or beside
-    y = sum(each.y for each in beside) / len(beside) if beside else spot.y
+    y = sum(each.y for each in beside) / len(beside) if beside else middle
     return y, STRAIGHT if spot.chain else 1.0
 
 
-def stack(row: list[Spot], wishes: Sequence[tuple[float, float]]) -> None:
+def stack(row: list[Spot], wishes: Sequence[tuple[float, float]], gap: float) -> None:
     """Place a column's spots as near as possible to their wanted y, without overlaps.
 
     Spots that would overlap move together to the weighted mean of their wishes.
     """
     offsets = [0.0]
     for above, below in pairwise(row):
-        offsets.append(offsets[-1] + (above.height + below.height) / 2 + GAP)
+        offsets.append(offsets[-1] + (above.height + below.height) / 2 + gap)
     groups: list[tuple[float, float, int]] = []  # mean of the wishes, weight, number of spots
     for (y, weight), offset in zip(wishes, offsets, strict=True):
         groups.append((y - offset, weight, 1))
