@@ -1,6 +1,6 @@
 """scalarviz: see a neural network learn, every weight an object.
 
-    numbers       Value where maximum minimum compile gradcheck
+    numbers       Value where maximum minimum lookup compile gradcheck
                   nn: nn.Neuron, nn.Layer, nn.MLP
     one by one    Weight Perceptron Bank
     layers        Network Layer Dense Conv2d MaxPool2d AvgPool2d Flatten Reshape Activation Softmax
@@ -47,6 +47,7 @@ _HOMES = {
     "where": "core.autograd.choices",
     "maximum": "core.autograd.choices",
     "minimum": "core.autograd.choices",
+    "lookup": "core.autograd.choices",
     "Weight": "core.model.weight",
     "Bank": "core.model.bank",
     "Perceptron": "core.layers",
@@ -98,6 +99,7 @@ _HOMES = {
 if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz import data as data
     from scalarviz import nn as nn
+    from scalarviz.core.autograd.choices import lookup as lookup
     from scalarviz.core.autograd.choices import maximum as maximum
     from scalarviz.core.autograd.choices import minimum as minimum
     from scalarviz.core.autograd.choices import where as where

@@ -1,9 +1,13 @@
-"""Functions that choose between Values: where, maximum, minimum."""
+"""Functions that choose between Values: where, maximum, minimum, lookup."""
 
 from __future__ import annotations
 
-from scalarviz.base.checks.numbers import answered
+from collections.abc import Sequence
+from typing import Any
+
+from scalarviz.base.checks.numbers import answered, shorten
 from scalarviz.core.autograd.value import Operand, Value
+from scalarviz.errors import InputError
 
 
 @answered
@@ -22,3 +26,35 @@ def maximum(x: Operand, y: Operand) -> Value:
 def minimum(x: Operand, y: Operand) -> Value:
     """Return the smaller of `x` and `y`; if equal, each gets half of the gradient."""
     return Value.minimum(x, y)
+
+
+@answered
+def lookup(rows: Sequence[Any], index: Operand) -> Any:
+    """Return the row with an index; the gradient goes to that row alone.
+
+    rows   Values, or lists of Values that are equally long, such as the rows of a matrix
+    index  an integer, 0 for the first row. The input of a function that is compiled chooses at
+           each call: the first row for numbers below 0, the last one for numbers that are too large
+
+    Raises InputError for any other index, and for lists of different lengths.
+    """
+    widths = {len(row) if isinstance(row, (list, tuple)) else 0 for row in rows}
+    if len(widths) != 1:
+        raise InputError(f"lookup takes rows of one length, and here are {sorted(widths)}")
+    if not isinstance(index, Value) or not index._is_recorded:
+        number = index.data if isinstance(index, Value) else index
+        if number not in range(len(rows)):
+            last = len(rows) - 1
+            raise InputError(
+                f"an index of {last + 1:,} rows is from 0 to {last}, not {shorten(index)}"
+            )
+        return rows[int(number)]
+    is_later = [index >= i for i in range(1, len(rows))]
+
+    def chosen(column: Sequence[Any]) -> Any:
+        found = column[0]
+        for condition, value in zip(is_later, column[1:], strict=True):
+            found = where(condition, value, found)
+        return found
+
+    return chosen(rows) if widths == {0} else [chosen(each) for each in zip(*rows, strict=True)]
