@@ -48,7 +48,14 @@ def laid_out(session: sv.Session, shape: float = 1.75) -> tuple[TraceProgram, La
     return program, layout_of(session, shape, walks=True)
 
 
-MADE = {made.__name__: made for made in (formula, neurons, decayed, gpt)}
+def passed_on() -> sv.Session:
+    """A function whose results are an input, a parameter, a constant and a product."""
+    a = sv.Value(2.0, label="a")
+    f = sv.compile(lambda x, y: [x, a, sv.Value(3.0) * 1.0, a * y], 2, engine="python")
+    return sv.Session(f, ([[1.0, 2.0]], [[0.0] * 4]), engine="python")
+
+
+MADE = {made.__name__: made for made in (formula, neurons, decayed, gpt, passed_on)}
 each_graph = pytest.mark.parametrize("made", MADE.values(), ids=MADE)
 
 

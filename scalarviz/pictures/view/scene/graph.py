@@ -56,7 +56,8 @@ class Graph:
                 self.taken[reader] = [x for x in dict.fromkeys(kept) if x != reader]
         for places in [*self.taken.values()]:
             self.taken |= {each: [] for each in places if each not in self.taken}
-        self.taken |= {each: [] for each in self.blocks if each not in self.taken}
+        alone = [*self.blocks, *(each for each in trace.outputs if each < trace.inputs)]
+        self.taken |= {each: [] for each in alone if each not in self.taken}
 
     def is_node(self, place: int) -> bool:
         return place >= self.program.trace.first_made
@@ -65,7 +66,7 @@ class Graph:
         """Return all that is drawn as the formula has it, each after what it takes."""
         outputs = [self.program.node(each).offset for each in self.program.trace.outputs]
         found, begun = dict[int, None](), set[int]()
-        waiting = [*self.taken, *reversed(outputs)]
+        waiting = [*self.taken, *(each for each in reversed(outputs) if each in self.taken)]
         while waiting:
             place = waiting[-1]
             if place in begun:
