@@ -149,10 +149,10 @@ def in_browser(
     shown: Show | Several, options: Any, address: str, port: int | None, share: str
 ) -> int:
     """Serve the page of a session; raise InputError for what no page shows."""
-    if isinstance(shown, Several) or not shown.session.network.layers:
+    if isinstance(shown, Several):
         raise InputError(
-            "a browser shows one session of a network with layers: pass one of them, or open a "
-            "window without browser=True, or --browser"
+            "a browser shows one session: pass one of them, or open a window without "
+            "browser=True, or --browser"
         )
     import_module("scalarviz.pages.web_server")  # says what to install
     from scalarviz.faces.browser import serve

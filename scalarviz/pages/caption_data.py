@@ -12,8 +12,10 @@ from scalarviz.core.formulas.losses import Loss, LossRow, RowLossRow
 from scalarviz.core.formulas.written import written
 from scalarviz.core.model.operations import KINDS, NONE, Buffer, Operation
 from scalarviz.core.model.program import Program
+from scalarviz.core.model.trace_program import TraceProgram
 from scalarviz.engines.wasm.jobs import moment_data
 from scalarviz.pages.formula_trees import cases_of, function_tree
+from scalarviz.pages.graph_data import nodes_data
 from scalarviz.pages.optimizer_data import optimizer_data
 from scalarviz.pictures.presenter.captions.backward import way_around
 from scalarviz.pictures.presenter.captions.losses import loss_text
@@ -41,10 +43,15 @@ def caption_data(session: Session, show: Show) -> Data:
     trainer, bank = session.trainer, session.network.bank
     given = names_of(session)
     moments = program.moments
-    names = {each: each.name for each in program.buffers}
     titles = names_of_cells(program, moments)
+    if isinstance(program, TraceProgram):
+        operations, buffers = [], nodes_data(program)  # `told` explains them
+    else:
+        operations = program.operations
+        buffers = {each.name: buffer_data(program, each, given) for each in program.buffers}
     return {
         "about": show.about,
+        "told": program.is_graph,
         "progress": {"seconds": SECONDS, "mean": MEAN, "changes": CHANGES},
         "first": bank.step_count - session.step_index,
         "inputs": program.inputs.name,
@@ -55,11 +62,11 @@ def caption_data(session: Session, show: Show) -> Data:
         "rows": len(bank),
         "rowNames": row_names(session),
         "frozen": np.flatnonzero(bank.frozen).tolist(),
-        "buffers": {each.name: buffer_data(program, each, given) for each in program.buffers},
-        "operations": [operation_data(program, each) for each in program.operations],
+        "buffers": buffers,
+        "operations": [operation_data(program, each) for each in operations],
         "terms": TERMS,
         "moments": [
-            {**moment_data(moment, names), "title": title}
+            {**moment_data(moment, {}), "title": title}
             for moment, title in zip(moments, titles, strict=True)
         ],
         "cells": [
@@ -86,7 +93,9 @@ def row_names(session: Session) -> dict[int, str]:
     """Return the names of the parameters that are not named by the neurons that they join."""
     program: Program = session.network.program
     own = [each for each in program.operations if each.kind not in ("affine", "convolution")]
-    return {row: str(session.network.name_of(row)) for each in own for row in each.parameters}
+    rows = [row for each in own for row in each.parameters]
+    rows = session.network.row_numbers if program.is_graph else rows
+    return {row: str(session.network.name_of(row)) for row in rows}
 
 
 def buffer_data(program: Program, buffer: Buffer, given: Any) -> Data:
@@ -151,7 +160,7 @@ def neuron_lines(session: Session) -> list[Data]:
             "count": len(line.points),
             "one": line.one is not None,
         }
-        for line in layout_of(session).neurons
+        for line in layout_of(session, walks=True).neurons
     ]
 
 

@@ -70,12 +70,12 @@ def exhibit_data(session: Session) -> dict[str, Any] | None:
 def exhibit_of(session: Session) -> Made | None:
     """Return the exhibit without its answers, and the inputs that it takes."""
     data = session.data
-    if not session.network.layers:
-        return None
     if data.name in EXHIBITS:
         return EXHIBITS[data.name](data)
     inputs, targets = (np.asarray(part, np.float64) for part in samples_of(session))
     varying, plane = varying_inputs(inputs), plane_points(data, (inputs, targets))
+    if not len(varying):
+        return None
     made = None if plane is None else plane_of(session, plane)
     if len(inputs) <= FEW and inputs.shape[1] <= FEW and targets.shape[1] <= 2:
         names = axis_names(data)

@@ -13,12 +13,13 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.model.operations import NONE, Operation
+from scalarviz.core.model.operations import NONE
 from scalarviz.core.model.program import Moment, Program
 from scalarviz.pages.packed import packed
 from scalarviz.pictures.draw2d.colors import HALO, NOT_A_NUMBER, NUMBER, POWER
 from scalarviz.pictures.draw2d.theme import THEMES, Theme
 from scalarviz.pictures.presenter import plane_maps
+from scalarviz.pictures.presenter.pushes import gradients_of
 from scalarviz.pictures.presenter.sample_pass import FLAT
 from scalarviz.pictures.presenter.scales import SECONDS, STOPS
 from scalarviz.pictures.presenter.scene_layout import TINTS, layout_of
@@ -34,26 +35,28 @@ from scalarviz.pictures.view.lights import gradient_path
 from scalarviz.pictures.view.moves import SEEN
 from scalarviz.pictures.view.pace import pace_data
 from scalarviz.pictures.view.scene.camera import CAMERAS, Camera
-from scalarviz.pictures.view.scene.plates import Fan, Label, Layout, Neurons, Plate, Wires
+from scalarviz.pictures.view.scene.plates import Fan, Label, Layout, Neurons, Plate, Sign, Wires
+from scalarviz.pictures.view.signs import SIGNS
 from scalarviz.pictures.view.terms import STACK
 from scalarviz.training.session.session import Session
 
 # Shapes of the free stage, width by height, for which there is a layout: phones to wide screens.
 SHAPES = tuple(float(np.exp(0.1 * step)) for step in range(-8, 15))
+OF_GRAPHS = 4  # a graph has layouts for one in so many of them
 REACH, STEP = 40.0, 0.01  # sums at which slopes of activations are looked at
 
 
-def scene_data(show: object, shapes: Sequence[float] = SHAPES) -> Any:
+def scene_data(show: object, shapes: Sequence[float] = ()) -> Any:
     """Return what the picture in a page needs of a show, for JSON.
 
     show    a Session or a Show
-    shapes  widths by heights of the stages that layouts are made for; by default SHAPES
+    shapes  widths by heights of the stages that layouts are made for; by default some of SHAPES
     """
     session = Show.of(show).session
-    program = session.network.program
+    program, count = session.network.program, len(session.network.bank)
     placed, layouts = layouts_of(session, shapes)
     return {
-        "count": len(session.network.bank),
+        "count": count,
         "frozen": packed(np.asarray(session.network.bank.frozen).astype(np.uint8)),
         "programs": programs(),
         "shader": {
@@ -86,6 +89,7 @@ def scene_data(show: object, shapes: Sequence[float] = SHAPES) -> Any:
             "away": neurons.AWAY,
         },
         "numbers": NUMBERS,
+        "signs": SIGNS,
         "pace": pace_data(program),
         "stack": STACK,
         "ghost": SEEN,
@@ -96,8 +100,8 @@ def scene_data(show: object, shapes: Sequence[float] = SHAPES) -> Any:
         "layouts": layouts,
         "shapes": placed,
         "stepped": bool(program.stepped),
-        "operations": [operation_data(program, each) for each in program.operations],
-        "moments": [moment_data(program, each) for each in program.moments],
+        "operations": [operation_data(program, i) for i in range(len(program.operations))],
+        "moments": [moment_data(program, each, count) for each in program.moments],
         "inputs": program.inputs.name,
         "outputs": program.outputs.name,
         "tints": tints_data(session),
@@ -141,8 +145,9 @@ def tints_data(session: Session) -> dict[str, str]:
     return {name: tint for name, tint in ends if tint in TINTS}
 
 
-def operation_data(program: Program, operation: Operation) -> dict[str, Any]:
-    """Return what light on its wires and neurons needs of an operation."""
+def operation_data(program: Program, place: int) -> dict[str, Any]:
+    """Return what light on its wires and neurons needs of an operation, by its place."""
+    operation = program.operations[place]
     found: dict[str, Any] = {
         "kind": operation.kind,
         "source": operation.source.name,
@@ -150,6 +155,8 @@ def operation_data(program: Program, operation: Operation) -> dict[str, Any]:
         "target": operation.target.name,
         "back": gradient_path(program, operation),
     }
+    if program.is_graph:
+        found["rows"] = program.rows_read(place)
     if operation.kind == "activation":
         row = ACTIVATIONS[operation.formula]
         found["flat"] = flat_parts(row.value, row.derivative)
@@ -185,17 +192,20 @@ def flat_parts(
     return [*found, [start, 1e300]] if start is not None else found
 
 
-def moment_data(program: Program, moment: Moment) -> dict[str, Any]:
-    """Return what a moment computes, and the bank indices of the gradients among that."""
-    rows = range(0)
-    if moment.kind == "weight gradient":
-        rows = program.operations[moment.operation].parameters
+def moment_data(program: Program, moment: Moment, count: int) -> dict[str, Any]:
+    """Return what a moment computes, and the bank indices of the gradients among that.
+
+    count  length of the bank
+    """
+    found = gradients_of(program, moment, count)
+    rows = [found.start, found.stop] if isinstance(found, slice) else [0, 0]
     return {
         "kind": moment.kind,
         "operation": moment.operation,
         "values": [buffer.name for buffer in moment.values],
         "gradients": [buffer.name for buffer in moment.gradients],
-        "rows": [rows.start, rows.stop],
+        "rows": rows,
+        "each": [] if isinstance(found, slice) else [*found],
     }
 
 
@@ -205,8 +215,9 @@ def layouts_of(
     """Return pairs of a shape and the index of its layout, and the layouts, each once."""
     placed: list[tuple[float, int]] = []
     found: list[tuple[Layout, bytes]] = []
-    for shape in shapes:
-        layout = layout_of(session, shape)
+    is_graph = session.network.program.is_graph  # its layouts are large, and much alike
+    for shape in shapes or SHAPES[:: OF_GRAPHS if is_graph else 1]:
+        layout = layout_of(session, shape, walks=True)
         mark = layout.points().tobytes()
         marks = [each for _, each in found]
         if mark not in marks:
@@ -226,6 +237,7 @@ def layout_data(layout: Layout) -> dict[str, Any]:
         "wires": [wires_data(bundle) for bundle in layout.wires],
         "labels": [label_data(label) for label in layout.labels],
         "fans": [fan_data(fan) for fan in layout.fans],
+        "signs": [sign_data(sign) for sign in layout.signs],
         "views": {name: camera_data(camera) for name, camera in layout.views.items()},
         "follows": layout.follows_shape,
     }
@@ -284,6 +296,12 @@ def label_data(label: Label) -> dict[str, Any]:
         "rows": [label.rows.start, label.rows.stop],
         "around": points(label.around),
     }
+
+
+def sign_data(sign: Sign) -> dict[str, Any]:
+    names = "above below radius apart buffer row".split()
+    places = {"middle": sign.middle.tolist(), "room": sign.room().ravel().tolist()}
+    return {**{name: getattr(sign, name) for name in names}, **places}
 
 
 def fan_data(fan: Fan) -> dict[str, Any]:

@@ -167,7 +167,6 @@ class SessionState:
         before, self._before = self._before, numbers
         focus, inputs, targets, row = self._sample(max(step - (operation == 0), 0))
         place = SampleContext(numbers.state, self.session.network.bank.step_count, focus)
-        way = forward(self.program, numbers.value, inputs[focus], place)
         return {
             **of_numbers(numbers),
             "step": step,
@@ -176,7 +175,7 @@ class SessionState:
             "before": before and before.value,
             "gradBefore": before and before.grad,
             "slotsBefore": {},
-            "values": self._named(way.values),
+            "values": self._answered(numbers.value, inputs[focus], place),
             "gradients": {},
             "leftOut": {},
             "inputs": inputs[focus],
@@ -207,7 +206,7 @@ class SessionState:
             "gradBefore": before and before.grad,
             "slotsBefore": before.slots if before else {},
         }
-        if moment >= 0:
+        if moment >= 0 and not self.program.is_graph:
             found |= self._computed(moment, operation, begun)
         return found
 
@@ -270,19 +269,24 @@ class SessionState:
             row = int(rows_of_batch(batches, step)[focus])
         return focus, np.asarray(inputs), np.asarray(targets, np.float64), row
 
-    def _named(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        return {self.names[b]: values[b.name] for b in self.program.buffers if b.name in values}
+    def _answered(
+        self, value: FloatArray, inputs: FloatArray, place: SampleContext
+    ) -> dict[str, FloatArray]:
+        """Return the numbers of all neurons for a sample; `graph_data` adds those of nodes."""
+        if self.program.is_graph:
+            return {}
+        found = forward(self.program, value, inputs, place).values
+        return {self.names[b]: found[b.name] for b in self.program.buffers if b.name in found}
 
     def _of_own(self) -> State:
         """Return what the network answers to an input of the user's own, which has no target."""
         assert self.own is not None
         numbers = self._numbers()
         place = SampleContext(numbers.state, self.session.network.bank.step_count)
-        way = forward(self.program, numbers.value, self.own, place)
         return {
             "own": True,
             "inputs": self.own,
-            "values": self._named(way.values),
+            "values": self._answered(numbers.value, self.own, place),
             "gradients": {},
             "leftOut": {},
             "target": None,

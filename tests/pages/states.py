@@ -19,7 +19,8 @@ def state_of(stage: Stage, seen: FrameData) -> dict[str, Any]:
     done = reading.moments[:number] if number else reading.moments
     names = {buffer.name for moment in done for buffer in moment.values}
     flows = {buffer.name for moment in done for buffer in moment.gradients if number}
-    names.add(reading.program.inputs.name)
+    names |= {buffer.name for buffer in reading.program.given}
+    now = reading.buffers(max(1, number)).flows  # in a graph they add up
     before, (way, target) = seen.cubes.before, reading.held or reading.sample
     return {
         "step": clock.step,
@@ -30,7 +31,9 @@ def state_of(stage: Stage, seen: FrameData) -> dict[str, Any]:
         "gradBefore": numbers(motion.gradients[0]),
         "before": numbers(bank.value if before is None else before),
         "values": {name: numbers(v) for name, v in way.values.items() if name in names},
-        "gradients": {name: numbers(v) for name, v in way.flows.items() if name in flows},
+        "gradients": {name: numbers(v) for name, v in now.items() if name in flows},
+        "gradientsBefore": reading.program.is_graph
+        and {name: numbers(v) for name, v in reading.buffers(max(1, number - 1)).flows.items()},
         "target": None if target is None else numbers(target),
     }
 

@@ -159,17 +159,17 @@ def test_a_description_waits_for_its_state_and_is_named_after_a_reconnect() -> N
     assert linked(body) == [0, ["ondescribed", {"a": "b"}, 1], [3], {"version": 5}]
 
 
-def test_what_is_pointed_at_is_told_once_and_the_newest_after_an_answer() -> None:
+def test_what_is_pinned_is_told_once_and_the_newest_after_an_answer() -> None:
     body = """
-      client.point({ row: 2 }, null);
-      client.point({ row: 2 }, { row: 3 });
+      client.point({ row: 2 });
+      client.point({ row: 3 });
       say({ id: 2, state: {}, n: 1 });
       await null; await null;
-      client.point(null, { row: 3 });
-      client.point(null, { row: 3 });
+      client.point(null);
+      client.point(null);
       return sent.slice(1).map(({ args }) => args);
     """
-    assert linked(body) == [{"row": 2, "hover": None}, {"hover": {"row": 3}}]
+    assert linked(body) == [{"row": 2}, {}]
 
 
 def test_offers_come_with_the_states_that_have_them() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scalarviz.pages.scene_data import scene_data
+from scalarviz.pages.scene_data import SHAPES, scene_data
 from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.export.render_options import RenderOptions, drawn
@@ -40,6 +40,8 @@ SCENES = {
     "rgb": [(300, 0), (300, 2), (300, 5), (300, 8), (300, 11), (300, 12)],
     "texture": [(20, 0), (20, 9)],
     "digits": [(3, 0), (3, 5), (3, 15)],
+    "micrograd": [(1, 0), (1, 3), (1, 34), (1, 35), (1, 40), (1, 68)],
+    "expression": [(30, 0), (30, 4), (30, 9), (30, 15), (30, 18)],
 }
 
 
@@ -80,6 +82,8 @@ def window(show: Show, size: tuple[int, int], theme: str, **options: bool) -> It
     stage = Stage(show, theme, **options)
     stage.silent, stage.neuron_maps = True, False  # a page has maps from its worker
     stage.resize(*size)
+    if stage.reading.program.is_graph:
+        stage.unfold()
     try:
         yield stage
     finally:
@@ -127,7 +131,7 @@ def without_thread(monkeypatch: pytest.MonkeyPatch) -> None:
 def opened(request: pytest.FixtureRequest, browser: Any) -> Iterator[Opened]:
     name = request.param
     show = import_module(f"scalarviz.scenes.{name}").scene()
-    with picture_page(browser, scene_data(show)) as page:
+    with picture_page(browser, scene_data(show, SHAPES)) as page:
         yield name, show, page
 
 
@@ -145,7 +149,7 @@ def test_page_and_window_show_the_same(opened: Opened, size: tuple[int, int], th
 
 def test_light_is_where_it_is_in_a_window(opened: Opened) -> None:
     name, show, page = opened
-    if name != "rgb":
+    if name not in ("rgb", "expression"):
         return
     session, size = show.session, (1280, 800)
     session.seek(40)

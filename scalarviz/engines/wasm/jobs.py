@@ -432,15 +432,15 @@ def heap_of(training: Training) -> int:
 
 
 def moment_data(moment: Moment, names: Mapping[Buffer, str]) -> dict[str, Any]:
-    """Return a moment for a page, which knows buffers by these names."""
+    """Return a moment for a page, which knows buffers by these names, else by their own."""
     return {
         "kind": moment.kind,
         "phase": moment.phase,
         "name": moment.name,
         "operation": moment.operation,
         "layer": moment.layer,
-        "values": [names[buffer] for buffer in moment.values],
-        "gradients": [names[buffer] for buffer in moment.gradients],
+        "values": [names.get(buffer, buffer.name) for buffer in moment.values],
+        "gradients": [names.get(buffer, buffer.name) for buffer in moment.gradients],
     }
 
 

@@ -219,10 +219,10 @@ def look(link: Link, args: Args) -> None:
     elif neuron is None:
         link.controller.stage.pin(None)
     elif isinstance(neuron, list) and len(neuron) == 2 and isinstance(neuron[0], str):
-        sizes = {buffer.name: buffer.size for buffer in link.session.network.program.buffers}
-        if neuron[0] in sizes:
-            place = whole({"place": neuron[1]}, "place", 0, sizes[neuron[0]] - 1)
-            link.controller.stage.pin((neuron[0], place))
+        lines = [line for line in link.stage.plan.neurons if neuron[0] in line.buffers]
+        if lines:
+            most = len(lines[0].points) - (lines[0].one is None)
+            link.stage.pin((neuron[0], whole({"place": neuron[1]}, "place", 0, most)))
 
 
 def control(link: Link, args: Args) -> None:

@@ -18,17 +18,19 @@ import numpy as np
 from scalarviz.base.checks.numbers import shorten
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.faces.browser.commands import COMMANDS, FOR_ALL, reals
-from scalarviz.faces.browser.light import Light
+from scalarviz.faces.browser.light import LARGEST, Light
 from scalarviz.faces.browser.offers import offers_of
-from scalarviz.faces.browser.wire import Buffers, Header, split
+from scalarviz.faces.browser.wire import Buffers, Header, size_of, split
 from scalarviz.faces.controller.clicks import as_sentence
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.group import Group
+from scalarviz.pages.graph_data import told
 from scalarviz.pages.linked_page import description
 from scalarviz.pages.scene_data import SHAPES
 from scalarviz.pages.session_state import SessionState, losses_from
 from scalarviz.pictures.presenter.scene_layout import layout_of
 from scalarviz.pictures.presenter.side_by_side import AnyStage
+from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.training.session.session import Session
 
 BETWEEN_STATES = 1.0 / 30.0  # seconds
@@ -94,6 +96,10 @@ class Link:
         self.described = description(self._show, self._theme, tour=self._tour)
         self._tour = False  # of the first description alone
         self.described["spec"]["page"] |= looks_of(self.controller.stage)
+        state = self.state.read()
+        self.described["spec"]["asks"] = self._is_told or size_of(state) > LARGEST
+        if self._is_told:
+            self.stage.unfold()
         self._light = Light(layout_of(self.session, SHAPES[0]).plates)  # as in the description
 
     @property
@@ -103,6 +109,17 @@ class Link:
     @property
     def session(self) -> Session:
         return self.controller.session
+
+    @property
+    def _is_told(self) -> bool:
+        """Whether pages show what Python says of moments: of compiled functions."""
+        return bool(self.session.network.program.is_graph)
+
+    @property
+    def stage(self) -> Stage:
+        stage = self.controller.stage
+        assert isinstance(stage, Stage), "each session has its own stage"
+        return stage
 
     def jump(self) -> None:
         """Note that the next states may be far from these."""
@@ -222,10 +239,18 @@ class Link:
     def first(self) -> dict[str, Any]:
         """Return the present state for JSON: a page shows it until Python can answer."""
         buffers: Buffers = []
-        state = self.state.read() | {"losses": losses_from(self.session, 0)}
+        state = self._read() | {"losses": losses_from(self.session, 0)}
         state |= {"undoable": 0, "redoable": 0}
         head = split(self._light.of(state, self.controller.stage.pinned), buffers)
         return {"state": head, "buffers": [b64encode(each).decode() for each in buffers]}
+
+    def _read(self) -> dict[str, Any]:
+        """Return the present state, with what Python says of it."""
+        state = self.state.read()
+        if not self._is_told:
+            return state
+        walks = state["moment"] >= 0 and not state["playing"]
+        return state | told(self.stage, state["moment"], walks=walks)
 
     def show_all(self) -> None:
         """Send the present state to all pages, whether they have taken the last one or not."""
@@ -244,14 +269,14 @@ class Link:
         return (
             here, session.playing, session.focus, own, len(undo.done), len(undo.undone),
             self.version, len(here.branch.journal), id(session.data), stage.pinned, stage.offered,
-            self.group.together,
+            self.group.together, stage.pinned_neuron, self._is_told and self.stage.reading.pending,
         )  # fmt: skip
 
     def _send(self, readers: list[Reader], now: float, mark: Any) -> None:
         """Send the present state, which has a mark, to some pages, with what each has not."""
         self.state.own, self.state.jumps = self.controller.stage.own, self.group.jumps
         shown = replace(self.controller.state, together=self.group.together)
-        state = self.state.read() | {"undoable": shown.undoable, "redoable": shown.redoable}
+        state = self._read() | {"undoable": shown.undoable, "redoable": shown.redoable}
         offered = self.controller.stage.offered
         offers = offers_of(shown, offered, several=self.group.several)
         shared: Buffers = []

@@ -32,7 +32,7 @@ def watch(show: Show | Several, options: WatchOptions) -> Any:
     """
     if why := lack():
         return told(show, why, options.theme)
-    if fits(show, options):
+    if options.nodes is None and not options.present:
         from scalarviz.faces.notebook import cell
 
         return cell.watch(show, options)
@@ -45,13 +45,6 @@ def watch(show: Show | Several, options: WatchOptions) -> Any:
         return told(show, str(error), options.theme)
     shown.show()
     return shown
-
-
-def fits(show: Show | Several, options: WatchOptions) -> bool:
-    """Whether pages can show this: sessions of networks with layers, and no nodes of vispy."""
-    sessions = show.sessions if isinstance(show, Several) else [show.session]
-    has_layers = all(session.network.layers for session in sessions)
-    return has_layers and options.nodes is None and not options.present
 
 
 def lack() -> str:

@@ -104,7 +104,7 @@ export class App {
     });
     const plane = this.exhibit?.plane;
     const survey = (inputs) => this.player.ask("survey", { inputs });
-    this.maps = plane ? new SphereMaps(spec, plane, survey) : null;
+    this.maps = plane && !spec.say.told ? new SphereMaps(spec, plane, survey) : null;
     this.chip = new Chip(byId("chip"), byId("told"));
     this.thread = new Thread(byId("stage"));
     this.access = new Access(this);
@@ -235,7 +235,7 @@ export class App {
     this.showCard(state);
     this.own.show(state);
     this.access.show(state, caption.title);
-    if (this.spec.coarse) this.client.point(this.pinned, this.hover);
+    if (this.spec.asks) this.client.point(this.pinned);
     if (!this.drawn) performance.mark("first picture");
     document.body.classList.toggle("drawn", (this.drawn = true));
     if (moving || moves || (this.tour && !this.calm)) this.request();

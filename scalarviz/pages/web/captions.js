@@ -37,6 +37,7 @@ import { TracedWeight, rowBeside, toldNeuron } from "./traced.js";
 export function captionOf(spec, state, { row = null, neuron = null } = {}) {
   return onceOf(state, "caption", { row, neuron }, () => {
     const { say } = spec;
+    if (state.caption) return withPieces(captionWith("", "", [], state.caption)); // by Python
     const moment = say.moments[state.moment ?? -1];
     if (!moment) return withPieces(restCaption(say, state));
     try {

@@ -104,6 +104,7 @@ export class CardBox {
     }
     if (row >= 0) {
       const wanted = [frozen[row] > 0, layer.every((each) => frozen[each] > 0)];
+      this.toggles[1].hidden = !layer.length;
       this.toggles.forEach((toggle, k) => {
         toggle.ariaPressed = wanted[k];
         setWords(toggle, text(FREEZING[k][wanted[k] ? 1 : 0]));

@@ -2,7 +2,8 @@
 
 import { said } from "./format.js";
 import { onceOf } from "./memo.js";
-import { weightTitle } from "./names.js";
+import { NO_INDEX } from "./lines.js";
+import { neuronName, weightTitle } from "./names.js";
 import { neuronCard } from "./neuron_card.js";
 import { cardLine } from "./optimizer_rows.js";
 import { text } from "./texts.js";
@@ -15,15 +16,23 @@ const VALUE_DIGITS = 3; // fewest of a value
  * a neuron that the picture does not have. It never fails.
  *
  * spec    of the page; `say` of it is used
- * state   see the page
+ * state   see the page; `card` is what Python says of the thing `about`, of a compiled function
  * target  {row} or {neuron: [buffer, place]}
  */
 export function cardOf(spec, state, { row = null, neuron = null }) {
   const { say } = spec;
+  if (say.told) return toldCard(say, state, row, neuron);
   return onceOf(state, "card", { row, neuron }, () => {
     if (neuron) return neuronCard(say, state, neuron);
     return { row, name: weightTitle(say, row), facts: [], blocks: weightBlocks(say, state, row) };
   });
+}
+
+/** Return the card that Python has sent for a thing; until it is there, its name. */
+function toldCard(say, { card, about }, row, neuron) {
+  if (card && String(about) === String(neuron ?? row)) return card;
+  const name = neuron ? neuronName(say, neuron) : weightTitle(say, row);
+  return { row: row ?? NO_INDEX, name, facts: [], blocks: [] };
 }
 
 /** Return what is pinned for a thing: a neuron by the name of its line, null for one of no line. */

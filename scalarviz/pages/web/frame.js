@@ -121,11 +121,12 @@ function buffersOf(scene, state, moment, part) {
       if (Number.isFinite(value)) largest = Math.max(largest, Math.abs(value));
   }
   const outputs = values[scene.outputs] ?? null;
+  const { gradientsBefore: before } = state; // in a graph they add up
   const answers = outputs && readAnswers(outputs, scene.logits);
   const sound = scene.logits === "softmax" && answers && answers.every(Number.isFinite);
   return {
     values,
-    flows: done ? without(state.gradients, moment.gradients) : {},
+    flows: !done ? {} : late && before ? before : without(state.gradients, moment.gradients),
     activationScale: largest > 0 ? Math.max(1, roundedUp(largest)) : 1,
     target: outputs ? (state.target ?? null) : null,
     answers,
@@ -163,8 +164,9 @@ export function pushesOf(scene, state, moment, part, before) {
     put(grad, Math.max(0, 1 - part / MOVED), 0, found.length);
   } else {
     for (const each of scene.moments.slice(0, state.moment + 1)) {
-      if (each.kind !== "weight gradient") continue;
-      put(grad, each === moment ? Math.min(1, Math.max(0, 2 * part - 1)) : 1, ...each.rows);
+      const grown = each === moment ? Math.min(1, Math.max(0, 2 * part - 1)) : 1;
+      for (const [start, stop] of [each.rows, ...each.each.map((row) => [row, row + 1])])
+        put(grad, grown, start, stop);
     }
   }
   const frozen = state.frozen ?? scene.frozen;

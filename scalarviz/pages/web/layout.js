@@ -181,6 +181,7 @@ export class Layout {
     this.fans = given.fans.map((each) => new Fan(each));
     this.wires = given.wires;
     this.labels = given.labels;
+    this.signs = given.signs;
     this.views = given.views;
     this.follows = given.follows;
     this.size = this.plates.reduce((sum, plate) => sum + plate.size, 0);
@@ -211,6 +212,7 @@ export class Layout {
         add(along3(row3(line.points, i), line.bars, [0, 0, 1]));
     }
     for (const label of this.labels) add(label.start);
+    for (const sign of this.signs) add(sign.room);
     return Float64Array.from(found);
   }
 

@@ -2,7 +2,7 @@
 
 const LIGHTS = { small: 2000, dimSmall: 0.7, flash: 0.45, pulse: 0.4 };
 /** Kinds of operations whose light is that of the way back. */
-export const WAY_BACK = new Set(["delta", "weight gradient", "input gradient"]);
+export const WAY_BACK = new Set(["delta", "weight gradient", "input gradient", "operand gradient"]); // prettier-ignore;
 /** Part of a step from which on the new numbers are there. */
 export const MOVED = 0.5;
 /** Part of an operation from which its results are shown. */
@@ -90,12 +90,13 @@ const LIGHT_KINDS = {
     shown.plates.fill(1);
   },
 };
+LIGHT_KINDS["operand gradient"] = LIGHT_KINDS["input gradient"]; // of a node of a graph
 
 /** Light cubes as they are touched. */
 function touchCubes(about) {
   const { part, shown } = about;
   for (const plate of ownPlates(about)) {
-    if (shown.back && plate.role !== "weight" && plate.role !== "gain") continue;
+    if (shown.back && !["weight", "gain", "value"].includes(plate.role)) continue;
     shown.plates[plate.place] = 1;
     shown.white[plate.place] = flash(part);
   }
@@ -117,7 +118,9 @@ function pulse(part, first, last, reverse = false) {
   return reverse ? [1 - span[1], 1 - span[0]] : span;
 }
 
-function ownPlates({ layout, moment }) {
+function ownPlates({ layout, moment, operation }) {
+  const { rows } = operation; // in a graph a cube may be read by several operations
+  if (rows) return layout.plates.filter((each) => rows.includes(each.first));
   return moment.operation < 0
     ? []
     : layout.plates.filter((each) => each.operation === moment.operation);

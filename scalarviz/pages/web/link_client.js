@@ -45,6 +45,7 @@ export class LinkClient {
     this.late = undefined;
     this.looked = "";
     this.looks = false; // whether a command `look` is under way
+    this.isOnlooker = false; // whether one only looks on
     /** Fulfilled by the first state. */
     this.opened = new Promise((/** @type {any} */ resolve) => (this.open = resolve));
     channel.onopen = () => this.begin();
@@ -61,11 +62,11 @@ export class LinkClient {
     return new Promise((resolve) => this.send(name, args, resolve));
   }
 
-  /** Tell Python what is pointed at, whose exact numbers are wanted. */
-  async point(pinned, hover) {
-    const args = { ...pinned, hover };
+  /** Tell Python what is pinned, whose exact numbers are wanted, unless one only looks on. */
+  async point(pinned) {
+    const args = { ...pinned };
     const mark = JSON.stringify(args);
-    if (mark === this.looked || this.looks || !this.isOpen) return;
+    if (mark === this.looked || this.looks || !this.isOpen || this.isOnlooker) return;
     Object.assign(this, { looked: mark, looks: true });
     await this.ask("look", args);
     this.looks = false;
@@ -117,7 +118,10 @@ export class LinkClient {
       return this.lose(closed);
     }
     this.settle();
-    if (message.looks) document.documentElement.classList.add("looks"); // without what changes it
+    if (message.looks) {
+      this.isOnlooker = true;
+      document.documentElement.classList.add("looks"); // without what changes it
+    }
     if (told !== undefined) this.ontold(told);
     if (message.picture) this.channel.send({ picture: this.onpicture() });
     if (description) {

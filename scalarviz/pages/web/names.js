@@ -7,6 +7,7 @@ import { text } from "./texts.js";
 /** Return the name of a neuron: "input R", "neuron 3", "map 2 at 4, 4", "output 0". */
 export function neuronName(say, [name, place]) {
   const buffer = say.buffers[name];
+  if (buffer.role === "node") return buffer.names[0];
   if (buffer.role === "hidden") return hiddenName(buffer, place);
   const key = `captions.end.${buffer.role}`;
   if (place < buffer.names.length) return text(key, { name: buffer.names[place] });

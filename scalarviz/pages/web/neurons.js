@@ -67,7 +67,7 @@ export function drawNeurons(view, line) {
   }
   const far = radius.map((each) => each * (isMapped ? known.away : 1));
   writeNames(view, line, seen, far, good);
-  drawFlows(view, line, seen, radius, good);
+  if (!frame.layout.signs.length) drawFlows(view, line, seen, radius, good); // where it is written
   if (line.bars) drawBars(view, line, seen);
 }
 

@@ -5,6 +5,7 @@ import { WAY_BACK } from "./lights.js";
 import { drawNeurons } from "./neurons.js";
 import { drawNumbers } from "./numbers.js";
 import { halfSide } from "./scales.js";
+import { drawSigns } from "./signs.js";
 import { along3, row3 } from "./space.js";
 import { drawTied } from "./tied.js";
 
@@ -20,6 +21,7 @@ export function drawScenery(view) {
   drawHeads(view);
   drawTied(view);
   drawNumbers(view);
+  drawSigns(view);
   return drawLabels(view);
 }
 

@@ -224,6 +224,7 @@ class LiveValues:
             backward(self.program, *numbers)
         except (ScalarvizError, ArithmeticError):  # e.g. a loss that is undefined for these outputs
             way.flows.clear()
+            way.grown.clear()
         for name, found in done.items():  # with the weights of before the change
             if found.outputs is not None:
                 way.values[name] = found.outputs[focus].astype(np.float64)
@@ -252,12 +253,20 @@ class LiveValues:
             way.saturated,
             tints_of(self.session, values),
             max(1.0, round_up(scale)) if scale > 0.0 else 1.0,
-            {name: flow for name, flow in way.flows.items() if name in flows},
+            self._grown(done) or {x: flow for x, flow in way.flows.items() if x in flows},
             target if self.program.outputs.name in known else None,
             way.left_out,
             answers if has_shares else None,
             answers,
         )
+
+    def _grown(self, done: int) -> dict[str, FloatArray]:
+        """Return the gradients of a compiled function after `done` moments, as far as they are."""
+        way, _ = self._shown
+        count = sum(bool(moment.gradients) for moment in self.moments[:done])
+        found = {name: flow for each in way.grown[:count] for name, flow in each.items()}
+        growing = {name for each in way.grown[count:] for name in each}
+        return {x: flow if x in growing else way.flows.get(x, flow) for x, flow in found.items()}
 
     def _answers(self, values: Mapping[str, FloatArray]) -> FloatArray | None:
         """Return the outputs as the loss reads them; None if they are not known."""

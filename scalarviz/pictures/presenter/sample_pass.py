@@ -34,6 +34,8 @@ class SamplePass:
     saturated  1 where the slope of an activation is nearly 0, else 0
     left_out   1 where dropout drops a number, else 0
     nodes      the numbers of a compiled function; None of a network
+    grown      its flows as they are after the loss and after each node on the way back, of what
+               these add to
     """
 
     values: dict[str, FloatArray] = field(default_factory=dict)
@@ -41,6 +43,7 @@ class SamplePass:
     saturated: dict[str, FloatArray] = field(default_factory=dict)
     left_out: dict[str, FloatArray] = field(default_factory=dict)
     nodes: Nodes | None = None
+    grown: list[dict[str, FloatArray]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -154,8 +157,13 @@ def backward(
     flow = loss.backward() * part
     if way.nodes is not None:
         way.nodes.begin_back(flow)
-        for i in reversed(range(len(way.nodes.program.nodes))):
-            way.nodes.backward(i)
+        for moment in way.nodes.program.moments:
+            if moment.kind == "operand gradient":
+                way.nodes.backward(moment.operation)
+            if moment.gradients:
+                now = way.nodes.gradients
+                found = {each.name: way.nodes.of(now, each)[0] for each in moment.gradients}
+                way.grown.append({name: x.mean(keepdims=True) for name, x in found.items()})
         way.flows.update(numbers_of_nodes(way.nodes, way.nodes.gradients))
         return way
     way.flows[program.outputs.name] = flow[0]

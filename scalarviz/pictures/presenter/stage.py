@@ -43,7 +43,7 @@ from scalarviz.pictures.presenter.view_box import ViewBox
 from scalarviz.pictures.view.exhibits.exhibit import Exhibit
 from scalarviz.pictures.view.exhibits.plane import Plane
 from scalarviz.pictures.view.focus import SECONDS, focus_of
-from scalarviz.pictures.view.frame_data import CubeValues, FrameData, NeuronMaps, Pane
+from scalarviz.pictures.view.frame_data import Card, CubeValues, FrameData, NeuronMaps, Pane
 from scalarviz.pictures.view.legend import legend_box
 from scalarviz.pictures.view.on_top import OnTop
 from scalarviz.pictures.view.scene.frame import Division
@@ -74,6 +74,7 @@ class Stage(Pointed):
     given          seconds that a slow step gives to the next operation; 0 without one
     pane           how the picture is one of several, or None
     menus, panel   pixels of the picture that stand under menus of a window and under its panel
+    unfolded       whether a compiled function is shown as its graph at rest, too
     asleep         whether to compute nothing, while kernels are compiled
     """
 
@@ -98,6 +99,7 @@ class Stage(Pointed):
         self.test_points = self.discrete = False
         self.present = False
         self.menus = self.panel = 0.0
+        self.unfolded = False
         self.nodes: Callable[[Any], object] | None = None
         self.travel: Callable[[int], object] = lambda operations: None
         self.given = 0.0
@@ -117,7 +119,7 @@ class Stage(Pointed):
         self.reading = LiveValues(self.show.session, self.patience)
         self._preset = camera
         self._shape = shape_of(Division.of(*self._extent).inner)
-        self._walks = False
+        self._walks = self.unfolded
         self.plan = layout_of(self.session, self._shape)
         self.eyes = CameraController(self.plan, camera, cuts=self.reduced_motion)
         self.motion = Motion(self.reading, cuts=self.reduced_motion)
@@ -408,7 +410,7 @@ class Stage(Pointed):
     def _fit(self, seen: FrameData) -> None:
         """Fit the network to the free stage: its layout without card and panel, its camera with."""
         shape = shape_of(replace(seen, pinned=None, panel=0.0).division(*self._extent).inner)
-        walks = self.motion.walking or self.reading.here.clock.operation > 0
+        walks = self.unfolded or self.motion.walking or self.reading.here.clock.operation > 0
         if self.plan.follows_shape and (shape, walks) != (self._shape, self._walks):
             self._shape, self._walks = shape, walks
             self._lay_out()
@@ -423,6 +425,15 @@ class Stage(Pointed):
     def captioned(self) -> Caption:
         """Return the caption of the last operation."""
         return self.narration.caption(self.pinned, self.pinned_neuron)
+
+    def card(self, done: int) -> Card | None:
+        """Return the card of what is pinned when `done` operations of the step are shown."""
+        return self._cards.pinned(self._targets()[1], self._source(), self.plan, done)
+
+    def unfold(self) -> None:
+        """Show a compiled function as its graph from now on."""
+        self.unfolded = self._walks = True
+        self._lay_out()
 
     def _lay_out(self) -> None:
         """Lay out the network's new operations; camera and scales stay."""

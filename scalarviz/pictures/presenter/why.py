@@ -10,6 +10,7 @@ import numpy as np
 from scalarviz.base.texts import plural, text
 from scalarviz.core.model.operations import NONE, Operation
 from scalarviz.core.model.program import Moment, Program
+from scalarviz.core.model.trace_program import TraceProgram
 from scalarviz.pictures.presenter.arithmetic import (
     Product,
     Written,
@@ -18,7 +19,7 @@ from scalarviz.pictures.presenter.arithmetic import (
     product_table,
 )
 from scalarviz.pictures.presenter.captions.format import said
-from scalarviz.pictures.presenter.captions.names import name_in, weight_name
+from scalarviz.pictures.presenter.captions.names import name_in, named, weight_name
 from scalarviz.pictures.presenter.captions.names import sentence as sentence_of
 from scalarviz.pictures.presenter.captions.strip import name_of
 from scalarviz.pictures.presenter.scene_layout import names_in
@@ -195,6 +196,11 @@ def waits(known: Why, what: str) -> str:
     """Return which number is not computed yet, and at which operation it comes."""
     operations = [operation for operation, _, _ in known.uses]
     when = text("card.later")
+    if isinstance(program := known.program, TraceProgram):  # on the way back, the first is the last
+        places = range(len(program.stepped))
+        readers = [i for i in places if known.row in program.rows_read(i)]
+        when = named(program, program.operations[readers[0]].target.offset) if readers else when
+        return text(f"card.waits.{what}", when=when)
     for moment in known.session.trainer.moments:
         own = operations[:1] == [known.program.operations[moment.operation]] if operations else True
         is_push = moment.kind in ("weight gradient", "backward") and own

@@ -18,6 +18,8 @@ PART = 0.62  # of the radius of an operation, on small stages
 NEARLY = 0.65  # of SMALLEST, that most have of themselves; less, and nothing is written
 SMALLER = 0.85  # letters of a gradient where there is little room
 AWAY = 0.3  # from a node to its words, in letters
+SIGNS = {"largest": LARGEST, "smallest": SMALLEST, "part": PART, "nearly": NEARLY,
+         "smaller": SMALLER, "away": AWAY}  # for pages  # fmt: skip
 
 
 def draw_signs(
@@ -36,7 +38,8 @@ def draw_signs(
         if not np.isfinite(x + y):
             continue
         look = {"size": size, "anchor": "center", "outline": halo}
-        canvas.text(x, y - radius - AWAY * size, sign.above, color=theme.ink, bold=True, **look)
+        if sign.above:
+            canvas.text(x, y - radius - AWAY * size, sign.above, color=theme.ink, bold=True, **look)
         low = y + radius + (AWAY + 0.8) * size
         if sign.below:
             canvas.text(x, low, sign.below, color=theme.ink, bold=True, **look)

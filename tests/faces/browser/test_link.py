@@ -14,6 +14,7 @@ import scalarviz as sv
 from scalarviz.errors import InputError
 from scalarviz.faces.browser.commands import COMMANDS
 from scalarviz.faces.browser.light import LEAST
+from scalarviz.training.session.of_value import session_of
 from tests.faces.browser.pages import FakePage, linked, opened
 
 X = np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6], [0.7, 0.8, 0.9], [0.9, 0.1, 0.5]])
@@ -366,3 +367,61 @@ def test_many_pages_share_the_arrays_of_a_state() -> None:
     while len(got) < 3 and time.monotonic() < until:
         link.attend()
     assert all(each[0] is got[0][0] for each in got)
+
+
+def graph() -> FakePage:
+    """A page of relu(a b + a²) + b."""
+    a, b = sv.Value(2.0, label="a"), sv.Value(-3.0, label="b")
+    return opened(session_of((a * b + a**2).relu() + b))
+
+
+def test_of_a_graph_python_says_what_each_moment_does() -> None:
+    page = graph()
+    s, spec = page.link.session, page.link.described["spec"]
+    assert page.state["caption"] is None and page.state["values"]["[4]"].tolist() == [-3.0]
+    (layout,) = spec["scene"]["layouts"][:1]
+    assert [sign["above"] for sign in layout["signs"] if sign["buffer"]] == [
+        "×",
+        "^2",
+        "+",
+        "relu",
+        "+",
+    ]
+    for done in range(1, len(s.operations)):
+        page.ask("advance", {"count": 1, "unit": "operation"})
+        caption = page.state["caption"]
+        assert page.state["operation"] == done
+        assert caption["title"] == s.caption().title
+        assert ["".join(piece["words"] for piece in line) for line in caption["lines"]] == [
+            *s.caption().numbers
+        ]
+    assert page.state["gradients"]["[4]"].tolist() == [1.0]
+    before, now = (page.state[name] for name in ("gradientsBefore", "gradients"))
+    assert before["[0]"] == now["[0]"] == 0.0
+    assert page.state["grad"] == pytest.approx(s.network.bank.grad)
+
+
+def test_the_card_of_a_node_or_a_leaf_comes_from_python() -> None:
+    page = graph()
+    page.ask("advance", {"count": 9, "unit": "operation"})
+    page.ask("look", {"neuron": ["[1]", 0]})
+    card, about = page.state["card"], page.state["about"]
+    assert (card["name"], about) == ("a²", ["[1]", 0])
+    assert ["value", "4"] in card["facts"] and card["blocks"][1]["words"] == "2² = 4"
+    page.ask("look", {"row": 0})
+    assert (page.state["card"]["name"], page.state["about"]) == ("a", 0)
+    words = " ".join(each.get("words", "") for each in page.state["card"]["blocks"])
+    assert 'it comes at "a × b"' in words
+    page.ask("look", {})
+    assert page.state["card"] is None
+    page.ask("edit", {"row": 1, "value": 4.0})
+    page.ask("advance", {"count": 1})
+    assert page.state["values"]["[4]"] == pytest.approx(page.link.session.network([0.0])[0])
+
+
+def test_a_page_tells_what_is_pinned_where_python_has_more_of_it() -> None:
+    assert graph().link.described["spec"]["asks"]
+    assert not opened(session()).link.described["spec"]["asks"]
+    wide = sv.Network([300, 300, 3], seed=0)
+    large = sv.Session(wide, (np.ones((4, 300)), np.ones((4, 3))), engine="cpu")
+    assert opened(large).link.described["spec"]["asks"]

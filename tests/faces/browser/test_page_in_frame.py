@@ -12,6 +12,7 @@ from scalarviz.base.texts import text
 from scalarviz.faces.browser.link import Link
 from scalarviz.faces.controller.watch_options import WatchOptions
 from scalarviz.pictures.presenter.show import Show
+from scalarviz.training.session import of_value
 from tests.faces.browser.framed import FramedPage
 from tests.pages.browser import chromium
 
@@ -32,8 +33,8 @@ def rgb_session() -> sv.Session:
     return sv.Session(net, sv.data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8, engine="cpu")
 
 
-def linked() -> Link:
-    group = WatchOptions().group(Show(rgb_session(), title="colors"), "light")
+def linked(session: sv.Session | None = None) -> Link:
+    group = WatchOptions().group(Show(session or rgb_session(), title="colors"), "light")
     group.lead.await_kernels()
     LINKS.append(Link(group))
     return LINKS[-1]
@@ -234,3 +235,14 @@ def test_what_has_ended_says_so_and_can_be_turned(browser: Any) -> None:
     page.rest(0.3)
     assert page.camera() != before
     assert page.complaints == []
+
+
+def test_a_node_of_a_graph_that_is_clicked_opens_its_card(browser: Any) -> None:
+    a, b = sv.Value(2.0, label="a"), sv.Value(-3.0, label="b")
+    page = FramedPage(browser, linked(of_value.session_of((a * b + a**2).relu() + b)))
+    page.do("run('on', 2, 'operation')")
+    page.wait(lambda: page.frame.locator("#caption h2").inner_text() == "a × b is −6.")
+    page.mouse.click(*page.at(*page.place_of("{neuron: ['[0]', 0]}")))
+    card = page.frame.locator("#card")
+    page.wait(lambda: "2 × -3 = -6" in card.inner_text().replace("−", "-"))
+    assert "a × b" in card.inner_text() and page.complaints == []

@@ -361,14 +361,14 @@ class Published:
             self.outputs.append((how.get("update", False), data["image/png"]))
 
 
-@pytest.mark.parametrize("options", [{}, {"nodes": lambda view: None}, {"present": True}])
+@pytest.mark.parametrize("options", [{"nodes": lambda view: None}, {"present": True}])
 def test_what_no_page_shows_is_a_picture_that_follows_and_says_so(
     options: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(still, "BETWEEN", 0.02)
 
     async def program() -> None:
-        session = inverting() if options else expression()
+        session = inverting()
         published = Published(monkeypatch)
         outputs = published.outputs
         view = watch(session, **options)
@@ -390,21 +390,10 @@ def test_what_no_page_shows_is_a_picture_that_follows_and_says_so(
 
 def test_a_picture_names_no_clicks_that_nothing_would_answer() -> None:
     async def program() -> None:
-        session = advanced(expression(), 3)
-        view = watch(session)
+        session = advanced(inverting(), 3)
+        view = watch(session, present=True)
         said = view.group.stage.frame_data().words.caption
         assert "After 3 steps" in str(said) and "Click" not in str(said)
         view.close()
-
-    run(program)
-
-
-def test_an_expression_plays_if_it_is_asked_to() -> None:
-    async def program() -> None:
-        session = expression()
-        view = watch(session, play=True, speed=200.0)
-        await until(lambda: session.step_index > 3)
-        view.close()
-        assert not session.playing
 
     run(program)

@@ -213,16 +213,6 @@ def test_in_marimo_the_value_of_the_cell_is_the_page_of_the_session(
     assert not place.in_marimo()
 
 
-@pytest.mark.usefixtures("studio", "marimo")
-def test_in_marimo_an_expression_is_shown_as_it_is_and_why() -> None:
-    slope = sv.Value(0.5)
-    line = sv.compile(lambda x: slope * x, inputs=1, engine="python")
-    session = sv.Session(line, ([[1.0]], [[2.0]]), "mse", sv.SGD(0.1), engine="python")
-    told = sv.watch(session)
-    assert repr(told).startswith("marimo shows no picture that follows a session. ")
-    assert told._repr_html_().startswith("<p>marimo")
-
-
 @pytest.mark.usefixtures("studio", "no_widget")
 def test_without_the_widget_it_shows_a_page_that_trains_and_says_why(
     session: sv.Session, shown: PUBLISHED
@@ -280,7 +270,8 @@ def test_what_is_not_installed_is_named(
     assert f"takes {package}: pip install 'scalarviz[notebook]'" in repr(sv.watch(session))
 
 
-def test_an_expression_without_opengl_says_where_it_stands(
+@pytest.mark.usefixtures("no_widget")
+def test_an_expression_without_widget_and_opengl_says_where_it_stands(
     shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(canvas, "drawing", no_opengl)
@@ -292,7 +283,7 @@ def test_an_expression_without_opengl_says_where_it_stands(
         sv.watch(session)
 
     asyncio.run(program())
-    assert "no driver" in shown[0]["text/plain"] and "where it stands" in shown[0]["text/plain"]
+    assert "anywidget" in shown[0]["text/plain"] and "where it stands" in shown[0]["text/plain"]
     assert (
         "step 3"
         in base64.b64decode(

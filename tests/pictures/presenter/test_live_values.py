@@ -18,6 +18,7 @@ from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.pictures.view.exhibits.pictures import Pictures
 from scalarviz.pictures.view.exhibits.swatches import Swatches
+from scalarviz.training.session.of_value import session_of
 from tests.sessions import advanced
 from tests.training.session.test_session import session
 from tests.waiting import until
@@ -306,3 +307,22 @@ def test_a_step_that_is_only_looked_up_is_not_shown() -> None:
         assert "relu 0" in stage.frame_data().buffers.values
     stage.frame_data()
     assert stage.reading.program is program and stage.plan is plan
+
+
+def test_gradients_of_a_shared_node_add_up_as_they_come_back() -> None:
+    a, b = sv.Value(2.0, label="a"), sv.Value(-1.5, label="b")
+    product = a * b
+    reading = LiveValues(session_of(product * product + product.exp() + product))
+    run, shown = reading.session.trainer.run, list[float]()
+    for done, moment in enumerate(reading.moments[:-1], 1):
+        reading.session.advance(1, "operation")
+        reading.refresh()
+        flows = reading.buffers(done).flows
+        for each in moment.gradients:
+            assert flows[each.name] == pytest.approx(run.gradients(each)[0])
+        if "[0]" in flows:
+            shown.append(float(flows["[0]"][0]))
+    number = a.data * b.data
+    assert [*dict.fromkeys(shown)] == pytest.approx(
+        [1.0, 1.0 + np.exp(number), 1.0 + np.exp(number) + 2.0 * number]
+    )
