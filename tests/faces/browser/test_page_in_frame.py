@@ -244,5 +244,5 @@ def test_a_node_of_a_graph_that_is_clicked_opens_its_card(browser: Any) -> None:
     page.wait(lambda: page.frame.locator("#caption h2").inner_text() == "a × b is −6.")
     page.mouse.click(*page.at(*page.place_of("{neuron: ['[0]', 0]}")))
     card = page.frame.locator("#card")
-    page.wait(lambda: "2 × -3 = -6" in card.inner_text().replace("−", "-"))
+    page.wait(lambda: "2 × (−3) = −6" in card.inner_text())
     assert "a × b" in card.inner_text() and page.complaints == []
