@@ -266,7 +266,7 @@ class LiveValues:
         count = sum(bool(moment.gradients) for moment in self.moments[:done])
         found = {name: flow for each in way.grown[:count] for name, flow in each.items()}
         growing = {name for each in way.grown[count:] for name in each}
-        return {x: flow if x in growing else way.flows.get(x, flow) for x, flow in found.items()}
+        return {x: flow if x in growing else way.flows[x] for x, flow in found.items()}
 
     def _answers(self, values: Mapping[str, FloatArray]) -> FloatArray | None:
         """Return the outputs as the loss reads them; None if they are not known."""

@@ -13,7 +13,7 @@ from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.model.operations import NONE, Operation
-from scalarviz.core.model.program import Program
+from scalarviz.core.model.program import Moment, Program
 from scalarviz.core.model.trace_program import TraceProgram
 from scalarviz.engines.common.reference import (
     OperationArrays,
@@ -124,6 +124,17 @@ def numbers_of_nodes(nodes: Nodes, numbers: Rows) -> dict[str, FloatArray]:
     return {**known, program.outputs.name: nodes.of(numbers, program.outputs)[0]}
 
 
+def gradients_now(nodes: Nodes, moment: Moment) -> dict[str, FloatArray]:
+    """Return the gradients of the nodes, inputs and outputs that a moment has added to."""
+    program, now, found = nodes.program, nodes.gradients, dict[str, FloatArray]()
+    for buffer in moment.gradients:
+        if program.place_of.get(buffer.name) == buffer.offset:  # a parameter may be labelled as one
+            found[buffer.name] = nodes.of(now, buffer)[0].mean(keepdims=True)
+        elif buffer == program.outputs:
+            found[buffer.name] = nodes.of(now, buffer)[0]
+    return found
+
+
 def flatness(operation: Operation, x: FloatArray, y: FloatArray) -> FloatArray:
     """Return 1 where the slope of an activation is nearly 0, else 0."""
     row = ACTIVATIONS[operation.formula]
@@ -161,9 +172,7 @@ def backward(
             if moment.kind == "operand gradient":
                 way.nodes.backward(moment.operation)
             if moment.gradients:
-                now = way.nodes.gradients
-                found = {each.name: way.nodes.of(now, each)[0] for each in moment.gradients}
-                way.grown.append({name: x.mean(keepdims=True) for name, x in found.items()})
+                way.grown.append(gradients_now(way.nodes, moment))
         way.flows.update(numbers_of_nodes(way.nodes, way.nodes.gradients))
         return way
     way.flows[program.outputs.name] = flow[0]
