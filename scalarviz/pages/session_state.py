@@ -354,7 +354,7 @@ def losses_from(session: Session, first: int) -> State:
     for low in range(first, start, size):
         high = min(low + size, start)
         block = branch.losses_between(low, high, ends=True)
-        block = block[np.isfinite(block) & (block > 0.0)]
-        pair = [float(block.min()), float(block.max())] if len(block) else [1e308, 0.0]
+        block = block[np.isfinite(block) & (block != 0.0)]
+        pair = [float(block.min()), float(block.max())] if len(block) else [1e308, -1e308]
         past.append([high, *pair])
     return {"from": first, "past": past, "values": branch.losses_between(start, end)}

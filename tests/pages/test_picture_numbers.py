@@ -9,8 +9,8 @@ from scalarviz.base.texts.decimals import short
 from scalarviz.core.model.operations import NONE
 from scalarviz.pages.packed import packed
 from scalarviz.pages.scene_data import camera_data, colors_of, layout_data, plate_data, scene_data
-from scalarviz.pictures.draw2d.braille_curve import round_up
 from scalarviz.pictures.draw2d.colors import MAPS, contrast, dimmed, rgb
+from scalarviz.pictures.draw2d.loss_scale import round_up
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.presenter.channels import largest
 from scalarviz.pictures.presenter.pushes import pushes

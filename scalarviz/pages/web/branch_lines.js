@@ -30,11 +30,11 @@ export class BranchLines {
     return Math.max(0, ...[...this.lines.values()].map(({ steps }) => steps.at(-1) ?? 0));
   }
 
-  /** The smallest and the largest loss of all lines; [Infinity, 0] without any. */
+  /** The smallest and the largest loss of all lines; [Infinity, -Infinity] without any. */
   get range() {
     const all = [...this.lines.values()].map(({ range }) => range);
     const [lows, highs] = [0, 1].map((k) => all.map((range) => range[k]));
-    return [Math.min(Infinity, ...lows), Math.max(0, ...highs)];
+    return [Math.min(Infinity, ...lows), Math.max(-Infinity, ...highs)];
   }
 
   /** Return the lines as {key, number, points}, for the scales of a plot. */

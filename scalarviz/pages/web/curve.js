@@ -2,7 +2,8 @@
 
 import { branchWords, lineAt } from "./branch_lines.js";
 import { byId, fitted, styled, unitLength } from "./dom.js";
-import { generalNumber } from "./format.js";
+import { generalNumber, trueMinus } from "./format.js";
+import { isShown, lossScale } from "./loss_scale.js";
 import { Measures, fillPast } from "./measures.js";
 import { text } from "./texts.js";
 
@@ -12,7 +13,7 @@ const HEADING_GAP = 12; // between two of its parts
 const TWO_ENDS = 24; // least height of the plot for words at both ends of the axis
 
 /**
- * Draws the losses from a first step on, on a logarithmic scale, before the `lines` of branches.
+ * Draws the losses from a first step on, on their scale, before the `lines` of branches.
  *
  * `seek` is called with the step that is wanted, `choose` with the key of a branch and a step.
  */
@@ -93,7 +94,8 @@ export class Curve {
     const size = 13 * unit;
     const [ink, quiet] = [styled("--ink"), styled("--quiet")];
     context.font = `${size}px ${getComputedStyle(document.body).fontFamily}`;
-    const heading = loss === null || Number.isNaN(loss) ? "" : ` ${generalNumber(loss, 3)}`;
+    const written = (value) => trueMinus(generalNumber(value, 3));
+    const heading = loss === null || Number.isNaN(loss) ? "" : ` ${written(loss)}`;
     const finite = extremes(losses, [loss, ...this.measures.losses], this.lines.range);
     this.last = Math.max(losses.end, step + (operation ? 1 : 0));
     this.end = Math.max(this.last, this.lines.last);
@@ -102,8 +104,8 @@ export class Curve {
     this.element.setAttribute("aria-valuenow", step);
     const said = [text("chart.step", { step }), ...this.measures.wordsAt(step)];
     this.element.setAttribute("aria-valuetext", said.join(", "));
-    const [low, high] = finite ? decades(...finite) : [0.1, 1];
-    const ends = [low, high].map((value) => generalNumber(value, 3));
+    const scale = lossScale(finite);
+    const ends = [scale.low, scale.high].map(written);
     const axis = Math.max(...ends.map((each) => context.measureText(each).width)) + 8 * unit;
     const title = text("chart.title") + heading + this.nameShown();
     const head = this.headOf(context, title, step, width - axis, unit);
@@ -135,8 +137,7 @@ export class Curve {
     if (plot.height > TWO_ENDS * unit) context.fillText(ends[1], plot.x - 5, plot.y + 10 * unit);
     context.fillText(ends[0], plot.x - 5, bottom);
     context.textAlign = "left";
-    const up = Math.log10(high / low);
-    const y = (value) => bottom - (Math.log10(value / low) / up) * plot.height;
+    const y = (value) => bottom - scale.up(value) * plot.height;
     const x = (place) => plot.x + ((place - start) / (this.end - start)) * plot.width;
     this.others = this.lines.drawn(x, y);
     this.drawOthers(context, plot, unit, quiet);
@@ -153,7 +154,7 @@ export class Curve {
         Measures.points(each, x, y, (share) => bottom - share * plot.height),
       );
     }
-    if (loss > 0 && Number.isFinite(loss)) {
+    if (Number.isFinite(y(loss ?? NaN))) {
       context.fillStyle = ink;
       context.globalAlpha = 0.35;
       context.fillRect(x(here) - 0.5, plot.y, 1, plot.height);
@@ -223,22 +224,14 @@ export class Curve {
   }
 }
 
-/** Return the smallest and the largest loss above 0, of `others` and some single ones too; null if none is. */
+/** Return the smallest and the largest loss, of `others` and some single ones too; null if none is. */
 function extremes(losses, singles, others) {
   const range = losses.range(0, losses.end);
   const [low, high] = [Math.min(range[0], others[0]), Math.max(range[1], others[1])];
-  const all = singles.filter((loss) => loss > 0 && loss < Infinity);
+  const all = singles.filter(isShown);
   const most = all.reduce((top, each) => Math.max(top, each), high);
-  return most > 0 ? [all.reduce((least, each) => Math.min(least, each), low), most] : null;
-}
-
-/** Return round ends of a scale, 1, 2 or 5 times a power of ten, that are ten times apart or more. */
-function decades(low, high) {
-  const top = [1, 2, 5, 10].map((each) => each * 10 ** Math.floor(Math.log10(high)));
-  const end = top.find((each) => each >= high * (1 - 1e-9));
-  const start = [5, 2, 1].map((each) => each * 10 ** Math.floor(Math.log10(low)));
-  const lowest = start.find((each) => each <= low * (1 + 1e-9));
-  return [Math.min(lowest, end / 10), end];
+  const least = all.reduce((found, each) => Math.min(found, each), low);
+  return least <= most ? [least, most] : null;
 }
 
 /** Return points of the curve: two for each pixel column, its smallest and largest loss. */

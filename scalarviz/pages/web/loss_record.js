@@ -1,5 +1,7 @@
 // The losses of steps: those of the last ones exactly, of all the smallest and largest of blocks.
 
+import { isShown } from "./loss_scale.js";
+
 const EXACT = 2 ** 20; // steps at most whose losses are kept as they are
 const FIRST_ROOM = 64; // of them for which there is room at first
 const BLOCK = 256; // steps of a block at first
@@ -11,8 +13,8 @@ export class LossRecord {
     this.first = this.start = this.end = first;
     this.room = new Float64Array(FIRST_ROOM); // the loss of a step stands at its number modulo the length
     this.size = BLOCK;
-    this.low = []; // the smallest loss above 0 of each block of `size` steps; Infinity: none
-    this.high = []; // the largest one; 0: none
+    this.low = []; // the smallest loss that is shown of each block of `size` steps; Infinity: none
+    this.high = []; // the largest one; -Infinity: none
   }
 
   /** Bytes of the losses. */
@@ -35,7 +37,7 @@ export class LossRecord {
   push(loss) {
     if (this.end - this.start === this.room.length) this.makeRoom();
     this.room[this.end % this.room.length] = loss;
-    if (loss > 0 && loss < Infinity) this.widen(this.blockOf(this.end), loss, loss);
+    if (isShown(loss)) this.widen(this.blockOf(this.end), loss, loss);
     this.end += 1;
   }
 
@@ -61,7 +63,7 @@ export class LossRecord {
     }
     while (this.low.length <= block) {
       this.low.push(Infinity);
-      this.high.push(0);
+      this.high.push(-Infinity);
     }
     return block;
   }
@@ -100,7 +102,8 @@ export class LossRecord {
     this.end = end;
     this.start = Math.min(this.start, end);
     if (from >= end) return;
-    const [low, high] = from < this.start ? begun.slice(1) : this.scan(from, end, [Infinity, 0]);
+    const [low, high] =
+      from < this.start ? begun.slice(1) : this.scan(from, end, [Infinity, -Infinity]);
     this.widen(this.blockOf(from), low, high);
   }
 
@@ -126,9 +129,9 @@ export class LossRecord {
     this.cut(last);
   }
 
-  /** Return the smallest and the largest loss above 0 of some steps; [Infinity, 0] for none. */
+  /** Return the smallest and the largest loss of some steps; [Infinity, -Infinity] for none. */
   range(from, end) {
-    const found = [Infinity, 0];
+    const found = [Infinity, -Infinity];
     const last = Math.min(end, this.end);
     for (let step = Math.max(from, this.first); step < last;) {
       const k = this.blockOf(step);
@@ -146,7 +149,7 @@ export class LossRecord {
   scan(from, end, found) {
     for (let step = from; step < end; step++) {
       const value = this.at(step);
-      if (!(value > 0 && value < Infinity)) continue;
+      if (!isShown(value)) continue;
       if (value < found[0]) found[0] = value;
       if (value > found[1]) found[1] = value;
     }

@@ -2,6 +2,7 @@
 
 import { unpacked } from "./packed.js";
 import { generalNumber } from "./format.js";
+import { isShown } from "./loss_scale.js";
 
 /** The values of the metrics of a page; `given` is the part `measured` of its spec, or undefined. */
 export class Measures {
@@ -24,8 +25,7 @@ export class Measures {
 
   /** The values on the scale of the losses. */
   get losses() {
-    const finite = (value) => value > 0 && value < Infinity;
-    return this.series.flatMap(({ share, values }) => (share ? [] : values.filter(finite)));
+    return this.series.flatMap(({ share, values }) => (share ? [] : values.filter(isShown)));
   }
 
   /** Return the name of each series with its value at a step, if it has one there. */
@@ -40,7 +40,7 @@ export class Measures {
 
   /** Return the points of a series for the scales of a plot; `up` is that of shares. */
   static points({ share, steps, values }, x, y, up) {
-    const place = (value) => (share ? up(value) : value > 0 ? y(value) : NaN);
+    const place = (value) => (share ? up : y)(value);
     return steps
       .map((step, i) => [x(step), place(values[i])])
       .filter(([, at]) => Number.isFinite(at));

@@ -14,7 +14,7 @@ from scalarviz.core.formulas.metrics import predictions_of
 from scalarviz.core.model.program import Moment, Program
 from scalarviz.engines.common.snapshot import HostSnapshot, SnapshotValues
 from scalarviz.errors import EngineError, ScalarvizError
-from scalarviz.pictures.draw2d.braille_curve import round_up
+from scalarviz.pictures.draw2d.loss_scale import round_up
 from scalarviz.pictures.presenter.answers import Answer
 from scalarviz.pictures.presenter.curves import Curves
 from scalarviz.pictures.presenter.exhibits_of import can_be_finer, exhibit_of, is_quick, needs_batch

@@ -11,8 +11,8 @@ import numpy as np
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import plural, text
 from scalarviz.base.texts.decimals import rounded
-from scalarviz.pictures.draw2d.braille_curve import round_down, round_up
 from scalarviz.pictures.draw2d.canvas import Canvas2D
+from scalarviz.pictures.draw2d.loss_scale import LossScale, shown
 from scalarviz.pictures.draw2d.theme import Theme
 from scalarviz.pictures.view.frame_data import BranchLine, Curve, History, Measured
 from scalarviz.pictures.view.scene.frame import Box
@@ -82,21 +82,19 @@ class Chart:
 
 @dataclass(frozen=True)
 class Scales:
-    """The scales of a plot: steps from `first` to `last`, losses from `low` to `high`."""
+    """The scales of a plot: steps from `first` to `last`, and that of the losses."""
 
     plot: Box
     first: float
     last: float
-    low: float = 0.1
-    high: float = 1.0
+    losses: LossScale = field(default_factory=LossScale)
 
     def x(self, step: float) -> float:
         return self.plot.x + (step - self.first) / (self.last - self.first) * self.plot.width
 
     def y(self, value: float) -> float:
-        """Return the pixel of a loss above 0, at an end of the plot if outside."""
-        up = math.log10(value / self.low) / math.log10(self.high / self.low)
-        return self.plot.bottom - min(max(up, -0.02), 1.02) * self.plot.height
+        """Return the pixel of a loss, at an end of the plot if outside; NaN where none is."""
+        return float(self.all_points(np.zeros(1), np.array([value]))[0, 1])
 
     def points(self, steps: FloatArray, values: FloatArray, share: bool = False) -> FloatArray:
         """Return the pixels of a curve, (n, 2), as few as its columns need; a `share` is linear."""
@@ -107,10 +105,9 @@ class Scales:
 
     def all_points(self, x: FloatArray, y: FloatArray, share: bool = False) -> FloatArray:
         """Return the pixels of all points, (n, 2)."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            decades = math.log10(self.high / self.low)
-            up = y if share else (np.log10(y) - math.log10(self.low)) / decades
-        up = np.where(np.isfinite(up), np.clip(up, -0.02, 1.02), np.nan)
+        up = np.clip(
+            np.where(np.isfinite(y), y, np.nan) if share else self.losses.up(y), -0.02, 1.02
+        )
         x = self.plot.x + (x - self.first) / (self.last - self.first) * self.plot.width
         return np.stack([x, self.plot.bottom - up * self.plot.height], axis=1)
 
@@ -118,7 +115,7 @@ class Scales:
 def draw_loss(
     canvas: Canvas2D, box: Box, curve: Curve, theme: Theme, clock: str = "", scale: float = 1.0
 ) -> Chart | None:
-    """Draw the losses on a logarithmic scale with axes, the current step, and other branches.
+    """Draw the losses on their scale with axes, the current step, and other branches.
 
     The last loss stands above the curve at the left, beside it those of metrics, which have curves
     too; `clock` stands at the right. Returns None if there is no room.
@@ -145,8 +142,7 @@ def draw_loss(
         said = canvas.fit(said, plot.width - 8.0, size=size)
         canvas.text(plot.x + 8.0, middle, said, size=size, color=theme.quiet)
         return chart
-    high = round_up(float(losses.max()))
-    scales = replace(scales, low=min(round_down(float(losses.min())), high / 10.0), high=high)
+    scales = replace(scales, losses=LossScale.of(losses))
     draw_ticks(canvas, scales, theme, scale)
     own = scales.points(curve.steps, curve.losses)
     points, ends = (
@@ -162,8 +158,8 @@ def draw_loss(
     for number, points in others:
         if number == curve.meant:
             write_name(canvas, plot, points, curve, theme, scale)
-    shown = [step for step, _ in curve.marks if scales.first <= step <= scales.last]
-    marks = [(scales.x(step), step) for step in shown]
+    marked = [step for step, _ in curve.marks if scales.first <= step <= scales.last]
+    marks = [(scales.x(step), step) for step in marked]
     return replace(chart, own=own, others=others, marks=marks)
 
 
@@ -176,21 +172,19 @@ def joined(lines: Sequence[BranchLine]) -> tuple[FloatArray, FloatArray]:
 
 
 def shown_losses(curve: Curve, lines: tuple[FloatArray, FloatArray], scales: Scales) -> FloatArray:
-    """Return the losses for the scale: those of the steps shown that have a logarithm."""
+    """Return the losses for the scale: those of the steps shown."""
     parts = [(curve.steps, curve.losses), lines]
     parts += [(each.steps, each.values) for each in curve.metrics if not each.share]
-    shown = [values[(steps >= scales.first) & (steps <= scales.last)] for steps, values in parts]
+    found = [values[(steps >= scales.first) & (steps <= scales.last)] for steps, values in parts]
     if scales.first <= curve.at <= scales.last:
-        shown.append(np.array([curve.loss]))
-    losses = np.concatenate(shown)
-    positive: FloatArray = losses[np.isfinite(losses) & (losses > 0.0)]
-    return positive
+        found.append(np.array([curve.loss]))
+    return shown(np.concatenate(found))
 
 
 def draw_ticks(canvas: Canvas2D, scales: Scales, theme: Theme, scale: float) -> None:
     """Draw lines of some losses, with their numbers at the left."""
     plot = scales.plot
-    for value in ticks(scales.low, scales.high, plot.height / scale):
+    for value in scales.losses.ticks(plot.height / scale):
         y = scales.y(value)
         canvas.segments([(plot.x, y)], [(plot.right, y)], theme.rim, width=1.0)
         words, x = f"{value:g}", plot.x - 6.0 * scale
@@ -262,8 +256,8 @@ def draw_places(canvas: Canvas2D, scales: Scales, curve: Curve, theme: Theme, sc
     """Draw where the clock stands, and the step under the mouse."""
     plot, x = scales.plot, scales.x(curve.at)
     canvas.segments([(x, plot.y)], [(x, plot.bottom)], theme.ink + "60", width=1.0)
-    if math.isfinite(curve.loss) and curve.loss > 0.0:
-        y = scales.y(curve.loss)
+    y = scales.y(curve.loss)
+    if math.isfinite(y):
         canvas.discs((x, y), 3.5 * scale, theme.ink)
     for step, _ in curve.marks:
         x = scales.x(step)
@@ -406,15 +400,6 @@ def draw_axes(canvas: Canvas2D, plot: Box, curve: Curve, theme: Theme, scale: fl
             free = plot.width - canvas.measure(step, size=size) + canvas.measure("0", size=size)
             middle = plot.x + free / 2.0  # between both ends
             canvas.text(middle, under, ghost, size=size, color=theme.ghost, anchor="center")
-
-
-def ticks(low: float, high: float, height: float) -> list[float]:
-    """Return the powers of ten in a range, as many as fit; the ends of the range if below two."""
-    first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
-    powers = [10.0**p for p in range(first, last + 1)]
-    apart = max(1, math.ceil(len(powers) * 22.0 / max(height, 1.0)))
-    shown = powers[::apart]
-    return shown if len(shown) > 1 else [low, high]
 
 
 def distance(points: FloatArray, x: float, y: float) -> float:

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from scalarviz.base.texts import text
-from scalarviz.pictures.draw2d.braille_curve import round_down, round_up
 from scalarviz.pictures.draw2d.canvas import Canvas2D
+from scalarviz.pictures.draw2d.loss_scale import LossScale, shown
 from scalarviz.pictures.draw2d.theme import Theme
 from scalarviz.pictures.view.charts import (
     AXIS,
@@ -28,7 +28,7 @@ from scalarviz.pictures.view.scene.frame import Box
 def draw_losses(
     canvas: Canvas2D, box: Box, compared: Compared, theme: Theme, scale: float
 ) -> Chart | None:
-    """Draw the losses of all networks on a logarithmic scale, each in its color.
+    """Draw the losses of all networks on one scale, each in its color.
 
     Returns None if there is no room.
     """
@@ -45,14 +45,13 @@ def draw_losses(
     chart = Chart(box, title, grip, plot, *view.span, view.whole)
     scales = Scales(plot, *view.span)
     parts = [shown_in(row.curve, scales) for row in compared.rows]
-    losses = np.concatenate(parts)
+    losses = shown(np.concatenate(parts))
     if not len(losses):
         middle, said, size = plot.y + plot.height / 2 + 4.0, text("chart.empty"), 12.0 * scale
         said = canvas.fit(said, plot.width - 8.0, size=size)
         canvas.text(plot.x + 8.0, middle, said, size=size, color=theme.quiet)
         return chart
-    high = round_up(float(losses.max()))
-    scales = replace(scales, low=min(round_down(float(losses.min())), high / 10.0), high=high)
+    scales = replace(scales, losses=LossScale.of(losses))
     draw_ticks(canvas, scales, theme, scale)
     with canvas.clip(plot.x - 4.0, plot.y - 4.0, plot.width + 8.0, plot.height + 8.0):
         for at in {row.curve.at for row in compared.rows}:
@@ -76,12 +75,12 @@ def draw_losses(
 
 
 def shown_in(curve: Curve, scales: Scales) -> np.ndarray:
-    """Return the losses for the scale: those of the steps shown that have a logarithm."""
+    """Return the losses for the scale: those of the steps shown."""
     steps, losses = curve.steps, curve.losses
     found = losses[(steps >= scales.first) & (steps <= scales.last)]
     if scales.first <= curve.at <= scales.last:
         found = np.append(found, curve.loss)
-    return np.asarray(found[np.isfinite(found) & (found > 0.0)])
+    return found
 
 
 def draw_title(
@@ -124,6 +123,6 @@ def draw_curve(
         )
     else:
         canvas.line(own, row.color, width=1.6 * scale)
-    if math.isfinite(curve.loss) and curve.loss > 0.0:
+    if math.isfinite(scales.y(curve.loss)):
         x, y = scales.x(curve.at), scales.y(curve.loss)
         canvas.discs((x, y), 3.5 * scale, row.color, outline=theme.ground)

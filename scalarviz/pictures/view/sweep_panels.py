@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import plural, text
-from scalarviz.pictures.draw2d.braille_curve import round_down, round_up
 from scalarviz.pictures.draw2d.canvas import Canvas2D
+from scalarviz.pictures.draw2d.loss_scale import LossScale, shown
 from scalarviz.pictures.draw2d.theme import Theme
-from scalarviz.pictures.view.charts import Scales, draw_thin, ticks
+from scalarviz.pictures.view.charts import Scales, draw_thin
 from scalarviz.pictures.view.legend import sides_of
 from scalarviz.pictures.view.scene.frame import HEIGHT, WIDTH, Box
 from scalarviz.pictures.view.sweep_networks import (
@@ -309,14 +309,12 @@ def common_scales(sweep: SweepPanels) -> Scales:
     whole = [panel.losses for panel in sweep.panels]
     good = [panel.losses[~panel.failed] for panel in sweep.panels]
     found = [each.ravel() for each in (good if any(map(len, good)) else whole)]
-    losses = np.concatenate([np.zeros(0), *found])
-    losses = losses[np.isfinite(losses) & (losses > 0)]
+    losses = shown(np.concatenate([np.zeros(0), *found]))
     nowhere = Box(0.0, 0.0, 1.0, 1.0)
     if not len(losses):
         return Scales(nowhere, 0.0, max(sweep.steps, 1.0))
-    high = round_up(float(np.percentile(losses, 99.8)))
-    low = min(round_down(float(losses.min())), high / 10.0)
-    return Scales(nowhere, 0.0, max(sweep.steps, 1.0), low, high)
+    scale = LossScale.of(losses, float(np.percentile(losses, 99.8)))
+    return Scales(nowhere, 0.0, max(sweep.steps, 1.0), scale)
 
 
 def draw_panel(
@@ -433,7 +431,7 @@ def draw_curves(
     scales = replace(scales, plot=plot)
     corner = (plot.x, plot.bottom)
     canvas.segments([(plot.x, plot.y), corner], [corner, (plot.right, plot.bottom)], theme.faint)
-    for value in ticks(scales.low, scales.high, plot.height / scale):
+    for value in scales.losses.ticks(plot.height / scale):
         y = scales.y(value)
         canvas.segments([(plot.x, y)], [(plot.right, y)], theme.rim)
         x, words = plot.x - 5.0 * scale, f"{value:g}"

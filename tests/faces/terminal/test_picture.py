@@ -1,6 +1,5 @@
 """The picture in a terminal: it shows what the numbers say, in any window."""
 
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -8,13 +7,7 @@ import pytest
 from rich.console import Console
 
 from scalarviz.faces.terminal.picture import TerminalFrame, picture
-from scalarviz.pictures.draw2d.braille_curve import (
-    braille,
-    curve_block,
-    heights,
-    round_down,
-    round_up,
-)
+from scalarviz.pictures.draw2d.braille_curve import braille, curve_block, in_columns
 from scalarviz.pictures.view.exhibits.plane import Plane
 
 SIZES = [(80, 24), (100, 30), (160, 50)]
@@ -115,17 +108,15 @@ def test_a_curve_has_no_holes() -> None:
 
 
 def test_more_losses_than_columns_are_averaged_not_skipped() -> None:
-    assert heights(np.array([1.0, 100.0, 10.0, 1000.0]), 2).tolist() == [1.0, 2.0]
+    found = in_columns(np.array([1.0, 100.0, 10.0, 1000.0]), 2)
+    assert found.tolist() == pytest.approx([10.0, 100.0])
+    assert in_columns(np.array([-1.0, 3.0, 4.0, 0.0]), 2).tolist() == [1.0, 2.0]
 
 
-@pytest.mark.parametrize("value", [1e-7, 0.3, 0.999999999999999, 1.0, 7.3, 999.9999999999999])
-def test_plain_numbers_enclose_a_number(value: float) -> None:
-    assert value / 2.01 <= round_down(value) <= value <= round_up(value) <= 1.51 * value
-
-
-def test_no_number_is_too_large_for_a_plain_one() -> None:
-    for value in (1e308, 1.7e308, sys.float_info.max):
-        assert value <= round_up(value) <= sys.float_info.max
+def test_losses_below_zero_have_a_linear_curve() -> None:
+    lines = curve_text(np.linspace(1.0, -4.0, 300), 60, 13)
+    labels = [line.split("┤")[0].strip() for line in lines if "┤" in line]
+    assert (labels[0], labels[-1]) == ("1", "-4") and "0" in labels
 
 
 # Sizes.

@@ -1,12 +1,13 @@
 """Panels: they show what the arrays say, pixel by pixel."""
 
+from dataclasses import replace
+
 import numpy as np
-import pytest
 
 from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.colors import rgb
 from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.view.charts import AXIS, SHARES, draw_history, draw_loss, thinned, ticks
+from scalarviz.pictures.view.charts import AXIS, SHARES, draw_history, draw_loss, thinned
 from scalarviz.pictures.view.frame_data import (
     BranchLine,
     Card,
@@ -134,11 +135,12 @@ def test_a_picture_says_its_step_once() -> None:
     assert "step 4" in canvas.words
 
 
-def test_powers_of_ten_are_on_the_axis_as_far_as_there_is_room() -> None:
-    assert ticks(0.01, 1.0, 200.0) == pytest.approx([0.01, 0.1, 1.0])
-    assert ticks(0.2, 0.8, 200.0) == [0.2, 0.8]
-    assert len(ticks(1e-12, 1.0, 60.0)) <= 3
-    assert ticks(0.001, 0.2, 29.0) == [0.001, 0.2]  # an axis has two numbers at least
+def test_losses_below_zero_have_a_curve_and_numbers() -> None:
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    falling = replace(curve(), losses=np.linspace(1.0, -3.0, len(curve().losses)), loss=-3.0)
+    chart = draw_loss(canvas, BOX, falling, DARK)
+    assert chart is not None and np.isfinite(chart.own).all()
+    assert {"-3", "0", "1"} <= set(canvas.words) and "no step yet" not in canvas.words
 
 
 def test_a_long_curve_keeps_its_highest_and_its_lowest() -> None:
