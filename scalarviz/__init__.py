@@ -1,6 +1,6 @@
 """scalarviz: see a neural network learn, every weight an object.
 
-    numbers       Value where maximum minimum lookup compile gradcheck
+    numbers       Value where maximum minimum lookup name compile gradcheck
                   nn: nn.Neuron, nn.Layer, nn.MLP
     one by one    Weight Perceptron Bank
     layers        Network Layer Dense Conv2d MaxPool2d AvgPool2d Flatten Reshape Activation Softmax
@@ -48,6 +48,7 @@ _HOMES = {
     "maximum": "core.autograd.choices",
     "minimum": "core.autograd.choices",
     "lookup": "core.autograd.choices",
+    "name": "core.autograd.naming",
     "Weight": "core.model.weight",
     "Bank": "core.model.bank",
     "Perceptron": "core.layers",
@@ -103,6 +104,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.core.autograd.choices import maximum as maximum
     from scalarviz.core.autograd.choices import minimum as minimum
     from scalarviz.core.autograd.choices import where as where
+    from scalarviz.core.autograd.naming import name as name
     from scalarviz.core.autograd.value import Value as Value
     from scalarviz.core.formulas.initializers import Init as Init
     from scalarviz.core.formulas.losses import Loss as Loss

@@ -36,6 +36,20 @@ LEAF = Formula("", unknown, ())
 # operation and its operands.
 recorder: ContextVar[Callable[..., Any] | None] = ContextVar("recorder", default=None)
 
+# Within `with sv.name(...)`, its name and the Values made in it; and all names, of any thread, so
+# that operations elsewhere need only see that there is none.
+block: ContextVar[tuple[str, list[Any]] | None] = ContextVar("block", default=None)
+naming: list[str] = []
+
+
+def enter(value: Value) -> Value:
+    """Return a Value that an operation has made, noted for the block that it is in."""
+    within = block.get()
+    if within is not None:
+        value._name = within[0]
+        within[1].append(value)
+    return value
+
 
 def plain_number(data: object) -> float:
     """Return `data` as a Python float or int; raise InputError for anything else."""

@@ -22,7 +22,7 @@ from scalarviz.core.formulas.table import Formula
 Number: TypeAlias = float | np.generic
 Operand: TypeAlias = "Value | Number"
 
-_new = object.__new__
+_new, naming = object.__new__, graph.naming
 
 
 def node(formula: Formula, data: float, x: Value | None, y: Value | None = None) -> Value:
@@ -33,7 +33,7 @@ def node(formula: Formula, data: float, x: Value | None, y: Value | None = None)
     made._formula = formula
     made._x = x
     made._y = y
-    return made
+    return graph.enter(made) if naming and x is not None else made
 
 
 def constant(number: Number) -> Value:
@@ -76,7 +76,7 @@ def binary(name: str) -> Callable[[Value, Operand], Value]:
         made._formula = formula
         made._x = self
         made._y = other
-        return made
+        return graph.enter(made) if naming else made
 
     return method
 
@@ -105,7 +105,7 @@ def function(name: str) -> Callable[..., Value]:
         inputs = [x if isinstance(x, Value) else constant(x) for x in operands]
         made = constant(row.value(*[x._data for x in inputs]))
         made._set_inputs(by_some(row, [isinstance(x, Value) for x in operands]), *inputs)
-        return made
+        return graph.enter(made) if naming else made
 
     return call
 
@@ -144,6 +144,7 @@ class Value(ValueMethods):
 
     # Defaults of attributes that few Values have in their __dict__.
     label: str = ""
+    _name: str = ""  # of the block of `sv.name` that it was made in
     _others: tuple[Value, ...] = ()  # inputs after the first, unless there is one and it is in _y
     _own_backward: Callable[[], None] | None = None
     _is_recorded = False  # whether it is part of a function being recorded by `sv.compile`

@@ -51,6 +51,7 @@ def cones_of(trace: Trace) -> list[Node]:
     """Return the nodes of operations whose results only one other takes.
 
     A result with a label, and that of a function of one number, such as relu, is a node of its own.
+    In a block of `sv.name` functions are not, nor what several operations of it take.
     """
     count, formulas = len(trace.operations), trace.formulas
     readers: list[set[int]] = [set() for _ in range(count)]
@@ -62,8 +63,12 @@ def cones_of(trace: Trace) -> list[Node]:
     results = {place - trace.first_made for place in trace.outputs}
     for i in reversed(range(count)):
         is_function = len(formulas[i].partials) == 1 and formulas[i].name != "negate"
-        if len(readers[i]) == 1 and i not in results and not is_function and not trace.label(i):
-            owner[i] = owner[next(iter(readers[i]))]
+        owners = {owner[x] for x in readers[i]}
+        name = trace.names[i] if trace.names else ""
+        inner = name != "" and all(trace.names[x] == name for x in readers[i])
+        plain = len(readers[i]) == 1 and not is_function
+        if len(owners) == 1 and (inner or plain) and i not in results and not trace.label(i):
+            (owner[i],) = owners
     members: dict[int, list[int]] = {}
     for i, root in enumerate(owner):
         members.setdefault(root, []).append(i)

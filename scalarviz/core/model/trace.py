@@ -69,6 +69,8 @@ class Recorded(Value):
         self._set_inputs(formula, *inputs)
         self.label = label
         self.number = next(_counter)
+        if graph.naming and inputs:
+            graph.enter(self)
 
     @property
     def data(self) -> float:  # type: ignore[override]  # a recorded Value has no number
@@ -140,6 +142,7 @@ class Trace:
     operands     shape (operations, 3): numbers of the operands; NONE where there are fewer
     outputs      numbers of the results
     labels       of the results of operations, "" for those without; empty for none
+    names        of the blocks of `sv.name` that they were made in, as labels
     """
 
     inputs: int
@@ -149,6 +152,7 @@ class Trace:
     operands: npt.NDArray[np.int64]
     outputs: list[int]
     labels: Sequence[str] = ()
+    names: Sequence[str] = ()
 
     @property
     def first_parameter(self) -> int:
@@ -271,6 +275,7 @@ def write_down(given: list[Recorded], results: list[Value], known: Sequence[Valu
         operands,
         [place_of(stands_for.get(x, x), places) for x in results],
         [value.label for value in made],
+        [value._name for value in made],
     )
 
 

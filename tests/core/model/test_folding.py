@@ -7,13 +7,21 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import nn
-from scalarviz.core.model.folding import cones_of, folded, merged, operands_of_node
+from scalarviz.core.autograd import graph
+from scalarviz.core.model.folding import Node, cones_of, folded, merged, operands_of_node
+from scalarviz.core.model.node_arithmetic import numbers_within, slopes_of_node
 from scalarviz.core.model.trace import Trace, recorded_inputs, write_down
 from scalarviz.training.session.of_value import session_of
+from tests.wording import refused
 
 
 def trace_of(value: sv.Value) -> Trace:
     return write_down(recorded_inputs(0), [value])
+
+
+def numbers_of(trace: Trace, node: Node) -> dict[int, float]:
+    leaves = enumerate(trace.parameters, trace.first_parameter)
+    return numbers_within(trace, node, {place: x.data for place, x in leaves})
 
 
 def network(*shape: int) -> nn.MLP:
@@ -104,3 +112,67 @@ def test_the_gradients_of_folded_nodes_are_those_of_values() -> None:
     wanted = [p.grad for p in trace_of(value).parameters]  # in the same order
     np.testing.assert_allclose(s.network.bank.grad[program.rows], wanted, atol=1e-12)
     assert s.numbers(s.operations[1]).outputs.shape == (1, 1)
+
+
+def softmax(numbers: list[sv.Value], name: str) -> list[sv.Value]:
+    with sv.name(name):
+        powers = [each.exp() for each in numbers]
+        total = sum(powers, sv.Value(0.0))
+        return [each / total for each in powers]
+
+
+def test_a_block_with_a_name_is_a_node_with_all_that_is_used_in_it_alone() -> None:
+    a, b = sv.Value(2.0, label="a"), sv.Value(-1.0, label="b")
+    with sv.name("swish"):
+        x = a * b + b
+        y = x * x.sigmoid() + x.tanh()
+    total = y * 3.0 + y
+    trace = trace_of(total)
+    nodes = cones_of(trace)
+    assert [len(each.members) for each in nodes] == [6, 2]
+    assert trace.label(nodes[0].root) == "swish" == y.label and x.label == ""
+    for place, slope in slopes_of_node(trace, nodes[0], numbers_of(trace, nodes[0])):
+        y.backward()
+        leaf = trace.parameters[place - trace.first_parameter]
+        assert slope == pytest.approx(leaf.grad)
+        y.zero_grad()
+
+
+def test_several_results_of_a_block_have_its_name() -> None:
+    found = softmax([sv.Value(0.1 * i) for i in range(3)], "attention")
+    assert [each.label for each in found] == ["attention"] * 3
+    with sv.name("outer"):
+        inner = softmax([found[0] * 2.0, found[1]], "inner")
+        kept = inner[0] + inner[1]
+        kept.label = "own"
+        last = kept.relu()
+    assert (inner[0].label, kept.label, last.label) == ("inner", "own", "outer")
+
+
+def test_a_recorded_function_has_names_too() -> None:
+    def f(x: sv.Value) -> sv.Value:
+        with sv.name("square"):
+            y = x * w
+            found = y * y.exp()
+        return found + 1.0
+
+    w = sv.Value(2.0)
+    trace = sv.compile(f, 1, engine="python").program.trace
+    assert [trace.label(i) for i in range(len(trace.operations))] == ["", "", "square", ""]
+    assert [each.members for each in cones_of(trace)] == [(0, 1, 2), (3,)]
+
+
+def test_a_block_that_fails_names_nothing_and_leaves_no_trace() -> None:
+    a, made = sv.Value(1.0), list[sv.Value]()
+
+    def fails() -> None:
+        with sv.name("lost"):
+            made.append(a * 2.0)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fails()
+    assert made[0].label == (a + 1.0).label == "" and not graph.naming
+    for bad in ("", None, 3):
+        with refused(sv.errors.InputError, "neuron 3"), sv.name(bad):  # type: ignore[arg-type]
+            pass
