@@ -15,7 +15,7 @@ from scalarviz.errors import InputError
 def name(words: str) -> Iterator[None]:
     """Name what the block computes: results that it does not use itself get this label.
 
-    A picture of more than 300 operations shows those of the block as one node, with functions such
+    A picture of more than 40 operations shows those of the block as one node, with functions such
     as relu and all that is used in it alone. Of blocks in blocks, the innermost counts.
 
     words  the name, such as "neuron 3"

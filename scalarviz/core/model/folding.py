@@ -1,7 +1,8 @@
 """Folding: the nodes that a graph of operations is shown as.
 
-A graph of few operations has a node for each. Of more, an operation whose result only one other
-takes is part of that one, so that a neuron is one node: its products, its sum, and its activation.
+A graph of few operations has a node for each; of very few, if parts have names. Of more, an
+operation whose result only one other takes is part of that one, so that a neuron is one node: its
+products, its sum, and its activation.
 Nodes that compute the same from the same parameters, as for each sample of a batch, are one node;
 and if these are still too many, so are those of equal operations, as the neurons of a layer.
 """
@@ -11,6 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scalarviz.core.model.trace import Trace
+
+FEW = 40  # operations that are shown one by one although parts of the graph have names
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ class Node:
 def folded(trace: Trace, most: int) -> list[Node]:
     """Return the nodes of a trace, each after those it takes; [] if they are more than `most`."""
     operations = range(len(trace.operations))
-    if len(operations) <= most:
+    if len(operations) <= (min(most, FEW) if any(trace.names) else most):
         return [Node((i,), (i,)) for i in operations]
     found = cones = cones_of(trace)
     for by_parameters in (True, False):

@@ -96,8 +96,9 @@ def sign_of(formula: Formula) -> str:
 
 
 def sign_of_node(trace: Trace, node: Node) -> str:
-    """Return what stands above a node: the sign of its result, and how many it stands for."""
-    sign = written_above(trace, node.root)
+    """Return what stands above a node: its name, else its sign, and how many it stands for."""
+    label = trace.label(node.root) if len(node.members) > node.count else ""
+    sign = label or written_above(trace, node.root)
     return f"{sign} ({node.count:,})" if node.count > 1 else sign
 
 

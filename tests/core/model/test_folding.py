@@ -127,6 +127,11 @@ def test_a_block_with_a_name_is_a_node_with_all_that_is_used_in_it_alone() -> No
         x = a * b + b
         y = x * x.sigmoid() + x.tanh()
     total = y * 3.0 + y
+    assert all(len(each.members) == 1 for each in folded(trace_of(total), 300))  # so few are whole
+    long = total
+    for _ in range(40):
+        long = long + total
+    assert len(folded(trace_of(long), 300)) == 3
     trace = trace_of(total)
     nodes = cones_of(trace)
     assert [len(each.members) for each in nodes] == [6, 2]

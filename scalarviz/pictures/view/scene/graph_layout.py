@@ -161,7 +161,8 @@ def of_graph(
         if place in made.graph.all and not below:
             below = plural("graph.weights", made.graph.all[place])
         above = sign_of_node(trace, nodes[place]) if place in nodes else ""
-        name = shortened(below, LETTERS)
+        name = "" if above.startswith(below) else shortened(below, LETTERS)
+        above = shortened(above, LETTERS)
         made.signs.append(Sign(above, name, point, RADIUS, made.down, buffer))
     wires = [*made.wires({line.values: i for i, line in enumerate(neurons)})]
     ours = made.plates, neurons, wires, (), VIEWS
