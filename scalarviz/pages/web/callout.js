@@ -44,7 +44,7 @@ export function drawCallout(view, taken) {
     const reach = summed ? Infinity : CALLOUT.farthest * scale;
     const place = freePlace(view, taken, subject, [wide, high], reach);
     place.cost += CALLOUT.shorter * short;
-    if (!box || (summed && place.cost < box.cost)) [box, words] = [place, each];
+    if (!box || place.cost < box.cost) [box, words] = [place, each];
   });
   if (!box) return null;
   const light = WAY_BACK.has(frame.moment.kind) ? palette.accent : palette.light;

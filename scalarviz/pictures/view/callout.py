@@ -84,7 +84,7 @@ def draw_callout(
             reach = np.inf if len(ends) else FARTHEST * scale
             place, cost = free_place(see, frame_data, taken, subject, (wide, high), reach, scale)
             cost += SHORTER * short
-            if box is None or (len(ends) and cost < least):
+            if cost < least:
                 box, said, least = place, words, cost
     if box is None or not (is_known or len(ends)):
         return None
