@@ -34,6 +34,7 @@ def told(stage: Stage, moment: int, *, walks: bool) -> dict[str, Any]:
         "values": {**buffers.values},
         "gradients": {**buffers.flows},
         "gradientsBefore": {**stage.reading.buffers(moment).flows} if moment > 0 else {},
+        "target": buffers.target,
         "caption": asdict(stage.captioned()) if walks else None,
         "card": card and card_data(card),
         "about": stage.pinned if stage.pinned_neuron is None else [*stage.pinned_neuron],

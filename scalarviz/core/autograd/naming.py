@@ -22,7 +22,7 @@ def name(words: str) -> Iterator[None]:
 
     Raises InputError for what is no text, or an empty one.
     """
-    if not isinstance(words, str) or not words:
+    if not isinstance(words, str) or not words.strip():
         raise InputError(f"a name is a text, such as 'neuron 3', not {shorten(words)}")
     made: list[Value] = []
     token = graph.block.set((words, made))

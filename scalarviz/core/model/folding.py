@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from scalarviz.core.model.trace import Trace
 
-FEW = 40  # operations that are shown one by one although parts of the graph have names
+WHOLE = 100  # operations that are shown one by one; of more, few have room for their numbers
+NAMED = 40  # and if parts of the graph have names
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Node:
 def folded(trace: Trace, most: int) -> list[Node]:
     """Return the nodes of a trace, each after those it takes; [] if they are more than `most`."""
     operations = range(len(trace.operations))
-    if len(operations) <= (min(most, FEW) if any(trace.names) else most):
+    if len(operations) <= min(most, NAMED if any(trace.names) else WHOLE):
         return [Node((i,), (i,)) for i in operations]
     found = cones = cones_of(trace)
     for by_parameters in (True, False):

@@ -183,7 +183,7 @@ class Trace:
             return f"{self.constants[place - self.inputs]:g}"
         if place < self.first_made:
             row = place - self.first_parameter
-            return visible(self.parameters[row].label) or f"p{row}"
+            return visible(str(self.parameters[row].label)) or f"p{row}"
         return self.label(place - self.first_made) or f"[{place - self.first_made}]"
 
     def label(self, operation: int) -> str:
@@ -274,7 +274,7 @@ def write_down(given: list[Recorded], results: list[Value], known: Sequence[Valu
         np.array([NUMBERS[value._formula.name] for value in made], np.int64),
         operands,
         [place_of(stands_for.get(x, x), places) for x in results],
-        [value.label for value in made],
+        [str(value.label) for value in made],
         [value._name for value in made],
     )
 

@@ -15,6 +15,7 @@ export const CALLOUT = {
   places: [32, 24], // places that are tried, across and down
   subject: 1e8, // what a covered pixel of the subject costs, in pixels of distance,
   covered: 1e4, // another one,
+  much: 1e6, // for which the name is left out
   cubes: 1e3, // and one of a cube
   equal: 1e-3, // to be a pixel further right; down twice as much
   shorter: 60, // what it costs to leave out the name, which is marked anyway
@@ -44,7 +45,8 @@ export function drawCallout(view, taken) {
     const reach = summed ? Infinity : CALLOUT.farthest * scale;
     const place = freePlace(view, taken, subject, [wide, high], reach);
     place.cost += CALLOUT.shorter * short;
-    if (!box || place.cost < box.cost) [box, words] = [place, each];
+    const isBad = summed || box?.cost > CALLOUT.much;
+    if (!box || (isBad && place.cost < box.cost)) [box, words] = [place, each];
   });
   if (!box) return null;
   const light = WAY_BACK.has(frame.moment.kind) ? palette.accent : palette.light;

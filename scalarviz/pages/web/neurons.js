@@ -11,6 +11,8 @@ import { text } from "./texts.js";
 
 const NEURONS = {
   smallest: 7.5, // least radius of a sphere in pixels for a number
+  wide: 1.8, // radii of a sphere that its number may be wide
+  widest: 2.8, // of a node of a graph, which is alone
   big: 14, // sizes of the letters of numbers
   little: 9,
   most: 128, // numbers in a line
@@ -49,7 +51,8 @@ export function drawNeurons(view, line) {
     const hatched = (name === line.values && frame.saturated[name]) || [];
     const least = good.reduce((low, i) => Math.min(low, radius[i]), Infinity);
     const numbers = good.map((i) => frame.values[name][i]);
-    let { words, size } = numbersIn(view, numbers, least);
+    const wide = frame.layout.signs.length ? NEURONS.widest : NEURONS.wide;
+    let { words, size } = numbersIn(view, numbers, least, wide);
     if (isMapped) {
       if (least < known.room * view.scale) words = null;
       size = Math.max(NEURONS.little * view.scale, Math.min(size, known.written * least));
@@ -78,14 +81,14 @@ function frontsOf(points, radius, see) {
 }
 
 /** The numbers of a line with as many digits as fit into its spheres, and their size. */
-function numbersIn({ paper, scale }, values, radius) {
+function numbersIn({ paper, scale }, values, radius, wide) {
   if (radius < NEURONS.smallest * scale || values.length > NEURONS.most)
     return { words: null, size: 0 };
   for (const digits of [2, 1]) {
     const words = values.map((value) => shortNumber(value, digits));
     const widest =
       Math.max(...words.map((each) => paper.measure(each, { size: 10, bold: true }))) / 10;
-    const size = Math.floor(Math.min(NEURONS.big * scale, (1.8 * radius) / widest));
+    const size = Math.floor(Math.min(NEURONS.big * scale, (wide * radius) / widest));
     if (size >= NEURONS.little * scale) return { words, size };
   }
   return { words: null, size: 0 };

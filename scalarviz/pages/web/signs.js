@@ -7,7 +7,7 @@ import { text } from "./texts.js";
 /** Write what stands around the nodes of a graph; smaller than readable, nothing. */
 export function drawSigns({ paper, see, frame, palette, scale }) {
   const { signs } = frame.layout;
-  const { largest, smallest, part, nearly, smaller, away } = frame.scene.signs;
+  const { largest, smallest, part, nearly, smaller, digits, away } = frame.scene.signs;
   const seen = signs.map((sign) => see.one(sign.middle));
   const units = seen.map(({ unit }) => unit).sort((a, b) => a - b);
   const least = smallest * scale;
@@ -27,7 +27,7 @@ export function drawSigns({ paper, see, frame, palette, scale }) {
     }
     const gradient = gradientOf(sign, frame);
     if (gradient === null) return;
-    let words = rounded(gradient, 2);
+    let words = rounded(gradient, digits);
     const lines = Number(Boolean(sign.above)) + Number(Boolean(sign.below));
     const room = sign.apart * unit - 2 * radius;
     let across = x;

@@ -26,6 +26,7 @@ from scalarviz.pictures.view.exhibits.exhibit import Exhibit
 from scalarviz.pictures.view.frame_data import Buffers
 from scalarviz.training.session.explanation import OperationNumbers
 from scalarviz.training.session.here import Here
+from scalarviz.training.session.of_value import VALUE
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.trainer import Trainer
 
@@ -247,6 +248,7 @@ class LiveValues:
         scale = max((float(v.max()) for v in finite if v.size), default=1.0)
         answers = self._answers(values)
         is_softmax = self.session.trainer.loss.row.logits == "softmax"
+        has_target = self.session.trainer.loss.row is not VALUE
         has_shares = is_softmax and answers is not None and bool(np.isfinite(answers).all())
         return Buffers(
             values,
@@ -254,7 +256,7 @@ class LiveValues:
             tints_of(self.session, values),
             max(1.0, round_up(scale)) if scale > 0.0 else 1.0,
             self._grown(done) or {x: flow for x, flow in way.flows.items() if x in flows},
-            target if self.program.outputs.name in known else None,
+            target if self.program.outputs.name in known and has_target else None,
             way.left_out,
             answers if has_shares else None,
             answers,

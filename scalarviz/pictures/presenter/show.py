@@ -150,7 +150,7 @@ class Show:
         if not isinstance(shown, Show):
             remedy = next(words for kind, words in INSTEAD if isinstance(shown, kind))
             raise InputError(
-                f"only a Session or a Show can be shown, not {shorten(shown)}: {remedy}"
+                f"a Session, a Show or a Value can be shown, not {shorten(shown)}: {remedy}"
             )
         if shown.title:
             return shown

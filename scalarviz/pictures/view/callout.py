@@ -27,6 +27,7 @@ FARTHEST = 56.0  # of words without bars
 PLACES = 32, 24  # places that are tried, across and down
 SUBJECT = 1e8  # what a covered pixel of the subject costs, in pixels away,
 COVERED, CUBE = 1e4, 1e3  # another one, or one of a cube
+MUCH = 100 * COVERED  # for which the name is left out
 EQUAL = 1e-3  # what it costs to be a pixel further right; down twice as much
 SHORTER = 60.0  # what it costs to leave out the name, which is marked anyway
 STEP = 4  # logical pixels of which the width of the box is a multiple
@@ -84,7 +85,7 @@ def draw_callout(
             reach = np.inf if len(ends) else FARTHEST * scale
             place, cost = free_place(see, frame_data, taken, subject, (wide, high), reach, scale)
             cost += SHORTER * short
-            if cost < least:
+            if box is None or (cost < least and (len(ends) or least > MUCH)):
                 box, said, least = place, words, cost
     if box is None or not (is_known or len(ends)):
         return None

@@ -28,6 +28,7 @@ from scalarviz.pictures.view.scene.plates import Neurons
 
 SMALLEST = 7.5  # least radius of a sphere in pixels for a number
 BIG, LITTLE = 14.0, 9.0  # sizes of the letters of numbers
+WIDE, WIDEST = 1.8, 2.8  # radii of a sphere that its number may be wide; of a node, which is alone
 MOST = 128  # numbers in a line
 BAR = 64.0  # largest length of a bar in pixels
 # A number on a map: how far below the middle it stands, and its size, relative to the radius, and
@@ -86,7 +87,8 @@ def draw_neurons(
             look = {"depth": front[flat], "hatch": 0.75 * hatch[flat]}
             canvas.discs(xy[flat], 0.92 * radius[flat], fills[good][flat], **look)
         places = np.flatnonzero(good)
-        words, size = numbers_in(canvas, values[shown][places], float(radius.min()), scale)
+        wide = WIDEST if frame_data.layout.signs else WIDE
+        words, size = numbers_in(canvas, values[shown][places], float(radius.min()), scale, wide)
         xy_in = xy
         if plane:
             xy_in = xy + radius[:, np.newaxis] * [0.0, LOW]
@@ -141,18 +143,18 @@ def front_of(see: Projection, points: FloatArray, radius: float) -> FloatArray:
 
 
 def numbers_in(
-    canvas: Canvas2D, values: FloatArray, radius: float, scale: float
+    canvas: Canvas2D, values: FloatArray, radius: float, scale: float, wide: float = WIDE
 ) -> tuple[list[str], float]:
     """Return the numbers of a line with as many digits as fit into its spheres, and their size.
 
-    There are none if they would be too small.
+    There are none if they would be too small; `wide` is their largest width, in radii.
     """
     if radius < SMALLEST * scale or len(values) > MOST:
         return [], 0.0
     for digits in (2, 1):
         words = [short(float(value), digits) for value in values]
         widest = max(canvas.measure(each, size=10.0, bold=True) for each in words) / 10.0
-        size = float(int(min(BIG * scale, 1.8 * radius / widest)))
+        size = float(int(min(BIG * scale, wide * radius / widest)))
         if size >= LITTLE * scale:
             return words, size
     return [], 0.0

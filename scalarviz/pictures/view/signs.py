@@ -17,9 +17,10 @@ LARGEST, SMALLEST = 17.0, 9.0  # pixels of letters
 PART = 0.62  # of the radius of an operation, on small stages
 NEARLY = 0.65  # of SMALLEST, that most have of themselves; less, and nothing is written
 SMALLER = 0.85  # letters of a gradient where there is little room
+DIGITS = 3  # of a gradient
 AWAY = 0.3  # from a node to its words, in letters
 SIGNS = {"largest": LARGEST, "smallest": SMALLEST, "part": PART, "nearly": NEARLY,
-         "smaller": SMALLER, "away": AWAY}  # for pages  # fmt: skip
+         "smaller": SMALLER, "digits": DIGITS, "away": AWAY}  # for pages  # fmt: skip
 
 
 def draw_signs(
@@ -47,7 +48,7 @@ def draw_signs(
         gradient = gradient_of(sign, frame_data)
         if gradient is None:
             continue
-        words = rounded(gradient, 2)
+        words = rounded(gradient, DIGITS)
         lines, room = bool(sign.above) + bool(sign.below), sign.apart * unit - 2.0 * radius
         if room > (lines + 1.0 + 2.0 * AWAY) * size:
             words = text("graph.gradient", gradient=words)

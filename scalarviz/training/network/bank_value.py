@@ -106,7 +106,7 @@ def new_bank(leaves: Sequence[Value], dtype: Dtype) -> Bank:
                 "call zero_grad first"
             )
     bank = Bank(len(leaves), dtype)
-    names = [visible(leaf.label) or f"parameter {i}" for i, leaf in enumerate(leaves)]
+    names = [visible(str(leaf.label)) or f"parameter {i}" for i, leaf in enumerate(leaves)]
     bank.name_of = names.__getitem__
     for row, leaf in enumerate(leaves):
         bank.value[row] = bank.number(leaf.data, f"the value of {bank.name_of(row)}")

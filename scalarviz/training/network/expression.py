@@ -181,7 +181,7 @@ class Expression(Model):
         if row not in self._numbers:
             return self._bank.name_of(row)
         number = self._numbers[row]
-        return visible(self.parameters[number].label) or f"p{number}"
+        return visible(str(self.parameters[number].label)) or f"p{number}"
 
     def find_rows(self, part: object) -> object:
         """Return the row of a parameter; return anything but a Value unchanged."""

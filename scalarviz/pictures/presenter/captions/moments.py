@@ -10,7 +10,7 @@ import numpy as np
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import plural, text
 from scalarviz.core.model.operations import NONE
-from scalarviz.core.model.program import Program
+from scalarviz.core.model.program import Moment, Program
 from scalarviz.pictures.presenter.captions.backward import BACKWARD_KINDS, delta, row_back
 from scalarviz.pictures.presenter.captions.format import exact_sum, said, written_alike
 from scalarviz.pictures.presenter.captions.lines import (
@@ -79,7 +79,7 @@ def caption(session: Session, row: int | None = None, neuron: Neuron | None = No
             neuron = told_neuron(session, moment, step - (operation == 0))
         if neuron is not None:
             row = row_beside(program, neuron)
-        followed = first_row(session.network) if row is None else int(row)
+        followed = row_followed(session, moment) if row is None else int(row)
         traced = TracedWeight(session, moment, followed, neuron, chosen)
         return written_alike(lambda: tellers[moment.kind](traced))
 
@@ -98,6 +98,15 @@ def caption_at(
         with timeline.visit(Clock(*place)):
             timeline.remember()  # else the numbers there would be journalled as edits
             return caption(session, row, neuron)
+
+
+def row_followed(session: Session, moment: Moment) -> int:
+    """Return the weight that is followed by default: of a graph that moves, the one pushed most."""
+    rows = session.network.row_numbers
+    if not rows or moment.kind != "step" or not session.network.program.is_graph:
+        return first_row(session.network)
+    pushes = np.nan_to_num(np.abs(session.network.bank.grad[np.array(rows)]))
+    return int(rows[int(pushes.argmax())])
 
 
 def is_one(program: Program, neuron: Neuron) -> bool:

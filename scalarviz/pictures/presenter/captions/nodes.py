@@ -28,6 +28,7 @@ from scalarviz.pictures.presenter.captions.names import entitled, named
 from scalarviz.pictures.presenter.traced_weight import TracedWeight
 from scalarviz.training.session.caption import Caption, Neuron, Piece
 
+DIGITS = 3  # fewest of a result
 SHORT = 24  # letters of the formula of what a node takes
 FEW_OPERANDS = 3  # lines on the way back; of more, those with the largest gradients
 
@@ -58,8 +59,8 @@ def node_forward(ctx: TracedWeight) -> Caption:
     if node.count > 1:
         mean = said(float(results.mean()))
         return Caption(text("captions.node.forward_mean", name=name, value=mean), neurons=(own,))
-    title = text("captions.node.forward", name=name, value=said(float(results[0])))
-    lines, whole = computed(program, node, numbers_of(ctx, run.values))
+    title = text("captions.node.forward", name=name, value=said(float(results[0]), DIGITS))
+    lines, whole = computed(program, node, numbers_of(ctx, run.values), DIGITS)
     lines = (of_sample(ctx, lines[0]), *lines[1:])
     return Caption(title, "", lines, neurons=(own,), whole=whole)
 

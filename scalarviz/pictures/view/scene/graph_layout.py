@@ -177,7 +177,13 @@ def lines_of_array(names: Sequence[str]) -> int:
 
 
 def name_of_block(names: Sequence[str], has_room: bool) -> str:
-    """Return the array that parameters are all of, such as w of w[0] and w[1], or their count."""
+    """Return the array that parameters are all of, such as w of w[0] and w[1], or their count.
+
+    Few with short names have these.
+    """
+    own = ", ".join(names)
+    if len(own) <= LETTERS and not any(re.fullmatch(r"p\d+", each) for each in names):
+        return own
     arrays = {name.partition("[")[0] for name in names}
     if len(arrays) == 1 and all("[" in name for name in names):
         return shortened(arrays.pop(), LETTERS)
