@@ -46,6 +46,10 @@ def save_expression(expression: Expression, path: object) -> None:
         "operations": [names[i] for i in used],
         "walls": {name: list(wall.shape) for name, wall in expression.walls.items()},
         "labels": [str(value.label) for value in expression.parameters[named:]],
+        "results": {
+            "labels": {str(i): label for i, label in enumerate(trace.labels) if label},
+            "names": {str(i): name for i, name in enumerate(trace.names) if name},
+        },
         "dtype": expression.dtype,
         "step_count": int(bank.step_count) if whole else 0,
         "has_gradients": bool(bank.has_gradients) and whole,
@@ -137,7 +141,19 @@ def trace_of(
         raise InputError("an operation takes what is not there, or is not computed yet")
     if not outputs or not all(type(place) is int and 0 <= place < made for place in outputs):
         raise InputError(f"its results are {shorten(outputs)}, of {made:,} numbers")
-    return Trace(inputs, constants, leaves, operations, operands, outputs)
+    results = description.get("results", {"labels": {}, "names": {}})  # missing in older files
+    texts = [texts_of(field(results, each, dict), len(chosen)) for each in ("labels", "names")]
+    return Trace(inputs, constants, leaves, operations, operands, outputs, *texts)
+
+
+def texts_of(given: Mapping[str, Any], count: int) -> list[str]:
+    """Return a text for each operation from those that have one, by number."""
+    found = [""] * count
+    for key, words in given.items():
+        if not (key.isdecimal() and int(key) < count and isinstance(words, str)):
+            raise InputError(f"{shorten(words)} is called as operation {shorten(key)} of {count:,}")
+        found[int(key)] = words
+    return found
 
 
 def array_of(arrays: Mapping[str, Array], name: str, dtype: str, *shape: int | None) -> Array:

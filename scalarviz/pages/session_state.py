@@ -83,6 +83,8 @@ class SessionState:
 
     def survey(self, inputs: FloatArray) -> FloatArray:
         """Return the numbers of all neurons, shape (neurons, samples), by the numbers shown."""
+        if self.program.is_graph:
+            raise InputError("a compiled function has no neurons whose maps are drawn")
         numbers, program = self._numbers(), self.session.network.program
         found = program_forward(program, numbers.value, numbers.state, inputs)
         return np.vstack([found[buffer.name].T for buffer in program.buffers])
@@ -298,7 +300,7 @@ class SessionState:
         """Return the answers to the probe by the present weights."""
         if not len(self._probe):
             return np.zeros(0, np.float32)
-        return np.asarray(self.evaluate(self._probe), np.float32).ravel()
+        return as_sent(self.evaluate(self._probe))
 
 
 # ---- helpers ------------------------------------------------------------------------------------
@@ -313,6 +315,13 @@ def copied_parts(session: Session) -> tuple[FloatArray, FloatArray, dict[str, Fl
     bank = session.network.bank
     slots = {name: slot.copy() for name, slot in bank.slots.items()}
     return bank.value.copy(), bank.grad.copy(), slots
+
+
+def as_sent(answers: Any) -> FloatArray:
+    """Return answers as a page gets them; what is too large for that is infinite."""
+    with np.errstate(over="ignore"):
+        found: FloatArray = np.asarray(answers, np.float32).ravel()
+    return found
 
 
 def of_numbers(numbers: SnapshotValues) -> State:
@@ -354,7 +363,7 @@ def losses_from(session: Session, first: int) -> State:
     for low in range(first, start, size):
         high = min(low + size, start)
         block = branch.losses_between(low, high, ends=True)
-        block = block[np.isfinite(block) & (block != 0.0)]
-        pair = [float(block.min()), float(block.max())] if len(block) else [1e308, -1e308]
-        past.append([high, *pair])
+        block = block[np.isfinite(block)]
+        least = float(block.min(where=block != 0.0, initial=1e308))
+        past.append([high, least, float(block.max(initial=-1e308))])
     return {"from": first, "past": past, "values": branch.losses_between(start, end)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from scalarviz.base.checks.numbers import shorten
 from scalarviz.core.autograd import graph
@@ -31,7 +31,8 @@ def name(words: str) -> Iterator[None]:
         yield
     finally:
         graph.naming.remove(words)
-        graph.block.reset(token)
+        with suppress(ValueError):  # a generator that ends elsewhere than it began
+            graph.block.reset(token)
     used = {id(x) for value in made for x in value._inputs}
     for value in made:
         if id(value) not in used and not value.label:

@@ -69,7 +69,7 @@ class Recorded(Value):
         self._set_inputs(formula, *inputs)
         self.label = label
         self.number = next(_counter)
-        if graph.naming and inputs:
+        if graph.naming and inputs and formula is not graph.LEAF:
             graph.enter(self)
 
     @property

@@ -58,7 +58,8 @@ class TraceProgram(Program):
     def node(self, place: int) -> Buffer:
         """Return the buffer of a value of the trace; of a node of several results, that of all."""
         if place < self.trace.first_made:
-            return Buffer(self.trace.name(place), 1, place)
+            name = self.trace.name(place)  # a parameter may be labelled as the outputs are called
+            return Buffer(f"{name} " if name == self.outputs.name else name, 1, place)
         roots = self._results.get(place, [place])
         return Buffer(f"[{roots[-1] - self.trace.first_made}]", len(roots), roots[-1])
 

@@ -13,8 +13,6 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any, final
 
-import numpy as np
-
 from scalarviz.base.checks.numbers import shorten
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.faces.browser.commands import COMMANDS, FOR_ALL, reals
@@ -27,7 +25,7 @@ from scalarviz.faces.controller.group import Group
 from scalarviz.pages.graph_data import told
 from scalarviz.pages.linked_page import description
 from scalarviz.pages.scene_data import SHAPES
-from scalarviz.pages.session_state import SessionState, losses_from
+from scalarviz.pages.session_state import SessionState, as_sent, losses_from
 from scalarviz.pictures.presenter.scene_layout import layout_of
 from scalarviz.pictures.presenter.side_by_side import AnyStage
 from scalarviz.pictures.presenter.stage import Stage
@@ -156,8 +154,7 @@ class Link:
                 raise InputError("you are looking on: only the one who shows this can change it")
             if name in ("evaluate", "survey"):
                 inputs = reals(args, "inputs", self.session.network.inputs)
-                found = getattr(self.state, name)(inputs)
-                answers = np.asarray(found, np.float32).ravel()
+                answers = as_sent(getattr(self.state, name)(inputs))
                 self._post(reader, {"id": number, "answers": answers})
                 return
             if name not in COMMANDS:
@@ -249,6 +246,8 @@ class Link:
         state = self.state.read()
         if not self._is_told:
             return state
+        if state["operation"]:
+            self.stage.own = None  # a step that is under way has its sample
         walks = state["moment"] >= 0 and not state["playing"]
         return state | told(self.stage, state["moment"], walks=walks)
 

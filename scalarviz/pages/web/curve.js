@@ -242,7 +242,7 @@ function thinned(losses, from, width, x, y) {
     const first = Math.floor(start);
     const end = Math.min(losses.end, Math.max(first + 1, Math.floor(start + each)));
     const [low, high] = losses.range(first, end);
-    if (low > high) continue;
+    if (low > high && !(high === 0 && Number.isFinite(y(0)))) continue; // none, or 0 alone
     points.push([x(first + 1), y(high)]);
     if (low < high) points.push([x(first + 1), y(low)]);
   }

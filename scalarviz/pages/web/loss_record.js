@@ -14,7 +14,7 @@ export class LossRecord {
     this.room = new Float64Array(FIRST_ROOM); // the loss of a step stands at its number modulo the length
     this.size = BLOCK;
     this.low = []; // the smallest loss that is shown of each block of `size` steps; Infinity: none
-    this.high = []; // the largest one; -Infinity: none
+    this.high = []; // the largest one, which may be 0; -Infinity: none
   }
 
   /** Bytes of the losses. */
@@ -37,7 +37,9 @@ export class LossRecord {
   push(loss) {
     if (this.end - this.start === this.room.length) this.makeRoom();
     this.room[this.end % this.room.length] = loss;
-    if (isShown(loss)) this.widen(this.blockOf(this.end), loss, loss);
+    const block = this.blockOf(this.end);
+    if (isShown(loss)) this.widen(block, loss, loss);
+    else if (loss === 0) this.widen(block, Infinity, 0); // which a linear scale shows
     this.end += 1;
   }
 
@@ -149,8 +151,8 @@ export class LossRecord {
   scan(from, end, found) {
     for (let step = from; step < end; step++) {
       const value = this.at(step);
-      if (!isShown(value)) continue;
-      if (value < found[0]) found[0] = value;
+      if (!Number.isFinite(value)) continue;
+      if (value < found[0] && value) found[0] = value;
       if (value > found[1]) found[1] = value;
     }
     return found;

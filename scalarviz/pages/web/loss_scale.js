@@ -1,6 +1,9 @@
 // The scale of the losses in a chart: linear if there are losses below 0, else logarithmic; as
 // pictures/draw2d/loss_scale.py.
 
+const LEAST = 1e-300; // loss on a logarithmic scale
+const EQUAL = 1e-9; // relative difference of losses that are nearly the same
+
 /** Whether a loss is shown: of a logarithm no 0. */
 export function isShown(loss) {
   return Number.isFinite(loss) && loss !== 0;
@@ -14,12 +17,13 @@ export function isShown(loss) {
 export function lossScale(ends) {
   const [least, most] = ends ?? [0.1, 1];
   if (least < 0) {
-    const step = stepOf(most - least || -least);
-    const first = Math.floor(least / step);
+    const largest = Math.max(-least, most);
+    const step = stepOf(most - least > EQUAL * largest ? most - least : largest);
+    const first = Math.min(Math.floor(least / step), -1);
     const [low, high] = [step * first, step * Math.max(Math.ceil(most / step), first + 1)];
     return { low, high, up: (loss) => (loss - low) / (high - low) };
   }
-  const [low, high] = decades(least, most);
+  const [low, high] = decades(Math.max(least, LEAST), Math.max(most, LEAST));
   const up = Math.log10(high / low);
   return { low, high, up: (loss) => Math.log10(loss / low) / up };
 }

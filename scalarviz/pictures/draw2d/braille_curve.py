@@ -10,7 +10,7 @@ from rich.segment import Segment
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.terminal_styles import ACCENT, QUIET
 from scalarviz.base.texts import plural, text
-from scalarviz.pictures.draw2d.loss_scale import LossScale, shown
+from scalarviz.pictures.draw2d.loss_scale import LARGEST, LossScale, shown
 
 Block = list[list[Segment]]  # lines of parts
 
@@ -28,7 +28,7 @@ def curve_block(losses: FloatArray, width: int, height: int) -> Block:
         return [[Segment("" if len(losses) else text("chart.none"), QUIET)]]
     means = in_columns(losses, 2 * columns)
     scale = LossScale.of(means)
-    dots = np.round((1.0 - scale.up(means)) * (4 * rows - 1)).astype(int)
+    dots = np.round((1.0 - np.clip(scale.up(means), 0.0, 1.0)) * (4 * rows - 1)).astype(int)
     ticks = tick_labels(scale, rows)
     block: Block = []
     for label, line in zip(ticks, braille(dots, rows), strict=True):
@@ -41,14 +41,16 @@ def curve_block(losses: FloatArray, width: int, height: int) -> Block:
 
 def in_columns(losses: FloatArray, columns: int) -> FloatArray:
     """Return a loss for each column, of several their mean; of a logarithm, the geometric one."""
+    found: FloatArray
     is_linear = bool((losses < 0.0).any())
-    x = losses if is_linear else np.log10(losses)
+    x = np.clip(losses, -LARGEST, LARGEST) if is_linear else np.log10(losses)
     if len(x) <= columns:
         found = np.interp(np.linspace(0, len(x) - 1, columns), np.arange(len(x)), x)
     else:
         starts = np.arange(columns) * len(x) // columns
         found = np.add.reduceat(x, starts) / np.diff(starts, append=len(x))
-    return found if is_linear else 10.0 ** np.minimum(found, MOST_POWER)
+    found = found if is_linear else 10.0 ** np.minimum(found, MOST_POWER)
+    return found
 
 
 def braille(dots: FloatArray, rows: int) -> list[str]:

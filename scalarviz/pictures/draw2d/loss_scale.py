@@ -13,6 +13,7 @@ from scalarviz.base.checks.numbers import FloatArray
 PLAIN_DIGITS = 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0
 NEAREST = 22.0  # pixels from one tick to the next
 LARGEST, LEAST = 1e300, 1e-300  # losses on a linear scale, and what is between them
+EQUAL = 1e-9  # relative difference of losses that are nearly the same
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,10 @@ class LossScale:
             return LossScale(
                 max(min(round_down(least), high / 10.0), LEAST), max(high, 10.0 * LEAST)
             )
-        least, most = max(least, -LARGEST), min(most, LARGEST)
-        step = apart(most - least or -least)
-        first = math.floor(least / step)
+        least, most = (min(max(each, -LARGEST), LARGEST) for each in (least, most))
+        largest = max(-least, most)
+        step = apart(most - least if most - least > EQUAL * largest else largest)
+        first = min(math.floor(least / step), -1)
         return LossScale(step * first, step * max(math.ceil(most / step), first + 1))
 
     @property
@@ -47,7 +49,8 @@ class LossScale:
         """Return how high losses stand, from 0 at `low` to 1 at `high`; NaN where nothing does."""
         with np.errstate(divide="ignore", invalid="ignore"):
             if self.is_linear:
-                found = (losses - self.low) / (self.high - self.low)
+                near = np.where(np.isfinite(losses), np.clip(losses, -LARGEST, LARGEST), np.nan)
+                found = (near - self.low) / (self.high - self.low)
             else:
                 decades = math.log10(self.high / self.low)
                 found = (np.log10(losses) - math.log10(self.low)) / decades

@@ -30,6 +30,7 @@ from scalarviz.pictures.view.frame_data import Line, Table
 from scalarviz.training.session.explanation import Explanation
 from scalarviz.training.session.formula_lines import FormulaLine
 
+SMALLEST = -290  # power of ten of a first digit; that of the last one is a float, too
 ROWS = 40  # rows of a table that are written out
 LONGEST = 110  # letters of a formula that is written out
 SPREAD = 5  # digits of the largest number of a column
@@ -137,7 +138,7 @@ class Column:
 
 def exponent_of(value: float) -> int:
     """Return the power of ten of the first digit."""
-    return math.floor(math.log10(abs(value))) if value else decimals.LEAST
+    return max(SMALLEST, math.floor(math.log10(abs(value)))) if value else decimals.LEAST
 
 
 def rounded(values: FloatArray, place: int) -> FloatArray:

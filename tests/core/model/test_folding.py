@@ -1,6 +1,7 @@
 """Graphs of many operations are folded into nodes that are shown as one."""
 
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -181,3 +182,26 @@ def test_a_block_that_fails_names_nothing_and_leaves_no_trace() -> None:
     for bad in ("", None, 3):
         with refused(sv.errors.InputError, "neuron 3"), sv.name(bad):  # type: ignore[arg-type]
             pass
+
+
+def test_what_is_shown_within_a_block_keeps_its_name_and_so_does_what_is_saved(
+    tmp_path: Path,
+) -> None:
+    a = sv.Value(2.0, label="outputs")
+    with sv.name("n"):
+        y = abs(a)
+        session = session_of(y)
+    assert y.label == "n"
+    session.advance(2, "operation")
+    assert session.caption().title == "abs(outputs) is 2."
+
+    def f(x: sv.Value) -> sv.Value:
+        with sv.name("square"):
+            z = x * a
+            return z * z
+
+    made = sv.compile(f, 1, engine="python")
+    made.save(tmp_path / "f.safetensors")
+    trace, again = made.program.trace, sv.load(tmp_path / "f.safetensors").program.trace
+    assert [again.labels, again.names] == [trace.labels, trace.names]
+    assert again.names == ["square", "square"]

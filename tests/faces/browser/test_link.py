@@ -425,3 +425,15 @@ def test_a_page_tells_what_is_pinned_where_python_has_more_of_it() -> None:
     wide = sv.Network([300, 300, 3], seed=0)
     large = sv.Session(wide, (np.ones((4, 300)), np.ones((4, 3))), engine="cpu")
     assert opened(large).link.described["spec"]["asks"]
+
+
+def test_a_graph_has_no_maps_and_its_steps_have_their_samples() -> None:
+    w = sv.Value(3.0, label="w")
+    f = sv.compile(lambda x: (w * x).tanh(), inputs=1, engine="python")
+    page = opened(sv.Session(f, ([[2.0]], [[0.0]]), engine="python"))
+    assert "maps" in page.ask("survey", {"inputs": [1.0]})["refused"]
+    page.ask("own", {"inputs": [9.0]})
+    assert page.state["own"] and page.state["values"]["[0]"].tolist() == [27.0]
+    page.ask("advance", {"count": 2, "unit": "operation"})
+    page.ask("own", {"inputs": [9.0]})
+    assert not page.state["own"] and page.state["values"]["[0]"].tolist() == [6.0]

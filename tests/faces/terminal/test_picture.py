@@ -1,5 +1,6 @@
 """The picture in a terminal: it shows what the numbers say, in any window."""
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -128,3 +129,20 @@ def test_any_window_is_filled_and_nothing_spills(moment: TerminalFrame, width: i
         for shown in (moment, replace(moment, exhibit=None)):
             found = screen(shown, width, height)
             assert [len(line) for line in found] == [width] * height
+
+
+LARGEST = sys.float_info.max
+
+
+@pytest.mark.parametrize(
+    "losses",
+    [
+        [-58696.242610418914, -58696.24261041891], [-123456789.0, -123456789.00000001],
+        [-1.5e300] * 2, [-5e-324, 1e300], [1e-301], [5e-324] * 5, [-1e305, 1.0],
+        [-LARGEST, LARGEST], [LARGEST] * 3, [-1e-300, -2e-300], [-1.0, 0.0, 0.0],
+    ],
+    ids=str,
+)  # fmt: skip
+def test_any_losses_have_a_curve(losses: list[float]) -> None:
+    with np.errstate(all="raise", under="ignore"):
+        assert len(curve_text(np.array(losses), 80, 12)) == 12
