@@ -128,7 +128,8 @@ def test_every_moment_is_lit_alike(make: Any) -> None:
     const scene = unpackedAll(data.scene);
     const layout = new Layout(unpackedAll(data.layout));
     const lit = (moment) => data.parts.map((part) => lightsOf(layout, scene, moment, part));
-    return [null, ...scene.moments].map(lit);"""
+    const waves = data.parts.map((part) => lightsOf(layout, scene, null, 1, null, 1, part));
+    return [...[null, ...scene.moments].map(lit), waves];"""
     found = in_web(
         "packed layout lights",
         body,
@@ -136,9 +137,11 @@ def test_every_moment_is_lit_alike(make: Any) -> None:
         layout=layout_data(plan),
         parts=parts,
     )
-    for moment, shown in zip([None, *program.moments], found, strict=True):
+    for moment, shown in zip([None, *program.moments, "wave"], found, strict=True):
         for part, lit in zip(parts, shown, strict=True):
-            expected = lights(plan, program, moment, part)
+            wave = part if moment == "wave" else None
+            about = (None, 1.0) if moment == "wave" else (moment, part)
+            expected = lights(plan, program, *about, wave=wave)
             for name in ("plates", "white", "neurons"):
                 np.testing.assert_allclose(lit[name], getattr(expected, name), atol=1e-12)
             glows = [each and (tuple(each["span"]), each["back"]) for each in lit["wires"]]

@@ -33,6 +33,9 @@ import { Progress } from "./progress.js";
 import { text } from "./texts.js";
 import { StripBar } from "./stripbar.js";
 import { isSameThing } from "./walking.js";
+import { Wave } from "./wave.js";
+
+const MOST_LIT = 200000; // weights of a training whose steps are lit
 
 /** All that a page shows and does, for a spec, a client of its worker, and a picture. */
 export class App {
@@ -45,6 +48,7 @@ export class App {
     const moments = spec.engine.moments;
     this.player = new Player(client, { moments: moments.length, speed: spec.page.speed });
     this.motion = new Motion(spec.scene.pace, calm);
+    this.wave = new Wave(spec.scene.pace);
     this.losses = new LossRecord();
     this.growing = new Growing();
     this.progress = new Progress(spec.say.progress);
@@ -208,10 +212,11 @@ export class App {
     if (!this.state) return;
     if (this.tour) leadTour(this, now);
     const { state, part, seconds, moving } = this.motion.at(now);
+    const wave = this.waveAt(state, now);
     const caption = captionFor(this, state, now);
     const moves = this.picture.draw(state, {
       caption, part, seconds, hover: this.hover, pinned: this.pinned, pointed: this.pointed, box: this.box(),
-      color: this.channel, size: this.sizes, maps: this.maps?.now,
+      color: this.channel, size: this.sizes, maps: this.maps?.now, wave,
       named: this.pinned && cardOf(this.spec, state, this.pinned)?.name,
     }); // prettier-ignore
     setShown(byId("whole"), !this.tour && this.picture.eyes?.framed === false);
@@ -238,7 +243,16 @@ export class App {
     if (this.spec.asks) this.client.point(this.pinned);
     if (!this.drawn) performance.mark("first picture");
     document.body.classList.toggle("drawn", (this.drawn = true));
-    if (moving || moves || (this.tour && !this.calm)) this.request();
+    if (moving || moves || this.wave.every || (this.tour && !this.calm)) this.request();
+  }
+
+  /** Return how much of the light of a whole step is done, if steps play that are lit. */
+  waveAt(state, now) {
+    const walks = state.moment >= 0 || state.operation > 0 || this.tour;
+    if (this.player.playing && !walks && !this.calm && !state.own && state.value.length <= MOST_LIT)
+      return this.wave.at(state.step, now);
+    this.wave.stop();
+    return null;
   }
 
   /** Return the part of the picture that the network may fill. */

@@ -88,6 +88,7 @@ export function frameOf(scene, layout, state, options, remembered, now) {
     pinnedNeuron: pinned?.neuron ?? null,
     pointed: pointed ?? null,
     named: options.named ?? "",
+    wave: options.wave ?? null,
     maps: options.maps ?? null,
     ...buffersOf(scene, state, moment, part),
   };

@@ -13,9 +13,13 @@ export const ARRIVES = 0.8;
  *
  * focus      what stays bright, see focus.js; null: all that takes part
  * attention  how far all else has fallen back, 0 to 1
+ * wave       without a moment, how much of a whole step is done; null: nothing is lit
  */
-export function lightsOf(layout, scene, moment, part, focus = null, attention = 1) {
-  const shown = lightsOfMoment(layout, scene, moment, part);
+export function lightsOf(layout, scene, moment, part, focus = null, attention = 1, wave = null) {
+  const isWave = !moment && wave !== null && scene.stepped;
+  const shown = isWave
+    ? lightsOfWave(layout, scene, wave)
+    : lightsOfMoment(layout, scene, moment, part);
   const level = focus ? 1 - attention * (1 - scene.shader.dim) : 1;
   const outside = shown.plates.map((each) => Math.min(each, level));
   const plates = focus ? shown.plates.map(() => 1) : shown.plates;
@@ -42,6 +46,31 @@ function lightsOfMoment(layout, scene, moment, part) {
   shown.back = WAY_BACK.has(moment.kind);
   const operation = scene.operations[moment.operation];
   LIGHT_KINDS[moment.kind]({ layout, moment, part, shown, scene, operation });
+  return shown;
+}
+
+/** The lights of a whole step of which a part is done: they run forward, then back. */
+function lightsOfWave(layout, scene, part) {
+  const shown = lightsOfMoment(layout, scene, null, 1);
+  const isBack = ({ kind }) => kind === "input gradient" || kind === "operand gradient";
+  const back = new Set(scene.moments.filter(isBack).map(({ operation }) => operation));
+  const isWay = (each) =>
+    each.kind === "forward" ||
+    isBack(each) ||
+    (each.kind === "weight gradient" && !back.has(each.operation));
+  const hasWires = (each) => ownWires({ layout, moment: each }).length > 0;
+  const ways = scene.moments.filter((each) => isWay(each) && hasWires(each));
+  const at = part * ways.length;
+  const moment = ways[Math.floor(at)];
+  if (!moment) return shown;
+  const lit = {
+    ...shown,
+    plates: [...shown.plates],
+    white: [...shown.white],
+    neurons: [...shown.neurons],
+  };
+  const operation = scene.operations[moment.operation];
+  LIGHT_KINDS[moment.kind]({ layout, moment, part: at % 1, shown: lit, scene, operation });
   return shown;
 }
 

@@ -26,7 +26,9 @@ export function captionFor(app, state, now) {
   }
   if (isPlaying) {
     const verdict = () => verdictIn(app, state);
-    return captionWith(app.progress.at(now, state, app.losses, verdict));
+    const { every } = app.wave;
+    const lit = every > 1 ? text("captions.playing.every", { count: every }) : "";
+    return captionWith(app.progress.at(now, state, app.losses, verdict), lit);
   }
   if (state.own) return captionWith(sentenceOfOwn(spec.say, state, app.own.name));
   const looks = document.documentElement.classList.contains("looks"); // and cannot change it

@@ -236,6 +236,7 @@ export class Picture {
       frame.part,
       this.focus,
       this.attention,
+      frame.wave,
     );
     this.glyphs.tidy();
     const paper = new Paper(this.glyphs, ...this.size, ratio, scale);

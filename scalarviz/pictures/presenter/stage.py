@@ -30,7 +30,7 @@ from scalarviz.pictures.presenter.channels import (
     names_of,
 )
 from scalarviz.pictures.presenter.live_values import LiveValues
-from scalarviz.pictures.presenter.motion import Motion
+from scalarviz.pictures.presenter.motion import FINE, Motion
 from scalarviz.pictures.presenter.own_input import caption_of_own
 from scalarviz.pictures.presenter.plane_maps import PlaneMaps
 from scalarviz.pictures.presenter.pointed import Pointed
@@ -40,6 +40,7 @@ from scalarviz.pictures.presenter.scales import Scales, Shown, of_scales
 from scalarviz.pictures.presenter.scene_layout import layout_of, shape_of
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.view_box import ViewBox
+from scalarviz.pictures.presenter.wave import Wave
 from scalarviz.pictures.view.exhibits.exhibit import Exhibit
 from scalarviz.pictures.view.exhibits.plane import Plane
 from scalarviz.pictures.view.focus import SECONDS, focus_of
@@ -127,7 +128,7 @@ class Stage(Pointed):
         self.narration = Narration(self.reading)
         self._sum: Answer[BatchSum | None] = Answer(None)
         self.reading.answers.append(self._sum)
-        self.part_of_tour, self.adding = "", 0.0
+        self.part_of_tour, self.adding, self._wave = "", 0.0, Wave()
         self._is_read = False  # whether the session was read for the next picture
         self.rescale()
 
@@ -254,7 +255,7 @@ class Stage(Pointed):
         self._now = now
         moving = self.eyes.tick(now) or self.scales.tick(now)
         moving = self._view_box.tick(now) or moving or self.adding > 0.0
-        moving = moving or self._attention() < 1.0
+        moving = moving or self._attention() < 1.0 or self._wave.every > 0
         return self.motion.tick(now) or moving or self.expire(now) or self.reading.pending
 
     def _attention(self) -> float:
@@ -316,6 +317,7 @@ class Stage(Pointed):
         if added is not None:
             pushed = self._pushed(part, frozen, added)
         exhibit, maps = self._learned()
+        wave = self._waved()
         self._seen = FrameData(
             self.plan,
             CubeValues(
@@ -336,6 +338,7 @@ class Stage(Pointed):
                 now=self._now,
                 clock=self.silent or self.present,
                 instead=self._instead(added),
+                every=self._wave.every,
             ),
             moment,
             part,
@@ -361,6 +364,7 @@ class Stage(Pointed):
             marks=self.marks or self.over.legend,
             menus=self.menus,
             panel=self.panel,
+            wave=wave,
         )
         is_focused = focus_of(self._seen) is not None
         self._focused = (
@@ -369,6 +373,15 @@ class Stage(Pointed):
         self._seen = replace(self._seen, attention=self._attention())
         self._fit(self._seen)
         return self._seen
+
+    def _waved(self) -> float | None:
+        """Return how much of the light of a whole step is done, if steps play that are lit."""
+        plays = self.session.playing and not self.motion.walking and self.own is None
+        count = len(self.reading.numbers.value)
+        if not plays or self.reduced_motion or count > FINE or not self.plan.wires:
+            self._wave.stop()
+            return None
+        return self._wave.at(self.reading.here.clock.step, self._now)
 
     def _learned(self) -> tuple[Exhibit | None, NeuronMaps | None]:
         """Return what is learned, and what the neurons answer if that is shown."""

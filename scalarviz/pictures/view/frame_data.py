@@ -333,6 +333,7 @@ class FrameData:
     pane           how it is one of several in a picture, or None
     marks          whether the key to the marks is open
     attention      how far what is out of focus has fallen back, 0 to 1
+    wave           how much of the light of a whole step is done while it plays; None: none is
     menus, panel   pixels that these take, see `Division.of`
     """
 
@@ -365,6 +366,7 @@ class FrameData:
     menus: float = 0.0
     panel: float = 0.0
     attention: float = 1.0
+    wave: float | None = None
 
     def has_small_curve(self, width: float) -> bool:
         """Return whether the loss curve stands in a band of this width, beside the caption.

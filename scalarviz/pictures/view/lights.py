@@ -73,13 +73,18 @@ def lights(
     part: float,
     focus: Focus | None = None,
     attention: float = 1.0,
+    wave: float | None = None,
 ) -> Lights:
     """Return the lights when `part` of an operation, 0 to 1, is done.
 
     focus      what stays bright; None: all that takes part
     attention  how far all else has fallen back, 0 to 1
+    wave       without an operation, how much of a whole step is done; None: nothing is lit
     """
-    shown = of_moment(layout, program, moment, part)
+    if moment is None and wave is not None and program is not None and program.stepped:
+        shown = of_wave(layout, program, wave)
+    else:
+        shown = of_moment(layout, program, moment, part)
     shown.outside = shown.plates
     if focus is not None:
         shown.focus, shown.level = focus, 1.0 - attention * (1.0 - DIM)
@@ -107,6 +112,25 @@ def of_moment(
     shown.neurons[:] = DIM
     shown.back = moment.kind in BACK
     KINDS[moment.kind](layout, program, moment, part, shown)
+    return shown
+
+
+def of_wave(layout: Layout, program: Program, part: float) -> Lights:
+    """Return the lights of a whole step of which `part` is done: they run forward, then back."""
+    shown = of_moment(layout, program, None, 1.0)
+    back = {each.operation for each in program.moments if each.kind in WAYS_BACK}
+    ways = [
+        each
+        for each in program.moments
+        if each.kind == "forward"
+        or each.kind in WAYS_BACK
+        or (each.kind == "weight gradient" and each.operation not in back)
+    ]
+    ways = [each for each in ways if own_wires(layout, each)]
+    at = part * len(ways)
+    for moment in ways[int(at) : int(at) + 1]:
+        lit = Lights(shown.plates.copy(), shown.white.copy(), shown.neurons.copy(), shown.wires)
+        KINDS[moment.kind](layout, program, moment, at - int(at), lit)
     return shown
 
 
@@ -196,6 +220,7 @@ KINDS: dict[str, Callable[[Layout, Program, Moment, float, Lights], None]] = {
     "operand gradient": input_gradient,
     "step": step,
 }
+WAYS_BACK = frozenset(kind for kind, lit in KINDS.items() if lit is input_gradient)
 BACK = frozenset(KINDS) - {"forward", "loss", "step"}  # light of the way back
 
 

@@ -82,7 +82,7 @@ NOT_WORDS = [
         "(prefers*|(hover*|Enter|Escape|Arrow*|input*|button, *",
         "selectors and keys",
     ),
-    ("pages/web/*.js", "weight gradient|last change", "a kind of moment, and a channel"),
+    ("pages/web/*.js", "* gradient|last change", "kinds of moments, and a channel"),
     ("pages/web/app.js", "first picture", "the name of a moment for measurements"),
     ("pages/web/cubes.js", "#define*", "GLSL"),
     ("pages/web/glyphs.js", "bold ", "a style of letters"),

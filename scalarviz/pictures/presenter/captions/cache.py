@@ -70,6 +70,7 @@ class Narration:
         now: float,
         clock: bool,
         instead: Caption | None = None,
+        every: int = 1,
     ) -> Words:
         """Return all texts of a picture.
 
@@ -80,9 +81,11 @@ class Narration:
         now      time in seconds
         clock    whether the step is one of the texts
         instead  the caption if it is not that of the operation; None: that
+        every    while it plays, of how many steps one is lit
         """
         step = text("chart.step", step=self.reading.session.step_index) if clock else ""
-        caption = instead or self._caption(show, motion, pinned, neuron, now=now, hint=not clock)
+        about = show, motion, pinned, neuron
+        caption = instead or self._caption(*about, now=now, hint=not clock, every=every)
         return Words(show.title, show.about, step, caption)
 
     def _caption(
@@ -94,6 +97,7 @@ class Narration:
         *,
         now: float,
         hint: bool,
+        every: int,
     ) -> Caption:
         """Return the caption below the stage: of the operation shown, else of the training."""
         session = self.reading.session
@@ -107,7 +111,8 @@ class Narration:
             return Caption(show.about)
         if session.playing:
             lesson, words = self.lesson(), self._progress.at(now, self.reading)
-            return Caption(lesson, words) if lesson else Caption(words)
+            lit = text("captions.playing.every", count=every) if every > 1 else ""
+            return Caption(lesson, words) if lesson else Caption(words, lit)
         steps, loss = session.step_index, session.loss
         clock, branch = session.timeline.clock, session.timeline.branch
         done = branch.actions_at(clock.place)[: clock.actions]
