@@ -32,7 +32,7 @@ export class Remembered {
   }
 }
 
-export const SINCE_START = "since_start"; // a channel: the change since the start
+export const SINCE_START = "change since start"; // a channel
 
 const KNOWN_CHANNELS = new WeakMap(); // by state: what is computed of one, by name of the channel
 

@@ -2,7 +2,6 @@
 
 import { Box } from "./camera.js";
 import { generalNumber } from "./format.js";
-import { SINCE_START } from "./frame.js";
 import { text } from "./texts.js";
 
 const LEGEND = {
@@ -116,7 +115,6 @@ function legendWords(frame) {
 
 /** The name of a channel: a translation has one, in English it is its own. */
 export function channelName(channel) {
-  if (channel === SINCE_START) return text("page.channel.since_start");
   const key = `rows.channels.${channel}.name`;
   const found = text(key);
   return found === key ? channel : found;

@@ -15,7 +15,7 @@ from scalarviz.errors import InputError
 from scalarviz.pictures.presenter.sample_pass import SamplePass, forward_products, gradient_products
 from scalarviz.pictures.view.scene.plates import Plate
 
-CHANGE = "last change"
+CHANGE, SINCE_START = "last change", "change since start"
 DIFFERENCE = "difference to first"
 FEW = 4096  # up to so many numbers, the scale covers the largest
 HIGH = 99.0  # percentile of more numbers that it covers
@@ -30,6 +30,7 @@ class Source:
     program  the program of the network
     way      the focus sample's pass
     first    values of the first of several networks, if it has the same shape; else None
+    begun    values with which the training began; None if they are not known
     """
 
     numbers: SnapshotValues
@@ -37,6 +38,7 @@ class Source:
     program: Program
     way: SamplePass
     first: FloatArray | None = None
+    begun: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,7 @@ CHANNELS = table(
         Channel("value", lambda source: source.numbers.value),
         Channel("gradient", lambda source: source.numbers.grad),
         Channel(CHANGE, lambda source: change_from(source.before, source.numbers.value)),
+        Channel(SINCE_START, lambda source: change_from(source.begun, source.numbers.value)),
         Channel("w*x", products_forward, of_sample=True),
         Channel("x*g", products_backward, of_sample=True),
         Channel(

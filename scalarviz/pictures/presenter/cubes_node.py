@@ -44,8 +44,8 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
 
     shown   a Network, a compiled expression, or a Session
     parent  the node of the scene that it is put in, such as `view.scene`; by default None
-    color   what colors show: "value", the default, "gradient", "last change", or a slot of the
-            optimizer
+    color   what colors show: "value", the default, "gradient", "last change", "change since start",
+            that of the node, or a slot of the optimizer
     cubes   what sizes show, likewise; by default "value"
     theme   "dark", the default, or "light"
     name    name of the node in vispy; by default None
@@ -82,6 +82,7 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
         self._snapshot.request()
         at_once = self._snapshot if self._snapshot.ready else HostSnapshot(network.bank)
         self._now: SnapshotValues = at_once.read()
+        self._begun = self._now.value.copy()
         self._asked = False  # whether the snapshot was requested, and not read yet
         self._scales = Scales()
         slots = shown.optimizer.row.slots if isinstance(shown, Session) else ()
@@ -144,7 +145,7 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
         CubesNode.draw(self)
 
     def _show(self, before: Any) -> None:
-        source = Source(self._now, before, self.network.program, SamplePass())
+        source = Source(self._now, before, self.network.program, SamplePass(), None, self._begun)
         scales = self._scales
         scales.follow([(source, self.plates)], perf_counter())
         self.scales(scales.of(scales.color, self.plates), scales.of(scales.size, self.plates))

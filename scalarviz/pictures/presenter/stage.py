@@ -26,6 +26,7 @@ from scalarviz.pictures.presenter.cards import Cards
 from scalarviz.pictures.presenter.channels import (
     CHANGE,
     DIFFERENCE,
+    SINCE_START,
     Source,
     names_of,
 )
@@ -293,7 +294,10 @@ class Stage(Pointed):
             before = reading.before()[0]
         compares = DIFFERENCE in (scales.color, scales.size)
         first = self._first() if compares else None
-        return Source(reading.numbers, before, reading.program, reading.way, first)
+        begun = None
+        if SINCE_START in (scales.color, scales.size):
+            begun = self.session.branches[0].frames[0].value
+        return Source(reading.numbers, before, reading.program, reading.way, first, begun)
 
     def frame_data(self) -> FrameData:
         """Return everything that the picture shows now."""

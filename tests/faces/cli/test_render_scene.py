@@ -201,7 +201,8 @@ def test_slots_of_the_optimizer_can_be_chosen_before_they_have_numbers() -> None
     net = sv.Network([2, 4, 1], "tanh", seed=0)
     session = sv.Session(net, data.Xor(), "mse", sv.Adam(0.1), engine="python")
     stage = Stage(session)
-    assert stage.channels == ["value", "gradient", "last change", "m", "v", "w*x", "x*g"]
+    plain = "value", "gradient", "last change", "change since start"
+    assert stage.channels == [*plain, "m", "v", "w*x", "x*g"]
     stage.color = stage.size = "m"
     assert not stage.frame_data().cubes.colors.any()
     session.advance(1)

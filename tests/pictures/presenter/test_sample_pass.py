@@ -181,4 +181,5 @@ def test_channels_of_a_sample_are_zero_while_no_sample_is_followed() -> None:
         found = read(name, source)
         assert len(found) == len(numbers.value)
         assert name == "value" or not found.any()
-    assert names_of(["m"], has_layers=False) == ["value", "gradient", "last change", "m"]
+    plain = "value", "gradient", "last change", "change since start"
+    assert names_of(["m"], has_layers=False) == [*plain, "m"]

@@ -267,7 +267,7 @@ def test_the_parameters_of_an_expression_are_cubes_too(studio: Studio, engine: s
     show.session.advance(3)
     said = words(studio, stage)
     assert {"height", "damping", "speed", "phase"} <= set(said)
-    assert stage.channels == ["value", "gradient", "last change", "m", "v"]
+    assert stage.channels == ["value", "gradient", "last change", "change since start", "m", "v"]
     assert_right_colors(studio, stage, aside=BESIDE)
     for step in range(4):
         show.session.advance(1, "operation")
@@ -320,3 +320,19 @@ def test_the_eye_may_stand_in_the_middle_of_the_scene(studio: Studio) -> None:
         see = stage.picture().see(stage.frame_data(), stage.eyes.camera, 200, 150)
         behind += not np.isfinite(see(stage.plan.wires[0].start).unit).any()
     assert behind > 2
+
+
+def test_cubes_show_the_change_since_the_start_across_branches() -> None:
+    net = sv.Network([2, 4, 1], "tanh", seed=0)
+    s = sv.Session(net, sv.data.Xor(), optimizer=sv.SGD(0.5), engine="python")
+    begun = net.bank.value.copy()
+    stage = Stage(s)
+    stage.color = stage.size = "change since start"
+    assert not stage.frame_data().cubes.colors.any()
+    s.advance(3)
+    s.seek(1)
+    net.bank.value[0] += 1.0
+    s.advance(2)
+    colors = stage.frame_data().cubes.colors
+    np.testing.assert_array_equal(colors, net.bank.value - begun)
+    assert colors.all() and len(s.branches) == 2
