@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from scalarviz.core.model.trace import Trace
 
-WHOLE = 100  # operations that are shown one by one; of more, few have room for their numbers
+WHOLE = 100  # operations, or nodes, that are shown one by one; few of more have room for numbers
 NAMED = 40  # and if parts of the graph have names
 
 
@@ -45,8 +45,8 @@ def folded(trace: Trace, most: int) -> list[Node]:
     if len(operations) <= min(most, NAMED if any(trace.names) else WHOLE):
         return [Node((i,), (i,)) for i in operations]
     found = cones = cones_of(trace)
-    for by_parameters in (True, False):
-        if len(found) > most:
+    for by_parameters, limit in ((True, min(most, WHOLE)), (False, most)):
+        if len(found) > limit:
             found = merged(trace, cones, by_parameters=by_parameters)
     return found if len(found) <= most else []
 
