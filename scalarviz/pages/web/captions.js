@@ -37,9 +37,9 @@ import { TracedWeight, rowBeside, toldNeuron } from "./traced.js";
 export function captionOf(spec, state, { row = null, neuron = null } = {}) {
   return onceOf(state, "caption", { row, neuron }, () => {
     const { say } = spec;
-    if (state.caption) return withPieces(captionWith("", "", [], state.caption)); // by Python
     const moment = say.moments[state.moment ?? -1];
     if (!moment) return withPieces(restCaption(say, state));
+    if (say.told) return withPieces({ ...plainCaption(moment), ...state.caption }); // by Python
     try {
       return withPieces(momentCaption(say, state, moment, row, neuron));
     } catch (error) {
