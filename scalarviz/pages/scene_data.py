@@ -277,7 +277,7 @@ def neurons_data(line: Neurons) -> dict[str, Any]:
 
 def tied_data(place: FloatArray) -> dict[str, Any]:
     """Return where the color of a line stands, and the sizes of what is drawn there."""
-    names = "side largest smallest letters named wide head".split()
+    names = "side largest smallest letters named fitted wide head".split()
     return {"place": place.tolist(), **{name: getattr(tied, name.upper()) for name in names}}
 
 

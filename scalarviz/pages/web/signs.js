@@ -7,7 +7,8 @@ import { text } from "./texts.js";
 /** Write what stands around the nodes of a graph; smaller than readable, nothing. */
 export function drawSigns({ paper, see, frame, palette, scale }) {
   const { signs } = frame.layout;
-  const { largest, smallest, part, nearly, smaller, digits, away } = frame.scene.signs;
+  const { largest, smallest, part, nearly, smaller, digits, tiny, widest, away } =
+    frame.scene.signs;
   const seen = signs.map((sign) => see.one(sign.middle));
   const units = seen.map(({ unit }) => unit).sort((a, b) => a - b);
   const least = smallest * scale;
@@ -27,11 +28,13 @@ export function drawSigns({ paper, see, frame, palette, scale }) {
     }
     const gradient = gradientOf(sign, frame);
     if (gradient === null) return;
-    let words = rounded(gradient, digits);
+    let words = rounded(gradient, Math.abs(gradient) >= tiny ? digits : digits - 1);
     const lines = Number(Boolean(sign.above)) + Number(Boolean(sign.below));
     const room = sign.apart * unit - 2 * radius;
     let across = x;
-    if (room > (lines + 1 + 2 * away) * size) words = text("graph.gradient", { gradient: words });
+    const named = text("graph.gradient", { gradient: words });
+    const isNarrow = paper.measure(named, { size }) < widest * unit;
+    if (room > (lines + 1 + 2 * away) * size && isNarrow) words = named;
     else {
       look.size = smaller * size; // without the word, since the next node stands there
       low -= (1 - smaller) * size;

@@ -34,7 +34,9 @@ export function drawTied(view) {
     const { line, x, y, depth, side, colors } = tied;
     const size = line.tied.letters * scale;
     const [top, named] = [y - side / 2, side >= line.tied.named * scale];
-    const look = { size, anchor: "center", outline: palette.ground };
+    const bolds = Object.keys(colors).map((key) => paper.measure(text(key), { size, bold: true }));
+    const fitted = size * Math.min(1, (line.tied.fitted * side) / Math.max(...bolds));
+    const look = { size: fitted, anchor: "center", outline: palette.ground };
     drawWires(view, tied);
     Object.entries(colors).forEach(([key, color], i) => {
       const known = color && !color.some(Number.isNaN);

@@ -17,10 +17,12 @@ LARGEST, SMALLEST = 17.0, 9.0  # pixels of letters
 PART = 0.62  # of the radius of an operation, on small stages
 NEARLY = 0.65  # of SMALLEST, that most have of themselves; less, and nothing is written
 SMALLER = 0.85  # letters of a gradient where there is little room
-DIGITS = 3  # of a gradient
+DIGITS, TINY = 3, 0.01  # of a gradient; smaller ones have one digit less
+WIDEST = 2.0  # cells that a gradient and its word may be wide
 AWAY = 0.3  # from a node to its words, in letters
 SIGNS = {"largest": LARGEST, "smallest": SMALLEST, "part": PART, "nearly": NEARLY,
-         "smaller": SMALLER, "digits": DIGITS, "away": AWAY}  # for pages  # fmt: skip
+         "smaller": SMALLER, "digits": DIGITS, "tiny": TINY, "widest": WIDEST,
+         "away": AWAY}  # for pages  # fmt: skip
 
 
 def draw_signs(
@@ -48,10 +50,12 @@ def draw_signs(
         gradient = gradient_of(sign, frame_data)
         if gradient is None:
             continue
-        words = rounded(gradient, DIGITS)
+        words = rounded(gradient, DIGITS if abs(gradient) >= TINY else DIGITS - 1)
         lines, room = bool(sign.above) + bool(sign.below), sign.apart * unit - 2.0 * radius
-        if room > (lines + 1.0 + 2.0 * AWAY) * size:
-            words = text("graph.gradient", gradient=words)
+        named = text("graph.gradient", gradient=words)
+        is_narrow = canvas.measure(named, size=size) < WIDEST * unit
+        if room > (lines + 1.0 + 2.0 * AWAY) * size and is_narrow:
+            words = named
         else:  # without the word, since the next node stands there
             look["size"], low = SMALLER * size, low - (1.0 - SMALLER) * size
         if room < (lines + SMALLER) * size:

@@ -18,6 +18,7 @@ from scalarviz.pictures.view.scene.plates import SIDE, Neurons
 
 LARGEST, SMALLEST = 72.0, 10.0  # pixels of the side of a color; smaller ones are not drawn
 LETTERS, NAMED = 13.0, 22.0  # size of the words, and least side for them
+FITTED = 0.92  # of a side that its word may be wide
 THREAD = "a0"  # opacity of a line over a map
 WIDE, HEAD = 1.4, 9.0  # pixels of their wires, and of the arrow heads of those
 
@@ -65,9 +66,11 @@ def draw_tied(
 ) -> None:
     """Draw the colors of the sample with wires to their neurons, and how far the answer is off."""
     size = LETTERS * scale
-    write = partial(canvas.text, size=size, anchor="center", outline=theme.ground)
     for tied in tied_colors(see, frame_data, scale):
         x, y, depth, side = tied.place
+        wide = max(canvas.measure(words, size=size, bold=True) for words in tied.colors)
+        named_size = size * min(1.0, FITTED * side / wide)
+        write = partial(canvas.text, size=named_size, anchor="center", outline=theme.ground)
         top, named = y - 0.5 * side, side >= NAMED * scale
         draw_wires(canvas, see, tied, theme, scale)
         for i, (words, color) in enumerate(tied.colors.items()):

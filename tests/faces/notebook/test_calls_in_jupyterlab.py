@@ -109,14 +109,13 @@ def test_an_output_that_is_cleared_lets_the_training_rest(page: Page) -> None:
     until(lambda: page.run(2, "s.playing") == "False", "it rests")
 
 
-def test_the_picture_of_an_expression_follows_its_session(page: Page, tmp_path: Path) -> None:
+def test_the_page_of_an_expression_follows_its_session(page: Page, tmp_path: Path) -> None:
     page.run(0, SESSION + "slope = sv.Value(0.5)\nline = sv.compile(lambda x: slope * x, inputs=1)")
     page.run(1, "e = sv.Session(line, ([[1.0]], [[2.0]]), 'mse', sv.SGD(0.1)); v = sv.watch(e)")
-    image = page.cell(1).locator(PICTURE)
-    image.wait_for()
-    for move in ("e.advance(5)", "e.back(2)", "e.play(until=40)"):
-        before = image.get_attribute("src")
+    live = LivePage(page, 1).show()
+    for move, step in (("e.advance(5)", 5), ("e.back(2)", 3), ("e.advance(37)", 40)):
         page.run(2, move)
-        until(lambda before=before: image.get_attribute("src") != before, f"it follows {move}")
-        assert seen(page, PICTURE) == 1
+        live.wait(lambda step=step: live.step == step)
+    live.show().press("on")
+    live.wait(lambda: live.step == 41)
     page.tab.screenshot(path=tmp_path / "expression.png")

@@ -109,6 +109,10 @@ SESSIONS: dict[str, Callable[[], sv.Session]] = {
 }
 
 
+# Their nodes are compared with Values in tests/training/session/test_graph_steps.py.
+GRAPHS = "expression", "neurons", "neurons of a batch"
+
+
 def walked(session: sv.Session, row: int | None) -> Iterator[tuple[str, Caption, Any]]:
     """Each operation of a step with its caption, and what the session has then."""
     for name in list(session.operations):
@@ -141,7 +145,8 @@ def test_a_calculator_agrees_with_every_line(told: Any) -> None:
         for arithmetic, result in equations(said):
             assert agrees(value_of(arithmetic), result), f"{name}: {arithmetic} = {result}"
             count += 1
-    assert count > len(told[1]) // 2
+    alone = [said for _, said, _ in told[1] if not re.search(r"\d times", said.title)]
+    assert count > len(alone) // 2  # nodes that stand for several have their mean alone
 
 
 @pytest.mark.some(4)
@@ -219,7 +224,7 @@ def numbers_of(session: sv.Session, name: str) -> dict[str, Array]:
 
 
 @pytest.mark.some(5)
-@pytest.mark.parametrize("key", [key for key in SESSIONS if key not in ("expression",)])
+@pytest.mark.parametrize("key", [key for key in SESSIONS if key not in GRAPHS])
 def test_each_number_is_that_of_the_engine(key: str) -> None:
     """Pieces about neurons have the numbers of these neurons, and the result that of the subject.
 

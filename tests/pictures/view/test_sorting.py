@@ -109,7 +109,7 @@ def test_the_table_has_the_counts_and_stands_under_the_columns(
 ) -> None:
     canvas = painted(SORTING, theme=theme)
     assert canvas.words.count("30") == 10
-    assert "rows: what it is   columns: what it was taken for" in canvas.words
+    assert "down: what it is   across: what it was taken for" in canvas.words
     pixels = studio.paper(canvas)
     cells = [box for box, _ in canvas.filled if 12.0 < box.height < 20.0 and box.width > 30.0]
     assert len(cells) == 100
