@@ -75,8 +75,8 @@ def test_the_program_of_a_function_has_its_operations() -> None:
 
 
 def test_a_long_program_is_not_printed_to_its_end() -> None:
-    w = sv.Value(1.0)
-    f = sv.compile(lambda x: sum((w * x).tanh() for _ in range(250)) * x, 1, engine="python")
+    weights = [sv.Value(float(i)) for i in range(250)]  # equal nodes would be one
+    f = sv.compile(lambda x: sum((w * x).tanh() for w in weights) * x, 1, engine="python")
     count = len(f.program.operations)
     assert len(repr(f.program).splitlines()) == 203
     assert f"and {count - 200} more" in repr(f.program)
