@@ -60,7 +60,7 @@ def tooltip_box(
     covers: list[tuple[Box, float]]
     covers = [(division.card, PANEL), (division.exhibit, PANEL)]
     covers += [(box, OTHER) for box in [legend_box(division)] if box is not None]
-    covers += [(box, ENDS) for box in ends_of(see, frame_data.layout, card.row)]
+    covers += [(box.inside(-1.0), ENDS) for box in ends_of(see, frame_data.layout, card.row)]
     covers += [(box, FAN) for box in fan_of(see, frame_data, card.row)]
     covers += [(box, SPHERE) for box in spheres_of(see, frame_data.layout)]
     covers += [(box, OTHER) for box in cubes_of(see, frame_data)]
