@@ -16,9 +16,9 @@ from typing import Any, final
 from scalarviz.base.checks.numbers import shorten
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.faces.browser.commands import COMMANDS, FOR_ALL, reals
-from scalarviz.faces.browser.light import LARGEST, Light
+from scalarviz.faces.browser.light import Light
 from scalarviz.faces.browser.offers import offers_of
-from scalarviz.faces.browser.wire import Buffers, Header, size_of, split
+from scalarviz.faces.browser.wire import Buffers, Header, split
 from scalarviz.faces.controller.clicks import as_sentence
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.group import Group
@@ -94,11 +94,10 @@ class Link:
         self.described = description(self._show, self._theme, tour=self._tour)
         self._tour = False  # of the first description alone
         self.described["spec"]["page"] |= looks_of(self.controller.stage)
-        state = self.state.read()
-        self.described["spec"]["asks"] = self._is_told or size_of(state) > LARGEST
         if self._is_told:
             self.stage.unfold()
-        self._light = Light(layout_of(self.session, SHAPES[0]).plates)  # as in the description
+        plates = layout_of(self.session, SHAPES[0], walks=True).plates  # as in the description
+        self._light = Light(plates)
 
     @property
     def controller(self) -> Controller:

@@ -240,7 +240,7 @@ export class App {
     this.showCard(state);
     this.own.show(state);
     this.access.show(state, caption.title);
-    if (this.spec.asks) this.client.point(this.pinned);
+    if (this.spec.say.told || state.exact) this.client.point(this.pinned); // Python knows more of it
     if (!this.drawn) performance.mark("first picture");
     document.body.classList.toggle("drawn", (this.drawn = true));
     if (moving || moves || this.wave.every || (this.tour && !this.calm)) this.request();

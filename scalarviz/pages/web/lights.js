@@ -2,7 +2,7 @@
 
 const LIGHTS = { small: 2000, dimSmall: 0.7, flash: 0.45, pulse: 0.4 };
 /** Kinds of operations whose light is that of the way back. */
-export const WAY_BACK = new Set(["delta", "weight gradient", "input gradient", "operand gradient"]); // prettier-ignore;
+export const WAY_BACK = new Set(["delta", "weight gradient", "input gradient", "operand gradient"]);
 /** Part of a step from which on the new numbers are there. */
 export const MOVED = 0.5;
 /** Part of an operation from which its results are shown. */

@@ -420,11 +420,13 @@ def test_the_card_of_a_node_or_a_leaf_comes_from_python() -> None:
 
 
 def test_a_page_tells_what_is_pinned_where_python_has_more_of_it() -> None:
-    assert graph().link.described["spec"]["asks"]
-    assert not opened(session()).link.described["spec"]["asks"]
+    told = graph()
+    assert told.link.described["spec"]["say"]["told"] and "card" in told.state
+    few = opened(session())
+    assert not few.link.described["spec"]["say"]["told"] and "exact" not in few.state
     wide = sv.Network([300, 300, 3], seed=0)
     large = sv.Session(wide, (np.ones((4, 300)), np.ones((4, 3))), engine="cpu")
-    assert opened(large).link.described["spec"]["asks"]
+    assert "exact" in opened(large).state
 
 
 def test_a_graph_has_no_maps_and_its_steps_have_their_samples() -> None:
@@ -437,3 +439,17 @@ def test_a_graph_has_no_maps_and_its_steps_have_their_samples() -> None:
     page.ask("advance", {"count": 2, "unit": "operation"})
     page.ask("own", {"inputs": [9.0]})
     assert not page.state["own"] and page.state["values"]["[0]"].tolist() == [6.0]
+
+
+def test_codes_of_a_graph_are_in_the_order_of_its_plates() -> None:
+    rows = [[sv.Value(0.1 * i + j) for i in range(4)] for j in range(6)]
+
+    def f(*xs: sv.Value) -> sv.Value:
+        sums = [sum((w * x for w, x in zip(row, xs, strict=True)), row[0]) for row in rows]
+        return sum((each.tanh() for each in sums), sv.Value(0.0))
+
+    made = sv.compile(f, 4, parameters={"wall": rows}, engine="python")
+    link = linked(sv.Session(made, (np.ones((2, 4)), np.ones((2, 1))), engine="python"))
+    described = link.described["spec"]["scene"]["layouts"][0]["plates"]
+    assert [each["first"] for each in described] == [each.first for each in link._light._plates]
+    assert len(described) > 1
