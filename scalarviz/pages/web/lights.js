@@ -58,8 +58,8 @@ function lightsOfWave(layout, scene, part) {
     each.kind === "forward" ||
     isBack(each) ||
     (each.kind === "weight gradient" && !back.has(each.operation));
-  const hasWires = (each) => ownWires({ layout, moment: each }).length > 0;
-  const ways = scene.moments.filter((each) => isWay(each) && hasWires(each));
+  const wired = new Set(layout.wires.map(({ operation }) => operation));
+  const ways = scene.moments.filter((each) => wired.has(each.operation) && isWay(each));
   const at = part * ways.length;
   const moment = ways[Math.floor(at)];
   if (!moment) return shown;

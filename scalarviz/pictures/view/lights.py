@@ -118,15 +118,17 @@ def of_moment(
 def of_wave(layout: Layout, program: Program, part: float) -> Lights:
     """Return the lights of a whole step of which `part` is done: they run forward, then back."""
     shown = of_moment(layout, program, None, 1.0)
+    wired = {each.operation for each in layout.wires}
     back = {each.operation for each in program.moments if each.kind in WAYS_BACK}
     ways = [
         each
         for each in program.moments
-        if each.kind == "forward"
-        or each.kind in WAYS_BACK
-        or (each.kind == "weight gradient" and each.operation not in back)
+        if each.operation in wired
+        and (
+            each.kind in ("forward", *WAYS_BACK)
+            or (each.kind == "weight gradient" and each.operation not in back)
+        )
     ]
-    ways = [each for each in ways if own_wires(layout, each)]
     at = part * len(ways)
     for moment in ways[int(at) : int(at) + 1]:
         lit = Lights(shown.plates.copy(), shown.white.copy(), shown.neurons.copy(), shown.wires)
