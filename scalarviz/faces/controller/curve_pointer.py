@@ -23,8 +23,9 @@ class CurvePointer:
     """What the mouse does on the loss curve.
 
     The left button goes to a step, and to others as long as it is held; a click on the line of a
-    branch goes over to it. Other buttons, or the left one with shift, move the curve, the wheel
-    shows fewer steps around the pointer, a double click all of them.
+    branch goes over to it. Dragged over the strip of weights, it compares two steps. Other buttons,
+    or the left one with shift, move the curve, the wheel shows fewer steps around the pointer, a
+    double click all of them.
 
     clock  returns the time in seconds
     """
@@ -34,7 +35,7 @@ class CurvePointer:
     ) -> None:
         self.group = Group.of(controller)
         self._clock = clock
-        self._does = ""  # "seek", "choose" or "move" while a button is held
+        self._does = ""  # "seek", "choose", "compare" or "move" while a button is held
         self._start, self._x = (0.0, 0.0), 0.0
         self._step: int | None = None  # the one that was asked for last
         self._branch: int | None = None  # the one that was pressed on
@@ -53,10 +54,13 @@ class CurvePointer:
         """Begin at a pixel; return whether it is on the curve."""
         self._does = ""
         chart = self._chart
-        if chart is None or not chart.grip.has(x, y):
+        if chart is None or chart.step_under(x, y) is None:
             return False
         self._start, self._x = (x, y), x
-        if button != LEFT or shift:
+        if chart.tile_at(x, y) is not None and button == LEFT and not shift:
+            self._does, self._step = "compare", None
+            self.group.stage.curve_view.compared = None
+        elif button != LEFT or shift:
             self._does = "move"
         elif self._is_double(x, y) and self.group.stage.curve_view.show_all():
             self._does = "rest"
@@ -93,6 +97,10 @@ class CurvePointer:
             elif self._does == "move":
                 stage.curve_view.move(chart, x - self._x)
                 self._x = x
+            elif self._does == "compare":
+                ends = sorted((chart.step_at(self._start[0]), chart.step_at(x)))
+                stage.curve_view.compared = ends[0], ends[1]
+                stage.hover_at(x, y)
         if self._does == "seek":
             self._seek(x)
             stage.hover_at(x, y)
@@ -104,6 +112,8 @@ class CurvePointer:
         chart = self._chart
         if did == "choose" and self._branch is not None and chart is not None:
             go_over(self.controller, self._branch, chart.step_at(self._start[0]))
+        if did == "compare" and self.group.stage.curve_view.compared is None:
+            self._seek(self._start[0])
         return bool(did)
 
     def wheel(self, notches: float, x: float, y: float) -> bool:
@@ -113,7 +123,7 @@ class CurvePointer:
     def zoom(self, factor: float, x: float, y: float) -> bool:
         """Show fewer steps around a pixel's, by a factor; return whether it is on the curve."""
         chart = self._chart
-        if chart is None or not chart.grip.has(x, y):
+        if chart is None or chart.step_under(x, y) is None:
             return False
         self.group.stage.curve_view.zoom(chart, factor, x)
         return True

@@ -176,13 +176,13 @@ VIEW_CONTROLS = [
     Control(
         "large curve",
         "tick",
-        "The loss curve over half of the picture",
+        "The loss curve over half of the picture, with all weights over time",
         in_curve("large"),
         lambda state: state.large_curve,
         label="Loss curve",
         text="Large",
         key="g",
-        help="the loss curve large, and small again",
+        help="loss curve and all weights over time large, and small again",
         acts_on="group",
     ),
     Control(

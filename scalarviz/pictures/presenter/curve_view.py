@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import final
 
 from scalarviz.pictures.view.charts import Chart
+from scalarviz.training.session.over_time import KINDS
 
 FEWEST = 10.0  # steps that are shown at least, if there are so many
 LONG = 2_000  # steps from which on losses are smoothed by default
@@ -17,7 +18,9 @@ class CurveView:
     first   the first step shown
     last    the last one; None: the last step there is, also while the training goes on
     smooth  whether a mean around each step is drawn before the losses; None: for long trainings
-    large   whether the chart stands over the lower half of the stage
+    large   whether the chart stands below the network, with all weights over time
+    kind    what is shown of the weights, and `order`, how they are sorted, or "norms"
+    compared  two steps that are compared, or None
     """
 
     def __init__(self) -> None:
@@ -25,6 +28,8 @@ class CurveView:
         self.last: float | None = None
         self.smooth: bool | None = None
         self.large = False
+        self.kind, self.order = "value", "layer"
+        self.compared: tuple[int, int] | None = None
 
     @property
     def is_zoomed(self) -> bool:
@@ -45,8 +50,18 @@ class CurveView:
         was, self.first, self.last = self.is_zoomed, 0.0, None
         return was
 
+    def choose(self, name: str) -> None:
+        """Show another kind or order of the weights over time."""
+        if name in KINDS:
+            self.kind = name
+        else:
+            self.order = name
+
     def close(self) -> bool:
-        """Show all steps again, or else make a large chart small; return whether it did either."""
+        """End a comparison, show all steps, or make a large chart small; return whether it did."""
+        if self.compared is not None:
+            self.compared = None
+            return True
         was_large = self.large and not self.is_zoomed
         self.large = self.large and not was_large
         return self.show_all() or was_large

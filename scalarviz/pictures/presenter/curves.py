@@ -12,9 +12,11 @@ import numpy as np
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.metrics import HELD_OUT, LOSS, METRICS
+from scalarviz.engines.common.snapshot import SnapshotValues
 from scalarviz.pictures.presenter.captions.names import sentence
 from scalarviz.pictures.presenter.curve_view import CurveView
 from scalarviz.pictures.presenter.overlay_pointer import OverlayPointer
+from scalarviz.pictures.presenter.past_reader import PastReader
 from scalarviz.pictures.presenter.throttle import Throttle
 from scalarviz.pictures.view.frame_data import BranchLine, Curve, Measured
 from scalarviz.training.session.branches import Branch, means_of
@@ -40,6 +42,7 @@ class Curves:
     def __init__(self, session: Session) -> None:
         self.session = session
         self._reading = Throttle()
+        self._past = PastReader(session)
         self._key: tuple[Any, ...] = ()
         self._curve = Curve()
         self._earlier = earlier_losses(session)
@@ -109,14 +112,17 @@ class Curves:
             last=view.last,
         )
 
-    def pointed(self, over: OverlayPointer, view: CurveView, here: Here) -> Curve:
-        """Return what `read` does, with what the mouse points at on it."""
+    def pointed(
+        self, over: OverlayPointer, view: CurveView, here: Here, numbers: SnapshotValues
+    ) -> Curve:
+        """Return what `read` does, with the weights' past and what the mouse points at."""
         curve = replace(
             self.read(view, here),
             pointed=over.step,
             reads=loss_at(here.branch, over.step),
             on_title=over.title,
             large=view.large,
+            past=self._past.read(view, over, numbers, here),
         )
         meant = next((b for b in self.session.branches if b.number == over.branch), None)
         if meant is None or meant is here.branch:  # a click on its line went over to it

@@ -17,6 +17,8 @@ class OverlayPointer:
     opened   whether all terms are shown in a panel, which a click on "... 5 more" opens
     step     the step under it in the chart of the losses, or None
     branch   the number of the branch whose line is under it there, or None
+    tile     the tile under it of the strip of all weights over time, or None
+    tab      the name of what can be chosen for the strip there, or None
     title    whether the title of this chart is under it
     legend   whether the legend is under it
     """
@@ -27,6 +29,8 @@ class OverlayPointer:
         self.opened = False
         self.step: int | None = None
         self.branch: int | None = None
+        self.tile: int | None = None
+        self.tab: str | None = None
         self.title = False
         self.legend = False
         self._place = -1.0, -1.0  # of the mouse
@@ -39,6 +43,8 @@ class OverlayPointer:
         self.cell = on_top.cell_at(x, y)
         self.step = None if chart is None else chart.step_under(x, y)
         self.branch = None if chart is None else chart.branch_at(x, y)
+        self.tile = None if chart is None else chart.tile_at(x, y)
+        self.tab = None if chart is None else chart.tab_at(x, y)
         self.title = chart is not None and chart.title.has(x, y)
         self.legend = legend is not None and legend.has(x, y)
         return over is not None

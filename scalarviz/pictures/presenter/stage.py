@@ -244,6 +244,9 @@ class Stage(Pointed):
         if self.over.title:
             self.curve_view.large = not self.curve_view.large
             return
+        if self.over.tab is not None:
+            self.curve_view.choose(self.over.tab)
+            return
         if self.over.cell:
             self.travel(self.over.cell - self.motion.coming)
             return
@@ -336,7 +339,7 @@ class Stage(Pointed):
                 top,
             ),
             reading.buffers(self.motion.done),
-            self.reading.curves.pointed(self.over, self.curve_view, self.reading.here),
+            reading.curves.pointed(self.over, self.curve_view, reading.here, reading.numbers),
             self.narration.words(
                 *(self.show, self.motion, self.pinned, self.pinned_neuron),
                 now=self._now,

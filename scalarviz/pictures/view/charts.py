@@ -37,6 +37,8 @@ class Chart:
     end     the last step there is
     own     pixels of the curve, and of the lines of other branches by their numbers
     marks   pixels of the marks along the axis of steps, and their steps
+    strip   the box of all weights over time, with how many `tiles`; or None
+    tabs    boxes of what can be chosen for it, and their names
     """
 
     box: Box
@@ -49,6 +51,19 @@ class Chart:
     own: FloatArray = field(default_factory=lambda: NO_POINTS)
     others: Sequence[tuple[int, FloatArray]] = ()
     marks: Sequence[tuple[float, int]] = ()
+    strip: Box | None = None
+    tiles: int = 0
+    tabs: Sequence[tuple[Box, str]] = ()
+
+    def tile_at(self, x: float, y: float) -> int | None:
+        """Return the tile of the strip at a pixel, or None."""
+        if self.strip is None or not self.strip.has(x, y) or not self.tiles:
+            return None
+        return min(int((y - self.strip.y) / self.strip.height * self.tiles), self.tiles - 1)
+
+    def tab_at(self, x: float, y: float) -> str | None:
+        """Return the name of the tab at a pixel, or None."""
+        return next((name for box, name in self.tabs if box.has(x, y)), None)
 
     def place_at(self, x: float) -> float:
         """Return the place on the axis of steps at a pixel's x, at an end of it if outside."""
@@ -63,8 +78,9 @@ class Chart:
         return max(0, round(self.place_at(x)))
 
     def step_under(self, x: float, y: float) -> int | None:
-        """Return the step at a pixel of the curve or its axis; None elsewhere."""
-        return self.step_at(x) if self.grip.has(x, y) else None
+        """Return the step at a pixel of the curve, its axis or the strip; None elsewhere."""
+        on_strip = self.strip is not None and self.strip.has(x, y)
+        return self.step_at(x) if on_strip or self.grip.has(x, y) else None
 
     def branch_at(self, x: float, y: float) -> int | None:
         """Return the number of the branch whose line is at a pixel, or None.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from scalarviz.pictures.view.exhibits.exhibit import Exhibit
 from scalarviz.pictures.view.scene.frame import SMALL, Box, Division
 from scalarviz.pictures.view.scene.plates import Layout
 from scalarviz.training.session.caption import Caption, Neuron, Piece
+from scalarviz.training.session.over_time import OverTime
 
 NOTHING = np.zeros(0)
 FORWARD, ERROR, BACKWARD = "forward", "error", "backward"  # parts of a step
@@ -103,6 +105,30 @@ class BranchLine:
 
 
 @dataclass(frozen=True)
+class Past:
+    """All weights over time, below the large loss curve.
+
+    over_time  the numbers
+    order      how they are sorted, or "norms" for the norms of layers; `kind` is what they are
+    scale      the number with the strongest color
+    names      of the layers, by their labels
+    tile       the tile under the mouse, or None
+    says       what is read there, or which weights moved most between two steps
+    compared   these two steps, or None
+    images     colors of all tiles at all moments, as bytes, by name of the theme, once made
+    """
+
+    over_time: OverTime
+    order: str
+    scale: float
+    names: Sequence[str] = ()
+    tile: int | None = None
+    says: str = ""
+    compared: tuple[int, int] | None = None
+    images: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Curve:
     """The loss curve, the current step, the lines of other branches, and metrics.
 
@@ -115,8 +141,9 @@ class Curve:
     meant     number of the branch whose line is under the mouse, or None; `name`, its name, and
               `there`, its loss at the step under the mouse
     on_title  whether the mouse is on the chart's title
-    large     whether the chart stands over the lower half of the stage
+    large     whether the chart stands below the network
     marks     steps where it stopped by itself, or where something was so first, and why
+    past      all weights over time, shown below a large chart; or None
     """
 
     steps: FloatArray = field(default_factory=lambda: NOTHING)
@@ -138,6 +165,7 @@ class Curve:
     large: bool = False
     marks: Sequence[tuple[int, str]] = ()
     before: float = 0.0
+    past: Past | None = None
 
     @cached_property
     def whole(self) -> float:
@@ -390,5 +418,12 @@ class FrameData:
         if self.pane is not None:
             scale = self.pane.scale
             return Division.of_pane(width, height, scale, exhibit=exhibit, card=card)
-        lent = {"menus": self.menus, "panel": self.panel}
-        return Division.of(width, height, exhibit=exhibit, card=card, present=self.present, **lent)
+        return Division.of(
+            *(width, height),
+            exhibit=exhibit,
+            card=card,
+            present=self.present,
+            menus=self.menus,
+            panel=self.panel,
+            chart=self.curve.past is not None,
+        )

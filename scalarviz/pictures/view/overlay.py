@@ -10,9 +10,12 @@ from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.theme import Theme
 from scalarviz.pictures.view.charts import Chart, draw_loss
 from scalarviz.pictures.view.frame_data import FrameData, Pane, Words
+from scalarviz.pictures.view.past_chart import draw_past, draw_tabs
 from scalarviz.pictures.view.scene.frame import Box, Division
 from scalarviz.pictures.view.told import caption_box
 
+SHARE = 0.45  # of a large chart that the losses have
+TABS = 24.0  # height of the row of tabs
 LEAST_LETTERS = 8.0  # pixels of the name of a pane; smaller ones are left out
 Button = tuple[Box, str]  # the box and the label of a button
 
@@ -59,7 +62,7 @@ def draw_band(
 ) -> tuple[list[Button], Chart | None]:
     """Draw the loss at the right end of the band; return the buttons of the offers, and its chart.
 
-    A large chart stands over the lower half of the stage instead. Offers take the place of the
+    A large chart stands below the network instead. Offers take the place of the
     lines below the title of the caption.
     """
     band, scale = division.band, division.scale
@@ -80,15 +83,23 @@ def draw_band(
 def draw_large_loss(
     canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
 ) -> Chart | None:
-    """Draw the loss over the lower half of the stage; return its chart."""
-    scene, scale = division.scene, division.scale
-    margin = 16.0 * scale
-    box = Box(margin, scene.y + 0.5 * scene.height, scene.width - 2.0 * margin, 0.0)
-    box = Box(box.x, box.y, box.width, scene.bottom - box.y)
+    """Draw the losses, and all weights over time, below the network; return the chart."""
+    box, scale, curve = division.chart, division.scale, frame_data.curve
+    if curve.past is None or not box.width:
+        return None
     canvas.box(*box.place, theme.panel[:7], radius=8.0 * scale, outline=theme.rim)
     inner = box.inside(6.0 * scale)
-    chart = draw_loss(canvas, inner, frame_data.curve, theme, frame_data.words.clock, scale)
-    return None if chart is None else replace(chart, box=box)
+    above = replace(inner, height=SHARE * inner.height)
+    chart = draw_loss(canvas, above, curve, theme, frame_data.words.clock, scale)
+    if chart is None:
+        return None
+    row = Box(chart.plot.x, above.bottom + 4.0 * scale, chart.plot.width, TABS * scale)
+    high = inner.bottom - row.bottom - 4.0 * scale
+    strip = Box(row.x, row.bottom, row.width, high)
+    draw_past(canvas, strip, curve.past, curve, theme, scale)
+    tabs = draw_tabs(canvas, row, curve.past, theme, scale)
+    tiles = len(curve.past.over_time.tiles)
+    return replace(chart, box=box, strip=strip, tiles=tiles, tabs=tabs)
 
 
 def draw_offers(

@@ -31,7 +31,7 @@ from scalarviz.training.session.trainer import BETWEEN_STEPS, Trainer
 from scalarviz.training.session.undo import Change, Spot, UndoLog
 from scalarviz.training.session.visits import Visits
 
-PORTION = 0.005  # seconds of training between two keyframes, and until a pause is noticed
+PORTION = 0.005  # seconds between two keyframes, and of training until a pause is noticed
 MOST_STEPS = 100_000  # at most in one portion
 TIMES = 15  # portions that the time of a step is measured over
 
@@ -65,6 +65,7 @@ class Timeline:
         self.plays = False  # in a portion of background play, after which numbers may stay away
         self.asking = False  # while it visits another moment to look something up
         self._home: Clock | None = None  # where it stands meanwhile
+        self._kept_at = 0.0  # when the last keyframe was kept
         self._interrupted = False  # numbers and clock may disagree, e.g. after Ctrl-C
         self._outside_writes = BankDiff(trainer)
         self.show()
@@ -289,12 +290,16 @@ class Timeline:
         return False
 
     def keep_frame(self) -> None:
-        """Keep a keyframe of this arrival at a step, unless the last is less than a portion ago."""
+        """Keep a keyframe of this arrival at a step, unless the last is less than a portion ago.
+
+        Slow steps are kept, too, which take less time than there is between them.
+        """
         if self.clock.operation or self.clock.actions:
             return
-        last = self.branch.frame_before(self.clock.step)
-        if last is None or self.clock.step - last.step >= self.pace:
-            trainer = self.trainer
+        last, now = self.branch.frame_before(self.clock.step), time.perf_counter()
+        is_late = now - self._kept_at >= PORTION
+        if last is None or is_late or self.clock.step - last.step >= self.pace:
+            trainer, self._kept_at = self.trainer, now
             frame = Frame.of(trainer.bank, self.clock.step, trainer.settings)
             self.keyframes.add(self.branch, frame)
 

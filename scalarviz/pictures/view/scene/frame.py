@@ -19,6 +19,7 @@ CARD_HIGH = 400.0  # height of a card that the exhibit below it leaves
 FOOT = 100.0  # least height of that exhibit
 SHARE = 0.42  # largest share of the width that the exhibit takes, and the card
 LEAST = 120.0  # width in pixels below which there is no exhibit and no card
+CHART = 0.58  # share of the height that a large chart takes of what is left for the network
 SHALLOW = 200.0  # height in pixels below which there is no strip and no band
 PANE_HEAD = 26.0  # height of the head of a pane, and the share of the pane that it takes at most
 PANE_SHARE = 0.25
@@ -77,6 +78,7 @@ class Division:
     band     the caption, and the loss curve at its right end
     scale    size of letters and margins, relative to a picture of 1280 x 800
     legend   whether there is a legend
+    chart    a large chart, below the network
     """
 
     whole: Box
@@ -89,6 +91,7 @@ class Division:
     band: Box
     scale: float = 1.0
     legend: bool = True
+    chart: Box = Box(0.0, 0.0, 0.0, 0.0)
 
     @property
     def view(self) -> Box:
@@ -108,6 +111,7 @@ class Division:
         present: bool = False,
         menus: float = 0.0,
         panel: float = 0.0,
+        chart: bool = False,
     ) -> Division:
         """Divide a picture of this size, in logical pixels.
 
@@ -117,6 +121,7 @@ class Division:
         menus    width of menus at the right end of the head; 0, the default, for none
         panel    width of a panel over the right end of the stage, in place of exhibit and card; 0,
                  the default, for none
+        chart    whether a large chart stands below the network; by default False
         """
         scale = max(1.0, min(width / WIDTH, height / HEIGHT)) * (PRESENTED if present else 1.0)
         low = height < LOW
@@ -141,6 +146,7 @@ class Division:
             free, at_end = below(free, margin, LEAST, SHARE * free.height)
         else:
             free, at_end = taken(free, min(exhibit, SHARE * width), margin)
+        free, large = below(free, margin, LEAST, CHART * free.height if chart else 0.0)
         return Division(
             Box(0.0, 0.0, width, height),
             Box(0.0, 0.0, max(1.0, width - menus), head),
@@ -151,6 +157,7 @@ class Division:
             Box(0.0, scene.bottom, width, strip),
             Box(0.0, scene.bottom + strip, width, band),
             scale,
+            chart=large,
         )
 
     @staticmethod

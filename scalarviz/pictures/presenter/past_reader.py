@@ -1,0 +1,123 @@
+"""PastReader: all weights over time, as far as the large chart shows them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import final
+
+import numpy as np
+
+from scalarviz.base.texts import plural, text
+from scalarviz.base.texts.decimals import rounded
+from scalarviz.engines.common.snapshot import SnapshotValues
+from scalarviz.pictures.presenter.channels import largest
+from scalarviz.pictures.presenter.curve_view import CurveView
+from scalarviz.pictures.presenter.overlay_pointer import OverlayPointer
+from scalarviz.pictures.presenter.throttle import Throttle
+from scalarviz.pictures.presenter.why import title_of
+from scalarviz.pictures.view.frame_data import Past
+from scalarviz.training.session.filled_past import FilledPast
+from scalarviz.training.session.here import Here
+from scalarviz.training.session.over_time import Now, OverTime, WeightsOverTime
+from scalarviz.training.session.session import Session
+
+TILES, MOMENTS = 128, 400  # at most, about
+
+
+@final
+class PastReader:
+    """Reads all weights over time; while the session plays, only at intervals.
+
+    At rest, moments between the keyframes are computed again in the background.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.filled = FilledPast(session)
+        self._reading = Throttle()
+        self._reader: tuple[object, WeightsOverTime] | None = None
+        self._shown: tuple[object, ...] = ()
+        self._past: Past | None = None
+
+    def read(
+        self, view: CurveView, over: OverlayPointer, numbers: SnapshotValues, here: Here
+    ) -> Past | None:
+        """Return what is shown below a large chart; None if the chart is small."""
+        if not view.large:
+            return None
+        chosen = view.kind, view.order, here.branch, view.first, view.last
+        shown = (*chosen, here.clock, here.leaps, self.filled.version)
+        waits = self.session.playing and self._shown[: len(chosen)] == chosen
+        if shown != self._shown and not (waits and not self._reading.due):
+            with self._reading.doing():
+                seen = self.seen(view.kind, view.order, numbers, here, view.first, view.last)
+            self._past = past_of(seen, view.order)
+            self._shown = shown
+        assert self._past is not None, "nothing is shown before the first reading"
+        told = said(self.session, self._past.over_time, view, over)
+        return replace(self._past, tile=over.tile, says=told, compared=view.compared)
+
+    def seen(
+        self,
+        kind: str,
+        order: str,
+        numbers: SnapshotValues,
+        here: Here,
+        first: float = 0.0,
+        last: float | None = None,
+    ) -> OverTime:
+        """Return all weights at some moments from a step on, up to the present or a `last` step."""
+        program = self.session.network.program
+        if self._reader is None or self._reader[0] is not program:
+            self._reader = program, WeightsOverTime(program, len(numbers.value))
+        end = here.clock.step if last is None else min(last, here.clock.step)
+        steps = sorted({*np.linspace(min(first, end), end, MOMENTS).astype(np.int64).tolist()})
+        if not self.session.playing:
+            self.filled.want(here.branch, [step for step in steps if step < here.clock.step])
+        return self._reader[1].read(
+            here.branch,
+            Now(here.clock.step, numbers.value, numbers.grad),
+            *(kind, order),
+            steps=steps,
+            most=TILES,
+            filled=self.filled.moments,
+            keeps_order=self.session.playing,
+        )
+
+
+def past_of(seen: OverTime, order: str) -> Past:
+    """Return what a chart shows of numbers over time."""
+    names = [text("plates.layer", label=label) if label else "" for label, *_ in seen.groups]
+    return Past(seen, order, largest(seen.tiles.ravel()) or 1.0, names)
+
+
+def said(session: Session, seen: OverTime, view: CurveView, over: OverlayPointer) -> str:
+    """Return what the mouse reads: a tile at a step, or between the two that are compared."""
+    if not len(seen.tiles):
+        return ""
+    if over.tile is not None and over.step is not None:
+        numbers = seen.tiles[min(over.tile, len(seen.tiles) - 1)]
+        name = name_of(session, seen, min(over.tile, len(seen.tiles) - 1))
+        if view.compared is None:
+            moment = seen.moment_at(over.step)
+            fields = {"value": rounded(numbers[moment], 3), "step": seen.steps[moment]}
+            return text("past.reads", name=name, **fields)
+        both = [numbers[seen.moment_at(step)] for step in view.compared]
+        first, last, change = (rounded(each, 3) for each in (*both, both[1] - both[0]))
+        return text("past.compares", name=name, first=first, last=last, change=change)
+    if view.compared is None:
+        return ""
+    most = seen.moved_most(*view.compared)
+    moved = [f"{name_of(session, seen, tile)} {rounded(change, 3)}" for tile, change in most]
+    first, last = (seen.steps[seen.moment_at(step)] for step in view.compared)
+    return text("past.most", first=first, last=last, moved="; ".join(moved))
+
+
+def name_of(session: Session, seen: OverTime, tile: int) -> str:
+    """Return the name of a weight, or how many weights of which layer a tile is the mean of."""
+    rows = seen.rows_of(tile)
+    if len(rows) > 1:
+        label = next(name for name, first, count in seen.groups if tile < first + count)
+        layer = text("plates.layer", label=label) if label else ""
+        return plural("past.tile", len(rows), layer=layer).strip().rstrip(",")
+    return title_of(session, session.network.program, int(rows[0]))

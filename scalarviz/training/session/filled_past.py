@@ -1,0 +1,80 @@
+"""FilledPast: moments between the keyframes of a session, computed again in the background."""
+
+from __future__ import annotations
+
+import math
+from bisect import insort
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import final
+
+from scalarviz.training.session.branches import Branch, Clock
+from scalarviz.training.session.over_time import Now
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.weight_history import MEMORY, copy_at_start
+from scalarviz.training.session.worker import Background, Job
+
+ROOM = 2**25  # bytes of numbers that are kept
+LONGEST = 10.0  # seconds that all of it may take; farther apart moments stay unknown
+
+
+@final
+class FilledPast:
+    """The numbers of weights at steps that were wanted, by the branch that owns the step."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.moments: dict[Branch, list[Now]] = {}
+        self.version = 0  # grows when moments have become known
+        self._wanted: tuple[object, ...] = ()
+        self._background = Background()
+
+    @property
+    def busy(self) -> bool:
+        return self._background.busy
+
+    def want(self, branch: Branch, steps: Sequence[int]) -> None:
+        """Begin to compute the moments of these steps, in place of those that were known before."""
+        network = self.session.network
+        most = int(ROOM / (16 * len(network.bank)))
+        wanted = branch, tuple(steps)
+        if wanted == self._wanted or not network.layers or not steps or most < len(steps):
+            return
+        self._wanted = wanted
+        self._background.start(self._fill(branch, steps))
+
+    def wait(self) -> None:
+        """Wait until all that was wanted is known; raise the error that ended it, if any."""
+        self._background.finish()
+        self._background.raise_error()
+
+    def stop(self) -> None:
+        self._background.stop()
+
+    def _fill(self, branch: Branch, steps: Sequence[int]) -> Job:
+        session = self.session
+        with session.still(math.inf):
+            timeline = session.timeline
+            if timeline.branch is not branch:
+                return
+            twin = copy_at_start(timeline, session.network, Clock(), MEMORY)
+        apart = 0
+        for step in steps:
+            frame = twin.branch.frame_before(step)
+            apart += step - (frame.step if frame else 0)
+        if apart * timeline.seconds_a_step > LONGEST:
+            return
+        found: dict[Branch, list[Now]] = {}
+        self.moments = found
+        for step in steps:
+            frame = twin.branch.frame_before(step)
+            if frame is not None and frame.step > twin.clock.step:
+                twin.restore(step)
+            while twin.clock.step < step:
+                portion = twin.clock.step + max(1, int(twin.pace))
+                twin.forward(Clock(min(step, portion)))
+                yield 0.0
+            bank = twin.trainer.bank
+            now = Now(step, bank.value.copy(), bank.grad.copy())
+            insort(found.setdefault(branch.owner_of(step), []), now, key=attrgetter("step"))
+            self.version += 1

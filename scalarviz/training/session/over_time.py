@@ -1,0 +1,222 @@
+"""OverTime: the numbers of all weights at the kept moments of a branch, a row for each weight.
+
+They come from the keyframes, so they take no memory of their own: as a training goes on, older
+moments are farther apart. Of more weights than rows, a row is the mean of some that are neighbours.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.formulas.table import pick
+from scalarviz.core.model.program import Program
+from scalarviz.training.session.branches import Branch, Frame
+
+KINDS = {each: each for each in ("value", "gradient", "change")}
+ORDERS = {each: each for each in ("layer", "distance", "norms")}
+Rows = Any  # an array of bank indices
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Now:
+    """The numbers of one moment: the present one, on arrival at a step or within it, or another."""
+
+    step: int
+    value: FloatArray
+    grad: FloatArray
+
+
+Moment = Frame | Now
+Filled = Mapping[Branch, Sequence[Now]]  # further moments, by the branch that owns their steps
+NONE_FILLED: Filled = {}
+step_of = attrgetter("step")
+
+
+@dataclass(frozen=True)
+class OverTime:
+    """Numbers of all weights at some steps.
+
+    kind    "value", "gradient", or "change", since the start of the training
+    steps   on arrival at which the numbers were so, increasing
+    rows    bank indices in the order shown
+    starts  the place in `rows` of the first weight of each tile
+    tiles   the mean of each tile at each step, shape (tiles, steps)
+    groups  name, first tile and number of tiles of each layer; one without a name if the order is
+            that of the distances
+    norms   of each layer at each step, shape (layers, steps), if the order is "norms": Euclidean
+            norms of values, of gradients, or of the change a step since the moment before
+    """
+
+    kind: str
+    steps: FloatArray
+    rows: Rows
+    starts: Rows
+    tiles: FloatArray
+    groups: Sequence[tuple[str, int, int]]
+    norms: FloatArray
+
+    def rows_of(self, tile: int) -> Rows:
+        """Return the bank indices of a tile."""
+        ends = [*self.starts[1:], len(self.rows)]
+        return self.rows[self.starts[tile] : ends[tile]]
+
+    def moment_at(self, step: float) -> int:
+        """Return the place of the last moment at or before a step; the first one before all."""
+        return max(0, int(np.searchsorted(self.steps, step, side="right")) - 1)
+
+    def moved_most(self, first: float, last: float, most: int = 3) -> list[tuple[int, float]]:
+        """Return the tiles that differ most between two steps, with by how much."""
+        change = self.tiles[:, self.moment_at(last)] - self.tiles[:, self.moment_at(first)]
+        order = np.argsort(-np.abs(change), kind="stable")[:most]
+        return [(int(tile), float(change[tile])) for tile in order]
+
+
+@final
+class WeightsOverTime:
+    """Reads OverTime of a program; a keyframe that is shown again is not read again."""
+
+    def __init__(self, program: Program, count: int) -> None:
+        self._layers = layers_of(program, count)
+        self._by_layer = np.concatenate([rows for _, rows in self._layers])
+        self._by_distance: Rows = None
+        self._shown: tuple[Any, ...] = ()
+        self._known: dict[tuple[Moment | None, Moment], FloatArray] = {}
+
+    def read(
+        self,
+        branch: Branch,
+        now: Now,
+        kind: str = "value",
+        order: str = "layer",
+        *,
+        steps: Sequence[float],
+        most: int = 200,
+        filled: Filled = NONE_FILLED,
+        keeps_order: bool = False,
+    ) -> OverTime:
+        """Return the numbers of the known moments of a branch.
+
+        steps        the steps wanted, increasing; for each the last known moment up to it is read
+        most         number of tiles at most, about
+        filled       moments that are known beside the keyframes
+        keeps_order  whether the order by distance stays as it was read last
+        """
+        kind, order = pick(KINDS, kind, "kind"), pick(ORDERS, order, "order")
+        frames = moments_of(branch, now, steps, filled)
+        start = branch.lineage()[-1].frames[0].value
+        rows, layers = self._by_layer, self._layers
+        if order == "distance":
+            rows = self._sorted(now.value.astype(np.float64) - start, keeps=keeps_order)
+            layers = [("", rows)]
+        starts, groups = tiles_of(layers, most)
+        shown = kind, order, len(starts), id(start), rows
+        if shown[:-1] != self._shown[:-1] or rows is not self._shown[-1]:
+            self._shown, self._known = shown, {}
+        before, self._known = self._known, {}
+        columns = []
+        for earlier, frame in zip([None, *frames[:-1]], frames, strict=True):
+            pair = (earlier if order == "norms" and kind == "change" else None), frame
+            column = None if frame is now else before.get(pair)
+            if column is None:
+                if order == "norms":
+                    numbers = moved(*pair) if kind == "change" else numbers_of(kind, frame, start)
+                    column = norms_of(layers, numbers)
+                else:
+                    column = means_of_tiles(numbers_of(kind, frame, start)[rows], starts)
+            if frame is not now:
+                self._known[pair] = column
+            columns.append(column)
+        found = np.stack(columns, axis=1)
+        at, none = np.array([frame.step for frame in frames], np.float64), found[:0]
+        tiles, norms = (none, found) if order == "norms" else (found, none)
+        return OverTime(kind, at, rows, starts, tiles, groups, norms)
+
+    def _sorted(self, change: FloatArray, *, keeps: bool) -> Rows:
+        """Return all rows, those that changed most first: the same array while that stays so."""
+        if self._by_distance is None or not keeps:
+            found = np.argsort(-np.abs(change), kind="stable")
+            if self._by_distance is None or not np.array_equal(found, self._by_distance):
+                self._by_distance = found
+        return self._by_distance
+
+
+def tiles_of(
+    layers: Sequence[tuple[str, Rows]], most: int
+) -> tuple[Rows, list[tuple[str, int, int]]]:
+    """Return where about `most` tiles begin in the rows of layers, and the groups of tiles."""
+    total, first = sum(len(rows) for _, rows in layers), 0
+    starts: list[int] = []
+    groups = []
+    for name, rows in layers:
+        count = min(len(rows), max(1, round(most * len(rows) / total)))
+        groups.append((name, len(starts), count))
+        starts += [first + i * len(rows) // count for i in range(count)]
+        first += len(rows)
+    return np.array(starts), groups
+
+
+def means_of_tiles(numbers: FloatArray, starts: Rows) -> FloatArray:
+    means: FloatArray = np.add.reduceat(numbers, starts)
+    return means / np.diff(np.append(starts, len(numbers)))
+
+
+def layers_of(program: Program, count: int) -> list[tuple[str, Rows]]:
+    """Return the label of each layer that has weights, and their rows; all of a graph are one."""
+    found: dict[str, list[Rows]] = {}
+    known = np.zeros(count, np.bool_)
+    for operation in () if program.is_graph else program.operations:
+        rows = np.array(operation.parameters, np.int64)
+        rows = rows[~known[rows]]  # what several layers share belongs to the first one
+        known[rows] = True
+        if len(rows):
+            found.setdefault(operation.label or str(operation.layer), []).append(rows)
+    if not known.all():
+        found.setdefault("", []).append(np.flatnonzero(~known))
+    return [(label, np.concatenate(parts)) for label, parts in found.items()]
+
+
+def moments_of(branch: Branch, now: Now, steps: Sequence[float], filled: Filled) -> list[Moment]:
+    """Return the last known moment up to each of some steps; of the present one on, that one."""
+    kept: list[tuple[Sequence[Moment], float]] = []
+    for each, end in branch.way(now.step):
+        kept += [(list(each.frames), end), (list(filled.get(each, ())), end)]
+    found: list[Moment] = []
+    for step in steps:
+        if step >= now.step:
+            found.append(now)
+            break
+        known = [
+            frames[at - 1]
+            for frames, end in kept
+            if (at := bisect_right(frames, min(step, end), key=step_of))
+        ]
+        newest = max(known, key=step_of)
+        if not found or newest.step > found[-1].step:
+            found.append(newest)
+    return found
+
+
+def numbers_of(kind: str, frame: Moment, start: FloatArray) -> FloatArray:
+    """Return the numbers of a kind at a moment, float64."""
+    numbers = (frame.grad if kind == "gradient" else frame.value).astype(np.float64)
+    return numbers - start if kind == "change" else numbers
+
+
+def moved(earlier: Moment | None, frame: Moment) -> FloatArray:
+    """Return by how much weights changed a step since an earlier moment; NaN without one."""
+    if earlier is None:
+        return np.full(len(frame.value), np.nan)
+    change: FloatArray = frame.value.astype(np.float64) - earlier.value
+    return change / max(1, frame.step - earlier.step)
+
+
+def norms_of(layers: Sequence[tuple[str, Rows]], numbers: FloatArray) -> FloatArray:
+    """Return the Euclidean norm of the numbers of each layer."""
+    return np.array([np.linalg.norm(numbers[rows]) for _, rows in layers])
