@@ -42,7 +42,7 @@ class Curves:
     def __init__(self, session: Session) -> None:
         self.session = session
         self._reading = Throttle()
-        self._past = PastReader(session)
+        self.past = PastReader(session)
         self._key: tuple[Any, ...] = ()
         self._curve = Curve()
         self._earlier = earlier_losses(session)
@@ -122,7 +122,7 @@ class Curves:
             reads=loss_at(here.branch, over.step),
             on_title=over.title,
             large=view.large,
-            past=self._past.read(view, over, numbers, here),
+            past=self.past.read(view, over, numbers, here),
         )
         meant = next((b for b in self.session.branches if b.number == over.branch), None)
         if meant is None or meant is here.branch:  # a click on its line went over to it

@@ -46,7 +46,7 @@ class PastReader:
         if not view.large:
             return None
         chosen = view.kind, view.order, here.branch, view.first, view.last
-        shown = (*chosen, here.clock, here.leaps, self.filled.version)
+        shown = (*chosen, here.clock, here.leaps, here.end, self.filled.version)
         waits = self.session.playing and self._shown[: len(chosen)] == chosen
         if shown != self._shown and not (waits and not self._reading.due):
             with self._reading.doing():
@@ -66,14 +66,14 @@ class PastReader:
         first: float = 0.0,
         last: float | None = None,
     ) -> OverTime:
-        """Return all weights at some moments from a step on, up to the present or a `last` step."""
+        """Return all weights at some moments of the branch, from a step on, up to a `last` one."""
         program = self.session.network.program
         if self._reader is None or self._reader[0] is not program:
             self._reader = program, WeightsOverTime(program, len(numbers.value))
-        end = here.clock.step if last is None else min(last, here.clock.step)
+        end = here.end.step if last is None else min(last, here.end.step)
         steps = sorted({*np.linspace(min(first, end), end, MOMENTS).astype(np.int64).tolist()})
         if not self.session.playing:
-            self.filled.want(here.branch, [step for step in steps if step < here.clock.step])
+            self.filled.want(here.branch, steps)
         return self._reader[1].read(
             here.branch,
             Now(here.clock.step, numbers.value, numbers.grad),

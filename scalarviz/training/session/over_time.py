@@ -183,15 +183,12 @@ def layers_of(program: Program, count: int) -> list[tuple[str, Rows]]:
 
 
 def moments_of(branch: Branch, now: Now, steps: Sequence[float], filled: Filled) -> list[Moment]:
-    """Return the last known moment up to each of some steps; of the present one on, that one."""
-    kept: list[tuple[Sequence[Moment], float]] = []
-    for each, end in branch.way(now.step):
+    """Return the last known moment up to each of some steps, each once."""
+    kept: list[tuple[Sequence[Moment], float]] = [([now], np.inf)]  # counts where others are known
+    for each, end in branch.way():
         kept += [(list(each.frames), end), (list(filled.get(each, ())), end)]
     found: list[Moment] = []
     for step in steps:
-        if step >= now.step:
-            found.append(now)
-            break
         known = [
             frames[at - 1]
             for frames, end in kept

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.base.texts.decimals import rounded
 from scalarviz.faces.controller.curve_pointer import CurvePointer
 from scalarviz.faces.controller.pointer import LEFT, Pointer
 from scalarviz.pictures.draw2d.colors import rgb
@@ -260,7 +261,7 @@ def test_a_click_on_the_title_makes_the_chart_large_and_small(
     click(pointer, small.title.x + 10.0, small.title.y + 10.0)
     large = chart_of(stage, studio)
     assert large.plot.width > 2.0 * small.plot.width
-    assert large.plot.height > 2.0 * small.plot.height
+    assert large.plot.height > 1.5 * small.plot.height
     assert not stage.target_at(*on_line(large, 50))  # nothing behind it
     click(pointer, *on_curve(large, 11))
     assert stage.session.step_index == 11
@@ -279,3 +280,89 @@ def test_losses_are_smoothed_if_wanted(stage: Stage) -> None:
     assert curve.smoothed[0] == pytest.approx(np.mean(stage.session.losses[:2]))
     stage.curve_view.smooth = None
     assert stage.curve_view.smooths(3_000)
+
+
+def on_strip(chart: Chart, step: float, tile: int) -> tuple[float, float]:
+    """Where a tile of the strip of weights is at a step."""
+    assert chart.strip is not None
+    x = chart.plot.x + (step - chart.first) / (chart.last - chart.first) * chart.plot.width
+    return x, chart.strip.y + (tile + 0.5) / chart.tiles * chart.strip.height
+
+
+@pytest.fixture
+def strip(stage: Stage, studio: Studio) -> Chart:
+    """The large chart, when all moments of the strip are known."""
+    stage.curve_view.large = True
+    chart_of(stage, studio)
+    stage.reading.curves.past.filled.wait()
+    return chart_of(stage, studio)
+
+
+def test_the_mouse_on_the_strip_reads_a_weight_at_a_step(
+    stage: Stage, studio: Studio, strip: Chart, session: sv.Session
+) -> None:
+    assert strip.tiles == len(session.network.bank)
+    for tile, step in ((0, 7), (12, 33)):
+        stage.hover_at(*on_strip(strip, step, tile))
+        studio.stage(stage, 0.0, SIZE)
+        (said,) = (each for each in stage.picture().words if f"at step {step}" in each)
+        session.seek(step)
+        value = rounded(float(session.network.bank.value[tile]), 3)
+        session.seek(40)
+        assert f": {value} at step" in said
+        assert stage.hover is None  # nothing behind the chart
+
+
+def test_the_colors_of_the_strip_are_those_of_its_numbers(
+    stage: Stage, studio: Studio, strip: Chart, session: sv.Session
+) -> None:
+    pixels = studio.stage(stage, 0.0, SIZE)
+    seen = stage.frame_data().curve.past
+    assert seen is not None
+    assert seen.scale == np.abs(seen.over_time.tiles).max()
+    for tile, step in ((3, 5), (20, 30), (40, 38)):
+        x, y = on_strip(strip, step + 0.5, tile)
+        value = seen.over_time.tiles[tile, seen.over_time.moment_at(step + 0.5)]
+        wanted = THEMES["dark"].map(value, seen.scale) * 255.0
+        assert np.abs(pixels[int(y), int(x)] - wanted).max() < 12.0
+
+
+def test_a_click_on_the_strip_goes_to_a_step_and_a_drag_compares_two(
+    pointer: Pointer, stage: Stage, studio: Studio, strip: Chart
+) -> None:
+    session = stage.session
+    click(pointer, *on_strip(strip, 12, 4))
+    assert session.step_index == 12 and stage.curve_view.compared is None
+    pointer.press(LEFT, *on_strip(strip, 30, 4))
+    pointer.move(*on_strip(strip, 10, 6))
+    pointer.release(LEFT, *on_strip(strip, 10, 6))
+    assert stage.curve_view.compared == (10, 30)
+    assert session.step_index == 12
+    studio.stage(stage, 0.0, SIZE)
+    values = {}
+    for step in (10, 30):
+        session.seek(step)
+        values[step] = float(session.network.bank.value[6])
+    first, last = (rounded(values[step], 3) for step in (10, 30))
+    change = rounded(values[30] - values[10], 3)
+    words = stage.picture().words
+    assert any(f"{first} to {last}, by {change}" in each for each in words), words
+    stage.hover_at(0.0, 0.0)
+    studio.stage(stage, 0.0, SIZE)
+    assert any(each.startswith("steps 10 to 30, most:") for each in stage.picture().words)
+    stage.restore()  # Esc
+    assert stage.curve_view.compared is None and stage.curve_view.large
+
+
+def test_tabs_choose_what_the_strip_shows_and_how_it_is_sorted(
+    pointer: Pointer, stage: Stage, studio: Studio, strip: Chart
+) -> None:
+    for name in ("gradient", "change", "distance", "norms", "layer", "value"):
+        box = {tab: box for box, tab in strip.tabs}[name]
+        click(pointer, box.x + box.width / 2, box.y + box.height / 2)
+        studio.stage(stage, 0.0, SIZE)
+        past = stage.frame_data().curve.past
+        assert past is not None
+        assert name in (past.order, past.over_time.kind)
+        assert len(past.over_time.norms) == (2 if past.order == "norms" else 0)
+        assert stage.pinned is None
