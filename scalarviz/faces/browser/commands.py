@@ -258,4 +258,4 @@ COMMANDS: dict[str, Command] = {
     "control": control,
     "press": press,
 }
-FOR_ALL = "open", "state", "evaluate", "survey"  # what a reader may ask who only looks
+FOR_ALL = "open", "state", "evaluate", "survey", "past"  # what a reader may ask who only looks

@@ -13,7 +13,10 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any, final
 
+import numpy as np
+
 from scalarviz.base.checks.numbers import shorten
+from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.faces.browser.commands import COMMANDS, FOR_ALL, reals
 from scalarviz.faces.browser.light import Light
@@ -29,11 +32,13 @@ from scalarviz.pages.session_state import SessionState, as_sent, losses_from
 from scalarviz.pictures.presenter.scene_layout import layout_of
 from scalarviz.pictures.presenter.side_by_side import AnyStage
 from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.training.session.over_time import KINDS, ORDERS
 from scalarviz.training.session.session import Session
 
 BETWEEN_STATES = 1.0 / 30.0  # seconds
 PNG, PNG_BEGINS = "data:image/png;base64,", b"\x89PNG\r\n\x1a\n"
 LARGEST_PICTURE = 20_000_000  # letters
+CHOICES = {"kind": KINDS, "order": ORDERS}  # of all weights over time
 BETWEEN_LOOKS = 0.25  # seconds; to look at a million weights takes 0.3 ms
 Post = Callable[[Header, Buffers], object]
 
@@ -155,6 +160,10 @@ class Link:
                 inputs = reals(args, "inputs", self.session.network.inputs)
                 answers = as_sent(getattr(self.state, name)(inputs))
                 self._post(reader, {"id": number, "answers": answers})
+                return
+            if name == "past":
+                answer = past_of(self.stage, args)
+                self._post(reader, {"id": number, "answers": answer})
                 return
             if name not in COMMANDS:
                 raise InputError(f"a session has no command {shorten(name)}")
@@ -310,6 +319,24 @@ class Link:
         for reader in self.readers:
             self._post(reader, {"closed": words})
         self.readers.clear()
+
+
+def past_of(stage: Stage, args: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all weights over time, for a page: as its worker does."""
+    kind, order = (pick(table, args.get(name), name) for name, table in CHOICES.items())
+    stage.refresh()
+    reading = stage.reading
+    past = reading.curves.past
+    seen = past.seen(kind, order, reading.numbers, reading.here)
+    return {
+        "steps": seen.steps,
+        "groups": seen.groups,
+        "tiles": seen.tiles,
+        "norms": seen.norms,
+        "heads": seen.rows[seen.starts].astype(np.int32),
+        "counts": np.diff(np.append(seen.starts, len(seen.rows))).astype(np.int32),
+        "more": past.filled.busy,
+    }
 
 
 def is_due(reader: Reader, now: float, busy: bool, mark: Any) -> bool:

@@ -28,6 +28,7 @@ import { Options, channelsOf } from "./options.js";
 import { OwnInput } from "./own.js";
 import { rowsBeside } from "./paths.js";
 import { arrange } from "./sheet.js";
+import { Past } from "./past.js";
 import { Player } from "./player.js";
 import { Progress } from "./progress.js";
 import { text } from "./texts.js";
@@ -95,9 +96,15 @@ export class App {
     this.curve = new Curve(byId("curve"), spec.engine.step, this.lines, {
       seek: (step) => this.run("seek", step),
       choose: (key, step) => this.run("choose", key, step),
+      enlarge: () => this.run("enlarge"),
     });
     this.curve.begin(spec.page.measured, this.losses);
     this.curve.redraw = () => this.request();
+    this.past = new Past(byId("past"), spec.say, this.curve, {
+      ask: (args) => this.player.ask("past", args),
+      seek: (step) => this.run("seek", step),
+    });
+    this.past.redraw = () => this.request();
     this.branchList = new BranchList((key) => this.run("choose", key));
     const ask = (inputs) => this.player.askLatest("own", { inputs });
     this.own = new OwnInput(byId("picture"), ask, spec);
@@ -227,6 +234,7 @@ export class App {
     this.thread.show(this.picture.canvas, outputs, this.exhibit?.spot?.() ?? null);
     this.maps?.follow(state, () => this.request());
     this.curve.draw(this.losses, this.state, this.spec.engine.moments.length);
+    this.past.draw(this.state, this.picture.palette);
     this.controls.show(this.state, {
       place: state,
       playing: this.player.playing,
@@ -377,6 +385,7 @@ export class App {
       skip: () => skipTour(this),
       next: () => leadOn(this),
       nextTheme: () => this.setTheme(this.theme === "dark" ? "light" : "dark"),
+      enlarge: () => this.past.toggle(),
       toggleMarks: () => this.toggleMarks(),
       toggleSheet: (isWhole) => this.setSheet(byId("sheet").hidden, isWhole),
       home: () => this.picture.home(),
@@ -458,6 +467,8 @@ export class App {
     else if (!byId("sheet").hidden) this.setSheet(false);
     else if (this.marks.isOpen) this.marks.open(false);
     else if (this.slowing) this.act();
+    else if (this.past.rest()) return;
+    else if (this.past.isOpen) this.past.toggle();
     else if (this.pinned) this.pin(null);
     else if (this.own.inputs) this.own.set(null);
     else this.picture.home();

@@ -35,6 +35,7 @@ export class Clock {
     this.loss = NaN; // of the step before this moment
     this.stopped = null; // why the next step is refused
     this.pace = 1; // steps that take about APART
+    this.kept = 0; // when the last keyframe was kept
     this.before = null; // weights and slots when the step shown began
     this.shown = new Shown();
     this.jumps = 0; // grows with each jump, after which scales are chosen anew
@@ -291,7 +292,10 @@ export class Clock {
   /** Keep a keyframe of this moment, unless there is one close to it. */
   keep() {
     const { branches, step, applied, loss } = this;
-    if (!branches.wants(step, this.pace)) return;
+    const now = performance.now();
+    const isLate = now - this.kept >= APART; // slow steps are kept, too
+    if (!branches.wants(step, isLate ? 1 : this.pace)) return;
+    this.kept = now;
     const all = new Set(branches.all);
     branches.add({ step, applied, loss, saved: this.engine.save() });
     for (const each of branches.all) all.delete(each);

@@ -18,7 +18,7 @@ export class Controls {
     const press = {
       play: ["toggle"], back: ["back", 1], on: ["on", 1], reset: ["reset"], more: ["toggleSheet"],
       theme: ["nextTheme"], tour: ["showTour"], slow: ["slowStep"], undo: ["undo"], redo: ["redo"],
-      "sample-before": ["sample", -1], "sample-after": ["sample", 1], home: ["home"], whole: ["home"],
+      "sample-before": ["sample", -1], "sample-after": ["sample", 1], enlarge: ["enlarge"], home: ["home"], whole: ["home"],
       skip: ["skip"], next: ["next"], reload: ["reload"], link: ["link"], explain: ["toggleMarks"],
     }; // prettier-ignore
     for (const [id, command] of Object.entries(press)) {

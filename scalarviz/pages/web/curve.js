@@ -15,10 +15,11 @@ const TWO_ENDS = 24; // least height of the plot for words at both ends of the a
 /**
  * Draws the losses from a first step on, on their scale, before the `lines` of branches.
  *
- * `seek` is called with the step that is wanted, `choose` with the key of a branch and a step.
+ * `seek` is called with the step that is wanted, `choose` with the key of a branch and a step,
+ * `enlarge` for a press on the heading.
  */
 export class Curve {
-  constructor(element, first, lines, { seek, choose }) {
+  constructor(element, first, lines, { seek, choose, enlarge }) {
     this.element = element;
     this.lines = lines;
     this.seek = seek;
@@ -28,7 +29,7 @@ export class Curve {
     this.measures = new Measures();
     element.setAttribute("aria-valuemin", first);
     this.canvas = element.querySelector("canvas");
-    this.plot = { x: 0, width: 1 };
+    this.plot = { x: 0, y: 0, width: 1 };
     this.rows = 1; // of the heading, at this width: as many as it ever needed
     this.width = 0;
     this.own = []; // points of the curve, and of the lines of other branches
@@ -37,11 +38,12 @@ export class Curve {
     element.addEventListener("pointerdown", (event) => {
       const other = this.lineUnder(event);
       if (other) return this.choose(other.key, this.stepAt(event));
+      if (this.isHeading(event)) return enlarge();
       element.setPointerCapture(event.pointerId);
       return this.go(event);
     });
     element.addEventListener("pointermove", (event) => {
-      if (!(event.buttons & 1)) this.point(this.lineUnder(event));
+      if (!(event.buttons & 1)) this.point(this.lineUnder(event), this.isHeading(event));
       else if (element.hasPointerCapture(event.pointerId)) this.go(event);
     });
     element.addEventListener("pointerleave", () => this.point(null));
@@ -76,8 +78,14 @@ export class Curve {
     return lineAt(this.others, this.own, clientX - left, clientY - top, pointerType !== "mouse");
   }
 
-  /** Show which branch is meant. */
-  point(other) {
+  /** Whether the pointer is on the heading. */
+  isHeading({ clientY }) {
+    return clientY - this.element.getBoundingClientRect().top < this.plot.y;
+  }
+
+  /** Show which branch is meant, or that the heading is. */
+  point(other, isHeading = false) {
+    this.element.classList.toggle("heading", isHeading);
     const key = other ? other.key : null;
     if (key === this.lines.hover) return;
     this.lines.hover = key;

@@ -408,6 +408,14 @@ export class Engine {
     return saved;
   }
 
+  /** Return step, values and gradients of a keyframe, {step, saved}. */
+  numbersOf({ step, saved }) {
+    const { value, grad } = this.spec.arrays;
+    const read = ([at, length, kind]) =>
+      new KIND[kind](saved.buffer, saved.byteOffset + HEAD + at - value[0], length);
+    return { step, value: read(value), grad: read(grad) };
+  }
+
   /** Go back to what `save` returned. */
   restore(saved) {
     const head = new Float64Array(saved.buffer, saved.byteOffset, HEAD / 8);

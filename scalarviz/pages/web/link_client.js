@@ -56,7 +56,8 @@ export class LinkClient {
   /** Send a command; the promise is fulfilled after the state that it leads to. */
   ask(name, args = {}) {
     if (!this.isOpen) {
-      if (this.stands && !["evaluate", "survey", "look"].includes(name)) this.onstand(this.stands);
+      if (this.stands && !["evaluate", "survey", "past", "look"].includes(name))
+        this.onstand(this.stands);
       return Promise.resolve(null);
     }
     return new Promise((resolve) => this.send(name, args, resolve));

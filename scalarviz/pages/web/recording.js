@@ -4,6 +4,7 @@
 // recorded by operation.
 
 import { CHANGES } from "./changes.js";
+import { evenSteps, momentsUpTo, overTime } from "./over_time.js";
 import { unpacked } from "./packed.js";
 
 const KEPT = { small: 1, large: 2, whole: 3, same: 4, plain: 5 }; // as Writer of recording.py
@@ -137,6 +138,7 @@ export class RecordingClient {
   /** Do a command; returns the state after it, and null for answers that nobody recorded. */
   async ask(name, args = {}) {
     if (name === "evaluate" || name === "survey") return null;
+    if (name === "past") return this.past(args);
     if (name in CHANGES || OTHER_CHANGES.includes(name)) {
       this.onrefused("page.recorded.refused");
       return this.answer();
@@ -242,6 +244,14 @@ export class RecordingClient {
 
   fail() {
     this.pause();
+  }
+
+  /** Return all weights over time, at the places that were recorded. */
+  past(args) {
+    const moments = this.places.filter(isRest);
+    const steps = evenSteps(this.first, this.end, args.moments);
+    const found = momentsUpTo(steps, [{ moments, end: Infinity }]);
+    return { ...overTime(found, moments[0].value, args), more: false };
   }
 
   answer() {

@@ -6,6 +6,7 @@ import { CHANGES } from "./changes.js";
 import { Clock } from "./clock.js";
 import { Engine } from "./engine.js";
 import { Metrics } from "./metrics.js";
+import { PastMoments } from "./past_moments.js";
 
 const BETWEEN_STATES = 1000 / 30; // milliseconds
 const PORTION = 8; // milliseconds of training until messages are looked at
@@ -18,6 +19,7 @@ export class Server {
     this.post = post;
     this.soon = soon;
     this.clock = null;
+    this.past = null; // all weights over time
     this.waiting = []; // commands
     this.goal = null; // {target, command, shows}: a moment to go to, of a command
     this.rate = undefined; // steps a second while it plays; null: as fast as it goes
@@ -97,6 +99,9 @@ export class Server {
     } else if (name === "survey") {
       const answers = clock.engine.survey(args.inputs);
       return this.post({ id: command.id, answers }, [answers.buffer]);
+    } else if (name === "past") {
+      const answers = await this.past.answer(args, this.isPlaying);
+      return this.post({ id: command.id, answers }, buffersIn(answers));
     } else if (name in CHANGES) {
       clock.change({ kind: name, ...args });
     } else if (name === "scaleRate") {
@@ -120,6 +125,7 @@ export class Server {
     const engine = await Engine.open(module, image, spec);
     const metrics = spec.metrics ? new Metrics(engine, spec.metrics, held) : null;
     this.clock = new Clock(engine, { memory, metrics });
+    this.past = new PastMoments(this.clock, () => Engine.open(module, image, spec));
     this.known = this.clock.first;
     if (resume) {
       this.clock.branches.takeUp(resume.branches, resume.key);

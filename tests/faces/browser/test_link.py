@@ -453,3 +453,25 @@ def test_codes_of_a_graph_are_in_the_order_of_its_plates() -> None:
     described = link.described["spec"]["scene"]["layouts"][0]["plates"]
     assert [each["first"] for each in described] == [each.first for each in link._light._plates]
     assert len(described) > 1
+
+
+def test_a_page_asks_for_all_weights_over_time() -> None:
+    s = session()
+    page = opened(s)
+    page.ask("advance", {"count": 30, "unit": "step"})
+    asked = {"kind": "value", "order": "layer"}
+    found = page.ask("past", asked)["answers"]
+    while found["more"]:
+        found = page.ask("past", asked)["answers"]
+    found = page.ask("past", asked)["answers"]
+    assert found["steps"].tolist() == list(range(31))
+    tiles = found["tiles"].reshape(len(s.network.bank), 31)
+    for step in (0, 11, 30):
+        s.seek(step)
+        assert np.array_equal(tiles[:, step], s.network.bank.value)
+    assert found["groups"] == [["0", 0, 16], ["1", 16, 15]]
+    page.ask("past", {"kind": "gradient", "order": "norms"})
+    for args in ({}, {"kind": "value"}, {"kind": 3, "order": "layer"}, {"kind": "x", "order": "y"}):
+        assert "refused" in page.ask("past", args)
+    onlooker = FakePage(page.link, looks=True)
+    assert "answers" in onlooker.ask("past", asked)

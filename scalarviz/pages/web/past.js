@@ -1,0 +1,293 @@
+// All weights over time below the large loss curve; as pictures/view/past_chart.py.
+
+import { byId, fitted, made, setShown, setWords, styled, unitLength } from "./dom.js";
+import { rounded, trueMinus } from "./format.js";
+import { lossScale } from "./loss_scale.js";
+import { weightTitle } from "./names.js";
+import { layersOf } from "./over_time.js";
+import { madeButton } from "./pressing.js";
+import { plural, text } from "./texts.js";
+
+const PAST_KINDS = ["value", "gradient", "change"];
+const PAST_ORDERS = ["layer", "distance", "norms"];
+const TILES = 128; // tiles
+const MOMENTS = 400;
+const BETWEEN_QUESTIONS = 250; // milliseconds between two questions, at least
+const CLICK_MOVES = 4; // pixels; a press that moves less is a click
+const MOVED_MOST = 3; // weights that moved most
+
+/** Shows the strip; `ask` asks for numbers, `seek` goes to a step, `curve` has the axis of steps. */
+export class Past {
+  constructor(element, say, curve, { ask, seek }) {
+    this.element = element;
+    this.say = say;
+    this.curve = curve;
+    this.ask = ask;
+    this.seek = seek;
+    this.scale = 1; // the number with the strongest color
+    this.layers = say.told ? [] : layersOf(say);
+    this.kind = "value";
+    this.order = "layer";
+    this.seen = null;
+    this.image = null;
+    this.shown = ""; // what was asked for last
+    this.asking = false;
+    this.due = 0;
+    this.compared = null;
+    this.pointed = null; // {step, tile} under the pointer
+    this.redraw = () => {};
+    this.tabs = [...PAST_KINDS, ...PAST_ORDERS].map((name) =>
+      madeButton("tab", text(`past.${name}`), () => this.choose(name)),
+    );
+    this.reads = made("output");
+    this.canvas = made("canvas");
+    this.canvas.ariaLabel = text("past.about");
+    this.canvas.role = "img";
+    const bar = made("div", "tabs", ...this.tabs, this.reads);
+    element.append(bar, this.canvas);
+    this.listen();
+  }
+
+  get isOpen() {
+    return !this.element.hidden;
+  }
+
+  /** Make the curve large, with the strip below it, or small again. */
+  toggle() {
+    const isOpen = !this.isOpen;
+    setShown(this.element, isOpen);
+    document.body.classList.toggle("long", isOpen);
+    if (isOpen) this.element.prepend(this.curve.element);
+    else byId("band").append(this.curve.element);
+    this.shown = "";
+    this.compared = this.pointed = null;
+  }
+
+  /** End a comparison; return whether there was one. */
+  rest() {
+    const was = this.compared !== null;
+    this.compared = null;
+    return was;
+  }
+
+  choose(name) {
+    if (PAST_KINDS.includes(name)) this.kind = name;
+    else this.order = name;
+    this.shown = "";
+    this.redraw();
+  }
+
+  listen() {
+    let pressed = null;
+    this.canvas.addEventListener("pointerdown", (event) => {
+      this.canvas.setPointerCapture(event.pointerId);
+      pressed = { x: event.offsetX, step: this.curve.stepAt(event) };
+      this.compared = null;
+      this.point(event);
+    });
+    this.canvas.addEventListener("pointermove", (event) => {
+      if (pressed && Math.abs(event.offsetX - pressed.x) >= CLICK_MOVES)
+        this.compared = [pressed.step, this.curve.stepAt(event)].sort((a, b) => a - b);
+      this.point(event);
+    });
+    this.canvas.addEventListener("pointerup", () => {
+      if (pressed && !this.compared) this.seek(pressed.step);
+      pressed = null;
+    });
+    this.canvas.addEventListener("pointerleave", () => {
+      this.pointed = null;
+      this.redraw();
+    });
+  }
+
+  point(event) {
+    const part = event.offsetY / Math.max(1, this.canvas.clientHeight);
+    const count = this.seen?.heads.length ?? 0;
+    const tile = Math.min(Math.max(0, Math.floor(part * count)), count - 1);
+    this.pointed = { step: this.curve.stepAt(event), tile };
+    this.redraw();
+  }
+
+  /** Ask for the numbers of a state if they are others than those shown, then draw again. */
+  async follow(state) {
+    const { kind, order } = this;
+    const mark = JSON.stringify([kind, order, state.step, state.operation, state.branch, state.last, state.jumps]); // prettier-ignore
+    const now = performance.now();
+    if (!this.isOpen || this.asking || (mark === this.shown && !this.seen?.more)) return;
+    if (now < this.due && this.seen) {
+      this.later ??= setTimeout(() => ((this.later = undefined), this.redraw()), this.due - now);
+      return;
+    }
+    this.asking = true;
+    const args = { kind, order, layers: this.layers, most: TILES, moments: MOMENTS, keeps: state.playing }; // prettier-ignore
+    const seen = await this.ask(args);
+    this.asking = false;
+    const took = performance.now() - now;
+    this.due = performance.now() + (state.playing ? Math.max(BETWEEN_QUESTIONS, 4 * took) : 0);
+    if (!seen) return;
+    Object.assign(this, { seen, shown: mark, image: null, scale: largestOfTiles(seen.tiles) || 1 });
+    this.redraw();
+  }
+
+  /** Draw the strip or the norms, and what is read. */
+  draw(state, palette) {
+    if (!this.isOpen) return;
+    void this.follow(state);
+    [...PAST_KINDS, ...PAST_ORDERS].forEach((name, k) => {
+      this.tabs[k].ariaPressed = String(name === this.kind || name === this.order);
+    });
+    const { seen, curve } = this;
+    const { context, width, height } = fitted(this.canvas);
+    setWords(this.reads, seen ? this.said() : "");
+    this.reads.classList.toggle("scale", !this.pointed && !this.compared);
+    if (!seen) return;
+    const unit = unitLength();
+    const left = curve.plot.x;
+    const x = (step) =>
+      left + ((step - curve.start) / (curve.end - curve.start || 1)) * curve.plot.width;
+    context.font = `${12 * unit}px ${getComputedStyle(document.body).fontFamily}`;
+    if (seen.norms.length) this.drawNorms(context, { x, left, width, height, unit });
+    else this.drawTiles(context, { x, left, height, unit }, palette);
+    const marks = (this.compared ?? []).map((step) => [step, styled("--accent"), 1]);
+    marks.push([state.step, styled("--ink"), 0.4]);
+    if (this.pointed) marks.push([this.pointed.step, styled("--accent"), 1]);
+    for (const [step, color, alpha] of marks) {
+      context.globalAlpha = alpha;
+      context.fillStyle = color;
+      context.fillRect(x(step) - 0.5, 0, 1, height);
+    }
+    context.globalAlpha = 1;
+  }
+
+  drawTiles(context, { x, left, height, unit }, palette) {
+    const { seen, pointed } = this;
+    const count = seen.heads.length;
+    const end = seen.steps.at(-1);
+    const wide = Math.max(1, Math.round(x(end) - x(seen.steps[0])));
+    const mark = `${wide} ${palette.ground}`;
+    if (this.image?.mark !== mark) this.image = { mark, canvas: stripImage(seen, this.scale, wide, palette) }; // prettier-ignore
+    context.imageSmoothingEnabled = false;
+    context.drawImage(this.image.canvas, x(seen.steps[0]), 0, wide, height);
+    const high = height / count;
+    context.textAlign = "right";
+    for (const [label, first, tiles] of seen.groups) {
+      const y = first * high;
+      context.fillStyle = styled("--panel");
+      if (first) context.fillRect(left, y - unit, wide, 2 * unit);
+      context.fillStyle = styled("--quiet");
+      const room = Math.max(1, left - 8);
+      const words = label ? text("plates.layer", { label }) : "";
+      if (tiles * high >= 12 * unit) context.fillText(words, left - 6, y + (tiles * high) / 2 + 4 * unit, room); // prettier-ignore
+    }
+    context.textAlign = "left";
+    if (!pointed) return;
+    context.strokeStyle = styled("--ink");
+    context.strokeRect(left, pointed.tile * high, x(end) - left, high);
+  }
+
+  drawNorms(context, { x, left, width, height, unit }) {
+    const { seen } = this;
+    const shown = seen.norms.filter((norm) => Number.isFinite(norm) && norm > 0);
+    if (!shown.length) return;
+    const ends = shown.reduce(([a, b], n) => [Math.min(a, n), Math.max(b, n)], [Infinity, 0]);
+    const scale = lossScale(ends);
+    const [top, bottom] = [2, height - 2];
+    context.fillStyle = styled("--quiet");
+    context.textAlign = "right";
+    for (const [value, y] of [
+      [scale.high, top + 9 * unit],
+      [scale.low, bottom],
+    ])
+      /* prettier-ignore */
+      context.fillText(trueMinus(rounded(value, 3)), left - 5, y);
+    const colors = styled("--classes").split(" ");
+    let right = width - 6;
+    const { length } = seen.steps;
+    for (let k = seen.groups.length - 1; k >= 0; k--) {
+      context.strokeStyle = context.fillStyle = colors[k % colors.length];
+      context.lineWidth = 1.5 * unit;
+      context.beginPath();
+      for (let j = 0, on = false; j < length; j++) {
+        const norm = seen.norms[k * length + j];
+        const isShown = Number.isFinite(norm) && norm > 0;
+        const at = [x(seen.steps[j]), bottom - scale.up(norm) * (bottom - top)];
+        if (isShown && on) context.lineTo(at[0], at[1]);
+        else if (isShown) context.moveTo(at[0], at[1]);
+        on = isShown;
+      }
+      context.stroke();
+      const words = seen.groups[k][0] ? text("plates.layer", { label: seen.groups[k][0] }) : "";
+      if (right - context.measureText(words).width < left) continue;
+      context.fillText(words, right, 12 * unit);
+      right -= context.measureText(words).width + 14 * unit;
+    }
+    context.textAlign = "left";
+  }
+
+  /** Return what the pointer reads: a tile at a step, or between the two that are compared. */
+  said() {
+    const { seen, pointed, compared } = this;
+    if (seen.norms.length) return "";
+    const { length } = seen.steps;
+    const at = (tile, step) => seen.tiles[tile * length + momentPlace(seen.steps, step)];
+    const written = (value) => trueMinus(rounded(value, 3));
+    if (pointed) {
+      const name = this.nameOf(pointed.tile);
+      if (!compared) {
+        const step = seen.steps[momentPlace(seen.steps, pointed.step)];
+        return text("past.reads", { name, value: written(at(pointed.tile, step)), step });
+      }
+      const [first, last] = compared.map((step) => at(pointed.tile, step));
+      const change = written(last - first);
+      return text("past.compares", { name, first: written(first), last: written(last), change });
+    }
+    if (!compared) return text("past.scale", { most: written(this.scale) });
+    const moves = Array.from(seen.heads, (_, k) => at(k, compared[1]) - at(k, compared[0]));
+    const order = moves.map((_, k) => k).sort((a, b) => Math.abs(moves[b]) - Math.abs(moves[a]) || a - b); // prettier-ignore
+    const moved = order.slice(0, MOVED_MOST).map((k) => `${this.nameOf(k)} ${written(moves[k])}`);
+    const [first, last] = compared.map((step) => seen.steps[momentPlace(seen.steps, step)]);
+    return text("past.most", { first, last, moved: moved.join("; ") });
+  }
+
+  /** Return the name of a weight, or how many weights of which layer a tile is the mean of. */
+  nameOf(tile) {
+    const { heads, counts, groups } = this.seen;
+    if (counts[tile] === 1) return weightTitle(this.say, heads[tile]);
+    const [label] = groups.find(([, first, count]) => tile < first + count);
+    const layer = label ? text("plates.layer", { label }) : "";
+    return plural("past.tile", counts[tile], { layer }).replace(/[ ,]+$/, "");
+  }
+}
+
+/** Return the place of the last of some steps up to one, else the first. */
+function momentPlace(steps, step) {
+  const found = steps.findLastIndex((/** @type {number} */ each) => each <= step);
+  return Math.max(0, found);
+}
+
+function largestOfTiles(numbers) {
+  return numbers.reduce((top, each) => (Math.abs(each) > top ? Math.abs(each) : top), 0);
+}
+
+/** Return a canvas with a row of pixels for each tile. */
+function stripImage(seen, scale, wide, palette) {
+  const { length } = seen.steps;
+  const [first, last] = [seen.steps[0], seen.steps.at(-1)];
+  const canvas = made("canvas");
+  Object.assign(canvas, { width: wide, height: seen.heads.length });
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(wide, seen.heads.length);
+  const pixels = new Uint32Array(image.data.buffer);
+  const colors = Uint32Array.from(seen.tiles, (number) => {
+    const [r, g, b] = palette.map(number, scale).map((each) => Math.round(255 * each));
+    return r | (g << 8) | (b << 16) | (255 << 24);
+  });
+  let moment = 0;
+  for (let i = 0; i < wide; i++) {
+    const step = first + (i / Math.max(1, wide - 1)) * (last - first);
+    while (seen.steps[moment + 1] <= step) moment += 1;
+    for (let k = 0; k < seen.heads.length; k++) pixels[k * wide + i] = colors[k * length + moment];
+  }
+  context.putImageData(image, 0, 0);
+  return canvas;
+}

@@ -1,0 +1,66 @@
+// The moments of a training that a page asks for: its keyframes, the present, and moments between
+// them, which a second engine computes again.
+
+import { evenSteps, momentsUpTo, overTime } from "./over_time.js";
+
+const FILLING = 20; // milliseconds of training for an answer; the page asks again for the rest
+const FILLED_BYTES = 2 ** 25; // bytes of numbers between keyframes
+
+/** Answers for a clock; `openTwin` returns a promise of a second engine. */
+export class PastMoments {
+  constructor(clock, openTwin) {
+    this.clock = clock;
+    this.openTwin = openTwin;
+    this.twin = null;
+    this.filled = new Map(); // by the key of a branch, moments of its own by their steps
+    this.sorted = null;
+  }
+
+  /** Return what `overTime` does of the branch that is shown, and whether there is `more` to come. */
+  async answer({ kind, order, layers, most, moments, keeps }, isPlaying) {
+    const { clock } = this;
+    const { engine, branches } = clock;
+    const steps = evenSteps(clock.first, clock.branch.end.step, moments);
+    const isSmall = steps.length * 8 * engine.value.length < FILLED_BYTES;
+    const more = !isPlaying && isSmall && (await this.fill(steps));
+    const { value, grad } = engine;
+    const lists = [{ moments: [{ step: clock.step, value, grad }], end: Infinity }];
+    let end = Infinity;
+    for (const { key, frames, fork } of branches.now.lineage) {
+      const own = [...(this.filled.get(key)?.values() ?? [])].sort((a, b) => a.step - b.step);
+      lists.push({ moments: frames, end }, { moments: own, end });
+      end = Math.min(end, fork.step);
+    }
+    const found = momentsUpTo(steps, lists).map((each) =>
+      each.saved ? engine.numbersOf(each) : each,
+    );
+    const sorted = keeps ? this.sorted : null;
+    const seen = overTime(found, clock.begun, { kind, order, layers, most, sorted });
+    this.sorted = seen.sorted ?? this.sorted;
+    return { ...seen, sorted: null, more };
+  }
+
+  /** Compute numbers at steps that are not known, for a while; return whether some are left. */
+  async fill(steps) {
+    const { branches } = this.clock;
+    const end = performance.now() + FILLING;
+    for (const step of steps) {
+      const { key } = branches.ownerOf(step);
+      if (!this.filled.has(key)) this.filled.set(key, new Map());
+      const known = this.filled.get(key);
+      const frame = branches.before(step);
+      const next = branches.now.journal[frame.applied];
+      const isChanged = next !== undefined && next.step < step; // by the user, in between
+      if (frame.step === step || known.has(step) || isChanged) continue;
+      if (performance.now() > end) return true;
+      this.twin ??= await this.openTwin();
+      const { twin } = this;
+      twin.restore(frame.saved);
+      twin.train(step - twin.step);
+      known.set(step, { step, value: twin.value.slice(), grad: twin.grad.slice() });
+      if (known.size > 2 * steps.length)
+        for (const each of known.keys()) if (!steps.includes(each)) known.delete(each);
+    }
+    return false;
+  }
+}

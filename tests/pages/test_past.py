@@ -1,0 +1,164 @@
+"""All weights over time in a page: in Node as in Python, and the strip in a browser."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.base.texts import text
+from scalarviz.pages.caption_data import operation_data
+from scalarviz.training.session.over_time import KINDS, ORDERS, Now, WeightsOverTime
+from tests.pages.conftest import Opens
+from tests.pages.pages import InPage
+from tests.pages.test_engine import rgb
+from tests.pages.test_modules import run
+
+MOST = 12
+
+
+def networks() -> list[sv.Network]:
+    convolution = sv.Network([sv.Conv2d((1, 8, 8), 3), sv.Dense(108, 4)], seed=1)
+    shared = sv.Dense(4, 4, "tanh")
+    return [
+        sv.Network([2, 40, 1], activation="tanh", seed=0),
+        convolution,
+        sv.Network([sv.Dense(2, 4), shared, shared, sv.Dense(4, 1)], seed=2),
+    ]
+
+
+@pytest.mark.parametrize("network", networks(), ids=["dense", "convolution", "shared"])
+def test_numbers_of_a_page_are_those_of_python(network: sv.Network) -> None:
+    count, random = len(network.bank), np.random.default_rng(3)
+    data = np.zeros((2, network.inputs)), np.zeros((2, network.outputs))
+    session = sv.Session(network, data, engine="python", batch=1)
+    moments = [Now(step, *random.normal(size=(2, count))) for step in (0, 3, 4, 9)]
+    branch = session.timeline.branch
+    branch.frames[0].value[:] = start = moments[0].value.astype(np.float32)
+    branch.frames[0].grad[:] = moments[0].grad
+    moments[0] = Now(0, start.astype(np.float64), branch.frames[0].grad.astype(np.float64))
+    reader = WeightsOverTime(network.program, count)
+    say = {"operations": [operation_data(network.program, o) for o in network.program.operations]}
+    given = [{"step": m.step, "value": m.value.tolist(), "grad": m.grad.tolist()} for m in moments]
+    body = f"""
+        const found = [], layers = page.layersOf({json.dumps(say | {"rows": count})});
+        const moments = page.momentsUpTo([0, 3, 4, 7, 9],
+          [{{ moments: {json.dumps(given)}, end: Infinity }}]);
+        for (const kind of {list(KINDS)!r}) for (const order of {list(ORDERS)!r})
+          found.push(page.overTime(moments, moments[0].value,
+            {{ kind, order, layers, most: {MOST} }}));
+        const list = (each) => Array.from(each);
+        return found.map((each) => ({{ steps: list(each.steps), tiles: list(each.tiles),
+          norms: list(each.norms), heads: list(each.heads), counts: list(each.counts),
+          groups: each.groups }}));
+    """
+    told = iter(run("over_time.js", body))
+    for kind in KINDS:
+        for order in ORDERS:
+            seen = reader.read(
+                branch, moments[-1], kind, order, steps=[0, 3, 4, 7, 9], most=MOST,
+                filled={branch: moments[1:-1]},
+            )  # fmt: skip
+            page = next(told)
+            assert page["steps"] == seen.steps.tolist() == [0, 3, 4, 9]
+            assert page["groups"] == [list(each) for each in seen.groups]
+            assert page["heads"] == seen.rows[seen.starts].tolist()
+            assert page["counts"] == np.diff([*seen.starts, len(seen.rows)]).tolist()
+            assert page["tiles"] == pytest.approx(seen.tiles.ravel(), rel=1e-12, abs=1e-12)
+            norms = [np.nan if each is None else each for each in page["norms"]]
+            assert norms == pytest.approx(seen.norms.ravel(), rel=1e-12, nan_ok=True)
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> InPage:
+    return InPage(rgb(), tmp_path_factory.mktemp("past"))
+
+
+def asked(kind: str, more: str = "") -> str:
+    return f"""{{ kind: "{kind}", order: "layer", layers: [["", [[0, engine.value.length]]]],
+        most: 1000, moments: 400 {more} }}"""
+
+
+def test_moments_between_keyframes_are_computed_again(engine: InPage) -> None:
+    found: dict[str, Any] = engine.run(f"""
+        const clock = new Clock(engine);
+        clock.pace = 1000;
+        clock.advance(300);
+        const past = new PastMoments(clock, open);
+        const before = engine.save();
+        let seen;
+        do seen = await past.answer({asked("value")}, false); while (seen.more);
+        const isSame = same(before, engine.save());
+        const other = new Clock(await open());
+        const at = (step) => [...seen.steps].indexOf(step);
+        const differs = [7, 150, 299].map((step) => {{
+            other.seek(0), other.advance(step);
+            return Math.max(...other.engine.value.map((each, row) =>
+                Math.abs(each - seen.tiles[row * seen.steps.length + at(step)])));
+        }});
+        return {{ steps: seen.steps.length, isSame, differs, frames: clock.branch.frames.length }};
+    """)
+    assert found["steps"] == 301 and found["isSame"] is True
+    assert found["differs"] == [0, 0, 0]
+    assert found["frames"] < 200  # the rest was computed
+
+
+def test_a_change_of_the_user_is_not_skipped(engine: InPage) -> None:
+    found = engine.run(f"""
+        const clock = new Clock(engine);
+        clock.seek(0);
+        clock.advance(20);
+        clock.change({{ kind: "edit", row: 3, value: 9 }});
+        clock.advance(40);
+        const past = new PastMoments(clock, open);
+        let seen;
+        do seen = await past.answer({asked("value")}, false); while (seen.more);
+        const row = [...seen.tiles.subarray(3 * seen.steps.length, 4 * seen.steps.length)];
+        const end = engine.value[3];
+        return [row.at(-1) === end, row.every((each, i) => (seen.steps[i] > 20) === (each > 4))];
+    """)
+    assert found == [True, True]
+
+
+@pytest.mark.slow
+def test_the_strip_of_a_page_reads_goes_and_compares(opened: Opens) -> None:
+    tab = opened().ready()
+    tab.ask("app.player.ask('advance', {count: 40, unit: 'step'})")
+    tab.settle()
+    tab.press("g")
+    tab.until("app.past.seen && !app.past.seen.more && app.past.seen.steps.length === 41")
+    box = tab.page.locator("#past > canvas").bounding_box()
+    left, width = tab.ask("[app.curve.plot.x, app.curve.plot.width]")
+
+    def place(step: float, tile: int) -> tuple[float, float]:
+        x = box["x"] + left + step / 40 * width
+        return x, box["y"] + (tile + 0.5) / 59 * box["height"]
+
+    tab.page.mouse.move(*place(10, 5))
+    tab.until("app.past.pointed?.step === 10")
+    value = tab.ask("app.past.seen.tiles[5 * 41 + 10]")
+    said = tab.ask("app.past.said()")
+    assert said.endswith("at step 10") and abs(float(
+        said.split(": ")[1].split(" at")[0].replace("−", "-")
+    ) - value) < 5e-3  # fmt: skip
+    tab.page.mouse.down()
+    tab.page.mouse.up()
+    tab.settle()
+    tab.until("app.state.step === 10")
+    assert tab.ask("app.state.value[5]") == value
+    tab.page.mouse.move(*place(20, 5))
+    tab.page.mouse.down()
+    tab.page.mouse.move(*place(30, 5), steps=3)
+    tab.page.mouse.up()
+    assert tab.ask("app.past.compared") == [20, 30]
+    assert " to " in tab.ask("app.past.said()")
+    tab.press("Escape")
+    assert tab.ask("[app.past.compared, app.past.isOpen]") == [None, True]
+    tab.page.get_by_text(text("past.norms")).click()
+    tab.until("app.past.seen.norms.length === 2 * 41")
+    tab.press("Escape")
+    assert tab.ask("app.past.isOpen") is False
+    assert tab.page.locator("#band > #curve").count() == 1
