@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar, final
 
@@ -82,6 +82,13 @@ class Engine(ABC):
     @abstractmethod
     def run(self, batches: Batches, loss: Loss) -> Run:
         """Return a training on these batches; the bank is not changed yet."""
+
+    def loss_on(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> Callable[[], float]:
+        """Return a function that returns the loss of a batch for the numbers of its call.
+
+        The batch is evaluated, as by `evaluate`, again at each call.
+        """
+        return lambda: loss(self.evaluate(inputs), targets)
 
     @final
     def take_run(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> Run:

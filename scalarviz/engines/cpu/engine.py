@@ -5,7 +5,7 @@ It uses operations and buffers, not layers. Kernels are compiled on first use, a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import final
 
@@ -27,7 +27,8 @@ from scalarviz.engines.cpu.records import Records
 from scalarviz.engines.cpu.room import Room
 from scalarviz.engines.cpu.run import CpuRun
 from scalarviz.engines.cpu.sizes import count_chunks, count_tiles
-from scalarviz.engines.cpu.tables import Tables, make_tables
+from scalarviz.engines.cpu.tables import Tables, make_tables, plan_loss
+from scalarviz.engines.cpu.units import units_of_loss
 
 
 @final
@@ -90,10 +91,20 @@ class CpuEngine(StackEngine[FloatArray]):
         self._evaluations = {samples: evaluation}
         return outputs
 
-    def _evaluation(self, samples: int) -> BatchPasses:
-        """Return what evaluates batches of a size."""
+    def loss_on(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> Callable[[], float]:
+        plan = plan_loss(self.tables, self.program, loss)
+        for field, kernel in self._work.load(units_of_loss(loss)).items():
+            plan[field] = kernel.address
+        what = plans.DO_LOAD | plans.DO_FORWARD | plans.DO_AIM | plans.DO_ERROR
+        todo = passes(what, [0], [len(self.program.operations)], [0])
+        evaluation, mean = self._evaluation(len(inputs), plan), loss.scale(targets.shape)
+        data, goals = self.array(inputs), self.array(targets)
+        return lambda: sum(evaluation.run(todo, data=data, goals=goals).tolist()) * mean
+
+    def _evaluation(self, samples: int, plan: Records | None = None) -> BatchPasses:
+        """Return what evaluates batches of a size, by a plan that may have a loss."""
         spaces = np.empty((count_chunks(samples), self.tables.space), self.bank.dtype)
-        made = BatchPasses(self._work, self.tables, samples)
+        made = BatchPasses(self._work, self.tables, samples, plan)
         made.use(self._room(samples, spaces))
         return made
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Self, final
@@ -180,6 +180,15 @@ class ModelOnEngine(Part):
     def run(self, batches: Batches, loss: Loss) -> Run:
         """Return a run of this model on its engine, on `batches` with a `loss`, for a session."""
         return self._engine.run(batches, loss)
+
+    @final
+    def loss_on(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> Callable[[], float]:
+        """Return a function that evaluates the `loss` of a batch, for a session.
+
+        It returns that of `inputs` and `targets`, one row a sample, for the numbers at its call, as
+        `loss(model(inputs), targets)` does.
+        """
+        return self._engine.loss_on(inputs, targets, loss)
 
     @final
     def snapshot(self) -> Snapshot:
