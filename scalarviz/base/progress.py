@@ -24,7 +24,7 @@ FEW = 10  # a second; fewer are shown with decimals
 CLEAR = "\r\x1b[2K\x1b[?25h"  # an empty line and a visible cursor
 LOST = (OSError, ValueError)  # raised by a closed terminal, or a closed file
 
-Work = Literal["steps", "pictures", "kernels", "megabytes", "networks"]
+Work = Literal["steps", "pictures", "kernels", "megabytes", "networks", "points"]
 ABOVE_OTHERS = ("kernels", "megabytes")  # these bars replace that of the work that waits for them
 
 _running: Progress | None = None
@@ -36,8 +36,8 @@ class Progress:
 
     total   number of `unit` that the work takes; can be set later. With 0 it has no bar
     wanted  False: nothing is shown for this work, nor for work inside it
-    unit    "steps", "pictures", "networks", "kernels", which are compiled, or "megabytes", which
-            are saved
+    unit    "steps", "pictures", "networks", "points", "kernels", which are compiled, or
+            "megabytes", which are saved
 
     The bar has the loss, the pace and the time left. It appears after DELAY, and is removed at the
     end. None appears in a file or pipe, in a worker process, in another thread than the main one,

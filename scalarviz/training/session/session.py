@@ -57,8 +57,11 @@ from scalarviz.training.session.explanation import (
 )
 from scalarviz.training.session.first import first_held
 from scalarviz.training.session.kept import Kept
+from scalarviz.training.session.landscape import Landscape
+from scalarviz.training.session.landscape import checked as checked_plane
 from scalarviz.training.session.last_change import last_edit
 from scalarviz.training.session.lock import SessionLock, SharedSnapshot, Taken
+from scalarviz.training.session.loss_plane import LossPlane
 from scalarviz.training.session.metrics import measured_names, metrics_of, series
 from scalarviz.training.session.origin import Origin
 from scalarviz.training.session.plateau import MetricCallback
@@ -84,6 +87,7 @@ from scalarviz.training.session.units import (
     check_unit,
 )
 from scalarviz.training.session.weight_history import KINDS, Recorded, WeightHistory, copy_at_start
+from scalarviz.training.session.worker import check_end
 
 Unit = Literal["operation", "phase", "sample", "step", "epoch"]
 
@@ -125,8 +129,8 @@ class Session:
       `advance(1_000_000)`; during background play, for one portion: some 5 ms, at least one step.
       These are `advance`, `back`, `seek`, `reset`, `edit`, `freeze`, `set_rate`, `add_samples`,
       `set_activation`, `to`, `stop_when`, `first`, `branch`, `switch`, `undo`, `redo`, `numbers`,
-      `norms`, `explain`, `samples_that_moved`, `caption`, `copy`, `save`, and setting a rate,
-      optimizer, data, loss function, batch, engine or precision.
+      `norms`, `explain`, `samples_that_moved`, `landscape`, `caption`, `copy`, `save`, and
+      setting a rate, optimizer, data, loss function, batch, engine or precision.
     - What only reads does not wait: every property, `own_rate`, `repr`, `history`, `to_csv`,
       `to_pandas`, and `request` and `ready` of a `snapshot`, which is filled in between two
       portions, also of a long `advance`. Neither do `play`, `pin`, `on_step` and
@@ -815,6 +819,43 @@ class Session:
         wanted = true_or_false(progress, "progress")
         with self.doing(), Progress(min(steps, self.timeline.clock.step), wanted) as bar:
             return samples_that_moved(self.timeline, row, steps, most, bar.tell)
+
+    def landscape(
+        self,
+        weights: Sequence[Weight | int] | None = None,
+        size: int = 41,
+        *,
+        progress: bool = True,
+    ) -> LossPlane:
+        """Return the loss over a plane through the present weights, with the way to here on it.
+
+        weights   two weights, each a Weight or a row of the bank, along which the plane goes; None,
+                  the default: the two directions in which the weights moved most, which are the
+                  main components of the keyframes of this branch up to now
+        size      points of the grid in each direction, from 2 to 201; by default 41
+        progress  True, the default: a progress bar in a terminal or a notebook, if it takes longer
+                  than a second; False: none
+
+        Each loss is that of the training samples, of 4,096 at equal distances if there are more; of
+        data that makes its samples anew in each step, that of the batch of step 0. A copy of the
+        network computes it on its engine, as by a call: without dropout, and with the running
+        statistics of a norm. The grid has all moments of the path, and a margin around them.
+
+        Raises InputError for another size, for weights that are not two different ones of this
+        network which training moves, and OwnershipError for a weight of another network.
+        """
+        wanted, asked = (
+            true_or_false(progress, "progress"),
+            checked_plane(self.network, weights, size),
+        )
+        with self.doing():
+            found = Landscape(self.timeline, *asked)
+        with Progress(asked[1] ** 2, wanted, "points") as bar:
+            for count in found.portions():
+                bar.tell(count)
+                check_end()
+        assert found.plane is not None
+        return found.plane
 
     def norms(self) -> dict[str, Norms]:
         """Return the norms of the values and of the gradients of each layer with parameters.

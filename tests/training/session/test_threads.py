@@ -311,6 +311,7 @@ DEEDS: dict[str, Callable[[sv.Session, Path], object]] = {
     "redo": lambda s, path: nothing_to(s.redo),
     "first": lambda s, path: s.first("weight 3 > 9"),
     "samples_that_moved": lambda s, path: moved_by(s),
+    "landscape": lambda s, path: s.landscape(size=2),
     "branch": lambda s, path: s.branch(),
     "switch": lambda s, path: s.switch(0),
     "explain": lambda s, path: s.explain(3),
