@@ -6,10 +6,13 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import final
 
+import numpy as np
+
 from scalarviz.faces.controller.branches import tell_branch
 from scalarviz.faces.controller.computing import computes
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.group import Group
+from scalarviz.pictures.presenter.terrain_reader import TerrainReader, nearest_step
 from scalarviz.pictures.view.charts import Chart
 
 LEFT = 1
@@ -23,9 +26,10 @@ class CurvePointer:
     """What the mouse does on the loss curve.
 
     The left button goes to a step, and to others as long as it is held; a click on the line of a
-    branch goes over to it. Dragged over the strip of weights, it compares two steps. Other buttons,
-    or the left one with shift, move the curve, the wheel shows fewer steps around the pointer, a
-    double click all of them.
+    branch goes over to it. Dragged over the strip of weights, it compares two steps. On a landscape
+    it drags the ball of the present weights, or goes to a step of the path. Other buttons, or the
+    left one with shift, move the curve, the wheel shows fewer steps around the pointer, a double
+    click all of them.
 
     clock  returns the time in seconds
     """
@@ -35,7 +39,9 @@ class CurvePointer:
     ) -> None:
         self.group = Group.of(controller)
         self._clock = clock
-        self._does = ""  # "seek", "choose", "compare" or "move" while a button is held
+        self._does = (
+            ""  # "seek", "choose", "compare", "ball", "spot" or "move" while a button is held
+        )
         self._start, self._x = (0.0, 0.0), 0.0
         self._step: int | None = None  # the one that was asked for last
         self._branch: int | None = None  # the one that was pressed on
@@ -50,14 +56,20 @@ class CurvePointer:
     def _chart(self) -> Chart | None:
         return self.group.stage.chart
 
+    @property
+    def _terrain(self) -> TerrainReader:
+        return self.group.stage.stages[0].reading.curves.past.terrain
+
     def press(self, button: int, x: float, y: float, *, shift: bool) -> bool:
         """Begin at a pixel; return whether it is on the curve."""
         self._does = ""
         chart = self._chart
-        if chart is None or chart.step_under(x, y) is None:
+        if chart is None or (chart.step_under(x, y) is None and chart.spot_at(x, y) is None):
             return False
         self._start, self._x = (x, y), x
-        if chart.tile_at(x, y) is not None and button == LEFT and not shift:
+        if chart.spot_at(x, y) is not None:
+            self._does = "ball" if chart.on_ball(x, y) and button == LEFT else "spot"
+        elif chart.tile_at(x, y) is not None and button == LEFT and not shift:
             self._does, self._step = "compare", None
             self.group.stage.curve_view.compared = None
         elif button != LEFT or shift:
@@ -97,6 +109,11 @@ class CurvePointer:
             elif self._does == "move":
                 stage.curve_view.move(chart, x - self._x)
                 self._x = x
+            elif self._does == "ball":
+                spot = chart.spot_at(x, y, held=True)
+                if spot is not None:
+                    self._terrain.held = True
+                    roll(self.controller, self._terrain, spot)
             elif self._does == "compare":
                 ends = sorted((chart.step_at(self._start[0]), chart.step_at(x)))
                 stage.curve_view.compared = ends[0], ends[1]
@@ -112,9 +129,20 @@ class CurvePointer:
         chart = self._chart
         if did == "choose" and self._branch is not None and chart is not None:
             go_over(self.controller, self._branch, chart.step_at(self._start[0]))
+        if did in ("ball", "spot"):
+            self._leave_spot(did)
         if did == "compare" and self.group.stage.curve_view.compared is None:
             self._seek(self._start[0])
         return bool(did)
+
+    def _leave_spot(self, did: str) -> None:
+        """Let the ball go, or go to the step of the path that was clicked."""
+        self._terrain.held = False
+        chart = self._chart
+        spot = chart.spot_at(*self._start) if did == "spot" and chart is not None else None
+        step = None if spot is None else nearest_step(self._terrain.shown, spot)
+        if step is not None:
+            self.group.seek(step)
 
     def wheel(self, notches: float, x: float, y: float) -> bool:
         """Zoom by notches of the wheel; return whether the pixel is on the curve."""
@@ -127,6 +155,21 @@ class CurvePointer:
             return False
         self.group.stage.curve_view.zoom(chart, factor, x)
         return True
+
+
+@computes
+def roll(controller: Controller, terrain: TerrainReader, spot: tuple[float, float]) -> None:
+    """Set the weights to those of a point of the plane; all that one drag does is undone together.
+
+    Weights that the plane does not move stay as they are.
+    """
+    plane = terrain.shown.plane
+    if plane is None:
+        return
+    rows = np.flatnonzero((plane.across != 0.0) | (plane.up != 0.0)).tolist()
+    values = plane.values_at(*spot)[rows].tolist()
+    edits = controller.edits
+    controller.do(lambda: edits.edit(rows, values, dragged=True), name="ball")
 
 
 @computes

@@ -14,16 +14,19 @@ if TYPE_CHECKING:
     from scalarviz.faces.controller.controller import Controller
 
 
+Rows = int | list[int]
+
+
 @final
 class Edits:
     """The edits of a session; all edits of one drag are undone together."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self._drag: tuple[int, Change] | None = None  # the row that was dragged last
+        self._drag: tuple[Rows, Change] | None = None  # the rows that were dragged last
 
-    def edit(self, row: int, value: float, *, dragged: bool = False) -> None:
-        """Set a weight; `dragged` edits of one weight at one moment are one change."""
+    def edit(self, row: Rows, value: float | list[float], *, dragged: bool = False) -> None:
+        """Set a weight, or some; `dragged` edits of the same ones at one moment are one change."""
         session = self.session
         with session.doing():
             log = session.undo_log

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import final
 
 from scalarviz.pictures.view.charts import Chart
+from scalarviz.pictures.view.overlay import ALONG
 from scalarviz.training.session.over_time import KINDS
 
 FEWEST = 10.0  # steps that are shown at least, if there are so many
@@ -21,6 +22,8 @@ class CurveView:
     large   whether the chart stands below the network, with all weights over time
     kind    what is shown of the weights, and `order`, how they are sorted, or "norms"
     compared  two steps that are compared, or None
+    along   what the directions of a landscape are: "main" or "two"
+    pinned  the two weights that were pinned last, as rows of the bank
     """
 
     def __init__(self) -> None:
@@ -30,6 +33,8 @@ class CurveView:
         self.large = False
         self.kind, self.order = "value", "layer"
         self.compared: tuple[int, int] | None = None
+        self.along = "main"
+        self.pinned: tuple[int, ...] = ()
 
     @property
     def is_zoomed(self) -> bool:
@@ -51,11 +56,17 @@ class CurveView:
         return was
 
     def choose(self, name: str) -> None:
-        """Show another kind or order of the weights over time."""
+        """Show another kind or order of the weights over time, or a landscape."""
         if name in KINDS:
             self.kind = name
+        elif name in ALONG:
+            self.along = name
         else:
             self.order = name
+
+    def pin(self, row: int) -> None:
+        """Note that a weight was pinned."""
+        self.pinned = (*(each for each in self.pinned if each != row), row)[-2:]
 
     def close(self) -> bool:
         """End a comparison, show all steps, or make a large chart small; return whether it did."""

@@ -18,7 +18,7 @@ from scalarviz.pictures.presenter.curve_view import CurveView
 from scalarviz.pictures.presenter.overlay_pointer import OverlayPointer
 from scalarviz.pictures.presenter.past_reader import PastReader
 from scalarviz.pictures.presenter.throttle import Throttle
-from scalarviz.pictures.view.frame_data import BranchLine, Curve, Measured
+from scalarviz.pictures.view.frame_data import BranchLine, Curve, Measured, Past, Terrain
 from scalarviz.training.session.branches import Branch, means_of
 from scalarviz.training.session.here import Here
 from scalarviz.training.session.points import Series
@@ -113,16 +113,25 @@ class Curves:
         )
 
     def pointed(
-        self, over: OverlayPointer, view: CurveView, here: Here, numbers: SnapshotValues
+        self, over: OverlayPointer, view: CurveView, here: Here, numbers: SnapshotValues | None
     ) -> Curve:
-        """Return what `read` does, with the weights' past and what the mouse points at."""
+        """Return what `read` does, with what the mouse points at, and what stands below it.
+
+        numbers  the present ones; None: nothing stands below it
+        """
+        below = None
+        if view.large and numbers is not None:
+            below = self.past.read(view, over, numbers, here)
+        else:
+            self.past.rest()
         curve = replace(
             self.read(view, here),
             pointed=over.step,
             reads=loss_at(here.branch, over.step),
             on_title=over.title,
             large=view.large,
-            past=self.past.read(view, over, numbers, here),
+            past=below if isinstance(below, Past) else None,
+            terrain=below if isinstance(below, Terrain) else None,
         )
         meant = next((b for b in self.session.branches if b.number == over.branch), None)
         if meant is None or meant is here.branch:  # a click on its line went over to it

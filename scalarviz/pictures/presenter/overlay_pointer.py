@@ -18,6 +18,7 @@ class OverlayPointer:
     step     the step under it in the chart of the losses, or None
     branch   the number of the branch whose line is under it there, or None
     tile     the tile under it of the strip of all weights over time, or None
+    spot     the point of a landscape's plane under it, or None
     tab      the name of what can be chosen for the strip there, or None
     title    whether the title of this chart is under it
     legend   whether the legend is under it
@@ -30,6 +31,7 @@ class OverlayPointer:
         self.step: int | None = None
         self.branch: int | None = None
         self.tile: int | None = None
+        self.spot: tuple[float, float] | None = None
         self.tab: str | None = None
         self.title = False
         self.legend = False
@@ -44,6 +46,7 @@ class OverlayPointer:
         self.step = None if chart is None else chart.step_under(x, y)
         self.branch = None if chart is None else chart.branch_at(x, y)
         self.tile = None if chart is None else chart.tile_at(x, y)
+        self.spot = None if chart is None else chart.spot_at(x, y)
         self.tab = None if chart is None else chart.tab_at(x, y)
         self.title = chart is not None and chart.title.has(x, y)
         self.legend = legend is not None and legend.has(x, y)

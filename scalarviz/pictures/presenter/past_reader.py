@@ -5,23 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import final
 
-import numpy as np
-
 from scalarviz.base.texts import plural, text
 from scalarviz.base.texts.decimals import rounded
 from scalarviz.engines.common.snapshot import SnapshotValues
 from scalarviz.pictures.presenter.channels import largest
 from scalarviz.pictures.presenter.curve_view import CurveView
 from scalarviz.pictures.presenter.overlay_pointer import OverlayPointer
+from scalarviz.pictures.presenter.terrain_reader import TerrainReader
 from scalarviz.pictures.presenter.throttle import Throttle
 from scalarviz.pictures.presenter.why import title_of
-from scalarviz.pictures.view.frame_data import Past
+from scalarviz.pictures.view.frame_data import Past, Terrain
+from scalarviz.pictures.view.overlay import LANDSCAPE
 from scalarviz.training.session.filled_past import FilledPast
 from scalarviz.training.session.here import Here
 from scalarviz.training.session.over_time import Now, OverTime, WeightsOverTime
 from scalarviz.training.session.session import Session
 
-TILES, MOMENTS = 128, 400  # at most, about
+TILES = 128  # at most, about
 
 
 @final
@@ -34,6 +34,7 @@ class PastReader:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.filled = FilledPast(session)
+        self.terrain = TerrainReader(session, self.filled)
         self._reading = Throttle()
         self._reader: tuple[object, WeightsOverTime] | None = None
         self._shown: tuple[object, ...] = ()
@@ -41,10 +42,11 @@ class PastReader:
 
     def read(
         self, view: CurveView, over: OverlayPointer, numbers: SnapshotValues, here: Here
-    ) -> Past | None:
-        """Return what is shown below a large chart; None if the chart is small."""
-        if not view.large:
-            return None
+    ) -> Past | Terrain:
+        """Return what is shown below a large chart."""
+        if view.order == LANDSCAPE:
+            return self.terrain.read(view, over, self.now(numbers, here), here)
+        self.terrain.rest()
         chosen = view.kind, view.order, here.branch, view.first, view.last
         shown = (*chosen, here.clock, here.leaps, here.end, self.filled.version)
         waits = self.session.playing and self._shown[: len(chosen)] == chosen
@@ -56,6 +58,15 @@ class PastReader:
         assert self._past is not None, "nothing is shown before the first reading"
         told = said(self.session, self._past.over_time, view, over)
         return replace(self._past, tile=over.tile, says=told, compared=view.compared)
+
+    def rest(self) -> None:
+        """Compute nothing while nobody looks."""
+        self.filled.stop()
+        self.terrain.rest()
+
+    def now(self, numbers: SnapshotValues, here: Here) -> Now:
+        """Return the present moment."""
+        return Now(here.clock.step, numbers.value, numbers.grad)
 
     def seen(
         self,
@@ -71,12 +82,10 @@ class PastReader:
         if self._reader is None or self._reader[0] is not program:
             self._reader = program, WeightsOverTime(program, len(numbers.value))
         end = here.end.step if last is None else min(last, here.end.step)
-        steps = sorted({*np.linspace(min(first, end), end, MOMENTS).astype(np.int64).tolist()})
-        if not self.session.playing:
-            self.filled.want(here.branch, steps)
+        steps = self.filled.steps(here.branch, min(first, end), end)
         return self._reader[1].read(
             here.branch,
-            Now(here.clock.step, numbers.value, numbers.grad),
+            self.now(numbers, here),
             *(kind, order),
             steps=steps,
             most=TILES,

@@ -171,6 +171,7 @@ class Pointed(Messages):
         if row is not None:
             self._forgets = row not in self.session.pinned
             self.session.pin(row)
+            self.curve_view.pin(row)
         self.pinned = row
 
     def _targets(self) -> tuple[Target, Target]:

@@ -339,7 +339,10 @@ class Stage(Pointed):
                 top,
             ),
             reading.buffers(self.motion.done),
-            reading.curves.pointed(self.over, self.curve_view, reading.here, reading.numbers),
+            reading.curves.pointed(
+                *(self.over, self.curve_view, reading.here),
+                None if self.pane is not None else reading.numbers,
+            ),
             self.narration.words(
                 *(self.show, self.motion, self.pinned, self.pinned_neuron),
                 now=self._now,

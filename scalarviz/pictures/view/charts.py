@@ -22,6 +22,7 @@ DOTS = 5.0  # pixels from one dot to the next
 MEANS = 200  # points of a smoothed curve
 SHARES = 44.0  # and right of one, where shares have a scale
 LOW = 60.0  # height of a chart in which there is no room for names
+BALL = 14.0  # pixels from the ball of the present weights that still mean it
 REACH = 6.0  # pixels from the line of a branch, or from a mark, that still mean it
 NO_POINTS = np.zeros((0, 2))
 
@@ -39,6 +40,8 @@ class Chart:
     marks   pixels of the marks along the axis of steps, and their steps
     strip   the box of all weights over time, with how many `tiles`; or None
     tabs    boxes of what can be chosen for it, and their names
+    terrain  the box of the loss over a plane, `span` its left, right, bottom and top end there, and
+            `ball` the pixel of the present weights; or None
     """
 
     box: Box
@@ -54,6 +57,23 @@ class Chart:
     strip: Box | None = None
     tiles: int = 0
     tabs: Sequence[tuple[Box, str]] = ()
+    terrain: Box | None = None
+    span: tuple[float, float, float, float] = (0.0, 1.0, 0.0, 1.0)
+    ball: tuple[float, float] = (0.0, 0.0)
+
+    def spot_at(self, x: float, y: float, *, held: bool = False) -> tuple[float, float] | None:
+        """Return the point of the plane at a pixel; None elsewhere, but for a ball that is held."""
+        box, (left, right, bottom, top) = self.terrain, self.span
+        if box is None or not (held or box.has(x, y)):
+            return None
+        across = min(max((x - box.x) / box.width, 0.0), 1.0)
+        up = min(max((box.bottom - y) / box.height, 0.0), 1.0)
+        return left + across * (right - left), bottom + up * (top - bottom)
+
+    def on_ball(self, x: float, y: float) -> bool:
+        """Return whether a pixel is on the ball of the present weights."""
+        near = math.hypot(x - self.ball[0], y - self.ball[1]) < BALL
+        return self.terrain is not None and self.terrain.has(x, y) and near
 
     def tile_at(self, x: float, y: float) -> int | None:
         """Return the tile of the strip at a pixel, or None."""

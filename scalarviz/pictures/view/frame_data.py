@@ -16,6 +16,7 @@ from scalarviz.pictures.view.exhibits.exhibit import Exhibit
 from scalarviz.pictures.view.scene.frame import SMALL, Box, Division
 from scalarviz.pictures.view.scene.plates import Layout
 from scalarviz.training.session.caption import Caption, Neuron, Piece
+from scalarviz.training.session.loss_plane import LossPlane
 from scalarviz.training.session.over_time import OverTime
 
 NOTHING = np.zeros(0)
@@ -129,6 +130,29 @@ class Past:
 
 
 @dataclass(frozen=True)
+class Terrain:
+    """The loss over a plane through the weights, below the large loss curve.
+
+    plane   directions and losses as far as they are computed; None before there is one
+    done    share of the losses that are computed
+    steps   of moments of the branch, and `path`, their places in the plane, shape (moments, 2)
+    at      place of the present weights, a ball
+    along   what the directions are: "main" or "two"
+    says    what is read at the mouse, or why there is no plane
+    images  colors of the plane as bytes, by theme and number of losses, once made
+    """
+
+    plane: LossPlane | None
+    done: float
+    steps: FloatArray
+    path: FloatArray
+    at: tuple[float, float]
+    along: str
+    says: str = ""
+    images: dict[tuple[str, int], Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Curve:
     """The loss curve, the current step, the lines of other branches, and metrics.
 
@@ -144,6 +168,7 @@ class Curve:
     large     whether the chart stands below the network
     marks     steps where it stopped by itself, or where something was so first, and why
     past      all weights over time, shown below a large chart; or None
+    terrain   the loss over a plane, in place of that; or None
     """
 
     steps: FloatArray = field(default_factory=lambda: NOTHING)
@@ -166,6 +191,7 @@ class Curve:
     marks: Sequence[tuple[int, str]] = ()
     before: float = 0.0
     past: Past | None = None
+    terrain: Terrain | None = None
 
     @cached_property
     def whole(self) -> float:
@@ -425,5 +451,5 @@ class FrameData:
             present=self.present,
             menus=self.menus,
             panel=self.panel,
-            chart=self.curve.past is not None,
+            chart=self.curve.large,
         )

@@ -10,11 +10,16 @@ from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.theme import Theme
 from scalarviz.pictures.view.charts import Chart, draw_loss
 from scalarviz.pictures.view.frame_data import FrameData, Pane, Words
-from scalarviz.pictures.view.past_chart import draw_past, draw_tabs
+from scalarviz.pictures.view.past_chart import draw_past, draw_tabs, told_of
 from scalarviz.pictures.view.scene.frame import Box, Division
+from scalarviz.pictures.view.terrain_chart import draw_terrain, told_of_terrain
 from scalarviz.pictures.view.told import caption_box
+from scalarviz.training.session.over_time import KINDS, ORDERS
 
-SHARE = 0.45  # of a large chart that the losses have
+SHARE, LESS = 0.45, 0.34  # of a large chart that the losses have; less above a landscape
+LANDSCAPE = "landscape"
+ALONG = "main", "two"  # directions of a landscape
+TABS_OF_PAST = *ORDERS, LANDSCAPE
 TABS = 24.0  # height of the row of tabs
 LEAST_LETTERS = 8.0  # pixels of the name of a pane; smaller ones are left out
 Button = tuple[Box, str]  # the box and the label of a button
@@ -85,21 +90,31 @@ def draw_large_loss(
 ) -> Chart | None:
     """Draw the losses, and all weights over time, below the network; return the chart."""
     box, scale, curve = division.chart, division.scale, frame_data.curve
-    if curve.past is None or not box.width:
+    past, terrain = curve.past, curve.terrain
+    if (past is None and terrain is None) or not box.width:
         return None
     canvas.box(*box.place, theme.panel[:7], radius=8.0 * scale, outline=theme.rim)
     inner = box.inside(6.0 * scale)
-    above = replace(inner, height=SHARE * inner.height)
+    share = SHARE if terrain is None else LESS
+    above = replace(inner, height=share * inner.height)
     chart = draw_loss(canvas, above, curve, theme, frame_data.words.clock, scale)
     if chart is None:
         return None
     row = Box(chart.plot.x, above.bottom + 4.0 * scale, chart.plot.width, TABS * scale)
     high = inner.bottom - row.bottom - 4.0 * scale
     strip = Box(row.x, row.bottom, row.width, high)
-    draw_past(canvas, strip, curve.past, curve, theme, scale)
-    tabs = draw_tabs(canvas, row, curve.past, theme, scale)
-    tiles = len(curve.past.over_time.tiles)
-    return replace(chart, box=box, strip=strip, tiles=tiles, tabs=tabs)
+    chart, look = replace(chart, box=box), (theme, scale)
+    if terrain is not None:
+        ball = draw_terrain(canvas, strip, terrain, *look)
+        chosen, told = (LANDSCAPE, terrain.along), told_of_terrain(terrain, theme)
+        tabs = draw_tabs(canvas, row, (ALONG, TABS_OF_PAST), chosen, told, *look)
+        span = chart.span if terrain.plane is None else terrain.plane.span
+        return replace(chart, terrain=strip, span=span, ball=ball, tabs=tabs)
+    assert past is not None, "one of both is there"
+    draw_past(canvas, strip, past, curve, *look)
+    chosen, told = (past.over_time.kind, past.order), told_of(past, theme)
+    tabs = draw_tabs(canvas, row, (list(KINDS), TABS_OF_PAST), chosen, told, *look)
+    return replace(chart, strip=strip, tiles=len(past.over_time.tiles), tabs=tabs)
 
 
 def draw_offers(

@@ -16,19 +16,29 @@ from scalarviz.pictures.draw2d.theme import Theme
 from scalarviz.pictures.view.charts import Scales, draw_ticks
 from scalarviz.pictures.view.frame_data import Curve, Past
 from scalarviz.pictures.view.scene.frame import Box
-from scalarviz.training.session.over_time import KINDS, ORDERS
 
 SIZE = 12.0  # of letters
 APART = 14.0  # pixels between two tabs, and twice that between kinds and orders
 Tab = tuple[Box, str]  # what it chooses
+Told = tuple[str, str]  # words and their color
 
 
-def draw_tabs(canvas: Canvas2D, box: Box, past: Past, theme: Theme, scale: float) -> list[Tab]:
-    """Draw what can be chosen, the chosen ones marked, and what is read; return the tabs."""
+def draw_tabs(
+    canvas: Canvas2D,
+    box: Box,
+    groups: Sequence[Sequence[str]],
+    chosen: Sequence[str],
+    told: Sequence[Told],
+    theme: Theme,
+    scale: float,
+) -> list[Tab]:
+    """Draw tabs in groups, the chosen ones marked, and at the right what is told; return the tabs.
+
+    What has no room there stands below the row.
+    """
     size, x, tabs = SIZE * scale, box.x, []
     base = box.bottom - 6.0 * scale
-    chosen = past.over_time.kind, past.order
-    for names in (KINDS, ORDERS):
+    for names in groups:
         for name in names:
             words = text(f"past.{name}")
             color = theme.ink if name in chosen else theme.quiet
@@ -39,28 +49,32 @@ def draw_tabs(canvas: Canvas2D, box: Box, past: Past, theme: Theme, scale: float
             tabs.append((Box(x - APART * scale / 2, box.y, wide + APART * scale, box.height), name))
             x += wide + APART * scale
         x += APART * scale
-    told = [(past.says, theme.ink)]
-    if past.order == "norms":
-        colors = line_colors(len(past.names), theme)
-        told = list(zip(past.names, colors, strict=True))
-    elif not past.says:
-        told = [(text("past.scale", most=rounded(past.scale, 3)), theme.quiet)]
     right = box.right
     for words, color in reversed(told):
         if (wide := canvas.measure(words, size=size)) < right - x:
             canvas.text(right, base, words, size=size, color=color, anchor="right")
             right -= wide + APART * scale
-        elif past.says:
-            tell_on_strip(canvas, Box(box.x, box.bottom, box.width, 1.6 * size), past, theme, size)
+        elif color == theme.ink:
+            tell_below(canvas, box, words, theme, size)
     return tabs
 
 
-def tell_on_strip(canvas: Canvas2D, box: Box, past: Past, theme: Theme, size: float) -> None:
-    """Write what is read over the first rows of the strip."""
-    words = canvas.fit(past.says, box.width - size, size=size)
+def told_of(past: Past, theme: Theme) -> list[Told]:
+    """Return what is told of the weights over time, with its colors."""
+    if past.order == "norms":
+        return list(zip(past.names, line_colors(len(past.names), theme), strict=True))
+    if past.says:
+        return [(past.says, theme.ink)]
+    return [(text("past.scale", most=rounded(past.scale, 3)), theme.quiet)]
+
+
+def tell_below(canvas: Canvas2D, row: Box, words: str, theme: Theme, size: float) -> None:
+    """Write words over what stands below a row of tabs."""
+    words = canvas.fit(words, row.width - size, size=size)
     wide = canvas.measure(words, size=size) + size
-    canvas.box(box.right - wide, box.y, wide, box.height, theme.panel[:7], outline=theme.rim)
-    base, x = box.y + 1.15 * size, box.right - size / 2.0
+    box = row.right - wide, row.bottom, wide, 1.6 * size
+    canvas.box(*box, theme.panel[:7], outline=theme.rim)
+    base, x = row.bottom + 1.15 * size, row.right - size / 2.0
     canvas.text(x, base, words, size=size, color=theme.ink, anchor="right")
 
 

@@ -8,12 +8,15 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import final
 
+import numpy as np
+
 from scalarviz.training.session.branches import Branch, Clock
 from scalarviz.training.session.over_time import Now
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.weight_history import MEMORY, copy_at_start
 from scalarviz.training.session.worker import Background, Job
 
+MOMENTS = 400  # shown at most
 ROOM = 2**25  # bytes of numbers that are kept
 LONGEST = 10.0  # seconds that all of it may take; farther apart moments stay unknown
 
@@ -28,6 +31,13 @@ class FilledPast:
         self.version = 0  # grows when moments have become known
         self._wanted: tuple[object, ...] = ()
         self._background = Background()
+
+    def steps(self, branch: Branch, first: float, last: float) -> list[int]:
+        """Return evenly spread steps to be shown; at rest, begin to compute what is not known."""
+        steps = sorted({*np.linspace(first, last, MOMENTS).astype(np.int64).tolist()})
+        if not self.session.playing:
+            self.want(branch, steps)
+        return steps
 
     @property
     def busy(self) -> bool:
@@ -49,7 +59,10 @@ class FilledPast:
         self._background.raise_error()
 
     def stop(self) -> None:
-        self._background.stop()
+        """Compute nothing any more; what is wanted next begins anew."""
+        if self.busy:
+            self._background.stop()
+            self._wanted = ()
 
     def _fill(self, branch: Branch, steps: Sequence[int]) -> Job:
         session = self.session

@@ -1,9 +1,12 @@
 """The mouse on the loss curve beyond the slider: branches, zoom, the large chart, smoothing."""
 
+import time
+
 import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import rounded
 from scalarviz.faces.controller.curve_pointer import CurvePointer
 from scalarviz.faces.controller.pointer import LEFT, Pointer
@@ -12,6 +15,7 @@ from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.pictures.view.charts import Chart
+from scalarviz.training.session.landscape import Landscape
 from tests.faces.controller.conftest import Clock, Open
 from tests.studio import Studio
 
@@ -366,3 +370,132 @@ def test_tabs_choose_what_the_strip_shows_and_how_it_is_sorted(
         assert name in (past.order, past.over_time.kind)
         assert len(past.over_time.norms) == (2 if past.order == "norms" else 0)
         assert stage.pinned is None
+
+
+@pytest.fixture
+def terrain(stage: Stage, studio: Studio, session: sv.Session) -> Chart:
+    """The large chart with a whole landscape."""
+    stage.curve_view.large, stage.curve_view.order = True, "landscape"
+    chart_of(stage, studio)
+    reader = stage.reading.curves.past.terrain
+    reader.planes.wait()
+    chart_of(stage, studio)
+    stage.reading.curves.past.filled.wait()
+    return chart_of(stage, studio)
+
+
+def pixel_of(chart: Chart, place: np.ndarray) -> tuple[float, float]:
+    """Where a point of the plane is."""
+    assert chart.terrain is not None
+    (left, right, bottom, top), box = chart.span, chart.terrain
+    x = box.x + (place[0] - left) / (right - left) * box.width
+    return x, box.bottom - (place[1] - bottom) / (top - bottom) * box.height
+
+
+def test_a_landscape_has_the_path_of_the_branch_and_the_ball_at_the_present(
+    stage: Stage, studio: Studio, terrain: Chart, session: sv.Session
+) -> None:
+    seen = stage.frame_data().curve.terrain
+    assert seen is not None and seen.plane is not None and seen.done == 1.0
+    assert seen.steps.tolist() == list(range(41))
+    for step in (0, 10, 20, 25, 40):
+        session.seek(step)
+        wanted = seen.plane.place_of(session.network.bank.value)
+        assert seen.path[step] == pytest.approx(wanted, abs=1e-9)
+        chart = chart_of(stage, studio)
+        assert chart.ball == pytest.approx(pixel_of(chart, np.array(wanted)), abs=1e-6)
+        again = stage.reading.curves.past.terrain.shown.plane
+        assert again is not None and again.center is seen.plane.center  # the same one
+
+
+def test_the_mouse_on_a_landscape_reads_its_loss_and_goes_to_a_step_of_the_path(
+    pointer: Pointer, stage: Stage, studio: Studio, terrain: Chart, session: sv.Session
+) -> None:
+    seen = stage.frame_data().curve.terrain
+    assert seen is not None and seen.plane is not None
+    at = pixel_of(terrain, np.array([seen.plane.xs[3], seen.plane.ys[30]]))
+    stage.hover_at(*at)
+    studio.stage(stage, 0.0, SIZE)
+    loss = rounded(float(seen.plane.losses[30, 3]), 3)
+    assert any(f"loss {loss} here" in each for each in stage.picture().words)
+    click(pointer, *pixel_of(terrain, seen.path[17]))
+    assert session.step_index == 17
+    click(pointer, *at)  # far from the path
+    assert session.step_index == 17
+
+
+def test_the_ball_is_dragged_and_one_undo_takes_it_back(
+    pointer: Pointer, stage: Stage, studio: Studio, terrain: Chart, session: sv.Session
+) -> None:
+    seen = stage.frame_data().curve.terrain
+    assert seen is not None and seen.plane is not None
+    before = session.network.bank.value.copy()
+    goal = np.array([seen.plane.xs[10], seen.plane.ys[12]])
+    x, y = pixel_of(terrain, goal)
+    pointer.press(LEFT, *terrain.ball)
+    pointer.move((terrain.ball[0] + x) / 2, (terrain.ball[1] + y) / 2)
+    pointer.move(x, y)
+    pointer.release(LEFT, x, y)
+    wanted = seen.plane.values_at(*goal)
+    assert session.network.bank.value == pytest.approx(wanted, abs=1e-5)
+    assert chart_of(stage, studio).ball == pytest.approx((x, y), abs=0.5)
+    pointer.controller.undo()
+    assert np.array_equal(session.network.bank.value, before)
+
+
+def test_a_landscape_along_two_weights_needs_them_pinned(
+    pointer: Pointer, stage: Stage, studio: Studio, terrain: Chart, session: sv.Session
+) -> None:
+    stage.curve_view.choose("two")
+    studio.stage(stage, 0.0, SIZE)
+    assert text("past.pin_two") in stage.picture().words
+    stage.pin(3)
+    stage.pin(11)
+    studio.stage(stage, 0.0, SIZE)
+    reader = stage.reading.curves.past.terrain
+    reader.planes.wait()
+    chart_of(stage, studio)
+    plane = reader.shown.plane
+    assert plane is not None and np.flatnonzero(plane.across).tolist() == [3]
+    assert np.flatnonzero(plane.up).tolist() == [11]
+    session.seek(10)  # the others have other values there
+    chart_of(stage, studio)
+    reader.planes.wait()
+    chart_of(stage, studio)
+    assert reader.shown.plane is not None
+    assert np.array_equal(reader.shown.plane.center, session.network.bank.value)
+
+
+def test_a_landscape_is_made_anew_where_the_path_has_left_it(
+    stage: Stage, studio: Studio, terrain: Chart, session: sv.Session
+) -> None:
+    before = stage.reading.curves.past.terrain.shown.plane
+    session.learning_rate = 5.0
+    session.advance(300)
+    chart_of(stage, studio)
+    chart_of(stage, studio)
+    stage.reading.curves.past.terrain.planes.wait()
+    stage.reading.curves.past.filled.wait()
+    chart_of(stage, studio)
+    seen = stage.frame_data().curve.terrain
+    assert seen is not None and seen.plane is not None and seen.plane is not before
+    left, right, bottom, top = seen.plane.span
+    assert ((left <= seen.path[:, 0]) & (seen.path[:, 0] <= right)).all()
+    assert ((bottom <= seen.path[:, 1]) & (seen.path[:, 1] <= top)).all()
+
+
+def test_nothing_is_computed_when_nobody_looks(
+    stage: Stage, studio: Studio, terrain: Chart, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = stage.reading.curves.past
+    monkeypatch.setattr(Landscape, "loss_at", lambda self, values: time.sleep(0.02) or 1.0)
+    reader.terrain.planes.start(points=201)
+    while reader.terrain.planes.done == 0.0:
+        time.sleep(0.01)
+    stage.curve_view.large = False
+    chart_of(stage, studio)
+    assert not reader.terrain.planes.busy and not reader.filled.busy
+    stage.curve_view.large = True
+    chart_of(stage, studio)
+    assert reader.terrain.planes.busy  # again
+    reader.terrain.planes.stop()
