@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -162,3 +163,99 @@ def test_the_strip_of_a_page_reads_goes_and_compares(opened: Opens) -> None:
     tab.press("Escape")
     assert tab.ask("app.past.isOpen") is False
     assert tab.page.locator("#band > #curve").count() == 1
+
+
+def xor() -> sv.Session:
+    inputs = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    network = sv.Network([2, 4, 1], activation="tanh", output="sigmoid", seed=3)
+    targets = np.array([[0.0], [1.0], [1.0], [0.0]])
+    return sv.Session(network, (inputs, targets), optimizer=sv.Momentum(0.3), engine="cpu", batch=3)
+
+
+@pytest.mark.parametrize("pins", [[], [2, 9]], ids=["main directions", "two weights"])
+def test_a_landscape_of_a_page_is_that_of_the_session(tmp_path: Path, pins: list[int]) -> None:
+    session = xor()
+    page = InPage(session, tmp_path)
+    session.advance(60)
+    wanted = session.landscape(pins or None, progress=False)
+    found = page.run(f"""
+        const clock = new Clock(engine);
+        clock.advance(60);
+        const past = new PastMoments(clock, open);
+        const asked = {{ order: "landscape", kind: "value", moments: 400, pins: {pins} }};
+        const before = engine.save();
+        let seen;
+        do seen = await past.answer(asked, false); while (seen.more);
+        return {{ ...seen, isSame: same(before, engine.save()) }};
+    """)
+    assert found["isSame"] is True and found["steps"] == list(range(61))
+    assert found["plane"]["span"] == pytest.approx(wanted.span, rel=1e-3)
+    losses = np.array(found["plane"]["losses"]).reshape(41, 41)
+    assert losses == pytest.approx(wanted.losses, rel=5e-3)
+    assert losses[20:22, 20:22].min() > 0.0
+    if not pins:
+        assert found["plane"]["shares"] == pytest.approx(wanted.shares, abs=1e-3)
+        path = np.array(found["path"]).reshape(-1, 2)
+        assert path[-1] == pytest.approx([0.0, 0.0], abs=1e-9)
+        own = [wanted.place_of(frame) for frame in trail(60)]
+        assert path == pytest.approx(np.array(own), abs=2e-3)
+
+
+def trail(steps: int) -> list[np.ndarray]:
+    session = xor()
+    found = [session.network.bank.value.copy()]
+    for _ in range(steps):
+        session.advance(1)
+        found.append(session.network.bank.value.copy())
+    return found
+
+
+def test_a_ball_that_is_dragged_is_one_change(engine: InPage) -> None:
+    found = engine.run("""
+        const clock = new Clock(engine);
+        clock.seek(0);
+        clock.advance(20);
+        const before = engine.value.slice();
+        for (const part of [1, 2, 3]) {
+            const values = before.map((each) => each + part);
+            clock.change({ kind: "roll", values });
+        }
+        const moved = Math.max(...engine.value.map((each, i) => Math.abs(each - before[i] - 3)));
+        const journal = clock.journal.length;
+        clock.advance(5);
+        clock.undo();
+        return [moved, journal, clock.step, Math.max(...engine.value.map((each, i) =>
+            Math.abs(each - before[i])))];
+    """)
+    assert found[0] < 1e-6 and found[1:] == [1, 20, 0]
+
+
+@pytest.mark.slow
+def test_a_landscape_in_a_browser_is_walked_and_rolled_on(opened: Opens) -> None:
+    tab = opened().ready()
+    tab.ask("app.player.ask('advance', {count: 40, unit: 'step'})")
+    tab.settle()
+    tab.press("g")
+    tab.page.get_by_text(text("past.landscape"), exact=True).click()
+    tab.until("app.past.seen?.plane?.done === 1 && app.past.terrain.seen")
+    box = tab.page.locator("#past > canvas").bounding_box()
+    x, y = tab.ask("app.past.terrain.pixel(app.past.seen.path[20], app.past.seen.path[21])")
+    tab.page.mouse.click(box["x"] + x, box["y"] + y)
+    tab.until("app.state.step === 10")
+    tab.settle()
+    tab.until("Math.abs(app.past.seen.at[0] - app.past.seen.path[20]) < 1e-9")
+    x, y = tab.ask("app.past.terrain.ball")
+    tab.page.mouse.move(box["x"] + x, box["y"] + y)
+    tab.page.mouse.down()
+    tab.page.mouse.move(box["x"] + x + 50, box["y"] + y - 15, steps=4)
+    tab.page.mouse.up()
+    tab.settle()
+    assert tab.ask("[app.state.undoable, app.state.branches.length]") == [1, 2]
+    tab.until(f"Math.abs(app.past.terrain.ball[0] - {x + 50}) < 3")
+    tab.press("z")
+    assert tab.ask("app.state.branches.length") == 1
+    tab.page.get_by_text(text("past.two"), exact=True).click()
+    tab.until(f"app.past.reads.textContent === {text('past.pin_two')!r}")
+    for row in (3, 12):
+        tab.ask(f"app.pin({{ row: {row} }})")
+    tab.until("app.past.seen?.plane?.rows.join() === '3,12'")

@@ -17,6 +17,7 @@ from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError
 from scalarviz.faces.browser.offers import use
 from scalarviz.faces.controller.controller import Controller
+from scalarviz.faces.controller.curve_pointer import roll
 from scalarviz.faces.controller.group import Group
 from scalarviz.faces.controller.own_input import put_in, take_out
 from scalarviz.training.session.branches import Clock
@@ -82,6 +83,14 @@ def reals(args: Args, name: str, width: int) -> FloatArray:
     if not all(map(is_real, value)):
         raise wrong(name, "a list of numbers", value)
     return np.array(value, np.float64).reshape(-1, width)
+
+
+def rows_of(args: Args, name: str, count: int) -> list[int]:
+    """Return rows of a bank of so many, none or two of them."""
+    value = args.get(name, [])
+    if not isinstance(value, list) or len(value) not in (0, 2):
+        raise wrong(name, "a list of two rows, or an empty one", value)
+    return [whole({name: each}, name, 0, count - 1) for each in value]
 
 
 # ---- commands -----------------------------------------------------------------------------------
@@ -181,6 +190,14 @@ def own(link: Link, args: Args) -> None:
     put_in(link.controller, inputs)
 
 
+def roll_ball(link: Link, args: Args) -> None:
+    """Drag the ball of the present weights to a point of the landscape, or let it go."""
+    terrain = link.stage.reading.curves.past.terrain
+    terrain.held = not args.get("ends", False)
+    if terrain.held:
+        roll(link.controller, terrain, (real(args, "x"), real(args, "y")))
+
+
 def edit(link: Link, args: Args) -> None:
     link.controller.edit(row_in(link, args), real(args, "value"), dragged=True)
 
@@ -251,6 +268,7 @@ COMMANDS: dict[str, Command] = {
     "focus": focus,
     "own": own,
     "edit": edit,
+    "roll": roll_ball,
     "freeze": freeze,
     "rate": set_rate,
     "scaleRate": scale_rate,

@@ -18,7 +18,7 @@ import numpy as np
 from scalarviz.base.checks.numbers import shorten
 from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError, ScalarvizError
-from scalarviz.faces.browser.commands import COMMANDS, FOR_ALL, reals
+from scalarviz.faces.browser.commands import COMMANDS, FOR_ALL, reals, rows_of
 from scalarviz.faces.browser.light import Light
 from scalarviz.faces.browser.offers import offers_of
 from scalarviz.faces.browser.wire import Buffers, Header, split
@@ -29,16 +29,19 @@ from scalarviz.pages.graph_data import told
 from scalarviz.pages.linked_page import description
 from scalarviz.pages.scene_data import SHAPES
 from scalarviz.pages.session_state import SessionState, as_sent, losses_from
+from scalarviz.pictures.presenter.curve_view import CurveView
+from scalarviz.pictures.presenter.overlay_pointer import OverlayPointer
 from scalarviz.pictures.presenter.scene_layout import layout_of
 from scalarviz.pictures.presenter.side_by_side import AnyStage
 from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.pictures.view.overlay import LANDSCAPE
 from scalarviz.training.session.over_time import KINDS, ORDERS
 from scalarviz.training.session.session import Session
 
 BETWEEN_STATES = 1.0 / 30.0  # seconds
 PNG, PNG_BEGINS = "data:image/png;base64,", b"\x89PNG\r\n\x1a\n"
 LARGEST_PICTURE = 20_000_000  # letters
-CHOICES = {"kind": KINDS, "order": ORDERS}  # of all weights over time
+CHOICES = {"kind": KINDS, "order": ORDERS | {LANDSCAPE: LANDSCAPE}}  # of weights over time
 BETWEEN_LOOKS = 0.25  # seconds; to look at a million weights takes 0.3 ms
 Post = Callable[[Header, Buffers], object]
 
@@ -327,6 +330,8 @@ def past_of(stage: Stage, args: Mapping[str, Any]) -> dict[str, Any]:
     stage.refresh()
     reading = stage.reading
     past = reading.curves.past
+    if order == LANDSCAPE:
+        return landscape_of(stage, args)
     seen = past.seen(kind, order, reading.numbers, reading.here)
     return {
         "steps": seen.steps,
@@ -337,6 +342,37 @@ def past_of(stage: Stage, args: Mapping[str, Any]) -> dict[str, Any]:
         "counts": np.diff(np.append(seen.starts, len(seen.rows))).astype(np.int32),
         "more": past.filled.busy,
     }
+
+
+def landscape_of(stage: Stage, args: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the loss over a plane as far as it is computed, and the path of the branch in it."""
+    reading, view = stage.reading, CurveView()
+    for row in rows_of(args, "pins", len(reading.numbers.value)):
+        view.pin(row)
+    view.order, view.along = LANDSCAPE, "two" if view.pinned else "main"
+    past, here = reading.curves.past, reading.here
+    seen = past.terrain.read(view, OverlayPointer(), past.now(reading.numbers, here), here)
+    if seen.says:
+        raise InputError(seen.says)
+    found: dict[str, Any] = {
+        "plane": None,
+        "heads": [],
+        "more": True,
+        "steps": seen.steps,
+        "at": seen.at,
+    }
+    if seen.plane is not None:
+        plane = seen.plane
+        found["more"] = seen.done < 1.0 or past.filled.busy
+        found["path"] = seen.path
+        found["plane"] = {
+            "span": plane.span,
+            "shares": plane.shares,
+            "rows": view.pinned if view.along == "two" else (),
+            "losses": plane.losses,
+            "done": seen.done,
+        }
+    return found
 
 
 def is_due(reader: Reader, now: float, busy: bool, mark: Any) -> bool:

@@ -103,6 +103,7 @@ export class App {
     this.past = new Past(byId("past"), spec.say, this.curve, {
       ask: (args) => this.player.ask("past", args),
       seek: (step) => this.run("seek", step),
+      roll: (args) => this.act() && this.player.askLatest("roll", args),
     });
     this.past.redraw = () => this.request();
     this.branchList = new BranchList((key) => this.run("choose", key));
@@ -322,6 +323,7 @@ export class App {
 
   pin(thing) {
     this.change({ pinned: pinnedFor(this.spec.say, thing), opened: false });
+    if (this.pinned?.row >= 0) this.past.pin(this.pinned.row);
   }
 
   press(event) {

@@ -12,6 +12,7 @@ const DID = {
   rate: ({ rate }) => text("branches.did.rate", { rate }),
   size: ({ size }) => text("branches.did.batch", { size }),
   optimizer: ({ number }, { optimizers = [] }) => optimizers[number]?.title ?? "",
+  roll: () => text("page.branch.roll"),
   weights: () => text("page.branch.weights"),
 };
 
@@ -20,7 +21,10 @@ export function begunBy({ journal, fork }) {
   const here = journal.slice(fork.applied).filter(
     ({ step, operation }) => step === fork.step && operation === fork.operation,
   ); // prettier-ignore
-  const counted = ({ rows = [], row = rows[0], ...more }) => ({ ...more, row, count: rows.length });
+  const counted = ({ rows = [], row = rows[0], ...more }) => {
+    delete more.values; // of all weights
+    return { ...more, row, count: rows.length };
+  };
   return here.map(counted);
 }
 

@@ -13,6 +13,12 @@ export const CHANGES = {
       if (operation > 0) before.value[row] = value; // "step" begins there
     },
   },
+  roll: {
+    apply(engine, { values }, { operation, before }) {
+      engine.value.set(values);
+      if (operation > 0) before.value.set(values);
+    },
+  },
   freeze: { apply: (engine, { rows, on }) => engine.freeze(rows, on) },
   rate: { apply: (engine, { rate }) => (engine.rate = rate) },
   size: { between: true, apply: (engine, { size }) => (engine.size = size) },

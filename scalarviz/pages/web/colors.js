@@ -13,6 +13,7 @@ export class Palette {
     Object.assign(this, given);
     [this.negative, this.zero, this.positive] = given.ends.map(colorOf);
     this.groundColor = colorOf(given.ground);
+    this.inkColor = colorOf(given.ink);
     this.trayColor = colorOf(given.tray);
   }
 

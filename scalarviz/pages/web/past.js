@@ -6,24 +6,31 @@ import { lossScale } from "./loss_scale.js";
 import { weightTitle } from "./names.js";
 import { layersOf } from "./over_time.js";
 import { madeButton } from "./pressing.js";
+import { TerrainMap } from "./terrain.js";
 import { plural, text } from "./texts.js";
 
 const PAST_KINDS = ["value", "gradient", "change"];
-const PAST_ORDERS = ["layer", "distance", "norms"];
+const PAST_ORDERS = ["layer", "distance", "norms", "landscape"];
+const ALONG = ["main", "two"]; // directions of a landscape
 const TILES = 128; // tiles
 const MOMENTS = 400;
 const BETWEEN_QUESTIONS = 250; // milliseconds between two questions, at least
+const BETWEEN_PARTS = 30; // milliseconds between two questions for more of an answer
 const CLICK_MOVES = 4; // pixels; a press that moves less is a click
 const MOVED_MOST = 3; // weights that moved most
 
-/** Shows the strip; `ask` asks for numbers, `seek` goes to a step, `curve` has the axis of steps. */
+/**
+ * Shows the strip or a landscape; `ask` asks for numbers, `seek` goes to a step, `roll` to a point of
+ * the plane, `curve` has the axis of steps.
+ */
 export class Past {
-  constructor(element, say, curve, { ask, seek }) {
+  constructor(element, say, curve, { ask, seek, roll }) {
     this.element = element;
     this.say = say;
     this.curve = curve;
     this.ask = ask;
     this.seek = seek;
+    this.roll = roll;
     this.scale = 1; // the number with the strongest color
     this.layers = say.told ? [] : layersOf(say);
     this.kind = "value";
@@ -36,9 +43,14 @@ export class Past {
     this.compared = null;
     this.pointed = null; // {step, tile} under the pointer
     this.redraw = () => {};
-    this.tabs = [...PAST_KINDS, ...PAST_ORDERS].map((name) =>
-      madeButton("tab", text(`past.${name}`), () => this.choose(name)),
-    );
+    this.along = "main";
+    this.pins = []; // rows of the two weights that were pinned last
+    this.terrain = new TerrainMap();
+    this.tabs = [...PAST_KINDS, ...ALONG, ...PAST_ORDERS].map((name) => {
+      const tab = madeButton("tab", text(`past.${name}`), () => this.choose(name));
+      tab.dataset.name = name;
+      return tab;
+    });
     this.reads = made("output");
     this.canvas = made("canvas");
     this.canvas.ariaLabel = text("past.about");
@@ -72,26 +84,46 @@ export class Past {
 
   choose(name) {
     if (PAST_KINDS.includes(name)) this.kind = name;
+    else if (ALONG.includes(name)) this.along = name;
     else this.order = name;
+    this.pointed = this.compared = null;
     this.shown = "";
     this.redraw();
+  }
+
+  /** Note that a weight was pinned. */
+  pin(row) {
+    this.pins = [...this.pins.filter((each) => each !== row), row].slice(-2);
+  }
+
+  get isLandscape() {
+    return this.order === "landscape";
   }
 
   listen() {
     let pressed = null;
     this.canvas.addEventListener("pointerdown", (event) => {
       this.canvas.setPointerCapture(event.pointerId);
-      pressed = { x: event.offsetX, step: this.curve.stepAt(event) };
+      const { offsetX: x, offsetY: y } = event;
+      const holds = this.isLandscape && this.terrain.seen && this.terrain.isOnBall(x, y);
+      pressed = { x, step: this.curve.stepAt(event), holds, moved: false };
       this.compared = null;
       this.point(event);
     });
     this.canvas.addEventListener("pointermove", (event) => {
-      if (pressed && Math.abs(event.offsetX - pressed.x) >= CLICK_MOVES)
-        this.compared = [pressed.step, this.curve.stepAt(event)].sort((a, b) => a - b);
       this.point(event);
+      if (!pressed || Math.abs(event.offsetX - pressed.x) < CLICK_MOVES) return;
+      pressed.moved = true;
+      if (pressed.holds)
+        this.roll({ x: this.pointed.spot[0], y: this.pointed.spot[1], held: true });
+      else if (!this.isLandscape)
+        this.compared = [pressed.step, this.curve.stepAt(event)].sort((one, other) => one - other);
     });
     this.canvas.addEventListener("pointerup", () => {
-      if (pressed && !this.compared) this.seek(pressed.step);
+      const spot = this.pointed?.spot;
+      const step = spot ? this.terrain.stepNear(spot) : this.isLandscape ? null : pressed?.step;
+      if (pressed?.holds) this.roll({ ends: true, held: false });
+      else if (pressed && !pressed.moved && !this.compared && step !== null) this.seek(step);
       pressed = null;
     });
     this.canvas.addEventListener("pointerleave", () => {
@@ -104,48 +136,73 @@ export class Past {
     const part = event.offsetY / Math.max(1, this.canvas.clientHeight);
     const count = this.seen?.heads.length ?? 0;
     const tile = Math.min(Math.max(0, Math.floor(part * count)), count - 1);
-    this.pointed = { step: this.curve.stepAt(event), tile };
+    const spot = this.isLandscape && this.terrain.seen && this.terrain.spotAt(event.offsetX, event.offsetY); // prettier-ignore
+    this.pointed = { step: this.curve.stepAt(event), tile, spot };
     this.redraw();
   }
 
   /** Ask for the numbers of a state if they are others than those shown, then draw again. */
   async follow(state) {
-    const { kind, order } = this;
-    const mark = JSON.stringify([kind, order, state.step, state.operation, state.branch, state.last, state.jumps]); // prettier-ignore
+    const { kind, order, along } = this;
+    const pins = along === "two" ? this.pins : [];
+    const mark = JSON.stringify([kind, order, along, pins, state.undoable, state.step, state.operation, state.branch, state.last, state.jumps]); // prettier-ignore
     const now = performance.now();
-    if (!this.isOpen || this.asking || (mark === this.shown && !this.seen?.more)) return;
+    if (!this.isOpen || this.asking || this.lacksPins || (mark === this.shown && !this.seen?.more))
+      return;
     if (now < this.due && this.seen) {
       this.later ??= setTimeout(() => ((this.later = undefined), this.redraw()), this.due - now);
       return;
     }
     this.asking = true;
-    const args = { kind, order, layers: this.layers, most: TILES, moments: MOMENTS, keeps: state.playing }; // prettier-ignore
+    const args = { kind, order, layers: this.layers, most: TILES, moments: MOMENTS, keeps: state.playing, along, pins }; // prettier-ignore
     const seen = await this.ask(args);
     this.asking = false;
     const took = performance.now() - now;
-    this.due = performance.now() + (state.playing ? Math.max(BETWEEN_QUESTIONS, 4 * took) : 0);
+    const rest = state.playing
+      ? Math.max(BETWEEN_QUESTIONS, 4 * took)
+      : seen?.more
+        ? BETWEEN_PARTS
+        : 0;
+    this.due = performance.now() + rest;
     if (!seen) return;
-    Object.assign(this, { seen, shown: mark, image: null, scale: largestOfTiles(seen.tiles) || 1 });
+    const scale = seen.tiles ? largestOfTiles(seen.tiles) || 1 : 1;
+    Object.assign(this, { seen, shown: mark, image: null, scale });
     this.redraw();
   }
 
-  /** Draw the strip or the norms, and what is read. */
+  /** Whether a landscape along two weights is wanted, and fewer are pinned. */
+  get lacksPins() {
+    return this.isLandscape && this.along === "two" && this.pins.length < 2;
+  }
+
+  /** Draw the strip, the norms or the landscape, and what is read. */
   draw(state, palette) {
     if (!this.isOpen) return;
     void this.follow(state);
-    [...PAST_KINDS, ...PAST_ORDERS].forEach((name, k) => {
-      this.tabs[k].ariaPressed = String(name === this.kind || name === this.order);
-    });
-    const { seen, curve } = this;
+    const firsts = this.isLandscape ? ALONG : PAST_KINDS;
+    const chosen = [this.order, this.isLandscape ? this.along : this.kind];
+    for (const tab of this.tabs) {
+      const { name } = tab.dataset;
+      setShown(tab, firsts.includes(name) || PAST_ORDERS.includes(name));
+      tab.ariaPressed = String(chosen.includes(name));
+    }
+    document.body.classList.toggle("terrain", this.isLandscape);
+    const { curve } = this;
     const { context, width, height } = fitted(this.canvas);
-    setWords(this.reads, seen ? this.said() : "");
-    this.reads.classList.toggle("scale", !this.pointed && !this.compared);
+    const isSeen = this.seen && Boolean(this.seen.plane) === this.isLandscape && !this.lacksPins;
+    const seen = isSeen ? this.seen : null;
+    setWords(this.reads, this.lacksPins ? text("past.pin_two") : seen ? this.said() : "");
+    this.reads.classList.toggle("scale", !this.pointed && !this.compared && !this.lacksPins);
     if (!seen) return;
     const unit = unitLength();
     const left = curve.plot.x;
     const x = (step) =>
       left + ((step - curve.start) / (curve.end - curve.start || 1)) * curve.plot.width;
     context.font = `${12 * unit}px ${getComputedStyle(document.body).fontFamily}`;
+    if (seen.plane) {
+      const box = { x: left, y: 0, width: curve.plot.width, height };
+      return this.terrain.draw(context, box, seen, unit, palette);
+    }
     if (seen.norms.length) this.drawNorms(context, { x, left, width, height, unit });
     else this.drawTiles(context, { x, left, height, unit }, palette);
     const marks = (this.compared ?? []).map((step) => [step, styled("--accent"), 1]);
@@ -227,6 +284,7 @@ export class Past {
   /** Return what the pointer reads: a tile at a step, or between the two that are compared. */
   said() {
     const { seen, pointed, compared } = this;
+    if (seen.plane) return this.terrain.seen ? this.terrain.said(pointed?.spot, this.say) : "";
     if (seen.norms.length) return "";
     const { length } = seen.steps;
     const at = (tile, step) => seen.tiles[tile * length + momentPlace(seen.steps, step)];

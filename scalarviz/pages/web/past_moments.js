@@ -1,8 +1,10 @@
 // The moments of a training that a page asks for: its keyframes, the present, and moments between
 // them, which a second engine computes again.
 
+import { LossPlane } from "./loss_plane.js";
 import { evenSteps, momentsUpTo, overTime } from "./over_time.js";
 
+const WHILE_PLAYING = 5; // milliseconds of computing a landscape for an answer while it plays
 const FILLING = 20; // milliseconds of training for an answer; the page asks again for the rest
 const FILLED_BYTES = 2 ** 25; // bytes of numbers between keyframes
 
@@ -14,13 +16,28 @@ export class PastMoments {
     this.twin = null;
     this.filled = new Map(); // by the key of a branch, moments of its own by their steps
     this.sorted = null;
+    this.plane = null; // of the landscape
+    this.isHeld = false; // whether its ball is being dragged
   }
 
-  /** Return what `overTime` does of the branch that is shown, and whether there is `more` to come. */
-  async answer({ kind, order, layers, most, moments, keeps }, isPlaying) {
+  /**
+   * Return what `overTime` does of the branch that is shown, or a landscape, and whether there is
+   * `more` to come.
+   */
+  async answer(args, isPlaying) {
+    const found = await this.moments(args.moments, isPlaying);
+    if (args.order === "landscape") return this.landscape(args.pins, found, isPlaying);
+    const sorted = args.keeps ? this.sorted : null;
+    const seen = overTime(found.moments, this.clock.begun, { ...args, sorted });
+    this.sorted = seen.sorted ?? this.sorted;
+    return { ...seen, sorted: null, more: found.more };
+  }
+
+  /** Return the known moments of the branch, at most so many, and whether there is `more` to come. */
+  async moments(most, isPlaying) {
     const { clock } = this;
     const { engine, branches } = clock;
-    const steps = evenSteps(clock.first, clock.branch.end.step, moments);
+    const steps = evenSteps(clock.first, clock.branch.end.step, most);
     const isSmall = steps.length * 8 * engine.value.length < FILLED_BYTES;
     const more = !isPlaying && isSmall && (await this.fill(steps));
     const { value, grad } = engine;
@@ -34,10 +51,31 @@ export class PastMoments {
     const found = momentsUpTo(steps, lists).map((each) =>
       each.saved ? engine.numbersOf(each) : each,
     );
-    const sorted = keeps ? this.sorted : null;
-    const seen = overTime(found, clock.begun, { kind, order, layers, most, sorted });
-    this.sorted = seen.sorted ?? this.sorted;
-    return { ...seen, sorted: null, more };
+    return { moments: found, more };
+  }
+
+  /** Return the loss over a plane as far as it is computed, and the path of the branch in it. */
+  async landscape(pins, { moments, more }, isPlaying) {
+    const { step, engine } = this.clock;
+    const { value, grad } = engine;
+    const isAsked = this.plane?.pins.join() === pins.join();
+    const path = () => moments.flatMap((each) => this.plane.placeOf(each.value));
+    const isLeft = () => moments.some((each) => !this.plane.shows(this.plane.placeOf(each.value)));
+    const rests = !isPlaying && !this.isHeld && this.plane?.done === 1;
+    if (!isAsked && more) return { plane: null, heads: [], more };
+    if (!isAsked || (rests && (isLeft() || (pins.length > 0 && !this.plane.holds(value))))) {
+      this.twin ??= await this.openTwin();
+      const upToNow = moments.filter((each) => each.step < step);
+      const now = { step, value: value.slice(), grad: grad.slice() };
+      this.plane = new LossPlane(this.twin, [...upToNow, now], engine.frozen, pins);
+    }
+    const { plane } = this;
+    plane.portion(isPlaying ? WHILE_PLAYING : FILLING);
+    return {
+      plane: { span: plane.span, shares: plane.shares, rows: pins, losses: plane.losses.slice(), done: plane.done }, // prettier-ignore
+      steps: Float64Array.from(moments, (each) => each.step), path: Float64Array.from(path()),
+      at: plane.placeOf(value), heads: [], more: plane.done < 1,
+    }; // prettier-ignore
   }
 
   /** Compute numbers at steps that are not known, for a while; return whether some are left. */

@@ -250,6 +250,10 @@ export class RecordingClient {
   past(args) {
     const moments = this.places.filter(isRest);
     const steps = evenSteps(this.first, this.end, args.moments);
+    if (args.order === "landscape") {
+      this.onrefused("page.recorded.refused");
+      return null;
+    }
     const found = momentsUpTo(steps, [{ moments, end: Infinity }]);
     return { ...overTime(found, moments[0].value, args), more: false };
   }

@@ -102,6 +102,11 @@ export class Server {
     } else if (name === "past") {
       const answers = await this.past.answer(args, this.isPlaying);
       return this.post({ id: command.id, answers }, buffersIn(answers));
+    } else if (name === "roll") {
+      const { plane } = this.past;
+      this.past.isHeld = args.held;
+      if (plane && !args.ends)
+        clock.change({ kind: "roll", values: plane.valuesAt(args.x, args.y) });
     } else if (name in CHANGES) {
       clock.change({ kind: name, ...args });
     } else if (name === "scaleRate") {

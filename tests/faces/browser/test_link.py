@@ -475,3 +475,41 @@ def test_a_page_asks_for_all_weights_over_time() -> None:
         assert "refused" in page.ask("past", args)
     onlooker = FakePage(page.link, looks=True)
     assert "answers" in onlooker.ask("past", asked)
+
+
+def test_a_page_asks_for_a_landscape_and_drags_its_ball() -> None:
+    s = session()
+    page = opened(s)
+    page.ask("advance", {"count": 40, "unit": "step"})
+    asked = {"kind": "value", "order": "landscape", "pins": []}
+    found = page.ask("past", asked)["answers"]
+    while found["more"]:
+        time.sleep(0.02)
+        found = page.ask("past", asked)["answers"]
+    found = page.ask("past", asked)["answers"]
+    plane = found["plane"]
+    reader = page.link.stage.reading.curves.past.terrain
+    whole = s.landscape(progress=False)
+    assert plane["losses"].reshape(41, 41) == pytest.approx(whole.losses, rel=1e-6)
+    assert plane["span"] == pytest.approx(whole.span)
+    assert found["steps"].tolist() == list(range(41))
+    assert found["path"].reshape(-1, 2)[40] == pytest.approx([0.0, 0.0], abs=1e-6)
+    before = s.network.bank.value.copy()
+    for x, y in ((0.1, 0.0), (0.2, -0.1)):
+        page.ask("roll", {"x": x, "y": y, "held": True})
+    page.ask("roll", {"ends": True, "held": False})
+    assert s.network.bank.value == pytest.approx(whole.values_at(0.2, -0.1), abs=1e-6)
+    assert page.ask("past", asked)["answers"]["at"] == pytest.approx([0.2, -0.1], abs=1e-6)
+    assert not reader.held
+    page.ask("undo")
+    assert np.array_equal(s.network.bank.value, before)
+    two = page.ask("past", asked | {"pins": [3, 12]})["answers"]
+    while two["more"]:
+        time.sleep(0.02)
+        two = page.ask("past", asked | {"pins": [3, 12]})["answers"]
+    assert two["plane"]["rows"] == [3, 12]
+    for pins in (3, [1], [1, 999], [1, "x"], None):
+        assert "refused" in page.ask("past", asked | {"pins": pins})
+    assert "refused" in page.ask("past", asked | {"pins": [3, 3]})
+    for args in ({"x": "a", "y": 1}, {"x": 1}, {}):
+        assert "refused" in page.ask("roll", args)
