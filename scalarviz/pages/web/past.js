@@ -16,6 +16,7 @@ const TILES = 128; // tiles
 const MOMENTS = 400;
 const BETWEEN_QUESTIONS = 250; // milliseconds between two questions, at least
 const BETWEEN_PARTS = 30; // milliseconds between two questions for more of an answer
+const SUMMED = 20000; // weights that are looked at for a change
 const CLICK_MOVES = 4; // pixels; a press that moves less is a click
 const MOVED_MOST = 3; // weights that moved most
 
@@ -145,7 +146,7 @@ export class Past {
   async follow(state) {
     const { kind, order, along } = this;
     const pins = along === "two" ? this.pins : [];
-    const mark = JSON.stringify([kind, order, along, pins, state.undoable, state.step, state.operation, state.branch, state.last, state.jumps]); // prettier-ignore
+    const mark = JSON.stringify([kind, order, along, pins, sumOfValues(state.value), state.step, state.operation, state.branch, state.last, state.jumps]); // prettier-ignore
     const now = performance.now();
     if (!this.isOpen || this.asking || this.lacksPins || (mark === this.shown && !this.seen?.more))
       return;
@@ -321,6 +322,11 @@ export class Past {
 function momentPlace(steps, step) {
   const found = steps.findLastIndex((/** @type {number} */ each) => each <= step);
   return Math.max(0, found);
+}
+
+/** Return the sum of some numbers, which differs when a weight was moved. */
+function sumOfValues(values) {
+  return values.subarray(0, SUMMED).reduce((sum, each) => sum + each, 0);
 }
 
 function largestOfTiles(numbers) {
