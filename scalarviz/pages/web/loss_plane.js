@@ -37,7 +37,7 @@ function mainOf(matrix, most) {
 
 /** Return two perpendicular unit directions, and the share of the path that each explains.
  *
- * moments  {value}, the present last
+ * moments  {value}, in order of their steps
  * rows     those that training moves; of others both directions have 0
  */
 export function mainDirections(moments, rows, grad) {
@@ -91,17 +91,17 @@ function coarseToFine(points) {
 
 /** The plane of a training, whose losses a second engine computes in portions.
  *
- * moments  of the branch up to the present: {step, value, grad}
+ * moments  of the branch, {step, value, grad}
+ * now      the present: {value, grad, frozen}
  * pins     two rows of chosen weights; empty: main directions
  */
 export class LossPlane {
-  constructor(twin, moments, frozen, pins = []) {
+  constructor(twin, moments, now, pins = []) {
     this.twin = twin;
     this.pins = pins;
-    const now = moments.at(-1);
     const count = now.value.length;
     this.center = Float64Array.from(now.value);
-    const rows = Array.from({ length: count }, (_, row) => row).filter((row) => !frozen[row]);
+    const rows = Array.from({ length: count }, (_, row) => row).filter((row) => !now.frozen[row]);
     this.directions = [0, 1].map(() => new Float64Array(count));
     this.shares = [NaN, NaN];
     if (pins.length) pins.forEach((row, k) => (this.directions[k][row] = 1));

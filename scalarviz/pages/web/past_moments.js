@@ -17,6 +17,7 @@ export class PastMoments {
     this.filled = new Map(); // by the key of a branch, moments of its own by their steps
     this.sorted = null;
     this.plane = null; // of the landscape
+    this.made = ""; // what the plane was made of
     this.isHeld = false; // whether its ball is being dragged
   }
 
@@ -56,18 +57,19 @@ export class PastMoments {
 
   /** Return the loss over a plane as far as it is computed, and the path of the branch in it. */
   async landscape(pins, { moments, more }, isPlaying) {
-    const { step, engine } = this.clock;
+    const { clock } = this;
+    const { engine, step } = clock;
     const { value, grad } = engine;
     const isAsked = this.plane?.pins.join() === pins.join();
     const path = () => moments.flatMap((each) => this.plane.placeOf(each.value));
     const isLeft = () => moments.some((each) => !this.plane.shows(this.plane.placeOf(each.value)));
-    const rests = !isPlaying && !this.isHeld && this.plane?.done === 1;
+    const made = [clock.branch.key, clock.branch.end.step, pins.length ? step : ""].join();
+    const rests = !isPlaying && made !== this.made && !this.isHeld && this.plane?.done === 1;
     if (!isAsked && more) return { plane: null, heads: [], more };
     if (!isAsked || (rests && (isLeft() || (pins.length > 0 && !this.plane.holds(value))))) {
       this.twin ??= await this.openTwin();
-      const upToNow = moments.filter((each) => each.step < step);
-      const now = { step, value: value.slice(), grad: grad.slice() };
-      this.plane = new LossPlane(this.twin, [...upToNow, now], engine.frozen, pins);
+      this.made = made;
+      this.plane = new LossPlane(this.twin, moments, { value, grad, frozen: engine.frozen }, pins);
     }
     const { plane } = this;
     plane.portion(isPlaying ? WHILE_PLAYING : FILLING);

@@ -74,6 +74,7 @@ def picture(
     neuron_maps: bool | None = None,
     test_points: bool | None = None,
     discrete: bool | None = None,
+    past: str | None = None,
     networks: str | None = None,
     order: str | None = None,
     group: str | None = None,
@@ -84,7 +85,7 @@ def picture(
 
     session     a Session or a Show; or 1 to 6 of them in a list, or in a dict by their names: they
                 are drawn side by side, on common scales, with a table and all loss curves below;
-                or a Sweep: its settings side by side, without the options from camera to discrete
+                or a Sweep: its settings side by side, without the options from camera to past
     path        the file, .png; None, the default, writes none
     size        width and height in logical pixels, 16 to 8192 each; by default (1280, 800)
     ratio       device pixels for each logical pixel, 0.25 to 8; by default 1.0
@@ -99,6 +100,9 @@ def picture(
     neuron_maps  whether spheres show what their neurons answer over the plane; by default True
     test_points  whether held-out samples are drawn on the map of the plane; by default False
     discrete    whether maps of the plane have two colors only; by default False
+    past        what stands below the network: "value", "gradient" or "change" of all weights over
+                time, these sorted by "distance", "norms" of layers, or the "landscape" of the loss;
+                by default nothing
     networks    how a Sweep shows each network: as a wall of "cubes", the default, by a map of the
                 plane in "maps", by "swatches" of its colors, or by its loss in "losses"
     order       column of its tables by which a Sweep orders settings and networks, such as "loss",
@@ -107,7 +111,7 @@ def picture(
     group       column by whose values a Sweep groups its settings; by default none
     against     number of the setting with which a Sweep compares the others; by default that of
                 least loss
-    look        a RenderOptions that gives the defaults of these thirteen options instead
+    look        a RenderOptions that gives the defaults of these fourteen options instead
 
     Raises InputError for an option out of range, FileError if the file cannot be written, and
     DisplayError without OpenGL.
@@ -158,6 +162,7 @@ def record(
     neuron_maps: bool | None = None,
     test_points: bool | None = None,
     discrete: bool | None = None,
+    past: str | None = None,
     look: RenderOptions | None = None,
 ) -> int:
     """Train a session and write a video; return its number of frames.
@@ -189,7 +194,10 @@ def record(
     neuron_maps  whether spheres show what their neurons answer over the plane; by default True
     test_points  whether held-out samples are drawn on the map of the plane; by default False
     discrete    whether maps of the plane have two colors only; by default False
-    look        a RenderOptions that gives the defaults of these thirteen options instead
+    past        what stands below the network: "value", "gradient" or "change" of all weights over
+                time, these sorted by "distance", "norms" of layers, or the "landscape" of the loss;
+                by default nothing
+    look        a RenderOptions that gives the defaults of these fourteen options instead
 
     Raises InputError for an option out of range, FileError if the file cannot be written, and
     DisplayError without OpenGL.
@@ -279,6 +287,7 @@ def storyboard(
     neuron_maps: bool | None = None,
     test_points: bool | None = None,
     discrete: bool | None = None,
+    past: str | None = None,
     look: RenderOptions | None = None,
 ) -> int:
     """Write one training step as a web page with a picture per operation; return their number.
@@ -305,7 +314,10 @@ def storyboard(
     neuron_maps  whether spheres show what their neurons answer over the plane; by default True
     test_points  whether held-out samples are drawn on the map of the plane; by default False
     discrete    whether maps of the plane have two colors only; by default False
-    look        a RenderOptions that gives the defaults of these thirteen options instead
+    past        what stands below the network: "value", "gradient" or "change" of all weights over
+                time, these sorted by "distance", "norms" of layers, or the "landscape" of the loss;
+                by default nothing
+    look        a RenderOptions that gives the defaults of these fourteen options instead
 
     Raises InputError for an option out of range, FileError if the file cannot be written, and
     DisplayError without OpenGL.

@@ -12,12 +12,15 @@ import numpy.typing as npt
 
 from scalarviz.base.checks.numbers import answers, number, shorten
 from scalarviz.base.checks.numbers import size as count_of
+from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError
 from scalarviz.pictures.presenter.pointed_panes import Pin
 from scalarviz.pictures.presenter.several import Several
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.side_by_side import AnyStage, stage_of
+from scalarviz.pictures.view.overlay import TABS_OF_PAST
 from scalarviz.pictures.view.scene.camera import Camera
+from scalarviz.training.session.over_time import KINDS
 
 if TYPE_CHECKING:
     from scalarviz.pictures.sweeps.stage import SweepStage
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 Frame = npt.NDArray[np.uint8]
 
 LARGEST = 8192  # pixels along a side
+PASTS = {name: name for name in (*KINDS, *TABS_OF_PAST)}
 
 
 @answers
@@ -44,6 +48,8 @@ class RenderOptions:
     neuron_maps  whether spheres show what their neurons answer over the plane, if data lie in one
     test_points  whether held-out samples are drawn on the map of the plane
     discrete   whether maps of the plane have two colors only
+    past       what stands below the network: all weights over time, their "value", "gradient" or
+               "change", these by "distance", "norms" of layers, or the "landscape"; None: nothing
     """
 
     size: tuple[int, int] = (1280, 800)
@@ -58,6 +64,7 @@ class RenderOptions:
     neuron_maps: bool = True
     test_points: bool = False
     discrete: bool = False
+    past: str | None = None
 
     def __post_init__(self) -> None:
         given = self.size.tolist() if isinstance(self.size, np.ndarray) else self.size
@@ -92,6 +99,9 @@ class RenderOptions:
                 setattr(stage, each, getattr(self, each))
             if self.pin is not None:
                 stage.pin(self.pin)  # type: ignore[arg-type]  # which checks it
+            if self.past is not None:
+                stage.curve_view.large = True
+                stage.curve_view.choose(pick(PASTS, self.past, "past"))
             stage.resize(*self.size)
             if isinstance(self.camera, Camera):
                 for part in stage.stages:

@@ -51,8 +51,12 @@ class PastReader:
         shown = (*chosen, here.clock, here.leaps, here.end, self.filled.version)
         waits = self.session.playing and self._shown[: len(chosen)] == chosen
         if shown != self._shown and not (waits and not self._reading.due):
+            asked = view.kind, view.order, numbers, here, view.first, view.last
             with self._reading.doing():
-                seen = self.seen(view.kind, view.order, numbers, here, view.first, view.last)
+                seen = self.seen(*asked)
+            if self.terrain.waits and self.filled.busy:
+                self.filled.wait()
+                seen = self.seen(*asked)
             self._past = past_of(seen, view.order)
             self._shown = shown
         assert self._past is not None, "nothing is shown before the first reading"

@@ -278,6 +278,7 @@ class Stage(Pointed):
         What is beside the picture shows the same moment if it is read before the picture is drawn.
         """
         self.reading.patience = self.patience
+        self.reading.curves.past.terrain.waits = self.patience == math.inf
         self.refresh()
         self._is_read = True
         return self.reading.here

@@ -37,6 +37,8 @@ class TerrainReader:
         self.held = False  # whether the ball is being dragged
         self._asked: tuple[int, ...] | None = None  # the weights of the plane; None: none was asked
         self._why = ""  # there is none
+        self._made: tuple[object, ...] = ()  # what the plane was made of
+        self.waits = False  # whether a picture waits for all losses
         self._reading = Throttle()
         self._known: tuple[object, ...] = ()
         self.shown = self._terrain = Terrain(
@@ -62,13 +64,19 @@ class TerrainReader:
                 with self._reading.doing():
                     self._terrain = self._placed(plane, now, here)
                 self._known = known
-        self._make(pins, plane, now)
+            if self.waits and self.filled.busy:
+                self.filled.wait()
+                self._terrain = self._placed(plane, now, here)
+        self._make(pins, plane, now, here)
+        if self.waits and self.planes.busy:
+            self.planes.wait()
+            return self.read(view, over, now, here)
         told = self._why or (said(plane, self._terrain, over) if plane is not None else "")
         done = self.planes.done
         self.shown = replace(self._terrain, plane=plane, done=done, along=view.along, says=told)
         return self.shown
 
-    def _make(self, pins: tuple[int, ...], plane: LossPlane | None, now: Now) -> None:
+    def _make(self, pins: tuple[int, ...], plane: LossPlane | None, now: Now, here: Here) -> None:
         """Make a plane if there is none, or at rest if it does not hold the path any more.
 
         Losses along two weights are those with the other weights of one moment.
@@ -80,7 +88,10 @@ class TerrainReader:
             return
         if self._asked == pins and (plane is None or self._why):
             return
-        self._asked, self._why = pins, ""
+        made = pins, here.branch, here.end, here.clock if pins else None
+        if plane is not None and made == self._made:  # another one would be the same
+            return
+        self._asked, self._why, self._made = pins, "", made
         try:
             self.planes.start(pins or None)
         except InputError as error:

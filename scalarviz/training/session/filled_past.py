@@ -55,7 +55,8 @@ class FilledPast:
 
     def wait(self) -> None:
         """Wait until all that was wanted is known; raise the error that ended it, if any."""
-        self._background.finish()
+        if not self.session.has_turn:  # else a deadlock: the thread waits for the lock
+            self._background.finish()
         self._background.raise_error()
 
     def stop(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -53,10 +54,11 @@ class Landscape:
         self._rows, self._model = model.rows, model.copy()
         self._samples, self._loss_function = samples_of(batches), timeline.trainer.loss
         self._past = kept_past(timeline)
+        self._end = timeline.branch.end.step
         self._now = timeline.clock.step
         self._twin: Timeline | None = None  # for the replay, if there is one
-        takes_long = self._now * timeline.seconds_a_step > REPLAY  # unknown before the first step
-        if len(self._past.steps) <= min(self._now, ENOUGH) and not takes_long:
+        takes_long = self._end * timeline.seconds_a_step > REPLAY  # unknown before the first step
+        if len(self._past.steps) <= min(self._end, ENOUGH) and not takes_long:
             self._twin = copy_at_start(timeline, model, Clock(), timeline.keyframes.budget)
         self.plane: LossPlane | None = None
         self.count = 0
@@ -103,7 +105,7 @@ class Landscape:
         if twin is None:
             return
         end, values = time.perf_counter() + REPLAY, []
-        steps = np.unique(np.linspace(0, self._now, MOST_MOMENTS).astype(np.int64))
+        steps = np.unique(np.linspace(0, self._end, MOST_MOMENTS).astype(np.int64))
         for step in steps.tolist():
             while twin.clock.step < step:
                 twin.forward(Clock(min(step, twin.clock.step + max(1, int(twin.pace)))))
@@ -111,26 +113,27 @@ class Landscape:
                     return
                 yield 0
             values.append(twin.trainer.bank.value.copy())
-        self._past = with_present(self._past, steps, values)
+        self._past = with_present(self._past, self._now, steps.tolist(), values)
 
 
 def kept_past(timeline: Timeline) -> Past:
-    """Return at most MOST_MOMENTS keyframes on the way to the present, and the present."""
+    """Return at most MOST_MOMENTS keyframes of the branch, and the present."""
     model, now, bank = timeline.trainer.network, timeline.clock.step, timeline.trainer.bank
-    ways = [*timeline.branch.way(now)]
+    ways = [*timeline.branch.way()]
     frames = [f for each, last in reversed(ways) for f in each.frames if f.step <= last]
     steps = np.array([frame.step for frame in frames], np.int64)
     chosen = np.unique(np.searchsorted(steps, np.linspace(0, steps[-1], MOST_MOMENTS)))
-    present = Past(np.array([now]), [bank.value.copy()], rows_trained(model), bank.grad.copy())
-    return with_present(present, steps[chosen], [frames[i].value for i in chosen])
+    none = Past(bank.value.copy(), steps, (), rows_trained(model), bank.grad.copy())
+    return with_present(none, now, steps[chosen].tolist(), [frames[i].value for i in chosen])
 
 
-def with_present(past: Past, steps: FloatArray, values: list[FloatArray]) -> Past:
-    """Return a past with these moments, and the present of `past` unless it is the last one."""
-    now, present = past.steps[-1], past.values[-1]
-    if steps[-1] == now and np.array_equal(values[-1], present):
-        return past._replace(steps=steps, values=values)
-    return past._replace(steps=np.append(steps, now), values=[*values, present])
+def with_present(past: Past, now: int, steps: list[int], values: list[FloatArray]) -> Past:
+    """Return a past with these moments, and the present among them unless it is one of them."""
+    at = bisect_right(steps, now)
+    is_one = at and steps[at - 1] == now and np.array_equal(values[at - 1], past.center)
+    if not is_one:
+        steps, values = [*steps[:at], now, *steps[at:]], [*values[:at], past.center, *values[at:]]
+    return past._replace(steps=np.array(steps, np.int64), values=values)
 
 
 def rows_trained(model: Model) -> Any:

@@ -31,7 +31,7 @@ class LossPlane:
              have 0
     up       direction of y, perpendicular to `across`
     names    names of the two weights; "" for main directions
-    steps    steps of the moments on the path, int64, the present last
+    steps    steps of the moments on the path, int64, up to the end of the branch
     path     where these moments lie, seen from above the plane, shape (moments, 2)
     span     left, right, bottom and top end of the grid
     shares   share of the variance of the path that each direction explains; NaN for two weights
@@ -74,12 +74,14 @@ class LossPlane:
 class Past(NamedTuple):
     """The weights on the way of a training, from which a plane is made.
 
-    steps    of some moments, int64, the present last
+    center   the present values of the bank
+    steps    of some moments, int64, increasing
     values   of the bank at each of them
     trained  rows of the weights that training moves
     grad     gradients of the bank, at present
     """
 
+    center: FloatArray
     steps: FloatArray
     values: Sequence[FloatArray]
     trained: Any
@@ -94,7 +96,7 @@ def plane_of(
     It goes along two `rows` of the bank with these `names`, or, without any, along the main
     directions.
     """
-    center = past.values[-1].astype(np.float64)
+    center = past.center.astype(np.float64)
     across, up = np.zeros((2, len(center)))
     variance = math.nan
     if rows:
@@ -129,17 +131,17 @@ def main_directions(past: Past) -> tuple[list[FloatArray], float]:
     completed by the gradient or by fixed random directions. The path ends further along each than
     it begins.
     """
-    now, count = past.values[-1][past.trained], len(past.values)
+    last, count = past.values[-1][past.trained], len(past.values)
     products = sum(moves @ moves.T for moves in moves_of(past))
     squares, turns = np.linalg.eigh(products)  # the smallest first
-    rounding = np.finfo(now.dtype).eps * math.sqrt(count) * float(np.linalg.norm(now))
+    rounding = np.finfo(last.dtype).eps * math.sqrt(count) * float(np.linalg.norm(last))
     least = max(rounding, 1e-7 * math.sqrt(max(squares[-1], 0.0)))  # products are rounded, too
     largest = turns[:, squares > least**2][:, :-3:-1]
     main = np.concatenate([moves.T @ largest for moves in moves_of(past)]).T
     gradient = past.grad[past.trained].astype(np.float64)
     gradient[~np.isfinite(gradient)] = 0.0
     others = np.array(unit_pairs(0, STREAM_INITIAL, 0, 0, len(past.trained))) - 0.5
-    way = now.astype(np.float64) - past.values[0][past.trained]
+    way = last.astype(np.float64) - past.values[0][past.trained]
     found: list[FloatArray] = []
     for each in (*main, gradient, *others):
         rest = each / (np.linalg.norm(each) or 1.0)

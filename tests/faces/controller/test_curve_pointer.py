@@ -487,7 +487,7 @@ def test_a_landscape_is_made_anew_where_the_path_has_left_it(
 def test_nothing_is_computed_when_nobody_looks(
     stage: Stage, studio: Studio, terrain: Chart, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reader = stage.reading.curves.past
+    reader, stage.patience = stage.reading.curves.past, 0.01
     monkeypatch.setattr(Landscape, "loss_at", lambda self, values: time.sleep(0.02) or 1.0)
     reader.terrain.planes.start(points=201)
     while reader.terrain.planes.done == 0.0:

@@ -138,7 +138,7 @@ def test_main_directions_are_those_of_a_singular_value_decomposition() -> None:
 
 def past(values: list[FloatArray]) -> Past:
     rows = np.arange(len(values[0]))
-    return Past(np.arange(len(values)), values, rows, np.zeros(len(rows), np.float32))
+    return Past(values[-1], np.arange(len(values)), values, rows, np.zeros(len(rows), np.float32))
 
 
 def test_a_straight_path_lies_on_the_first_axis() -> None:
@@ -223,8 +223,9 @@ def test_the_path_is_that_of_the_present_branch(
     s.switch(0)
     s.seek(20)
     plane = s.landscape(size=2)
-    assert plane.steps.tolist() == list(range(21))
-    assert np.array_equal(plane.path, [plane.place_of(v) for v in walked(s, [*range(21)])])
+    assert plane.steps.tolist() == list(range(31))  # up to the end of the branch
+    assert plane.path[20].tolist() == [0.0, 0.0]
+    assert np.array_equal(plane.path, [plane.place_of(v) for v in walked(s, [*range(31)])])
 
 
 def test_many_keyframes_are_thinned_and_few_stay_if_a_replay_takes_long(
