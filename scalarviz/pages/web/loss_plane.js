@@ -7,6 +7,7 @@ const FLATTEST_PLANE = 0.2; // the narrower width counts as at least this much o
 const MOST_OF_PATH = 100; // moments that the directions are found from
 const POWER_STEPS = 300;
 const PLANE_SECONDS = 4; // that all losses may take; of more samples the first ones are taken
+const TRIES = 5; // of which the fastest one tells how long a batch takes
 const NEW_DIRECTION = 1e-3; // of a direction, at least, is perpendicular to those before it
 
 function dot(a, b) {
@@ -124,7 +125,9 @@ export class LossPlane {
     this.losses = new Float64Array(PLANE_POINTS ** 2).fill(NaN);
     this.points = coarseToFine(PLANE_POINTS);
     this.count = 0;
-    this.batches = 0; // whose mean is the loss; 0: not measured yet
+    const { sizes, samples } = twin.spec;
+    this.size = Math.max(1, Math.min(sizes.batch, samples || 1)); // of a batch
+    this.batches = 0; // whose mean is the loss; 0: not known yet
   }
 
   /** @returns {[number, number]} x and y of the point of the plane that is nearest to some weights */
@@ -160,6 +163,7 @@ export class LossPlane {
   portion(milliseconds) {
     const end = performance.now() + milliseconds;
     const [left, right, bottom, top] = this.span;
+    this.batches ||= this.batchesInTime();
     for (; this.count < this.points.length && performance.now() < end; this.count++) {
       const [i, j] = this.points[this.count];
       const part = (k) => k / (PLANE_POINTS - 1);
@@ -168,17 +172,25 @@ export class LossPlane {
     }
   }
 
-  /** Return the loss at some weights: the mean over the samples of an epoch, or of its first batches. */
-  lossAt(values) {
+  /** How many batches there is time for, of those of an epoch; of samples made anew, one. */
+  batchesInTime() {
+    const { samples } = this.twin.spec;
+    const times = Array.from({ length: TRIES }, () => {
+      const start = performance.now();
+      this.lossAt(this.center, 1);
+      return performance.now() - start;
+    });
+    const most = (1000 * PLANE_SECONDS) / (this.points.length * Math.max(Math.min(...times), 1e-3));
+    return Math.max(1, Math.min(samples ? Math.ceil(samples / this.size) : 1, Math.floor(most)));
+  }
+
+  /** Return the loss at some weights: the mean over the samples of the first batches of an epoch. */
+  lossAt(values, batches = this.batches) {
     const { twin } = this;
-    const { spec } = twin;
-    const last = spec.moments.findIndex(({ kind }) => kind === "loss");
-    const size = Math.max(1, Math.min(spec.sizes.batch, spec.samples || 1));
-    this.batches ||= spec.samples ? Math.ceil(spec.samples / size) : 1;
-    twin.size = size;
-    const start = performance.now();
+    const last = twin.spec.moments.findIndex(({ kind }) => kind === "loss");
+    twin.size = this.size;
     let [sum, samples] = [0, 0];
-    for (let k = 0; k < this.batches; k++) {
+    for (let k = 0; k < batches; k++) {
       twin.step = k;
       twin.value.set(values);
       twin.begin();
@@ -186,9 +198,6 @@ export class LossPlane {
       sum += twin.loss * twin.batch;
       samples += twin.batch;
     }
-    const each = (performance.now() - start) / this.batches;
-    const most = (1000 * PLANE_SECONDS) / (this.points.length * Math.max(each, 1e-3));
-    if (this.count === 0) this.batches = Math.max(1, Math.min(this.batches, Math.floor(most)));
     return sum / samples;
   }
 }
