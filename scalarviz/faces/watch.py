@@ -82,11 +82,12 @@ def watch(
                     notebook when its button is pressed
     tour            True: show the tour of ten seconds first; by default False
     reduced_motion  True: no animations; by default False
-    present         True: for an audience: larger letters, no title and no loss; in a window no
+    present         True: for an audience: larger letters; in a window no title, no loss, and no
                     controls until the mouse is at its lower end; by default False
     nodes           puts vispy visuals of your own beside the cubes: called with the view of the
                     picture, a ViewBox, whenever one is made, as by
-                    lambda view: Markers(pos=points, parent=view.scene); by default none
+                    lambda view: Markers(pos=points, parent=view.scene); in a notebook the method
+                    snapshot() draws them; by default none
     color           what the colors of cubes show in a window and a notebook: "value", the default,
                     "gradient", ...
     cubes           what their sizes show there; by default "value"

@@ -1,1 +1,1 @@
-"""Pages of sessions, pictures that follow them, and predictions in notebooks."""
+"""Pages of sessions, and predictions, in notebooks."""

@@ -3,32 +3,39 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
 from typing import Any, final
 
+from scalarviz.base.process.surroundings import shell
 from scalarviz.base.texts import text
+from scalarviz.base.visible_text import say
 from scalarviz.errors import DisplayError
 from scalarviz.faces.browser.link import BETWEEN_STATES, Link
 from scalarviz.faces.controller.group import Group
 from scalarviz.faces.controller.startup import Opening
 from scalarviz.faces.controller.watch_options import WatchOptions
-from scalarviz.faces.notebook.following import Following
+from scalarviz.faces.notebook.place import Shown, loop_of_cells, run_of
 from scalarviz.faces.notebook.widget import PageWidget
 from scalarviz.pages.linked_page import linked_page
 from scalarviz.pictures.draw2d.png import png
-from scalarviz.pictures.export.render import picture
+from scalarviz.pictures.export.render_options import RenderOptions, drawn
 from scalarviz.pictures.presenter.several import Several
 from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.view.scene.frame import PRESENTED
 
 SIZE = 800, 560
 SIZE_OF_SEVERAL = 1160, 560
 SPEED = 10.0  # steps a second, slow enough to see it learn
 ALONE = 2.0  # seconds without a view after which a training pauses
+AFTER_AN_ERROR = 1.0  # seconds
+
+_open: list[PageView] = []
 
 
 @final
-class PageView(Following):
+class PageView(Shown):
     """The view of a session, or of several, in a notebook.
 
     `snapshot()` returns the current picture, `refresh()` updates the page from within a
@@ -36,23 +43,46 @@ class PageView(Following):
     goes on with the last state that it has.
     """
 
-    def __init__(
-        self, group: Group, size: tuple[int, int], theme: str, *, play: bool, tour: bool
-    ) -> None:
-        super().__init__(group, size)
-        self._theme = "light" if theme == "auto" else theme
-        own = "" if theme == "auto" else theme
-        self.links = [Link(group, i, theme=own, tour=tour) for i in range(len(group.members))]
+    def __init__(self, group: Group, size: tuple[int, int], options: WatchOptions) -> None:
+        loop = loop_of_cells()
+        self.later: Callable[[Callable[[], None]], object] = loop.call_soon_threadsafe
+        self._wait = loop.call_later
+        self.group, self.size, self.closed = group, size, False
+        self._cell_run = run_of(shell())
+        for member in group.members:  # the notebook may be closed before they are compiled
+            member.await_kernels()
+        self._options = options
+        own = "" if options.theme == "auto" else options.theme
+        count = range(len(group.members))
+        self.links = [Link(group, i, theme=own, tour=options.tour) for i in count]
         pages = [page_of(each) for each in self.links]
-        self.widget = PageWidget(self.links, pages, size, self.later)
-        self._opening = Opening(group, False, play=play)
+        larger = PRESENTED if options.present else 1.0
+        self.widget = PageWidget(self.links, pages, size, larger, self.later)
+        self._opening = Opening(group, False, play=bool(options.play) or options.tour)
         self._sent = 0.0
         self._seen = perf_counter()
         self._pictured: object = None
         self._stored = b""
         self._has_opengl = True
         group.each("leave", group.pause)
-        self.begin()
+        self._begin()
+
+    def _begin(self) -> None:
+        """Follow from now on, in place of what an earlier run of this cell has shown."""
+        _open.append(self)
+        cell, run = self._cell_run
+        for each in list(_open):
+            before = each._cell_run
+            if cell and before[0] == cell and before[1] != run:
+                each.end()  # the notebook has cleared what is stored of it
+        self.later(self._tick)
+
+    def snapshot(self) -> Any:
+        """Return the current picture as an image for the notebook; it is drawn by OpenGL."""
+        from IPython.display import Image
+
+        image: Any = Image
+        return image(self.image(), width=self.size[0], height=self.size[1])
 
     def refresh(self) -> None:
         """Send the page the present state within a running cell, at most 30 a second."""
@@ -61,7 +91,24 @@ class PageView(Following):
             for link in self.links:
                 link.show_all()
 
-    def let_go(self) -> None:
+    def close(self) -> None:
+        """Leave the present picture in its place; pause what nothing else shows."""
+        if not self.closed:
+            self._publish(update=True)
+            self.end()
+
+    def end(self) -> None:
+        """Follow no longer."""
+        if self.closed:
+            return
+        self.closed = True
+        _open.remove(self)
+        for name in self.group.lead.exports.let_go():
+            say(text("notices.still_written", file=name))
+        elsewhere = {member.session for each in _open for member in each.group.members}
+        if not elsewhere & {member.session for member in self.group.members}:
+            self.group.quit()
+        self.group.leave()
         for link in self.links:
             link.close(text("page.linked.closed"))
         self.widget.close()
@@ -82,19 +129,31 @@ class PageView(Following):
         return self.widget
 
     def image(self) -> bytes:
+        """Return the picture as it is now, as the bytes of a PNG."""
         stage, members = self.group.stage, self.group.members
         shows: Any = [member.show for member in members]
         pins = [pin_of(member.stage) for member in members]
-        if self.group.several:
-            shows = [dict(zip(self.group.names, shows, strict=True))]
-            pins = [pins]
-        looks: dict[str, Any] = {"color": stage.color, "cubes": stage.size, "pin": pins[0]}
+        theme = "light" if self._options.theme == "auto" else self._options.theme
+        looks: dict[str, Any] = {"size": self.size, "theme": theme, "color": stage.color}
+        look = RenderOptions(cubes=stage.size, pin=pins if self.group.several else pins[0], **looks)
+        several = Several(tuple(shows), tuple(self.group.names)) if self.group.several else None
         try:
-            return png(picture(shows[0], size=self.size, theme=self._theme, **looks))
+            with look.canvas() as canvas, look.on(several or shows[0]) as drawer:
+                drawer.nodes, drawer.present = self._options.nodes, self._options.present
+                return png(drawn(canvas, drawer, look))
         except DisplayError:
             if self.links[0].drawn:
                 return self.links[0].drawn
             raise
+
+    def _tick(self) -> None:
+        if self.closed:
+            return
+        wait = AFTER_AN_ERROR
+        try:
+            wait = self.attend()
+        finally:
+            self._wait(wait, self._tick)
 
     def attend(self) -> float:
         if self.widget.is_closed:
@@ -127,6 +186,10 @@ class PageView(Following):
         elif self.group.is_playing and perf_counter() - self._seen > ALONE:
             self.group.pause()
 
+    def __repr__(self) -> str:
+        state = self.group.state()
+        return f"{state.title or text('notebook.training')}, {state.where}"
+
 
 def watch(show: Show | Several, options: WatchOptions) -> PageView:
     """Show sessions below the running cell, a page for each; return what shows them.
@@ -139,9 +202,9 @@ def watch(show: Show | Several, options: WatchOptions) -> PageView:
     group = options.group(show, "light" if options.theme == "auto" else options.theme)
     if options.steps is None:
         group.playing.until = None
-    play = bool(options.play) or options.tour
-    size = options.size or (SIZE_OF_SEVERAL if group.several else SIZE)
-    shown = PageView(group, size, options.theme, play=play, tour=options.tour)
+    shown = PageView(group, options.size or (SIZE_OF_SEVERAL if group.several else SIZE), options)
+    if options.nodes is not None:
+        say(text("notebook.nodes"))
     shown.show()
     return shown
 

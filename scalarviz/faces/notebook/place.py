@@ -71,15 +71,11 @@ class Shown:
     def live(self) -> Any:
         return None
 
-    def _details(self) -> dict[str, Any]:
-        """Return metadata of the representations."""
-        return {}
-
     def _publish(self, **more: bool) -> None:
         """Store its representations, or with update=True others in their place."""
         mark = {"display_id": f"scalarviz-{id(self)}"}
         if (found := shell()) is not None:
-            found.display_pub.publish(self.bundle(), self._details(), transient=mark, **more)
+            found.display_pub.publish(self.bundle(), transient=mark, **more)
 
     def show(self) -> None:
         """Show it in the running cell; nothing outside a notebook."""

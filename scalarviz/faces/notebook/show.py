@@ -10,15 +10,13 @@ from typing import Any, cast, final
 from scalarviz.base.texts import text
 from scalarviz.errors import DisplayError, EngineError, InputError
 from scalarviz.faces.controller.watch_options import WatchOptions
-from scalarviz.faces.notebook.place import Shown, in_marimo
-from scalarviz.faces.notebook.still import Still
+from scalarviz.faces.notebook.place import Shown
 from scalarviz.pages.page import page_of
 from scalarviz.pictures.draw2d.png import png
 from scalarviz.pictures.export.render import picture
 from scalarviz.pictures.presenter.several import Several
 from scalarviz.pictures.presenter.show import Show
 
-SIZE = 800, 500
 FRAME = "width: 100%; height: 800px; border: 0; border-radius: 6px"
 PICTURE = 1000, 620
 PACKAGES = "ipywidgets", "anywidget"
@@ -27,24 +25,14 @@ PACKAGES = "ipywidgets", "anywidget"
 def watch(show: Show | Several, options: WatchOptions) -> Any:
     """Show a training below the running cell; return what shows it.
 
-    It is a page of its session, or of each; where no page can show it, a picture that follows the
-    sessions, and where nothing can be linked with the kernel, a page that trains by itself.
+    It is a page of its session, or of each; where nothing can be linked with the kernel, a page
+    that trains by itself.
     """
     if why := lack():
         return told(show, why, options.theme)
-    if options.nodes is None and not options.present:
-        from scalarviz.faces.notebook import cell
+    from scalarviz.faces.notebook import cell
 
-        return cell.watch(show, options)
-    if in_marimo():
-        return told(show, text("notebook.marimo"), options.theme)
-    group = options.group(show, chosen_theme(options.theme))
-    try:
-        shown = Still(group, options.size or SIZE, play=bool(options.play))
-    except DisplayError as error:
-        return told(show, str(error), options.theme)
-    shown.show()
-    return shown
+    return cell.watch(show, options)
 
 
 def lack() -> str:
@@ -53,11 +41,6 @@ def lack() -> str:
     if missing:
         return text("notebook.lack", package=missing[0])
     return ""
-
-
-def chosen_theme(theme: str) -> str:
-    """Return the theme of a picture that cannot follow that of a page."""
-    return "light" if theme == "auto" else theme
 
 
 @final
@@ -96,7 +79,7 @@ def told(show: Show | Several, why: str, theme: str) -> Told:
     else:
         page, sessions = page_that_trains(show, theme), [show.session]
     try:
-        image = png(picture(shown, size=PICTURE, theme=chosen_theme(theme)))
+        image = png(picture(shown, size=PICTURE, theme="light" if theme == "auto" else theme))
     except DisplayError:
         image = None
     if page:

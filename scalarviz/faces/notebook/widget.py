@@ -22,8 +22,9 @@ MOST_VIEWS = 50
 class PageWidget(anywidget.AnyWidget):
     """A page for each link; each view of it is a reader of its link.
 
-    pages  title and text of each
-    soon   schedules a call on the thread that runs the cells
+    pages   title and text of each
+    larger  how much larger its letters are
+    soon    schedules a call on the thread that runs the cells
     """
 
     _esm = text_beside(__file__, "widget.js")
@@ -36,9 +37,11 @@ class PageWidget(anywidget.AnyWidget):
         links: Sequence[Link],
         pages: Sequence[tuple[str, str]],
         size: tuple[int, int],
+        larger: float,
         soon: Callable[[Callable[[], None]], object],
     ) -> None:
-        super().__init__(pages=[*pages], size={"width": size[0], "height": size[1]})
+        width, height = size
+        super().__init__(pages=[*pages], size={"width": width, "height": height, "larger": larger})
         self.links, self.readers = links, dict[tuple[str, int], Reader]()
         self.was_seen = False
         self._soon = soon

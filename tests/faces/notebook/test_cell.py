@@ -1,4 +1,4 @@
-"""The pages of sessions below a cell, and the picture of what no page shows."""
+"""The pages of sessions below a cell."""
 
 import asyncio
 import base64
@@ -17,13 +17,14 @@ from scalarviz.errors import DisplayError, InputError
 from scalarviz.faces.controller import export, precompile
 from scalarviz.faces.controller.files import export_to
 from scalarviz.faces.controller.watch_options import WatchOptions
-from scalarviz.faces.notebook import cell, following, place, show, still
+from scalarviz.faces.notebook import cell, place, show
 from scalarviz.pictures.draw2d.png import png
 from scalarviz.pictures.presenter.several import Several
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.view import canvas
+from scalarviz.pictures.view.scene.frame import PRESENTED
 from tests.patience import HANG, patient
-from tests.sessions import advanced, inverting
+from tests.sessions import inverting
 from tests.wording import refused
 
 __all__ = ["patient"]  # a fixture
@@ -298,7 +299,7 @@ def test_without_opengl_the_picture_is_that_of_the_page(monkeypatch: pytest.Monk
 
 def in_cell(monkeypatch: pytest.MonkeyPatch, name: str, count: int) -> None:
     """Pretend that a cell runs."""
-    monkeypatch.setattr(following, "run_of", lambda found: (name, count))
+    monkeypatch.setattr(cell, "run_of", lambda found: (name, count))
 
 
 def test_a_cell_that_runs_again_closes_what_it_has_shown_before(
@@ -349,51 +350,39 @@ class Published:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.outputs: list[tuple[bool, Any]] = []
-        self.details: list[Any] = []
         self.execution_count, self.display_pub = 1, self
         monkeypatch.setattr(place, "shell", lambda: self)
-        monkeypatch.setattr(still, "shell", lambda: self)
 
     def publish(self, data: Any, metadata: Any = None, **how: Any) -> None:
         if "image/png" in data:
             assert how["transient"]["display_id"].startswith("scalarviz")
-            self.details.append(metadata)
             self.outputs.append((how.get("update", False), data["image/png"]))
 
 
-@pytest.mark.parametrize("options", [{"nodes": lambda view: None}, {"present": True}])
-def test_what_no_page_shows_is_a_picture_that_follows_and_says_so(
-    options: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_nodes_of_vispy_are_in_snapshots_and_it_says_so(
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(still, "BETWEEN", 0.02)
+    from vispy.scene.visuals import Markers
 
     async def program() -> None:
         session = inverting()
-        published = Published(monkeypatch)
-        outputs = published.outputs
-        view = watch(session, **options)
-        width = {"image/png": {"width": 400, "height": 300}}  # it has more pixels
-        assert published.details == [width]
-        assert "No page shows this yet" in capsys.readouterr().out
-        advanced(session, 3)
-        await until(lambda: len(outputs) > 1)
-        assert [update for update, _ in outputs] == [False] + [True] * (len(outputs) - 1)
-        assert outputs[0][1] != outputs[-1][1]
+        plain = watch(session)
+        before = pixels(plain.snapshot())
+        plain.close()
+        assert "snapshot()" not in capsys.readouterr().out
+        view = watch(session, nodes=lambda view: Markers(pos=np.zeros((1, 3)), parent=view.scene))
+        assert "snapshot() draws a picture with them" in capsys.readouterr().out
+        assert np.abs(pixels(view.snapshot()) - before).max() > 50
         view.close()
-        count = len(outputs)
-        advanced(session, 3)
-        await asyncio.sleep(0.1)
-        assert len(outputs) == count
 
     run(program)
 
 
-def test_a_picture_names_no_clicks_that_nothing_would_answer() -> None:
+@pytest.mark.parametrize(("present", "larger"), [(False, 1.0), (True, PRESENTED)])
+def test_for_an_audience_the_letters_of_a_page_are_larger(present: bool, larger: float) -> None:
     async def program() -> None:
-        session = advanced(inverting(), 3)
-        view = watch(session, present=True)
-        said = view.group.stage.frame_data().words.caption
-        assert "After 3 steps" in str(said) and "Click" not in str(said)
+        view = watch(inverting(), present=present)
+        assert view.widget.size == {"width": 400, "height": 300, "larger": larger}
         view.close()
 
     run(program)

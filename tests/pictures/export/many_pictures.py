@@ -72,18 +72,19 @@ def export(count: int) -> None:
 
 
 def view(count: int) -> None:
-    """Pictures of a notebook that follow a session, each in place of the one before."""
+    """Pictures of the pages of a notebook, each in place of the one before."""
     import asyncio
 
     from scalarviz.faces.controller.watch_options import WatchOptions
-    from scalarviz.faces.notebook.still import Still
+    from scalarviz.faces.notebook.cell import PageView
     from scalarviz.pictures.presenter.show import Show
 
     async def program() -> None:
         session = made()
         for i in range(count):
-            group = WatchOptions().group(Show(session, title="colours"), "light")
-            live = Still(group, SIZES[i % 2], play=False)
+            options = WatchOptions()
+            group = options.group(Show(session, title="colours"), "light")
+            live = PageView(group, SIZES[i % 2], options)
             live.snapshot()
             live.close()
             await asyncio.sleep(0)

@@ -1,6 +1,5 @@
-"""Visuals of a user in the scene of our pictures: a file, a window, a notebook."""
+"""Visuals of a user in the scene of our pictures: a file, a window."""
 
-import asyncio
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -8,14 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import PIL.Image
 import pytest
 
 import scalarviz as sv
 from scalarviz.errors import InputError
-from scalarviz.faces.controller.watch_options import WatchOptions
-from scalarviz.faces.notebook import show
-from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.stage import Stage
 from tests.faces.window.conftest import screen as screen
 from tests.pictures.presenter import nodes_of_users as own
@@ -53,25 +48,6 @@ def test_a_visual_that_is_invisible_or_removed_is_not_drawn(studio: Studio) -> N
     assert (studio.stage(stage) != plain).any()
     first.visible, second.parent = False, None
     np.testing.assert_array_equal(studio.stage(stage), plain)
-
-
-def test_a_live_picture_has_a_view(studio: Studio) -> None:
-    async def program() -> None:
-        options = WatchOptions(size=(900, 600), nodes=lambda view: None)
-        live = show.watch(Show.of(own.made()), options)
-        stage = live.group.lead.stage
-        own.squares(stage, live.view)
-        pixels = np.asarray(PIL.Image.open(_bytes(live.snapshot().data)))
-        assert own.seen(stage, pixels, 2) == SEEN
-        live.close()
-
-    asyncio.run(program())
-
-
-def _bytes(data: bytes) -> Any:
-    from io import BytesIO
-
-    return BytesIO(data)
 
 
 @pytest.mark.slow
