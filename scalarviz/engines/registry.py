@@ -46,7 +46,7 @@ class EngineRow:
         if self.kernels is not None:
             check_process()
             known = self.kernels()
-            for operation in program.stepped:
+            for operation in program.operations:
                 if operation.kind not in known:
                     raise EngineError(
                         f"the engine {self.name!r} has no kernels for operations of the kind "

@@ -80,7 +80,7 @@ def caption_data(session: Session, show: Show) -> Data:
             for cell in cells_of(program, moments)
         ],
         "lines": neuron_lines(session),
-        "learning": any(each.about.learning for each in program.stepped),
+        "learning": any(each.about.learning for each in program.operations),
         "activations": activations_of(program),
         "loss": loss_data(trainer.loss, program.outputs.size),
         "optimizer": optimizer_data(

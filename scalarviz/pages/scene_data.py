@@ -53,10 +53,10 @@ def scene_data(show: object, shapes: Sequence[float] = ()) -> Any:
     shapes  widths by heights of the stages that layouts are made for; by default some of SHAPES
     """
     session = Show.of(show).session
-    program, count = session.network.program, len(session.network.bank)
+    program = session.network.program
     placed, layouts = layouts_of(session, shapes)
     return {
-        "count": count,
+        "count": len(session.network.bank),
         "frozen": packed(np.asarray(session.network.bank.frozen).astype(np.uint8)),
         "programs": programs(),
         "shader": {
@@ -99,9 +99,8 @@ def scene_data(show: object, shapes: Sequence[float] = ()) -> Any:
         "cameras": {name: camera_data(camera) for name, camera in CAMERAS.items()},
         "layouts": layouts,
         "shapes": placed,
-        "stepped": bool(program.stepped),
         "operations": [operation_data(program, i) for i in range(len(program.operations))],
-        "moments": [moment_data(program, each, count) for each in program.moments],
+        "moments": [moment_data(program, each) for each in program.moments],
         "inputs": program.inputs.name,
         "outputs": program.outputs.name,
         "tints": tints_data(session),
@@ -192,12 +191,9 @@ def flat_parts(
     return [*found, [start, 1e300]] if start is not None else found
 
 
-def moment_data(program: Program, moment: Moment, count: int) -> dict[str, Any]:
-    """Return what a moment computes, and the bank indices of the gradients among that.
-
-    count  length of the bank
-    """
-    found = gradients_of(program, moment, count)
+def moment_data(program: Program, moment: Moment) -> dict[str, Any]:
+    """Return what a moment computes, and the bank indices of the gradients among that."""
+    found = gradients_of(program, moment)
     rows = [found.start, found.stop] if isinstance(found, slice) else [0, 0]
     return {
         "kind": moment.kind,
@@ -224,8 +220,6 @@ def layouts_of(
             found.append((layout, mark))
             marks.append(mark)
         placed.append((shape, marks.index(mark)))
-        if not layout.follows_shape:
-            break
     return placed, [layout_data(layout) for layout, _ in found]
 
 
@@ -239,7 +233,6 @@ def layout_data(layout: Layout) -> dict[str, Any]:
         "fans": [fan_data(fan) for fan in layout.fans],
         "signs": [sign_data(sign) for sign in layout.signs],
         "views": {name: camera_data(camera) for name, camera in layout.views.items()},
-        "follows": layout.follows_shape,
     }
 
 

@@ -4,7 +4,8 @@ A graph of few operations has a node for each; of very few, if parts have names.
 operation whose result only one other takes is part of that one, so that a neuron is one node: its
 products, its sum, and its activation.
 Nodes that compute the same from the same parameters, as for each sample of a batch, are one node;
-and if these are still too many, so are those of equal operations, as the neurons of a layer.
+if these are still too many, so are those of equal operations, as the neurons of a layer; and of a
+graph that is too deep even so, some nodes that follow each other.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from scalarviz.core.model.trace import Trace
 
 WHOLE = 100  # operations, or nodes, that are shown one by one; few of more have room for numbers
 NAMED = 40  # and if parts of the graph have names
+DEEP = 20  # nodes of a graph that is too deep for more
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,7 @@ class Node:
 
     members  their numbers in the trace, each after those whose results it takes
     roots    those whose results others take: one, or one for each of the equal computations that
-             the node stands for
+             the node stands for; of nodes that follow each other, those of all
     """
 
     members: tuple[int, ...]
@@ -35,12 +37,12 @@ class Node:
 
     @property
     def count(self) -> int:
-        """How many equal computations it stands for."""
+        """How many results it has."""
         return len(self.roots)
 
 
 def folded(trace: Trace, most: int) -> list[Node]:
-    """Return the nodes of a trace, each after those it takes; [] if they are more than `most`."""
+    """Return the nodes of a trace, at most so many, each after those it takes."""
     operations = range(len(trace.operations))
     if len(operations) <= min(most, NAMED if any(trace.names) else WHOLE):
         return [Node((i,), (i,)) for i in operations]
@@ -48,7 +50,7 @@ def folded(trace: Trace, most: int) -> list[Node]:
     for by_parameters, limit in ((True, min(most, WHOLE)), (False, most)):
         if len(found) > limit:
             found = merged(trace, cones, by_parameters=by_parameters)
-    return found if len(found) <= most else []
+    return found if len(found) <= most else in_rows(trace, found, DEEP)
 
 
 def cones_of(trace: Trace) -> list[Node]:
@@ -115,6 +117,18 @@ def merged(trace: Trace, cones: list[Node], *, by_parameters: bool) -> list[Node
         )
         for _, own in sorted(found, key=lambda pair: (pair[0], pair[1][-1].root))
     ]
+
+
+def in_rows(trace: Trace, nodes: list[Node], most: int) -> list[Node]:
+    """Return nodes that stand for as many as it takes of those that follow each other."""
+    length, first = -(-len(nodes) // most), trace.first_made
+    found, needed = list[Node](), set(trace.outputs)
+    for end in range(len(nodes), 0, -length):
+        members = sorted({i for each in nodes[max(0, end - length) : end] for i in each.members})
+        roots = tuple(i for i in members if first + i in needed)
+        needed |= {place for i in members for place in trace.taken[i]}
+        found.append(Node((*members,), roots))
+    return found[::-1]
 
 
 def operands_of_node(trace: Trace, node: Node) -> list[int]:

@@ -140,11 +140,6 @@ class Program:
         """Return the operations that read a buffer: its branches, then the one that goes on."""
         return [each for each in self.operations if buffer in each.sources]
 
-    @property
-    def stepped(self) -> list[Operation]:
-        """The operations that have moments of their own in a step."""
-        return self.operations
-
     @cached_property
     def products(self) -> int:
         """Number of multiplications of a parameter in the forward pass of one sample."""

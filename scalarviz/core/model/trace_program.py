@@ -14,16 +14,15 @@ from scalarviz.core.model.operations import SCALAR, Buffer, Operation
 from scalarviz.core.model.program import Moment, Program
 from scalarviz.core.model.trace import Trace
 
-MOST_NODES = 300  # of a function whose steps go from one to the next
-PHASES = ("zero_grad", "forward", "loss", "backward", "step")
+MOST_NODES = 300
 
 
 @final
 class TraceProgram(Program):
     """The program of a compiled function: nodes, each of which is an operation or several.
 
-    A step goes from node to node, forward and back; one of too many nodes has five phases. The
-    workspace has one number for each value of the trace, in order.
+    A step goes from node to node, forward and back. The workspace has one number for each value of
+    the trace, in order.
 
     trace  the function as a table
     rows   rows of the bank that hold its parameters
@@ -41,14 +40,14 @@ class TraceProgram(Program):
 
     @cached_property
     def nodes(self) -> list[Node]:
-        """The nodes that its graph is shown as; [] if they are too many."""
+        """The nodes that its graph is shown as."""
         return folded(self.trace, MOST_NODES)
 
     @cached_property
     def operations(self) -> list[Operation]:  # type: ignore[override]  # it can be set as well
-        """The nodes as operations; if they are too many, those of the trace."""
+        """The nodes as operations."""
         formulas, found = self.trace.formulas, []
-        for i, node in enumerate(self.nodes or [Node((i,), (i,)) for i in range(self.products)]):
+        for i, node in enumerate(self.nodes):
             taken = [self.node(place) for place in operands_of_node(self.trace, node)]
             sources = taken if len(node.members) == 1 else dict.fromkeys(taken)
             name, target = formulas[node.root].name, self.node(self.trace.first_made + node.root)
@@ -98,10 +97,6 @@ class TraceProgram(Program):
         taken = {each.offset for each in self.operations[operation].sources}
         return [int(self.rows[each - first]) for each in taken if first <= each < end]
 
-    @property
-    def stepped(self) -> list[Operation]:
-        return self.operations if self.nodes else []
-
     @cached_property
     def products(self) -> int:
         """Number of operations of the trace, for one sample."""
@@ -109,10 +104,8 @@ class TraceProgram(Program):
 
     @cached_property
     def moments(self) -> tuple[Moment, ...]:
-        """Each node forward, the loss, and back to what each node takes; or five phases."""
-        made = self.stepped
-        if not made:
-            return tuple([Moment(phase, phase, phase) for phase in PHASES])
+        """Each node forward, the loss, and back to what each node takes."""
+        made = self.operations
         forward, backward = list[Moment](), list[Moment]()
         ends = [self.node(place) for place in dict.fromkeys(self.trace.outputs)]
         for i, each in enumerate(made):

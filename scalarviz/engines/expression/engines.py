@@ -142,9 +142,7 @@ class ExpressionRun(Run):
         self.engine = engine
         assert isinstance(engine.program, TraceProgram)
         self.program: TraceProgram = engine.program
-        self._batch = batches.at(0)
-        self._nodes: Nodes | None = None  # of a step that goes from node to node
-        self._outputs = np.zeros((0, self.program.outputs.size))
+        self.begin(0)
         self._gradients = np.zeros(0)
 
     def steps(self, optimizer: Optimizer, first: int, count: int) -> Outcome:
@@ -161,7 +159,7 @@ class ExpressionRun(Run):
 
     def begin(self, step: int) -> None:
         self._batch = self.batches.at(step)
-        self._nodes = Nodes(self.program, self._batch[0]) if self.program.stepped else None
+        self._nodes = Nodes(self.program, self._batch[0], self.engine.bank.value[self.engine.rows])
         self.loss = np.nan
 
     def perform(self, moment: Moment, optimizer: Optimizer) -> None:
@@ -169,30 +167,24 @@ class ExpressionRun(Run):
         inputs, targets = self._batch
         if moment.kind == "zero_grad":
             bank.zero_grad(rows)
-        elif moment.kind == "forward" and self._nodes is not None:
-            self._nodes.forward(moment.operation, bank.value[rows])
         elif moment.kind == "forward":
-            self._outputs = self.engine.evaluate(inputs)
+            self._nodes.forward(moment.operation, bank.value[rows])
         elif moment.kind == "loss":
             # One kernel computes loss and gradients; the way back shows the gradients.
             self.loss = self.engine.learn(inputs, targets, self.loss_function)
             self._gradients = bank.grad[rows]
-            bank.zero_grad(rows)
-            if self._nodes is not None:
-                self.loss_function.forward(self._nodes.outputs(), targets)
-                self._nodes.begin_back(self.loss_function.backward())
+            if self.program.operations:
+                bank.zero_grad(rows)
+            self.loss_function.forward(self._nodes.outputs(), targets)
+            self._nodes.begin_back(self.loss_function.backward())
         elif moment.kind == "operand gradient":
             self._pass_back(moment.operation)
-        elif moment.kind == "backward":
-            bank.grad[rows] = self._gradients
-            bank.has_gradients = True
         else:
             self.engine.step(optimizer)
 
     def _pass_back(self, operation: int) -> None:
         """Pass a gradient on to the operands; after the last one all are those of the engine."""
         bank = self.engine.bank
-        assert self._nodes is not None
         for number, received in self._nodes.backward(operation).items():
             bank.grad[self.engine.rows[number]] += received
         if operation == 0:  # the kernel adds in another order, which changes last digits
@@ -200,14 +192,10 @@ class ExpressionRun(Run):
         bank.has_gradients = True
 
     def values(self, buffer: Buffer) -> FloatArray:
-        if self._nodes is not None:
-            return self._nodes.of(self._nodes.values, buffer)
-        return self._outputs if buffer is self.program.outputs else self._batch[0]
+        return self._nodes.of(self._nodes.values, buffer)
 
     def gradients(self, buffer: Buffer) -> FloatArray:
-        if self._nodes is not None:
-            return self._nodes.of(self._nodes.gradients, buffer)
-        return np.full((len(self._batch[0]), buffer.size), np.nan)
+        return self._nodes.of(self._nodes.gradients, buffer)
 
     def targets(self) -> FloatArray:
         return self._batch[1]

@@ -21,13 +21,11 @@ class Nodes:
     values, gradients  of each sample, by place in the trace; NaN where nothing is computed yet
     """
 
-    def __init__(self, program: TraceProgram, inputs: FloatArray) -> None:
+    def __init__(self, program: TraceProgram, inputs: FloatArray, parameters: FloatArray) -> None:
         self.program, self.trace = program, program.trace
-        constants, rest = (
-            self.trace.constants.tolist(),
-            program.workspace - self.trace.first_parameter,
-        )
-        self.values: Rows = [[*row, *constants, *[math.nan] * rest] for row in inputs.tolist()]
+        known = [*self.trace.constants.tolist(), *parameters.tolist()]
+        rest = [math.nan] * program.products
+        self.values: Rows = [[*row, *known, *rest] for row in inputs.tolist()]
         self.gradients: Rows = [[math.nan] * program.workspace for _ in self.values]
 
     def forward(self, node: int, parameters: FloatArray) -> None:

@@ -183,7 +183,6 @@ export class Layout {
     this.labels = given.labels;
     this.signs = given.signs;
     this.views = given.views;
-    this.follows = given.follows;
     this.size = this.plates.reduce((sum, plate) => sum + plate.size, 0);
     this.extent = this.points();
   }

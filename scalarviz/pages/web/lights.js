@@ -16,7 +16,7 @@ export const ARRIVES = 0.8;
  * wave       without a moment, how much of a whole step is done; null: nothing is lit
  */
 export function lightsOf(layout, scene, moment, part, focus = null, attention = 1, wave = null) {
-  const isWave = !moment && wave !== null && scene.stepped;
+  const isWave = !moment && wave !== null;
   const shown = isWave
     ? lightsOfWave(layout, scene, wave)
     : lightsOfMoment(layout, scene, moment, part);
@@ -40,7 +40,7 @@ function lightsOfMoment(layout, scene, moment, part) {
     wires: layout.wires.map(() => null),
     back: false,
   };
-  if (!moment || !scene.stepped || !(moment.kind in LIGHT_KINDS)) return shown;
+  if (!moment || !(moment.kind in LIGHT_KINDS)) return shown;
   shown.plates.fill(layout.size > LIGHTS.small ? LIGHTS.dimSmall : scene.shader.dim);
   shown.neurons.fill(scene.shader.dim);
   shown.back = WAY_BACK.has(moment.kind);

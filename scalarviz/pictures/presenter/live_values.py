@@ -184,7 +184,7 @@ class LiveValues:
     # The focus sample.
 
     def _follow(self) -> None:
-        if not self.program.stepped or (self.session.playing and len(self.numbers.value) > LARGE):
+        if self.session.playing and len(self.numbers.value) > LARGE:
             return
         if self.session.playing and not self._following.due:  # large networks take long
             return
@@ -371,7 +371,7 @@ def was_changed_within(here: Here) -> bool:
 def numbers_of_step(session: Session) -> dict[str, OperationNumbers]:
     """Return what the operations of a step have computed, by the names of their results."""
     with session.doing():
-        operations = session.network.program.stepped
+        operations = session.network.program.operations
         return {each.target.name: session.numbers(each.name) for each in operations}
 
 

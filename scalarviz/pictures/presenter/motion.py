@@ -21,7 +21,6 @@ CHANGED = (
     "zero_grad",
     "weight gradient",
     "operand gradient",
-    "backward",
     "step",
 )  # they change the bank's numbers
 FINE = 200_000  # larger banks are not animated
@@ -316,10 +315,8 @@ def chain(
             now = replace(now, value=late.value, slots=late.slots)
         elif moment.kind == "zero_grad":
             now = replace(now, grad=np.zeros_like(now.grad))
-        elif moment.kind in ("weight gradient", "backward") and not cleared:
-            grad, rows = now.grad.copy(), range(len(now.grad))
-            if moment.kind == "weight gradient":
-                rows = program.operations[moment.operation].parameters
+        elif moment.kind == "weight gradient" and not cleared:
+            grad, rows = now.grad.copy(), program.operations[moment.operation].parameters
             grad[rows] = late.grad[rows]
             now = replace(now, grad=grad)
         found.append(now)

@@ -34,7 +34,9 @@ def node_card(reading: LiveValues, neuron: Neuron, done: int) -> Card | None:
     facts = [(text("card.value"), written)]
     about = text("card.neuron.sample", number=reading.session.focus)
     blocks: list[Line | Table | Drawing] = [Line(written, "large", about)]
-    readers = [i for i, each in enumerate(program.stepped) if program.node(place) in each.sources]
+    readers = [
+        i for i, each in enumerate(program.operations) if program.node(place) in each.sources
+    ]
     node = next((each for each in program.nodes if first + each.root == place), None)
     if node is not None and node.count > 1:
         blocks.append(Line(text("card.node.equal", count=node.count)))
@@ -54,7 +56,7 @@ def node_card(reading: LiveValues, neuron: Neuron, done: int) -> Card | None:
         blocks.append(Line(text("card.node.into_many", count=len(readers))))
         readers = []
     for i in readers:
-        name = named(program, program.stepped[i].target.offset)
+        name = named(program, program.operations[i].target.offset)
         blocks.append(Line(text("card.neuron.into", name=name)))
     return Card(NONE, entitled(program, place), facts, blocks)
 

@@ -43,16 +43,14 @@ def pushes(
         else:
             for each in moments[:current]:
                 grown = min(1.0, max(0.0, 2.0 * part - 1.0)) if each is moment else 1.0
-                rows = gradients_of(program, each, len(after))
+                rows = gradients_of(program, each)
                 found[rows] = grown * after[rows]
     found[frozen] = np.nan
     return found if np.isfinite(found).any() and np.nanmax(np.abs(found)) > 0.0 else None
 
 
-def gradients_of(program: Program, moment: Moment, count: int) -> slice | Sequence[int]:
+def gradients_of(program: Program, moment: Moment) -> slice | Sequence[int]:
     """Return the bank indices of the parameters whose gradients a moment computes."""
-    if moment.kind == "backward":
-        return slice(0, count)
     if moment.kind == "operand gradient":
         return program.rows_read(moment.operation)
     if moment.kind != "weight gradient":

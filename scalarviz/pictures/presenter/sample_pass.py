@@ -109,9 +109,10 @@ def forward(
 
 def forward_of_graph(program: TraceProgram, value: FloatArray, sample: FloatArray) -> SamplePass:
     """Compute all nodes of a compiled function for a sample."""
-    nodes = Nodes(program, np.asarray(sample, np.float64)[np.newaxis])
+    parameters = value[program.rows]
+    nodes = Nodes(program, np.asarray(sample, np.float64)[np.newaxis], parameters)
     for i in range(len(program.nodes)):
-        nodes.forward(i, value[program.rows])
+        nodes.forward(i, parameters)
     return SamplePass(numbers_of_nodes(nodes, nodes.values), nodes=nodes)
 
 

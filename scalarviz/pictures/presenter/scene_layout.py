@@ -22,7 +22,6 @@ from scalarviz.pictures.view.scene.beads import beads
 from scalarviz.pictures.view.scene.formula_layout import of_formula
 from scalarviz.pictures.view.scene.frame import Box
 from scalarviz.pictures.view.scene.graph_layout import of_graph
-from scalarviz.pictures.view.scene.parameter_layout import FEW, of_values
 from scalarviz.pictures.view.scene.plates import Layout
 from scalarviz.pictures.view.scene.wall_layout import of_walls
 from scalarviz.training.network.base import Model
@@ -61,26 +60,20 @@ def layout_of(session: Session, shape: float = 1.75, *, walks: bool = False) -> 
 def values_of(
     network: Model, shape: float, *, walks: bool = False, inputs: Sequence[str] = ()
 ) -> Layout:
-    """Return the layout of a compiled function: walls, its formula, its graph, or its numbers.
+    """Return the layout of a compiled function: walls, its formula, or its graph.
 
     inputs  their names, if they have some
     """
     rows, names, program = network.row_numbers, network.parameter_names, network.program
     assert isinstance(program, TraceProgram)
-    if network.walls and not (walks and program.stepped):
+    if network.walls and not walks:
         return of_walls(network.all_walls, shape)
-    if network.walls:
-        return of_graph(program, dict(zip(rows, names, strict=True)), shape, inputs)
     has_inputs = np.isin(program.trace.operands, range(program.trace.inputs)).any()
-    written = of_formula(network.formula(), rows, names, shape) if has_inputs else None
-    if program.stepped and (walks or written is None):
-        return of_graph(program, dict(zip(rows, names, strict=True)), shape, inputs)
-    if written is not None:
-        return written
-    if len(rows) <= FEW:
-        order = network.reading_order()
-        rows, names = [rows[i] for i in order], [names[i] for i in order]
-    return of_values(rows, names, shape)
+    if has_inputs and not network.walls and not walks:
+        written = of_formula(network.formula(), rows, names, shape)
+        if written is not None:
+            return written
+    return of_graph(program, dict(zip(rows, names, strict=True)), shape, inputs)
 
 
 def about_layer(session: Session, label: str) -> tuple[str, str]:

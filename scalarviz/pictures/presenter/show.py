@@ -139,7 +139,7 @@ class Show:
             title = pretty(formula_words(trace, trace.outputs[0], LONGEST_FORMULA))
             if "…" in title:
                 title = text("captions.graph", count=len(trace.operations))
-            is_folded = len(session.network.program.stepped) != len(trace.operations)
+            is_folded = len(session.network.program.operations) != len(trace.operations)
             about = text("captions.start.folded") if is_folded else text("captions.start.graph")
             shown = Show(session, title, about=about)
         if isinstance(shown, (list, tuple, dict)):

@@ -435,7 +435,7 @@ class Stage(Pointed):
         """Fit the network to the free stage: its layout without card and panel, its camera with."""
         shape = shape_of(replace(seen, pinned=None, panel=0.0).division(*self._extent).inner)
         walks = self.unfolded or self.motion.walking or self.reading.here.clock.operation > 0
-        if self.plan.follows_shape and (shape, walks) != (self._shape, self._walks):
+        if (shape, walks) != (self._shape, self._walks):
             self._shape, self._walks = shape, walks
             self._lay_out()
             cubes = self.scales.laid_out(seen.cubes, self.plan.plates)

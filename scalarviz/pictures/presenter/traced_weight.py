@@ -162,7 +162,7 @@ class TracedWeight:
 
     def name_of(self, row: int) -> str:
         """Return the name of a weight."""
-        homes = [i for i, each in enumerate(self.program.stepped) if row in each.parameters]
+        homes = [i for i, each in enumerate(self.program.operations) if row in each.parameters]
         home = self.moment.operation if self.moment.operation in homes else (*homes, NONE)[0]
         operation = None if home == NONE else self.program.operations[home]
         return weight_name(self.session, operation, row)

@@ -75,7 +75,7 @@ class Why:
     def uses(self) -> list[tuple[Operation, int, int]]:
         """Operations that use the weight, with the output and input of the first of its places."""
         found = []
-        for operation in self.program.stepped:
+        for operation in self.program.operations:
             if self.row in operation.parameters:
                 written, read = operation.uses(self.row)
                 if len(written):
@@ -86,7 +86,7 @@ class Why:
     @property
     def places(self) -> int:
         """Number of places of each sample at which the weight is used."""
-        own = [each for each in self.program.stepped if self.row in each.parameters]
+        own = [each for each in self.program.operations if self.row in each.parameters]
         return sum(len(operation.uses(self.row)[0]) for operation in own)
 
 
@@ -197,13 +197,13 @@ def waits(known: Why, what: str) -> str:
     operations = [operation for operation, _, _ in known.uses]
     when = text("card.later")
     if isinstance(program := known.program, TraceProgram):  # on the way back, the first is the last
-        places = range(len(program.stepped))
+        places = range(len(program.operations))
         readers = [i for i in places if known.row in program.rows_read(i)]
         when = named(program, program.operations[readers[0]].target.offset) if readers else when
         return text(f"card.waits.{what}", when=when)
     for moment in known.session.trainer.moments:
         own = operations[:1] == [known.program.operations[moment.operation]] if operations else True
-        is_push = moment.kind in ("weight gradient", "backward") and own
+        is_push = moment.kind == "weight gradient" and own
         is_delta = bool(operations) and operations[0].target in moment.gradients
         if is_delta if what == "delta" else is_push:
             when = called(known.program, moment)
@@ -245,7 +245,7 @@ def pushed(known: Why, found: Explanation) -> str:
 
 def title_of(session: Session, program: Program, row: int) -> str:
     """Return the title of the card of a weight: the neurons that it joins, else its name."""
-    for operation in program.stepped:
+    for operation in program.operations:
         if row in operation.parameters and operation.kind == "affine":
             given = names_in(program, session.data)
             written, read = operation.uses(row)
@@ -280,7 +280,7 @@ def table_of(known: Why) -> list[Table]:
 def samples_of(known: Why) -> list[int]:
     """Return the sample of each term of a gradient, in the order of an Explanation."""
     found: list[int] = []
-    for operation in known.program.stepped:
+    for operation in known.program.operations:
         if known.row in operation.parameters:
             places = len(operation.uses(known.row)[0])
             found += np.repeat(np.arange(known.samples), places).tolist()

@@ -143,7 +143,7 @@ def draw_ends(
 ) -> None:
     """Write which line is the input and which the output, and which goes on from the row before."""
     layout, margin = frame_data.layout, margin_of(frame_data, see)
-    if len(layout.neurons) < 2 or not layout.follows_shape or layout.signs:
+    if len(layout.neurons) < 2 or layout.signs:
         return
     size = 13.0 * scale
     again = [(line, "again") for line in layout.neurons if line.again]

@@ -81,7 +81,7 @@ def lights(
     attention  how far all else has fallen back, 0 to 1
     wave       without an operation, how much of a whole step is done; None: nothing is lit
     """
-    if moment is None and wave is not None and program is not None and program.stepped:
+    if moment is None and wave is not None and program is not None:
         shown = of_wave(layout, program, wave)
     else:
         shown = of_moment(layout, program, moment, part)
@@ -104,8 +104,7 @@ def of_moment(
         np.ones(len(layout.neurons)),
         [None] * len(layout.wires),
     )
-    # The operations of an expression have no moments of their own: everything stays bright.
-    if moment is None or program is None or not program.stepped or moment.kind not in KINDS:
+    if moment is None or program is None or moment.kind not in KINDS:
         return shown
     many = sum(plate.size for plate in layout.plates) > SMALL
     shown.plates[:] = DIM_SMALL if many else DIM

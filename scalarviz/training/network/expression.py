@@ -29,7 +29,6 @@ from scalarviz.core.formulas.table import pick
 from scalarviz.core.model.bank import Rows
 from scalarviz.core.model.bank_arrays import DTYPES, Dtype
 from scalarviz.core.model.formula_of import Piece, formula_of
-from scalarviz.core.model.operations import NONE
 from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.core.model.precision import Precision
 from scalarviz.core.model.trace import Trace, record_function, recorded_inputs
@@ -148,21 +147,6 @@ class Expression(Model):
     def rows(self) -> Rows:
         """The rows of the bank that hold its parameters."""
         return self._rows
-
-    def reading_order(self) -> list[int]:
-        """Return the numbers of its parameters in the order in which one reads its formula."""
-        trace = self.recording
-        found, seen, waiting = dict[int, None](), set[int](), list(reversed(trace.outputs))
-        while waiting:
-            value = waiting.pop()
-            if value in seen or value == NONE:
-                continue
-            seen.add(value)
-            if value >= trace.first_made:
-                waiting += reversed(trace.operands[value - trace.first_made].tolist())
-            elif value >= trace.first_parameter:
-                found[value - trace.first_parameter] = None
-        return [*found, *(i for i in range(len(trace.parameters)) if i not in found)]
 
     def formula(self) -> list[Piece]:
         return formula_of(self.recording)

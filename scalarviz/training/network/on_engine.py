@@ -100,10 +100,6 @@ class ModelOnEngine(Part):
         """Its walls, and one of the parameters without a name."""
         return self.walls
 
-    def reading_order(self) -> Sequence[int]:
-        """Return the numbers of its parameters in the order in which one reads them."""
-        return range(len(self.row_numbers))
-
     @final
     @property
     def dtype(self) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.formulas.optimizers import clip, regularize
-from scalarviz.core.model.operations import NONE, Buffer, Operation
+from scalarviz.core.model.operations import Buffer, Operation
 from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.core.model.program import Moment
 from scalarviz.training.session.formula_lines import FormulaLine, constant_lines, update_lines
@@ -142,12 +142,6 @@ def numbers_of_node(trainer: Trainer, operation: Operation, done: int) -> Operat
     return OperationNumbers(*found)
 
 
-def has_all_gradients(past: Sequence[Moment]) -> bool:
-    """Return whether the way back through a compiled function is done after these moments."""
-    last = next((each for each in reversed(past) if each.phase == "backward"), None)
-    return last is not None and last.operation in (0, NONE)
-
-
 def explain(trainer: Trainer, row: int, done: int) -> Explanation:
     """Explain the weight at `row` of the bank after the first `done` moments of the step."""
     program, bank = trainer.network.program, trainer.bank
@@ -165,7 +159,7 @@ def explain(trainer: Trainer, row: int, done: int) -> Explanation:
             with np.errstate(all="ignore"):  # infinities and NaN are shown as they are
                 products = x * g
                 total = float(products.sum())
-    elif has_all_gradients(trainer.moments[:done]):
+    elif all(each.kind == "step" for each in trainer.moments[done:]):
         total = grad  # of a compiled function, which is no sum of products
     lines: tuple[FormulaLine, ...] = ()
     if total is not None and not frozen and is_ready(trainer, row, done):

@@ -770,9 +770,9 @@ class Session:
         the next step will have it, or if no step has begun yet.
         """
         with self.doing():
-            coming = [each.name for each in self.network.program.stepped]
+            coming = [each.name for each in self.network.program.operations]
             with self.timeline.at_work():
-                known = {each.name: each for each in self.network.program.stepped}
+                known = {each.name: each for each in self.network.program.operations}
                 if operation in coming and operation not in list(known):
                     raise OrderError(
                         f"{operation!r} has not been computed yet, since an activation was changed "

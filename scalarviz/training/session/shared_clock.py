@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from typing import final
 
 from scalarviz.base.checks.numbers import size
-from scalarviz.core.model.trace_program import PHASES
 from scalarviz.training.session.background import Player
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.lock import SessionLock, Taken
@@ -25,6 +24,7 @@ Place = tuple[int, int]  # a step, and the phase within it
 Halted = dict[Session, tuple[Clock, BaseException | str]]
 
 START = (0, 0)
+PHASES = ("zero_grad", "forward", "loss", "backward", "step")
 
 
 @final

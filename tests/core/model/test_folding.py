@@ -9,7 +9,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import nn
 from scalarviz.core.autograd import graph
-from scalarviz.core.model.folding import Node, cones_of, folded, merged, operands_of_node
+from scalarviz.core.model.folding import DEEP, Node, cones_of, folded, merged, operands_of_node
 from scalarviz.core.model.node_arithmetic import numbers_within, slopes_of_node
 from scalarviz.core.model.trace import Trace, recorded_inputs, write_down
 from scalarviz.training.session.of_value import session_of
@@ -72,7 +72,10 @@ def test_equal_nodes_with_other_parameters_are_one_if_there_are_too_many() -> No
     value = deep
     for i in range(400):
         value = (value * deep).tanh() if i % 2 else value.exp()
-    assert folded(trace_of(value), 300) == []  # as deep as that, no nodes are equal
+    trace = trace_of(value)
+    nodes = folded(trace, 300)  # as deep as that, no nodes are equal
+    assert len(nodes) == DEEP and [each.count for each in nodes] == [1] * DEEP
+    assert sorted(i for each in nodes for i in each.members) == [*range(len(trace.operations))]
 
 
 @pytest.mark.parametrize("by_parameters", [True, False])

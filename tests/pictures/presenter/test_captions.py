@@ -12,7 +12,6 @@ from scalarviz import data
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
-from scalarviz.core.model import trace_program
 from scalarviz.errors import ShapeError
 from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pictures.presenter.captions import moments
@@ -321,31 +320,6 @@ def test_every_activation_is_told_and_its_slope_is_the_derivative(name: str) -> 
     if slope and "if" not in slope:
         text, names = as_python(slope), {**NAMES, "a": a, "z": z}
         assert eval(text, names) == pytest.approx(ACTIVATIONS[name].derivative(z, a), rel=1e-6)
-
-
-def test_a_large_expression_is_told_in_five_phases(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trace_program, "MOST_NODES", 0)
-    slope, shift = sv.Value(2.0, label="slope"), sv.Value(0.5)
-    line = sv.compile(lambda x: slope * x + shift, inputs=1, engine="python")
-    x, y = np.array([[0.0], [1.0], [2.0]]), np.array([[1.0], [2.0], [2.5]])
-    s = advanced(sv.Session(line, (x, y), optimizer=sv.SGD(0.1), engine="python"), 1)
-    w, b = slope.data, shift.data
-    row = line.find_rows(slope)
-    s.focus = 1
-    told = walk(s, int(row))
-    assert list(told) == ["zero_grad", "forward", "loss", "backward", "step"]
-    picked = s.trainer.batches.at(1)
-    inputs, targets = picked[0][:, 0], picked[1][:, 0]
-    p = w * inputs + b
-    wanted = [1, inputs[1], p[1]]
-    assert numbers_in(told["forward"].numbers[0]) == list(map(close, wanted))
-    assert numbers_in(told["loss"].numbers[1])[-1] == close(np.mean((p - targets) ** 2))
-    gradient = float(np.mean(2.0 * (p - targets) * inputs))
-    assert told["backward"].numbers[0].startswith("slope: gradient = ")
-    assert numbers_in(told["backward"].numbers[0]) == [close(gradient)]
-    assert told["step"].title.startswith("slope moves from ") and told["step"].rows == (row,)
-    assert numbers_in(told["step"].numbers[0])[-1] == close(slope.data)
-    assert len({caption.title for caption in told.values()}) == 5
 
 
 # How numbers look.

@@ -16,7 +16,6 @@ from scalarviz.pictures.view.scene import beads as beads_module
 from scalarviz.pictures.view.scene.beads import beads, laid_out, size_of
 from scalarviz.pictures.view.scene.beads_form import FOLDED, HIGH, ROWS, WIDER, Form, is_close
 from scalarviz.pictures.view.scene.beads_lines import stations_of
-from scalarviz.pictures.view.scene.parameter_layout import of_values
 from scalarviz.pictures.view.scene.plates import DOWN, NEAR, RIGHT, UP, Fan, Layout, Neurons, Plate
 from tests.strategies import deep_networks, networks, picture_networks
 
@@ -393,7 +392,6 @@ def test_the_shape_of_the_stage_decides(sizes: tuple[int, ...]) -> None:
     """Cubes are at least as large as in the layout for another stage."""
     program, high = dense(*sizes, shape=0.4)
     wide = of(program, 4.0)
-    assert high.follows_shape
     for own, other, shape in ((high, wide, 0.4), (wide, high, 4.0)):
         sizes_seen = [size_of(each, angle_of(each), shape) for each in (own, other)]
         assert sizes_seen[0] >= 0.93 * sizes_seen[1]
@@ -542,4 +540,4 @@ def test_a_convolution_read_as_more_images_than_it_has_kernels_is_laid_out() -> 
 
 
 def test_a_layout_of_nothing_has_no_points() -> None:
-    assert of_values([], []).points().shape == (0, 3)
+    assert Layout((), (), (), ()).points().shape == (0, 3)

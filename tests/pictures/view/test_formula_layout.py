@@ -6,10 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import scalarviz as sv
-from scalarviz.core.model import trace_program
 from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.presenter.scene_layout import values_of
 from scalarviz.pictures.view.scene.formula_layout import LINE, MOST_LINES, of_formula
 from scalarviz.pictures.view.scene.frame import Box
 from scalarviz.pictures.view.written import draw_written
@@ -74,19 +71,6 @@ def test_lines_are_as_many_as_make_the_letters_largest(aspect: float) -> None:
     assert layout is not None
     lines = len({float(plate.origin[1]) for plate in layout.plates})
     assert lines == {0.4: 4, 1.0: 3, 1.75: 2, 4.0: 1}[aspect]
-
-
-def test_a_long_formula_is_no_line_of_cubes_but_a_grid_with_names(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(trace_program, "MOST_NODES", 0)  # else it is a graph
-    numbers = [sv.Value(1.0, label=f"number {i}") for i in range(8)]
-    f = sv.compile(lambda x: sum([n * (x * n - (n * n).cos()).sin().exp() for n in numbers], x), 1)
-    layout = values_of(f, 1.75)
-    assert sorted(each.words for each in layout.written) == [f"number {i}" for i in range(8)]
-    rows = {float(plate.origin[1]) for plate in layout.plates}
-    assert len(layout.plates) == 8 and 1 < len(rows) < 8
-    assert np.ptp([plate.origin[0] for plate in layout.plates]) > 2.0
 
 
 def test_a_tall_stage_has_no_more_lines_than_are_asked_for() -> None:

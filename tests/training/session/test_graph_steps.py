@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.core.model.folding import DEEP
 from scalarviz.core.model.trace_program import MOST_NODES
 from tests.wording import refused
 
@@ -84,17 +85,47 @@ def test_an_edit_within_a_step_counts_from_the_next_node_on() -> None:
     assert s.numbers("power 1").outputs[0, 0] == 9.0
 
 
-def test_a_deep_function_has_five_phases() -> None:
+def test_nodes_of_a_deep_function_stand_for_some_that_follow_each_other() -> None:
     a = sv.Value(0.5)
 
     def deep(x: sv.Value) -> sv.Value:
+        y = x
         for i in range(MOST_NODES + 1):
-            x = (a * x).tanh() if i % 2 else (a * x).sin()
-        return x
+            x, y = y, x + 0.01 * ((a * y).tanh() if i % 2 else (a * y).sin())
+        return y
 
     f = sv.compile(deep, 1, engine="python")
     s = sv.Session(f, (X, Y), engine="python")
-    assert s.operations == ["zero_grad", "forward", "loss", "backward", "step"]
+    assert len(s.operations) == 3 + 2 * len(f.program.nodes) <= 3 + 2 * DEEP
+    s.advance(len(s.operations), "operation")
+    stepped = a.data
+    s.seek(0)
+    s.advance(1)
+    assert a.data == stepped != 0.5
+    s.advance(1, "operation")
+    for _ in s.operations[1:-1]:
+        s.advance(1, "operation")
+        assert s.caption().title
+    grad, row = a.grad, int(f.row_numbers[0])
+    assert s.explain(row).total == grad
+    sv.picture(s, size=(320, 200), pin=row)
+    f.zero_grad()
+    f.forward(X)
+    f.backward(2.0 * (f(X) - Y) / len(X))
+    assert a.grad == pytest.approx(grad)
+
+
+@pytest.mark.parametrize("make", [lambda x, w: w, lambda x, w: x])
+def test_a_function_without_operations_is_stepped_and_drawn_too(make: Any) -> None:
+    w = sv.Value(0.5, label="w")
+    s = sv.Session(sv.compile(lambda x: make(x, w), 1, engine="python"), (X, Y), engine="python")
+    assert s.operations == ["zero_grad", "loss", "step"]
+    s.advance(3, "operation")
+    stepped = s.network.bank.value.tolist()
+    s.seek(0)
+    s.advance(1)
+    assert s.network.bank.value.tolist() == stepped != [0.5]
+    sv.picture(s, size=(320, 200))
 
 
 # A Value is shown as the session of its graph.

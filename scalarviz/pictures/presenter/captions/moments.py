@@ -20,7 +20,6 @@ from scalarviz.pictures.presenter.captions.lines import (
     Term,
     ending_on,
     is_long,
-    listed,
     sum_line,
     whole_line,
 )
@@ -238,37 +237,8 @@ def input_gradient(ctx: TracedWeight) -> Caption:
     return BACKWARD_KINDS.get(ctx.operation.kind, row_back)(ctx)
 
 
-# Captions of a compiled function, whose step has five phases if it has many operations.
-
-
-def node_or_answer(ctx: TracedWeight) -> Caption:
-    return answer(ctx) if ctx.moment.operation == NONE else node_forward(ctx)
-
-
 def loss_or_value(ctx: TracedWeight) -> Caption:
     return itself(ctx) if ctx.loss.row is VALUE else loss(ctx)
-
-
-def answer(ctx: TracedWeight) -> Caption:
-    run, network = ctx.session.timeline.trainer.run, ctx.network
-    x, p = run.values(network.program.inputs)[ctx.sample], ctx.answers[0][ctx.sample]
-    name = network.name if network.name.isidentifier() else "f"
-    shown = {"x": listed(x.tolist()), "p": listed(p.tolist())}
-    line = text("captions.answer.sample", sample=ctx.sample, name=name, **shown)
-    target = text("captions.target", target=listed(ctx.answers[1][ctx.sample].tolist()))
-    return caption_of("answer", *plain_lines(line, target), name=name)
-
-
-def backward(ctx: TracedWeight) -> Caption:
-    if ctx.row == NONE:
-        return caption_of("backward")
-    grad = ctx.session.explain(ctx.row).grad
-    words = said(grad, 3)
-    line = (
-        Piece(f"{ctx.name_of(ctx.row)}: gradient = "),
-        Piece(words, ctx.row, mark=f"gradient\n{words}"),
-    )
-    return replace(caption_of("backward", line), rows=(ctx.row,))
 
 
 # Kinds in neither table have the captions `plain` and `row_back`.
@@ -296,9 +266,8 @@ TELLERS: dict[str, Callable[[TracedWeight], Caption]] = {
 }
 OF_EXPRESSIONS: dict[str, Callable[[TracedWeight], Caption]] = {
     "zero_grad": zero_grad,
-    "forward": node_or_answer,
+    "forward": node_forward,
     "loss": loss_or_value,
     "operand gradient": node_back,
-    "backward": backward,
     "step": step,
 }

@@ -72,7 +72,7 @@ def step(ctx: TracedWeight) -> Caption:
         caption = with_line(caption, together)
     caption = replace(caption, title=ctx.opened(caption.title))
     # Dropout and the like differ in training and evaluation mode.
-    is_plain = not any(operation.about.learning for operation in ctx.network.program.stepped)
+    is_plain = not any(operation.about.learning for operation in ctx.network.program.operations)
     few = is_small(count, targets.size)
     if is_plain and few and all(action.kind in HARMLESS for action in actions):
         again = ctx.once(lambda: value_at(lambda: trainer.loss(ctx.network(inputs), targets)))

@@ -172,7 +172,7 @@ def laid_out(
         "orthographic": replace(view, fov=0.0),
         "flat": replace(view, elevation=0.0, fov=0.0),
     }
-    return Layout(plates, neurons, wires, labels, views, fans, follows_shape=True)
+    return Layout(plates, neurons, wires, labels, views, fans)
 
 
 def line_at(

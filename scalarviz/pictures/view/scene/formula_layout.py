@@ -8,16 +8,17 @@ from itertools import pairwise
 
 import numpy as np
 
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.pictures.draw2d.fonts import font
 from scalarviz.pictures.view.scene.camera import CAMERAS
-from scalarviz.pictures.view.scene.parameter_layout import name_below, one_value
-from scalarviz.pictures.view.scene.plates import RIGHT, UP, Layout, Written
+from scalarviz.pictures.view.scene.plates import DOWN, NEAR, RIGHT, UP, Layout, Plate, Written
 
 LETTERS = 0.62  # size of letters, in cells
 LINE, CUBE = 2.3, 1.25  # from a line to the next, and room of a cube in it, in cells
 MOST_LINES, WIDEST = 4, 30.0  # lines, and cells of a line, of a formula that is written
 BRACKET = 20.0  # what a line that begins in a bracket costs, in squares of cells
 PIXELS = 100  # size of letters at which words are measured
+NAME, LEAST = 0.7, 12.0  # cells from a value to its name, and pixels of the letters of that
 
 # From the front and above, so that lines of words are level.
 VIEWS = {
@@ -61,7 +62,7 @@ def of_formula(
                 half = 0.5 * width_of(piece.strip()) * RIGHT
                 written.append(Written(piece.strip(), middle, half))
             x += wide[i]
-    return Layout(plates, (), (), (), VIEWS, follows_shape=True, written=written)
+    return Layout(plates, (), (), (), VIEWS, written=written)
 
 
 def width_of(words: str) -> float:
@@ -93,3 +94,12 @@ def in_lines(shown: Sequence[Piece], wide: Sequence[float], count: int) -> list[
 def longest(lines: Sequence[Sequence[int]], wide: Sequence[float]) -> float:
     """Return the width of the longest line."""
     return max(sum(wide[i] for i in line) for line in lines)
+
+
+def name_below(name: str, middle: FloatArray) -> Written:
+    """Return the name of a value, below its cube, no wider than a cell unless letters are small."""
+    return Written(name, middle + NAME * DOWN, 0.045 * min(len(name), 10) * RIGHT, LEAST)
+
+
+def one_value(row: int, corner: FloatArray) -> Plate:
+    return Plate(int(row), 1, 1, 1, corner, RIGHT, DOWN, NEAR, "value")

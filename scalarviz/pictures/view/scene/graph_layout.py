@@ -19,9 +19,8 @@ from scalarviz.base.visible_text import shortened
 from scalarviz.core.model.formula_of import name_of, sign_of_node
 from scalarviz.core.model.trace_program import TraceProgram
 from scalarviz.pictures.draw2d.layered import lay_out
-from scalarviz.pictures.view.scene.formula_layout import VIEWS
+from scalarviz.pictures.view.scene.formula_layout import VIEWS, one_value
 from scalarviz.pictures.view.scene.graph import Graph
-from scalarviz.pictures.view.scene.parameter_layout import one_value
 from scalarviz.pictures.view.scene.plates import (
     DOWN,
     NEAR,
@@ -166,7 +165,7 @@ def of_graph(
         made.signs.append(Sign(above, name, point, RADIUS, made.down, buffer))
     wires = [*made.wires({line.values: i for i, line in enumerate(neurons)})]
     ours = made.plates, neurons, wires, (), VIEWS
-    return Layout(*ours, follows_shape=True, signs=made.signs)
+    return Layout(*ours, signs=made.signs)
 
 
 def lines_of_array(names: Sequence[str]) -> int:

@@ -336,7 +336,6 @@ class Layout:
 
     views  presets of the camera that are made for it, by name
     fans   the sums of each wall, in a layout whose weights are on the wires
-    follows_shape  whether it depends on the shape of the stage
     written  the words between cubes
     signs    what stands around the nodes of a graph
     """
@@ -347,7 +346,6 @@ class Layout:
     labels: Sequence[Label]
     views: Mapping[str, Camera] = field(default_factory=dict)
     fans: Sequence[Fan] = ()
-    follows_shape: bool = False
     written: Sequence[Written] = ()
     signs: Sequence[Sign] = ()
 

@@ -36,7 +36,7 @@ def of_walls(walls: Mapping[str, Wall], aspect: float) -> Layout:
         end, about = corner + columns * RIGHT, f"{rows}×{columns}"
         labels.append(Label(visible(name), about, corner, end, plate.indices, plate.corners()))
         plates.append(plate)
-    return Layout(plates, (), (), labels, follows_shape=True)
+    return Layout(plates, (), (), labels)
 
 
 def in_lines(sizes: FloatArray, count: int, gaps: tuple[float, float]) -> FloatArray:
