@@ -158,7 +158,7 @@ def test_the_strip_of_a_page_reads_goes_and_compares(opened: Opens) -> None:
     assert " to " in tab.ask("app.past.said()")
     tab.press("Escape")
     assert tab.ask("[app.past.compared, app.past.isOpen]") == [None, True]
-    tab.page.get_by_text(text("past.norms")).click()
+    tab.page.get_by_text(text("past.tab.norms")).click()
     tab.until("app.past.seen.norms.length === 2 * 41")
     tab.press("Escape")
     assert tab.ask("app.past.isOpen") is False
@@ -236,7 +236,7 @@ def test_a_landscape_in_a_browser_is_walked_and_rolled_on(opened: Opens) -> None
     tab.ask("app.player.ask('advance', {count: 40, unit: 'step'})")
     tab.settle()
     tab.press("g")
-    tab.page.get_by_text(text("past.landscape"), exact=True).click()
+    tab.page.get_by_text(text("past.tab.landscape"), exact=True).click()
     tab.until("app.past.seen?.plane?.done === 1 && app.past.terrain.seen")
     box = tab.page.locator("#past > canvas").bounding_box()
     x, y = tab.ask("app.past.terrain.pixel(app.past.seen.path[20], app.past.seen.path[21])")
@@ -254,7 +254,7 @@ def test_a_landscape_in_a_browser_is_walked_and_rolled_on(opened: Opens) -> None
     tab.until(f"Math.abs(app.past.terrain.ball[0] - {x + 50}) < 3")
     tab.press("z")
     assert tab.ask("app.state.branches.length") == 1
-    tab.page.get_by_text(text("past.two"), exact=True).click()
+    tab.page.get_by_text(text("past.tab.two"), exact=True).click()
     tab.until(f"app.past.reads.textContent === {text('past.pin_two')!r}")
     for row in (3, 12):
         tab.ask(f"app.pin({{ row: {row} }})")

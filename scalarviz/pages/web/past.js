@@ -48,7 +48,7 @@ export class Past {
     this.pins = []; // rows of the two weights that were pinned last
     this.terrain = new TerrainMap();
     this.tabs = [...PAST_KINDS, ...ALONG, ...PAST_ORDERS].map((name) => {
-      const tab = madeButton("tab", text(`past.${name}`), () => this.choose(name));
+      const tab = madeButton("tab", text(`past.tab.${name}`), () => this.choose(name));
       tab.dataset.name = name;
       return tab;
     });

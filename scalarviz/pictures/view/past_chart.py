@@ -40,7 +40,7 @@ def draw_tabs(
     base = box.bottom - 6.0 * scale
     for names in groups:
         for name in names:
-            words = text(f"past.{name}")
+            words = text(f"past.tab.{name}")
             color = theme.ink if name in chosen else theme.quiet
             wide = canvas.text(x, base, words, size=size, color=color)
             if name in chosen:
