@@ -42,6 +42,14 @@ def step(path: Path) -> None:
     sv.picture(show, path)
 
 
+def weights(path: Path) -> None:
+    sv.picture(scene("rgb", 900), path, size=(1280, 720), past="value")
+
+
+def landscape(path: Path) -> None:
+    sv.picture(scene("xor", 300), path, size=(1280, 720), past="landscape")
+
+
 def rgb_gif(path: Path) -> None:
     sv.record(scene("rgb", 0), path, steps=1000, every=25, size=(720, 450), fps=10, progress=False)
 
@@ -91,6 +99,8 @@ PICTURES = {
     "rgb.png": rgb,
     "step.png": step,
     "rgb.gif": rgb_gif,
+    "weights.png": weights,
+    "landscape.png": landscape,
     "digits.png": digits,
     "texture.png": texture,
     "gpt.png": gpt,
