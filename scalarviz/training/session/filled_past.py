@@ -13,7 +13,8 @@ import numpy as np
 from scalarviz.training.session.branches import Branch, Clock
 from scalarviz.training.session.over_time import Now
 from scalarviz.training.session.session import Session
-from scalarviz.training.session.weight_history import MEMORY, copy_at_start
+from scalarviz.training.session.twin import arrivals, copy_at_start
+from scalarviz.training.session.weight_history import MEMORY
 from scalarviz.training.session.worker import Background, Job
 
 MOMENTS = 400  # shown at most
@@ -80,15 +81,10 @@ class FilledPast:
             return
         found: dict[Branch, list[Now]] = {}
         self.moments = found
-        for step in steps:
-            frame = twin.branch.frame_before(step)
-            if frame is not None and frame.step > twin.clock.step:
-                twin.restore(step)
-            while twin.clock.step < step:
-                portion = twin.clock.step + max(1, int(twin.pace))
-                twin.forward(Clock(min(step, portion)))
-                yield 0.0
-            bank = twin.trainer.bank
+        for step, bank in arrivals(twin, steps):
+            yield 0.0
+            if bank is None:
+                continue
             now = Now(step, bank.value.copy(), bank.grad.copy())
             insort(found.setdefault(branch.owner_of(step), []), now, key=attrgetter("step"))
             self.version += 1

@@ -20,7 +20,7 @@ from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.loss_plane import LossPlane, Past, plane_of
 from scalarviz.training.session.timeline import Timeline
 from scalarviz.training.session.trainer import one_row
-from scalarviz.training.session.weight_history import copy_at_start
+from scalarviz.training.session.twin import arrivals, copy_at_start
 from scalarviz.training.session.worker import Background, Job
 
 if TYPE_CHECKING:
@@ -106,13 +106,12 @@ class Landscape:
             return
         end, values = time.perf_counter() + REPLAY, []
         steps = np.unique(np.linspace(0, self._end, MOST_MOMENTS).astype(np.int64))
-        for step in steps.tolist():
-            while twin.clock.step < step:
-                twin.forward(Clock(min(step, twin.clock.step + max(1, int(twin.pace)))))
-                if time.perf_counter() > end:
-                    return
-                yield 0
-            values.append(twin.trainer.bank.value.copy())
+        for _, bank in arrivals(twin, steps.tolist()):
+            if bank is not None:
+                values.append(bank.value.copy())
+            elif time.perf_counter() > end:
+                return
+            yield 0
         self._past = with_present(self._past, self._now, steps.tolist(), values)
 
 

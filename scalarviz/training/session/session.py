@@ -80,13 +80,14 @@ from scalarviz.training.session.trainer import (
     rows_of,
     settings_of,
 )
+from scalarviz.training.session.twin import copy_at_start
 from scalarviz.training.session.units import (
     advance,
     advance_with_bar,
     back,
     check_unit,
 )
-from scalarviz.training.session.weight_history import KINDS, Recorded, WeightHistory, copy_at_start
+from scalarviz.training.session.weight_history import KINDS, Recorded, WeightHistory
 from scalarviz.training.session.worker import check_end
 
 Unit = Literal["operation", "phase", "sample", "step", "epoch"]

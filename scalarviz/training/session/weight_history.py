@@ -13,11 +13,10 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.engines.common.cores import Guard
-from scalarviz.training.network.base import Model
-from scalarviz.training.session.branches import Clock, copies_of
+from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.lock import SessionLock
 from scalarviz.training.session.timeline import MOST_STEPS, Timeline
-from scalarviz.training.session.trainer import Trainer
+from scalarviz.training.session.twin import arrivals, copy_at_start
 from scalarviz.training.session.worker import Background, Job
 
 POINTS = 2000  # points of a history, about; a longer training is sampled at equal distances
@@ -126,27 +125,13 @@ class WeightHistory:
                 return
             twin = copy_at_start(self._timeline, network, Clock(), MEMORY)
             number, end = self._timeline.branch.number, self._timeline.clock.step
-        for step in range(0, end + 1, max(1, end // POINTS)):
-            while twin.clock.step < step:
-                twin.forward(Clock(min(step, twin.clock.step + max(1, int(twin.pace)))))
-                yield 0.0
+        steps = range(0, end + 1, max(1, end // POINTS))
+        for step, bank in arrivals(twin, steps):
+            yield 0.0
+            if bank is None:
+                continue
             with self._lock:
-                bank = twin.trainer.bank
                 for row in set(rows) & set(self._known):
                     known = self._known[row]
                     known["value"].setdefault((number, step), float(bank.value[row]))
                     known["gradient"].setdefault((number, step), float(bank.grad[row]))
-
-
-def copy_at_start(timeline: Timeline, network: Model, clock: Clock, memory: int) -> Timeline:
-    """Return an independent timeline on a copy of the network, at a moment of the same branch."""
-    trainer, start = timeline.trainer, timeline.branches[0].frames[0].settings
-    copied = Trainer(network.copy(), start, trainer.seed)
-    twin, branches = Timeline(copied, memory), copies_of(timeline.branches)
-    twin.origin = timeline.origin
-    twin.take_over(branches, branches[timeline.branches.index(timeline.branch)], clock)
-    same = dict(zip(timeline.branches, branches, strict=True))
-    twin.stops.marks = tuple(
-        mark._replace(branch=same[mark.branch]) for mark in timeline.stops.marks
-    )
-    return twin
