@@ -7,7 +7,7 @@ const FLATTEST_PLANE = 0.2; // the narrower width counts as at least this much o
 const MOST_OF_PATH = 100; // moments that the directions are found from
 const POWER_STEPS = 300;
 const PLANE_SECONDS = 4; // that all losses may take; of more samples the first ones are taken
-const TRIES = 5; // of which the fastest one tells how long a batch takes
+const WARM_TRIES = 5; // of which the fastest one tells how long a batch takes
 const NEW_DIRECTION = 1e-3; // of a direction, at least, is perpendicular to those before it
 
 function dot(a, b) {
@@ -41,7 +41,7 @@ function mainOf(matrix, most) {
  * moments  {value}, in order of their steps
  * rows     those that training moves; of others both directions have 0
  */
-export function mainDirections(moments, rows, grad) {
+function mainDirections(moments, rows, grad) {
   const apart = Math.max(1, (moments.length - 1) / (MOST_OF_PATH - 1));
   const some = moments.filter((_, i) => Math.floor(i / apart) !== Math.floor((i - 1) / apart));
   if (some.at(-1) !== moments.at(-1)) some.push(moments.at(-1));
@@ -175,7 +175,7 @@ export class LossPlane {
   /** How many batches there is time for, of those of an epoch; of samples made anew, one. */
   batchesInTime() {
     const { samples } = this.twin.spec;
-    const times = Array.from({ length: TRIES }, () => {
+    const times = Array.from({ length: WARM_TRIES }, () => {
       const start = performance.now();
       this.lossAt(this.center, 1);
       return performance.now() - start;

@@ -238,9 +238,14 @@ export class Past {
       if (tiles * high >= 12 * unit) context.fillText(words, left - 6, y + (tiles * high) / 2 + 4 * unit, room); // prettier-ignore
     }
     context.textAlign = "left";
-    if (!pointed) return;
-    context.strokeStyle = styled("--ink");
-    context.strokeRect(left, pointed.tile * high, x(end) - left, high);
+    const marked = this.pins.map((row) => [seen.heads.indexOf(row), "--accent"]);
+    if (pointed) marked.push([pointed.tile, "--ink"]);
+    for (const [tile, color] of marked) {
+      const least = Math.max(high, 3 * unit); // of one weight alone, since a mean has no pin
+      if (tile < 0 || (color === "--accent" && seen.counts[tile] > 1)) continue;
+      context.strokeStyle = styled(color);
+      context.strokeRect(left, (tile + 0.5) * high - least / 2, x(end) - left, least);
+    }
   }
 
   drawNorms(context, { x, left, width, height, unit }) {

@@ -61,7 +61,8 @@ class PastReader:
             self._shown = shown
         assert self._past is not None, "nothing is shown before the first reading"
         told = said(self.session, self._past.over_time, view, over)
-        return replace(self._past, tile=over.tile, says=told, compared=view.compared)
+        pinned = [tile for row in view.pinned for tile in self._past.over_time.tiles_with(row)]
+        return replace(self._past, tile=over.tile, pinned=pinned, says=told, compared=view.compared)
 
     def rest(self) -> None:
         """Compute nothing while nobody looks."""

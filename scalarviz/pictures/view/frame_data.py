@@ -114,6 +114,7 @@ class Past:
     scale      the number with the strongest color
     names      of the layers, by their labels
     tile       the tile under the mouse, or None
+    pinned     tiles of the weights that were pinned last
     says       what is read there, or which weights moved most between two steps
     compared   these two steps, or None
     images     colors of all tiles at all moments, as bytes, by name of the theme, once made
@@ -124,6 +125,7 @@ class Past:
     scale: float
     names: Sequence[str] = ()
     tile: int | None = None
+    pinned: Sequence[int] = ()
     says: str = ""
     compared: tuple[int, int] | None = None
     images: dict[str, Any] = field(default_factory=dict)

@@ -103,9 +103,12 @@ def draw_strip_of_weights(
             words = canvas.fit(name, plot.x - 12.0 * scale, size=SIZE * scale)
             x = plot.x - 6.0 * scale
             canvas.text(x, base, words, size=SIZE * scale, color=theme.quiet, anchor="right")
+    marked = [(tile, theme.accent) for tile in past.pinned]
     if past.tile is not None:
-        y = plot.y + past.tile * high
-        canvas.box(plot.x, y, plot.width, high, None, outline=theme.ink, line=1.0)
+        marked.append((past.tile, theme.ink))
+    for tile, color in marked:
+        y, least = plot.y + (tile + 0.5) * high, max(high, 3.0 * scale)
+        canvas.box(plot.x, y - least / 2.0, plot.width, least, None, outline=color, line=1.0)
 
 
 def draw_norms(

@@ -67,6 +67,13 @@ class OverTime:
         ends = [*self.starts[1:], len(self.rows)]
         return self.rows[self.starts[tile] : ends[tile]]
 
+    def tiles_with(self, row: int) -> list[int]:
+        """Return the tile that has a row of the bank, in a list; none if norms are shown."""
+        if not len(self.tiles):
+            return []
+        place = int(np.flatnonzero(self.rows == row)[0])
+        return [int(np.searchsorted(self.starts, place, side="right")) - 1]
+
     def moment_at(self, step: float) -> int:
         """Return the place of the last moment at or before a step; the first one before all."""
         return max(0, int(np.searchsorted(self.steps, step, side="right")) - 1)

@@ -195,3 +195,14 @@ def test_a_million_steps_take_no_more_memory_than_the_keyframes_may() -> None:
     twin = made()
     twin.advance(int(seen.steps[200]))
     assert np.array_equal(seen.tiles[:, 200], twin.network.bank.value)
+
+
+def test_the_tile_of_a_weight_is_known() -> None:
+    session = made(hidden=40)
+    session.advance(10)
+    for order in ("layer", "distance"):
+        seen = read(session, [0, 10], most=12, order=order)
+        for row in (0, 57, 160):
+            (tile,) = seen.tiles_with(row)
+            assert row in seen.rows_of(tile)
+    assert read(session, [0, 10], order="norms").tiles_with(0) == []
