@@ -110,3 +110,14 @@ def biases(walk: Walk) -> set[int]:
         if each.biases != NONE
         for row in range(each.biases, each.biases + each.target.size)
     }
+
+
+def go_by_neurons(stage: Stage, by: int) -> None:
+    """Go on by neurons, or back if negative, as a controller does."""
+    session = stage.session
+    place, program = session.clock.place, stage.reading.program
+    operations = stage.by_neuron.go(program, place, by, waits=False)
+    if operations > 0:
+        session.advance(operations, "operation")
+    elif operations:
+        session.back(-operations, "operation")

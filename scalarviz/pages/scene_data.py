@@ -19,6 +19,7 @@ from scalarviz.pages.packed import packed
 from scalarviz.pictures.draw2d.colors import HALO, NOT_A_NUMBER, NUMBER, POWER
 from scalarviz.pictures.draw2d.theme import THEMES, Theme
 from scalarviz.pictures.presenter import plane_maps
+from scalarviz.pictures.presenter.by_neuron import has_neurons, walked
 from scalarviz.pictures.presenter.pushes import gradients_of
 from scalarviz.pictures.presenter.sample_pass import FLAT
 from scalarviz.pictures.presenter.scales import SECONDS, STOPS
@@ -192,8 +193,12 @@ def flat_parts(
 
 
 def moment_data(program: Program, moment: Moment) -> dict[str, Any]:
-    """Return what a moment computes, and the bank indices of the gradients among that."""
+    """Return what a moment computes, and the bank indices of the gradients among that.
+
+    `neurons` are those through which one goes one by one: their buffer, and how many they are.
+    """
     found = gradients_of(program, moment)
+    buffer = walked(program, moment) if has_neurons(program) else None
     rows = [found.start, found.stop] if isinstance(found, slice) else [0, 0]
     return {
         "kind": moment.kind,
@@ -201,6 +206,7 @@ def moment_data(program: Program, moment: Moment) -> dict[str, Any]:
         "values": [buffer.name for buffer in moment.values],
         "gradients": [buffer.name for buffer in moment.gradients],
         "rows": rows,
+        "neurons": None if buffer is None else (buffer.name, buffer.size),
         "each": [] if isinstance(found, slice) else [*found],
     }
 

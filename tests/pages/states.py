@@ -20,7 +20,9 @@ def state_of(stage: Stage, seen: FrameData) -> dict[str, Any]:
     names = {buffer.name for moment in done for buffer in moment.values}
     flows = {buffer.name for moment in done for buffer in moment.gradients if number}
     names |= {buffer.name for buffer in reading.program.given}
+    neurons, reading.neurons = reading.neurons, None  # a page leaves out neurons itself
     now = reading.buffers(max(1, number)).flows  # in a graph they add up
+    reading.neurons = neurons
     before, (way, target) = seen.cubes.before, reading.held or reading.sample
     return {
         "step": clock.step,

@@ -12,8 +12,10 @@ import pytest
 from scalarviz.core.model.program import Moment
 from scalarviz.faces.controller.tour import Tour
 from scalarviz.pages import page
+from scalarviz.pictures.presenter.by_neuron import ByNeuron, walked
 from tests.pages.in_web import in_web
 from tests.pages.node import run_script
+from tests.sessions import inverting
 
 SCRIPT = Path(__file__).with_name("modules.mjs")
 WEB = Path(page.__file__).with_name("web")
@@ -93,6 +95,62 @@ def test_light_runs_forward_and_undone_backward_and_leaps_are_shown_at_once() ->
     ]  # fmt: skip
 
 
+def test_a_page_goes_by_neurons_as_a_window_does() -> None:
+    program, walk = inverting().network.program, ByNeuron()
+    moments = [
+        {"neurons": buffer and [buffer.name, buffer.size]}
+        for buffer in (walked(program, moment) for moment in program.moments)
+    ]
+    moves = [(2, False), (3, True), (1, True), (-2, False), (9, False), (-30, False), (40, True)]
+    moves += [(-13, False), (1, False), (-1, False)]
+    other = 7  # where something else has led
+    expected, place, here = [], 0, 0
+    for by, waits in moves:
+        here = here if waits else place
+        clock = divmod(here, len(program.moments))
+        place += walk.go(program, clock, by, waits=waits)
+        expected.append([place, walk.at(divmod(place, len(program.moments)))])
+    operations = walk.go(program, (0, other), 1, waits=False)
+    expected.append([operations, walk.at((0, other + operations))])
+    body = f"""
+      const walk = new page.ByNeuron({json.dumps(moments)}), told = [];
+      let [place, here] = [0, 0];
+      for (const [by, waits] of {json.dumps(moves)}) {{
+        if (!waits) here = place;
+        place += walk.go({{ step: Math.floor(here / 12), operation: here % 12 }}, by, waits);
+        told.push([place, walk.at({{ step: 0, operation: place }})]);
+      }}
+      const operations = walk.go({{ step: 0, operation: {other} }}, 1, false);
+      return [...told, [operations, walk.at({{ step: 0, operation: {other} + operations }})]];
+    """
+    assert run("by_neuron.js", body) == expected
+    assert [place for place, _ in expected][:5] == [2, 2, 3, 2, 5]
+
+
+def test_a_neuron_comes_and_goes_with_the_light_of_a_page() -> None:
+    body = """
+      const pace = { shortest: 0.1, slowest: 2.4, shown: 0.95, longest: Array(12).fill(0.9) };
+      const motion = new page.Motion(pace, false), told = [];
+      const state = { step: 0, operation: 2, moment: 1, focus: 0 };
+      const at = time => { const { neuron, part, moving } = motion.at(time);
+        told.push([neuron, Math.round(100 * part), moving]); };
+      let time = 0;
+      for (const number of [4, 3, 4, 0, 3]) {
+        motion.follow(state, time += 10, false, number, 4);
+        for (const later of [0, 0.45, 1]) at(time + later);
+      }
+      return told;
+    """
+    still = [4, 100, False]
+    assert run("motion.js", body) == [
+        still, still, still,
+        [4, 100, True], [4, 50, True], [3, 100, False],
+        [4, 0, True], [4, 50, True], still,
+        *[[0, 100, False]] * 3,
+        [4, 100, True], [4, 50, True], [3, 100, False],
+    ]  # fmt: skip
+
+
 def test_losses_are_cut_gone_on_with_and_their_ranges_found() -> None:
     body = """
       const losses = new page.LossRecord(), told = [];
@@ -150,8 +208,8 @@ def test_a_show_plays_at_the_nearest_speed_and_without_one_as_fast_as_it_goes() 
 @pytest.mark.parametrize(
     ("key", "command", "with_ctrl"),
     [
-        (".", ["on", 1, "operation"], None),
-        (",", ["back", 1, "operation"], None),
+        (".", ["one", "on"], None),
+        (",", ["one", "back"], None),
         ("ArrowRight", ["on", 1], None),
         (" ", ["toggle"], None),
         ("s", ["slowStep"], None),

@@ -29,6 +29,7 @@ from tests.pages.pictures import PicturePage, picture_page
 from tests.pages.samples import made
 from tests.pages.states import state_of
 from tests.pages.walks import caption_as_data
+from tests.walk import go_by_neurons
 
 pytestmark = pytest.mark.slow
 
@@ -52,7 +53,8 @@ def expected_words(seen: FrameData, stage: Stage, size: tuple[int, int], theme: 
     division = seen.division(*size)
     scale = division.scale
     canvas = Canvas2D(*size, 1.0, scale)
-    lit = lights(seen.layout, stage.reading.program, seen.moment, seen.part)
+    shown = seen.layout, stage.reading.program, seen.moment, seen.part
+    lit = lights(*shown, walks=seen.walked is not None)
     taken = draw_scenery(canvas, see, seen, lit, look, scale)
     arrows = draw_pushes(canvas, see, seen, look, scale)
     draw_ghosts(canvas, see, seen, look)
@@ -65,7 +67,7 @@ def expected_words(seen: FrameData, stage: Stage, size: tuple[int, int], theme: 
     draw_spoken(canvas, see, seen, taken, look, scale)
     draw_legend(canvas, division, seen.cubes, look)
     if arrows:
-        explain_arrows(canvas, division, 0.0, look)
+        explain_arrows(canvas, division, 0.0, look, covers=taken.meets)
     return canvas.words
 
 
@@ -106,6 +108,7 @@ def compare(page: PicturePage, stage: Stage, size: tuple[int, int], **options: A
             theme=stage.theme,
             part=seen.part,
             seconds=stage.motion.seconds,
+            neuron=stage.motion.neurons.number if stage.motion.neurons else 0,
             caption=seen.moment and caption_as_data(seen.words.caption),
             named=seen.pinned and seen.pinned.name,
             scale=division.scale,
@@ -147,6 +150,11 @@ def test_page_and_window_show_the_same(opened: Opened, size: tuple[int, int], th
     assert page.fault == "" and page.errors == []
 
 
+# A page has the scales of the picture before.
+FORGET = """() => picture.remembered = new picture.remembered.constructor(
+  new picture.remembered.scales.constructor(picture.scene.stops, 5))"""
+
+
 def test_light_is_where_it_is_in_a_window(opened: Opened) -> None:
     name, show, page = opened
     if name not in ("rgb", "expression"):
@@ -154,8 +162,7 @@ def test_light_is_where_it_is_in_a_window(opened: Opened) -> None:
     session, size = show.session, (1280, 800)
     session.seek(40)
     with window(show, size, "dark") as stage:
-        page.ask("() => picture.remembered = new picture.remembered.constructor("
-                 "new picture.remembered.scales.constructor(picture.scene.stops, 5))")  # fmt: skip
+        page.ask(FORGET)
         stage.frame_data()
         session.advance(1, "operation")
         for done in range(1, len(session.operations)):
@@ -167,6 +174,46 @@ def test_light_is_where_it_is_in_a_window(opened: Opened) -> None:
             for part in (0.3, 0.65, 0.9):
                 stage.motion._part = part
                 compare(page, stage, size)
+
+
+# By scene: neurons from the beginning of a step, at which a window and a page are compared.
+NEURONS = {
+    "xor": [3, 7, 10, 13, 14, 17, 20, 25],
+    "rgb": [3, 12, 19, 22, 24, 26, 29, 33, 40, 48],
+}
+
+
+@pytest.mark.parametrize(("size", "theme"), [((1280, 800), "dark"), ((800, 500), "light")])
+def test_a_neuron_is_shown_as_in_a_window(
+    opened: Opened, size: tuple[int, int], theme: str
+) -> None:
+    name, show, page = opened
+    for number in NEURONS.get(name, ()):
+        show.session.seek(30)
+        with window(show, size, theme, reduced_motion=True) as stage:
+            page.ask(FORGET)
+            go_by_neurons(stage, number)
+            compare(page, stage, size)
+    assert page.fault == "" and page.errors == []
+
+
+def test_a_neuron_comes_as_in_a_window(opened: Opened) -> None:
+    name, show, page = opened
+    if name != "rgb":
+        return
+    show.session.seek(40)
+    with window(show, (1280, 800), "dark") as stage:
+        page.ask(FORGET)
+        stage.frame_data()
+        for done in range(1, 56):
+            go_by_neurons(stage, 1)
+            stage.tick(1000.0 * done)
+            stage.frame_data()
+            stage._focused = stage._focused and -np.inf
+            for part in (0.4, 0.65, 0.9) if done % 6 == 3 else ():
+                stage.motion._part = part
+                stage.motion._hold()
+                compare(page, stage, (1280, 800))
 
 
 def test_what_is_pointed_at_is_marked_alike(

@@ -18,7 +18,9 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def opened(opened: Opens) -> Opens:
-    return lambda place="#tour=no": opened(place=place, reduced_motion="reduce").ready()
+    return lambda place="#tour=no", page="rgb": opened(
+        page, place=place, reduced_motion="reduce"
+    ).ready()
 
 
 def chip(tab: Tab) -> str:
@@ -60,6 +62,51 @@ def test_each_of_five_quick_presses_halves_the_rate(opened: Opens) -> None:
     press = "dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowDown'}))"
     tab.do(f"[1, 2, 3, 4, 5].forEach(() => {press})")
     assert tab.state["rate"] == rate / 32
+
+
+def test_one_goes_by_neurons_there_and_back(opened: Opens) -> None:
+    tab = opened()
+    tab.page.select_option("#unit", "neuron")
+
+    def seen() -> list[Any]:
+        tab.settle()
+        outputs = tab.ask("Object.values(app.picture.frame.values).map((each) => each.length)")
+        picture = tab.ask("(app.draw(), app.picture.canvas.toDataURL())")
+        return [tab.shown("caption"), tab.state["operation"], outputs, picture]
+
+    there = []
+    for key in [*["ArrowRight"] * 11, *["."] * 14]:
+        tab.press(key)
+        there.append(seen())
+    assert [each[1] for each in there] == [1, *[2] * 8, *[3] * 8, *[4] * 3, *[5] * 3, 6, 7]
+    assert [each[2] for each in there[:4]] == [[3], [3, 1], [3, 2], [3, 3]]
+    assert [each[0].split(" adds up")[0] for each in there[1:4]] == [
+        f"Neuron {i}" for i in (0, 1, 2)
+    ]
+    outputs = [each[0] for each in there if each[1] == 5]
+    assert ["; B is" in each for each in outputs] == [False, False, False]
+    assert ["G is" in each for each in outputs] == [False, True, True]
+    assert len({each[3] for each in there}) == len(there)
+    for key, before in zip([*["ArrowLeft"] * 14, *[","] * 10], there[-2::-1], strict=True):
+        tab.press(key)
+        assert seen() == before
+    tab.press("ArrowRight", 3)
+    tab.page.select_option("#unit", "operation")
+    tab.press("ArrowRight")
+    tab.settle()
+    assert tab.ask("app.picture.frame.walked") is None and tab.state["operation"] == 3
+    tab.press("ArrowLeft")
+    tab.settle()
+    assert tab.ask("app.picture.frame.walked") is None and tab.state["operation"] == 2
+
+
+def test_where_layers_are_no_dense_ones_no_page_goes_by_neurons(opened: Opens) -> None:
+    tab = opened(page="digits")
+    assert tab.ask("[...document.querySelectorAll('#unit option')].map((each) => each.value)") == [
+        "operation", "step", "epoch",
+    ]  # fmt: skip
+    tab.do("app.setUnit('neuron')")
+    assert tab.page.input_value("#unit") == "operation"
 
 
 def test_the_samples_of_a_batch_are_gone_through_by_two_buttons(opened: Opens) -> None:

@@ -33,12 +33,13 @@ from scalarviz.faces.controller.hand import Hand
 from scalarviz.faces.controller.options import Options, Recipe
 from scalarviz.faces.controller.play import Playing
 from scalarviz.faces.controller.precompile import kind_of
-from scalarviz.faces.controller.state import UNITS, State, state_of, units_of
+from scalarviz.faces.controller.state import UNITS, FaceUnit, State, state_of, unit_for
 from scalarviz.faces.controller.warming import Warming
+from scalarviz.pictures.presenter.by_neuron import check_neurons
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.side_by_side import AnyStage
 from scalarviz.training.session.branches import Branch
-from scalarviz.training.session.session import Session, Unit
+from scalarviz.training.session.session import Session
 from scalarviz.training.session.settings_now import settings_now
 from scalarviz.training.session.undo import Change
 from scalarviz.training.session.units import check_unit
@@ -79,7 +80,7 @@ class Controller:
     ) -> None:
         self.show, self.own_session = show, show.session
         self.stage: AnyStage = stage
-        self.unit: Unit = "step"
+        self.unit: FaceUnit = "step"
         self.message = ""
         self.measured = 0.0
         self.start_editing: Callable[[str], None] = lambda name: None
@@ -143,6 +144,7 @@ class Controller:
         """Play in the background; `anew`: beyond the step where it pauses, if it is there."""
         self.guide.stop()
         self.withdraw()
+        self.stage.by_neuron.clear()
         with self.reporting_errors():
             self.playing.play(anew=anew)
 
@@ -173,8 +175,8 @@ class Controller:
         self.guide.attend()
         self.measured = playing.measured() if self.session.playing else 0.0
         self._rename()
-        if self.unit not in units_of(self.session):  # another batch
-            self.set_unit("step")
+        if self.unit != (unit := unit_for(self.session, self.unit)):  # another batch, or layers
+            self.set_unit(unit)
         if self.warming.attend():
             self.tell(text("notices.ready", engine=settings_now(self.session).engine))
         self.stage.asleep = self.warming.held
@@ -204,8 +206,8 @@ class Controller:
         self.go(direction, times, self.unit)
 
     def operation(self, direction: int) -> None:
-        """Go forward or back by one operation, whatever the unit."""
-        self.go(direction, 1, "operation")
+        """Go forward or back by one operation, or by one neuron if that is the unit."""
+        self.go(direction, 1, "neuron" if self.unit == "neuron" else "operation")
 
     @computes
     def travel(self, operations: int) -> None:
@@ -221,17 +223,31 @@ class Controller:
         self.guide.slow_step(plays=plays)
 
     @computes
-    def go(self, direction: int, times: int, unit: Unit) -> None:
-        self.stand_still()
+    def go(self, direction: int, times: int, unit: FaceUnit) -> None:
         session = self.session
+        if unit == "neuron":
+            return self._go_by_neuron(direction * times)
+        self.stand_still()
         each = session.trainer.batches.steps_an_epoch if unit == "epoch" else 1
         if direction < 0:
-            self.do(partial(session.back, times, unit))
-        elif unit not in WHOLE or times * each <= AT_ONCE:
-            self.do(partial(session.advance, times, unit), partial(stopping.tell_stop, self))
-        else:
-            with self.reporting_errors():
-                self.playing.run_to((session.step_index // each + times) * each)
+            return self.do(partial(session.back, times, unit))
+        if unit not in WHOLE or times * each <= AT_ONCE:
+            return self.do(partial(session.advance, times, unit), partial(stopping.tell_stop, self))
+        with self.reporting_errors():
+            self.playing.run_to((session.step_index // each + times) * each)
+        return None
+
+    def _go_by_neuron(self, by: int) -> None:
+        """Show more neurons of the last operation, or fewer; go on where there are no others."""
+        self.pause()
+        self.withdraw()
+        session, shown = self.session, self.stage.by_neuron
+        place, waits = session.clock.place, self.hand.busy
+        operations = shown.go(session.network.program, place, by, waits=waits)
+        if operations:
+            move = session.advance if operations > 0 else session.back
+            count = abs(operations)
+            self.do(partial(move, count, "operation"), partial(stopping.tell_stop, self))
 
     @computes
     def seek(self, step: int) -> None:
@@ -250,7 +266,10 @@ class Controller:
     def set_unit(self, unit: str) -> None:
         """Choose the unit of `step`; if it is the operation, that of playing, too."""
         with self.reporting_errors():
-            check_unit(self.session.timeline, unit)
+            if unit == "neuron":
+                check_neurons(self.session.network.program)
+            else:
+                check_unit(self.session.timeline, unit)
             self.unit = self.playing.unit = pick(UNITS, unit, "unit")
 
     def set_speed(self, speed: float | None) -> None:
@@ -260,8 +279,9 @@ class Controller:
             self.playing.set_speed(speed)
 
     def stand_still(self) -> None:
-        """Pause, and remove the large buttons."""
+        """Pause, remove the large buttons, and show whole operations."""
         self.pause()
+        self.stage.by_neuron.clear()
         self.withdraw()
 
     def withdraw(self) -> None:
@@ -366,7 +386,7 @@ class Controller:
         self.edits = Edits(show.session)
         self.playing.begin(show)
         self.warming.take(show.session)
-        self.set_unit(self.unit if self.unit in units_of(show.session) else "step")
+        self.set_unit(unit_for(show.session, self.unit))
         self.stage.replace(show)
         self.stage.asleep = self.warming.held
         if plays:

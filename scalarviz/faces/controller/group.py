@@ -18,14 +18,13 @@ from scalarviz.faces.controller.controller import AT_ONCE, CHANNELS, WHOLE, Cont
 from scalarviz.faces.controller.guide import Walk
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.controller.play import Playing
-from scalarviz.faces.controller.state import UNITS, State, state_of, units_of
+from scalarviz.faces.controller.state import UNITS, FaceUnit, State, state_of, units_of
 from scalarviz.faces.controller.walking import walk
 from scalarviz.pictures.presenter.answers import AT_ONCE as PATIENCE
 from scalarviz.pictures.presenter.several import Several
 from scalarviz.pictures.presenter.side_by_side import AnyStage, SideBySide
 from scalarviz.pictures.view.pace import SUM, shared
 from scalarviz.training.session.here import Here
-from scalarviz.training.session.session import Unit
 from scalarviz.training.session.shared_clock import Halted, SharedClock
 
 
@@ -53,7 +52,7 @@ class Group:
         self.members = list(members)
         self.stage: AnyStage = stage
         self.together = len(self.members) > 1
-        self.unit: Unit = "step"
+        self.unit: FaceUnit = "step"
         self.measured, self.jumps = 0.0, 0
         self._walk = Walk()
         self._changes = ChangesOfAll()
@@ -267,7 +266,11 @@ class Group:
         shared: dict[str, Any] = {
             "playing": self.is_playing,
             "unit": self.unit,
-            "units": tuple(unit for unit in UNITS.values() if all(unit in each for each in units)),
+            "units": tuple(
+                unit
+                for unit in UNITS.values()
+                if unit != "neuron" and all(unit in each for each in units)
+            ),
             "operations": len(self.clock.operations),
             "end": max(ends),
             "speed": self.playing.speed,
@@ -360,7 +363,7 @@ class Group:
         """Go forward or back by one operation, whatever the unit."""
         self.go(direction, 1, "operation")
 
-    def go(self, direction: int, times: int, unit: Unit) -> None:
+    def go(self, direction: int, times: int, unit: FaceUnit) -> None:
         if not self.together:
             return (
                 self.lead.operation(direction)
@@ -368,7 +371,7 @@ class Group:
                 else self.lead.step(direction, times)
             )
         self.pause()
-        clock = self.clock
+        clock, unit = self.clock, "operation" if unit == "neuron" else unit
         batches = clock.sessions[0].trainer.batches
         each = batches.steps_an_epoch if unit == "epoch" else 1
         if direction < 0:

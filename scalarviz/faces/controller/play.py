@@ -16,6 +16,7 @@ from scalarviz.training.session.session import Session
 from scalarviz.training.session.shared_clock import SharedClock
 
 SLOW = 36.0  # operations a second, up to which they are done one by one: more cannot be seen
+WALKED = ("neuron", "operation")  # units with which one operation after the other is done
 WALK = 1.0  # operations a second at which it plays first where the unit is the operation
 LAGS = 0.8  # share of the wanted speed below which a training cannot keep up
 APART = 0.1  # seconds between two measurements of the speed
@@ -132,14 +133,14 @@ class Playing:
 
     @unit.setter
     def unit(self, unit: str) -> None:
-        before, self._unit = self._unit, unit
-        if "operation" in (before, unit) and before != unit:
+        before, self._unit = self.by_operation, unit
+        if before != self.by_operation:
             self._go_on()
 
     @property
     def by_operation(self) -> bool:
         """Whether it does one operation after the other."""
-        return self._unit == "operation"
+        return self._unit in WALKED
 
     def undisturbed(self, work: Callable[[], None]) -> None:
         """Call `work`, such as drawing, while the python engine waits.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from scalarviz.base.texts import text
 from scalarviz.faces.controller.bent_data import needs_hidden_layers
 from scalarviz.faces.controller.options import OptionChoice, rate_now
 from scalarviz.faces.controller.parts import PinnedLayer, pinned_layer, rate_of
+from scalarviz.faces.controller.play import WALKED
+from scalarviz.pictures.presenter.by_neuron import has_neurons
 from scalarviz.pictures.view.frame_data import Work
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.here import Here
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
     from scalarviz.faces.controller.controller import Controller
 
 
-UNITS: dict[str, Unit] = {
+FaceUnit = Unit | Literal["neuron"]  # neurons are gone through in the picture alone
+UNITS: dict[str, FaceUnit] = {
+    "neuron": "neuron",
     "operation": "operation",
     "phase": "phase",
     "sample": "sample",
@@ -127,6 +131,11 @@ class State:
         return self.clock.step
 
     @property
+    def by_operation(self) -> bool:
+        """Whether it plays one operation after the other."""
+        return self.unit in WALKED
+
+    @property
     def choices(self) -> tuple[OptionChoice, ...]:
         """The options that every training has, the engine first, and those of the scene."""
         about, names = text("controls.engine"), self.engines
@@ -156,7 +165,7 @@ class State:
     def pace(self) -> str:
         """The speed in words: as measured while it plays, else as wanted."""
         speed = self.measured or self.speed
-        walks = self.unit == "operation" or (self.speed is not None and self.speed < 1.0)
+        walks = self.by_operation or (self.speed is not None and self.speed < 1.0)
         if self.speed is not None and walks:  # single operations are seen
             rate = self.speed * self.operations
             if rate < 1.01:
@@ -167,10 +176,16 @@ class State:
         return f"{speed:,.0f}/s" if speed >= 100.0 else f"{speed:.3g}/s"
 
 
-def units_of(session: Session) -> tuple[Unit, ...]:
+def units_of(session: Session) -> tuple[FaceUnit, ...]:
     """Return the units to move by; "sample" only if a step has one sample."""
-    one = session.trainer.batches.size == 1
-    return tuple(unit for unit in UNITS.values() if one or unit != "sample")
+    one, small = session.trainer.batches.size == 1, has_neurons(session.network.program)
+    known = {"sample": one, "neuron": small}
+    return tuple(unit for unit in UNITS.values() if known.get(unit, True))
+
+
+def unit_for(session: Session, unit: FaceUnit) -> FaceUnit:
+    """Return a unit if one can move by it, else the next larger one that is always there."""
+    return unit if unit in units_of(session) else "operation" if unit == "neuron" else "step"
 
 
 def forks_of(session: Session) -> tuple[Fork, ...]:

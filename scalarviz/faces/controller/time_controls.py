@@ -19,13 +19,13 @@ def speeds(state: State) -> LogScale:
     """Return the scale of speeds, in steps a second; 1, 10, ... are among its places."""
     place = round(PER_DECADE * math.log10(SLOWEST / state.operations))
     lowest = 10.0 ** (place / PER_DECADE)
-    if state.unit == "operation":
+    if state.by_operation:
         return LogScale(lowest, SLOW / state.operations)
     return LogScale(lowest, FASTEST, endless=True)
 
 
 def about_speed(state: State) -> str:
-    return text(f"controls.speed.{'operation' if state.unit == 'operation' else 'step'}")
+    return text(f"controls.speed.{'operation' if state.by_operation else 'step'}")
 
 
 def play_or_pause(state: State) -> str:
@@ -132,7 +132,7 @@ TIME_CONTROLS = [
     Control(
         "unit",
         "choice",
-        "What the arrows move by; with the operation, Play does one after the other, too",
+        "What the arrows move by; with neuron and operation, Play does one operation at a time",
         lambda controller, name: controller.set_unit(name),
         lambda state: state.unit,
         names=lambda state: state.units,
@@ -147,7 +147,7 @@ TIME_CONTROLS = [
         lambda controller, _: controller.operation(-1),
         menu="Time",
         key=",",
-        help="back and on by one operation",
+        help="back and on by one operation, or neuron if that is the unit",
         acts_on="group",
     ),
     Control(
@@ -157,7 +157,7 @@ TIME_CONTROLS = [
         lambda controller, _: controller.operation(+1),
         menu="Time",
         key=".",
-        help="back and on by one operation",
+        help="back and on by one operation, or neuron if that is the unit",
         acts_on="group",
     ),
     Control(

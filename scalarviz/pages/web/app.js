@@ -6,6 +6,7 @@ import { BranchList } from "./branch_list.js";
 import { branchName } from "./branch_names.js";
 import { exhibitIn } from "./exhibit.js";
 import { SphereMaps } from "./spheremaps.js";
+import { ByNeuron, seenOf } from "./by_neuron.js";
 import { byId, setShown, unitLength } from "./dom.js";
 import { captionFor } from "./page_caption.js";
 import { CaptionBox } from "./captionbox.js";
@@ -49,6 +50,7 @@ export class App {
     const moments = spec.engine.moments;
     this.player = new Player(client, { moments: moments.length, speed: spec.page.speed });
     this.motion = new Motion(spec.scene.pace, calm);
+    this.byNeuron = new ByNeuron(spec.scene.moments);
     this.wave = new Wave(spec.scene.pace);
     this.losses = new LossRecord();
     this.growing = new Growing();
@@ -90,6 +92,7 @@ export class App {
     const { spec } = this;
     this.controls = new Controls((name, ...given) => this.run(name, ...given));
     arrange(spec.page.first);
+    if (!this.byNeuron.isThere) byId("unit").querySelector("[value=neuron]").remove();
     this.options = new Options(spec, (name, ...given) => this.run(name, ...given));
     this.strip = new StripBar(byId("strip"), spec.say.cells, (done) => this.run("go", done));
     this.lines = new BranchLines();
@@ -180,11 +183,18 @@ export class App {
     const news = this.branchList.take(state);
     if (news) this.tell(news);
     this.player.see(state);
-    this.motion.follow(state, performance.now() / 1000, this.player.playing);
+    this.moveTo(state);
     this.follow(state);
     this.state = state;
     if (this.growing.take(state)) this.tell(text("page.growing"));
     if (state.stopped) this.tell(text(`page.stopped.${state.stopped.why}`));
+    this.request();
+  }
+
+  /** Let the light go on to a state, and to the neuron of its operation that is to be shown. */
+  moveTo(state) {
+    const [neuron, size] = [this.byNeuron.at(state), this.byNeuron.sizeAt(state.operation)];
+    this.motion.follow(state, performance.now() / 1000, this.player.playing, neuron, size);
     this.request();
   }
 
@@ -219,18 +229,20 @@ export class App {
     const now = performance.now() / 1000;
     if (!this.state) return;
     if (this.tour) leadTour(this, now);
-    const { state, part, seconds, moving } = this.motion.at(now);
+    const { state, neuron, part, seconds, moving } = this.motion.at(now);
     const wave = this.waveAt(state, now);
-    const caption = captionFor(this, state, now);
+    const caption = captionFor(this, state, now, neuron);
     const moves = this.picture.draw(state, {
-      caption, part, seconds, hover: this.hover, pinned: this.pinned, pointed: this.pointed, box: this.box(),
+      caption, part, neuron, seconds, hover: this.hover, pinned: this.pinned, pointed: this.pointed, box: this.box(),
       color: this.channel, size: this.sizes, maps: this.maps?.now, wave,
       named: this.pinned && cardOf(this.spec, state, this.pinned)?.name,
     }); // prettier-ignore
     setShown(byId("whole"), !this.tour && this.picture.eyes?.framed === false);
     this.caption.show(caption, this.opened);
     this.strip.show(state.operation || (state.moment >= 0 ? state.moment + 1 : 0));
-    if (state.probe?.length) this.exhibit?.show(state);
+    const seen = seenOf(state, this.picture.frame);
+    const isWhole = seen === state || this.picture.frame.answers; // all outputs are there
+    if (state.probe?.length) this.exhibit?.show(isWhole ? seen : { ...seen, values: {} });
     const outputs = this.picture.placeOf({ neuron: [this.picture.scene.outputs, 0] });
     this.thread.show(this.picture.canvas, outputs, this.exhibit?.spot?.() ?? null);
     this.maps?.follow(state, () => this.request());
@@ -246,9 +258,9 @@ export class App {
     });
     this.options.show(this.state, this.channel);
     this.marks.show(this.picture.frame, this.picture.legend);
-    this.showCard(state);
+    this.showCard(seen);
     this.own.show(state);
-    this.access.show(state, caption.title);
+    this.access.show(seen, caption.title);
     if (this.spec.say.told || state.exact) this.client.point(this.pinned); // Python knows more of it
     if (!this.drawn) performance.mark("first picture");
     document.body.classList.toggle("drawn", (this.drawn = true));
@@ -356,14 +368,20 @@ export class App {
     const { player } = this;
     const still = async (name, args) => {
       this.act();
+      this.byNeuron.clear();
       this.chip.clear();
       await player.navigate(name, args);
     };
     return {
-      toggle: () => this.act() && (player.playing ? player.pause() : player.play()),
-      on: (count, unit = this.unit) =>
-        this.tour && this.calm ? leadOn(this) : still("advance", { count, unit }),
-      back: (count, unit = this.unit) => still("back", { count, unit }),
+      toggle: () => this.act() && (player.playing ? player.pause() : this.play()),
+      on: (count, unit = this.unit) => {
+        if (this.tour && this.calm) leadOn(this);
+        else if (unit === "neuron") this.goByNeuron(count);
+        else still("advance", { count, unit });
+      },
+      back: (count, unit = this.unit) =>
+        unit === "neuron" ? this.goByNeuron(-count) : still("back", { count, unit }),
+      one: (way) => this.commands[way](1, this.unit === "neuron" ? "neuron" : "operation"),
       seek: (step) => still("seek", { step, operation: 0 }),
       go: (done) => still("seek", this.placeOf(done)),
       reset: () => still("reset"),
@@ -405,8 +423,30 @@ export class App {
     return done === count ? { step: begun + 1, operation: 0 } : { step: begun, operation: done };
   }
 
-  /** Choose what the arrows move by; with the operation, it plays by operation, too. */
-  setUnit(unit) {
+  play() {
+    this.byNeuron.clear();
+    this.moveTo(this.state);
+    this.player.play();
+  }
+
+  /** Show some more neurons of the last operation, or fewer; go on where there are no others. */
+  async goByNeuron(by) {
+    const { player } = this;
+    this.act();
+    this.chip.clear();
+    if (player.playing) await player.rest();
+    const count = this.byNeuron.go(this.state, by, player.going !== null);
+    if (count)
+      player.navigate(count > 0 ? "advance" : "back", {
+        count: Math.abs(count),
+        unit: "operation",
+      });
+    else this.moveTo(this.state);
+  }
+
+  /** Choose what the arrows move by; with operation or neuron, it plays by operation, too. */
+  setUnit(wanted) {
+    const unit = wanted === "neuron" && !this.byNeuron.isThere ? "operation" : wanted;
     this.player.setUnit(unit);
     this.change({ unit });
   }

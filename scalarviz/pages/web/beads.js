@@ -1,7 +1,8 @@
 // The spheres and wires of one picture, as rows of numbers for quads.js; as pictures/view/beads.py.
 
 import { colorOf, mixedColor } from "./colors.js";
-import { paintedNeurons, shownIn } from "./neuron_colors.js";
+import { rowsWalked } from "./focus.js";
+import { paintedLine } from "./neuron_colors.js";
 import { along3, dot3, row3 } from "./space.js";
 
 const WIRES = {
@@ -25,12 +26,11 @@ export function sphereRows(frame, lit, palette, scale) {
   const quiet = colorOf(palette.quiet);
   for (const line of frame.layout.neurons) {
     if (line.isImages) continue;
-    const name = shownIn(line, frame);
-    const fills = name in frame.values ? paintedNeurons(name, frame, palette) : null;
+    const fills = paintedLine(line, frame, palette);
     for (let i = 0; i < line.count; i++) {
       const bright = lit.brightOf(line, i) * (line.again ? WIRES.faded : 1);
       const outline = palette.faded(quiet, bright);
-      const fill = palette.faded(fills ? fills[i] : palette.trayColor, bright);
+      const fill = palette.faded(fills[i] ?? palette.trayColor, bright);
       found.push(...row3(line.points, i), line.radius, ...fill, ...outline, scale);
     }
   }
@@ -106,8 +106,9 @@ function tellWires(strokes, frame, palette, scale) {
   const { moment, caption, layout, part } = frame;
   const ways = moment && caption && WIRE_WAYS[moment.kind];
   if (!ways) return;
+  const walked = rowsWalked(frame);
   const told = frame.pieces.map((piece) => piece.row ?? -1);
-  const rows = [...new Set([...told, ...(caption.rows ?? [])])];
+  const rows = walked.length ? walked : [...new Set([...told, ...(caption.rows ?? [])])];
   const many = rows.length > WIRES.clear;
   const width = WIRES.lit * scale * Math.min(1, Math.sqrt(WIRES.clear / Math.max(1, rows.length)));
   const spans = toldSpans(moment.kind, part);

@@ -50,7 +50,7 @@ export function captionOf(spec, state, { row = null, neuron = null } = {}) {
 }
 
 /** Return a caption with its pieces about weights and neurons, those of its whole lines too. */
-function withPieces(caption) {
+export function withPieces(caption) {
   const isAbout = (each) => each.row !== NO_INDEX || each.neuron !== null;
   const key = ({ row, neuron }) => JSON.stringify([row, neuron]);
   const told = caption.lines.flat().filter(isAbout);

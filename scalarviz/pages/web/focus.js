@@ -11,11 +11,12 @@ export function focusOf(frame) {
   const { layout } = frame;
   const rows = rowsInFocus(frame);
   const fans = rows.map((row) => [row, layout.fanOf(row)]).filter(([, found]) => found);
-  if (!fans.length) return null;
-  const lit = fans.flatMap(([row, { fan, unit }]) => [
+  if (!fans.length && !frame.walked) return null;
+  const sums = fans.flatMap(([row, { fan, unit }]) => [
     row3(fan.starts, fan.unitBefore(row)),
     row3(fan.ends, unit),
   ]);
+  const lit = fans.length ? sums : standingAt(layout, frame.walked);
   return {
     rows: new Set(rows),
     cells: layout.plates.map((plate) => rectangleOf(plate, rows)),
@@ -33,13 +34,27 @@ function rowsInFocus({ layout, moment, caption, pieces, ...frame }) {
     if (leaving) return rowsOfColumn(leaving);
   }
   if (!caption || !moment || !SPOKEN.has(moment.kind)) return [];
+  const walked = rowsWalked({ layout, moment, walked: frame.walked });
+  if (walked.length) return walked;
   const told = [...pieces.map((piece) => piece.row ?? -1), ...(caption.rows ?? [])];
   const rows = [...new Set(told)].filter((row) => row >= 0).sort((a, b) => a - b);
   const whole = moment.kind === "forward" && rows.length ? layout.fanOf(rows[0]) : null;
   return whole ? rowsOfSum(whole) : rows;
 }
 
-function rowsOfSum({ fan, unit }) {
+/** Where a neuron stands. */
+function standingAt(layout, [name, place]) {
+  const own = layout.neurons.filter((line) => line.buffers.includes(name));
+  return own.map((line) => row3(line.points, place));
+}
+
+/** The bank indices of the neuron that weight gradients have come to; else none. */
+export function rowsWalked({ layout, moment, walked }) {
+  const found = walked && moment?.kind === "weight gradient" && layout.fanInto(walked);
+  return found ? rowsOfSum(found) : [];
+}
+
+export function rowsOfSum({ fan, unit }) {
   const rows = Array.from({ length: fan.inputs }, (_, i) => fan.weights + unit * fan.inputs + i);
   return fan.biases >= 0 ? [...rows, fan.biases + unit] : rows;
 }

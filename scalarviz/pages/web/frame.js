@@ -2,10 +2,13 @@
 // as pictures/view/frame_data.py and presenter/{stage,motion,pushes}.py.
 
 import { readAnswers } from "./answers.js";
+import { cutOff, partlyGrown, walkedIn } from "./by_neuron.js";
 import { ARRIVES, MOVED } from "./lights.js";
 import { movedPart } from "./motion.js";
 import { countBeyond, roundedUp } from "./scales.js";
 
+/** @type {any} */
+const WHOLE = { walked: null }; // all neurons of a moment
 const FRAME = { fine: 200000 }; // larger banks are not animated
 
 /** What is remembered from one picture to the next. */
@@ -57,7 +60,12 @@ export function frameOf(scene, layout, state, options, remembered, now) {
   const moment = scene.moments[state.moment ?? -1] ?? null;
   const { color = "value", size = "value", seconds = 0 } = options;
   const moved = movedPart(scene.pace, part, seconds);
-  const own = (name) => mixedNumbers(state, name, moment, moved);
+  const walked = walkedIn(moment, options.neuron);
+  const about = { layout, moment, part, walked };
+  const own = (name) => {
+    const found = mixedNumbers(state, name, moment, moved);
+    return name === "gradient" ? partlyGrown(found, about, 0) : found;
+  };
   const colors = own(color);
   const scales = remembered.scales;
   const { hover, pinned, pointed } = options;
@@ -78,7 +86,14 @@ export function frameOf(scene, layout, state, options, remembered, now) {
       moment?.kind === "step" && size === color && color === "value"
         ? fewOrNone(state.before)
         : null,
-    pushes: pushesOf(scene, state, moment, part, state.gradBefore ?? remembered.beforeGradients),
+    pushes: pushesOf(
+      scene,
+      state,
+      moment,
+      part,
+      state.gradBefore ?? remembered.beforeGradients,
+      about,
+    ),
     frozen: state.frozen ?? scene.frozen,
     caption: options.caption ?? null,
     pieces: options.caption?.pieces ?? [],
@@ -90,7 +105,8 @@ export function frameOf(scene, layout, state, options, remembered, now) {
     named: options.named ?? "",
     wave: options.wave ?? null,
     maps: options.maps ?? null,
-    ...buffersOf(scene, state, moment, part),
+    walked,
+    ...buffersOf(scene, state, moment, part, walked),
   };
 }
 
@@ -107,27 +123,34 @@ function mixedNumbers(state, name, moment, part) {
 }
 
 /** The focus sample: what each buffer holds, if it is computed yet. */
-function buffersOf(scene, state, moment, part) {
-  const late = moment !== null && part < ARRIVES; // its results are not there yet
+function buffersOf(scene, state, moment, part, walked) {
+  const isEarly = part < ARRIVES;
+  const late = moment !== null && isEarly && !walked?.[1]; // its results are not there yet
   const done = moment === null ? 0 : (state.moment + (late ? 0 : 1)) % scene.moments.length;
   const without = (all, names) => {
     const kept = Object.entries(all ?? {}).filter(([name]) => !late || !names.includes(name));
     return Object.fromEntries(kept);
   };
-  const values = without(state.values, moment?.values ?? []);
-  if (state.inputs && !(scene.inputs in values)) values[scene.inputs] = state.inputs;
+  const whole = without(state.values, moment?.values ?? []);
+  if (state.inputs && !(scene.inputs in whole)) whole[scene.inputs] = state.inputs;
+  const { gradientsBefore: before } = state; // in a graph they add up
   let largest = 0;
-  for (const each of Object.values(values)) {
+  for (const each of Object.values(whole)) {
     for (const value of each)
       if (Number.isFinite(value)) largest = Math.max(largest, Math.abs(value));
   }
-  const outputs = values[scene.outputs] ?? null;
-  const { gradientsBefore: before } = state; // in a graph they add up
+  const come = walked ? walked[1] + (isEarly ? 0 : 1) : 0; // neurons
+  const cut = (all, names) => (walked ? cutOff(all, names, come) : all);
+  const values = cut(whole, moment?.values ?? []);
+  const isWhole = values[scene.outputs]?.length === whole[scene.outputs]?.length;
+  const outputs = isWhole ? (values[scene.outputs] ?? null) : null;
+  const flows = late && before ? before : without(state.gradients, moment?.gradients ?? []);
   const answers = outputs && readAnswers(outputs, scene.logits);
   const sound = scene.logits === "softmax" && answers && answers.every(Number.isFinite);
   return {
     values,
-    flows: !done ? {} : late && before ? before : without(state.gradients, moment.gradients),
+    whole,
+    flows: !done ? {} : cut(flows, moment.gradients),
     activationScale: largest > 0 ? Math.max(1, roundedUp(largest)) : 1,
     target: outputs ? (state.target ?? null) : null,
     answers,
@@ -142,7 +165,7 @@ function saturatedOf(scene, values) {
   const found = {};
   for (const { flat, source, target } of scene.operations) {
     if (flat?.length && source in values && target in values) {
-      found[target] = Array.from(values[source], (sum) =>
+      found[target] = Array.from(values[source].slice(0, values[target].length), (sum) =>
         flat.some(([low, high]) => sum >= low && sum <= high),
       );
     }
@@ -151,7 +174,7 @@ function saturatedOf(scene, values) {
 }
 
 /** The gradient of each parameter, NaN where it is not known yet; null if none is. */
-export function pushesOf(scene, state, moment, part, before) {
+export function pushesOf(scene, state, moment, part, before, about = WHOLE) {
   const { grad } = state;
   if (!moment || !grad || grad.length > FRAME.fine) return null;
   const found = new Float64Array(grad.length).fill(NaN);
@@ -165,11 +188,12 @@ export function pushesOf(scene, state, moment, part, before) {
     put(grad, Math.max(0, 1 - part / MOVED), 0, found.length);
   } else {
     for (const each of scene.moments.slice(0, state.moment + 1)) {
-      const grown = each === moment ? Math.min(1, Math.max(0, 2 * part - 1)) : 1;
+      const grown = each === moment && !about.walked ? Math.min(1, Math.max(0, 2 * part - 1)) : 1;
       for (const [start, stop] of [each.rows, ...each.each.map((row) => [row, row + 1])])
         put(grad, grown, start, stop);
     }
   }
+  found.set(partlyGrown(found, about, NaN));
   const frozen = state.frozen ?? scene.frozen;
   let top = 0;
   for (let i = 0; i < found.length; i++) {

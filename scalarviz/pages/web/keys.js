@@ -13,8 +13,8 @@ export function commandOf(event) {
     case " ": case "t": return ["toggle"];
     case "ArrowRight": return ["on", times];
     case "ArrowLeft": return ["back", times];
-    case ".": return ["on", 1, "operation"];
-    case ",": return ["back", 1, "operation"];
+    case ".": return ["one", "on"];
+    case ",": return ["one", "back"];
     case "ArrowUp": return ["scaleRate", 2];
     case "ArrowDown": return ["scaleRate", 0.5];
     case "Enter": return ["point"];

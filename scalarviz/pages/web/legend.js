@@ -120,10 +120,17 @@ export function channelName(channel) {
   return found === key ? channel : found;
 }
 
-/** Write what arrows on cubes mean, in the upper left corner if it is wide; the key has it, too. */
-export function explainArrows({ paper, see, palette, scale }) {
+/** Write what arrows on cubes mean, in an upper corner if the box is wide and the words cover nothing
+ * of the network; the key has it, too.
+ */
+export function explainArrows({ paper, see, palette, scale }, taken) {
   if (see.box.width < LEGEND.room[0] * LEGEND.size[0] * scale) return;
   const size = 13 * scale;
   const look = { size, color: palette.quiet, outline: palette.ground };
-  paper.text(see.box.x, see.box.y + size, text("legend.pushes"), look);
+  const words = text("legend.pushes");
+  const { x, y, right } = see.box;
+  const wide = paper.measure(words, look);
+  const corners = [x, right - wide].map((left) => new Box(left, y, wide, 1.3 * size));
+  const free = corners.find((corner) => !taken.meets(corner)); // it covers nothing of the network
+  if (free) paper.text(free.x, y + size, words, look);
 }

@@ -14,12 +14,26 @@ export const ARRIVES = 0.8;
  * focus      what stays bright, see focus.js; null: all that takes part
  * attention  how far all else has fallen back, 0 to 1
  * wave       without a moment, how much of a whole step is done; null: nothing is lit
+ * walks      whether one goes by neurons: only wires of the caption have light, and no plate
  */
-export function lightsOf(layout, scene, moment, part, focus = null, attention = 1, wave = null) {
+export function lightsOf(
+  layout,
+  scene,
+  moment,
+  part,
+  focus = null,
+  attention = 1,
+  wave = null,
+  walks = false,
+) {
   const isWave = !moment && wave !== null;
   const shown = isWave
     ? lightsOfWave(layout, scene, wave)
     : lightsOfMoment(layout, scene, moment, part);
+  if (walks) {
+    shown.wires.fill(null);
+    shown.white.fill(0);
+  }
   const level = focus ? 1 - attention * (1 - scene.shader.dim) : 1;
   const outside = shown.plates.map((each) => Math.min(each, level));
   const plates = focus ? shown.plates.map(() => 1) : shown.plates;

@@ -7,21 +7,31 @@ export class Motion {
     this.given = 0; // seconds that a slow step gives to the next operation; 0 without
     this.calm = calm; // whether everything appears at once
     this.now = null;
+    this.neuron = 0; // how many neurons of the operation are shown; 0: all
+    this.leaving = 0; // of the one that is undone
     this.undone = null;
     this.began = -Infinity;
     this.moved = -Infinity;
     this.seconds = 0;
   }
 
-  /** Take up a new state at a time in seconds; `playing` lets slow operations take longer. */
-  follow(state, time, playing) {
+  /** Take up a new state at a time in seconds; `playing` lets slow operations take longer.
+   *
+   * neuron  how many neurons of its operation are shown, where one goes by neurons; else 0
+   * size    how many these are
+   */
+  follow(state, time, playing, neuron = 0, size = 1) {
     const old = this.now;
+    const before = this.neuron;
     this.now = state;
+    this.neuron = neuron;
     const way = old === null ? 0 : this.place(state) - this.place(old);
-    if (way === 0 && old !== null && state.focus === old.focus) return;
+    const turn = way || !neuron ? 0 : neuron - (before || size); // within the operation
+    if (way === 0 && old !== null && state.focus === old.focus && neuron === before) return;
+    this.leaving = turn < 0 ? before || size : before;
     const isShort = Math.abs(way) < this.pace.longest.length;
-    const isForward = way > 0 && isShort && state.moment >= 0;
-    this.undone = way === -1 && old.moment >= 0 ? old : null;
+    const isForward = (way > 0 || turn > 0) && isShort && state.moment >= 0;
+    this.undone = (way === -1 && old.moment >= 0) || turn < 0 ? (way ? old : state) : null;
     const paused = this.pace.shown * this.given || 0.8 * (time - this.moved);
     const own = this.pace.longest[(this.undone ?? state).moment] ?? 0;
     const longest = playing && Number.isFinite(paused) ? this.pace.slowest : own;
@@ -40,13 +50,16 @@ export class Motion {
     this.began = -Infinity;
   }
 
-  /** Return the state to draw at a time, the part of its moment, and whether more is to come. */
+  /** Return the state to draw at a time, how many neurons of its moment are shown, the part of it
+   * that is done, and whether more is to come.
+   */
   at(time) {
     const part = this.seconds ? Math.min(1, (time - this.began) / this.seconds) : 1;
     const { seconds } = this;
     if (this.undone && part < 1)
-      return { state: this.undone, part: 1 - part, seconds, moving: true };
-    return { state: this.now, part: this.undone ? 1 : part, seconds, moving: part < 1 };
+      return { state: this.undone, neuron: this.leaving, part: 1 - part, seconds, moving: true };
+    const { neuron } = this;
+    return { state: this.now, neuron, part: this.undone ? 1 : part, seconds, moving: part < 1 };
   }
 }
 

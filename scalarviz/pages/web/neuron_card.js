@@ -23,8 +23,15 @@ class NeuronNumbers {
     this.place = place;
     this.buffers = [line.sums, line.values, ...line.also].filter((name) => name);
     this.name = line.values || line.sums;
-    this.values = state.values ?? {};
-    this.flows = state.gradients ?? {};
+    this.values = this.known(state.values ?? {});
+    this.flows = this.known(state.gradients ?? {});
+  }
+
+  /** Arrays by buffer, without those of its own line that have not come to it, see by_neuron.js. */
+  known(arrays) {
+    const least = Math.min(this.place, this.line.count - 1);
+    const is = ([name, each]) => each.length > least || !this.buffers.includes(name);
+    return Object.fromEntries(Object.entries(arrays).filter(is));
   }
 
   /** Whether it is the 1 of the biases. */

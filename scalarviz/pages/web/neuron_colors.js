@@ -2,7 +2,7 @@
 
 /** The color of each neuron of a line: its true color if it stands for one, else by its number. */
 export function paintedNeurons(name, frame, palette) {
-  const values = frame.values[name];
+  const values = (frame.whole ?? frame.values)[name];
   const tint = frame.scene.tints[name];
   const clipped = (value) => Math.min(1, Math.max(0, Number.isNaN(value) ? 0 : value));
   if (tint === "grey") return Array.from(values, (each) => [0, 1, 2].map(() => clipped(each)));
@@ -17,6 +17,24 @@ export function shownIn(line, frame) {
   return line.values in frame.values ? line.values : line.sums;
 }
 
+/** The numbers that a line shows: its outputs, and sums where these are not there yet. */
+export function heldBy(line, { values }) {
+  const outputs = Array.from(values[line.values] ?? []);
+  return [...outputs, ...Array.from(values[line.sums] ?? []).slice(outputs.length)];
+}
+
+/** The color of each neuron of which `heldBy` has a number. */
+export function paintedLine(line, frame, palette) {
+  const colorsOf = (name) =>
+    name in frame.values
+      ? paintedNeurons(name, frame, palette).slice(0, frame.values[name].length)
+      : [];
+  const outputs = colorsOf(line.values);
+  return outputs.length >= line.count
+    ? outputs
+    : [...outputs, ...colorsOf(line.sums).slice(outputs.length)];
+}
+
 /** The places of points that are before the eye. */
 export function goodOf(seen) {
   const found = [];
@@ -26,15 +44,16 @@ export function goodOf(seen) {
 
 /** The gradients of a line and their magnitudes, 0.25 to 1; null if they are unknown. */
 export function flowsOf(line, frame) {
-  const name = line.buffers.find((each) => each in frame.flows);
-  if (!name) return null;
+  const [first, ...rest] = line.buffers.filter((each) => each in frame.flows);
+  if (!first) return null;
   let top = 0;
   for (const each of Object.values(frame.flows))
     for (const flow of each) top = Math.max(top, Math.abs(flow));
   if (!Number.isFinite(top) || top === 0) return null;
-  const flow = frame.flows[name];
+  const own = Array.from(frame.flows[first]); // and of those that one has not come to:
+  const flow = [...own, ...Array.from(frame.flows[rest.at(-1)] ?? []).slice(own.length)];
   const part = (each) => Math.min(1, Math.max(0.25, 1 + Math.log10(Math.abs(each) / top) / 3));
-  return { flow, parts: Array.from(flow, part) };
+  return { flow, parts: flow.map(part) };
 }
 
 /** Which neurons of a line dropout drops. */

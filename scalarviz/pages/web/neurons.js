@@ -4,7 +4,15 @@ import { colorOf } from "./colors.js";
 import { shortNumber } from "./format.js";
 import { Box } from "./camera.js";
 import { drawMaps } from "./maps.js";
-import { crossOut, flowsOf, goodOf, droppedIn, paintedNeurons, shownIn } from "./neuron_colors.js";
+import {
+  crossOut,
+  droppedIn,
+  flowsOf,
+  goodOf,
+  heldBy,
+  paintedLine,
+  shownIn,
+} from "./neuron_colors.js";
 import { along3 } from "./space.js";
 import { drawSphereMaps } from "./spheremaps.js";
 import { text } from "./texts.js";
@@ -40,26 +48,28 @@ export function drawNeurons(view, line) {
   const radius = seen.unit.map((unit) => line.radius * unit);
   const front = see.see(frontsOf(line.points, line.radius, see)).depth;
   const name = shownIn(line, frame);
-  const known = frame.scene.maps;
+  const maps = frame.scene.maps;
   const isMapped = drawSphereMaps(view, line, name, seen, front, good);
   const reach = radius.map((each) => 0.8 * each);
   crossOut(view, seen, reach, front, droppedIn(line, frame));
-  if (name in frame.values) {
-    const fills = paintedNeurons(name, frame, palette).map((each, i) =>
+  const held = heldBy(line, frame);
+  if (held.length) {
+    const fills = paintedLine(line, frame, palette).map((each, i) =>
       palette.faded(each, view.lit.brightOf(line, i)),
     );
     const hatched = (name === line.values && frame.saturated[name]) || [];
     const least = good.reduce((low, i) => Math.min(low, radius[i]), Infinity);
-    const numbers = good.map((i) => frame.values[name][i]);
+    const known = good.filter((i) => i < held.length);
+    const numbers = known.map((i) => held[i]);
     const wide = frame.layout.signs.length ? NEURONS.widest : NEURONS.wide;
     let { words, size } = numbersIn(view, numbers, least, wide);
     if (isMapped) {
-      if (least < known.room * view.scale) words = null;
-      size = Math.max(NEURONS.little * view.scale, Math.min(size, known.written * least));
+      if (least < maps.room * view.scale) words = null;
+      size = Math.max(NEURONS.little * view.scale, Math.min(size, maps.written * least));
     }
-    good.forEach((i, place) => {
+    known.forEach((i, place) => {
       const look = { depth: front[i], hatch: 0.75 };
-      const y = seen.y[i] + (isMapped ? known.low * radius[i] : 0);
+      const y = seen.y[i] + (isMapped ? maps.low * radius[i] : 0);
       if (hatched[i] && !isMapped)
         paper.disc(seen.x[i], seen.y[i], 0.92 * radius[i], fills[i], look);
       if (!words) return;
@@ -68,7 +78,7 @@ export function drawNeurons(view, line) {
       writeInside(paper, seen.x[i], y, front[i], words[place], size, palette.number, palette.halo);
     });
   }
-  const far = radius.map((each) => each * (isMapped ? known.away : 1));
+  const far = radius.map((each) => each * (isMapped ? maps.away : 1));
   writeNames(view, line, seen, far, good);
   if (!frame.layout.signs.length) drawFlows(view, line, seen, radius, good); // where it is written
   if (line.bars) drawBars(view, line, seen);
@@ -192,7 +202,7 @@ export function nameLines(paper, name, room, look) {
 function drawFlows({ paper, palette, frame }, line, seen, radius, good) {
   const found = flowsOf(line, frame);
   if (!found || radius[good[0]] < 4) return;
-  for (const i of good) {
+  for (const i of good.filter((place) => place < found.flow.length)) {
     const size = 0.42 * radius[i] * found.parts[i];
     const [x, y] = [seen.x[i] + 0.75 * radius[i], seen.y[i] + 0.75 * radius[i]]; // the side without wires
     paper.disc(x, y, size + 1.6, palette.ground);

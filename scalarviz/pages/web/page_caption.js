@@ -1,6 +1,7 @@
 // The caption of a page: of the tour, an operation, a training that plays, or one at rest.
 
-import { captionOf, restWords } from "./captions.js";
+import { captionOf, restWords, withPieces } from "./captions.js";
+import { walkedIn } from "./by_neuron.js";
 import { byId, isTouched } from "./dom.js";
 import { tourSentence, verdictIn } from "./guide.js";
 import { captionWith } from "./lines.js";
@@ -9,8 +10,11 @@ import { text } from "./texts.js";
 
 const HASTY = 0.45; // seconds for an operation below which its caption cannot be read
 
-/** Return the caption of a page for the state that it draws at a time in seconds. */
-export function captionFor(app, state, now) {
+/** Return the caption of a page for the state that it draws at a time in seconds.
+ *
+ * number  that of the neuron that its moment has come to, from 1; 0: all are there
+ */
+export function captionFor(app, state, now, number) {
   const { spec } = app;
   if (app.tourPart)
     return captionWith(
@@ -22,7 +26,11 @@ export function captionFor(app, state, now) {
   const walks = state.moment >= 0 || state.operation > 0;
   const hasty = isPlaying && (app.player.operations === null || app.player.operations > 1 / HASTY);
   if (walks && !hasty) {
-    return captionOf(spec, state, app.pinned ?? {});
+    const moment = spec.scene.moments[state.moment];
+    const neuron = walkedIn(moment, number);
+    const found = captionOf(spec, state, neuron ? { neuron } : (app.pinned ?? {}));
+    const isEarly = neuron && moment.kind === "forward" && number < moment.neurons[1];
+    return isEarly ? withPieces({ ...found, lines: found.lines.slice(0, 1) }) : found;
   }
   if (isPlaying) {
     const verdict = () => verdictIn(app, state);

@@ -120,6 +120,7 @@ export class Picture {
    * hover, pinned  {row} or {neuron}, or null; `pointed` is the piece of the caption under the mouse
    * box      {x, y, width, height}: the part of the canvas that the network fills
    * scale    size of letters, by default larger than 1 on large canvases only
+   * neuron   the number of the neuron that the moment has come to, from 1; 0, the default: all are there
    * color, size  what cubes show: "value", the default, "gradient", "last change" or a slot
    * now      the time in seconds
    */
@@ -237,6 +238,7 @@ export class Picture {
       this.focus,
       this.attention,
       frame.wave,
+      frame.walked !== null,
     );
     this.glyphs.tidy();
     const paper = new Paper(this.glyphs, ...this.size, ratio, scale);
@@ -268,7 +270,7 @@ export class Picture {
     if (callout) taken.boxes.push(callout);
     drawSpoken(view, taken);
     drawLegend(view);
-    if (arrows) explainArrows(view);
+    if (arrows) explainArrows(view, taken);
   }
 
   /** What is seen at a logical pixel: {row}, {neuron: [buffer, place]}, or null. */

@@ -176,9 +176,11 @@ export class Player {
     if (this.playing) this.start();
   }
 
-  /** Play by one operation after the other if that is the unit, else by steps, each at its own speed. */
+  /** Play by one operation after the other if that or the neuron is the unit, else by steps, each at
+   * its own speed.
+   */
   setUnit(unit) {
-    const speeds = unit === "operation" ? OPERATION_SPEEDS : SPEEDS;
+    const speeds = unit === "operation" || unit === "neuron" ? OPERATION_SPEEDS : SPEEDS;
     if (speeds === this.speeds) return;
     this.speeds = speeds;
     [this.speed, this.other] = [this.other, this.speed];

@@ -74,8 +74,18 @@ export function drawSphereMaps({ paper, palette, frame, lit }, line, name, seen,
   const radius = good.map((i) => line.radius * seen.unit[i]);
   const isDrawn = maps && name in frame.values && name in maps.values;
   if (!isDrawn || Math.min(...radius) < scene.maps.least) return false;
+  const values = frame.values[name].length;
+  const both = values < line.count && line.sums in frame.values; // some have no outputs yet
+  const count = both ? frame.values[line.sums].length : values;
   good.forEach((i, k) => {
-    const image = imageOf(maps, name, palette, lit.brightOf(line, i), scene.maps.strong);
+    if (i >= count) return;
+    const image = imageOf(
+      maps,
+      i < values ? name : line.sums,
+      palette,
+      lit.brightOf(line, i),
+      scene.maps.strong,
+    );
     const [wide, high] = [image.width, image.height];
     const reach = scene.maps.part * radius[k];
     const [left, top] = [seen.x[i] - reach, seen.y[i] - reach];

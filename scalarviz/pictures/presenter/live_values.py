@@ -16,6 +16,7 @@ from scalarviz.engines.common.snapshot import HostSnapshot, SnapshotValues
 from scalarviz.errors import EngineError, ScalarvizError
 from scalarviz.pictures.draw2d.loss_scale import round_up
 from scalarviz.pictures.presenter.answers import Answer
+from scalarviz.pictures.presenter.by_neuron import NeuronPart
 from scalarviz.pictures.presenter.curves import Curves
 from scalarviz.pictures.presenter.exhibits_of import can_be_finer, exhibit_of, is_quick, needs_batch
 from scalarviz.pictures.presenter.own_input import target_of
@@ -50,6 +51,7 @@ class LiveValues:
     leaps    changes when the clock moves by more than single operations
     held     the focus sample that is shown instead of the present one, while the light that
              brings its numbers is still on its way; or None
+    neurons  those of the operation that is shown which are done, where one goes by neurons; or None
     asleep   whether to compute nothing: only what the session has at hand is shown
     own      inputs of the user's own, which are shown in place of the focus sample, or None
     pad      on which `own` is drawn; None if it is no image
@@ -72,6 +74,7 @@ class LiveValues:
         self.own: FloatArray | None = None
         self.pad: Exhibit | None = None
         self.held: Sample | None = None
+        self.neurons: NeuronPart | None = None
         self._snapshot = session.snapshot()
         self._snapshot.request()
         at_once = HostSnapshot(session.network.bank)  # immediately, even if the session is busy
@@ -250,7 +253,7 @@ class LiveValues:
         is_softmax = self.session.trainer.loss.row.logits == "softmax"
         has_target = self.session.trainer.loss.row is not VALUE
         has_shares = is_softmax and answers is not None and bool(np.isfinite(answers).all())
-        return Buffers(
+        found = Buffers(
             values,
             way.saturated,
             tints_of(self.session, values),
@@ -261,6 +264,7 @@ class LiveValues:
             answers if has_shares else None,
             answers,
         )
+        return self.neurons.cut(found, self.program.outputs) if done and self.neurons else found
 
     def _grown(self, done: int) -> dict[str, FloatArray]:
         """Return the gradients of a compiled function after `done` moments, as far as they are."""

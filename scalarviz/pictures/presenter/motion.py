@@ -12,6 +12,7 @@ import numpy as np
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.model.program import Moment, Program
 from scalarviz.engines.common.snapshot import SnapshotValues
+from scalarviz.pictures.presenter.by_neuron import ByNeuron, NeuronPart, walked
 from scalarviz.pictures.presenter.channels import Source, read
 from scalarviz.pictures.presenter.live_values import LiveValues, Sample
 from scalarviz.pictures.view.pace import ARRIVES, LONGEST, SHORTEST, SHOWN, SLOWEST, longest, moved
@@ -34,6 +35,7 @@ class Passage:
     before, after  the numbers of the bank before and after it
     samples        the focus sample before and after its results are there; None: the present one
     forward        False: it is undone
+    neuron         the number of its neuron that comes, or goes if it is undone; 0: all at once
     """
 
     moment: Moment
@@ -43,6 +45,12 @@ class Passage:
     after: SnapshotValues
     samples: tuple[Sample | None, Sample | None]
     forward: bool
+    neuron: int = 0
+
+    @property
+    def goes(self) -> bool:
+        """Whether all of the operation is undone."""
+        return not self.forward and self.neuron < 2
 
 
 @dataclass(frozen=True)
@@ -61,14 +69,16 @@ class Motion:
     Those that wait make the others faster, so that the light stays close to the clock. Of more
     than a step only the operations of the last one are shown, of leaps none.
 
-    given    seconds that a slow step gives to the next operation; 0: those between the last two
-    seconds  in which an operation moves now
+    given      seconds that a slow step gives to the next operation; 0: those between the last two
+    seconds    in which an operation moves now
+    by_neuron  which neurons of the last operation are shown
     """
 
     def __init__(self, reading: LiveValues, *, cuts: bool) -> None:
         self.reading = reading
         self.cuts = cuts
         self.given = 0.0
+        self.by_neuron = ByNeuron()
         self._waiting: deque[Passage] = deque()  # the first is shown
         self._part = 1.0  # of the first that is done
         self.seconds = SHORTEST
@@ -85,6 +95,7 @@ class Motion:
         reading = self.reading
         self._place, self._leaps = reading.place, reading.leaps
         self._numbers, self._sample = reading.numbers, reading.sample
+        self._neuron = self.by_neuron.at(reading.place[:2])
 
     @property
     def walking(self) -> bool:
@@ -101,25 +112,53 @@ class Motion:
         places = passed(old[:2], place[:2], len(reading.moments))
         if place != old and (not places or places.skips):
             self.stop()
-        if places:
-            self._append(places, now)
+        if place == old and self._neuron and not self.by_neuron.at(place[:2]):
+            self._show_whole()
+        passages = self._passages(places) if places else self._neurons()
+        if passages:
+            neuron = self.by_neuron.at(place[:2])
+            neuron = neuron if passages[-1].forward else self._neuron
+            passages[-1] = replace(passages[-1], neuron=neuron)
+            self._append(passages, now)
         if self.cuts and self._waiting:
             self._waiting = deque([self._waiting[-1]])
             self._part = 1.0
-            self._hold()
-        return self._remember()
+        self._remember()
+        return self._hold()
 
-    def _append(self, places: Passed, now: float) -> None:
-        program, moments = self.reading.program, self.reading.moments
-        most = max(longest(program, moments[number - 1]) for number in places.numbers)
-        pause = SHOWN * self.given or 0.8 * (now - self._moved_at) / len(places.numbers)
+    def _append(self, passages: list[Passage], now: float) -> None:
+        program = self.reading.program
+        most = max(longest(program, passage.moment) for passage in passages)
+        pause = SHOWN * self.given or 0.8 * (now - self._moved_at) / len(passages)
         most = SLOWEST if self.reading.session.playing and np.isfinite(pause) else most
         self.seconds = min(most, max(SHORTEST, pause))
         self._moved_at = now
         if self._part >= 1.0:
             self._waiting.clear()
             self._part = 0.0
-        self._waiting.extend(self._passages(places))
+        self._waiting.extend(passages)
+        self._hold()
+
+    def _neurons(self) -> list[Passage]:
+        """Return the passage of a neuron of the last operation that comes or goes, in a list."""
+        reading = self.reading
+        (step, number, _), now = reading.place, reading.numbers
+        shown = self.by_neuron.at((step, number))
+        if self._place != reading.place or not number or shown in (0, self._neuron):
+            return []
+        moment = reading.moments[number - 1]
+        if not self._neuron:  # all of them were shown
+            buffer = walked(reading.program, moment)
+            self._neuron = 0 if buffer is None else buffer.size
+        forward = shown > self._neuron
+        return [Passage(moment, step, number, now, now, (None, None), forward)]
+
+    def _show_whole(self) -> None:
+        """Show all neurons of the last operation."""
+        if self._waiting and not self._waiting[-1].goes:
+            self._waiting = deque([replace(self._waiting[-1], neuron=0, forward=True)])
+            self._part = 1.0
+        self._neuron = 0
         self._hold()
 
     def _passages(self, places: Passed) -> list[Passage]:
@@ -169,16 +208,29 @@ class Motion:
     def _hold(self) -> None:
         """Have the reading show the sample of the operation that is under way."""
         passage = self._shown
-        self.reading.held = None
+        self.reading.held, self.reading.neurons = None, self.neurons
         if passage is not None:
             self.reading.held = passage.samples[self.shown()[1] >= ARRIVES]
 
     @property
     def _shown(self) -> Passage | None:
         """The operation under way; None if the one before an undone operation is shown."""
-        if not self._waiting or (self._part >= 1.0 and not self._waiting[0].forward):
+        passage = self._waiting[0] if self._waiting else None
+        if passage is None or self._part < 1.0 or passage.forward:
+            return passage
+        # Undone: what is shown now is the neuron before it, or else the operation before it.
+        return None if passage.goes else replace(passage, neuron=passage.neuron - 1, forward=True)
+
+    @property
+    def neurons(self) -> NeuronPart | None:
+        """The neurons of the operation that is shown, where one goes by neurons; else None."""
+        (moment, part), passage = self.shown(), self._shown
+        buffer = None if moment is None else walked(self.reading.program, moment)
+        if moment is None or buffer is None:
             return None
-        return self._waiting[0]
+        number = self._neuron if passage is None else passage.neuron
+        arrived = part >= ARRIVES
+        return NeuronPart(moment, buffer, number, part, arrived) if number else None
 
     def shown(self) -> tuple[Moment | None, float]:
         """Return the operation to show, and the part of it that is done."""
@@ -209,7 +261,7 @@ class Motion:
         """What `current` is when everything that waits has been shown."""
         if not self._waiting:
             return self.reading.place[1]
-        return self._waiting[-1].number - (not self._waiting[-1].forward)
+        return self._waiting[-1].number - self._waiting[-1].goes
 
     @property
     def hasty(self) -> bool:
@@ -226,7 +278,7 @@ class Motion:
         if passage is None:
             return self.current
         part = self.shown()[1]
-        done = passage.number - (part < ARRIVES)
+        done = passage.number - (part < ARRIVES and passage.neuron < 2)
         return max(1, done) % len(self.reading.moments)
 
     def mixed(self, color: str, size: str, source: Source) -> Mixed:
@@ -238,7 +290,12 @@ class Motion:
             source = replace(source, numbers=passage.after, before=before, way=way)
         colors = read(color, source)
         sizes = colors if size == color else read(size, source)
-        if passage is None or passage.moment.kind not in CHANGED or len(colors) > FINE:
+        if (
+            passage is None
+            or self.neurons is not None
+            or passage.moment.kind not in CHANGED
+            or len(colors) > FINE
+        ):
             return Mixed(colors, sizes)
         is_step, part = passage.moment.kind == "step", self.shown()[1]
         part = moved(part, self.seconds) if is_step else part

@@ -160,13 +160,18 @@ def numbers_of(
         return None
     names = names_in(program, reading.session.data)
     flows = buffers.flows if done else reading.way.flows
+    least = min(neuron[1], len(line.points) - 1)  # of arrays that have come to it
+    values, flows = (
+        {k: v for k, v in numbers.items() if len(v) > least or k not in line.buffers}
+        for numbers in (buffers.values, flows)
+    )
     return NeuronNumbers(
         program,
         names,
         reading.numbers.value,
         line,
         neuron[1],
-        buffers.values,
+        values,
         flows,
         buffers.target,
         buffers.answers,

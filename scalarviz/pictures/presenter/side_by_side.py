@@ -13,6 +13,7 @@ import numpy as np
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.pictures.draw2d.theme import THEMES
+from scalarviz.pictures.presenter.by_neuron import ByNeuron
 from scalarviz.pictures.presenter.captions.strip import cells_of as cells_in
 from scalarviz.pictures.presenter.channels import DIFFERENCE
 from scalarviz.pictures.presenter.compared_rows import cells_of, colors_of, heads_of
@@ -108,6 +109,7 @@ class SideBySide(PointedPanes):
     picture: Callable[[], Any] = of_chosen("picture")
     given: float = setting("given")
     finish: Callable[[], None] = of_chosen("finish")
+    by_neuron: ByNeuron = of_chosen("by_neuron")
 
     @property
     def has_plane(self) -> bool:

@@ -18,6 +18,7 @@ from scalarviz.core.formulas.table import pick
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.presenter.answers import Answer
 from scalarviz.pictures.presenter.batch_sum import BatchSum
+from scalarviz.pictures.presenter.by_neuron import ByNeuron
 from scalarviz.pictures.presenter.camera_control import CameraController
 from scalarviz.pictures.presenter.captions.cache import Narration
 from scalarviz.pictures.presenter.captions.strip import cells_of
@@ -45,7 +46,7 @@ from scalarviz.pictures.presenter.wave import Wave
 from scalarviz.pictures.view.exhibits.exhibit import Exhibit
 from scalarviz.pictures.view.exhibits.plane import Plane
 from scalarviz.pictures.view.focus import SECONDS, focus_of
-from scalarviz.pictures.view.frame_data import Card, CubeValues, FrameData, NeuronMaps, Pane
+from scalarviz.pictures.view.frame_data import Card, CubeValues, FrameData, NeuronMaps, Pane, Words
 from scalarviz.pictures.view.legend import legend_box
 from scalarviz.pictures.view.on_top import OnTop
 from scalarviz.pictures.view.scene.frame import Division
@@ -158,6 +159,11 @@ class Stage(Pointed):
     @asleep.setter
     def asleep(self, on: bool) -> None:
         self.reading.asleep = on
+
+    @property
+    def by_neuron(self) -> ByNeuron:
+        """Which neurons of the last operation are shown."""
+        return self.motion.by_neuron
 
     # Settings.
 
@@ -301,7 +307,11 @@ class Stage(Pointed):
         begun = None
         if SINCE_START in (scales.color, scales.size):
             begun = self.session.branches[0].frames[0].value
-        return Source(reading.numbers, before, reading.program, reading.way, first, begun)
+        numbers = reading.numbers
+        if reading.neurons is not None:
+            grad = reading.neurons.grown(numbers.grad, self.plan, 0.0)
+            numbers = replace(numbers, grad=grad)
+        return Source(numbers, before, reading.program, reading.way, first, begun)
 
     def frame_data(self) -> FrameData:
         """Return everything that the picture shows now."""
@@ -312,6 +322,7 @@ class Stage(Pointed):
         self.over.again(self.on_top)
         self.motion.given = self.given
         self.motion.follow(self._now)
+        neurons = self.motion.neurons
         source = self._source()
         moment, part = self.motion.shown() if self.own is None else (None, 1.0)
         scales, plates = self.scales, self.plan.plates
@@ -344,13 +355,7 @@ class Stage(Pointed):
                 *(self.over, self.curve_view, reading.here),
                 None if self.pane is not None else reading.numbers,
             ),
-            self.narration.words(
-                *(self.show, self.motion, self.pinned, self.pinned_neuron),
-                now=self._now,
-                clock=self.silent or self.present,
-                instead=self._instead(added),
-                every=self._wave.every,
-            ),
+            self._words(self._instead(added)),
             moment,
             part,
             exhibit,
@@ -376,6 +381,7 @@ class Stage(Pointed):
             menus=self.menus,
             panel=self.panel,
             wave=wave,
+            walked=None if neurons is None else neurons.neuron,
         )
         is_focused = focus_of(self._seen) is not None
         self._focused = (
@@ -410,8 +416,13 @@ class Stage(Pointed):
         reading, (before, after) = self.reading, self.motion.gradients
         if added is not None:
             after = added.pushes(after, self.adding)
-        moment = self.motion.current, part
-        return pushes(reading.program, reading.moments, *moment, before, after, frozen)
+        moment, neurons = self.motion.current, self.motion.neurons
+        known = reading.program, reading.moments, moment
+        found = pushes(*known, 1.0 if neurons else part, before, after, frozen)
+        if found is None or neurons is None:
+            return found
+        found = neurons.grown(found, self.plan, np.nan)
+        return found if (np.abs(found) > 0.0).any() else None
 
     def _added(self) -> BatchSum | None:
         """Return the sum over the batch if it is being added up."""
@@ -421,6 +432,21 @@ class Stage(Pointed):
         key = reading.key, self.pinned
         found = reading.ask(self._sum, key, lambda: BatchSum.of(session, self.pinned))
         return None if self._sum.pending else found
+
+    def _words(self, instead: Caption | None) -> Words:
+        """Return all texts; `instead` stands in place of the caption of the operation."""
+        neurons = self.motion.neurons
+        told = (None, neurons.neuron) if neurons else (self.pinned, self.pinned_neuron)
+        found = self.narration.words(
+            *(self.show, self.motion, *told),
+            now=self._now,
+            clock=self.silent or self.present,
+            instead=instead,
+            every=self._wave.every,
+        )
+        if instead is not None or neurons is None or found.caption is None:
+            return found
+        return replace(found, caption=neurons.told(found.caption))
 
     def _instead(self, added: BatchSum | None) -> Caption | None:
         """Return the caption that stands in place of that of the operation, if there is one."""

@@ -11,9 +11,10 @@ from scalarviz.pictures.draw2d.batch import color
 from scalarviz.pictures.draw2d.colors import rgb
 from scalarviz.pictures.draw2d.theme import Theme
 from scalarviz.pictures.view.cubes.shaders import FOG
+from scalarviz.pictures.view.focus import rows_walked
 from scalarviz.pictures.view.frame_data import FrameData
 from scalarviz.pictures.view.lights import Glow, Lights, Span
-from scalarviz.pictures.view.neuron_colors import faded, painted
+from scalarviz.pictures.view.neuron_colors import faded, painted_line
 from scalarviz.pictures.view.scene.camera import Camera
 from scalarviz.pictures.view.scene.plates import Fan, Layout, Neurons, Wires
 
@@ -107,13 +108,9 @@ def spheres_of(
 ) -> tuple[FloatArray, ...]:
     """Return the spheres of a line: the color of the last number computed, or empty."""
     count = len(line.points)
-    values, ground = frame_data.buffers.values, rgb((theme.ground,))[0]
+    ground = rgb((theme.ground,))[0]
     bright = bright * (FADED if line.again else 1.0)
-    shown = line.values if line.values in values else line.sums
-    inside = values.get(shown)
-    fills = np.tile(rgb((theme.tray,)), (count, 1))
-    if inside is not None:
-        fills = painted(shown, inside, frame_data, theme)
+    fills = painted_line(line, frame_data, theme)
     outlines = np.tile(rgb((theme.quiet,)), (count, 1))
     return (
         line.points,
@@ -209,7 +206,8 @@ def told_wires(frame_data: FrameData, theme: Theme, scale: float) -> list[tuple[
         return []
     paints = [theme.accent if back else theme.lit for back in WAYS[moment.kind]]
     spans = told_spans(moment.kind, frame_data.part)
-    found, rows = [], dict.fromkeys([piece.row for piece in caption.pieces] + list(caption.rows))
+    told = [piece.row for piece in caption.pieces] + list(caption.rows)
+    found, rows = [], dict.fromkeys(rows_walked(frame_data) or told)
     width = LIT * scale * min(1.0, np.sqrt(CLEAR / max(1, len(rows))))  # of many, thin ones
     paints = [paint + "90" for paint in paints] if len(rows) > CLEAR else paints
     for row in rows:

@@ -40,12 +40,18 @@ def focus_of(frame_data: FrameData) -> Focus | None:
     layout = frame_data.layout
     found = [(row, layout.fan_of(row)) for row in rows]
     fans = [(row, *known) for row, known in found if known is not None]
-    if not fans:
+    if fans:
+        lit = np.concatenate(
+            [[fan.starts[fan.unit_before(row)], fan.ends[unit]] for row, fan, unit in fans]
+        )
+        lit = np.unique(lit, axis=0)
+    elif frame_data.walked is not None:  # it takes part without weights
+        name, place = frame_data.walked
+        lit = np.array([x.points[place] for x in layout.neurons if name in x.buffers]).reshape(
+            -1, 3
+        )
+    else:
         return None
-    lit = np.concatenate(
-        [[fan.starts[fan.unit_before(row)], fan.ends[unit]] for row, fan, unit in fans]
-    )
-    lit = np.unique(lit, axis=0)
     return Focus(
         frozenset(rows),
         np.array([cells_of(plate, rows) for plate in layout.plates]),
@@ -71,9 +77,21 @@ def rows_in_focus(frame_data: FrameData) -> list[int]:
     caption, moment = frame_data.words.caption, frame_data.moment
     if caption is None or moment is None or moment.kind not in SPOKEN:
         return []
+    walked = rows_walked(frame_data)
+    if walked:
+        return walked
     told = sorted({*(piece.row for piece in caption.pieces), *caption.rows} - {NONE})
     whole = layout.fan_of(told[0]) if told and SPOKEN[moment.kind] else None
     return told if whole is None else rows_of_sum(*whole)
+
+
+def rows_walked(frame_data: FrameData) -> list[int]:
+    """Return the bank indices of the neuron that weight gradients have come to; else none."""
+    walked, moment = frame_data.walked, frame_data.moment
+    if walked is None or moment is None or moment.kind != "weight gradient":
+        return []
+    fan = frame_data.layout.fan_into(walked)
+    return [] if fan is None else rows_of_sum(*fan)
 
 
 def rows_of_sum(fan: Fan, unit: int) -> list[int]:

@@ -74,17 +74,23 @@ def lights(
     focus: Focus | None = None,
     attention: float = 1.0,
     wave: float | None = None,
+    *,
+    walks: bool = False,
 ) -> Lights:
     """Return the lights when `part` of an operation, 0 to 1, is done.
 
     focus      what stays bright; None: all that takes part
     attention  how far all else has fallen back, 0 to 1
     wave       without an operation, how much of a whole step is done; None: nothing is lit
+    walks      whether one goes by neurons: only wires of the caption have light, and no plate
     """
     if moment is None and wave is not None and program is not None:
         shown = of_wave(layout, program, wave)
     else:
         shown = of_moment(layout, program, moment, part)
+    if walks:
+        shown.wires = [None] * len(shown.wires)
+        shown.white[:] = 0.0
     shown.outside = shown.plates
     if focus is not None:
         shown.focus, shown.level = focus, 1.0 - attention * (1.0 - DIM)

@@ -6,6 +6,7 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.pictures.draw2d.canvas import Canvas2D
+from scalarviz.pictures.draw2d.colors import rgb
 from scalarviz.pictures.draw2d.theme import Theme
 from scalarviz.pictures.view.frame_data import FrameData
 from scalarviz.pictures.view.scene.plates import Neurons
@@ -20,6 +21,28 @@ def painted(
     return theme.map(np.zeros(0) if values is None else values, frame_data.buffers.scale)
 
 
+def held(line: Neurons, frame_data: FrameData) -> FloatArray:
+    """Return the numbers that a line shows: its outputs, and sums where these are not there yet.
+
+    Numbers of its last neurons are left out if nothing is known of them.
+    """
+    values, nothing = frame_data.buffers.values, np.zeros(0)
+    outputs, sums = values.get(line.values, nothing), values.get(line.sums, nothing)
+    return outputs if len(outputs) >= len(sums) else np.append(outputs, sums[len(outputs) :])
+
+
+def painted_line(line: Neurons, frame_data: FrameData, theme: Theme) -> FloatArray:
+    """Return the color of each neuron of a line, by what it shows; that of a tray without."""
+    values, count = frame_data.buffers.values, len(line.points)
+    found = np.tile(rgb((theme.tray,)), (count, 1))
+    is_whole = len(values.get(line.values, ())) == count
+    for name in (line.values,) if is_whole else (line.sums, line.values):
+        if name in values:
+            own = painted(name, values[name], frame_data, theme)
+            found[: len(own)] = own
+    return found
+
+
 def faded(colors: FloatArray, bright: FloatArray | float, ground: FloatArray) -> FloatArray:
     mixed: FloatArray = ground + bright * (colors - ground)
     return mixed
@@ -28,9 +51,10 @@ def faded(colors: FloatArray, bright: FloatArray | float, ground: FloatArray) ->
 def flow_parts(line: Neurons, frame_data: FrameData) -> tuple[FloatArray, FloatArray] | None:
     """Return the gradients of a row of neurons and their magnitudes, 0.25 to 1; None if unknown."""
     flows = frame_data.buffers.flows
-    flow = next((flows[name] for name in line.buffers if name in flows), None)
-    if flow is None:
+    known = [flows[name] for name in line.buffers if name in flows]
+    if not known:
         return None
+    flow = np.append(known[0], known[-1][len(known[0]) :])  # of those that one has not come to
     top = max((float(np.abs(each).max()) for each in flows.values() if each.size), default=0.0)
     if not np.isfinite(top) or top == 0.0:
         return None

@@ -43,10 +43,18 @@ def draw_maps(
     xy, radius, depth  of the spheres that are seen, those where `good`
     bright             brightness of each, (n, 1)
     """
-    name = shown_map(line, frame_data)
-    if not name or frame_data.maps is None or radius.min() < LEAST:
+    name, maps = shown_map(line, frame_data), frame_data.maps
+    if not name or maps is None or radius.min() < LEAST:
         return False
-    parts = frame_data.maps.parts(name)[good]
+    parts, count = maps.parts(name), len(frame_data.buffers.values[name])
+    if count < len(good) and line.sums in frame_data.buffers.values:  # these have no outputs yet
+        parts = np.append(parts[:count], maps.parts(line.sums)[count:], axis=0)
+        count = len(frame_data.buffers.values[line.sums])
+    seen = good[:count]
+    parts = parts[:count][seen]
+    xy, radius, depth, bright = (each[: len(parts)] for each in (xy, radius, depth, bright))
+    if not len(parts):
+        return False
     ground = rgb((theme.ground,))[0]
     colors = theme.map(STRONG * parts.ravel()).reshape(*parts.shape, 3)
     image, places = tiled(faded(colors, bright[..., np.newaxis, np.newaxis], ground))

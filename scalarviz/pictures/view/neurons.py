@@ -19,8 +19,9 @@ from scalarviz.pictures.view.neuron_colors import (
     crosses,
     faded,
     flow_parts,
+    held,
     left_out,
-    painted,
+    painted_line,
 )
 from scalarviz.pictures.view.neuron_maps import draw_maps
 from scalarviz.pictures.view.scene.frame import Box, Projection
@@ -70,25 +71,26 @@ def draw_neurons(
     xy, radius, depth = seen.xy[good], line.radius * seen.unit[good], seen.depth[good]
     front = front_of(see, line.points, line.radius)[good]
     values = frame_data.buffers.values
-    shown = line.values if line.values in values else line.sums
+    numbers = held(line, frame_data)
     own = np.broadcast_to(bright, (len(good), 1))[good]
     plane = draw_maps(canvas, xy, radius, front, good, own, line, frame_data, theme)
     crosses(canvas, xy, 0.8 * radius, front, left_out(line, frame_data)[good], theme)
-    if shown in values:
+    if len(numbers):
         ground = rgb((theme.ground,))[0]
-        fills = faded(painted(shown, values[shown], frame_data, theme), bright, ground)
+        fills = faded(painted_line(line, frame_data, theme), bright, ground)
         hatched = np.zeros(len(xy), np.bool_)
         if plane:
             hatched[:] = True  # on a map, numbers stand on plain ground
-        elif shown == line.values and line.values in frame_data.buffers.saturated:
-            hatch = frame_data.buffers.saturated[line.values][good]
+        elif line.values in values and line.values in frame_data.buffers.saturated:
+            flat = frame_data.buffers.saturated[line.values]
+            hatch = np.append(flat, np.zeros(len(good) - len(flat)))[good]
             hatched = hatch > 0.0
             flat = np.flatnonzero(hatched)
             look = {"depth": front[flat], "hatch": 0.75 * hatch[flat]}
             canvas.discs(xy[flat], 0.92 * radius[flat], fills[good][flat], **look)
-        places = np.flatnonzero(good)
+        places = np.flatnonzero(good[: len(numbers)])
         wide = WIDEST if frame_data.layout.signs else WIDE
-        words, size = numbers_in(canvas, values[shown][places], float(radius.min()), scale, wide)
+        words, size = numbers_in(canvas, numbers[places], float(radius.min()), scale, wide)
         xy_in = xy
         if plane:
             xy_in = xy + radius[:, np.newaxis] * [0.0, LOW]
@@ -307,7 +309,8 @@ def draw_flows(
     found = flow_parts(line, frame_data)
     if found is None or radius[0] < 4.0:
         return
-    flow, part = (each[good] for each in found)
+    flow, part = (each[good[: len(each)]] for each in found)
+    xy, radius = xy[: len(flow)], radius[: len(flow)]
     # On the side without wires.
     places = xy + radius[:, np.newaxis] * [0.75, 0.75]
     canvas.discs(places, 0.42 * radius * part + 1.6, theme.ground)

@@ -102,7 +102,13 @@ class Picture:
         wide, high = width / ratio, height / ratio
         see = self.see(frame_data, camera, wide, high)
         shown = frame_data.layout, self.program, frame_data.moment, frame_data.part
-        lit = lights(*shown, focus_of(frame_data), frame_data.attention, frame_data.wave)
+        lit = lights(
+            *shown,
+            focus_of(frame_data),
+            frame_data.attention,
+            frame_data.wave,
+            walks=frame_data.walked is not None,
+        )
         gloo.set_viewport(*corner, width, height)
         gloo.set_state(depth_test=True, blend=False, cull_face=False, scissor_test=True)
         gloo.set_scissor(*corner, width, height)

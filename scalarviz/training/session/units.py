@@ -16,6 +16,11 @@ UNITS = {name: name for name in ("operation", "phase", "sample", "step", "epoch"
 
 def check_unit(timeline: Timeline, unit: str) -> None:
     """Raise InputError if the unit is unknown or not available for this batch size."""
+    if unit == "neuron":
+        raise InputError(
+            "neurons are gone through in a picture, where the unit is chosen: a session goes by "
+            "operations, of all neurons of a layer"
+        )
     pick(UNITS, unit, "unit")
     count = timeline.trainer.batches.size
     if unit == "sample" and count != 1:

@@ -115,6 +115,19 @@ def test_what_one_does_reaches_the_training(page: Opened) -> None:
     page.until(f"scalarviz.state.value[{ROW}] === 0.75 && scalarviz.state.undoable")
 
 
+def test_the_neurons_of_an_operation_come_one_by_one(page: Opened) -> None:
+    page.page.select_option("#unit", "neuron")
+    for operation, sums in ((1, 0), (2, 1), (2, 2)):
+        page.page.click("#on")
+        page.until(f"scalarviz.state.operation === {operation}")
+        page.until(f"(scalarviz.picture.frame.values['affine 0'] ?? []).length === {sums}")
+    assert page.app("picture.frame.walked") == ["affine 0", 1]
+    page.page.click("#back")
+    page.until("scalarviz.picture.frame.values['affine 0'].length === 1")
+    assert page.app("state.operation") == 2
+    page.page.select_option("#unit", "step")
+
+
 def test_a_drag_turns_the_camera(page: Opened) -> None:
     before = page.page.evaluate("JSON.stringify(scalarviz.picture.eyes)")
     box, mouse = page.page.locator("#cubes").bounding_box(), page.page.mouse

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from scalarviz.pictures.presenter.by_neuron import ByNeuron
 from scalarviz.pictures.presenter.curve_view import CurveView
 
 GROUNDS = {"dark": (0.25, 0.5, 0.25, 1.0), "light": (0.75, 1.0, 0.75, 1.0)}
@@ -41,6 +42,7 @@ class FakeStage:
         self.asleep = False
         self.chart = None
         self.curve_view = CurveView()
+        self.by_neuron = ByNeuron()
         self.asked: list[tuple[Any, ...]] = []
         self.drawn: list[tuple[int, int, float]] = []
         self.notices: list[str] = []

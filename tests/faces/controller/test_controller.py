@@ -93,6 +93,57 @@ def test_many_epochs_are_taken_in_the_background_and_end_just_there(controller: 
     assert controller.stage.offers == {}
 
 
+# By neurons.
+
+
+def test_arrows_and_point_go_by_neurons_where_they_are_the_unit(controller: Any) -> None:
+    shown = controller.stage.by_neuron
+
+    def press(*keys: str, shift: bool = False) -> tuple[tuple[int, int], int]:
+        for key in keys:
+            assert controller.press(key, shift)
+        until(lambda: not controller.hand.busy, controller.attend)
+        place = controller.session.clock.place
+        return place, shown.at(place)
+
+    controller.set_unit("neuron")
+    assert controller.state.units[0] == controller.state.unit == "neuron"
+    assert press("right") == ((0, 1), 1) and press("right") == ((0, 2), 1)
+    assert press("right", ".") == ((0, 2), 3)
+    assert press("right", shift=True) == ((0, 3), 5)  # 3 + 10 of the eight of each operation
+    assert press(",", "left") == ((0, 3), 3)
+    assert press("left", shift=True) == ((0, 2), 1)
+    controller.set_unit("operation")
+    assert press("right") == ((0, 3), 0) and press(",") == ((0, 2), 0)
+
+
+def test_play_shows_whole_operations_one_by_one(
+    controller: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played: list[Any] = []
+    monkeypatch.setattr(controller.session, "play", lambda *how: played.append(how))
+    controller.set_unit("neuron")
+    controller.step(+1, 3)
+    until(lambda: not controller.hand.busy, controller.attend)
+    assert controller.stage.by_neuron.at((0, 2)) == 2
+    controller.play()
+    assert played == [(pytest.approx(1.0), "operation", 2000)]
+    assert controller.stage.by_neuron.at((0, 2)) == 0
+    assert controller.state.pace == "an operation in 1 s"
+
+
+def test_a_network_that_is_too_large_goes_by_operations(make: MakeController) -> None:
+    network = sv.Network([3, 61, 3], seed=0)
+    large = sv.Session(network, sv.data.Rgb(), "mse", sv.SGD(0.1), engine="python")
+    controller = make(large)
+    assert "neuron" not in controller.state.units
+    controller.set_unit("neuron")
+    assert controller.unit == "step" and "at most 60 neurons" in controller.message
+    controller.unit = "neuron"  # as if a smaller one had grown
+    controller.attend()
+    assert controller.unit == "operation"
+
+
 # Speeds.
 
 

@@ -311,6 +311,14 @@ def test_a_run_of_some_steps_pauses_and_says_so(open_face: Callable[..., Face]) 
     face.until(lambda: not face.group.is_playing and face.steps == [face.steps[0]] * 3)
 
 
+def test_together_they_go_by_operations_in_place_of_neurons(open_face: Callable[..., Face]) -> None:
+    face = open_face()
+    assert "neuron" not in face.group.state().units
+    face.group.set_unit("neuron")
+    face.press("right", "right")
+    assert face.places == [(0, 2)] * 3
+
+
 def test_the_keys_of_several_are_in_their_help_alone(open_face: Callable[..., Face]) -> None:
     face = open_face()
     labels = [label for label, _ in face.stage.keys]
