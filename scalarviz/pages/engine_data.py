@@ -13,7 +13,7 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.model.bank import Bank
-from scalarviz.data.batches import Batches
+from scalarviz.data.batches import Batches, InOrder, Picked, Shuffled
 from scalarviz.engines.codegen.unit_source import Unit
 from scalarviz.engines.registry import missing_for_cpu
 from scalarviz.engines.wasm.jobs import PAGE, PageMemory, Training, others_than
@@ -74,7 +74,8 @@ def engine_data(
     module = module or module_of(units, trainer.bank.dtype)
     memory = memory_from(end_of_data(module))
     refuse_large_memory(memory)
-    spec = memory.spec | {"initial": initial_data(session.network)}
+    is_table = isinstance(trainer.batches, (InOrder, Shuffled, Picked))
+    spec = memory.spec | {"initial": initial_data(session.network), "table": is_table}
     return EngineData(module, memory.image, spec)
 
 

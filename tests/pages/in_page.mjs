@@ -4,6 +4,7 @@ import { Client } from "../../scalarviz/pages/web/client.js";
 import { Clock } from "../../scalarviz/pages/web/clock.js";
 import { Engine } from "../../scalarviz/pages/web/engine.js";
 import { PastMoments } from "../../scalarviz/pages/web/past_moments.js";
+import { samplesMoved } from "../../scalarviz/pages/web/samples_moved.js";
 import { Server } from "../../scalarviz/pages/web/worker.js";
 
 const [folder] = process.argv.slice(2);
@@ -49,7 +50,18 @@ const number = (value) =>
   typeof value === "number" && !Number.isFinite(value) ? `${value}` : value;
 
 const AsyncFunction = (async () => {}).constructor;
-const known = { engine, spec, same, open, Clock, PastMoments, client, workers, sleep };
+const known = {
+  engine,
+  spec,
+  same,
+  open,
+  Clock,
+  PastMoments,
+  samplesMoved,
+  client,
+  workers,
+  sleep,
+};
 const body = new AsyncFunction(...Object.keys(known), fs.readFileSync(0, "utf8"));
 const found = await body(...Object.values(known));
 process.stdout.write(JSON.stringify(found ?? null, plain), () => process.exit(0));

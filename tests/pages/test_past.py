@@ -259,3 +259,32 @@ def test_a_landscape_in_a_browser_is_walked_and_rolled_on(opened: Opens) -> None
     for row in (3, 12):
         tab.ask(f"app.pin({{ row: {row} }})")
     tab.until("app.past.seen?.plane?.rows.join() === '3,12'")
+
+
+@pytest.mark.parametrize(("row", "uses"), [
+    (3, {"source": "inputs", "target": "affine 0", "written": [1], "read": [1]}),
+    (11, {"source": "inputs", "target": "affine 0", "written": [3], "read": None}),
+    (14, {"source": "tanh 0", "target": "affine 1", "written": [0], "read": [2]}),
+], ids=["first layer", "bias", "last layer"])  # fmt: skip
+def test_samples_that_moved_a_weight_are_those_of_the_session(
+    tmp_path: Path, row: int, uses: dict[str, Any]
+) -> None:
+    session = xor()
+    names = [each.target.name for each in session.network.program.operations]
+    uses["source"] = {"inputs": session.network.program.inputs.name}.get(
+        uses["source"], uses["source"]
+    )
+    assert uses["target"] in names
+    page = InPage(session, tmp_path)
+    session.advance(40)
+    found = page.run(f"""
+        const clock = new Clock(engine);
+        clock.advance(40);
+        return samplesMoved(clock, await open(), [{json.dumps(uses)}]);
+    """)
+    wanted = session.samples_that_moved(row, found["steps"], 3, progress=False)
+    assert found["steps"] > 1
+    told = [each for each in wanted.samples if each.amount >= 0.005 * wanted.total]
+    assert found["samples"] == [each.sample for each in told]
+    shares = [each.amount / wanted.total for each in told]
+    assert found["shares"] == pytest.approx(shares, rel=1e-3)

@@ -18,7 +18,7 @@ import numpy as np
 from scalarviz.base.checks.numbers import shorten
 from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError, ScalarvizError
-from scalarviz.faces.browser.commands import COMMANDS, FOR_ALL, reals, rows_of
+from scalarviz.faces.browser.commands import COMMANDS, FOR_ALL, reals, rows_of, whole
 from scalarviz.faces.browser.light import Light
 from scalarviz.faces.browser.offers import offers_of
 from scalarviz.faces.browser.wire import Buffers, Header, split
@@ -163,6 +163,10 @@ class Link:
                 inputs = reals(args, "inputs", self.session.network.inputs)
                 answers = as_sent(getattr(self.state, name)(inputs))
                 self._post(reader, {"id": number, "answers": answers})
+                return
+            if name == "moved":
+                row = whole(args, "row", 0, len(self.session.network.bank) - 1)
+                self._post(reader, {"id": number, "answers": {"words": self.stage.moved(row)}})
                 return
             if name == "past":
                 answer = past_of(self.stage, args)

@@ -24,6 +24,7 @@ import { copyLink } from "./follow.js";
 import { followPointers } from "./pointer.js";
 import { leadOn, leadTour, showTour, skipTour, slowStep } from "./guide.js";
 import { MarksKey } from "./marks_key.js";
+import { MovedLine } from "./moved.js";
 import { Motion } from "./motion.js";
 import { Options, channelsOf } from "./options.js";
 import { OwnInput } from "./own.js";
@@ -109,6 +110,8 @@ export class App {
       roll: (args) => this.act() && this.player.askLatest("roll", args),
     });
     this.past.redraw = () => this.request();
+    const redraw = () => this.request();
+    this.moved = new MovedLine(spec.say, (args) => this.player.ask("moved", args), redraw);
     this.branchList = new BranchList((key) => this.run("choose", key));
     const ask = (inputs) => this.player.askLatest("own", { inputs });
     this.own = new OwnInput(byId("picture"), ask, spec);
@@ -284,22 +287,23 @@ export class App {
   }
 
   showCard(state) {
-    const card = byId("card");
+    const box = byId("card");
     document.body.classList.toggle("carded", this.pinned !== null);
-    if (card.hidden === (this.pinned !== null)) {
-      card.hidden = this.pinned === null;
+    if (box.hidden === (this.pinned !== null)) {
+      box.hidden = this.pinned === null;
       this.resize();
     }
     if (!this.pinned) return;
     const row = this.pinned.row ?? -1;
     const scale = this.picture.frame?.scale ?? 1;
-    this.card.show(cardOf(this.spec, state, this.pinned), row, {
+    const card = this.moved.with(cardOf(this.spec, state, this.pinned), row, state);
+    this.card.show(card, row, {
       value: row < 0 ? 0 : state.value[row], scale, layer: rowsBeside(this.spec.say, row), frozen: state.frozen ?? [],
     }); // prettier-ignore
     this.card.place(this.picture.placeOf(this.pinned));
     const neuron = this.pinned.neuron ?? null;
-    this.exhibit?.plane?.showNeuron(card, this.maps.now, neuron);
-    if (!this.spec.recording) this.own.showSlider(card, state, neuron, () => this.act());
+    this.exhibit?.plane?.showNeuron(box, this.maps.now, neuron);
+    if (!this.spec.recording) this.own.showSlider(box, state, neuron, () => this.act());
   }
 
   /** Show a short message for some seconds, and a button if there is an action. */

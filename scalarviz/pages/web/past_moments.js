@@ -21,6 +21,12 @@ export class PastMoments {
     this.isHeld = false; // whether its ball is being dragged
   }
 
+  /** Return the second engine. */
+  async openedTwin() {
+    this.twin ??= await this.openTwin();
+    return this.twin;
+  }
+
   /**
    * Return what `overTime` does of the branch that is shown, or a landscape, and whether there is
    * `more` to come.
@@ -67,9 +73,13 @@ export class PastMoments {
     const rests = !isPlaying && made !== this.made && !this.isHeld && this.plane?.done === 1;
     if (!isAsked && more) return { plane: null, heads: [], more };
     if (!isAsked || (rests && (isLeft() || (pins.length > 0 && !this.plane.holds(value))))) {
-      this.twin ??= await this.openTwin();
       this.made = made;
-      this.plane = new LossPlane(this.twin, moments, { value, grad, frozen: engine.frozen }, pins);
+      this.plane = new LossPlane(
+        await this.openedTwin(),
+        moments,
+        { value, grad, frozen: engine.frozen },
+        pins,
+      );
     }
     const { plane } = this;
     plane.portion(isPlaying ? WHILE_PLAYING : FILLING);
@@ -93,8 +103,7 @@ export class PastMoments {
       const isChanged = next !== undefined && next.step < step; // by the user, in between
       if (frame.step === step || known.has(step) || isChanged) continue;
       if (performance.now() > end) return true;
-      this.twin ??= await this.openTwin();
-      const { twin } = this;
+      const twin = await this.openedTwin();
       twin.restore(frame.saved);
       twin.train(step - twin.step);
       known.set(step, { step, value: twin.value.slice(), grad: twin.grad.slice() });

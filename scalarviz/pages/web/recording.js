@@ -137,7 +137,7 @@ export class RecordingClient {
 
   /** Do a command; returns the state after it, and null for answers that nobody recorded. */
   async ask(name, args = {}) {
-    if (name === "evaluate" || name === "survey") return null;
+    if (["evaluate", "survey", "moved"].includes(name)) return null;
     if (name === "past") return this.past(args);
     if (name in CHANGES || OTHER_CHANGES.includes(name)) {
       this.onrefused("page.recorded.refused");

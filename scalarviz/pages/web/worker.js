@@ -7,6 +7,7 @@ import { Clock } from "./clock.js";
 import { Engine } from "./engine.js";
 import { Metrics } from "./metrics.js";
 import { PastMoments } from "./past_moments.js";
+import { samplesMoved } from "./samples_moved.js";
 
 const BETWEEN_STATES = 1000 / 30; // milliseconds
 const PORTION = 8; // milliseconds of training until messages are looked at
@@ -99,6 +100,9 @@ export class Server {
     } else if (name === "survey") {
       const answers = clock.engine.survey(args.inputs);
       return this.post({ id: command.id, answers }, [answers.buffer]);
+    } else if (name === "moved") {
+      const answers = samplesMoved(clock, await this.past.openedTwin(), args.uses) ?? {};
+      return this.post({ id: command.id, answers }, []);
     } else if (name === "past") {
       const answers = await this.past.answer(args, this.isPlaying);
       return this.post({ id: command.id, answers }, buffersIn(answers));

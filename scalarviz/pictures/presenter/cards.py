@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.base.texts import text
+from scalarviz.base.texts import plural, text
 from scalarviz.core.model.operations import NONE
 from scalarviz.errors import ScalarvizError
 from scalarviz.pictures.presenter.answers import Answer
@@ -32,6 +32,12 @@ from scalarviz.training.session.session import Session
 from scalarviz.training.session.weight_history import POINTS
 
 DIGITS = 3  # fewest of a value
+MOVED = 3  # samples that moved a weight most
+LEAST = 0.005  # of all that moved it: smaller parts are left out
+REPEATED, QUICK = (
+    30,
+    30_000_000,
+)  # steps that are repeated to find them, and multiplications at most
 DENSE = 4  # records further apart than so many times the usual distance leave a gap
 
 
@@ -62,7 +68,8 @@ class Cards:
         self.session = reading.session
         self._blocks: Answer[Blocks] = Answer(())
         self._asked: tuple[object, ...] = ()
-        reading.answers.append(self._blocks)
+        self._moved = Answer("")
+        reading.answers += [self._blocks, self._moved]
         self._recalling = Throttle()
         self._recalled = NONE, (np.zeros(0), np.zeros(0))
 
@@ -129,7 +136,15 @@ class Cards:
         if history is not None:
             heads = [isinstance(each, Line) and each.look == "strong" for each in blocks]
             blocks.insert(heads.index(True) if True in heads else len(blocks), history)
+        if not session.playing and (moved := self.moved(row)):
+            blocks.append(Line(moved, "quiet"))
         return Card(row, title_of(session, self.reading.program, row), blocks=blocks)
+
+    def moved(self, row: int) -> str | None:
+        """Return which samples moved a weight most; "" without any, None until it is found."""
+        key = row, self.reading.key
+        words = self.reading.ask(self._moved, key, lambda: moved_most(self.session, row))
+        return None if self._moved.pending else words
 
     def _history(self, row: int, source: Source) -> History | None:
         """Return the history so far; while the session plays, refreshed only at intervals.
@@ -168,6 +183,21 @@ def history_of(
         return None
     dense = max(1, DENSE * (step // POINTS))
     return History(steps, values, np.diff(steps) <= dense)
+
+
+def moved_most(session: Session, row: int) -> str:
+    """Return which samples moved a weight most in the last steps, as many as repeat quickly."""
+    count = len(session.operations) * session.timeline.trainer.batches.size
+    steps = max(1, min(REPEATED, QUICK // (count * len(session.network.bank))))
+    try:
+        found = session.samples_that_moved(row, steps, MOVED, progress=False)
+    except ScalarvizError:
+        return ""
+    if not found.total:
+        return ""
+    parts = [(each.sample, each.amount / found.total) for each in found.samples]
+    shares = [f"{sample} ({part:.0%})" for sample, part in parts if part >= LEAST]
+    return plural("card.moved_most", found.last + 1 - found.first, samples=", ".join(shares))
 
 
 def arithmetic(session: Session, row: int) -> Blocks:

@@ -476,6 +476,11 @@ class Stage(Pointed):
         """Return the caption of the last operation."""
         return self.narration.caption(self.pinned, self.pinned_neuron)
 
+    def moved(self, row: int) -> str | None:
+        """Return which samples moved a weight most lately; None while that is looked for."""
+        self.refresh()
+        return self._cards.moved(row)
+
     def card(self, done: int) -> Card | None:
         """Return the card of what is pinned when `done` operations of the step are shown."""
         return self._cards.pinned(self._targets()[1], self._source(), self.plan, done)

@@ -513,3 +513,14 @@ def test_a_page_asks_for_a_landscape_and_drags_its_ball() -> None:
     assert "refused" in page.ask("past", asked | {"pins": [3, 3]})
     for args in ({"x": "a", "y": 1}, {"x": 1}, {}):
         assert "refused" in page.ask("roll", args)
+
+
+def test_a_page_asks_which_samples_moved_a_weight_most() -> None:
+    s = session()
+    page = opened(s)
+    page.ask("advance", {"count": 20, "unit": "step"})
+    while (found := page.ask("moved", {"row": 4})["answers"]["words"]) is None:
+        time.sleep(0.02)
+    best = s.samples_that_moved(4, 30, 3, progress=False).samples[0]
+    assert f"by the samples {best.sample} (" in found
+    assert "refused" in page.ask("moved", {"row": 99})

@@ -309,3 +309,24 @@ def test_a_gradient_that_is_not_finite_is_said(mixed: bool) -> None:
     words = lines_of(card_of(session, 0))
     assert ("The step will be refused: gradient is not finite." in words) != mixed
     assert ("It is not finite: this step counts it as 0." in words) == mixed
+
+
+def test_a_card_says_which_samples_moved_the_weight_most() -> None:
+    inputs = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    network = sv.Network([2, 4, 1], activation="tanh", output="sigmoid", seed=3)
+    table = inputs, np.array([[0.0], [1.0], [1.0], [0.0]])
+    session = sv.Session(network, table, optimizer=sv.SGD(0.3), engine="python", batch=3)
+    assert not any(
+        "moved most" in line for line in lines_of(card_of(session, 3), "quiet")
+    )  # no step yet
+    session.advance(40)
+    wanted = session.samples_that_moved(3, 30, 3, progress=False)
+    (line,) = (line for line in lines_of(card_of(session, 3), "quiet") if "moved most" in line)
+    first = wanted.samples[0]
+    assert f"samples {first.sample} ({first.amount / wanted.total:.0%})," in line
+    assert line.startswith("In the last 30 steps")
+    assert session.step_index == 40
+    made = data.Generated(lambda step, batch, seed: (inputs, table[1]), inputs=2, outputs=1)
+    generated = sv.Session(network.copy(), made, batch=4, engine="python")
+    generated.advance(5)  # each sample comes once
+    assert "moved most" not in " ".join(lines_of(card_of(generated, 3), "quiet"))
