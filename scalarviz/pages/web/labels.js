@@ -173,8 +173,8 @@ function placesOfLabel(label, seen, see, scale) {
 
 /** Write which line is the input and which the output, and which goes on from the row before. */
 function drawEnds({ paper, see, frame, palette, scale }, taken) {
-  const { neurons, follows, signs } = frame.layout;
-  if (neurons.length < 2 || !follows || signs.length) return;
+  const { neurons, signs } = frame.layout;
+  if (neurons.length < 2 || signs.length) return;
   const size = 13 * scale;
   const again = neurons.filter((line) => line.again).map((line) => [line, "again"]);
   for (const [line, key] of [[neurons[0], "in"], ...again, [neurons.at(-1), "out"]]) {
