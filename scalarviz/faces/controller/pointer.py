@@ -21,7 +21,8 @@ class Pointer:
 
     On the loss curve, see `CurvePointer`. On a large enough cube the left button drags the weight,
     up for more; on the sphere of an input, the image of the inputs or the panel of what is learned
-    it puts in an input of the user's own.
+    it puts in an input of the user's own. With shift, a click on a cube pins it beside the one that
+    is pinned.
 
     Of several sessions, a press chooses the one under the pointer.
 
@@ -33,7 +34,7 @@ class Pointer:
         self.curve = CurvePointer(self.group)
         self._button: int | None = None  # the first one pressed
         self._start = self._last = (0.0, 0.0)
-        self._moved = False
+        self._moved = self._shift = False
         self._handle: Handle | None = None  # the cube that is held
         self._grip: Grip | None = None  # what puts in an input
 
@@ -46,6 +47,7 @@ class Pointer:
         if self._button is None:
             self._button, self._moved = button, False
             self._start = self._last = x, y
+            self._shift = shift
             self._handle = self._grip = None
             on_curve = self.curve.press(button, x, y, shift=shift)
             if not on_curve:
@@ -85,7 +87,9 @@ class Pointer:
         if self._grip is not None and (self._moved or self._grip.at_once):
             return
         if not self._moved and button == LEFT:
-            self.group.click(x, y)
+            stages = self.group.stage.stages  # only one alone has pins beside each other
+            if not (self._shift and len(stages) == 1 and stages[0].pin_beside(x, y)):
+                self.group.click(x, y)
         elif self._moved and self._handle is not None:
             let_go(self.controller, self._handle, self._start[1] - y)
         elif self._moved:

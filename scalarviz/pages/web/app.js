@@ -10,7 +10,7 @@ import { ByNeuron, seenOf } from "./by_neuron.js";
 import { byId, setShown, unitLength } from "./dom.js";
 import { captionFor } from "./page_caption.js";
 import { CaptionBox } from "./captionbox.js";
-import { cardOf, pinnedFor } from "./cards.js";
+import { cardOf, pinnedFor, withBeside } from "./cards.js";
 import { CardBox } from "./cardbox.js";
 import { Chip } from "./chip.js";
 import { Thread } from "./thread.js";
@@ -38,6 +38,7 @@ import { StripBar } from "./stripbar.js";
 import { isSameThing } from "./walking.js";
 import { Wave } from "./wave.js";
 
+const MOST_BESIDE = 5; // weights that are pinned beside another one
 const MOST_LIT = 200000; // weights of a training whose steps are lit
 
 /** All that a page shows and does, for a spec, a client of its worker, and a picture. */
@@ -60,6 +61,7 @@ export class App {
     this.hover = null;
     this.pointed = null; // the piece of the caption under the mouse
     this.pinned = null;
+    this.beside = []; // rows that are pinned beside a weight
     this.opened = false;
     this.unit = "step";
     this.channel = "value"; // what the colors of cubes show
@@ -145,7 +147,7 @@ export class App {
       zoom: (factor, x, y) => this.move("zoom", factor, x, y),
       home: () => this.run("home"),
       hover: (x, y) => this.look(x < 0 ? null : this.picture.at(x, y)),
-      tap: (x, y) => this.tap(x, y),
+      tap: (x, y, isBeside) => this.tap(x, y, isBeside),
       ...draggingIn(this),
     });
     this.listen(window, "keydown", (event) => this.press(event));
@@ -237,7 +239,7 @@ export class App {
     const caption = captionFor(this, state, now, neuron);
     const moves = this.picture.draw(state, {
       caption, part, neuron, seconds, hover: this.hover, pinned: this.pinned, pointed: this.pointed, box: this.box(),
-      color: this.channel, size: this.sizes, maps: this.maps?.now, wave,
+      beside: this.beside, color: this.channel, size: this.sizes, maps: this.maps?.now, wave,
       named: this.pinned && cardOf(this.spec, state, this.pinned)?.name,
     }); // prettier-ignore
     setShown(byId("whole"), !this.tour && this.picture.eyes?.framed === false);
@@ -296,7 +298,8 @@ export class App {
     if (!this.pinned) return;
     const row = this.pinned.row ?? -1;
     const scale = this.picture.frame?.scale ?? 1;
-    const card = this.moved.with(cardOf(this.spec, state, this.pinned), row, state);
+    const alone = cardOf(this.spec, state, this.pinned);
+    const card = this.moved.with(withBeside(this.spec.say, state, alone, this.beside), row, state);
     this.card.show(card, row, {
       value: row < 0 ? 0 : state.value[row], scale, layer: rowsBeside(this.spec.say, row), frozen: state.frozen ?? [],
     }); // prettier-ignore
@@ -330,15 +333,26 @@ export class App {
     this.request();
   }
 
-  tap(x, y) {
+  tap(x, y, isBeside = false) {
     if (this.slowing) this.motion.finish();
     const found = this.picture.at(x, y);
     this.endTour();
+    if (isBeside && this.pinBeside(found?.row ?? -1)) return;
     this.pin(isSameThing(found, this.pinned) ? null : found);
   }
 
+  /** Pin a weight beside the pinned one, or unpin it there; return whether there are both. */
+  pinBeside(row) {
+    if (row < 0 || !(this.pinned?.row >= 0) || row === this.pinned.row) return false;
+    const others = this.beside.filter((each) => each !== row);
+    const isThere = others.length < this.beside.length;
+    this.change({ beside: isThere ? others : [...others, row].slice(-MOST_BESIDE) });
+    this.past.pin(row);
+    return true;
+  }
+
   pin(thing) {
-    this.change({ pinned: pinnedFor(this.spec.say, thing), opened: false });
+    this.change({ pinned: pinnedFor(this.spec.say, thing), opened: false, beside: [] });
     if (this.pinned?.row >= 0) this.past.pin(this.pinned.row);
   }
 

@@ -28,6 +28,19 @@ export function cardOf(spec, state, { row = null, neuron = null }) {
   });
 }
 
+/** Return the card of a weight with a line for each one that is pinned beside it. */
+export function withBeside(say, state, card, beside) {
+  if (!beside.length || !card) return card;
+  const lines = beside.map((row) => {
+    const [name, value] = [weightTitle(say, row), said(state.value[row], VALUE_DIGITS)];
+    if (!state.begun) return cardLine(text("card.beside.value", { name, value }));
+    const since = state.value[row] - state.begun[row];
+    const change = `${since > 0 ? "+" : ""}${said(since)}`;
+    return cardLine(text("card.beside", { name, value, change }));
+  });
+  return { ...card, blocks: [...lines, ...card.blocks] };
+}
+
 /** Return the card that Python has sent for a thing; until it is there, its name. */
 function toldCard(say, { card, about }, row, neuron) {
   if (card && String(about) === String(neuron ?? row)) return card;

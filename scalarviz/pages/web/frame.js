@@ -99,6 +99,7 @@ export function frameOf(scene, layout, state, options, remembered, now) {
     pieces: options.caption?.pieces ?? [],
     hoverRow: hover?.row ?? -1,
     pinnedRow: pinned?.row ?? -1,
+    beside: options.beside ?? [],
     hoverNeuron: hover?.neuron ?? null,
     pinnedNeuron: pinned?.neuron ?? null,
     pointed: pointed ?? null,

@@ -30,6 +30,7 @@ export function drawMarks(view) {
   if ((frame.pointed?.row ?? -1) >= 0) markCube(view, frame.pointed.row, palette.light, 3);
   if (frame.pointed?.neuron) ringNeuron(view, frame.pointed.neuron, palette.light, 3);
   if (frame.hoverRow >= 0) markCube(view, frame.hoverRow, palette.ink, 1.2);
+  for (const row of frame.beside) markCube(view, row, palette.accent, 1.4);
   if (frame.pinnedRow >= 0) markCube(view, frame.pinnedRow, palette.accent, 2.2);
   for (const row of frozenRows(frame.frozen)) holdCube(view, row);
 }

@@ -67,7 +67,7 @@ export function followPointers(canvas, target) {
       return;
     }
     canvas.classList.remove("turning");
-    if (moved < TAP && event.type === "pointerup") target.tap(...at(event));
+    if (moved < TAP && event.type === "pointerup") target.tap(...at(event), event.shiftKey);
     else if (held) target.drop(held.thing, held.y - at(event)[1]);
     held = null;
   };

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import final
 
 import numpy as np
@@ -99,22 +100,24 @@ class Cards:
         layout: Layout,
         done: int,
         learned: tuple[NeuronMaps | None, Exhibit | None] = (None, None),
+        beside: Sequence[int] = (),
     ) -> Card | None:
         """Return the card of what is pinned; arguments as in `hovered`.
 
         learned  what neurons answer over the plane, and the exhibit, for the card of a neuron
+        beside   further weights, whose numbers stand on the card of a weight
         """
         if self.reading.asleep or not pinned:
             return None
         if pinned.neuron is None:
-            return self._weight(pinned.row, source)
+            return self._weight(pinned.row, source, beside)
         card = node_card(self.reading, pinned.neuron, done)
         if card is not None:
             return card
         known = numbers_of(self.reading, layout, pinned.neuron, done)
         return None if known is None else neuron_card(known, drawing_of(known, *learned))
 
-    def _weight(self, row: int | None, source: Source) -> Card | None:
+    def _weight(self, row: int | None, source: Source, beside: Sequence[int]) -> Card | None:
         """Return the card of a weight: why it has its value, and its history.
 
         While the session plays, the arithmetic of the step at which it began stays.
@@ -137,8 +140,17 @@ class Cards:
             heads = [isinstance(each, Line) and each.look == "strong" for each in blocks]
             blocks.insert(heads.index(True) if True in heads else len(blocks), history)
         if not session.playing and (moved := self.moved(row)):
-            blocks.append(Line(moved, "quiet"))
+            blocks.insert(len(blocks) - bool(blocks), Line(moved, "quiet"))  # the result stays last
+        blocks[:0] = [self._beside(other, source) for other in beside]
         return Card(row, title_of(session, self.reading.program, row), blocks=blocks)
+
+    def _beside(self, row: int, source: Source) -> Line:
+        """Return the line of a weight that is pinned beside another one."""
+        value = float(source.numbers.value[row])
+        since = value - float(self.session.branches[0].frames[0].value[row])
+        name = title_of(self.session, self.reading.program, row)
+        fields = {"value": said(value, DIGITS), "change": f"{'+' * (since > 0.0)}{said(since)}"}
+        return Line(text("card.beside", name=name, **fields))
 
     def moved(self, row: int) -> str | None:
         """Return which samples moved a weight most; "" without any, None until it is found."""

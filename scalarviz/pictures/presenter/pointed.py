@@ -28,12 +28,15 @@ from scalarviz.training.session.caption import Neuron
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.trainer import one_row
 
+MOST_BESIDE = 5  # weights that are pinned beside another one
+
 
 class Pointed(Messages):
     """The part of a stage that is about pointing; positions are logical pixels.
 
     pinned, hover  bank indices, or None
     pinned_neuron, hover_neuron  the neuron instead, or None
+    beside         further weights that are pinned beside a weight
     walking        whether the keyboard points: what is hovered stays until the mouse is elsewhere
     over           the mouse over the strip, the caption and the loss curve
     curve_view     the steps that the loss curve shows
@@ -57,6 +60,7 @@ class Pointed(Messages):
         self.curve_view = CurveView()
         self.pinned: int | None = None
         self.pinned_neuron: Neuron | None = None
+        self.beside: tuple[int, ...] = ()
         self._forgets = True  # whether the pinned weight's history was not recorded before
 
     @property
@@ -161,6 +165,7 @@ class Pointed(Messages):
         shown. A history that was recorded before is kept when the weight is unpinned.
         """
         neuron = neuron_of(self.session.network, self.plan, part)
+        self.beside = ()
         self.pinned_neuron = neuron
         no_weight = part is None or neuron is not None
         row = None if no_weight else one_row(self.session.network, part)
@@ -173,6 +178,20 @@ class Pointed(Messages):
             self.session.pin(row)
             self.curve_view.pin(row)
         self.pinned = row
+
+    @final
+    def pin_beside(self, x: float, y: float) -> bool:
+        """Pin the weight at a pixel beside the one that is pinned, or unpin it there.
+
+        Returns whether there are both.
+        """
+        row = self.target_at(x, y).row
+        if row is None or self.pinned is None or row == self.pinned:
+            return False
+        others = tuple(each for each in self.beside if each != row)
+        self.beside = others if row in self.beside else (*others, row)[-MOST_BESIDE:]
+        self.curve_view.pin(row)
+        return True
 
     def _targets(self) -> tuple[Target, Target]:
         """What is hovered, and what is pinned."""

@@ -361,7 +361,8 @@ class Stage(Pointed):
             exhibit,
             self._cards.hovered(*self._targets(), source, self.plan, self.motion.done),
             self._cards.pinned(
-                *(self._targets()[1], source, self.plan, self.motion.done), (maps, exhibit)
+                *(self._targets()[1], source, self.plan, self.motion.done),
+                *((maps, exhibit), self.beside),
             ),
             self.chips(),
             self.work,
@@ -381,6 +382,7 @@ class Stage(Pointed):
             menus=self.menus,
             panel=self.panel,
             wave=wave,
+            beside=self.beside,
             walked=None if neurons is None else neurons.neuron,
         )
         is_focused = focus_of(self._seen) is not None

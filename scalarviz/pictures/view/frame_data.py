@@ -390,6 +390,7 @@ class FrameData:
     marks          whether the key to the marks is open
     attention      how far what is out of focus has fallen back, 0 to 1
     wave           how much of the light of a whole step is done while it plays; None: none is
+    beside   further pinned weights, by their bank indices
     walked         the neuron that the operation has come to, where one goes by neurons; or None
     menus, panel   pixels that these take, see `Division.of`
     """
@@ -424,6 +425,7 @@ class FrameData:
     panel: float = 0.0
     attention: float = 1.0
     wave: float | None = None
+    beside: Sequence[int] = ()
     walked: Neuron | None = None
 
     def has_small_curve(self, width: float) -> bool:

@@ -27,6 +27,8 @@ def draw_marks(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: 
     draw_told(canvas, see, frame_data, theme)
     if frame_data.hover is not None:
         mark(canvas, see, frame_data, frame_data.hover.row, theme.ink, 1.2)
+    for row in frame_data.beside:
+        mark(canvas, see, frame_data, row, theme.accent, 1.4)
     if frame_data.pinned is not None:
         mark(canvas, see, frame_data, frame_data.pinned.row, theme.accent, 2.2)
     if frame_data.cubes.frozen is not None:

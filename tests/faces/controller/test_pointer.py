@@ -5,7 +5,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.faces.controller.pointer import LEFT, Pointer
-from scalarviz.pictures.presenter.captions.format import both
+from scalarviz.pictures.presenter.captions.format import both, said
 from scalarviz.pictures.presenter.stage import Stage
 from tests.pages.in_web import in_web
 from tests.pages.walks import spec_of
@@ -107,3 +107,35 @@ def test_what_was_pointed_at_is_let_go_when_the_picture_is_dragged(
     assert stage.over.cell == done, "it is under the mouse again"
     pointer.leave()
     assert stage.over.cell == 0
+
+
+def test_a_click_with_shift_pins_a_weight_beside_the_pinned_one(
+    pointer: Pointer, stage: Stage, studio: Studio
+) -> None:
+    seen = [row for row in range(59) if stage.target_at(*cube(stage, row)).row == row][:4]
+    first, second, third, last = seen
+
+    def click(row: int, shift: bool) -> None:
+        x, y = cube(stage, row)
+        pointer.press(LEFT, x, y, shift=shift)
+        pointer.release(LEFT, x, y)
+        studio.stage(stage, 0.0, SIZE)
+
+    click(first, True)  # nothing is pinned yet: as without shift
+    assert stage.pinned == first and stage.beside == ()
+    click(second, True)
+    click(third, True)
+    assert stage.pinned == first and stage.beside == (second, third)
+    card = stage.frame_data().pinned
+    assert card is not None
+    value = float(stage.session.network.bank.value[second])
+    begun = float(stage.session.branches[0].frames[0].value[second])
+    (line, _) = (
+        each.words for each in card.blocks if "since the start" in getattr(each, "words", "")
+    )
+    assert f": {said(value, 3)}, " in line and said(value - begun) in line
+    click(second, True)
+    assert stage.beside == (third,)
+    assert stage.curve_view.pinned == (third, second)  # the two that were pinned last
+    click(last, False)
+    assert stage.pinned == last and stage.beside == ()
