@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from scalarviz.training.session.session import Session
 
 MOST_POINTS = 201  # of the grid, in each direction
-MOST_SAMPLES = 4096  # whose loss is computed
+MOST_SAMPLES, IN_PYTHON = 4096, 256  # whose loss is computed, and by the slow engine python
 MOST_MOMENTS = 200  # of the path, before the present
 ENOUGH = 100  # keyframes, so that none are added by a replay
 REPLAY = 1.0  # seconds that this replay may take
@@ -51,8 +51,9 @@ class Landscape:
         model.bank.fetch()
         first, second = map(model.name_of, rows) if rows else ("", "")
         self._asked = rows, (first, second), points
+        most = IN_PYTHON if timeline.trainer.settings.engine == "python" else MOST_SAMPLES
         self._rows, self._model = model.rows, model.copy()
-        self._samples, self._loss_function = samples_of(batches), timeline.trainer.loss
+        self._samples, self._loss_function = samples_of(batches, most), timeline.trainer.loss
         self._past = kept_past(timeline)
         self._end = timeline.branch.end.step
         self._now = timeline.clock.step
@@ -142,15 +143,15 @@ def rows_trained(model: Model) -> Any:
     return np.flatnonzero(is_trained & ~model.bank.frozen)
 
 
-def samples_of(batches: Batches) -> Pair:
-    """Return the training samples, or MOST_SAMPLES of them at equal distances.
+def samples_of(batches: Batches, most: int = MOST_SAMPLES) -> Pair:
+    """Return the training samples, or `most` of them at equal distances.
 
     Of samples that are made anew in each step, those of step 0.
     """
     is_table = isinstance(batches, (InOrder, Shuffled, Picked))
     inputs, targets = (batches.inputs, batches.targets) if is_table else batches.at(0)
-    rows = np.arange(MOST_SAMPLES) * len(inputs) // MOST_SAMPLES
-    return (inputs[rows], targets[rows]) if len(inputs) > MOST_SAMPLES else (inputs, targets)
+    rows = np.arange(most) * len(inputs) // most
+    return (inputs[rows], targets[rows]) if len(inputs) > most else (inputs, targets)
 
 
 def coarse_to_fine(points: int) -> Any:

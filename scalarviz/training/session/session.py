@@ -837,10 +837,11 @@ class Session:
         progress  True, the default: a progress bar in a terminal or a notebook, if it takes longer
                   than a second; False: none
 
-        Each loss is that of the training samples, of 4,096 at equal distances if there are more; of
-        data that makes its samples anew in each step, that of the batch of step 0. A copy of the
-        network computes it on its engine, as by a call: without dropout, and with the running
-        statistics of a norm. The grid has all moments of the path, and a margin around them.
+        Each loss is that of the training samples, of 4,096 at equal distances if there are more, of
+        256 on the engine python; of data that makes its samples anew in each step, that of the
+        batch of step 0. A copy of the network computes it on its engine, as by a call: without
+        dropout, and with the running statistics of a norm. The grid has all moments of the
+        path, and a margin around them.
 
         Raises InputError for another size, for weights that are not two different ones of this
         network which training moves, and OwnershipError for a weight of another network.

@@ -20,7 +20,7 @@ from scalarviz.base.texts import texts
 from scalarviz.errors import FileError, InputError, UnknownNameError
 from scalarviz.faces.cli.commands import application
 from scalarviz.pictures.export import render
-from scalarviz.pictures.export.render_options import RenderOptions, drawn
+from scalarviz.pictures.export.render_options import PASTS, RenderOptions, drawn
 from scalarviz.pictures.presenter.captions.strip import names_of_cells
 from scalarviz.pictures.view.scene.camera import Camera
 from tests.wording import refused
@@ -375,3 +375,41 @@ def test_a_video_ends_where_the_training_stops_by_itself() -> None:
         s.stop_when("not finite")
         assert len(list(render.by_steps(s, 50, 1, stop))) < 10
     assert "not finite" in s.stopped
+
+
+@pytest.mark.parametrize("past", PASTS)
+def test_a_picture_may_show_the_past_below_the_network(session: sv.Session, past: str) -> None:
+    session.engine = "cpu"
+    session.advance(60)
+    before = state(session)
+    look: dict[str, Any] = {"size": (640, 400), "samples": 1}
+    plain = sv.picture(session, **look)
+    frame = sv.picture(session, **look, past=past)
+    assert state(session) == before
+    assert np.array_equal(frame, sv.picture(session, **look, past=past))  # it waits for all of it
+    band = slice(330, 400)  # caption and controls below are the same but for the loss curve
+    assert np.array_equal(frame[band, :300], plain[band, :300])
+    assert (frame[170:300, 60:400] != plain[170:300, 60:400]).any(axis=2).mean() > 0.3
+    assert len({frame.tobytes(), plain.tobytes()}) == 2
+    with refused(UnknownNameError, "unknown past 'landscap'"):
+        sv.picture(session, **look, past="landscap")
+
+
+def test_videos_and_storyboards_may_show_the_past(session: sv.Session, tmp_path: Path) -> None:
+    session.engine = "cpu"
+    session.advance(40)
+    session.seek(0)
+    path = tmp_path / "run.gif"
+    look: dict[str, Any] = {"size": (640, 400), "samples": 1}
+    sv.record(session, path, steps=40, every=20, past="landscape", **look)
+    frames = []
+    with opened(path) as film:
+        for i in range(film.n_frames):
+            film.seek(i)
+            frames.append(np.asarray(film.convert("RGB")).astype(int))
+    below = slice(230, 300), slice(60, 480)
+    apart = np.abs(frames[-1][below] - frames[0][below]).max(axis=2) > 60
+    assert 0.0 < apart.mean() < 0.1  # the ball alone has moved
+    sv.storyboard(session, tmp_path / "plain.html", **look)
+    sv.storyboard(session, tmp_path / "past.html", past="norms", **look)
+    assert (tmp_path / "plain.html").read_bytes() != (tmp_path / "past.html").read_bytes()

@@ -488,7 +488,8 @@ def test_an_error_in_the_background_is_raised_by_who_waits_for_it() -> None:
     s.pin(2)
     with pytest.raises(RuntimeError, match="the disk is gone"):
         s.history(2, wait=True)
-    assert s.history(2, wait=True)[0].tolist() == [0, 5]
+    steps = s.history(2, wait=True)[0].tolist()
+    assert (steps[0], steps[-1]) == (0, 5) and len(steps) < 6  # what keyframes have
     broken.clear()
     s.pin(3)
     assert s.history(3, wait=True)[0].tolist() == [0, 1, 2, 3, 4, 5]
