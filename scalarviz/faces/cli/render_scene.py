@@ -87,6 +87,7 @@ def look_of(chosen: Mapping[str, Any], kind: str) -> RenderOptions:
         color=chosen["color"],
         cubes=chosen["cubes"],
         pin=chosen["pin"],
+        past=chosen["past"] or None,
     )
 
 

@@ -82,7 +82,7 @@ def task_of(
     look: dict[str, Any] = {"theme": stage.theme}
     if what != "page":
         look |= {"per_layer": stage.per_layer, "pin": pin}
-        look |= {"color": stage.color, "cubes": stage.size}
+        look |= {"color": stage.color, "cubes": stage.size, "past": stage.curve_view.past}
         names = "neuron_maps", "test_points", "discrete"
         look |= {name: getattr(stage, name) for name in names}
     about = {"what": what, "titles": [show.title for show in shows], "look": look}

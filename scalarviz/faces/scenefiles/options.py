@@ -183,6 +183,7 @@ RENDERING = {
     ),
     "cubes": Option(str, "value", "what sizes stand for", info=OptionInfo(CHANNELS)),
     "pin": Option(int | None, None, "the row of a weight whose arithmetic is shown"),
+    "past": Option(str, "", "what is below: value, gradient, change, distance, norms, landscape"),
     "samples": Option(int, 2, "a pixel is the mean of so many squared"),
 }
 

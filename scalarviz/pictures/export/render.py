@@ -101,8 +101,8 @@ def picture(
     test_points  whether held-out samples are drawn on the map of the plane; by default False
     discrete    whether maps of the plane have two colors only; by default False
     past        what stands below the network: "value", "gradient" or "change" of all weights over
-                time, these sorted by "distance", "norms" of layers, or the "landscape" of the loss;
-                by default nothing
+                time, these by "distance", "norms" of layers, both such as "gradient norms", or the
+                "landscape" of the loss; by default nothing
     networks    how a Sweep shows each network: as a wall of "cubes", the default, by a map of the
                 plane in "maps", by "swatches" of its colors, or by its loss in "losses"
     order       column of its tables by which a Sweep orders settings and networks, such as "loss",
@@ -195,8 +195,8 @@ def record(
     test_points  whether held-out samples are drawn on the map of the plane; by default False
     discrete    whether maps of the plane have two colors only; by default False
     past        what stands below the network: "value", "gradient" or "change" of all weights over
-                time, these sorted by "distance", "norms" of layers, or the "landscape" of the loss;
-                by default nothing
+                time, these by "distance", "norms" of layers, both such as "gradient norms", or the
+                "landscape" of the loss; by default nothing
     look        a RenderOptions that gives the defaults of these fourteen options instead
 
     Raises InputError for an option out of range, FileError if the file cannot be written, and
@@ -315,8 +315,8 @@ def storyboard(
     test_points  whether held-out samples are drawn on the map of the plane; by default False
     discrete    whether maps of the plane have two colors only; by default False
     past        what stands below the network: "value", "gradient" or "change" of all weights over
-                time, these sorted by "distance", "norms" of layers, or the "landscape" of the loss;
-                by default nothing
+                time, these by "distance", "norms" of layers, both such as "gradient norms", or the
+                "landscape" of the loss; by default nothing
     look        a RenderOptions that gives the defaults of these fourteen options instead
 
     Raises InputError for an option out of range, FileError if the file cannot be written, and

@@ -49,7 +49,8 @@ class RenderOptions:
     test_points  whether held-out samples are drawn on the map of the plane
     discrete   whether maps of the plane have two colors only
     past       what stands below the network: all weights over time, their "value", "gradient" or
-               "change", these by "distance", "norms" of layers, or the "landscape"; None: nothing
+               "change", these by "distance", "norms" of layers, such as "gradient norms", or the
+               "landscape"; None: nothing
     """
 
     size: tuple[int, int] = (1280, 800)
@@ -101,7 +102,8 @@ class RenderOptions:
                 stage.pin(self.pin)  # type: ignore[arg-type]  # which checks it
             if self.past is not None:
                 stage.curve_view.large = True
-                stage.curve_view.choose(pick(PASTS, self.past, "past"))
+                for name in str(self.past).split():
+                    stage.curve_view.choose(pick(PASTS, name, "past"))
             stage.resize(*self.size)
             if isinstance(self.camera, Camera):
                 for part in stage.stages:

@@ -64,6 +64,11 @@ class CurveView:
         else:
             self.order = name
 
+    @property
+    def past(self) -> str | None:
+        """What stands below the network, as `RenderOptions` takes it."""
+        return f"{self.kind} {self.order}" if self.large else None
+
     def pin(self, row: int) -> None:
         """Note that a weight was pinned."""
         self.pinned = (*(each for each in self.pinned if each != row), row)[-2:]

@@ -79,6 +79,7 @@ def refuse_to_train(*given: object) -> None:
         ("--camera front", "unknown camera 'front'"),
         ("--color red", "unknown channel 'red'"),
         ("--cubes red", "unknown channel 'red'"),
+        ("--past red", "unknown past 'red'"),
         ("--pin 700", "the network has rows 0 to 58, and not 700"),
         ("--pin -1", "the network has rows 0 to 58, and not -1"),
         ("--samples 99", "a pixel has 1 to 4 samples a side, not 99"),

@@ -377,7 +377,7 @@ def test_a_video_ends_where_the_training_stops_by_itself() -> None:
     assert "not finite" in s.stopped
 
 
-@pytest.mark.parametrize("past", PASTS)
+@pytest.mark.parametrize("past", [*PASTS, "gradient norms"])
 def test_a_picture_may_show_the_past_below_the_network(session: sv.Session, past: str) -> None:
     session.engine = "cpu"
     session.advance(60)
