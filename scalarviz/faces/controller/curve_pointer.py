@@ -114,6 +114,7 @@ class CurvePointer:
                 if spot is not None:
                     self._terrain.held = True
                     roll(self.controller, self._terrain, spot)
+                    stage.hover_at(x, y)
             elif self._does == "compare":
                 ends = sorted((chart.step_at(self._start[0]), chart.step_at(x)))
                 stage.curve_view.compared = ends[0], ends[1]

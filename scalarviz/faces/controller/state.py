@@ -105,6 +105,7 @@ class State:
     per_layer: bool
     smooth: bool  # whether the loss curve shows means
     large_curve: bool
+    looks: tuple[object, ...]
     has_plane: bool
     neuron_maps: bool
     test_points: bool
@@ -259,6 +260,7 @@ def state_of(controller: Controller, here: Here | None = None) -> State:
         per_layer=stage.per_layer,
         smooth=stage.curve_view.smooths(here.end.step),
         large_curve=stage.curve_view.large,
+        looks=stage.looks,
         has_plane=stage.has_plane,
         neuron_maps=stage.neuron_maps,
         test_points=stage.test_points,

@@ -22,7 +22,8 @@ export function begunBy({ journal, fork }) {
     ({ step, operation }) => step === fork.step && operation === fork.operation,
   ); // prettier-ignore
   const counted = ({ rows = [], row = rows[0], ...more }) => {
-    delete more.values; // of all weights
+    if (more.values) delete more.old; // of all weights
+    delete more.values;
     return { ...more, row, count: rows.length };
   };
   return here.map(counted);

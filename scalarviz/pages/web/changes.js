@@ -14,7 +14,9 @@ export const CHANGES = {
     },
   },
   roll: {
-    apply(engine, { values }, { operation, before }) {
+    apply(engine, change, { operation, before }) {
+      const { values } = change;
+      change.old ??= engine.value.slice();
       engine.value.set(values);
       if (operation > 0) before.value.set(values);
     },

@@ -427,7 +427,9 @@ export class Clock {
   get edited() {
     const found = {};
     for (const { kind, step, row, old } of this.journal.slice(0, this.applied)) {
-      if (kind === "edit" && step === this.step && !(row in found)) found[row] = old;
+      if (step !== this.step) continue;
+      if (kind === "edit" && !(row in found)) found[row] = old;
+      if (kind === "roll") old.forEach((each, i) => (found[i] ??= each));
     }
     return found;
   }

@@ -35,6 +35,7 @@ export class Curve {
     this.own = []; // points of the curve, and of the lines of other branches
     this.others = [];
     this.redraw = () => {};
+    this.least = 0; // width of the numbers of the axis
     element.addEventListener("pointerdown", (event) => {
       const other = this.lineUnder(event);
       if (other) return this.choose(other.key, this.stepAt(event));
@@ -114,7 +115,8 @@ export class Curve {
     this.element.setAttribute("aria-valuetext", said.join(", "));
     const scale = lossScale(finite);
     const ends = [scale.low, scale.high].map(written);
-    const axis = Math.max(...ends.map((each) => context.measureText(each).width)) + 8 * unit;
+    const widths = [...ends.map((each) => context.measureText(each).width), this.least * unit];
+    const axis = Math.max(...widths) + 8 * unit;
     const title = text("chart.title") + heading + this.nameShown();
     const head = this.headOf(context, title, step, width - axis, unit);
     this.makeRoom(head, width);

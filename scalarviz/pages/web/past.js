@@ -13,10 +13,11 @@ const PAST_KINDS = ["value", "gradient", "change"];
 const PAST_ORDERS = ["layer", "distance", "norms", "landscape"];
 const ALONG = ["main", "two"]; // directions of a landscape
 const TILES = 128; // tiles
-const MOMENTS = 400;
+const MOMENTS = 800;
 const BETWEEN_QUESTIONS = 250; // milliseconds between two questions, at least
 const BETWEEN_PARTS = 30; // milliseconds between two questions for more of an answer
 const SUMMED = 20000; // weights that are looked at for a change
+const LAYER_NAMES = 46; // width of the names of layers
 const CLICK_MOVES = 4; // pixels; a press that moves less is a click
 const MOVED_MOST = 3; // weights that moved most
 
@@ -48,7 +49,10 @@ export class Past {
     this.pins = []; // rows of the two weights that were pinned last
     this.terrain = new TerrainMap();
     this.tabs = [...PAST_KINDS, ...ALONG, ...PAST_ORDERS].map((name) => {
-      const tab = madeButton("tab", text(`past.tab.${name}`), () => this.choose(name));
+      const tab = madeButton("tab", text(`past.tab.${name}`), (event) => {
+        this.choose(name);
+        if (event.detail) tab.blur(); // keys go to the page again after a click
+      });
       tab.dataset.name = name;
       return tab;
     });
@@ -72,6 +76,7 @@ export class Past {
     document.body.classList.toggle("long", isOpen);
     if (isOpen) this.element.prepend(this.curve.element);
     else byId("band").append(this.curve.element);
+    this.curve.least = isOpen ? LAYER_NAMES : 0;
     this.shown = "";
     this.compared = this.pointed = null;
   }
@@ -187,7 +192,6 @@ export class Past {
       setShown(tab, firsts.includes(name) || PAST_ORDERS.includes(name));
       tab.ariaPressed = String(chosen.includes(name));
     }
-    document.body.classList.toggle("terrain", this.isLandscape);
     const { curve } = this;
     const { context, width, height } = fitted(this.canvas);
     const isSeen = this.seen && Boolean(this.seen.plane) === this.isLandscape && !this.lacksPins;
@@ -202,7 +206,7 @@ export class Past {
     context.font = `${12 * unit}px ${getComputedStyle(document.body).fontFamily}`;
     if (seen.plane) {
       const box = { x: left, y: 0, width: curve.plot.width, height };
-      return this.terrain.draw(context, box, seen, unit, palette);
+      return this.terrain.draw(context, box, seen, unit, palette, this.say);
     }
     if (seen.norms.length) this.drawNorms(context, { x, left, width, height, unit });
     else this.drawTiles(context, { x, left, height, unit }, palette);
@@ -290,11 +294,12 @@ export class Past {
   /** Return what the pointer reads: a tile at a step, or between the two that are compared. */
   said() {
     const { seen, pointed, compared } = this;
-    if (seen.plane) return this.terrain.seen ? this.terrain.said(pointed?.spot, this.say) : "";
+    if (seen.plane) return this.terrain.seen ? this.terrain.said(pointed?.spot) : "";
     if (seen.norms.length) return "";
     const { length } = seen.steps;
     const at = (tile, step) => seen.tiles[tile * length + momentPlace(seen.steps, step)];
     const written = (value) => trueMinus(rounded(value, 3));
+    const signed = (value) => `${value > 0 ? "+" : ""}${written(value)}`;
     if (pointed) {
       const name = this.nameOf(pointed.tile);
       if (!compared) {
@@ -302,13 +307,13 @@ export class Past {
         return text("past.reads", { name, value: written(at(pointed.tile, step)), step });
       }
       const [first, last] = compared.map((step) => at(pointed.tile, step));
-      const change = written(last - first);
+      const change = signed(last - first);
       return text("past.compares", { name, first: written(first), last: written(last), change });
     }
     if (!compared) return text("past.scale", { most: written(this.scale) });
     const moves = Array.from(seen.heads, (_, k) => at(k, compared[1]) - at(k, compared[0]));
     const order = moves.map((_, k) => k).sort((a, b) => Math.abs(moves[b]) - Math.abs(moves[a]) || a - b); // prettier-ignore
-    const moved = order.slice(0, MOVED_MOST).map((k) => `${this.nameOf(k)} ${written(moves[k])}`);
+    const moved = order.slice(0, MOVED_MOST).map((k) => `${this.nameOf(k)} ${signed(moves[k])}`);
     const [first, last] = compared.map((step) => seen.steps[momentPlace(seen.steps, step)]);
     return text("past.most", { first, last, moved: moved.join("; ") });
   }

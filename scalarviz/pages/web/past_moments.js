@@ -4,7 +4,8 @@
 import { LossPlane } from "./loss_plane.js";
 import { evenSteps, momentsUpTo, overTime } from "./over_time.js";
 
-const WHILE_PLAYING = 5; // milliseconds of computing a landscape for an answer while it plays
+const OF_A_PLANE = 60; // milliseconds of computing a landscape for an answer
+const WHILE_PLAYING = 15; // milliseconds of computing a landscape for an answer while it plays
 const FILLING = 20; // milliseconds of training for an answer; the page asks again for the rest
 const FILLED_BYTES = 2 ** 25; // bytes of numbers between keyframes
 
@@ -44,9 +45,9 @@ export class PastMoments {
   async moments(most, isPlaying) {
     const { clock } = this;
     const { engine, branches } = clock;
-    const steps = evenSteps(clock.first, clock.branch.end.step, most);
-    const isSmall = steps.length * 8 * engine.value.length < FILLED_BYTES;
-    const more = !isPlaying && isSmall && (await this.fill(steps));
+    const count = Math.min(most, Math.max(2, Math.floor(FILLED_BYTES / (8 * engine.value.length))));
+    const steps = evenSteps(clock.first, clock.branch.end.step, count);
+    const more = !isPlaying && (await this.fill(steps));
     const { value, grad } = engine;
     const lists = [{ moments: [{ step: clock.step, value, grad }], end: Infinity }];
     let end = Infinity;
@@ -82,7 +83,7 @@ export class PastMoments {
       );
     }
     const { plane } = this;
-    plane.portion(isPlaying ? WHILE_PLAYING : FILLING);
+    plane.portion(isPlaying ? WHILE_PLAYING : OF_A_PLANE);
     return {
       plane: { span: plane.span, shares: plane.shares, rows: pins, losses: plane.losses.slice(), done: plane.done }, // prettier-ignore
       steps: Float64Array.from(moments, (each) => each.step), path: Float64Array.from(path()),

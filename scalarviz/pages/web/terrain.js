@@ -8,6 +8,7 @@ import { text } from "./texts.js";
 
 const TERRAIN_BANDS = 16; // heights that are told apart
 const TERRAIN_FINE = 16; // pixels of the map between two points of the grid
+const UNKNOWN_BAND = 255; // where no loss is computed yet
 const HIGHEST_BAND = 0.62; // of the way from the ground to the ink, for the largest loss
 const BAND_EDGE = 0.12; // and how much further the line between two bands is
 const DRAWN_EACH = 60; // losses after which the map is drawn again
@@ -24,7 +25,7 @@ export class TerrainMap {
     this.seen = null;
   }
 
-  draw(context, box, seen, unit, palette) {
+  draw(context, box, seen, unit, palette, say) {
     Object.assign(this, { box, seen });
     const { plane, path } = seen;
     const known = plane.losses.reduce((count, each) => count + Number(!Number.isNaN(each)), 0);
@@ -34,6 +35,7 @@ export class TerrainMap {
     context.drawImage(this.image.canvas, box.x, box.y, box.width, box.height);
     context.fillStyle = styled("--accent");
     if (plane.done < 1) context.fillRect(box.x, box.y, plane.done * box.width, 3 * unit);
+    this.drawAxes(context, say, unit);
     context.save();
     context.beginPath();
     context.rect(box.x, box.y, box.width, box.height);
@@ -100,9 +102,9 @@ export class TerrainMap {
   }
 
   /** Return what is read at a point, or how the plane lies and how high it is. */
-  said(spot, say) {
+  said(spot) {
     const { plane } = this.seen;
-    const { losses, span, shares, rows } = plane;
+    const { losses, span } = plane;
     const count = Math.sqrt(losses.length);
     const written = (value) => trueMinus(rounded(value, 3));
     if (spot) {
@@ -115,11 +117,34 @@ export class TerrainMap {
     const known = Array.from(losses).filter(Number.isFinite);
     if (!known.length) return "";
     const ends = { least: written(Math.min(...known)), most: written(Math.max(...known)) };
-    if (rows.length) {
-      const [across, up] = rows.map((row) => weightTitle(say, row));
-      return text("past.along", { across, up, ...ends });
+    return text("past.range", ends);
+  }
+
+  /** Write what the directions are at the ends of both axes. */
+  drawAxes(context, say, unit) {
+    const { box, seen } = this;
+    const { shares, rows } = seen.plane;
+    const [across, up] = rows.length
+      ? rows.map((row) => weightTitle(say, row))
+      : shares.map((share) => text("past.axis.main", { share: generalNumber(100 * share, 3) }));
+    const margin = 6 * unit;
+    context.strokeStyle = styled("--ground");
+    context.lineWidth = 3 * unit;
+    for (const [words, x, y, side] of [
+      [
+        text("past.axis.across", { name: across }),
+        box.x + box.width - margin,
+        box.height - margin,
+        "right",
+      ],
+      [text("past.axis.up", { name: up }), box.x + margin, box.y + 12 * unit + margin, "left"],
+    ]) {
+      context.textAlign = side;
+      context.fillStyle = styled("--ink");
+      context.strokeText(words, x, y);
+      context.fillText(words, x, y);
     }
-    return text("past.main.share", { share: generalNumber(100 * (shares[0] + shares[1]), 3), ...ends }); // prettier-ignore
+    context.textAlign = "left";
   }
 }
 
@@ -152,9 +177,10 @@ function heightsOf(losses) {
   const known = gridOf(apart);
   const finite = known.flat().filter(Number.isFinite);
   const read = finite.every((each) => each > 0) ? Math.log : (/** @type {number} */ each) => each;
+  if (!finite.length) return known;
   const low = finite.reduce((least, each) => Math.min(least, read(each)), Infinity);
   const high = finite.reduce((most, each) => Math.max(most, read(each)), -Infinity);
-  const height = (each) => (Number.isFinite(each) ? (read(each) - low) / (high - low || 1) : 1);
+  const height = (each) => (Number.isFinite(each) ? (read(each) - low) / (high - low || 1) : each);
   return known.map((row) => row.map(height));
 }
 
@@ -173,7 +199,11 @@ function mapOf(losses, palette) {
       const [column, across] = at(j);
       const mean = (line) => line[column] + across * (line[column + 1] - line[column]);
       const height = mean(heights[row]) + down * (mean(heights[row + 1]) - mean(heights[row]));
-      bands[i * size + j] = Math.floor(Math.min(Math.max(height, 0), 1 - 1e-9) * TERRAIN_BANDS);
+      const isHigh = !Number.isFinite(height) && !Number.isNaN(height);
+      const part = isHigh ? 1 : Math.min(Math.max(height, 0), 1);
+      bands[i * size + j] = Number.isNaN(height)
+        ? UNKNOWN_BAND
+        : Math.min(part * TERRAIN_BANDS, TERRAIN_BANDS - 1);
     }
   }
   const ink = palette.inkColor;
@@ -192,7 +222,8 @@ function mapOf(losses, palette) {
     for (let j = 0; j < size; j++) {
       const here = bands[i * size + j];
       const isEdge = (j > 0 && bands[i * size + j - 1] !== here) || (i > 0 && bands[(i - 1) * size + j] !== here); // prettier-ignore
-      pixels[(size - 1 - i) * size + j] = colors[2 * here + Number(isEdge)];
+      pixels[(size - 1 - i) * size + j] =
+        here === UNKNOWN_BAND ? 0 : colors[2 * here + Number(isEdge)];
     }
   context.putImageData(image, 0, 0);
   return canvas;

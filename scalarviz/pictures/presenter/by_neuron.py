@@ -122,6 +122,11 @@ class ByNeuron:
         """Show whole operations."""
         self._shown.clear()
 
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Changes with the neurons that are shown."""
+        return tuple(self._shown.items())
+
     def at(self, place: tuple[int, int]) -> int:
         """Return how many neurons are shown at a place of the clock; 0: the whole operation."""
         return self._shown.get(place, 0)

@@ -46,6 +46,11 @@ class CurveView:
         """Changes with what is to be read."""
         return self.first, self.last, self.smooth, self.large
 
+    @property
+    def looks(self) -> tuple[object, ...]:
+        """Changes with what stands below the network."""
+        return self.large, self.kind, self.order, self.along, self.compared, self.pinned
+
     def smooths(self, steps: int) -> bool:
         """Whether the losses of so many steps are smoothed."""
         return steps > LONG if self.smooth is None else self.smooth

@@ -61,13 +61,22 @@ class PastReader:
             self._shown = shown
         assert self._past is not None, "nothing is shown before the first reading"
         told = said(self.session, self._past.over_time, view, over)
-        pinned = [tile for row in view.pinned for tile in self._past.over_time.tiles_with(row)]
+        seen = self._past.over_time
+        pinned = [tile for row in view.pinned for tile in seen.tiles_with(row)]
+        if view.compared is not None and len(seen.tiles):
+            pinned += [tile for tile, _ in seen.moved_most(*view.compared)]
         return replace(self._past, tile=over.tile, pinned=pinned, says=told, compared=view.compared)
 
     def rest(self) -> None:
         """Compute nothing while nobody looks."""
         self.filled.stop()
         self.terrain.rest()
+
+    @property
+    def progress(self) -> tuple[object, ...]:
+        """Changes while something is computed in the background."""
+        planes = self.terrain.planes
+        return self.filled.version, self.filled.busy, planes.done, planes.busy
 
     def now(self, numbers: SnapshotValues, here: Here) -> Now:
         """Return the present moment."""
@@ -117,14 +126,20 @@ def said(session: Session, seen: OverTime, view: CurveView, over: OverlayPointer
             fields = {"value": rounded(numbers[moment], 3), "step": seen.steps[moment]}
             return text("past.reads", name=name, **fields)
         both = [numbers[seen.moment_at(step)] for step in view.compared]
-        first, last, change = (rounded(each, 3) for each in (*both, both[1] - both[0]))
+        first, last = (rounded(each, 3) for each in both)
+        change = signed(both[1] - both[0])
         return text("past.compares", name=name, first=first, last=last, change=change)
     if view.compared is None:
         return ""
     most = seen.moved_most(*view.compared)
-    moved = [f"{name_of(session, seen, tile)} {rounded(change, 3)}" for tile, change in most]
+    moved = [f"{name_of(session, seen, tile)} {signed(change)}" for tile, change in most]
     first, last = (seen.steps[seen.moment_at(step)] for step in view.compared)
     return text("past.most", first=first, last=last, moved="; ".join(moved))
+
+
+def signed(number: float) -> str:
+    """Return a number with its sign."""
+    return f"{'+' if number > 0.0 else ''}{rounded(number, 3)}"
 
 
 def name_of(session: Session, seen: OverTime, tile: int) -> str:

@@ -90,6 +90,11 @@ class PointedPanes(Messages):
         """The loss curves on the last picture, or None."""
         return self.on_top.chart
 
+    @property
+    def looks(self) -> tuple[object, ...]:
+        """Changes with how the chart looks: then it is drawn anew."""
+        return self.curve_view.looks
+
     @abstractmethod
     def look(self, name: str) -> None:
         """Move the cameras to a preset."""

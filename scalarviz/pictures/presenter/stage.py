@@ -237,6 +237,16 @@ class Stage(Pointed):
         else:
             self.look(self._preset)
 
+    @property
+    def looks(self) -> tuple[object, ...]:
+        """Changes with what is shown beside the session and the settings: then it is drawn anew."""
+        return (
+            *self.curve_view.looks,
+            self.beside,
+            self.by_neuron.key,
+            self.reading.curves.past.progress,
+        )
+
     # The mouse.
 
     def click(self, x: float, y: float) -> None:

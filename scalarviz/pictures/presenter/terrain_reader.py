@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import final
 
@@ -14,6 +15,7 @@ from scalarviz.errors import InputError
 from scalarviz.pictures.presenter.curve_view import CurveView
 from scalarviz.pictures.presenter.overlay_pointer import OverlayPointer
 from scalarviz.pictures.presenter.throttle import Throttle
+from scalarviz.pictures.presenter.why import title_of
 from scalarviz.pictures.view.frame_data import Terrain
 from scalarviz.training.session.filled_past import FilledPast
 from scalarviz.training.session.here import Here
@@ -73,7 +75,10 @@ class TerrainReader:
             return self.read(view, over, now, here)
         told = self._why or (said(plane, self._terrain, over) if plane is not None else "")
         done = self.planes.done
-        self.shown = replace(self._terrain, plane=plane, done=done, along=view.along, says=told)
+        names = ("", "") if plane is None else names_of(self.session, plane, pins)
+        self.shown = replace(
+            self._terrain, plane=plane, done=done, along=view.along, names=names, says=told
+        )
         return self.shown
 
     def _make(self, pins: tuple[int, ...], plane: LossPlane | None, now: Now, here: Here) -> None:
@@ -104,6 +109,15 @@ class TerrainReader:
         path = np.array([plane.place_of(moment.value) for moment in moments])
         at = np.array([moment.step for moment in moments], np.float64)
         return replace(self._terrain, steps=at, path=path, at=plane.place_of(now.value))
+
+
+def names_of(session: Session, plane: LossPlane, pins: Sequence[int]) -> tuple[str, str]:
+    """Return what the directions are: two weights, or shares of the path."""
+    if pins:
+        across, up = (title_of(session, session.network.program, row) for row in pins)
+        return across, up
+    first, second = (f"{100.0 * share:.3g}" for share in plane.shares)
+    return text("past.axis.main", share=first), text("past.axis.main", share=second)
 
 
 def is_within(plane: LossPlane, path: FloatArray) -> bool:

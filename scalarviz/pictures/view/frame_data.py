@@ -139,9 +139,9 @@ class Terrain:
     done    share of the losses that are computed
     steps   of moments of the branch, and `path`, their places in the plane, shape (moments, 2)
     at      place of the present weights, a ball
-    along   what the directions are: "main" or "two"
+    along   what the directions are: "main" or "two", and their `names`
     says    what is read at the mouse, or why there is no plane
-    images  colors of the plane as bytes, by theme and number of losses, once made
+    images  colors of the plane as bytes, by what they are made of, once made
     """
 
     plane: LossPlane | None
@@ -150,8 +150,9 @@ class Terrain:
     path: FloatArray
     at: tuple[float, float]
     along: str
+    names: tuple[str, str] = ("", "")
     says: str = ""
-    images: dict[tuple[str, int], Any] = field(default_factory=dict)
+    images: dict[tuple[object, ...], Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from scalarviz.pictures.view.terrain_chart import draw_terrain, told_of_terrain
 from scalarviz.pictures.view.told import caption_box
 from scalarviz.training.session.over_time import KINDS, ORDERS
 
-SHARE, LESS = 0.45, 0.34  # of a large chart that the losses have; less above a landscape
+SHARE = 0.4  # of a large chart that the losses have
 LANDSCAPE = "landscape"
 ALONG = "main", "two"  # directions of a landscape
 TABS_OF_PAST = *ORDERS, LANDSCAPE
@@ -95,8 +95,7 @@ def draw_large_loss(
         return None
     canvas.box(*box.place, theme.panel[:7], radius=8.0 * scale, outline=theme.rim)
     inner = box.inside(6.0 * scale)
-    share = SHARE if terrain is None else LESS
-    above = replace(inner, height=share * inner.height)
+    above = replace(inner, height=SHARE * inner.height)
     chart = draw_loss(canvas, above, curve, theme, frame_data.words.clock, scale)
     if chart is None:
         return None

@@ -19,6 +19,7 @@ from scalarviz.pictures.view.scene.frame import Box
 
 SIZE = 12.0  # of letters
 APART = 14.0  # pixels between two tabs, and twice that between kinds and orders
+NEAR_END = 0.02  # of the steps shown: so near the last one, the last moment goes on to it
 Tab = tuple[Box, str]  # what it chooses
 Told = tuple[str, str]  # words and their color
 
@@ -84,7 +85,10 @@ def draw_strip_of_weights(
     """Draw a row for each tile: its numbers over the steps, as colors."""
     seen, scales = past.over_time, Scales(plot, *curve.span)
     places = np.linspace(scales.first, scales.last, max(2, int(plot.width)))
-    known = (places >= seen.steps[0]) & (places <= max(seen.steps[-1], curve.at))
+    end = max(seen.steps[-1], curve.at)
+    if end > scales.last - NEAR_END * (scales.last - scales.first):
+        end = scales.last  # the last moment has a width, too
+    known = (places >= seen.steps[0]) & (places <= end)
     if not known.any():
         return
     if theme.name not in past.images:

@@ -31,7 +31,8 @@ def draw_terrain(
         middle = box.x + box.width / 2.0, box.y + box.height / 2.0
         canvas.text(*middle, words, size=SIZE * scale, color=theme.quiet, anchor="center")
         return -1.0, -1.0
-    key = theme.name, int(np.isfinite(plane.losses).sum()) // DRAWN_EACH
+    count = int(np.isfinite(plane.losses).sum()) // DRAWN_EACH
+    key = theme.name, plane.span, count
     if key not in terrain.images:
         terrain.images.clear()
         terrain.images[key] = to_bytes(map_of(plane.losses, theme))
@@ -46,6 +47,7 @@ def draw_terrain(
         x, y = box.x + across * box.width, box.bottom - up * box.height
         return np.stack([x, y], axis=-1)
 
+    draw_axes_of(canvas, box, terrain, theme, scale)
     path = pixels(terrain.path)
     with canvas.clip(*box.place):
         canvas.line(path, theme.ground, width=4.5 * scale)
@@ -64,17 +66,27 @@ def draw_terrain(
 def told_of_terrain(terrain: Terrain, theme: Theme) -> list[Told]:
     """Return what is told of the map: what the mouse reads, or how it lies and how high it is."""
     plane = terrain.plane
-    if terrain.says or plane is None:
+    if plane is None:
+        return []
+    if terrain.says:
         return [(terrain.says, theme.ink)]
     known = plane.losses[np.isfinite(plane.losses)]
     if not len(known):
         return []
     least, most = (rounded(float(each), 3) for each in (known.min(), known.max()))
-    if any(plane.names):
-        across, up = plane.names
-        return [(text("past.along", across=across, up=up, least=least, most=most), theme.quiet)]
-    share = f"{100.0 * sum(plane.shares):.3g}"
-    return [(text("past.main.share", share=share, least=least, most=most), theme.quiet)]
+    return [(text("past.range", least=least, most=most), theme.quiet)]
+
+
+def draw_axes_of(canvas: Canvas2D, box: Box, terrain: Terrain, theme: Theme, scale: float) -> None:
+    """Write what the directions are at the ends of both axes."""
+    across, up = terrain.names
+    size, margin = SIZE * scale, 6.0 * scale
+    for words, x, y, anchor in (
+        (text("past.axis.across", name=across), box.right - margin, box.bottom - margin, "right"),
+        (text("past.axis.up", name=up), box.x + margin, box.y + size + margin, "left"),
+    ):
+        words = canvas.fit(words, 0.5 * box.width, size=size)
+        canvas.text(x, y, words, size=size, color=theme.ink, anchor=anchor, outline=theme.ground)
 
 
 def map_of(losses: FloatArray, theme: Theme) -> FloatArray:

@@ -17,7 +17,7 @@ from scalarviz.training.session.twin import arrivals, copy_at_start
 from scalarviz.training.session.weight_history import MEMORY
 from scalarviz.training.session.worker import Background, Job
 
-MOMENTS = 400  # shown at most
+MOMENTS = 800  # shown at most
 ROOM = 2**25  # bytes of numbers that are kept
 LONGEST = 10.0  # seconds that all of it may take; farther apart moments stay unknown
 
@@ -35,7 +35,8 @@ class FilledPast:
 
     def steps(self, branch: Branch, first: float, last: float) -> list[int]:
         """Return evenly spread steps to be shown; at rest, begin to compute what is not known."""
-        steps = sorted({*np.linspace(first, last, MOMENTS).astype(np.int64).tolist()})
+        most = min(MOMENTS, max(2, ROOM // (16 * len(self.session.network.bank))))
+        steps = sorted({*np.linspace(first, last, most).astype(np.int64).tolist()})
         if not self.session.playing:
             self.want(branch, steps)
         return steps
@@ -47,9 +48,8 @@ class FilledPast:
     def want(self, branch: Branch, steps: Sequence[int]) -> None:
         """Begin to compute the moments of these steps, in place of those that were known before."""
         network = self.session.network
-        most = int(ROOM / (16 * len(network.bank)))
         wanted = branch, tuple(steps)
-        if wanted == self._wanted or not network.layers or not steps or most < len(steps):
+        if wanted == self._wanted or not network.layers or not steps:
             return
         self._wanted = wanted
         self._background.start(self._fill(branch, steps))

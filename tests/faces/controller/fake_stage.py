@@ -42,6 +42,7 @@ class FakeStage:
         self.asleep = False
         self.chart = None
         self.curve_view = CurveView()
+        self.looks = ()
         self.by_neuron = ByNeuron()
         self.asked: list[tuple[Any, ...]] = []
         self.drawn: list[tuple[int, int, float]] = []

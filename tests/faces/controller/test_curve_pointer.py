@@ -349,6 +349,7 @@ def test_a_click_on_the_strip_goes_to_a_step_and_a_drag_compares_two(
         values[step] = float(session.network.bank.value[6])
     first, last = (rounded(values[step], 3) for step in (10, 30))
     change = rounded(values[30] - values[10], 3)
+    change = change if values[30] < values[10] else f"+{change}"
     words = stage.picture().words
     assert any(f"{first} to {last}, by {change}" in each for each in words), words
     stage.hover_at(0.0, 0.0)

@@ -218,7 +218,8 @@ def case_the_picture_shows_the_step_that_stands_below_it() -> None:
 def case_arrows_go_by_the_unit() -> None:
     bench = Bench()
     far = {"operation": (0, 1), "phase": (0, 1), "step": (1, 0), "epoch": (8, 0)}
-    assert [bench.made["unit"].itemText(i) for i in range(bench.made["unit"].count())] == list(far)
+    units = [bench.made["unit"].itemText(i) for i in range(bench.made["unit"].count())]
+    assert units == ["operation", "neuron", "phase", "step", "epoch"], units
     for unit, place in far.items():
         bench.choose(bench.made["unit"], unit)
         assert bench.controller.unit == unit
@@ -861,6 +862,32 @@ def case_nothing_is_drawn_while_nothing_changes() -> None:
     bench.controller.step(+1)
     bench.wait(0.2)
     assert len(bench.stage.drawn) > before
+
+
+def case_what_is_found_in_the_background_is_drawn_though_nothing_else_changes() -> None:
+    recipe = Recipe(load(find("xor")), {"engine": "cpu"})
+    show = recipe.make({})
+    show.session.advance(60)
+    stage = Stage(show)
+    stage.patience = 0.05
+    bench = Bench(show, recipe, stage)
+    stage.curve_view.order = "landscape"
+    bench.press("g")
+    terrain = stage.reading.curves.past.terrain
+    bench.until(lambda: terrain.shown.done == 1.0 and len(terrain.shown.path) == 61)
+    stage.curve_view.order = "layer"
+    stage.curve_view.compared = 10, 30
+    bench.until(lambda: any("10 to 30" in each for each in stage.picture().words))
+    bench.press(Key.Key_Escape)
+    bench.until(lambda: not any("10 to 30" in each for each in stage.picture().words))
+    bench.press(Key.Key_Escape)
+    bench.choose(bench.made["unit"], "neuron")
+    said = []
+    for _ in range(4):
+        bench.press(".")
+        words = [each for each in stage.picture().words if "adds up" in each or "cleared" in each]
+        said.append(words[0] if words else "")
+    assert [each[:8] for each in said[1:]] == ["Neuron 0", "Neuron 1", "Neuron 2"], said
 
 
 def case_the_controls_leave_the_room_to_the_picture() -> None:

@@ -169,9 +169,11 @@ def test_a_past_that_takes_too_long_or_too_much_memory_is_not_filled(
     monkeypatch.setattr("scalarviz.training.session.filled_past.LONGEST", 0.0)
     assert filled(session, [100, 200]).moments == {}
     monkeypatch.setattr("scalarviz.training.session.filled_past.LONGEST", 10.0)
-    monkeypatch.setattr("scalarviz.training.session.filled_past.ROOM", 16 * 17)
-    assert filled(session, [100, 200]).moments == {}
-    assert filled(session, [100]).moments != {}
+    monkeypatch.setattr("scalarviz.training.session.filled_past.ROOM", 16 * 17 * 5)
+    past = FilledPast(session)
+    assert past.steps(session.timeline.branch, 0, 2000) == [0, 500, 1000, 1500, 2000]
+    past.wait()
+    assert [now.step for now in past.moments[session.timeline.branch]] == [0, 500, 1000, 1500, 2000]
 
 
 def test_shared_weights_belong_to_one_layer_and_a_function_has_one_group() -> None:
