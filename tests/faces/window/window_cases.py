@@ -219,7 +219,7 @@ def case_arrows_go_by_the_unit() -> None:
     bench = Bench()
     far = {"operation": (0, 1), "phase": (0, 1), "step": (1, 0), "epoch": (8, 0)}
     units = [bench.made["unit"].itemText(i) for i in range(bench.made["unit"].count())]
-    assert units == ["operation", "neuron", "phase", "step", "epoch"], units
+    assert units == ["neuron", "operation", "phase", "step", "epoch"], units
     for unit, place in far.items():
         bench.choose(bench.made["unit"], unit)
         assert bench.controller.unit == unit
