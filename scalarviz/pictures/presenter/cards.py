@@ -137,10 +137,9 @@ class Cards:
             blocks.insert(0, Line(text("card.value_is", value=now), "large", text("card.now")))
         history = self._history(row, source)
         if history is not None:
-            heads = [isinstance(each, Line) and each.look == "strong" for each in blocks]
-            blocks.insert(heads.index(True) if True in heads else len(blocks), history)
+            blocks.insert(before_heading(blocks), history)
         if not session.playing and (moved := self.moved(row)):
-            blocks.insert(len(blocks) - bool(blocks), Line(moved, "quiet"))  # the result stays last
+            blocks.insert(before_heading(blocks), Line(moved, "quiet"))
         blocks[:0] = [self._beside(other, source) for other in beside]
         return Card(row, title_of(session, self.reading.program, row), blocks=blocks)
 
@@ -195,6 +194,12 @@ def history_of(
         return None
     dense = max(1, DENSE * (step // POINTS))
     return History(steps, values, np.diff(steps) <= dense)
+
+
+def before_heading(blocks: Sequence[object]) -> int:
+    """Return the place of the first heading among the blocks of a card, else their end."""
+    heads = [isinstance(each, Line) and each.look == "strong" for each in blocks]
+    return heads.index(True) if True in heads else len(blocks)
 
 
 def moved_most(session: Session, row: int) -> str:
