@@ -54,7 +54,7 @@ class PastReader:
             asked = view.kind, view.order, numbers, here, view.first, view.last
             with self._reading.doing():
                 seen = self.seen(*asked)
-            if self.terrain.waits and self.filled.busy:
+            if self.terrain.waits:
                 self.filled.wait()
                 seen = self.seen(*asked)
             self._past = past_of(seen, view.order)

@@ -66,7 +66,7 @@ class TerrainReader:
                 with self._reading.doing():
                     self._terrain = self._placed(plane, now, here)
                 self._known = known
-            if self.waits and self.filled.busy:
+            if self.waits:
                 self.filled.wait()
                 self._terrain = self._placed(plane, now, here)
         self._make(pins, plane, now, here)
