@@ -2,7 +2,8 @@
 
 const REPEATED_STEPS = 30; // steps that are repeated at most
 const REPEATED_FOR = 50; // milliseconds for them
-const LEAST_SHARE = 0.005; // of all that moved it: smaller parts are left out
+const NOTABLE_SHARE = 0.05; // of all that moved it: the first part at least
+const LEAST_SHARE = 0.005; // and any other one
 const SAMPLES_TOLD = 3; // samples that are told
 
 /**
@@ -32,6 +33,7 @@ export function samplesMoved(clock, twin, uses) {
     .sort((a, b) => b[1] - a[1] || a[0] - b[0])
     .slice(0, SAMPLES_TOLD)
     .filter((each) => each[1] >= LEAST_SHARE * total);
+  if (!most.length || most[0][1] < NOTABLE_SHARE * total) return null;
   const shares = most.map(([, amount]) => amount / total);
   return { samples: most.map(([row]) => row), shares, steps: step - first };
 }

@@ -34,7 +34,7 @@ from scalarviz.training.session.weight_history import POINTS
 
 DIGITS = 3  # fewest of a value
 MOVED = 3  # samples that moved a weight most
-LEAST = 0.005  # of all that moved it: smaller parts are left out
+NOTABLE, LEAST = 0.05, 0.005  # of all that moved it: the first part at least, and any other one
 REPEATED, QUICK = (
     30,
     30_000_000,
@@ -210,7 +210,7 @@ def moved_most(session: Session, row: int) -> str:
         found = session.samples_that_moved(row, steps, MOVED, progress=False)
     except ScalarvizError:
         return ""
-    if not found.total:
+    if not found.total or found.samples[0].amount < NOTABLE * found.total:
         return ""
     parts = [(each.sample, each.amount / found.total) for each in found.samples]
     shares = [f"{sample} ({part:.0%})" for sample, part in parts if part >= LEAST]
