@@ -110,7 +110,9 @@ export class TerrainMap {
     if (spot) {
       const place = (at, low, high) => Math.round(((at - low) / (high - low)) * (count - 1));
       const [column, row] = [place(spot[0], span[0], span[1]), place(spot[1], span[2], span[3])];
-      const loss = written(losses[row * count + column]);
+      const found = losses[row * count + column];
+      if (Number.isNaN(found)) return ""; // not computed yet
+      const loss = written(found);
       const step = this.stepNear(spot);
       return step === null ? text("past.loss_here", { loss }) : text("past.loss_near", { loss, step }); // prettier-ignore
     }

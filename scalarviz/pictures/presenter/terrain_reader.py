@@ -149,7 +149,10 @@ def said(plane: LossPlane, terrain: Terrain, over: OverlayPointer) -> str:
         return ""
     row = int(np.argmin(np.abs(plane.ys - over.spot[1])))
     column = int(np.argmin(np.abs(plane.xs - over.spot[0])))
-    loss = rounded(float(plane.losses[row, column]), 3)
+    found = float(plane.losses[row, column])
+    if np.isnan(found):  # not computed yet
+        return ""
+    loss = rounded(found, 3)
     step = nearest_step(replace(terrain, plane=plane), over.spot)
     if step is None:
         return text("past.loss_here", loss=loss)
