@@ -14,7 +14,8 @@ import sys
 from time import perf_counter
 
 from scalarviz.faces.scenefiles.find import find, load
-from scalarviz.pictures.export.render_options import RenderOptions, drawn, shown
+from scalarviz.pictures.export.render_options import PASTS, RenderOptions, drawn, shown
+from scalarviz.pictures.presenter.answers import AT_ONCE
 
 SCENES = "rgb circle xnor digits texture".split()
 PLAYED, WALKED, FIRST = 60, 25, 5  # pictures of each kind, of which the first ones do not count
@@ -29,6 +30,9 @@ def milliseconds(name: str, unit: str) -> float:
     look = RenderOptions(size=(1280, 800), samples=1)
     with look.canvas() as canvas, look.on(shown(show)) as stage:
         stage.reduced_motion = unit != "light"  # which there is in a window
+        if unit in PASTS:
+            stage.curve_view.large, stage.patience = True, AT_ONCE
+            stage.curve_view.choose(unit)
         if unit != "operation":
             session.play(SPEED)
         for _ in range(WALKED if unit == "operation" else PLAYED):
@@ -45,8 +49,10 @@ def milliseconds(name: str, unit: str) -> float:
 
 if __name__ == "__main__":
     for scene in sys.argv[1:] or SCENES:
-        played, lit, walked = (milliseconds(scene, unit) for unit in ("step", "light", "operation"))
+        units = "step", "light", "value", "landscape", "operation"
+        played, lit, past, plane, walked = (milliseconds(scene, unit) for unit in units)
         print(
             f"{scene:10} playing {played:6.1f} ms, with the light of steps {lit:6.1f} ms, "
+            f"with weights over time {past:6.1f} ms, with the landscape {plane:6.1f} ms, "
             f"operation by operation {walked:6.1f} ms"
         )
