@@ -569,7 +569,8 @@ def case_e_opens_a_field_on_the_pinned_cube() -> None:
         bench.stage.pin(row)
         bench.wait(0.4)
         bench.press("e")
-        assert field.hasFocus() and not bench.bar.panel.isVisible()
+        bench.until(lambda: field.hasFocus())
+        assert not bench.bar.panel.isVisible()
         middle = QPointF(field.geometry().center())
         assert np.hypot(*(bench.stage.place_of(row) - (middle.x(), middle.y()))) <= 100.0
         bench.press("0.5", Key.Key_Return)
