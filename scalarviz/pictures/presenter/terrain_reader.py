@@ -21,7 +21,7 @@ from scalarviz.training.session.filled_past import FilledPast
 from scalarviz.training.session.here import Here
 from scalarviz.training.session.landscape import LossPlanes
 from scalarviz.training.session.loss_plane import LossPlane
-from scalarviz.training.session.over_time import Now, moments_of
+from scalarviz.training.session.over_time import Moment, Now, moments_of
 from scalarviz.training.session.session import Session
 
 ROUNDING = 1e-5  # relative, of float32
@@ -43,6 +43,8 @@ class TerrainReader:
         self.waits = False  # whether a picture waits for all losses
         self._reading = Throttle()
         self._known: tuple[object, ...] = ()
+        self._across = np.zeros(0)  # of the plane that the places are in
+        self._places: dict[Moment, tuple[float, float]] = {}
         self.shown = self._terrain = Terrain(
             None, 0.0, np.zeros(0), np.zeros((0, 2)), (0.0, 0.0), "main"
         )
@@ -106,7 +108,12 @@ class TerrainReader:
         """Return the path of the branch in the plane."""
         steps = self.filled.steps(here.branch, 0.0, float(here.end.step))
         moments = moments_of(here.branch, now, steps, self.filled.moments)
-        path = np.array([plane.place_of(moment.value) for moment in moments])
+        if plane.across is not self._across:
+            self._across, self._places = plane.across, {}
+        known, self._places = self._places, {}
+        for moment in moments:  # of one that was shown before, the place is known
+            self._places[moment] = known.get(moment) or plane.place_of(moment.value)
+        path = np.array([*self._places.values()])
         at = np.array([moment.step for moment in moments], np.float64)
         return replace(self._terrain, steps=at, path=path, at=plane.place_of(now.value))
 
