@@ -294,3 +294,26 @@ def test_samples_that_moved_a_weight_are_those_of_the_session(
     assert found["samples"] == [each.sample for each in told]
     shares = [each.amount / wanted.total for each in told]
     assert found["shares"] == pytest.approx(shares, rel=1e-3)
+
+
+@pytest.mark.slow
+def test_what_is_refused_is_not_asked_again_and_again(opened: Opens) -> None:
+    tab = opened().ready()
+    tab.press("g")
+    tab.until("app.past.seen !== null")
+    tab.ask("""{
+        const { client } = app, ask = client.ask.bind(client);
+        app.refusals = 0;
+        client.ask = (name, args) => {
+            if (name !== "past" || args.order !== "landscape") return ask(name, args);
+            app.refusals += 1;
+            app.refuse("No.");
+            return Promise.resolve(null);
+        };
+    }""")
+    tab.page.get_by_text(text("past.tab.landscape"), exact=True).click()
+    tab.until("app.refusals > 0")
+    tab.page.wait_for_timeout(500)
+    assert tab.ask("app.refusals") == 1
+    tab.page.get_by_text(text("past.tab.layer"), exact=True).click()
+    tab.until("app.past.seen !== null")

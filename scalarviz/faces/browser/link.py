@@ -169,6 +169,8 @@ class Link:
                 self._post(reader, {"id": number, "answers": {"words": self.stage.moved(row)}})
                 return
             if name == "past":
+                if reader.looks and args.get("order") == LANDSCAPE:  # there is one for all pages
+                    raise InputError("you are looking on: the landscape is for who shows this")
                 answer = past_of(self.stage, args)
                 self._post(reader, {"id": number, "answers": answer})
                 return

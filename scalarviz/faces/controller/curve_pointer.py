@@ -39,9 +39,8 @@ class CurvePointer:
     ) -> None:
         self.group = Group.of(controller)
         self._clock = clock
-        self._does = (
-            ""  # "seek", "choose", "compare", "ball", "spot" or "move" while a button is held
-        )
+        # While a button is held: "seek", "choose", "compare", "ball", "spot", "move" or "rest".
+        self._does = ""
         self._start, self._x = (0.0, 0.0), 0.0
         self._step: int | None = None  # the one that was asked for last
         self._branch: int | None = None  # the one that was pressed on

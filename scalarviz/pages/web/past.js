@@ -170,7 +170,10 @@ export class Past {
         ? BETWEEN_PARTS
         : 0;
     this.due = performance.now() + rest;
-    if (!seen) return;
+    if (!seen) {
+      Object.assign(this, { seen: null, shown: mark }); // refused: not asked again for the same
+      return;
+    }
     const scale = seen.tiles ? largestOfTiles(seen.tiles) || 1 : 1;
     Object.assign(this, { seen, shown: mark, image: null, scale });
     this.redraw();

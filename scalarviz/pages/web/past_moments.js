@@ -16,15 +16,17 @@ export class PastMoments {
     this.openTwin = openTwin;
     this.twin = null;
     this.filled = new Map(); // by the key of a branch, moments of its own by their steps
+    this.standsIn = null; // key of the branch at whose last filled moment the second engine stands
     this.sorted = null;
     this.plane = null; // of the landscape
     this.made = ""; // what the plane was made of
     this.isHeld = false; // whether its ball is being dragged
   }
 
-  /** Return the second engine. */
+  /** Return the second engine, which then stands anywhere. */
   async openedTwin() {
     this.twin ??= await this.openTwin();
+    this.standsIn = null;
     return this.twin;
   }
 
@@ -83,6 +85,7 @@ export class PastMoments {
       );
     }
     const { plane } = this;
+    this.standsIn = null; // the second engine computes losses
     plane.portion(isPlaying ? WHILE_PLAYING : OF_A_PLANE);
     return {
       plane: { span: plane.span, shares: plane.shares, rows: pins, losses: plane.losses.slice(), done: plane.done }, // prettier-ignore
@@ -104,9 +107,11 @@ export class PastMoments {
       const isChanged = next !== undefined && next.step < step; // by the user, in between
       if (frame.step === step || known.has(step) || isChanged) continue;
       if (performance.now() > end) return true;
-      const twin = await this.openedTwin();
-      twin.restore(frame.saved);
+      const goesOn = this.standsIn === key && frame.step < this.twin.step && this.twin.step < step;
+      const twin = goesOn ? this.twin : await this.openedTwin();
+      if (!goesOn) twin.restore(frame.saved);
       twin.train(step - twin.step);
+      this.standsIn = key;
       known.set(step, { step, value: twin.value.slice(), grad: twin.grad.slice() });
       if (known.size > 2 * steps.length)
         for (const each of known.keys()) if (!steps.includes(each)) known.delete(each);

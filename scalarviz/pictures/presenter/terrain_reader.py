@@ -60,7 +60,9 @@ class TerrainReader:
         pins = view.pinned if view.along == "two" else ()
         if view.along == "two" and len(pins) < 2:
             self._asked = None
-            return replace(self._terrain, plane=None, along="two", says=text("past.pin_two"))
+            says = text("past.pin_two")
+            self.shown = replace(self._terrain, plane=None, along="two", says=says)
+            return self.shown
         plane = self.planes.now if self._asked == pins else None
         if plane is not None and (self.held or self._reading.due or not self.session.playing):
             known = id(plane.across), here.branch, here.clock, here.leaps, self.filled.version

@@ -828,11 +828,11 @@ class Session:
         *,
         progress: bool = True,
     ) -> LossPlane:
-        """Return the loss over a plane through the present weights, with the way to here on it.
+        """Return the loss over a plane through the present weights, and the path of a branch there.
 
         weights   two weights, each a Weight or a row of the bank, along which the plane goes; None,
                   the default: the two directions in which the weights moved most, which are the
-                  main components of the keyframes of this branch up to now
+                  main components of the path of this branch, up to its end
         size      points of the grid in each direction, from 2 to 201; by default 41
         progress  True, the default: a progress bar in a terminal or a notebook, if it takes longer
                   than a second; False: none

@@ -513,6 +513,8 @@ def test_a_page_asks_for_a_landscape_and_drags_its_ball() -> None:
     assert "refused" in page.ask("past", asked | {"pins": [3, 3]})
     for args in ({"x": "a", "y": 1}, {"x": 1}, {}):
         assert "refused" in page.ask("roll", args)
+    onlooker = FakePage(page.link, looks=True)  # who would change the plane of all
+    assert "You are looking on" in onlooker.ask("past", asked)["refused"]
 
 
 def test_a_page_asks_which_samples_moved_a_weight_most() -> None:
