@@ -15,6 +15,7 @@
     many          replicate sweep
     growing       add_neurons remove_neuron insert_layer remove_layer reinitialize set_biases
     seeing        watch picture record storyboard page Show Cubes shader predict
+                  predictions
     files         load onnx: onnx.load, onnx.save
     errors        ScalarvizError, and its kinds in errors
 
@@ -90,6 +91,7 @@ _HOMES = {
     "Show": "pictures.presenter.show",
     "Cubes": "pictures.presenter.cubes_node",
     "predict": "faces.notebook.predict",
+    "predictions": "faces.notebook.predict",
     "shader": "pictures.view.shading.network_shader",
     "ScalarvizError": "errors",
     "data": "data",
@@ -127,6 +129,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.engines.own.optimizers import optimizer as optimizer
     from scalarviz.errors import ScalarvizError as ScalarvizError
     from scalarviz.faces.notebook.predict import predict as predict
+    from scalarviz.faces.notebook.predict import predictions as predictions
     from scalarviz.faces.watch import watch as watch
     from scalarviz.files import onnx as onnx
     from scalarviz.pages.page import page as page

@@ -69,6 +69,7 @@ PACKAGES = """
     pictures.sweeps
     pictures.export
     pictures
+    pages.lessons
     pages
     faces.scenefiles
     faces.controller

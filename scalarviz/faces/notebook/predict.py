@@ -1,48 +1,56 @@
-"""predict: asks a question before a cell shows the answer."""
+"""predict asks a question before a cell shows the answer; predictions shows all guesses."""
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Callable, Sequence
-from fractions import Fraction
-from html import escape
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from typing import Any, final
 
-from scalarviz.base.checks.numbers import answered, number, shorten
+from scalarviz.base.checks.numbers import answered
 from scalarviz.base.texts import text
-from scalarviz.errors import InputError
+from scalarviz.faces.notebook.html import as_html
 from scalarviz.faces.notebook.place import Shown, has_widgets
+from scalarviz.pages.lessons.questions import NEAR, Question, in_words
+from scalarviz.pages.lessons.questions import question as question_at
 
-NEAR = 0.02  # relative tolerance of a numeric guess
-ZERO = 1e-12  # an answer up to this is 0, as of a sum whose terms cancel
-
+ANSWER = "application/vnd.scalarviz.answer+json"
 Answer = float | str | Callable[[], float | str]
+
+_asked: dict[str, Prediction] = {}  # by place, in the order in which they were asked first
+_tables: list[Predictions] = []
 
 
 @answered
 def predict(
     question: str,
-    answer: Answer,
+    answer: Answer | None = None,
     *,
     near: float = NEAR,
     choices: Sequence[str] = (),
     hint: str = "",
+    why: str = "",
+    replies: Mapping[object, str] | None = None,
 ) -> Prediction:
     """Ask for a number, a word, or one of several choices, and check the guess.
 
-    question  text that is shown
+    question  text that is shown; without an answer, the place of a question of the lessons, such as
+              "01/gradient"
     answer    a number, a word, a choice, or a function that returns it, called when a guess is
               checked
     near      largest relative error of a number that counts as right, of 0 the largest absolute
               one; by default 0.02
     choices   words to choose from; by default none: a number or a word is typed
     hint      text that is shown beside a wrong guess; by default none
+    why       the reason, shown after the answer; by default none
+    replies   what is shown beside certain wrong guesses, as {-8: "mind the sign"}
 
     In a notebook, a form is shown below the cell; formulas are written between dollars and code
-    between backticks. A word may be typed in capitals, too. Returns a Prediction. Raises InputError
-    if the answer is none of the choices, an empty text or no finite number.
+    between backticks. A word may be typed in capitals, too. In JupyterLab what follows is hidden
+    until the guess is right or the answer is asked for. `sv.predictions()` shows all guesses.
+
+    Returns a Prediction. Raises InputError if the answer is none of the choices, an empty text or
+    no finite number, and UnknownNameError if the lessons have no such question.
 
     >>> guess = predict("What is 2 times 3?", 6)
     >>> guess
@@ -52,87 +60,103 @@ def predict(
     >>> guess.check("6.05")
     True
     """
-    made = Prediction(question, answer, near, tuple(choices), hint)
+    if answer is None:
+        made = Prediction(question_at(question))
+    else:
+        known = answer if not callable(answer) else choices[0] if choices else 0.0
+        said = {str(wrong): words for wrong, words in (replies or {}).items()}
+        asked = Question(question, known, near, tuple(choices), hint, why, said)
+        made = Prediction(asked, answer if callable(answer) else None)
+    _asked[made.place] = made
     made.show()
     return made
 
 
 @final
 class Prediction(Shown):
-    """A question, its answer, and the guesses."""
+    """A question, its answer, and the guesses.
 
-    def __init__(
-        self, question: str, answer: Answer, near: float, choices: tuple[str, ...], hint: str
-    ) -> None:
-        if not isinstance(question, str):
-            raise InputError(f"a question must be a str, not {shorten(question)}")
-        self.question = question
-        self.known = ""  # the answer as text, after the first guess
-        self.near = number(near, "near", 0.0)
-        self.choices = choices
-        self.hint = hint
-        self.guesses: list[float | str] = []
+    asked     the question
+    computes  returns its answer when a guess is checked; None: the one of the question
+    """
+
+    def __init__(self, asked: Question, computes: Callable[[], Any] | None = None) -> None:
+        self.asked = asked
+        self.place = f"{asked.lesson}/{asked.key}" if asked.key else asked.ask
+        self.guesses: list[str] = []
         self.right = False
-        self._answer = answer
-        if not callable(answer):
-            self._checked(answer)
+        self.given_up = False  # the answer was asked for
+        self._computes = computes
+
+    @property
+    def question(self) -> str:
+        return self.asked.ask
 
     @property
     def answer(self) -> float | str:
-        return self._checked(self._answer() if callable(self._answer) else self._answer)
+        return self.asked.answer
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the result should not be seen yet."""
+        return not (self.right or self.given_up)
 
     def check(self, guess: float | str) -> bool:
         """Return whether a guess is right; a number may be given as text, also as a fraction."""
-        given: float | str
-        answer = self.answer
-        self.known = in_words(answer)
-        if isinstance(answer, str):
-            given = typed = str(guess)
-            plain = str if self.choices else as_typed
-            self.right = plain(typed) == plain(answer)
-        else:
-            given = as_number(guess)
-            of_zero = self.near if abs(answer) <= ZERO else 0.0
-            self.right = math.isclose(given, answer, rel_tol=self.near, abs_tol=of_zero + ZERO)
-        self.guesses.append(given)
+        if self._computes is not None:
+            self.asked = replace(self.asked, answer=self._computes())
+        self.right = self.asked.is_right(guess)
+        self.guesses.append(guess if isinstance(guess, str) else in_words(guess))
+        self._changed()
         return self.right
 
-    def _checked(self, answer: object) -> float | str:
-        if self.choices:
-            if not isinstance(answer, str) or answer not in self.choices:
-                raise InputError(
-                    f"the answer {shorten(answer)} is none of the choices: "
-                    f"{', '.join(map(repr, self.choices))}"
-                )
-            return str(answer)
-        if isinstance(answer, str) and answer.strip():
-            return answer
-        return number(answer, "the answer")
+    def give_up(self) -> None:
+        """Show the answer."""
+        self.given_up = True
+        self._changed()
+
+    def _changed(self) -> None:
+        """Store the guesses in the notebook, with the question."""
+        if self._cell is not None:
+            self._publish(update=True)
+        for table in _tables:
+            table.refresh()
+
+    @property
+    def result(self) -> str:
+        """The answer, once it may be seen."""
+        return "" if self.is_open else in_words(self.answer)
 
     @property
     def said(self) -> str:
-        """The feedback on the last guess."""
-        if self.right:
-            return text("predict.right", answer=self.known)
-        wrong = text("predict.wrong", guess=in_words(self.guesses[-1]))
-        return f"{wrong} {self.hint}".rstrip()
+        """The feedback on the last guess, or the answer."""
+        key = "right" if self.right else "answer" if self.given_up else "wrong"
+        words = text(f"predict.said.{key}", answer=self.result, guess=self.guesses[-1])
+        reason = self.asked.reply(self.guesses[-1]) if self.is_open else self.asked.why
+        return f"{words} {reason}".rstrip()
 
     def __repr__(self) -> str:
         return text("predict.question", question=self.question)
 
-    @staticmethod
-    def as_html(words: str) -> str:
-        """Return a text as HTML, with what stands between backticks as code."""
-        return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(words, quote=False))
-
     @property
     def html(self) -> str:
         """The question as HTML."""
-        return text("predict.html", question=self.as_html(self.question))
+        line = f"<br>{as_html(f'`{self.asked.line}`')}" if self.asked.line else ""
+        return text("predict.html", question=as_html(self.question)) + line
 
     def bundle(self) -> dict[str, Any]:
-        """Return the question."""
-        return {"text/plain": repr(self), "text/html": f"<p>{self.html}</p>"}
+        """Return the question, and what was guessed as data, which `scalarviz collect` reads."""
+        if not self.guesses:
+            return {"text/plain": repr(self), "text/html": f"<p>{self.html}</p>"}
+        record = {
+            "lesson": self.asked.lesson,
+            "key": self.asked.key or self.question,
+            "guesses": self.guesses,
+            "right": self.right,
+            "shown": self.given_up,
+        }
+        html = f"<p>{self.html}</p><p><b>{as_html(self.said)}</b></p>"
+        return {"text/plain": f"{self!r} {self.said}", "text/html": html, ANSWER: record}
 
     def live(self) -> Any:
         """Return the form to answer it, if widgets are available."""
@@ -141,21 +165,47 @@ class Prediction(Shown):
         return import_module("scalarviz.faces.notebook.form").form_of(self)
 
 
-def as_number(guess: object) -> float:
-    """Return a typed number; raise InputError if it is not one."""
-    if isinstance(guess, str):
-        typed = guess.strip().replace("−", "-")
-        try:
-            return float(Fraction(typed)) if "/" in typed else float(typed)
-        except (ValueError, ZeroDivisionError) as error:
-            raise InputError("type a number, like 0.25, -3 or 1/3") from error
-    return number(guess, "a guess")
+def predictions() -> Predictions:
+    """Show what was guessed so far: question, guesses, result and reason side by side.
+
+    In a notebook the table follows as questions are answered.
+    """
+    made = Predictions()
+    _tables.append(made)
+    made.show()
+    return made
 
 
-def as_typed(word: str) -> str:
-    """Return a word without capitals and spaces around it."""
-    return word.strip().casefold()
+@final
+class Predictions(Shown):
+    """A table of the questions that were asked."""
 
+    @property
+    def rows(self) -> list[tuple[str, str, str, str]]:
+        """Question, guesses, result, reason of each; the last two once they may be seen."""
+        return [
+            (
+                each.question,
+                ", ".join(each.guesses),
+                each.result,
+                "" if each.is_open else each.asked.why,
+            )
+            for each in _asked.values()
+        ]
 
-def in_words(answer: float | str) -> str:
-    return answer if isinstance(answer, str) else f"{answer:.4g}"
+    def refresh(self) -> None:
+        if self._cell is not None:
+            self._publish(update=True)
+
+    def __repr__(self) -> str:
+        lines = [
+            f"{question}  {guess or '-'}  {result}" for question, guess, result, _ in self.rows
+        ]
+        return "\n".join(lines) or text("predict.none")
+
+    def bundle(self) -> dict[str, Any]:
+        names = ("question", "guess", "result", "why")
+        head = "".join(f"<th>{text(f'predict.table.{name}')}</th>" for name in names)
+        rows = ("".join(f"<td>{as_html(each)}</td>" for each in row) for row in self.rows)
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        return {"text/plain": repr(self), "text/html": f"<table><tr>{head}</tr>{body}</table>"}

@@ -1,0 +1,1 @@
+"""Lessons: their questions, their pages, and what learners answer."""

@@ -1,0 +1,191 @@
+"""Questions: what is asked before a result is seen, and what is said to each guess.
+
+Those of the lessons stand in questions/, a file of TOML for each; a page of one's own has its
+questions in its text.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from scalarviz.base.checks.numbers import number, shorten
+from scalarviz.core.formulas.table import pick
+from scalarviz.errors import InputError
+from scalarviz.pages.lessons.lines import value_of
+
+NEAR = 0.02  # relative tolerance of a numeric guess
+ZERO = 1e-12  # an answer up to this is 0, as of a sum whose terms cancel
+FOLDER = Path(__file__).with_name("questions")
+AT = (
+    (2.0, -3.0, 4.0, 0.5),
+    (0.5, 3.0, -1.0, 2.0),
+)  # numbers for the names of a line, if none are given
+
+
+def is_text(given: object) -> bool:
+    return isinstance(given, str)
+
+
+def is_number(given: object) -> bool:
+    return isinstance(given, float | int) and not isinstance(given, bool)
+
+
+def each_of(is_one: Callable[[object], bool]) -> Callable[[object], bool]:
+    """Return whether a value is a list of such values."""
+    return lambda given: isinstance(given, list) and bool(given) and all(map(is_one, given))
+
+
+# The fields of a question in TOML, and which values they may have.
+FIELDS: dict[str, Callable[[object], bool]] = {
+    **dict.fromkeys(("ask", "hint", "why", "line", "see"), is_text),
+    "answer": lambda given: is_text(given) or is_number(given),
+    "near": is_number,
+    "choices": each_of(is_text),
+    "names": each_of(is_text),
+    "at": each_of(each_of(is_number)),
+    "replies": lambda given: isinstance(given, dict) and all(map(is_text, given.values())),
+}
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, its answer, and what is said to a guess.
+
+    ask      the question, with $formulas$ and `code`
+    answer   a number, a word, one of the choices, or with names an expression of them
+    near     largest relative error of a number that counts as right, of 0 the largest absolute one
+    choices  words to choose from; none: a number or a word is typed
+    hint     said with a wrong guess that has no reply of its own
+    why      the reason, said after the answer
+    replies  by wrong guess what is said to it
+    line     what stands around the blank that an expression fills
+    names    names in the expression
+    at       numbers for the names, in turn; the answer and a guess are compared there
+    see      the moment of the picture that shows it, as the part of an address
+    lesson   the name of the lesson, "" for a question of one's own
+    key      its name there
+    """
+
+    ask: str
+    answer: float | str
+    near: float = NEAR
+    choices: Sequence[str] = ()
+    hint: str = ""
+    why: str = ""
+    replies: Mapping[str, str] = field(default_factory=dict)
+    line: str = ""
+    names: Sequence[str] = ()
+    at: Sequence[Sequence[float]] = AT
+    see: str = ""
+    lesson: str = ""
+    key: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.ask, str) or not self.ask.strip():
+            raise InputError(f"a question must be a str, not {shorten(self.ask)}")
+        number(self.near, "near", 0.0)
+        is_word = isinstance(self.answer, str) and self.answer.strip() != ""
+        if self.choices and not (is_word and self.answer in self.choices):
+            raise InputError(
+                f"the answer {shorten(self.answer)} is none of the choices: "
+                f"{', '.join(map(repr, self.choices))}"
+            )
+        if not is_word:
+            number(self.answer, "the answer")
+        if self.names:
+            self.values(str(self.answer))
+
+    def is_right(self, guess: object) -> bool:
+        """Return whether a guess is right; raise InputError if it is no number, no expression."""
+        return self._agree(guess, self.answer)
+
+    def reply(self, guess: object) -> str:
+        """Return what is said to a wrong guess, or the hint."""
+        for wrong, words in self.replies.items():
+            other = wrong if isinstance(self.answer, str) else as_number(wrong)
+            if self._agree(guess, other):
+                return words
+        return self.hint
+
+    def values(self, line: str) -> list[float]:
+        """Return the values of an expression at the numbers of `at`."""
+        return [value_of(line, dict(zip(self.names, row, strict=False))) for row in self.at]
+
+    def _agree(self, guess: object, answer: float | str) -> bool:
+        if self.names:
+            pairs = zip(self.values(str(guess)), self.values(str(answer)), strict=True)
+            return all(math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-9) for one, other in pairs)
+        if isinstance(answer, str):
+            plain = str if self.choices else as_typed
+            return plain(str(guess)) == plain(answer)
+        of_zero = self.near if abs(answer) <= ZERO else 0.0
+        return math.isclose(as_number(guess), answer, rel_tol=self.near, abs_tol=of_zero + ZERO)
+
+
+def as_number(guess: object) -> float:
+    """Return a typed number; raise InputError if it is not one."""
+    if isinstance(guess, str):
+        typed = guess.strip().replace("−", "-")
+        try:
+            return float(Fraction(typed)) if "/" in typed else float(typed)
+        except (ValueError, ZeroDivisionError) as error:
+            raise InputError("type a number, like 0.25, -3 or 1/3") from error
+    return number(guess, "a guess")
+
+
+def as_typed(word: str) -> str:
+    """Return a word without capitals and spaces around it."""
+    return word.strip().casefold()
+
+
+def in_words(answer: float | str) -> str:
+    return answer if isinstance(answer, str) else f"{answer:.4g}"
+
+
+@cache
+def lessons() -> dict[str, str]:
+    """Return the names of the lessons by their numbers, as 01: 01-one-weight."""
+    return {path.stem.partition("-")[0]: path.stem for path in sorted(FOLDER.glob("*.toml"))}
+
+
+@cache
+def questions_of(lesson: str) -> dict[str, Question]:
+    """Return the questions of a lesson by their keys."""
+    return questions_in((FOLDER / f"{lesson}.toml").read_text(encoding="utf-8"), lesson)
+
+
+def question(place: str) -> Question:
+    """Return the question of a place, as 01/gradient; raise UnknownNameError if there is none."""
+    lesson, _, key = place.partition("/")
+    return pick(questions_of(pick(lessons(), lesson, "lesson")), key, "question")
+
+
+def questions_in(content: str, lesson: str = "") -> dict[str, Question]:
+    """Return the questions of a text in TOML, a table each; raise InputError for a fault."""
+    try:
+        tables = tomllib.loads(content)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputError(f"the questions are no TOML: {error}") from error
+    return {key: made(table, lesson, key) for key, table in tables.items()}
+
+
+def made(table: Any, lesson: str, key: str) -> Question:
+    """Return the question of a table; raise InputError for a field that it lacks or has not."""
+    if not isinstance(table, dict):
+        raise InputError(f"{shorten(key)} stands outside of a question: put [name] before it")
+    for name in ("ask", "answer"):
+        if name not in table:
+            raise InputError(f"the question {key} has no {name}: add one")
+    for name, given in table.items():
+        if not pick(FIELDS, name, f"field of the question {key}")(given):
+            raise InputError(
+                f"{name} of the question {key} is {shorten(given)}: see docs/guide/lessons.md"
+            )
+    return Question(**table, lesson=lesson, key=key)
