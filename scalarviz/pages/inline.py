@@ -168,7 +168,7 @@ def html(
     loader: str,
     data: Mapping[str, object],
     parts: Mapping[str, str],
-    links: str = "",
+    raw: Mapping[str, str],
     policy: Mapping[str, str] = POLICY,
 ) -> str:
     """Return the document.
@@ -180,7 +180,7 @@ def html(
     loader  another one, which unpacks the script and runs it
     data    for the script, as JSON; all of it is packed as one part
     parts   of the data that are packed already, each read on its own
-    links   to other pages, as HTML
+    raw     HTML by name
     policy  what the page may load
     """
     codes = {"style": style, "script": script, "loader": loader}
@@ -193,7 +193,7 @@ def html(
         script=packed_text(script),
         loader=loader,
         data=as_json({"plain": packed_text(as_json(data)), **parts}),
-        links=links,
+        **raw,
     )
 
 
@@ -204,5 +204,5 @@ def fingerprint(code: str) -> str:
 
 def names_of(markup: str) -> Iterator[str]:
     """Yield the names in a markup that stand for texts."""
-    known = {"policy", "style", "script", "loader", "data", "links"}
+    known = {"policy", "style", "script", "loader", "data"}
     yield from (name for name in Template(markup).get_identifiers() if name not in known)

@@ -6,19 +6,19 @@ from functools import partial
 from typing import Any
 
 from scalarviz.base.package_files import text_beside
-from scalarviz.base.texts import text, texts
+from scalarviz.base.texts import texts
 from scalarviz.engines.wasm.jobs import buffer_names, moment_data
 from scalarviz.pages.caption_data import caption_data
 from scalarviz.pages.exhibit_data import exhibit_data
 from scalarviz.pages.index_page import version
-from scalarviz.pages.inline import POLICY, bundle, html, names_of, texts_of
+from scalarviz.pages.inline import POLICY, bundle, html, texts_of
 from scalarviz.pages.page import (
-    SAY,
     came_from,
     first_speed,
     kinds_in,
     loader,
     module_text,
+    said_in,
     style_of_page,
 )
 from scalarviz.pages.scene_data import scene_data
@@ -81,10 +81,9 @@ def linked_page(
     first      a state that it shows until Python answers; None, the default: none
     """
     markup = text_beside(__file__, PAGE)
-    said = [name for name in names_of(markup) if name.startswith(SAY)]
-    words = {name: text(f"page.html.{name.removeprefix(SAY)}") for name in said}
+    words = said_in(markup)
     words |= {"title": show.title, "about": show.about, "version": version()}
     script = bundle(START, module_text)  # another scene may have another exhibit
     texts_used = texts_of(script, texts())
     data = {**described, "texts": texts_used, "link": link, "first": first}
-    return html(markup, words, style_of_page(), script, loader(), data, {}, policy=ALLOWED)
+    return html(markup, words, style_of_page(), script, loader(), data, {}, {"links": ""}, ALLOWED)

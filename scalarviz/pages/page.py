@@ -221,13 +221,14 @@ def made_page(
         mixed = show.session.network.precision.mixed
         spec["say"]["optimizers"] = [optimizer_data(each, mixed=mixed) for each in optimizers]
         data["spare"] = spare_of(show.session, probe)
-    said = [name for name in names_of(markup) if name.startswith(SAY)]
-    words = {name: text(f"page.html.{name.removeprefix(SAY)}") for name in said}
+    words = said_in(markup)
     words |= {"title": show.title, "about": show.about, "version": version()}
     data |= {"spec": spec, "texts": texts_of(script, texts())}
 
     def whole() -> bytes:
-        written = html(markup, words, style_of_page(), script, loader(), data, parts, links)
+        written = html(
+            *(markup, words, style_of_page(), script, loader(), data, parts), {"links": links}
+        )
         return written.encode("utf-8", "replace")  # half of a pair of letters is none
 
     content = whole()
@@ -303,16 +304,25 @@ def kinds_in(exhibit: Mapping[str, Any] | None) -> set[str]:
     return {exhibit["kind"]} | kinds_in(exhibit.get("map"))
 
 
+def said_in(markup: str) -> dict[str, str]:
+    """Return the texts that a markup names with SAY."""
+    said = [name for name in names_of(markup) if name.startswith(SAY)]
+    return {name: text(f"page.html.{name.removeprefix(SAY)}") for name in said}
+
+
 def style_of_page() -> str:
     """Return the style, with the colours of the themes in properties."""
+    names = ("page.css", "exhibits.css", "inputs.css")
+    return colors_of_page() + "".join(text_beside(__file__, name) for name in names)
+
+
+def colors_of_page() -> str:
+    """Return the colours of the themes as properties."""
     dark, light = (properties(THEMES[name]) for name in ("dark", "light"))
     return (
         f"\n:root {{ {dark} }}\n"
         f"@media (prefers-color-scheme: light) {{ :root {{ {light} }} }}\n"
         f':root[data-theme="dark"] {{ {dark} }}\n:root[data-theme="light"] {{ {light} }}\n'
-        + text_beside(__file__, "page.css")
-        + text_beside(__file__, "exhibits.css")
-        + text_beside(__file__, "inputs.css")
     )
 
 

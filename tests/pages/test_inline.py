@@ -141,7 +141,7 @@ MARKUP = (
 def test_words_in_the_page_are_escaped_and_the_policy_names_its_scripts_and_style() -> None:
     script, loader, style = "\nconst a = 1 < 2 && '$b';\n", "\nload('$b');\n", "p { color: red }"
     words = {"title": NASTY, "say_a": NASTY + "'\""}
-    made = html(MARKUP, words, style, script, loader, {"a": NASTY}, {"part": "H4s="})
+    made = html(MARKUP, words, style, script, loader, {"a": NASTY}, {"part": "H4s="}, {"links": ""})
     page = Elements(made)
     assert [tag for tag, _ in page.tags] == ["meta", "title", "style", "p", *["script"] * 3]
     assert "".join(page.inside["title"]) == NASTY
@@ -154,7 +154,10 @@ def test_words_in_the_page_are_escaped_and_the_policy_names_its_scripts_and_styl
     digests = [b64encode(sha256(code.encode()).digest()).decode() for code in (loader, script)]
     assert "script-src " + " ".join(f"'sha256-{each}'" for each in digests) in policy
     assert f"style-src 'sha256-{b64encode(sha256(style.encode()).digest()).decode()}'" in policy
-    assert html(MARKUP, words, style, script, loader, {"a": NASTY}, {"part": "H4s="}) == made
+    assert (
+        html(MARKUP, words, style, script, loader, {"a": NASTY}, {"part": "H4s="}, {"links": ""})
+        == made
+    )
 
 
 def test_the_policy_allows_no_network_and_no_code_but_its_own() -> None:

@@ -6,7 +6,8 @@ import { followLink } from "./follow.js";
 import { showTour } from "./guide.js";
 import { LinkClient } from "./link_client.js";
 import { Offers } from "./offers.js";
-import { appOf, dataOfPage, dress, failWith, pictureOf } from "./opening.js";
+import { appOf, dress, pictureOf } from "./opening.js";
+import { dataOfPage, failWith } from "./page_data.js";
 import { setTexts } from "./texts.js";
 
 /** Return the channel that the data of a page name. */

@@ -3,7 +3,8 @@
 import { Client } from "./client.js";
 import { followLink } from "./follow.js";
 import { showTour } from "./guide.js";
-import { appOf, dataOfPage, dress, fail, failWith, pictureOf } from "./opening.js";
+import { appOf, dress, pictureOf } from "./opening.js";
+import { dataOfPage, fail, failWith } from "./page_data.js";
 import { RecordingClient } from "./recording.js";
 import { text } from "./texts.js";
 import { unzipped } from "./zipped.js";

@@ -1,29 +1,10 @@
-// What all pages begin with: their data, their app, and one sentence instead where that fails.
+// What all pages with a picture begin with: their look, their picture, their app.
 
 import { App } from "./app.js";
-import { byId, isFramed, made, setShown } from "./dom.js";
+import { byId, isFramed, made } from "./dom.js";
+import { failWith } from "./page_data.js";
 import { Picture } from "./picture.js";
-import { setTexts, text } from "./texts.js";
-import { unzippedText } from "./zipped.js";
-
-/** Return the data that stand in the page: those packed as one part, and those of their own.
- *
- * @returns {Promise<any>}
- */
-export async function dataOfPage() {
-  byId("waiting").remove(); // which a page says that is cut off before its loader
-  try {
-    const { plain, ...parts } = JSON.parse(byId("data").textContent);
-    const data = { ...JSON.parse(await unzippedText(plain)), ...parts };
-    setTexts(data.texts);
-    addEventListener("error", (event) => failWith(event.error ?? event.message));
-    addEventListener("unhandledrejection", (event) => failWith(event.reason));
-    return data;
-  } catch (error) {
-    setShown(byId("failure"), true); // which says that they are damaged
-    throw error;
-  }
-}
+import { text } from "./texts.js";
 
 /** Be light or dark as a spec says, and know whether the page stands in another one. */
 export function dress({ page: { theme } }) {
@@ -49,19 +30,4 @@ export function appOf(spec, client, picture) {
   globalThis.scalarviz = app; // for the console: scalarviz.state
   app.resize();
   return app;
-}
-
-/** Show one sentence instead of the page, and a button that loads it again. */
-export function fail(words) {
-  byId("failure").querySelector("p").textContent = words;
-  setShown(byId("failure"), true);
-}
-
-/** Show what went wrong, where nothing knows better. */
-export function failWith(error) {
-  console.error(error);
-  if (!byId("failure").hidden) return;
-  fail(
-    error?.key ? text(error.key) : text("page.failed", { error: error?.message ?? String(error) }),
-  );
 }

@@ -1,0 +1,202 @@
+"""A lesson: texts, questions and pictures in their order, from a notebook or from Markdown."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from scalarviz.base.checks.numbers import shorten
+from scalarviz.errors import InputError
+from scalarviz.pages.lessons.prose import html_of
+from scalarviz.pages.lessons.questions import Question, made, question
+
+LARGEST = 5_000_000  # bytes of a file
+LEFT_OUT = {"check", "notebook"}  # tags of cells that pages leave out
+IMAGE = re.compile(r'<img src="(data:image/[\w+]+;base64,[A-Za-z0-9+/=]+)"')
+FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A part as HTML: what a text says, or a listing and what it prints."""
+
+    html: str
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A place for a picture that trains.
+
+    scene    the name of a scene, or the path of a saved run; "" for the one of a cell
+    cell     the number of the cell of a notebook that shows it
+    options  of the cell's sv.watch, or the moment that is shown at first
+    image    a PNG as base64 that stands there if it cannot train in a page; "": none
+    """
+
+    scene: str = ""
+    cell: int = 0
+    options: Mapping[str, Any] = field(default_factory=dict)
+    image: str = ""
+
+
+@dataclass(frozen=True)
+class End:
+    """The place of the table of guesses, and of what is done with them."""
+
+
+END = End()
+Part = Text | Question | Picture | End
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A lesson.
+
+    name    of its page, and of the answers that it collects
+    title   its heading
+    parts   in their order
+    code    sources of the cells of its notebook, by which its pictures are made
+    """
+
+    name: str
+    title: str
+    parts: tuple[Part, ...]
+    code: tuple[str, ...] = ()
+
+
+def lesson_of(path: Path) -> Lesson:
+    """Return the lesson of a file, .ipynb or .md; raise InputError if it cannot be read as one."""
+    read = {".ipynb": of_notebook, ".md": of_markdown}.get(path.suffix)
+    if read is None:
+        raise InputError(f"a lesson is a file .md or .ipynb, not {shorten(path.name)}: rename it")
+    try:
+        if path.stat().st_size > LARGEST:
+            raise InputError(f"{path.name} has more than {LARGEST} bytes: no lesson is as large")
+        content = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path.name} cannot be read as text: {error}") from error
+    return read(content, path)
+
+
+def of_notebook(content: str, path: Path) -> Lesson:
+    """Return the lesson of a notebook as it is stored; none of its cells is run."""
+    try:
+        cells = json.loads(content)["cells"]
+        sources = ["".join(cell["source"]) for cell in cells]
+        parts = [*notebook_parts(cells, sources)]
+    except InputError:
+        raise
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError(f"{path.name} is no notebook: save it anew from JupyterLab") from error
+    code = tuple(
+        source if cell["cell_type"] == "code" else ""
+        for cell, source in zip(cells, sources, strict=True)
+    )
+    return Lesson(path.stem, title_of(sources[0], path), tuple(parts), code)
+
+
+def notebook_parts(cells: Any, sources: list[str]) -> Iterator[Part]:
+    """Yield the parts of cells."""
+    for number, (cell, source) in enumerate(zip(cells, sources, strict=True)):
+        if LEFT_OUT & {*cell["metadata"].get("tags", [])}:
+            continue
+        if cell["cell_type"] == "markdown":
+            yield Text(html_of(source))
+            continue
+        outputs, call = cell["outputs"], last_call(source)
+        called = "" if call is None else ast.unparse(call.func)
+        if call and called == "sv.predict":
+            yield question(ast.literal_eval(call.args[0]))
+        elif call and called == "sv.watch":
+            yield Text(listing(source) + "".join(map(printed, outputs)))
+            options = {each.arg or "": ast.literal_eval(each.value) for each in call.keywords}
+            images = [data["image/png"] for data in map(data_of, outputs) if "image/png" in data]
+            yield Picture("", number, options, "".join(images[-1:]))
+        elif called == "sv.predictions":
+            yield END
+        else:
+            yield Text(listing(source) + "".join(map(shown, outputs)))
+
+
+def last_call(source: str) -> ast.Call | None:
+    """Return the call that is the last line of a cell, if it is one."""
+    try:
+        body = ast.parse(source).body
+    except SyntaxError:  # a line of IPython
+        return None
+    match body[-1:]:
+        case [ast.Expr(value=ast.Call() as call)]:
+            return call
+    return None
+
+
+def listing(source: str) -> str:
+    return f"<pre><code>{escape(source)}</code></pre>"
+
+
+def data_of(output: Any) -> dict[str, str]:
+    """Return the representations of an output by mime type."""
+    return {kind: "".join(data) for kind, data in output.get("data", {}).items() if "+" not in kind}
+
+
+def printed(output: Any) -> str:
+    """Return what an output has printed, as HTML."""
+    words = "".join(output.get("text", ""))
+    return f'<pre class="printed">{escape(words)}</pre>' if words else ""
+
+
+def shown(output: Any) -> str:
+    """Return an output as HTML: its image, else its text."""
+    data = data_of(output)
+    words = escape(data.get("text/plain", ""))
+    found = IMAGE.search(data.get("text/html", ""))
+    source = found[1] if found else ""
+    if "image/png" in data:
+        source = f"data:image/png;base64,{escape(''.join(data['image/png'].split()))}"
+    if source:
+        return f'<img src="{source}" alt="{words}">'
+    return printed(output) or (f'<pre class="printed">{words}</pre>' if words else "")
+
+
+def title_of(words: str, path: Path) -> str:
+    """Return the heading of a text; raise InputError if it has none."""
+    found = TITLE.search(words)
+    if found is None:
+        raise InputError(f"{path.name} has no title: begin it with a line such as # My lesson")
+    return found[1].strip()
+
+
+def of_markdown(content: str, path: Path) -> Lesson:
+    """Return the lesson of a text with blocks ```question and ```picture, which are TOML."""
+    parts: list[Part] = []
+    before = 0
+    for found in FENCE.finditer(content):
+        if found[1] in ("question", "picture"):
+            parts.append(Text(html_of(content[before : found.start()])))
+            count = sum(isinstance(each, Question) for each in parts) + 1
+            parts.append(block(found[1], found[2], path, f"{count:02d}"))
+            before = found.end()
+    parts.append(Text(html_of(content[before:])))
+    return Lesson(path.stem, title_of(content, path), tuple(parts))
+
+
+def block(kind: str, content: str, path: Path, key: str) -> Question | Picture:
+    """Return the question or the picture of a block; raise InputError for a fault in it."""
+    try:
+        table = tomllib.loads(content)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputError(f"a {kind} in {path.name} is no TOML: {error}") from error
+    if kind == "question":
+        return made(table, path.stem, key)
+    scene = table.pop("scene", "")
+    if not isinstance(scene, str) or not scene:
+        raise InputError(f'a picture in {path.name} has no scene: write scene = "rgb"')
+    return Picture(scene, options=table)

@@ -1,0 +1,124 @@
+"""The page of a lesson: its texts, its questions, and pictures that train, in one file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from html import escape, unescape
+from pathlib import Path
+from string import Template
+from typing import Any
+from urllib.parse import urlencode
+
+from scalarviz.base.package_files import text_beside
+from scalarviz.base.texts import text, texts
+from scalarviz.errors import EngineError, InputError
+from scalarviz.pages.index_page import version
+from scalarviz.pages.inline import POLICY, bundle, html, packed_bytes, texts_of
+from scalarviz.pages.lessons.cells import shown_by
+from scalarviz.pages.lessons.lesson import END, End, Lesson, Part, Picture, Text
+from scalarviz.pages.lessons.prose import inline_of
+from scalarviz.pages.lessons.questions import Question
+from scalarviz.pages.page import (
+    colors_of_page,
+    loader,
+    module_text,
+    page_of,
+    said_in,
+    size_words,
+)
+
+LARGEST = 1_500_000  # bytes
+PAGES = str(Path(__file__).parent)  # the templates stand beside this folder
+FINGERPRINT = re.compile(r"'sha256-[^']+'")
+STATED = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
+
+
+def lesson_page(lesson: Lesson, scene: Callable[[str], Any], *, collects: bool = False) -> bytes:
+    """Return the page of a lesson; raise InputError if it would be too large.
+
+    scene     returns the Session or the Show of a scene's name
+    collects  whether its answers can be sent to where it comes from
+    """
+    pictures = [each for each in lesson.parts if isinstance(each, Picture)]
+    pages = {id(each): page_in(lesson, each, scene) for each in pictures}
+    parts = [part_html(each, pages) for each in lesson.parts]
+    if END not in lesson.parts:
+        parts.append(part_html(END, pages))
+    content = filled(lesson, parts, {key: page for key, page in pages.items() if page}, collects)
+    if len(content) > LARGEST:
+        raise InputError(
+            f"the page of {lesson.name} would have {size_words(len(content))}, and "
+            f"{size_words(LARGEST)} are the most: take fewer or smaller pictures"
+        )
+    return content
+
+
+def page_in(lesson: Lesson, picture: Picture, scene: Callable[[str], Any]) -> str:
+    """Return the page of a picture; "" if what a notebook shows cannot train in a page."""
+    if picture.scene:
+        return page_of(scene(picture.scene)).text.decode()
+    with suppress(EngineError, InputError):
+        return page_of(shown_by(lesson.code, picture.cell)).text.decode()
+    return ""
+
+
+def part_html(part: Part, pages: Mapping[int, str]) -> str:
+    """Return a part of the page."""
+    if isinstance(part, Text):
+        return f'<section class="part">{part.html}</section>'
+    if isinstance(part, Question):
+        ask = inline_of(part.ask)
+        return f'<section class="question"><p>{text("predict.html", question=ask)}</p></section>'
+    if isinstance(part, End):
+        end = text_beside(PAGES, "lesson_end.html")
+        return Template(end).substitute(said_in(end))
+    if pages[id(part)]:
+        number = [key for key, page in pages.items() if page].index(id(part))
+        return f'<section class="picture" data-number="{number}"></section>'
+    image = f'<img src="data:image/png;base64,{escape(part.image)}" alt="">' if part.image else ""
+    return f'<section class="picture">{image}</section>'
+
+
+def filled(lesson: Lesson, parts: Iterable[str], pages: Mapping[int, str], collects: bool) -> bytes:
+    """Return the page with its data."""
+    script = bundle("lesson.js", module_text)
+    shown = {id(each): each for each in lesson.parts if isinstance(each, Picture)}
+    data = {
+        "lesson": lesson.name,
+        "questions": [told(each) for each in lesson.parts if isinstance(each, Question)],
+        "pictures": [urlencode(shown[key].options) for key in pages],
+        "texts": texts_of(script, texts()),
+        "collects": collects,
+    }
+    packed = {f"picture{i}": packed_bytes(page.encode()) for i, page in enumerate(pages.values())}
+    markup, words = text_beside(PAGES, "lesson.html"), {"title": lesson.title, "version": version()}
+    style = colors_of_page() + text_beside(PAGES, "lesson.css")
+    raw = {"parts": "\n".join(parts)}
+    policy = policy_for(pages.values(), collects)
+    words |= said_in(markup)
+    page = html(markup, words, style, script, loader(), data, packed, raw, policy)
+    return page.encode("utf-8", "replace")
+
+
+def told(question: Question) -> dict[str, Any]:
+    """Return a question for the script of the page, its texts as HTML."""
+    found = {each: getattr(question, each) for each in ("key", "answer", "near", "see")}
+    found |= {each: list(getattr(question, each)) for each in ("choices", "names", "at")}
+    found |= {each: inline_of(getattr(question, each)) for each in ("ask", "hint", "why")}
+    replies = {wrong: inline_of(words) for wrong, words in question.replies.items()}
+    return {**found, "line": question.line, "replies": replies}
+
+
+def policy_for(pages: Iterable[str], collects: bool) -> dict[str, str]:
+    """Return what the page may load: also the pages in it, each a blob, which obey this, too."""
+    allowed: dict[str, set[str]] = {"script-src": set(), "style-src": set()}
+    for page in pages:
+        for rule in unescape(STATED.findall(page)[0]).split("; "):
+            name, _, sources = rule.partition(" ")
+            if name in allowed:
+                allowed[name] |= {*FINGERPRINT.findall(sources)}
+    more = {name: f"{POLICY[name]} {' '.join(sorted(found))}" for name, found in allowed.items()}
+    more |= {"connect-src": "'self'"} if collects else {}
+    return {**POLICY, **more, "frame-src": "blob:"}

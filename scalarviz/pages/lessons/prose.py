@@ -1,0 +1,59 @@
+"""Texts of lessons as HTML: Markdown, with formulas between dollars as MathML."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from html import escape
+from typing import Any
+
+from scalarviz.errors import InputError
+
+# HTML that texts may have: what folds, and line breaks. All else is shown as it is written.
+FOLDING = re.compile(r"</?(details|summary|br|sub|sup)>")
+TAG = re.compile(r"<[^>]*>|[^<]+|<")
+
+
+def html_of(words: str) -> str:
+    """Return Markdown as HTML."""
+    return str(parser().render(words))
+
+
+def inline_of(words: str) -> str:
+    """Return one paragraph of Markdown as HTML that stands in a line."""
+    return str(parser().renderInline(words))
+
+
+@cache
+def parser() -> Any:
+    """Return what reads Markdown; raise InputError if it is not installed."""
+    try:
+        from markdown_it import MarkdownIt
+        from mdit_py_plugins.dollarmath import dollarmath_plugin
+    except ImportError as error:
+        raise InputError(
+            "pages of lessons need markdown-it-py, mdit-py-plugins and latex2mathml: "
+            "pip install 'scalarviz[serve]'"
+        ) from error
+    made = MarkdownIt("commonmark").enable("table")
+    dollarmath_plugin(made, allow_space=False, double_inline=True, renderer=formula)
+    for kind in ("html_block", "html_inline"):
+        made.add_render_rule(kind, folding)
+    return made
+
+
+def formula(tex: str, options: dict[str, bool]) -> str:
+    """Return a formula as MathML; one that is not understood as it is written."""
+    from latex2mathml.converter import convert
+
+    try:
+        plain = re.sub(r"<(?=\S)", "< ", tex)  # texts in it come out as they are: no element begins
+        return str(convert(plain, display="block" if options["display_mode"] else "inline"))
+    except Exception:  # its parser raises errors of many kinds
+        return f"<code>{escape(tex)}</code>"
+
+
+def folding(_: object, tokens: Any, index: int, *rest: object) -> str:
+    """Return HTML of a text with the tags of FOLDING alone."""
+    parts = TAG.findall(tokens[index].content)
+    return "".join(each if FOLDING.fullmatch(each) else escape(each, quote=False) for each in parts)

@@ -1,0 +1,96 @@
+// One line that a learner fills in: an expression of numbers and names, read and never run as code.
+
+import { text } from "./texts.js";
+
+const LONGEST_LINE = 200; // characters
+const SIGNS = { "−": "-", "·": "*", "×": "*", "÷": "/", "²": "**2", "³": "**3", "^": "**" };
+const TOKEN = /\s*(?:(\d+\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?)|([A-Za-z_]\w*)|(\*\*|[-+*/(),]))/y;
+const CALLS = {
+  exp: [1, Math.exp], log: [1, Math.log], tanh: [1, Math.tanh], sqrt: [1, Math.sqrt],
+  abs: [1, Math.abs], relu: [1, (x) => Math.max(x, 0)], max: [2, Math.max], min: [2, Math.min],
+}; // prettier-ignore
+
+/** Return the parts of a line: numbers, names and signs; throw an error if it has others. */
+function tokensOf(line) {
+  const plain = line.replace(/[−·×÷²³^]/g, (sign) => SIGNS[sign]).trim();
+  const tokens = [];
+  TOKEN.lastIndex = 0;
+  while (TOKEN.lastIndex < plain.length) {
+    const found = TOKEN.exec(plain);
+    if (!found || plain.length > LONGEST_LINE) throw new Error("unknown part");
+    tokens.push(found[1] ? Number(found[1]) : (found[2] ?? found[3]));
+  }
+  return tokens;
+}
+
+/** Reads the parts of a line by the rules of Python: signs bind less than powers. */
+class Reader {
+  constructor(tokens, names) {
+    Object.assign(this, { tokens, names, at: 0 });
+  }
+
+  takes(...signs) {
+    return signs.includes(this.tokens[this.at]) ? this.tokens[this.at++] : "";
+  }
+
+  needs(sign) {
+    if (!this.takes(sign)) throw new Error(`${sign} is missing`);
+  }
+
+  sum() {
+    let value = this.product();
+    for (let sign; (sign = this.takes("+", "-")); ) value += this.product() * (sign === "+" ? 1 : -1);
+    return value;
+  }
+
+  product() {
+    let value = this.signed();
+    for (let sign; (sign = this.takes("*", "/")); ) {
+      const next = this.signed();
+      value = sign === "*" ? value * next : value / next;
+    }
+    return value;
+  }
+
+  signed() {
+    const sign = this.takes("+", "-");
+    if (!sign) return this.power();
+    return sign === "-" ? -this.signed() : this.signed();
+  }
+
+  power() {
+    const value = this.single();
+    return this.takes("**") ? value ** this.signed() : value;
+  }
+
+  single() {
+    const token = this.tokens[this.at++];
+    if (typeof token === "number") return token;
+    if (token === "(") {
+      const value = this.sum();
+      this.needs(")");
+      return value;
+    }
+    if (Object.hasOwn(this.names, token)) return this.names[token];
+    if (!Object.hasOwn(CALLS, token)) throw new Error("no value");
+    const [count, call] = CALLS[token];
+    this.needs("(");
+    const values = [this.sum()];
+    while (this.takes(",")) values.push(this.sum());
+    this.needs(")");
+    if (values.length !== count) throw new Error("other arguments");
+    return call(...values);
+  }
+}
+
+/** Return the value of a line; throw an error with a sentence if it is no expression of the names. */
+export function lineValue(line, names) {
+  try {
+    const reader = new Reader(tokensOf(line), names);
+    const value = reader.sum();
+    if (reader.at < reader.tokens.length) throw new Error("more follows");
+    return value;
+  } catch {
+    throw new Error(text("lesson.no_line", { names: Object.keys(names).join(", ") }));
+  }
+}

@@ -1,0 +1,58 @@
+// Which guesses at a question are right, and what is said to the others: as questions.py does.
+
+import { lineValue } from "./filled_line.js";
+import { text } from "./texts.js";
+
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+const ZERO = 1e-12; // an answer up to this is 0, as of a sum whose terms cancel
+
+/** Return a typed number, also a fraction; throw an error with a sentence if it is none. */
+export function typedNumber(guess) {
+  const parts = guess.trim().replace("−", "-").split("/");
+  const values = parts.map((part) => (NUMBER.test(part.trim()) ? Number(part) : NaN));
+  const value = values.length > 1 ? values[0] / values[1] : values[0];
+  if (parts.length > 2 || !Number.isFinite(value)) throw new Error(text("lesson.no_number"));
+  return value;
+}
+
+/** Whether two numbers are as near as a relative or an absolute tolerance allows. */
+function isNear(one, other, relative, absolute) {
+  const apart = Math.abs(one - other);
+  return apart <= Math.max(relative * Math.max(Math.abs(one), Math.abs(other)), absolute);
+}
+
+function lineValues({ names, at }, line) {
+  return at.map((row) => lineValue(line, Object.fromEntries(names.map((name, i) => [name, row[i]]))));
+}
+
+/** Whether a guess means the same as an answer. */
+function agrees(question, guess, answer) {
+  const { names, choices, near } = question;
+  if (names.length) {
+    const wanted = lineValues(question, answer);
+    return lineValues(question, guess).every((value, i) => isNear(value, wanted[i], 1e-6, 1e-9));
+  }
+  if (choices.length) return guess === answer;
+  if (typeof answer === "string") return guess.trim().toLowerCase() === answer.trim().toLowerCase();
+  const ofZero = Math.abs(answer) <= ZERO ? near : 0;
+  return isNear(typedNumber(guess), answer, near, ofZero + ZERO);
+}
+
+/** Whether a guess is right; throw an error with a sentence if it is no number, no expression. */
+export function isRight(question, guess) {
+  return agrees(question, guess, question.answer);
+}
+
+/** Return what is said to a wrong guess, as HTML: its reply, or the hint. */
+export function replyTo(question, guess) {
+  const isNumber = typeof question.answer === "number";
+  const found = Object.entries(question.replies).find(([wrong]) =>
+    agrees(question, guess, isNumber ? typedNumber(wrong) : wrong),
+  );
+  return found ? found[1] : question.hint;
+}
+
+/** Return the answer in words. */
+export function answerWords({ answer }) {
+  return typeof answer === "number" ? String(Number(answer.toPrecision(4))) : answer;
+}
