@@ -21,7 +21,7 @@ BROWSER = chromium firefox-esr
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV CONDA_PREFIX PIP_USER PIP_TARGET PIP_PREFIX
 unexport PYTHONDONTWRITEBYTECODE
 .NOTPARALLEL:
-.PHONY: help watch notebooks lesson-pictures docs pages test test-all proofs bench check lint lint-js format clean again
+.PHONY: help watch notebooks lesson-pictures docs lessons pages test test-all proofs bench check lint lint-js format clean again
 
 SCRIPTS = "**/*.js" "**/*.mjs" "**/*.ts"
 # Tests do without Node: lint calls it where it is there and lint-js has set up what it runs.
@@ -56,6 +56,9 @@ proofs: .venv/ready-to-test ## the long proofs alone; they write docs/RELIABILIT
 docs: .venv/ready-for-docs ## build build/docs: README, guide, lessons, a reference of the public names
 	@.venv/bin/python -W error -m docs.build_pages
 	@echo "Open build/docs/index.html"
+
+lessons: .venv/ready-to-test ## build/lessons: lessons 1 to 5 as pages
+	@.venv/bin/scalarviz lesson -o build/lessons
 
 pages: .venv/ready-to-run .venv/ready-for-docs ## build/docs/docs/pages: scenes that train in a browser, after `make docs`
 	@.venv/bin/python -W error -m docs.build_demo_pages

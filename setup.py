@@ -3,7 +3,11 @@
 from setuptools import find_packages, setup
 
 setup(
-    # The scenes stay at the top of the checkout, where people find them, and travel in the package.
-    packages=[*find_packages(include=["scalarviz*"]), "scalarviz.scenes"],
-    package_dir={"scalarviz": "scalarviz", "scalarviz.scenes": "scenes"},
+    # Scenes and lessons stay at the top of the checkout, where people find them.
+    packages=[*find_packages(include=["scalarviz*"]), "scalarviz.scenes", "scalarviz.notebooks"],
+    package_dir={
+        "scalarviz": "scalarviz",
+        "scalarviz.scenes": "scenes",
+        "scalarviz.notebooks": "notebooks",
+    },
 )

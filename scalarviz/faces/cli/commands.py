@@ -194,6 +194,17 @@ def application(words: Sequence[str]) -> Typer:
 
         sys.exit(serve(scenes or (), address, port))
 
+    read = typer.Argument(
+        None, metavar="[LESSON]...", help="Numbers of lessons, or files .md; else 01 to 05."
+    )
+    folder = typer.Option(None, "-o", "--out", metavar="FOLDER", help="Folder for the pages.")
+
+    @simple("lesson", "Write lessons as pages: text, questions, pictures that train.")
+    def _(lessons: list[str] | None = read, out: str | None = folder) -> None:
+        from scalarviz.faces.cli.lesson_pages import write
+
+        write(lessons or (), out)
+
     sweeping = sweep_command() if words[:1] == ["sweep"] else print_scenes
     simple("sweep", "Train a scene under many settings and seeds.")(sweeping)
     wanted = typer.Option(False, "--class", help="Whether all is ready to teach the lessons.")

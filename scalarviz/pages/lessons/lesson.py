@@ -17,6 +17,7 @@ from scalarviz.errors import InputError
 from scalarviz.pages.lessons.prose import html_of
 from scalarviz.pages.lessons.questions import Question, made, question
 
+PACKAGE = Path(__file__).parents[2]
 LARGEST = 5_000_000  # bytes of a file
 LEFT_OUT = {"check", "notebook"}  # tags of cells that pages leave out
 IMAGE = re.compile(r'<img src="(data:image/[\w+]+;base64,[A-Za-z0-9+/=]+)"')
@@ -72,6 +73,13 @@ class Lesson:
     code: tuple[str, ...] = ()
 
 
+def lessons() -> dict[str, Path]:
+    """Return the notebooks of lessons by their numbers: inside the package, or in a checkout."""
+    folders = [PACKAGE / "notebooks", PACKAGE.parent / "notebooks"]
+    found = [path for folder in folders for path in sorted(folder.glob("[0-9][0-9]-*.ipynb"))]
+    return {path.stem[:2]: path for path in found}
+
+
 def lesson_of(path: Path) -> Lesson:
     """Return the lesson of a file, .ipynb or .md; raise InputError if it cannot be read as one."""
     read = {".ipynb": of_notebook, ".md": of_markdown}.get(path.suffix)
@@ -116,7 +124,8 @@ def notebook_parts(cells: Any, sources: list[str]) -> Iterator[Part]:
         if call and called == "sv.predict":
             yield question(ast.literal_eval(call.args[0]))
         elif call and called == "sv.watch":
-            yield Text(listing(source) + "".join(map(printed, outputs)))
+            code = "" if source.startswith("sv.watch(") else listing(source)
+            yield Text(code + "".join(map(printed, outputs)))
             options = {each.arg or "": ast.literal_eval(each.value) for each in call.keywords}
             images = [data["image/png"] for data in map(data_of, outputs) if "image/png" in data]
             yield Picture("", number, options, "".join(images[-1:]))

@@ -1,60 +1,33 @@
-// What a learner answered in a lesson: kept on this device, and given as a file or a link.
+// Answers of a network: its outputs as the loss reads them.
 
-const FORMAT = "scalarviz answers";
-
-/** The answers of a lesson by key: {guesses, right, shown}; and how many arrows were right. */
-export class LessonAnswers {
-  constructor(lesson) {
-    this.lesson = lesson;
-    this.place = `${FORMAT} ${lesson}`;
-    this.name = "";
-    this.forget();
-    try {
-      const { name, answers, guessed } = JSON.parse(localStorage.getItem(this.place));
-      Object.assign(this, { name, answers, guessed });
-    } catch {
-      // nothing is kept here, or this browser keeps nothing
-    }
+/** Return the answers that a loss reads in outputs, of which there are `count` for each sample. */
+export function readAnswers(outputs, reads, count = outputs.length) {
+  const found = Float64Array.from(outputs);
+  if (reads === "sigmoid") return found.map((x) => 0.5 + 0.5 * Math.tanh(0.5 * x));
+  if (reads !== "softmax") return found;
+  for (let start = 0; start < found.length; start += count) {
+    const own = found.subarray(start, start + count);
+    const top = Math.max(...own);
+    const sum = own.reduce((total, x) => total + Math.exp(x - top), 0);
+    own.forEach((x, i) => (own[i] = Math.exp(x - top) / sum));
   }
+  return found;
+}
 
-  of(key) {
-    return this.answers[key] ?? { guesses: [], right: false, shown: false };
-  }
+/** Return the answers to each of some samples. */
+export function answersEach(outputs, reads, count) {
+  const found = readAnswers(outputs, reads, count);
+  return Array.from({ length: found.length / count }, (_, i) =>
+    found.subarray(count * i, count * (i + 1)),
+  );
+}
 
-  isOpen(key) {
-    const { right, shown } = this.of(key);
-    return !right && !shown;
-  }
+/** Return the place of the first of the largest numbers. */
+export function indexOfLargest(numbers) {
+  return numbers.reduce((best, each, i) => (each > numbers[best] ? i : best), 0);
+}
 
-  put(key, more) {
-    this.answers[key] = { ...this.of(key), ...more };
-    this.keep();
-  }
-
-  keep() {
-    try {
-      localStorage.setItem(this.place, JSON.stringify(this.record()));
-    } catch {
-      // it stays while the page is open
-    }
-  }
-
-  forget() {
-    this.answers = {};
-    this.guessed = { right: 0, asked: 0 };
-  }
-
-  /** Return all of it, as `scalarviz collect` reads it. */
-  record() {
-    const { lesson, name, answers, guessed } = this;
-    return { format: FORMAT, version: 1, lesson, name, answers, guessed };
-  }
-
-  /** Return a link that has all of it. */
-  link(address) {
-    const bytes = new TextEncoder().encode(JSON.stringify(this.record()));
-    const words = btoa(String.fromCharCode(...bytes));
-    const plain = words.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
-    return `${address.split("#")[0]}#answers=${plain}`;
-  }
+/** Return the place of the largest number; NaN if one of them is not a number. */
+export function classOf(row) {
+  return row.some(Number.isNaN) ? NaN : indexOfLargest(row);
 }

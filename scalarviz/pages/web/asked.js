@@ -15,7 +15,10 @@ function around(line, field) {
 /** A question below its text; `changed()` is called when its answer may be seen. */
 export class Asked {
   constructor(place, question, answers, changed) {
-    Object.assign(this, { place, question, answers, changed });
+    this.place = place;
+    this.question = question;
+    this.answers = answers;
+    this.changed = changed;
     this.said = made("p", "said");
     this.said.setAttribute("role", "status");
     this.shows = made("button", "", text("predict.show"));

@@ -4,7 +4,8 @@ import { text } from "./texts.js";
 
 const LONGEST_LINE = 200; // characters
 const SIGNS = { "−": "-", "·": "*", "×": "*", "÷": "/", "²": "**2", "³": "**3", "^": "**" };
-const TOKEN = /\s*(?:(\d+\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?)|([A-Za-z_]\w*)|(\*\*|[-+*/(),]))/y;
+const TOKEN =
+  /\s*(?:(\d+\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?)|([A-Za-z_]\w*)|(\*\*|[-+*/(),]))/y;
 const CALLS = {
   exp: [1, Math.exp], log: [1, Math.log], tanh: [1, Math.tanh], sqrt: [1, Math.sqrt],
   abs: [1, Math.abs], relu: [1, (x) => Math.max(x, 0)], max: [2, Math.max], min: [2, Math.min],
@@ -26,7 +27,9 @@ function tokensOf(line) {
 /** Reads the parts of a line by the rules of Python: signs bind less than powers. */
 class Reader {
   constructor(tokens, names) {
-    Object.assign(this, { tokens, names, at: 0 });
+    this.tokens = tokens;
+    this.names = names;
+    this.at = 0;
   }
 
   takes(...signs) {
@@ -39,13 +42,14 @@ class Reader {
 
   sum() {
     let value = this.product();
-    for (let sign; (sign = this.takes("+", "-")); ) value += this.product() * (sign === "+" ? 1 : -1);
+    for (let sign; (sign = this.takes("+", "-"));)
+      value += this.product() * (sign === "+" ? 1 : -1);
     return value;
   }
 
   product() {
     let value = this.signed();
-    for (let sign; (sign = this.takes("*", "/")); ) {
+    for (let sign; (sign = this.takes("*", "/"));) {
       const next = this.signed();
       value = sign === "*" ? value * next : value / next;
     }

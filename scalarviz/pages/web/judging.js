@@ -22,7 +22,9 @@ function isNear(one, other, relative, absolute) {
 }
 
 function lineValues({ names, at }, line) {
-  return at.map((row) => lineValue(line, Object.fromEntries(names.map((name, i) => [name, row[i]]))));
+  return at.map((row) =>
+    lineValue(line, Object.fromEntries(names.map((name, i) => [name, row[i]]))),
+  );
 }
 
 /** Whether a guess means the same as an answer. */

@@ -1,6 +1,6 @@
 // Starts a lesson: what follows a question appears after its answer, and the end has all guesses.
 
-import { LessonAnswers } from "./answers.js";
+import { LessonAnswers } from "./lesson_answers.js";
 import { Asked } from "./asked.js";
 import { byId, made, setShown, setWords } from "./dom.js";
 import { answerWords } from "./judging.js";
@@ -20,8 +20,8 @@ class LessonPage {
     this.answers = new LessonAnswers(lesson);
     this.questions = questions;
     this.parts = [...document.querySelectorAll("#lesson > *")];
-    this.pictures = [...document.querySelectorAll(".picture[data-number]")].map((place) => {
-      const number = Number(place.dataset.number);
+    const places = [...document.querySelectorAll(".picture[data-number]")];
+    this.pictures = places.map((place, number) => {
       return new LessonPicture(place, parts[`picture${number}`], pictures[number]);
     });
     this.asked = [...document.querySelectorAll(".question")].map((place, i) => {
@@ -47,7 +47,8 @@ class LessonPage {
 
   /** Offer the moment of the nearest picture that shows an answer, once it may be seen. */
   offerMoment(place, see) {
-    const after = (each) => place.compareDocumentPosition(each.place) & Node.DOCUMENT_POSITION_FOLLOWING;
+    const after = (each) =>
+      place.compareDocumentPosition(each.place) & Node.DOCUMENT_POSITION_FOLLOWING;
     const picture = this.pictures.find(after) ?? this.pictures.at(-1);
     if (!picture) return;
     const button = made("button", "see", text("lesson.see"));
@@ -57,7 +58,11 @@ class LessonPage {
 
   fillTable() {
     const names = ["question", "guess", "result", "why"];
-    const head = made("tr", "", ...names.map((name) => made("th", "", text(`predict.table.${name}`))));
+    const head = made(
+      "tr",
+      "",
+      ...names.map((name) => made("th", "", text(`predict.table.${name}`))),
+    );
     const rows = this.questions.map((question) => {
       const { guesses } = this.answers.of(question.key);
       const isOpen = this.answers.isOpen(question.key);
@@ -101,7 +106,10 @@ class LessonPage {
     const content = JSON.stringify(this.answers.record(), null, 1);
     const link = made("a");
     link.href = URL.createObjectURL(new Blob([content], { type: "application/json" }));
-    link.download = `${[name, lesson].filter(Boolean).join("-").replace(/[^\p{L}\p{N}-]+/gu, "-")}.json`;
+    link.download = `${[name, lesson]
+      .filter(Boolean)
+      .join("-")
+      .replace(/[^\p{L}\p{N}-]+/gu, "-")}.json`;
     link.click();
     this.tell(text("lesson.saved", { file: link.download }));
   }

@@ -9,7 +9,9 @@ const NEARLY = "300px"; // below the window
 /** The picture in a place; `packed` is its page, `moment` what it shows at first. */
 export class LessonPicture {
   constructor(place, packed, moment) {
-    Object.assign(this, { place, packed, moment });
+    this.place = place;
+    this.packed = packed;
+    this.moment = moment;
     const near = new IntersectionObserver(
       (seen) => {
         if (!seen.some(({ isIntersecting }) => isIntersecting)) return;

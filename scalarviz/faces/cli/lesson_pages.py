@@ -1,0 +1,53 @@
+"""`scalarviz lesson`: writes lessons as pages, those of the package and a teacher's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from scalarviz.base.texts import text
+from scalarviz.base.visible_text import say
+from scalarviz.core.formulas.table import pick
+from scalarviz.faces.scenefiles.find import load, scenes
+from scalarviz.faces.scenefiles.making import played
+from scalarviz.files.atomic import replace_file
+from scalarviz.pages.lessons.lesson import Lesson, lesson_of, lessons
+from scalarviz.pages.lessons.lesson_page import lesson_page
+from scalarviz.pages.page import size_words
+from scalarviz.training.session.session import Session
+
+FIRST = ("01", "02", "03", "04", "05")  # whose pictures a page can train
+
+
+def write(names: Sequence[str], out: str | None) -> None:
+    """Write the pages of lessons; raise InputError for an unknown one.
+
+    names  numbers of lessons, as 01, or paths of files .md; none: FIRST
+    out    the folder; None: the current one
+    """
+    folder = Path(out or ".")
+    for lesson in map(named, names or FIRST):
+        page = page_of_lesson(lesson)
+        folder.mkdir(parents=True, exist_ok=True)
+        place = folder / f"{lesson.name}.html"
+        replace_file(place, page)
+        say(text("lesson.written", file=place, size=size_words(len(page))))
+
+
+def named(name: str) -> Lesson:
+    """Return the lesson of a number, or of a file .md; raise InputError if there is none."""
+    if name.endswith(".md"):
+        return lesson_of(Path(name))
+    return lesson_of(pick({each: lessons()[each] for each in FIRST}, name, "lesson"))
+
+
+def page_of_lesson(lesson: Lesson, *, collects: bool = False) -> bytes:
+    """Return the page of a lesson, in whose pictures scenes of the package train, or saved runs."""
+
+    def shown(name: str) -> Any:
+        if name.endswith(".safetensors"):
+            return Session.load(name)
+        return played(load(pick(scenes(), name, "scene")), {})
+
+    return lesson_page(lesson, shown, collects=collects)

@@ -1,0 +1,60 @@
+// What a learner answered in a lesson: kept on this device, and given as a file or a link.
+
+const FORMAT = "scalarviz answers";
+
+/** The answers of a lesson by key: {guesses, right, shown}; and how many arrows were right. */
+export class LessonAnswers {
+  constructor(lesson) {
+    this.lesson = lesson;
+    this.place = `${FORMAT} ${lesson}`;
+    this.name = "";
+    this.forget();
+    try {
+      const { name, answers, guessed } = JSON.parse(localStorage.getItem(this.place));
+      Object.assign(this, { name, answers, guessed });
+    } catch {
+      // nothing is kept here, or this browser keeps nothing
+    }
+  }
+
+  of(key) {
+    return this.answers[key] ?? { guesses: [], right: false, shown: false };
+  }
+
+  isOpen(key) {
+    const { right, shown } = this.of(key);
+    return !right && !shown;
+  }
+
+  put(key, more) {
+    this.answers[key] = { ...this.of(key), ...more };
+    this.keep();
+  }
+
+  keep() {
+    try {
+      localStorage.setItem(this.place, JSON.stringify(this.record()));
+    } catch {
+      // it stays while the page is open
+    }
+  }
+
+  forget() {
+    this.answers = {};
+    this.guessed = { right: 0, asked: 0 };
+  }
+
+  /** Return all of it, as `scalarviz collect` reads it. */
+  record() {
+    const { lesson, name, answers, guessed } = this;
+    return { format: FORMAT, version: 1, lesson, name, answers, guessed };
+  }
+
+  /** Return a link that has all of it. */
+  link(address) {
+    const bytes = new TextEncoder().encode(JSON.stringify(this.record()));
+    const words = btoa(String.fromCharCode(...bytes));
+    const plain = words.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+    return `${address.split("#")[0]}#answers=${plain}`;
+  }
+}
