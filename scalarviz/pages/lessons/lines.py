@@ -38,15 +38,16 @@ def value_of(line: str, names: Mapping[str, float]) -> float:
     if len(line) > LONGEST:
         raise InputError(f"a line has at most {LONGEST} characters, not {len(line)}: shorten it")
     try:
-        tree = ast.parse(line.translate(SIGNS).strip(), mode="eval").body
-        return float(walked(tree, names))
-    except (SyntaxError, RecursionError, MemoryError, ValueError, TypeError) as error:
+        return float(walked(ast.parse(line.translate(SIGNS).strip(), mode="eval").body, names))
+    except (SyntaxError, RecursionError, MemoryError, TypeError) as error:
         raise InputError(
             f"{shorten(line)} is no expression here: write one of {', '.join(names)} and numbers, "
             "such as 2 * (a - b)"
         ) from error
-    except ArithmeticError:
-        return math.nan  # a division by 0, say: a wrong number
+    except InputError:
+        raise
+    except (ArithmeticError, ValueError):
+        return math.nan  # a division by 0, a root of -1: a wrong number
 
 
 def walked(node: ast.AST, names: Mapping[str, float]) -> float:

@@ -18,7 +18,10 @@ export function typedNumber(guess) {
 /** Whether two numbers are as near as a relative or an absolute tolerance allows. */
 function isNear(one, other, relative, absolute) {
   const apart = Math.abs(one - other);
-  return apart <= Math.max(relative * Math.max(Math.abs(one), Math.abs(other)), absolute);
+  return (
+    Number.isFinite(apart) &&
+    apart <= Math.max(relative * Math.max(Math.abs(one), Math.abs(other)), absolute)
+  );
 }
 
 function lineValues({ names, at }, line) {

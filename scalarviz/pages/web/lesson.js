@@ -10,9 +10,9 @@ import { text } from "./texts.js";
 
 /** Return a cell of the table of guesses; what the lesson says is HTML of the page's own. */
 function cell(words, html = "") {
-  const made_ = made("td", "", words);
-  if (html) made_.innerHTML = html;
-  return made_;
+  const found = made("td", "", words);
+  if (html) found.innerHTML = html;
+  return found;
 }
 
 class LessonPage {
@@ -67,8 +67,12 @@ class LessonPage {
       const { guesses } = this.answers.of(question.key);
       const isOpen = this.answers.isOpen(question.key);
       const result = isOpen ? "" : answerWords(question);
-      const cells = [cell("", question.ask), cell(guesses.join(", ")), cell(result)];
-      return made("tr", "", ...cells, cell("", isOpen ? "" : question.why));
+      const why = isOpen ? "" : question.why;
+      const cells = [cell("", question.ask), cell(guesses.join(", ")), cell(result), cell("", why)];
+      for (const [i, name] of names.entries()) {
+        cells[i].dataset.name = text(`predict.table.${name}`); // which narrow screens show before it
+      }
+      return made("tr", "", ...cells);
     });
     byId("guesses").replaceChildren(head, ...rows);
     const { right, asked } = this.answers.guessed;

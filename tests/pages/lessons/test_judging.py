@@ -1,0 +1,74 @@
+"""Pages judge guesses as Python does: every question of the lessons, and lines of all kinds."""
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from scalarviz.errors import InputError
+from scalarviz.pages.lessons.lines import value_of
+from scalarviz.pages.lessons.questions import Question, lessons, questions_of
+from tests.pages.in_web import in_web
+
+LINES = [
+    "a * b", "b·a", "-a**2", "2**-a", "2 ** 3 ** 2", "-2 ** 2", "(a - b) / (a + b)", "1e-3 * a",
+    ".5a", "a b", "2(a)", "a +", "(a", "a)", "max(a)", "max(a, b)", "min(a, b, a)", "exp(a) - log(b)",
+    "relu(-a) + abs(-b) + sqrt(b) + tanh(a)", "a / 0", "c", "a;b", "a,b", "", "--a", "+a", "a^2 - b²",
+    "constructor", "a['b']", "__proto__", "a" * 201, "−a × b ÷ 2", "sqrt(-a)",
+]  # fmt: skip
+GUESSES = [
+    "8", "-8", " −8 ", "0", "1/3", "0.5", "1e1", "ten", "1/0", "up", "UP ", "a * b", "x * upstream",
+    "-0.0001", "7.9", "8.16", "8.17",
+]  # fmt: skip
+NAMES = {"a": 2.0, "b": 3.0}
+
+
+def ours(question: Question, guess: str) -> Any:
+    """Whether a guess is right and what is said to it; None if it is no guess."""
+    try:
+        return question.is_right(guess), question.reply(guess)
+    except InputError:
+        return None
+
+
+def test_lines_have_the_values_of_python() -> None:
+    found = in_web(
+        "filled_line",
+        """return data.lines.map((line) => {
+          try { return lineValue(line, data.names); } catch (error) { return "none"; }
+        });""",
+        lines=LINES,
+        names=NAMES,
+    )
+    for line, theirs in zip(LINES, found, strict=True):
+        try:
+            value: Any = value_of(line, NAMES)
+        except InputError:
+            value = "none"
+        if value == value and value != "none":
+            assert theirs == pytest.approx(value), line
+        elif value == "none":
+            assert theirs == "none", line
+        else:
+            assert theirs in ("NaN", "Infinity", "-Infinity", "none"), line
+
+
+def test_every_question_is_judged_as_by_python() -> None:
+    questions = [each for name in lessons().values() for each in questions_of(name).values()]
+    told = [dataclasses.asdict(each) for each in questions]
+    guesses = [[*GUESSES, *each.replies, str(each.answer)] for each in questions]
+    found = in_web(
+        "judging",
+        """return data.questions.map((question, i) => data.guesses[i].map((guess) => {
+          try { return [isRight(question, guess), replyTo(question, guess)]; }
+          catch (error) { return null; }
+        }));""",
+        questions=told,
+        guesses=guesses,
+    )
+    assert len(found) == len(questions) > 0
+    for question, tried, theirs in zip(questions, guesses, found, strict=True):
+        for guess, said in zip(tried, theirs, strict=True):
+            wanted = ours(question, guess)
+            assert said == (None if wanted is None else list(wanted)), (question.ask, guess)
+        assert theirs[-1][0]

@@ -1,0 +1,143 @@
+"""Lessons as pages: what they are made of, and what they refuse."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import scalarviz as sv
+from scalarviz.errors import InputError
+from scalarviz.faces.cli.lesson_pages import FIRST, named, page_of_lesson, write
+from scalarviz.pages.lessons.cells import shown_by
+from scalarviz.pages.lessons.lesson import Picture, lesson_of, lessons
+from scalarviz.pages.lessons.lesson_page import LARGEST
+from scalarviz.pages.lessons.prose import html_of
+from scalarviz.pages.lessons.questions import Question
+from tests.wording import refused
+
+MINE = """# My lesson
+
+Some $x^2$, and a table:
+
+| a | b |
+|---|---|
+| 1 | `2` |
+
+```question
+ask = "What is 2 times 3?"
+answer = 6
+[replies]
+"5" = "That is a sum."
+```
+
+After it.
+
+```python
+print(6)
+```
+"""
+
+
+def written(folder: Path, content: str, name: str = "mine.md") -> Path:
+    path = folder / name
+    path.write_text(content, encoding="utf-8")
+    return path
+
+
+def test_a_lesson_of_ones_own_is_a_text_with_questions(tmp_path: Path) -> None:
+    lesson = lesson_of(written(tmp_path, MINE))
+    assert lesson.title == "My lesson" and lesson.name == "mine"
+    kinds = [type(each).__name__ for each in lesson.parts]
+    assert kinds == ["Text", "Question", "Text"]
+    page = page_of_lesson(lesson).decode()
+    for part in ("<h1>My lesson</h1>", "<math", "<table>", "<code>2</code>", "print(6)"):
+        assert part in page
+    assert page.index("<h1>") < page.index('class="question"') < page.index("After it.")
+    assert "That is a sum" not in page  # answers and replies are packed
+
+
+def test_a_picture_shows_a_scene_or_a_saved_run(tmp_path: Path) -> None:
+    session = sv.Session(sv.Network([2, 1]), sv.data.Xor(), "mse", sv.SGD(0.5), engine="python")
+    session.advance(3)
+    run = tmp_path / "run.safetensors"
+    session.save(run)
+    block = f'# A\n\n```picture\nscene = "{run}"\nstep = 2\npin = 1\n```\n'
+    page = page_of_lesson(named(str(written(tmp_path, block)))).decode()
+    assert 'class="picture" data-number="0"' in page
+    assert "frame-src blob:" in page and len(page) < LARGEST
+    with pytest.raises(InputError, match="unknown scene 'rgbb'.*mean 'rgb'"):
+        page_of_lesson(named(str(written(tmp_path, block.replace(str(run), "rgbb")))))
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "wrong"),
+    [
+        ("no title", "mine.md", "title"),
+        ("# A\n```question\nask = 1\n```\n", "mine.md", "answer"),
+        ("# A\n```question\n[[\n```\n", "mine.md", "TOML"),
+        ("# A\n```picture\nstep = 1\n```\n", "mine.md", "scene"),
+        ("{}", "mine.ipynb", "notebook"),
+        ("[" * 100_000, "mine.ipynb", "notebook"),
+        ("# A", "mine.txt", ".md"),
+        ("# A" * 2_000_000, "mine.md", "bytes"),
+    ],
+    ids=["title", "answer", "toml", "scene", "empty", "deep", "ending", "large"],
+)
+def test_what_is_no_lesson_is_refused(content: str, name: str, wrong: str, tmp_path: Path) -> None:
+    with refused(InputError, wrong):
+        lesson_of(written(tmp_path, content, name))
+    with pytest.raises(InputError):
+        named(str(tmp_path / "none.md"))
+
+
+def test_html_in_a_text_is_shown_as_it_is_written() -> None:
+    made = html_of(
+        "a <script>alert(1)</script>\n\n<img src=x onerror=alert(1)>\n\n[x](javascript:alert(1))\n\n"
+        "$\\text{<script>alert(1)</script>}$\n\n<details><summary>More</summary>\n\n**b**\n</details>"
+    )
+    assert "<script" not in made and "<img" not in made and "href" not in made
+    assert "<details><summary>More</summary>" in made and "<strong>b</strong>" in made
+    assert "<code>\\unknown{</code>" in html_of("$\\unknown{$")
+
+
+def test_a_formula_that_is_not_understood_is_shown_as_it_is_written() -> None:
+    assert "<code>\\left( x</code>" in html_of("$\\left( x$")
+
+
+@pytest.mark.parametrize("number", FIRST)
+def test_a_lesson_has_the_questions_and_pictures_of_its_notebook(number: str) -> None:
+    path = lessons()[number]
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    sources = ["".join(cell["source"]) for cell in cells]
+    asked = [found[1] for each in sources if (found := re.match(r'sv\.predict\("(.+)"\)', each))]
+    parts = lesson_of(path).parts
+    keys = [f"{number}/{each.key}" for each in parts if isinstance(each, Question)]
+    assert keys == asked and len(keys) >= 5
+    assert sum(isinstance(each, Picture) for each in parts) == sum(
+        each.split("\n")[-1].startswith("sv.watch(") for each in sources
+    )
+    texts = "".join(each.html for each in parts if hasattr(each, "html"))
+    assert "<h1>" in texts and "A check; you need not read it" not in texts
+
+
+@pytest.mark.parametrize("number", FIRST)
+def test_its_pictures_train_from_where_the_notebook_shows_them(number: str) -> None:
+    lesson = lesson_of(lessons()[number])
+    pictures = [each for each in lesson.parts if isinstance(each, Picture)]
+    shown = [shown_by(lesson.code, each.cell) for each in pictures]
+    sessions: list[Any] = [each for each in shown if isinstance(each, sv.Session)]
+    assert any(each.network.layers for each in sessions)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", FIRST)
+def test_its_page_is_one_file_that_is_not_large(number: str, tmp_path: Path) -> None:
+    write([number], str(tmp_path))
+    (path,) = tmp_path.iterdir()
+    assert 100_000 < path.stat().st_size <= LARGEST
+    page = path.read_text(encoding="utf-8")
+    outside = [each for each in re.findall(r'(?:src|href)="([^"]+)"', page) if "://" in each]
+    assert all(each.startswith("https://github.com/karpathy/micrograd") for each in outside)
+    assert 'class="picture" data-number="0"' in page
