@@ -30,7 +30,9 @@ def form_of(prediction: Prediction) -> Any:
     shown = ipywidgets.Button(description=text("predict.show"), layout={"width": "90px"})
     said = ipywidgets.HTMLMath()
     row = [field, shown] if prediction.asked.choices else [field, check, shown]
-    form = ipywidgets.VBox([question, ipywidgets.HBox(row), said]).add_class("scalarviz")
+    goes_on = ipywidgets.HTML(f'<p class="scalarviz-goes-on">{text("predict.goes_on")}</p>')
+    parts = [question, ipywidgets.HBox(row), said, goes_on]
+    form = ipywidgets.VBox(parts).add_class("scalarviz")
 
     def say(words: str) -> None:
         said.value = f'<b style="color: {COLORS[prediction.right]}">{as_html(words)}</b>'

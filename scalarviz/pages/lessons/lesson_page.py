@@ -70,7 +70,9 @@ def part_html(part: Part, pages: Mapping[int, str]) -> str:
         return f'<section class="part">{part.html}</section>'
     if isinstance(part, Question):
         ask = inline_of(part.ask)
-        return f'<section class="question"><p>{text("predict.html", question=ask)}</p></section>'
+        words = f"<p>{text('predict.html', question=ask)}</p>"
+        goes_on = f'<p class="goes-on">{text("predict.goes_on")}</p>'
+        return f'<section class="question">{words}{goes_on}</section>'
     if isinstance(part, End):
         end = text_beside(PAGES, "lesson_end.html")
         return Template(end).substitute(said_in(end))

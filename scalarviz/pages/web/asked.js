@@ -24,7 +24,7 @@ export class Asked {
     this.shows = made("button", "", text("predict.show"));
     this.shows.addEventListener("click", () => this.settle({ shown: true }));
     const row = made("div", "row", ...this.fields(), this.shows);
-    place.append(row, this.said);
+    place.lastElementChild.before(row, this.said);
     this.show();
   }
 

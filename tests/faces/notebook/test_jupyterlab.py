@@ -19,6 +19,7 @@ import numpy as np
 import PIL.Image
 import pytest
 
+from scalarviz.faces.notebook.predict import ANSWER
 from tests.faces.notebook.lab import (
     LESSON,
     LivePage,
@@ -67,6 +68,7 @@ def opened(server: Server, browser: Any) -> Lesson:
     live = prepared(file)
     page = Page.open(browser, server, file.name)
     page.run_all()
+    page.answer_all()
     first, second = (LivePage(page, index) for index in live)
     return Lesson(page, first, second, file)
 
@@ -278,20 +280,39 @@ def test_the_page_follows_the_theme_of_jupyterlab(lesson: Lesson, tmp_path: Path
     first.wait(lambda: first.app("theme") == "light")
 
 
-def test_a_prediction_is_answered(lesson: Lesson, tmp_path: Path) -> None:
-    lesson.page.scroll_to(2)
-    form = lesson.page.tab.locator(".jp-Cell", has_text="How many weights does it have").first
-    form.scroll_into_view_if_needed()
+def test_what_follows_a_question_is_seen_after_the_guess_which_is_saved(
+    server: Server, browser: Any, tmp_path: Path
+) -> None:
+    file = server.notebooks / "one.ipynb"
+    shutil.copy(LESSON.with_name("01-one-weight.ipynb"), file)
+    page = Page.open(browser, server, file.name)
+    page.run_all()
+    form, after = page.tab.locator(".scalarviz-open").first, page.tab.get_by_text("upstream = 2")
+    form.get_by_text("goes on after your guess").wait_for()
+    assert not after.is_visible()
     field = form.get_by_placeholder("your answer")
-    field.fill("3")
+    field.fill("8")
     field.press("Enter")
-    form.get_by_text("Not 3.").wait_for()
-    assert form.get_by_text("Yes").count() == 0
-    form.screenshot(path=tmp_path / "wrong.png")
-    field.fill("59")
+    form.get_by_text("the error the other way round").wait_for()
+    assert not after.is_visible()
+    page.tab.screenshot(path=tmp_path / "wrong.png")
+    field.fill("-8")
     form.get_by_text("Check", exact=True).click()
-    form.get_by_text("Yes: 59.").wait_for()
-    form.screenshot(path=tmp_path / "right.png")
+    after.wait_for()
+    page.tab.screenshot(path=tmp_path / "right.png")
+    (given,) = [
+        output["data"][ANSWER]
+        for cell in page.stored(file)["cells"]
+        for output in cell.get("outputs", [])
+        if ANSWER in output.get("data", {})
+    ]
+    assert given["key"] == "gradient" and given["guesses"] == ["8", "-8"] and given["right"]
+    page.restart()
+    page.run_all()
+    page.tab.get_by_text("Yes: -8.").first.wait_for()  # it stays in the notebook
+    assert after.is_visible()
+    assert page.heard() == []
+    page.tab.close()
 
 
 SIZES = """() => [...document.querySelectorAll('img[src^="data:image/png"]')]

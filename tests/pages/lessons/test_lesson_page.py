@@ -67,7 +67,7 @@ def test_a_picture_shows_a_scene_or_a_saved_run(tmp_path: Path) -> None:
     page = page_of_lesson(named(str(written(tmp_path, block)))).decode()
     assert 'class="picture" data-number="0"' in page
     assert "frame-src blob:" in page and len(page) < LARGEST
-    with pytest.raises(InputError, match="unknown scene 'rgbb'.*mean 'rgb'"):
+    with pytest.raises(InputError, match=r"unknown scene 'rgbb'.*mean 'rgb'"):
         page_of_lesson(named(str(written(tmp_path, block.replace(str(run), "rgbb")))))
 
 
@@ -94,8 +94,10 @@ def test_what_is_no_lesson_is_refused(content: str, name: str, wrong: str, tmp_p
 
 def test_html_in_a_text_is_shown_as_it_is_written() -> None:
     made = html_of(
-        "a <script>alert(1)</script>\n\n<img src=x onerror=alert(1)>\n\n[x](javascript:alert(1))\n\n"
-        "$\\text{<script>alert(1)</script>}$\n\n<details><summary>More</summary>\n\n**b**\n</details>"
+        "a <script>alert(1)</script>\n\n<img src=x onerror=alert(1)>\n\n"
+        "[x](javascript:alert(1))\n\n"
+        "$\\text{<script>alert(1)</script>}$\n\n"
+        "<details><summary>More</summary>\n\n**b**\n</details>"
     )
     assert "<script" not in made and "<img" not in made and "href" not in made
     assert "<details><summary>More</summary>" in made and "<strong>b</strong>" in made

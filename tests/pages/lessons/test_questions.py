@@ -92,7 +92,7 @@ def test_what_is_no_question_is_refused(content: str, name: str) -> None:
 
 
 def test_unknown_places_name_the_nearest() -> None:
-    with pytest.raises(UnknownNameError, match="unknown question 'gradeint'.*mean 'gradient'"):
+    with pytest.raises(UnknownNameError, match=r"unknown question 'gradeint'.*mean 'gradient'"):
         question("01/gradeint")
     with pytest.raises(UnknownNameError, match="unknown lesson '99'"):
         question("99/gradient")
