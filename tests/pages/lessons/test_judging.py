@@ -12,7 +12,8 @@ from tests.pages.in_web import in_web
 
 LINES = [
     "a * b", "b·a", "-a**2", "2**-a", "2 ** 3 ** 2", "-2 ** 2", "(a - b) / (a + b)", "1e-3 * a",
-    ".5a", "a b", "2(a)", "a +", "(a", "a)", "max(a)", "max(a, b)", "min(a, b, a)", "exp(a) - log(b)",
+    ".5a", "a b", "2(a)", "a +", "(a", "a)", "max(a)", "max(a, b)", "min(a, b, a)",
+    "exp(a) - log(b)",
     "relu(-a) + abs(-b) + sqrt(b) + tanh(a)", "a / 0", "c", "a;b", "a,b", "", "--a",
     "+a", "a^2 - b²", "constructor", "a['b']", "__proto__", "a" * 201, "−a × b ÷ 2", "sqrt(-a)",
 ]  # fmt: skip
