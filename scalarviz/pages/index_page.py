@@ -57,6 +57,7 @@ class Entry(NamedTuple):
     title  its heading; by default the name
     sees   what one will see there
     still  a picture of it
+    query  what its address ends with
     """
 
     name: str
@@ -64,16 +65,22 @@ class Entry(NamedTuple):
     title: str = ""
     sees: str = ""
     still: Still | None = None
+    query: str = ""
 
     @property
     def file(self) -> str:
         return f"{self.name}.html"
 
 
-def index_of(entries: Iterable[Entry]) -> bytes:
-    """Return the page that links to pages, which lie beside it."""
+def index_of(entries: Iterable[Entry], *, collects: bool = False) -> bytes:
+    """Return the page that links to pages, which lie beside it.
+
+    collects  whether pages can send answers to who serves them
+    """
     rows = "\n".join(map(card_of, entries))
     words = {name: escape(text(f"page.index.{name}")) for name in ("language", "title", "about")}
+    if collects:
+        words["about"] = escape(text("page.index.collects"))
     return (
         Template(text_beside(__file__, INDEX))
         .substitute(
@@ -100,7 +107,7 @@ def card_of(entry: Entry) -> str:
     parts += [f"<h2>{escape(entry.title or entry.name)}</h2>", f"<p>{escape(entry.about)}</p>"]
     if entry.sees:
         parts.append(f'<p class="sees">{escape(entry.sees)}</p>')
-    return f'<li><a href="{escape(quote(entry.file))}">{"".join(parts)}</a></li>'
+    return f'<li><a href="{escape(quote(entry.file) + entry.query)}">{"".join(parts)}</a></li>'
 
 
 def links_of(entries: Sequence[Entry], name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,31 +18,48 @@ from scalarviz.pages.index_page import INDEX, Entry, index_of
 from scalarviz.pages.page import page_of, trains
 
 if TYPE_CHECKING:  # its package is optional
+    from scalarviz.faces.cli.collecting import Collecting
     from scalarviz.pages.web_server import PageServer
 
 SCENES = ("rgb", "xor", "circle")
 INTERRUPTED = 130
 
 
-def serve(scenes: Sequence[str], address: str, port: int | None) -> int:
+def serve(scenes: Sequence[str], address: str, port: int | None, collect: str | None = None) -> int:
     """Make the pages of scenes and serve them until Ctrl-C; return the exit code.
 
     scenes   names, or paths of files; none: SCENES
     address  an address of this machine; 0.0.0.0: all that it has
     port     as for `listening`
+    collect  file .jsonl for the answers that pages send; None: they cannot send any
 
-    Raises InputError for an unknown scene, or an address or port that cannot be used.
+    Raises InputError for an unknown scene, an address or port that cannot be used, or a file that
+    holds something else.
     """
     paths = paths_of(scenes or SCENES)
-    with bound(address, port) as server:
+    collecting = None if collect is None else collecting_in(collect, address)
+    with bound(address, port, collecting) as server:
         pages = {f"{name}.html": made(path) for name, path in paths.items()}
-        pages[INDEX] = index_of(Entry(name, about(path)) for name, path in paths.items())
-        return until_ctrl_c(server, pages, address)
+        entries = [Entry(name, about(path)) for name, path in paths.items()]
+        pages[INDEX] = index_of(entries, collects=collecting is not None)
+        if collecting is not None:
+            collecting.entries = entries
+        code = until_ctrl_c(server, pages, address, collecting)
+    if collecting is not None:
+        from scalarviz.faces.cli.collected import collect as print_table
+
+        print_table(str(collecting.path))
+    return code
 
 
-def until_ctrl_c(server: PageServer, pages: Mapping[str, bytes], address: str) -> int:
+def until_ctrl_c(
+    server: PageServer,
+    pages: Mapping[str, bytes],
+    address: str,
+    collecting: Collecting | None = None,
+) -> int:
     """Say where pages are, and serve them until Ctrl-C; return the exit code."""
-    say(*greeting(address, server.port))
+    say(*greeting(address, server.port, collecting))
     try:
         server.start(pages)
         server.wait()
@@ -74,20 +92,34 @@ def made(path: Path) -> bytes:
     return page.text
 
 
-def bound(address: str, port: int | None) -> PageServer:
+def collecting_in(path: str, address: str) -> Collecting:
+    """Return what collects answers; raise InputError or FileError if they cannot be kept there."""
+    import_module("scalarviz.pages.web_server")  # says what to install
+    from scalarviz.faces.cli.collecting import Collecting
+
+    return Collecting(path, is_open=not is_loopback(address))
+
+
+def bound(address: str, port: int | None, collecting: Collecting | None = None) -> PageServer:
     """Return a server that says who comes; raise InputError if it cannot listen there."""
     from scalarviz.pages.web_server import PageServer  # says what to install
 
     def came(who: str, page: str) -> None:
         say(text("class.came", who=who, page=page))
 
-    return PageServer(listening(address, port), came)
+    hooks = (collecting.gate, collecting.visit) if collecting else ()
+    return PageServer(listening(address, port), came, *hooks)
 
 
-def greeting(address: str, port: int) -> list[str]:
-    """Return the lines that say where the pages are."""
-    end = text("class.end")
-    if is_loopback(address):
-        return [text("class.here", url=url_of(numeric(address), port)), text("class.open"), end]
-    seen = seen_by_others(address)
-    return [text("class.room", url=url_of(seen, port)) if seen else text("class.no_network"), end]
+def greeting(address: str, port: int, collecting: Collecting | None = None) -> list[str]:
+    """Return the lines that say where the pages are, and who can send answers."""
+    lines = [text("class.here", url=url_of(numeric(address), port)), text("class.open")]
+    if not is_loopback(address):
+        query = collecting.query if collecting else ""
+        seen = seen_by_others(address)
+        url = url_of(seen, port) + query
+        lines = [text("class.room", url=url) if seen else text("class.no_network")]
+    if collecting is not None:
+        who = "room" if collecting.tokens else "here"
+        lines.append(text(f"class.collects.{who}", file=collecting.path))
+    return [*lines, text("class.end")]

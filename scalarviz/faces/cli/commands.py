@@ -59,6 +59,7 @@ EXAMPLES = (
     "scalarviz render 'rgb?hidden=4' 'rgb?hidden=8' -o both.png",
     "scalarviz page rgb -o rgb.html",
     "scalarviz class rgb xor circle --address 0.0.0.0",
+    "scalarviz collect answers -o table.csv",
     "scalarviz replay it.safetensors",
     "scalarviz open 'rgb?hidden=4#step=120&op=7&pin=42'",
     "scalarviz doctor",
@@ -186,13 +187,33 @@ def application(words: Sequence[str]) -> Typer:
     )
     port = typer.Option(None, metavar="N", help="Port to serve on; else 8000, or a free one.")
 
+    kept = typer.Option(
+        None, metavar="FILE", help="Keep the answers that pages send in this file, .jsonl."
+    )
+
     @simple("class", "Serve pages that train to a class, from this machine's memory.")
     def _(
-        scenes: list[str] | None = named, address: str = address, port: int | None = port
+        scenes: list[str] | None = named,
+        address: str = address,
+        port: int | None = port,
+        collect: str | None = kept,
     ) -> None:
         from scalarviz.faces.cli.class_pages import serve
 
-        sys.exit(serve(scenes or (), address, port))
+        sys.exit(serve(scenes or (), address, port, collect))
+
+    place = typer.Argument(
+        metavar="FOLDER",
+        help="A folder of notebooks and files of answers, or one file.",
+        show_default=False,
+    )
+    table = typer.Option(None, "-o", "--out", metavar="FILE", help="The table, as .csv.")
+
+    @simple("collect", "Print the answers of a class to the questions of lessons, as a table.")
+    def _(folder: str = place, out: str | None = table) -> None:
+        from scalarviz.faces.cli.collected import collect
+
+        collect(folder, out)
 
     read = typer.Argument(
         None, metavar="[LESSON]...", help="Numbers of lessons, or files .md; else 01 to 05."

@@ -1,0 +1,84 @@
+"""`scalarviz collect`: the answers of a class as a table, in the terminal and as a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.texts import text
+from scalarviz.base.visible_text import say, shortened
+from scalarviz.errors import InputError
+from scalarviz.files.atomic import as_path, check_place, replace_file
+from scalarviz.pages.lessons.answer_table import AnswerTable, Column, table_in
+
+LONGEST_CELL = 24  # letters in the terminal
+GAP = 2  # between columns
+HEADS = ("pupil", "question", "first", "frequent")
+
+
+def collect(place: str, out: str | None = None) -> None:
+    """Print the table of the answers in a folder or a file, and write it.
+
+    out  a file .csv; None: none
+
+    Raises InputError or FileError for a place without answers, or a file that cannot be written.
+    """
+    if out is not None:
+        if as_path(out).suffix.lower() != ".csv":
+            raise InputError(f"the table is written as .csv, not as {shorten(out)}")
+        check_place(out)
+    table = table_in(as_path(place))
+    show(table)
+    if out is not None:
+        replace_file(out, table.csv().encode("utf-8-sig"))  # by the mark Excel knows UTF-8
+        say(text("answers.written", file=out))
+
+
+def show(table: AnswerTable) -> None:
+    """Print a table, lesson by lesson, in parts that fit beside each other."""
+    console, heads = Console(), {each: text(f"answers.column.{each}") for each in HEADS}
+    for lesson, columns in groupby(table.columns, lambda each: each.lesson):
+        for part in fitting(table, list(columns), console.width):
+            rows = [[name, *(table.words(name, each) for each in part)] for name in table.rows]
+            rows = [row for row in rows if any(row[1:])]
+            console.print(printed(lesson, [heads["pupil"], *(each.short for each in part)], rows))
+    rows = [[each.words, *table.summary(each)] for each in table.columns if each.key]
+    if rows:
+        console.print(printed(text("answers.summary"), list(heads.values())[1:], rows))
+    say(*table.notes)
+
+
+def fitting(table: AnswerTable, columns: Sequence[Column], room: int) -> Iterator[list[Column]]:
+    """Yield columns, as many as fit beside the names."""
+    part: list[Column] = []
+    names = width(table.rows)
+    used = names
+    for column in columns:
+        wide = width([column.short, *(table.words(name, column) for name in table.rows)])
+        if part and used + wide > room:
+            yield part
+            part, used = [], names
+        part.append(column)
+        used += wide
+    yield part
+
+
+def width(words: Iterable[str]) -> int:
+    """Return the letters that a column takes."""
+    return max(len(shortened(each, LONGEST_CELL)) for each in words) + GAP
+
+
+def printed(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """Return a table of rich, whose cells are plain text."""
+    table = Table(box=box.SIMPLE_HEAD, title=Text(title), title_justify="left")
+    for each in heads:
+        table.add_column(Text(shortened(each, LONGEST_CELL)))
+    for row in rows:
+        table.add_row(*(Text(shortened(each, LONGEST_CELL)) for each in row))
+    return table

@@ -1,0 +1,156 @@
+"""Collecting: a class sends records of answers, which one file on the teacher's machine keeps.
+
+A record is kept without the address that it came from. What visitors can send is bounded: the size
+of a record, how often, and all of them together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from http import HTTPStatus
+from time import monotonic
+from typing import BinaryIO, cast, final
+from urllib.parse import parse_qs
+
+from websockets.asyncio.server import ServerConnection
+from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request
+
+from scalarviz.base.texts import text
+from scalarviz.base.visible_text import say
+from scalarviz.errors import InputError
+from scalarviz.faces.browser.messages import read
+from scalarviz.faces.browser.tokens import MOST_VISITORS, Denied, Tokens
+from scalarviz.files.atomic import as_path, check_place, shown, unsaved
+from scalarviz.pages.index_page import INDEX, Entry, index_of
+from scalarviz.pages.lessons.answers import FILES, LARGEST_RECORD, Record, record_of, records_in
+from scalarviz.pages.token_page import token_page
+from scalarviz.pages.web_server import ASKING, Answer, File
+
+KIND = ".jsonl"
+MOST_RECORDS = 1000
+AT_ONCE = 60  # records of a visitor: a room may have one address
+EVERY = 10.0  # seconds, after which a visitor may send one more
+
+
+@final
+class Collecting:
+    """Takes records of pages and adds them to a file.
+
+    path     of the file, .jsonl; an existing one is continued
+    is_open  whether other machines reach the server: then a token guards the collecting
+    entries  the pages that are listed to those who have it
+    now      a clock in seconds
+
+    Raises InputError or FileError for a file that holds something else, or cannot be written.
+    """
+
+    def __init__(self, path: str, *, is_open: bool, now: Callable[[], float] = monotonic) -> None:
+        self.path = as_path(path)
+        if self.path.suffix != KIND:
+            raise InputError(f"answers are kept in a file {KIND}, not in {shown(self.path)}")
+        check_place(self.path)
+        try:
+            with self._opened() as file:
+                old = self.path.read_bytes()
+                if old and not records_in(self.path)[0]:
+                    raise InputError(f"{shown(self.path)} holds other things: name another file")
+                self.path.chmod(0o600)
+                file.write(b"" if old.endswith(b"\n") or not old else b"\n")
+        except OSError as error:
+            raise unsaved(self.path, error) from error
+        self.tokens = Tokens(is_open=True, controls=False, renewed=renewed) if is_open else None
+        self.entries: Sequence[Entry] = ()
+        self._count, self._now = old.count(b"\n"), now
+        self._left: dict[str, tuple[float, float]] = {}  # by visitor: how many more, and when
+
+    @property
+    def query(self) -> str:
+        """What addresses end with that may send."""
+        return f"?token={self.tokens.short}" if self.tokens else ""
+
+    async def gate(self, request: Request, who: str) -> Answer | None:
+        """Answer with the list of pages, to those who have the token, or with a form for it."""
+        path, _, asked = request.path.partition("?")
+        if self.tokens is None or path not in ("/", f"/{INDEX}"):
+            return None
+        given = parse_qs(asked).get("token", [""])[0]
+        try:
+            self.tokens.looks(who, given)
+        except Denied as denied:
+            status = HTTPStatus.TOO_MANY_REQUESTS if denied.wait else HTTPStatus.FORBIDDEN
+            return status, File.of("", token_page(refusal(denied, "wrong" if given else "ask")))
+        entries = (each._replace(query=self.query) for each in self.entries)
+        return HTTPStatus.OK, File.of(INDEX, index_of(entries, collects=True))
+
+    async def visit(self, connection: ServerConnection, who: str) -> None:
+        """Take one record of a page, and answer {"ok": true} or {"error": a sentence}."""
+        with suppress(ConnectionClosed, TimeoutError):
+            told: dict[str, object] = {"ok": True}
+            try:
+                self._count_visit(who)
+                self._take(await asyncio.wait_for(connection.recv(), ASKING), who)
+            except InputError as error:
+                told = {"error": str(error)}
+            await connection.send(json.dumps(told))
+
+    def _count_visit(self, who: str) -> None:
+        """Raise InputError for a visitor that comes too often."""
+        now = self._now()
+        left, since = self._left.pop(who, (AT_ONCE, now))
+        left = min(AT_ONCE, left + (now - since) / EVERY)
+        self._left[who] = max(0.0, left - 1.0), now
+        if len(self._left) > MOST_VISITORS:
+            del self._left[next(iter(self._left))]
+        if left < 1.0:
+            raise InputError(f"too many answers come from here: send them again in {EVERY:.0f} s")
+
+    def _take(self, sent: str | bytes, who: str) -> None:
+        """Keep a record; raise InputError if it cannot be kept, or its sender has no token."""
+        found = read(sent)
+        if len(sent) > LARGEST_RECORD or found is None:
+            raise InputError(
+                f"answers come as JSON of at most {LARGEST_RECORD:,} letters: load the page again"
+            )
+        try:
+            if self.tokens is not None:
+                self.tokens.looks(who, str(found.get("token", "")))
+        except Denied as denied:
+            raise InputError(refusal(denied, "elsewhere")) from None
+        record = record_of(found.get("record"))
+        self._add(record)
+        say(text("class.record", name=record.name or text("class.nameless"), lesson=record.lesson))
+
+    def _add(self, record: Record) -> None:
+        """Add a record to the file, whole or not at all."""
+        line = record.line()
+        try:
+            with self._opened() as file:
+                size = file.seek(0, os.SEEK_END)
+                if self._count >= MOST_RECORDS or size + len(line) > FILES[KIND][0]:
+                    raise InputError("the file of your teacher is full: say that, and send again")
+                if file.write(line) != len(line):
+                    file.truncate(size)
+                    raise OSError
+        except OSError:
+            raise InputError("your teacher's machine cannot keep answers: say that") from None
+        self._count += 1
+
+    def _opened(self) -> BinaryIO:
+        """Return the file, to add to it; a new one can be read by its owner alone."""
+        opener = partial(os.open, mode=0o600)
+        return cast(BinaryIO, open(self.path, "ab", buffering=0, opener=opener))
+
+
+def renewed(token: str) -> None:
+    say(text("browser.renewed", token=token))
+
+
+def refusal(denied: Denied, why: str) -> str:
+    """Return what a visitor without the right token reads."""
+    return text("browser.wait", seconds=denied.wait) if denied.wait else text(f"class.token.{why}")

@@ -1,0 +1,143 @@
+"""The table of answers: a row a pupil, a column a question, and what each question shows."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple, final
+
+from scalarviz.base.texts import plural, text
+from scalarviz.base.visible_text import visible
+from scalarviz.errors import FileError
+from scalarviz.files.atomic import shown
+from scalarviz.pages.lessons.answers import FILES, Given, Record, records_in
+
+NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
+FORMULA = re.compile(r"(^|;)(\s*[=+\-@＝＋－＠])")  # also where a semicolon parts cells
+
+
+class Column(NamedTuple):
+    """A question of a lesson; the key "" stands for the guesses in its picture."""
+
+    lesson: str
+    key: str
+
+    @property
+    def short(self) -> str:
+        return self.key or text("answers.picture")
+
+    @property
+    def words(self) -> str:
+        return f"{self.lesson}/{self.short}"
+
+
+@final
+class AnswerTable:
+    """What pupils have answered; of a pupil and a lesson the newest record counts.
+
+    records  with the name of the pupil each, the newest last
+    notes    sentences about what they were made of
+    """
+
+    def __init__(self, records: Iterable[tuple[str, Record]], notes: Iterable[str] = ()) -> None:
+        given = [((pupil, record.lesson), record) for pupil, record in records]
+        counts, newest = Counter(key for key, _ in given), dict(given)
+        self.notes = list(notes)
+        for (pupil, lesson), count in counts.items():
+            if count > 1:
+                self.notes.append(text("answers.again", name=pupil, lesson=lesson, count=count))
+        names = sorted({pupil for pupil, _ in newest}, key=lambda name: (name.casefold(), name))
+        self.rows: dict[str, dict[Column, Given | str]] = {name: {} for name in names}
+        for (pupil, _), record in newest.items():
+            self.rows[pupil] |= cells_of(record)
+        # A record of many answers has the order of the lesson.
+        ordered = sorted(newest.values(), key=lambda each: -len(each.answers))
+        columns = dict.fromkeys(column for record in ordered for column in cells_of(record))
+        self.columns = sorted(columns, key=lambda each: (each.lesson, not each.key))
+
+    def words(self, pupil: str, column: Column) -> str:
+        """Return a cell."""
+        cell = self.rows[pupil].get(column, "")
+        return cell.words if isinstance(cell, Given) else cell
+
+    def summary(self, column: Column) -> tuple[str, str]:
+        """Return how many were right at first, and the most frequent wrong guess."""
+        cells = [row.get(column) for row in self.rows.values()]
+        given = [cell for cell in cells if isinstance(cell, Given)]
+        first = sum(each.is_first for each in given)
+        wrong = Counter(guess for each in given for guess in dict.fromkeys(each.wrong))
+        [(guess, count)] = wrong.most_common(1) or [("", 0)]
+        said = text("answers.of", count=first, all=len(given)) if given else ""
+        return said, plural("answers.frequent", count, guess=guess) if count else ""
+
+    def csv(self) -> str:
+        """Return the table with a summary below; a spreadsheet finds no formula in it."""
+        rows = [[name, *(self.words(name, each) for each in self.columns)] for name in self.rows]
+        below = zip(*map(self.summary, self.columns), strict=True)
+        titles = [text(f"answers.column.{each}") for each in ("pupil", "first", "frequent")]
+        rows.insert(0, [titles[0], *(each.words for each in self.columns)])
+        rows += [[title, *cells] for title, cells in zip(titles[1:], below, strict=True)]
+        file = io.StringIO()
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerows([as_cell(cell) for cell in row] for row in rows)
+        return file.getvalue()
+
+
+def cells_of(record: Record) -> Mapping[Column, Given | str]:
+    """Return the cells of a record."""
+    cells: dict[Column, Given | str] = {}
+    cells |= {Column(record.lesson, key): given for key, given in record.answers.items()}
+    if record.guessed is not None:
+        right, asked = record.guessed
+        cells[Column(record.lesson, "")] = text("answers.of", count=right, all=asked)
+    return cells
+
+
+def as_cell(words: str) -> str:
+    """Return a text that a spreadsheet does not run; numbers stay."""
+    return words if NUMBER.fullmatch(words) else FORMULA.sub(r"\1'\2", words)
+
+
+def table_in(place: Path) -> AnswerTable:
+    """Return the table of the records in a folder and those below it, or in one file.
+
+    Raises FileError if there is no such place, or nothing to read in it.
+    """
+    if not (found := list(files_in(place))):
+        raise FileError(
+            f"there are no answers in {shown(place)}: name a folder with files of the kinds "
+            f"{', '.join(FILES)}, or one of them"
+        )
+    given, notes = [], []
+    for path in sorted(found, key=lambda each: (each.stat().st_mtime, each)):
+        records, faults = records_in(path)
+        name = visible(str(path.relative_to(place)) if path != place else path.name)
+        if faults:
+            notes.append(plural("answers.left_out", len(faults), file=name, why=faults[0]))
+        for number, record in enumerate(records, 1):
+            several = f" {number}" if len(records) > 1 and path.suffix != ".ipynb" else ""
+            given.append((record.name or pupil_of(path, place, record.lesson) + several, record))
+    return AnswerTable(given, notes)
+
+
+def files_in(place: Path) -> Iterable[Path]:
+    """Yield the files that may hold answers: one, or those of folders, without hidden ones."""
+    found = [place]
+    for here, folders, names in os.walk(place):
+        folders[:] = [each for each in folders if not each.startswith(".")]
+        found += [Path(here, each) for each in names if not each.startswith(".")]
+    return (path for path in found if path.suffix.lower() in FILES and path.is_file())
+
+
+def pupil_of(path: Path, place: Path, lesson: str) -> str:
+    """Return whose file it is: its name without the lesson, else the folder that it is in."""
+    part = rf"[\s_-]*{re.escape(lesson)}[\s_-]*(\(\d+\))?" if lesson else r"\Z"
+    rest = re.sub(part, "", path.stem)
+    folder = path.relative_to(place).parts[0] if path.parent != place and path != place else ""
+    own = rest if rest != path.stem else folder
+    return visible(own or folder or path.stem)

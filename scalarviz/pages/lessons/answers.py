@@ -1,0 +1,215 @@
+"""Answers of learners: the record of a lesson, and the files that hold records.
+
+Files are read as data alone: nothing in them is run. Texts are kept as `visible` shows them.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, final
+
+from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.texts import text
+from scalarviz.base.visible_text import visible
+from scalarviz.errors import InputError
+
+FORMAT, VERSION = "scalarviz answers", 1
+MIME = "application/vnd.scalarviz.answer+json"
+LARGEST_RECORD = 65_536  # bytes
+LINK = re.compile(rb"#answers=([\w-]*)")
+# Of each part of a record its kind, and how many letters, items or what number it has at most.
+LIMITS: dict[str, tuple[type, int]] = {
+    "name": (str, 60),
+    "lesson": (str, 100),
+    "key": (str, 200),
+    "guess": (str, 1000),
+    "right": (bool, 1),
+    "shown": (bool, 1),
+    "guesses": (list, 1000),
+    "answers": (dict, 200),
+    "right in the picture": (int, 1_000_000),
+    "asked in the picture": (int, 1_000_000),
+}
+KINDS = {str: "a text", bool: "true or false", list: "a list", dict: "an object", int: "a number"}
+
+
+@final
+@dataclass(frozen=True)
+class Given:
+    """What a learner has given to a question, or to a check of code, which has no guesses.
+
+    right  whether the last guess was right
+    shown  whether the learner has asked for the answer
+    """
+
+    guesses: tuple[str, ...]
+    right: bool
+    shown: bool = False
+
+    @property
+    def is_first(self) -> bool:
+        """Whether the first guess was right."""
+        return self.right and not self.shown and len(self.guesses) <= 1
+
+    @property
+    def wrong(self) -> tuple[str, ...]:
+        """The wrong guesses."""
+        return self.guesses[:-1] if self.right else self.guesses
+
+    @property
+    def words(self) -> str:
+        if self.shown:
+            return text("answers.shown")
+        if self.right:
+            count = len(self.guesses)
+            return text("answers.first" if self.is_first else "answers.later", count=count)
+        guess = self.guesses[-1:]
+        return text("answers.wrong", guess=guess[0]) if guess else text("answers.none")
+
+
+@final
+@dataclass(frozen=True)
+class Record:
+    """The answers of a learner to a lesson.
+
+    name     of the learner; "": not given
+    answers  by key of the question
+    guessed  of the guesses in the picture how many were right, and how many there were
+    """
+
+    lesson: str
+    name: str
+    answers: Mapping[str, Given]
+    guessed: tuple[int, int] | None = None
+
+    def line(self) -> bytes:
+        """Return the record as a line of JSON, without anything else that it came with."""
+        answers = {key: asdict(each) for key, each in self.answers.items()}
+        found = {"format": FORMAT, "version": VERSION, "lesson": self.lesson, "name": self.name}
+        found |= {"answers": answers}
+        if self.guessed is not None:
+            found["guessed"] = dict(zip(("right", "asked"), self.guessed, strict=True))
+        return json.dumps(found, ensure_ascii=False).encode() + b"\n"
+
+
+def record_of(found: object) -> Record:
+    """Return a record of JSON; raise InputError for anything else."""
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise InputError("it holds no answers of scalarviz")
+    if found.get("version") != VERSION:
+        raise InputError(
+            f"its version is {shorten(found.get('version'))}, and {VERSION} is read here: take the "
+            "newest scalarviz"
+        )
+    answers = checked("answers", found.get("answers"))
+    picture = found.get("guessed")
+    counts = [
+        checked(f"{each} in the picture", inner(picture, each)) for each in ("right", "asked")
+        if picture is not None
+    ]  # fmt: skip
+    return Record(
+        checked("lesson", found.get("lesson")),
+        checked("name", found.get("name", "")),
+        {checked("key", key): given_of(each) for key, each in answers.items()},
+        (counts[0], counts[1]) if counts else None,
+    )
+
+
+def given_of(found: object) -> Given:
+    """Return what JSON says of a question; raise InputError for anything else."""
+    guesses = checked("guesses", inner(found, "guesses"))
+    return Given(
+        tuple(checked("guess", each) for each in guesses),
+        checked("right", inner(found, "right")),
+        checked("shown", inner(found, "shown") or False),
+    )
+
+
+def inner(found: object, name: str) -> Any:
+    """Return a part of JSON; None if there is none."""
+    return found.get(name) if isinstance(found, dict) else None
+
+
+def checked(what: str, value: object) -> Any:
+    """Return a part of a record; raise InputError for another kind, or too much."""
+    kind, most = LIMITS[what]
+    if type(value) is not kind:
+        raise InputError(f"{what!r} is {shorten(value)}, not {KINDS[kind]}")
+    size = len(value) if isinstance(value, (str, list, dict)) else value
+    if not 0 <= size <= most:  # type: ignore[operator]  # a number
+        raise InputError(f"{what!r} is too large: {shorten(size)}, and {most:,} is the most")
+    return visible(" ".join(value.split()), most) if isinstance(value, str) else value
+
+
+def parsed(piece: bytes | str) -> object:
+    """Return JSON; raise InputError if it is damaged."""
+    try:
+        return json.loads(piece)
+    except (ValueError, RecursionError):
+        raise InputError("it is damaged, or no JSON") from None
+
+
+def in_notebook(notebook: object) -> list[Record]:
+    """Return the records in the outputs of a notebook, one a lesson.
+
+    Checks of code without a lesson belong to the first lesson that is named.
+    """
+    found: dict[str, dict[str, Given]] = {}
+    for cell in listed(notebook, "cells"):
+        for output in listed(cell, "outputs"):
+            answer = inner(inner(output, "data"), MIME)
+            if answer is not None:
+                key = checked("key", inner(answer, "key"))
+                lesson = checked("lesson", inner(answer, "lesson"))
+                found.setdefault(lesson, {})[key] = given_of(answer)
+    first = next(filter(None, found), "")
+    whole: dict[str, dict[str, Given]] = {}
+    for lesson, answers in found.items():
+        whole.setdefault(lesson or first, {}).update(answers)
+    return [Record(each, "", checked("answers", answers)) for each, answers in whole.items()]
+
+
+def listed(found: object, name: str) -> list[Any]:
+    part = inner(found, name)
+    return part if isinstance(part, list) else []
+
+
+def linked(data: bytes) -> Iterator[bytes]:
+    """Yield what links have behind #answers=."""
+    for each in LINK.findall(data):
+        yield base64.urlsafe_b64decode(each + b"A" * (-len(each) % 4)).rstrip(b"\0")
+
+
+# By the end of a file's name how many bytes it may have, and how it is parted into JSON.
+FILES: dict[str, tuple[int, Callable[[bytes], Iterable[bytes]]]] = {
+    ".json": (LARGEST_RECORD, lambda data: [data]),
+    ".ipynb": (5_000_000, lambda data: [data]),
+    ".txt": (1_000_000, linked),
+    ".jsonl": (8_000_000, bytes.splitlines),
+}
+
+
+def records_in(path: Path) -> tuple[list[Record], list[str]]:
+    """Return the records of a file, and of what is left out why."""
+    most, parts = FILES[path.suffix.lower()]
+    records: list[Record] = []
+    try:
+        with path.open("rb") as file:
+            data = file.read(most + 1)
+    except OSError as error:
+        return [], [error.strerror or str(error)]
+    if len(data) > most:
+        return [], [f"it has more than {most:,} bytes"]
+    faults = []
+    for piece in parts(data):
+        try:
+            found = parsed(piece)
+            records += in_notebook(found) if listed(found, "cells") else [record_of(found)]
+        except InputError as error:
+            faults.append(str(error))
+    return records, faults if records or faults else ["it has no answers"]
