@@ -17,7 +17,7 @@ from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, check_place, replace_file
 from scalarviz.pages.lessons.answer_table import AnswerTable, Column, table_in
 
-LONGEST_CELL = 24  # letters in the terminal
+LONGEST_CELL = 36  # letters in the terminal
 GAP = 2  # between columns
 HEADS = ("pupil", "question", "first", "frequent")
 

@@ -118,7 +118,9 @@ def table_in(place: Path) -> AnswerTable:
         records, faults = records_in(path)
         name = visible(str(path.relative_to(place)) if path != place else path.name)
         if faults:
-            notes.append(plural("answers.left_out", len(faults), file=name, why=faults[0]))
+            whole, count = len(records) + len(faults), len(faults)
+            key = "answers.left_out" if whole == 1 else "answers.part_left_out"
+            notes.append(text(key, file=name, why=faults[0], count=count, all=whole))
         for number, record in enumerate(records, 1):
             several = f" {number}" if len(records) > 1 and path.suffix != ".ipynb" else ""
             given.append((record.name or pupil_of(path, place, record.lesson) + several, record))
