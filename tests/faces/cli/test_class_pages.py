@@ -119,7 +119,7 @@ def test_it_serves_only_this_machine_unless_asked(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(module, "serve", lambda *words: asked.append(words) or 0)
     with pytest.raises(SystemExit):
         commands.main(["class"])
-    assert asked == [((), "127.0.0.1", None)]
+    assert asked == [((), "127.0.0.1", None, None)]
 
 
 # What is refused, before any page is made.

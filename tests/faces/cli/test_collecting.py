@@ -1,0 +1,358 @@
+"""`scalarviz class --collect`: what a class sends is kept, and what others send is not."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
+
+from scalarviz.base.texts import text
+from scalarviz.errors import FileError, InputError
+from scalarviz.faces.browser.tokens import FREE
+from scalarviz.faces.cli import class_pages, collecting, commands
+from scalarviz.faces.cli.collecting import AT_ONCE, EVERY, Collecting
+from scalarviz.pages import web_server
+from scalarviz.pages.addresses import listening
+from scalarviz.pages.index_page import Entry
+from scalarviz.pages.lessons.answer_table import table_in
+from scalarviz.pages.lessons.answers import LARGEST_RECORD
+from scalarviz.pages.page import Page
+from scalarviz.pages.web_server import LARGEST, MOST, PageServer
+from tests.answers import given, record
+from tests.wording import refused
+
+CLASS = 30
+PAGES = {"01.html": b"a lesson" * 10_000}
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+class Room:
+    """A server that collects, and what visitors send to it."""
+
+    def __init__(self, path: Path, *, is_open: bool = False) -> None:
+        self.path, self.clock = path, Clock()
+        self.collecting = Collecting(str(path), is_open=is_open, now=self.clock)
+        self.collecting.entries = [Entry("01", "One weight")]
+        hooks = self.collecting.gate, self.collecting.visit
+        self.server = PageServer(listening("127.0.0.1", 0), lambda *who: None, *hooks)
+
+    @property
+    def token(self) -> str:
+        return self.collecting.tokens.short if self.collecting.tokens else ""
+
+    def sent(self, message: object, **more: Any) -> Any:
+        """What is answered to a message."""
+        address = f"ws://127.0.0.1:{self.server.port}/socket"
+        with connect(address, proxy=None, close_timeout=1, **more) as client:
+            is_raw = isinstance(message, (str, bytes))
+            with suppress(ConnectionClosed):  # one who comes too often is answered at once
+                client.send(message if is_raw else json.dumps(message))
+            return json.loads(client.recv(timeout=30))
+
+    def sends(self, found: object, token: str | None = None, **more: Any) -> Any:
+        """What is answered to a record."""
+        return self.sent({"token": self.token if token is None else token, "record": found}, **more)
+
+    def got(self, path: str) -> tuple[int, bytes]:
+        connection = HTTPConnection("127.0.0.1", self.server.port, timeout=30)
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+
+    @property
+    def lines(self) -> list[Any]:
+        return [json.loads(line) for line in self.path.read_text("utf-8").splitlines()]
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Iterator[Callable[..., Room]]:
+    with ExitStack() as stack:
+
+        def opened(**more: Any) -> Room:
+            made = Room(tmp_path / "class.jsonl", **more)
+            stack.enter_context(made.server).start(PAGES)
+            return made
+
+        yield opened
+
+
+OK = {"ok": True}
+
+
+def test_a_class_fetches_a_page_and_sends_its_answers_at_once(
+    room: Callable[..., Room], tmp_path: Path
+) -> None:
+    at, folder = room(is_open=True), tmp_path / "folder"
+    folder.mkdir()
+    records = [record(f"Pupil {i}", gradient=given("8", f"{i}", right=False)) for i in range(CLASS)]
+
+    def visit(found: dict[str, Any]) -> Any:
+        status, page = at.got(f"/01.html?token={at.token}")
+        assert (status, page) == (200, PAGES["01.html"])
+        (folder / f"{found['name']}.json").write_text(json.dumps(found))
+        return at.sends(found)
+
+    with ThreadPoolExecutor(CLASS) as pupils:
+        assert list(pupils.map(visit, records)) == [OK] * CLASS
+    assert len(at.lines) == CLASS
+    one, other = table_in(at.path), table_in(folder)
+    assert one.csv() == other.csv() and len(one.rows) == CLASS
+    assert one.notes == other.notes == []
+
+
+def test_the_file_has_the_record_alone_and_is_for_its_owner(room: Callable[..., Room]) -> None:
+    at = room()
+    assert at.sends(record("Änna") | {"born": 2011, "address": "here"}) == OK
+    assert at.lines[0].keys() == record().keys() and at.lines[0]["name"] == "Änna"
+    assert "127.0.0.1" not in at.path.read_text("utf-8")
+    assert stat.S_IMODE(at.path.stat().st_mode) == 0o600
+
+
+def test_an_existing_file_is_continued_behind_what_was_cut_off(
+    room: Callable[..., Room], tmp_path: Path
+) -> None:
+    path = tmp_path / "class.jsonl"
+    path.write_text(json.dumps(record("Anna")) + '\n{"format": "scal')
+    path.chmod(0o644)
+    at = room()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert at.sends(record("Bo")) == OK
+    assert [*table_in(path).rows] == ["Anna", "Bo"]
+
+
+# Who may send.
+
+
+def test_on_this_machine_alone_no_token_is_needed(room: Callable[..., Room]) -> None:
+    at = room()
+    assert at.token == "" and at.sends(record()) == OK
+    assert at.got("/01.html")[0] == 200
+
+
+def test_in_a_room_the_list_of_pages_is_for_those_with_the_token_and_passes_it_on(
+    room: Callable[..., Room],
+) -> None:
+    at = room(is_open=True)
+    for path in ("/", "/index.html"):
+        status, form = at.got(path)
+        assert status == 403 and b"<form>" in form and text("class.token.ask").encode() in form
+    status, listed = at.got(f"/?token={at.token.lower()}")
+    assert status == 200 and f'href="01.html?token={at.token}"'.encode() in listed
+    assert text("page.index.collects").encode() in listed
+
+
+def test_a_wrong_token_is_refused_and_guesses_are_few(room: Callable[..., Room]) -> None:
+    at = room(is_open=True)
+    for token in ("", "WRONG2", ["list"], None):
+        told = at.sent({"token": token, "record": record()})
+        assert told == {"error": text("class.token.elsewhere")}
+    assert at.sent({"record": record()}) == {"error": text("class.token.elsewhere")}
+    for _ in range(FREE + 1):
+        told = at.sends(record(), "WRONG3")
+    assert re.search(r"wait \d+ s", told["error"])
+    assert at.got("/?token=WRONG4")[0] == 429
+    assert not at.lines
+
+
+def test_another_origin_cannot_send(room: Callable[..., Room]) -> None:
+    at = room(is_open=True)
+    here = f"http://127.0.0.1:{at.server.port}"
+    assert at.sends(record(), origin=here) == OK
+    for origin in ("http://evil.example", "null", "http://127.0.0.1:1"):
+        with pytest.raises(InvalidStatus, match="403"):
+            at.sends(record(), origin=origin)
+    assert len(at.lines) == 1
+
+
+# What is sent.
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "", "{", "[]", "5", "null", '{"record": NaN}', "[" * 60_000, "1" * 10_000, b"\xff\0", b"{}",
+        "{}", '{"record": 5}', '{"record": {"format": "scalarviz answers"}}',
+        json.dumps({"record": record("a" * 10_000)}),
+        json.dumps({"record": record(q=given(*["1"] * 2_000))}),
+        json.dumps({"record": record(), "more": "x" * LARGEST_RECORD}),
+    ],
+    ids=lambda message: str(message[:24]),
+)  # fmt: skip
+def test_garbage_is_refused_in_a_sentence_and_not_kept(
+    room: Callable[..., Room], message: str | bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    at = room()
+    told = at.sent(message)
+    assert told.keys() == {"error"} and 10 < len(told["error"]) < 200
+    assert at.sends(record()) == OK and len(at.lines) == 1
+    assert not caplog.records
+
+
+def test_a_message_beyond_all_bounds_ends_its_connection(room: Callable[..., Room]) -> None:
+    at = room()
+    with pytest.raises(ConnectionClosed):
+        at.sent("x" * (LARGEST + 1))
+    assert at.sends(record()) == OK
+
+
+def test_a_visitor_that_floods_waits(room: Callable[..., Room]) -> None:
+    at = room()
+    told = [at.sends(record(f"{i}")) for i in range(AT_ONCE + 5)]
+    assert told[:AT_ONCE] == [OK] * AT_ONCE
+    assert all("10 s" in each["error"] for each in told[AT_ONCE:])
+    at.clock.seconds += EVERY
+    assert at.sends(record("again")) == OK and "error" in at.sends(record("more"))
+    assert len(at.lines) == AT_ONCE + 1
+
+
+def test_the_file_holds_so_many_records_and_so_many_bytes(
+    room: Callable[..., Room], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "class.jsonl").write_text(f"{json.dumps(record('Anna'))}\n" * 3)
+    monkeypatch.setattr(collecting, "MOST_RECORDS", 5)
+    at = room()
+    told = [at.sends(record("Bo")) for _ in range(3)]
+    assert told[:2] == [OK] * 2 and "full" in told[2]["error"]
+    monkeypatch.setattr(collecting, "MOST_RECORDS", 1000)
+    monkeypatch.setitem(collecting.FILES, ".jsonl", (at.path.stat().st_size + 10, bytes.splitlines))
+    assert "full" in at.sends(record("Bo"))["error"] and len(at.lines) == 5
+
+
+@pytest.mark.parametrize("taken", [None, 7])
+def test_what_the_disk_does_not_take_is_told_and_the_file_stays_whole(
+    room: Callable[..., Room], monkeypatch: pytest.MonkeyPatch, taken: int | None
+) -> None:
+    at = room()
+    assert at.sends(record("Anna")) == OK
+    opened = at.collecting._opened
+
+    class Full:
+        """A file on a disk that takes so many bytes, or raises an error."""
+
+        def __enter__(self) -> Any:
+            self.file = opened()
+            return self
+
+        def __exit__(self, *error: object) -> None:
+            self.file.close()
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.file, name)
+
+        def write(self, line: bytes) -> int:
+            if taken is None:
+                raise OSError(28, "No space left on device")
+            return self.file.write(line[:taken])
+
+    monkeypatch.setattr(at.collecting, "_opened", Full)
+    assert "cannot keep" in at.sends(record("Bo"))["error"]
+    monkeypatch.undo()
+    assert at.sends(record("Cem")) == OK
+    assert [each["name"] for each in at.lines] == ["Anna", "Cem"]
+
+
+def test_pupils_can_send_while_somebody_holds_all_the_connections_he_gets(
+    room: Callable[..., Room], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collecting, "ASKING", 1.0)
+    monkeypatch.setattr(web_server, "ASKING", 1.0)
+    at, upgrade = room(), b"GET /socket HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
+    upgrade += b"Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+    upgrade += b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    with ExitStack() as stack:
+        for _ in range(MOST):
+            held = socket.create_connection(("127.0.0.1", at.server.port), timeout=30)
+            stack.enter_context(held).sendall(upgrade)
+        at.clock.seconds += AT_ONCE * EVERY
+        for _ in range(100):
+            try:
+                assert at.sends(record("Anna")) == OK
+                break
+            except (InvalidStatus, ConnectionError, ConnectionClosed, EOFError):
+                at.clock.seconds += EVERY
+    assert [each["name"] for each in at.lines] == ["Anna"]
+
+
+# The command.
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """What `scalarviz class` prints; while it serves, a pupil sends a record."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(class_pages, "page_of", lambda show: Page(show.title.encode(), 3))
+
+    def send(server: PageServer) -> None:
+        said = capsys.readouterr().out
+        token = (re.search(r"token=(\w+)", said) or ["", ""])[1]
+        with connect(f"ws://127.0.0.1:{server.port}/socket", proxy=None) as client:
+            client.send(json.dumps({"token": token, "record": record("Anna")}))
+            assert json.loads(client.recv(timeout=30)) == OK
+        print(said, end="")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PageServer, "wait", send)
+
+    def answer(*words: str) -> str:
+        with pytest.raises(SystemExit) as left:
+            commands.main(["class", "xor", "--port", "0", *words])
+        assert left.value.code == 130
+        return capsys.readouterr().out
+
+    return answer
+
+
+def test_the_command_keeps_answers_and_ends_with_the_table(
+    run: Callable[..., str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "class.jsonl"
+    said = run("--collect", str(path))
+    assert f"Answers that pages on this machine send are kept in {path}." in said
+    assert "token" not in said and "Anna sends answers to 01-one-weight" in said
+    with pytest.raises(SystemExit):
+        commands.main(["collect", str(path)])
+    assert said.endswith(capsys.readouterr().out) and "right after 2" in said
+
+
+def test_for_a_room_the_address_has_a_token_and_who_can_send_is_said(
+    run: Callable[..., str], tmp_path: Path
+) -> None:
+    said = run("--address", "0.0.0.0", "--collect", str(tmp_path / "class.jsonl"))
+    assert re.search(r"/\?token=[2-9A-Z]{6}\n", said) or "in no network" in said
+    assert "Whoever has this address" in said and "only you can read" in said
+
+
+@pytest.mark.parametrize("content", ["notes of a teacher\n", "{}\n"])
+def test_a_file_of_something_else_is_refused_and_stays(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "class.jsonl"
+    path.write_text(content)
+    path.chmod(0o644)
+    with refused(InputError, "class.jsonl"):
+        Collecting(str(path), is_open=False)
+    assert path.read_text() == content and stat.S_IMODE(path.stat().st_mode) == 0o644
+
+
+def test_a_file_of_another_kind_or_in_no_folder_is_refused(tmp_path: Path) -> None:
+    with refused(InputError, "class.csv"):
+        Collecting("class.csv", is_open=False)
+    with refused(FileError):
+        Collecting(str(tmp_path / "none" / "class.jsonl"), is_open=False)
