@@ -36,7 +36,7 @@ def collect(place: str, out: str | None = None) -> None:
     table = table_in(as_path(place))
     show(table)
     if out is not None:
-        replace_file(out, table.csv().encode("utf-8-sig"))  # by the mark Excel knows UTF-8
+        replace_file(out, table.sheet().encode("utf-8-sig"))  # by the mark Excel knows UTF-8
         say(text("answers.written", file=out))
 
 
@@ -51,7 +51,7 @@ def show(table: AnswerTable) -> None:
     rows = [[each.words, *table.summary(each)] for each in table.columns if each.key]
     if rows:
         console.print(printed(text("answers.summary"), list(heads.values())[1:], rows))
-    say(*table.notes)
+    say(*table.remarks)
 
 
 def fitting(table: AnswerTable, columns: Sequence[Column], room: int) -> Iterator[list[Column]]:

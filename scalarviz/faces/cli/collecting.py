@@ -57,16 +57,22 @@ class Collecting:
         check_place(self.path)
         try:
             with self._opened() as file:
-                old = self.path.read_bytes()
-                if old and not records_in(self.path)[0]:
-                    raise InputError(f"{shown(self.path)} holds other things: name another file")
+                size = file.seek(0, os.SEEK_END)
+                old, faults = records_in(self.path)
+                if size and not old:
+                    raise InputError(
+                        f"{shown(self.path)} cannot be continued, since {faults[0]}: name another "
+                        "file"
+                    )
                 self.path.chmod(0o600)
-                file.write(b"" if old.endswith(b"\n") or not old else b"\n")
+                file.seek(max(0, size - 1))
+                if file.read(1) not in (b"", b"\n"):  # it was cut off
+                    file.write(b"\n")
         except OSError as error:
             raise unsaved(self.path, error) from error
         self.tokens = Tokens(is_open=True, controls=False, renewed=renewed) if is_open else None
         self.entries: Sequence[Entry] = ()
-        self._count, self._now = old.count(b"\n"), now
+        self._count, self._now = len(old), now
         self._left: dict[str, tuple[float, float]] = {}  # by visitor: how many more, and when
 
     @property
@@ -112,8 +118,8 @@ class Collecting:
 
     def _take(self, sent: str | bytes, who: str) -> None:
         """Keep a record; raise InputError if it cannot be kept, or its sender has no token."""
-        found = read(sent)
-        if len(sent) > LARGEST_RECORD or found is None:
+        found = read(sent) if len(sent) <= LARGEST_RECORD else None
+        if found is None:
             raise InputError(
                 f"answers come as JSON of at most {LARGEST_RECORD:,} letters: load the page again"
             )
@@ -144,7 +150,7 @@ class Collecting:
     def _opened(self) -> BinaryIO:
         """Return the file, to add to it; a new one can be read by its owner alone."""
         opener = partial(os.open, mode=0o600)
-        return cast(BinaryIO, open(self.path, "ab", buffering=0, opener=opener))
+        return cast(BinaryIO, open(self.path, "a+b", buffering=0, opener=opener))
 
 
 def renewed(token: str) -> None:

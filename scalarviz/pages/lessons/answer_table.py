@@ -41,16 +41,16 @@ class AnswerTable:
     """What pupils have answered; of a pupil and a lesson the newest record counts.
 
     records  with the name of the pupil each, the newest last
-    notes    sentences about what they were made of
+    remarks  sentences about what they were made of
     """
 
-    def __init__(self, records: Iterable[tuple[str, Record]], notes: Iterable[str] = ()) -> None:
+    def __init__(self, records: Iterable[tuple[str, Record]], remarks: Iterable[str] = ()) -> None:
         given = [((pupil, record.lesson), record) for pupil, record in records]
         counts, newest = Counter(key for key, _ in given), dict(given)
-        self.notes = list(notes)
+        self.remarks = list(remarks)
         for (pupil, lesson), count in counts.items():
             if count > 1:
-                self.notes.append(text("answers.again", name=pupil, lesson=lesson, count=count))
+                self.remarks.append(text("answers.again", name=pupil, lesson=lesson, count=count))
         names = sorted({pupil for pupil, _ in newest}, key=lambda name: (name.casefold(), name))
         self.rows: dict[str, dict[Column, Given | str]] = {name: {} for name in names}
         for (pupil, _), record in newest.items():
@@ -75,7 +75,7 @@ class AnswerTable:
         said = text("answers.of", count=first, all=len(given)) if given else ""
         return said, plural("answers.frequent", count, guess=guess) if count else ""
 
-    def csv(self) -> str:
+    def sheet(self) -> str:
         """Return the table with a summary below; a spreadsheet finds no formula in it."""
         rows = [[name, *(self.words(name, each) for each in self.columns)] for name in self.rows]
         below = zip(*map(self.summary, self.columns), strict=True)
@@ -113,18 +113,18 @@ def table_in(place: Path) -> AnswerTable:
             f"there are no answers in {shown(place)}: name a folder with files of the kinds "
             f"{', '.join(FILES)}, or one of them"
         )
-    given, notes = [], []
+    given, remarks = [], []
     for path in sorted(found, key=lambda each: (each.stat().st_mtime, each)):
         records, faults = records_in(path)
         name = visible(str(path.relative_to(place)) if path != place else path.name)
         if faults:
-            whole, count = len(records) + len(faults), len(faults)
-            key = "answers.left_out" if whole == 1 else "answers.part_left_out"
-            notes.append(text(key, file=name, why=faults[0], count=count, all=whole))
+            count = len(records) + len(faults)
+            told = {"file": name, "why": faults[0], "faults": len(faults)}
+            remarks.append(plural("answers.left_out", count, **told))
         for number, record in enumerate(records, 1):
             several = f" {number}" if len(records) > 1 and path.suffix != ".ipynb" else ""
             given.append((record.name or pupil_of(path, place, record.lesson) + several, record))
-    return AnswerTable(given, notes)
+    return AnswerTable(given, remarks)
 
 
 def files_in(place: Path) -> Iterable[Path]:

@@ -204,7 +204,7 @@ def records_in(path: Path) -> tuple[list[Record], list[str]]:
     except OSError as error:
         return [], [error.strerror or str(error)]
     if len(data) > most:
-        return [], [f"it has more than {most:,} bytes"]
+        return [], [text("answers.too_large", most=most)]
     faults = []
     for piece in parts(data):
         try:
@@ -212,4 +212,4 @@ def records_in(path: Path) -> tuple[list[Record], list[str]]:
             records += in_notebook(found) if listed(found, "cells") else [record_of(found)]
         except InputError as error:
             faults.append(str(error))
-    return records, faults if records or faults else ["it has no answers"]
+    return records, faults if records or faults else [text("answers.nothing")]

@@ -97,6 +97,11 @@ NOT_WORDS = [
     ),
     ("pictures/presenter/live_values.py", "row {}", "a name in an error"),
     ("pictures/presenter/first_controls.py", "*", "controls by their names in rows"),
+    (
+        "pages/lessons/answers.py",
+        "scalarviz answers|*in the picture|a text|true or false|a list|an object|a number",
+        "a format, and parts of errors",
+    ),
     ("pictures/presenter/motion.py", "weight gradient|operand gradient", "kinds of moments"),
     ("pictures/view/cubes/shaders.py", "*vec4 to_clip*", "GLSL"),
     ("pictures/view/glsl_es.py", "#*|out*|precision*|*{}*", "GLSL"),

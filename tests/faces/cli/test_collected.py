@@ -59,7 +59,7 @@ def test_all_kinds_of_files_make_one_table(put: Callable[..., None], tmp_path: P
         "Cem": {gradient: "wrong: 8", picture: "7 of 10"},
         "Dora": {gradient: "shown", picture: "7 of 10"},
     }
-    assert not table_in(tmp_path).notes
+    assert not table_in(tmp_path).remarks
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_of_a_pupil_and_a_lesson_the_newest_counts_and_that_is_said(
     found = cells(tmp_path)["Anna"]
     assert found[f"{LESSON}/gradient"] == "right" and f"{LESSON}/old" not in found
     assert found["02-layers/w"] == "right"
-    assert table_in(tmp_path).notes == [f"Anna has answered {LESSON} 2 times: the newest counts."]
+    assert table_in(tmp_path).remarks == [f"Anna has answered {LESSON} 2 times: the newest counts."]
 
 
 def test_a_question_shows_who_was_right_at_first_and_what_went_wrong_most(
@@ -209,7 +209,7 @@ def test_no_cell_is_a_formula_and_numbers_stay(words: str, cell: str) -> None:
 
 def test_hostile_names_are_texts_in_the_file(put: Callable[..., None], tmp_path: Path) -> None:
     put("a.json", record("=HYPERLINK(1)", "@lesson", **{"=q": given("=1", right=False)}))
-    lines = table_in(tmp_path).csv().splitlines()
+    lines = table_in(tmp_path).sheet().splitlines()
     cells = [cell for row in csv.reader(lines) for cell in row]
     assert "'=HYPERLINK(1)" in cells and "'@lesson/=q" in cells
     assert not any(cell.startswith(("=", "+", "-", "@")) for cell in cells)

@@ -1,4 +1,4 @@
-"""web/sending.js: in Node with a socket of the test, and in Chromium with a server that collects."""
+"""web/sending.js: in Node with a socket of its own, in Chromium with a server that collects."""
 
 from __future__ import annotations
 
