@@ -69,8 +69,8 @@ PACKAGES = """
     pictures.sweeps
     pictures.export
     pictures
-    pages.lessons
     pages
+    pages.lessons
     faces.scenefiles
     faces.controller
     faces.terminal

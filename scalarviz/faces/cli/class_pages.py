@@ -1,4 +1,4 @@
-"""`scalarviz class`: pages of scenes for a whole room, from this machine's memory."""
+"""`scalarviz class`: pages of scenes and lessons for a whole room, from this machine's memory."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from scalarviz.base.checks.numbers import shorten
 from scalarviz.base.texts import plural, text
 from scalarviz.base.visible_text import say
 from scalarviz.errors import InputError
+from scalarviz.faces.cli.lesson_pages import lessons_in, page_of_lesson, path_of_lesson
 from scalarviz.faces.scenefiles.find import about, find, load
 from scalarviz.faces.scenefiles.making import played
 from scalarviz.pages.addresses import is_loopback, listening, numeric, seen_by_others, url_of
 from scalarviz.pages.index_page import INDEX, Entry, index_of
-from scalarviz.pages.page import page_of, trains
+from scalarviz.pages.lessons.lesson import lesson_of
+from scalarviz.pages.page import page_of, size_words, trains
 
 if TYPE_CHECKING:  # its package is optional
     from scalarviz.faces.cli.collecting import Collecting
@@ -28,7 +30,8 @@ INTERRUPTED = 130
 def serve(scenes: Sequence[str], address: str, port: int | None, collect: str | None = None) -> int:
     """Make the pages of scenes and serve them until Ctrl-C; return the exit code.
 
-    scenes   names, or paths of files; none: SCENES
+    scenes   names, or paths of files; numbers of lessons, "lessons" for all of them, or files .md;
+             none: SCENES
     address  an address of this machine; 0.0.0.0: all that it has
     port     as for `listening`
     collect  file .jsonl for the answers that pages send; None: they cannot send any
@@ -39,9 +42,10 @@ def serve(scenes: Sequence[str], address: str, port: int | None, collect: str | 
     paths = paths_of(scenes or SCENES)
     collecting = None if collect is None else collecting_in(collect, address)
     with bound(address, port, collecting) as server:
-        pages = {f"{name}.html": made(path) for name, path in paths.items()}
-        entries = [Entry(name, about(path)) for name, path in paths.items()]
-        pages[INDEX] = index_of(entries, collects=collecting is not None)
+        collects = collecting is not None
+        pages = {f"{name}.html": made(path, collects=collects) for name, path in paths.items()}
+        entries = [entry_of(name, path) for name, path in paths.items()]
+        pages[INDEX] = index_of(entries, collects=collects)
         if collecting is not None:
             collecting.entries = entries
         code = until_ctrl_c(server, pages, address, collecting)
@@ -70,10 +74,13 @@ def until_ctrl_c(
 
 
 def paths_of(scenes: Sequence[str]) -> dict[str, Path]:
-    """Return the files of scenes by the names of their pages; raise InputError for a name twice."""
+    """Return the files of scenes and lessons by the names of their pages.
+
+    Raises InputError for a name twice.
+    """
     found: dict[str, Path] = {}
-    for each in dict.fromkeys(scenes):
-        path = find(each)
+    for each in dict.fromkeys(named for name in scenes for named in lessons_in(name)):
+        path = path_of_lesson(each) or find(each)
         if path.stem in found or f"{path.stem}.html" == INDEX:
             raise InputError(
                 f"the page of {shorten(each)} would have the name of another one, "
@@ -83,13 +90,24 @@ def paths_of(scenes: Sequence[str]) -> dict[str, Path]:
     return found
 
 
-def made(path: Path) -> bytes:
-    """Return the page of a scene."""
+def entry_of(name: str, path: Path) -> Entry:
+    """Return the place of a page in their list."""
+    if path.suffix == ".py":
+        return Entry(name, about(path))
+    return Entry(name, text("class.lesson"), lesson_of(path).title)
+
+
+def made(path: Path, *, collects: bool = False) -> bytes:
+    """Return the page of a scene or of a lesson, which says how large it is."""
+    if path.suffix != ".py":
+        page = page_of_lesson(lesson_of(path), collects=collects)
+        say(text("lesson.written", file=f"{path.stem}.html", size=size_words(len(page))))
+        return page
     show = played(load(path), {})
     trains(show.session)
-    page = page_of(show)
-    say(page.words(f"{path.stem}.html"))
-    return page.text
+    trained = page_of(show)
+    say(trained.words(f"{path.stem}.html"))
+    return trained.text
 
 
 def collecting_in(path: str, address: str) -> Collecting:

@@ -35,11 +35,21 @@ def write(names: Sequence[str], out: str | None) -> None:
         say(text("lesson.written", file=place, size=size_words(len(page))))
 
 
+def lessons_in(name: str) -> Sequence[str]:
+    """Return the numbers of all lessons for "lessons", otherwise the name."""
+    return FIRST if name == "lessons" else (name,)
+
+
+def path_of_lesson(name: str) -> Path | None:
+    """Return the file of a lesson from its number or its path; None if it is none."""
+    known = lessons()
+    return known[name] if name in FIRST else Path(name) if name.endswith(".md") else None
+
+
 def named(name: str) -> Lesson:
-    """Return the lesson of a number, or of a file .md; raise InputError if there is none."""
-    if name.endswith(".md"):
-        return lesson_of(Path(name))
-    return lesson_of(pick({each: lessons()[each] for each in FIRST}, name, "lesson"))
+    """Return the lesson of a number, or of a file .md; raise UnknownNameError for another name."""
+    path = path_of_lesson(name)
+    return lesson_of(path or pick(dict.fromkeys(FIRST, Path()), name, "lesson"))
 
 
 def page_of_lesson(lesson: Lesson, *, collects: bool = False) -> bytes:

@@ -50,6 +50,8 @@ def form_of(prediction: Prediction) -> Any:
     def look(_: object = None) -> None:
         if field.value in (None, ""):
             return say(text("predict.first"))
+        if field.value == "".join(prediction.guesses[-1:]):  # a button, after the field was left
+            return follow()
         try:
             prediction.check(field.value)
         except ScalarvizError as error:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any, final
 
 from scalarviz.base.checks.numbers import answered
 from scalarviz.base.texts import text
 from scalarviz.faces.notebook.html import as_html
 from scalarviz.faces.notebook.place import Shown, has_widgets
+from scalarviz.pages.lessons.answers import MIME, Given, records_in
 from scalarviz.pages.lessons.questions import NEAR, Question, in_words
 from scalarviz.pages.lessons.questions import question as question_at
 
-ANSWER = "application/vnd.scalarviz.answer+json"
 Answer = float | str | Callable[[], float | str]
 
 _asked: dict[str, Prediction] = {}  # by place, in the order in which they were asked first
@@ -67,6 +70,7 @@ def predict(
         said = {str(wrong): words for wrong, words in (replies or {}).items()}
         asked = Question(question, known, near, tuple(choices), hint, why, said)
         made = Prediction(asked, answer if callable(answer) else None)
+    made.remember()
     _asked[made.place] = made
     made.show()
     return made
@@ -115,6 +119,20 @@ class Prediction(Shown):
         self.given_up = True
         self._changed()
 
+    def remember(self) -> None:
+        """Take up what was guessed at a question of the lessons when its cell was run before."""
+        if self.asked.lesson:
+            before = _asked.get(self.place)
+            given = stored_answers().get((self.asked.lesson, self.asked.key))
+            if before is not None:
+                self.guesses, self.right, self.given_up = before.state
+            elif given is not None:
+                self.guesses, self.right, self.given_up = [*given.guesses], given.right, given.shown
+
+    @property
+    def state(self) -> tuple[list[str], bool, bool]:
+        return self.guesses, self.right, self.given_up
+
     def _changed(self) -> None:
         """Store the guesses in the notebook, with the question."""
         if self._cell is not None:
@@ -156,13 +174,23 @@ class Prediction(Shown):
             "shown": self.given_up,
         }
         html = f"<p>{self.html}</p><p><b>{as_html(self.said)}</b></p>"
-        return {"text/plain": f"{self!r} {self.said}", "text/html": html, ANSWER: record}
+        return {"text/plain": f"{self!r} {self.said}", "text/html": html, MIME: record}
 
     def live(self) -> Any:
         """Return the form to answer it, if widgets are available."""
         if not has_widgets():
             return None
         return import_module("scalarviz.faces.notebook.form").form_of(self)
+
+
+@cache
+def stored_answers() -> dict[tuple[str, str], Given]:
+    """Return what was answered in the notebook that runs here, as its file has it, by question."""
+    path = Path(os.environ.get("JPY_SESSION_NAME", ""))  # what Jupyter tells its kernels
+    if path.suffix != ".ipynb" or not path.is_file():
+        return {}
+    found, _ = records_in(path)
+    return {(each.lesson, key): given for each in found for key, given in each.answers.items()}
 
 
 def predictions() -> Predictions:

@@ -43,9 +43,8 @@ def lesson_page(lesson: Lesson, scene: Callable[[str], Any], *, collects: bool =
     """
     pictures = [each for each in lesson.parts if isinstance(each, Picture)]
     pages = {id(each): page_in(lesson, each, scene) for each in pictures}
-    parts = [part_html(each, pages) for each in lesson.parts]
-    if END not in lesson.parts:
-        parts.append(part_html(END, pages))
+    given = lesson.parts if END in lesson.parts else (*lesson.parts, END)
+    parts = [part_html(each, pages) for each in given]
     content = filled(lesson, parts, {key: page for key, page in pages.items() if page}, collects)
     if len(content) > LARGEST:
         raise InputError(
@@ -74,8 +73,8 @@ def part_html(part: Part, pages: Mapping[int, str]) -> str:
         goes_on = f'<p class="goes-on">{text("predict.goes_on")}</p>'
         return f'<section class="question">{words}{goes_on}</section>'
     if isinstance(part, End):
-        end = text_beside(PAGES, "lesson_end.html")
-        return Template(end).substitute(said_in(end))
+        markup = text_beside(PAGES, "lesson_end.html")
+        return Template(markup).substitute(said_in(markup))
     if pages[id(part)]:
         number = [key for key, page in pages.items() if page].index(id(part))
         return f'<section class="picture" data-number="{number}"></section>'

@@ -6,6 +6,7 @@ import { byId, made, setShown, setWords } from "./dom.js";
 import { answerWords } from "./judging.js";
 import { LessonPicture } from "./lesson_pictures.js";
 import { dataOfPage, failWith } from "./page_data.js";
+import { sendAnswers } from "./sending.js";
 import { text } from "./texts.js";
 
 /** Return a cell of the table of guesses; what the lesson says is HTML of the page's own. */
@@ -16,7 +17,7 @@ function cell(words, html = "") {
 }
 
 class LessonPage {
-  constructor({ lesson, questions, pictures, ...parts }) {
+  constructor({ lesson, questions, pictures, collects, ...parts }) {
     this.answers = new LessonAnswers(lesson);
     this.questions = questions;
     this.parts = [...document.querySelectorAll("#lesson > *")];
@@ -30,6 +31,7 @@ class LessonPage {
       return asked;
     });
     this.follow();
+    setShown(byId("sending"), collects);
     this.fillEnd();
     addEventListener("message", ({ data, source }) => this.hear(data, source));
   }
@@ -92,6 +94,10 @@ class LessonPage {
       const link = this.answers.link(location.href);
       const copied = await navigator.clipboard?.writeText(link).then(() => true, () => false); // prettier-ignore
       this.tell(copied ? text("lesson.copied") : link);
+    });
+    byId("send").addEventListener("click", async () => {
+      const refused = await sendAnswers(this.answers.record()).catch(({ message }) => message);
+      this.tell(refused ?? text("lesson.sent"));
     });
     byId("again").addEventListener("click", () => {
       this.answers.forget();

@@ -19,7 +19,7 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from scalarviz.faces.notebook.predict import ANSWER
+from scalarviz.pages.lessons.answers import MIME
 from tests.faces.notebook.lab import (
     LESSON,
     LivePage,
@@ -301,15 +301,15 @@ def test_what_follows_a_question_is_seen_after_the_guess_which_is_saved(
     after.wait_for()
     page.tab.screenshot(path=tmp_path / "right.png")
     (given,) = [
-        output["data"][ANSWER]
+        output["data"][MIME]
         for cell in page.stored(file)["cells"]
         for output in cell.get("outputs", [])
-        if ANSWER in output.get("data", {})
+        if MIME in output.get("data", {})
     ]
     assert given["key"] == "gradient" and given["guesses"] == ["8", "-8"] and given["right"]
     page.restart()
     page.run_all()
-    page.tab.get_by_text("Yes: -8.").first.wait_for()  # it stays in the notebook
+    page.tab.locator(".scalarviz", has_text="Yes: -8.").wait_for()  # it stays in the notebook
     assert after.is_visible()
     assert page.heard() == []
     page.tab.close()

@@ -83,7 +83,7 @@ def test_an_answer_that_cannot_be_given_is_refused() -> None:
 
 def parts(guess: Any) -> tuple[Any, Any, Any, Any]:
     """The field, the last button and the words of its form, and the question."""
-    question, row, said = form_of(guess).children
+    question, row, said, _ = form_of(guess).children
     return row.children[0], row.children[-1], said, question
 
 
