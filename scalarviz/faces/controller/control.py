@@ -170,7 +170,7 @@ class Control:
     text: Text = ""
     icon: Text = ""
     key: str = ""
-    help: str = ""
+    help: Text = ""
     primary: bool = False
     on_cube: bool = False
     example: str = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import final
 
+from scalarviz.faces.controller import guessing
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.curve_pointer import LEFT, STILL, CurvePointer
 from scalarviz.faces.controller.dragging import drag, let_go
@@ -21,7 +22,8 @@ class Pointer:
 
     On the loss curve, see `CurvePointer`. On a large enough cube the left button drags the weight,
     up for more; on the sphere of an input, the image of the inputs or the panel of what is learned
-    it puts in an input of the user's own. With shift, a click on a cube pins it beside the one that
+    it puts in an input of the user's own; around the cube that is guessed about it turns the
+    arrow. With shift, a click on a cube pins it beside the one that
     is pinned.
 
     Of several sessions, a press chooses the one under the pointer.
@@ -35,6 +37,7 @@ class Pointer:
         self._button: int | None = None  # the first one pressed
         self._start = self._last = (0.0, 0.0)
         self._moved = self._shift = False
+        self._guesses = False  # whether the arrow of a guess is held
         self._handle: Handle | None = None  # the cube that is held
         self._grip: Grip | None = None  # what puts in an input
 
@@ -52,7 +55,8 @@ class Pointer:
             on_curve = self.curve.press(button, x, y, shift=shift)
             if not on_curve:
                 self.group.choose_at(x, y)
-            if button == LEFT and not on_curve:
+            self._guesses = button == LEFT and guessing.holds(self.group.stage, x, y)
+            if button == LEFT and not on_curve and not self._guesses:
                 self._handle = self.group.stage.handle_at(x, y)
                 self._grip = self.group.stage.grip_at(x, y)
                 if self._grip is not None and self._grip.at_once:
@@ -68,7 +72,9 @@ class Pointer:
             return
         far = max(abs(x - self._start[0]), abs(y - self._start[1]))
         self._moved = self._moved or far >= STILL
-        if self._grip is not None and (self._moved or self._grip.at_once):
+        if self._guesses:
+            guessing.drag(self.controller, self._start[1] - y)
+        elif self._grip is not None and (self._moved or self._grip.at_once):
             put_in(self.controller, self._grip.inputs_at(x, y))
         elif self._moved and self._handle is not None:
             drag(self.controller, self._handle, self._start[1] - y)

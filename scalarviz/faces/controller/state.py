@@ -10,6 +10,7 @@ import numpy as np
 
 from scalarviz.base.texts import text
 from scalarviz.faces.controller.bent_data import needs_hidden_layers
+from scalarviz.faces.controller.guess_rules import can_guess
 from scalarviz.faces.controller.options import OptionChoice, rate_now
 from scalarviz.faces.controller.parts import PinnedLayer, pinned_layer, rate_of
 from scalarviz.faces.controller.play import WALKED
@@ -113,6 +114,8 @@ class State:
     theme: str
     help: bool
     marks: bool
+    guesses: bool  # whether the user guesses before a weight moves
+    can_guess: bool
     message: str
     stops: str  # the conditions at which it stops by itself
     metrics: tuple[str, ...]  # names of those that are measured
@@ -268,6 +271,8 @@ def state_of(controller: Controller, here: Here | None = None) -> State:
         theme=stage.theme,
         help=stage.help,
         marks=stage.marks,
+        guesses=controller.guessing.on,
+        can_guess=can_guess(session),
         message=controller.message,
         status=stage.status,
         stops=in_one_text(session.stop_conditions),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -62,7 +63,10 @@ def hover_card(reading: LiveValues, row: int | None, source: Source) -> Card | N
 
 @final
 class Cards:
-    """Cards of what is hovered and pinned; arithmetic is recomputed when the clock has moved."""
+    """Cards of what is hovered and pinned; arithmetic is recomputed when the clock has moved.
+
+    foretells  whether that of a weight has the step that is to come, once its gradient is known
+    """
 
     def __init__(self, reading: LiveValues) -> None:
         self.reading = reading
@@ -71,6 +75,7 @@ class Cards:
         self._asked: tuple[object, ...] = ()
         self._moved = Answer("")
         reading.answers += [self._blocks, self._moved]
+        self.foretells = True
         self._recalling = Throttle()
         self._recalled = NONE, (np.zeros(0), np.zeros(0))
 
@@ -126,8 +131,9 @@ class Cards:
             return None
         session, key = self.session, self.reading.key
         if not session.playing or self._asked[:1] != (row,):
-            self._asked = row, key, session.focus
-        found = self.reading.ask(self._blocks, self._asked, lambda: arithmetic(session, row))
+            self._asked = row, key, session.focus, self.foretells
+        about = partial(arithmetic, session, row, foretells=self.foretells)
+        found = self.reading.ask(self._blocks, self._asked, about)
         waits = [Line(text("explanation.pending"), "quiet")]
         blocks: list[Line | Table | History | Drawing] = [
             *(waits if self._blocks.pending else found)
@@ -217,9 +223,9 @@ def moved_most(session: Session, row: int) -> str:
     return plural("card.moved_most", found.last + 1 - found.first, samples=", ".join(shares))
 
 
-def arithmetic(session: Session, row: int) -> Blocks:
+def arithmetic(session: Session, row: int, *, foretells: bool = True) -> Blocks:
     """Return the lines and tables of the card of a weight."""
     try:
-        return blocks_about(session, row)
+        return blocks_about(session, row, foretells=foretells)
     except ScalarvizError:
         return [Line(text("explanation.none"), "quiet")]

@@ -19,7 +19,7 @@ from scalarviz.pictures.presenter.own_input import Grip, PanelGrip, SphereGrip, 
 from scalarviz.pictures.presenter.pointing import NOTHING, Target, neuron_of, target_at
 from scalarviz.pictures.presenter.walking import next_target
 from scalarviz.pictures.view.charts import Chart
-from scalarviz.pictures.view.frame_data import FrameData
+from scalarviz.pictures.view.frame_data import FrameData, Guess
 from scalarviz.pictures.view.highlights import corners_of
 from scalarviz.pictures.view.on_top import OnTop
 from scalarviz.pictures.view.scene.frame import Projection
@@ -38,6 +38,7 @@ class Pointed(Messages):
     pinned_neuron, hover_neuron  the neuron instead, or None
     beside         further weights that are pinned beside a weight
     walking        whether the keyboard points: what is hovered stays until the mouse is elsewhere
+    guess          what is guessed, or None
     over           the mouse over the strip, the caption and the loss curve
     curve_view     the steps that the loss curve shows
     on_top         what lies over the network on the last picture; nothing before the first
@@ -61,6 +62,7 @@ class Pointed(Messages):
         self.pinned: int | None = None
         self.pinned_neuron: Neuron | None = None
         self.beside: tuple[int, ...] = ()
+        self.guess: Guess | None = None
         self._forgets = True  # whether the pinned weight's history was not recorded before
 
     @property
@@ -149,6 +151,12 @@ class Pointed(Messages):
             return None
         is_image = any(line.shape for line in seen.layout.neurons if name in line.buffers)
         return None if is_image else SphereGrip(now, neuron[1], self.session.data, y)
+
+    @final
+    @property
+    def asked(self) -> Guess | None:
+        """What is guessed, while it is asked: its number and what follows from it are hidden."""
+        return self.guess if self.guess is not None and self.guess.result is None else None
 
     @final
     def put_in(self) -> None:

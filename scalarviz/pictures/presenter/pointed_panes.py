@@ -18,6 +18,7 @@ from scalarviz.pictures.presenter.own_input import Grip
 from scalarviz.pictures.presenter.several import alike
 from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.pictures.view.charts import Chart
+from scalarviz.pictures.view.frame_data import Guess
 from scalarviz.pictures.view.on_top import OnTop
 from scalarviz.pictures.view.scene.panes import Panes
 from scalarviz.training.session.caption import Neuron
@@ -83,6 +84,7 @@ class PointedPanes(Messages):
     walking: bool = of_chosen("walking")
     marks: bool = of_chosen("marks")
     own: FloatArray | None = of_chosen("own")
+    guess: Guess | None = of_chosen("guess")
     curve_view: CurveView = setting("curve_view")
 
     @property
@@ -93,7 +95,7 @@ class PointedPanes(Messages):
     @property
     def looks(self) -> tuple[object, ...]:
         """Changes with how the chart looks: then it is drawn anew."""
-        return self.curve_view.looks
+        return *self.curve_view.looks, *(stage.guess for stage in self.stages)
 
     @abstractmethod
     def look(self, name: str) -> None:

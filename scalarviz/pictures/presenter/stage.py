@@ -32,7 +32,7 @@ from scalarviz.pictures.presenter.channels import (
     names_of,
 )
 from scalarviz.pictures.presenter.live_values import LiveValues
-from scalarviz.pictures.presenter.motion import FINE, Motion
+from scalarviz.pictures.presenter.motion import FINE, Motion, blanked
 from scalarviz.pictures.presenter.own_input import caption_of_own
 from scalarviz.pictures.presenter.plane_maps import PlaneMaps
 from scalarviz.pictures.presenter.pointed import Pointed
@@ -144,7 +144,7 @@ class Stage(Pointed):
         self.pin(None)
         self.curve_view.show_all()
         self.show = Show.of(show)
-        self.hover = self.hover_neuron = self._seen = None
+        self.hover = self.hover_neuron = self._seen = self.guess = None
         self.walking = False
         self.release()
         self._begin(self._preset)
@@ -243,6 +243,7 @@ class Stage(Pointed):
         return (
             *self.curve_view.looks,
             self.beside,
+            self.guess,
             self.by_neuron.key,
             self.reading.curves.past.progress,
         )
@@ -337,6 +338,7 @@ class Stage(Pointed):
         moment, part = self.motion.shown() if self.own is None else (None, 1.0)
         scales, plates = self.scales, self.plan.plates
         mixed = self.motion.mixed(scales.color, scales.size, source)
+        mixed = mixed if self.asked is None else mixed.without(self.asked.row)
         if self.pane is None:
             scales.follow([(source, plates)], self._now)
         frozen = np.asarray(session.network.bank.frozen)
@@ -345,6 +347,9 @@ class Stage(Pointed):
         top = None if added is None or pushed is None else float(np.nanmax(np.abs(pushed)))
         if added is not None:
             pushed = self._pushed(part, frozen, added)
+        if pushed is not None and self.asked is not None:
+            pushed = blanked(pushed, self.asked.row, np.nan)
+        self._cards.foretells = self.asked is None
         exhibit, maps = self._learned()
         wave = self._waved()
         self._seen = FrameData(
@@ -394,6 +399,7 @@ class Stage(Pointed):
             wave=wave,
             beside=self.beside,
             walked=None if neurons is None else neurons.neuron,
+            guess=self.guess,
         )
         is_focused = focus_of(self._seen) is not None
         self._focused = (
@@ -449,6 +455,7 @@ class Stage(Pointed):
         """Return all texts; `instead` stands in place of the caption of the operation."""
         neurons = self.motion.neurons
         told = (None, neurons.neuron) if neurons else (self.pinned, self.pinned_neuron)
+        told = (self.guess.row, None) if self.guess is not None else told
         found = self.narration.words(
             *(self.show, self.motion, *told),
             now=self._now,
@@ -456,6 +463,8 @@ class Stage(Pointed):
             instead=instead,
             every=self._wave.every,
         )
+        if self.guess is not None and instead is None and found.caption is not None:
+            return replace(found, caption=replace(found.caption, title=self.guess.title))
         if instead is not None or neurons is None or found.caption is None:
             return found
         return replace(found, caption=neurons.told(found.caption))
@@ -465,6 +474,8 @@ class Stage(Pointed):
         if self.own is not None and self.reading.way.values:
             outputs = self.reading.way.values[self.reading.program.outputs.name]
             return caption_of_own(self.session, self.own, outputs)
+        if self.asked is not None:
+            return Caption(self.asked.title, rows=(self.asked.row,))
         if self.part_of_tour:
             return tour_caption(self.part_of_tour, self.reading)
         return None if added is None else added.caption(self.adding)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -90,8 +90,11 @@ class Why:
         return sum(len(operation.uses(self.row)[0]) for operation in own)
 
 
-def blocks_about(session: Session, row: int) -> Blocks:
-    """Return the lines and tables about the weight at `row`; the session does not change."""
+def blocks_about(session: Session, row: int, *, foretells: bool = True) -> Blocks:
+    """Return the lines and tables about the weight at `row`; the session does not change.
+
+    foretells  whether the step under way has the value that it leads to, once that is known
+    """
     with session.doing(), np.errstate(all="ignore"):
         timeline, bank = session.timeline, session.network.bank
         (step, done), new = timeline.clock.place, float(bank.value[row])
@@ -103,6 +106,7 @@ def blocks_about(session: Session, row: int) -> Blocks:
             if change is None and step and not done:
                 change = LastChange(step, False, float(bank.value[row]), new)
             found = explain(timeline.trainer, row, timeline.clock.operation)
+            found = found if foretells or not done else replace(found, new_value=None)
             samples = len(timeline.trainer.run.targets())
             place = min(session.focus, samples - 1), samples, timeline.clock.step + 1, done
             return blocks_of(Why(session, row, change, found, *place))

@@ -368,6 +368,28 @@ class Pane:
 
 
 @dataclass(frozen=True)
+class Guess:
+    """A weight whose value, or gradient, is guessed before the operation that changes it.
+
+    row     its bank index
+    title   the question, or what came of it
+    way     the arrow of who guesses: 1 up, -1 down, 0 neither; None before there is one; `label`,
+            what it means
+    typed   the number that he has typed; "" for none
+    came    the true arrow; None of a number that is none
+    result  the true number; None while it is asked
+    """
+
+    row: int
+    title: str
+    way: int | None = None
+    label: str = ""
+    typed: str = ""
+    came: int | None = None
+    result: str | None = None
+
+
+@dataclass(frozen=True)
 class FrameData:
     """Everything that one picture shows.
 
@@ -393,6 +415,7 @@ class FrameData:
     wave           how much of the light of a whole step is done while it plays; None: none is
     beside   further pinned weights, by their bank indices
     walked         the neuron that the operation has come to, where one goes by neurons; or None
+    guess          what is guessed, or None
     menus, panel   pixels that these take, see `Division.of`
     """
 
@@ -428,6 +451,7 @@ class FrameData:
     wave: float | None = None
     beside: Sequence[int] = ()
     walked: Neuron | None = None
+    guess: Guess | None = None
 
     def has_small_curve(self, width: float) -> bool:
         """Return whether the loss curve stands in a band of this width, beside the caption.

@@ -18,6 +18,7 @@ from scalarviz.pictures.view.chips import draw_chips
 from scalarviz.pictures.view.cubes.cubes import CubesNode
 from scalarviz.pictures.view.focus import focus_of
 from scalarviz.pictures.view.frame_data import FrameData
+from scalarviz.pictures.view.guess import draw_guess
 from scalarviz.pictures.view.highlights import draw_marks
 from scalarviz.pictures.view.inspector import draw_inspector
 from scalarviz.pictures.view.labels import Obstacles
@@ -139,10 +140,13 @@ class Picture:
             if frame_data.moment is not None and frame_data.moment.kind == "loss":
                 draw_errors(canvas, see, frame_data, self.theme, taken.boxes)
             draw_marks(canvas, see, frame_data, self.theme)
-            callout = draw_callout(canvas, see, frame_data, taken, self.theme, division.scale)
+            callout = None
+            if frame_data.guess is None:
+                callout = draw_callout(canvas, see, frame_data, taken, self.theme, division.scale)
             if callout is not None:
                 taken.boxes.append(callout)
             draw_spoken(canvas, see, frame_data, taken, self.theme, division.scale)
+            draw_guess(canvas, see, frame_data, self.theme, division.scale)
         on_top = self._write(canvas, division, frame_data, see, taken, arrows)
         self.words = canvas.words
         return canvas, on_top

@@ -28,7 +28,9 @@ Group = list[Piece]  # pieces that stay in one row
 LOSS = 320.0, 160.0  # width of the loss curve, and of that in a picture narrower than NARROW pixels
 NARROW = 1000.0
 TITLE, SIZE = 18.0, 15.0  # letters
+SMALLER = 13.0, 11.5  # of a title that has one line only
 LEAST = 1.25  # distance of rows, in letters
+NEXT = 170.0  # width of the buttons beside what came of a guess
 LATER = "…", "·"  # in place of a result while its light is on its way: the wider one that fits
 BAR, SEEN = 3.0, 3.0  # height of a bar, and the least contrast of its color
 MORE = Piece("…", opens=True)
@@ -44,6 +46,16 @@ def caption_box(division: Division, *, loss: bool) -> Box:
     return Box(margin, band.y, max(1.0, end - 2.0 * margin), band.height)
 
 
+def offers_box(division: Division, frame_data: FrameData) -> Box:
+    """Return the place of the large buttons: that of the caption, or its end above its lines."""
+    scale, loss = division.scale, frame_data.has_small_curve(division.band.width)
+    box = caption_box(division, loss=loss)
+    if frame_data.guess is None or frame_data.guess.result is None:
+        return box
+    wide = min(NEXT * scale, 0.5 * box.width)
+    return Box(box.right - wide, box.y, wide, 39.0 * scale)
+
+
 def draw_told(
     canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
 ) -> list[Told]:
@@ -56,12 +68,16 @@ def draw_told(
         return []
     box = caption_box(division, loss=frame_data.has_small_curve(division.band.width))
     y, size = box.y + 4.0 * scale, SIZE * scale
+    taken = offers_box(division, frame_data).width if frame_data.offers else 0.0
+    is_above = taken < box.width
     with canvas.clip(box.x, box.y, box.width, box.height):
-        heads = heading(canvas, caption.title, box.width, scale)
+        smaller = SMALLER if frame_data.offers else ()
+        free = box.width - is_above * taken
+        heads = heading(canvas, caption.title, free, scale, smaller)
         for words, letters in heads[: 1 if frame_data.offers else 2]:
             y += 1.22 * letters
             canvas.text(box.x, y, words, size=letters, color=theme.ink, bold=True)
-        if frame_data.offers:
+        if not is_above:
             return []
         free = box.bottom - y - 0.22 * size - (BAR + 1.0) * scale  # bars hang below the letters
         room = max(0, int(free // (LEAST * size)))
@@ -97,10 +113,18 @@ def draw_opened(
 
 
 def heading(
-    canvas: Canvas2D, title: str, width: float, scale: float = 1.0
+    canvas: Canvas2D,
+    title: str,
+    width: float,
+    scale: float = 1.0,
+    smaller: Sequence[float] = (),
 ) -> list[tuple[str, float]]:
-    """Return lines of a title with their sizes: one line, else a smaller one, else two."""
-    for size in (TITLE * scale, SIZE * scale):
+    """Return lines of a title with their sizes: one line, else a smaller one, else two.
+
+    smaller  sizes that are tried, too; by default none
+    """
+    for letters in (TITLE, SIZE, *smaller):
+        size = letters * scale
         if canvas.measure(title, size=size, bold=True) <= width:
             return [(title, size)]
     words, first = title.split(), ""
