@@ -21,13 +21,14 @@ from scalarviz.base.visible_text import LONGEST_LINE, visible
 from scalarviz.core.formulas.table import pick
 from scalarviz.engines.registry import ENGINES, engines_for
 from scalarviz.errors import GradientError, ScalarvizError
-from scalarviz.faces.controller import choosing, guessing, keys, stopping, trail, undoing
+from scalarviz.faces.controller import choosing, keys, stopping, trail, undoing
 from scalarviz.faces.controller.branch_windows import BranchWindows
 from scalarviz.faces.controller.clicks import as_sentence
 from scalarviz.faces.controller.computing import computes
 from scalarviz.faces.controller.edits import Edits, as_number
 from scalarviz.faces.controller.end_of_run_actions import offer_more
 from scalarviz.faces.controller.export import Exports
+from scalarviz.faces.controller.guessing import Guessing
 from scalarviz.faces.controller.guide import Guide
 from scalarviz.faces.controller.hand import Hand
 from scalarviz.faces.controller.options import Options, Recipe
@@ -91,7 +92,7 @@ class Controller:
         self.hand = Hand()
         self.playing = Playing(show, steps, speed)
         self.guide: Guide = Guide(self)
-        self.guessing = guessing.Guessing()
+        self.guessing: Guessing = Guessing(self)
         self.options = Options(recipe, show)
         self.edits = Edits(show.session)
         self.trail = trail.Trail()
@@ -174,7 +175,7 @@ class Controller:
         playing = self.playing
         self.hand.attend()
         self.guide.attend()
-        guessing.attend(self)
+        self.guessing.attend()
         self.measured = playing.measured() if self.session.playing else 0.0
         self._rename()
         if self.unit != (unit := unit_for(self.session, self.unit)):  # another batch, or layers

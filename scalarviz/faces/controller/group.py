@@ -11,7 +11,7 @@ from typing import Any, final
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.table import pick
 from scalarviz.errors import ScalarvizError
-from scalarviz.faces.controller import guessing, keys
+from scalarviz.faces.controller import keys
 from scalarviz.faces.controller.common_changes import ChangesOfAll
 from scalarviz.faces.controller.control import Control
 from scalarviz.faces.controller.controller import AT_ONCE, CHANNELS, WHOLE, Controller
@@ -196,7 +196,7 @@ class Group:
         if not self.several:
             return self.lead.press(key, shift)
         self._finish()
-        if guessing.press(self.lead, key) or walk(self.lead, key):
+        if self.lead.guessing.press(key) or walk(self.lead, key):
             return True
         if found := keys.command_of(self.state(), key, shift):
             self.act(*found)

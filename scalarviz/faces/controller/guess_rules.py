@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from scalarviz.core.model.program import Moment, Program
 from scalarviz.training.session.session import Session
 
 SAME = 1e-12  # of a number: a smaller change is none
@@ -19,17 +17,24 @@ OF_STEP, OF_NUMBER = 7919, 104729  # what they are multiplied by to choose a wei
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked.
+    """What is asked: the `value` of a weight before it moves, or its gradient before it is summed.
 
-    kind   "value", asked before the step that moves the weight, or "gradient", before its sum
-    row    bank index of the weight
-    at     operations of a step that are done then; `ahead`, how many are to be done until then
+    row  bank index of the weight
+    at   how many operations of a step are done then
     """
 
-    kind: str
+    value: bool
     row: int
     at: int
-    ahead: int
+
+    @property
+    def kind(self) -> str:
+        return "value" if self.value else "gradient"
+
+    def number(self, session: Session) -> float:
+        """Return the number that is asked about, as it is now."""
+        bank = session.network.bank
+        return float((bank.value if self.value else bank.grad)[self.row])
 
 
 def can_guess(session: Session) -> bool:
@@ -43,33 +48,24 @@ def question_of(session: Session, number: int, pinned: int | None) -> Question:
 
     pinned  bank index of the weight that it is about; None: one of those that move
     """
-    moments, (step, done) = session.trainer.moments, session.clock.place
     rows = np.flatnonzero(~np.asarray(session.network.bank.frozen))
-    row = int(rows[(step * OF_STEP + number * OF_NUMBER) % len(rows)])
-    row = row if pinned is None else pinned
-    at = len(moments) - 1
-    if number % 2:
-        at = fills(session.network.program, moments, row)
-    kind = "gradient" if number % 2 else "value"
-    return Question(kind, row, at, (at - done) % len(moments))
-
-
-def fills(program: Program, moments: Sequence[Moment], row: int) -> int:
-    """Return the number of the moment, from 0, after which the gradient of a weight is whole."""
-    return max(
+    place = session.step_index * OF_STEP + number * OF_NUMBER
+    row = int(rows[place % len(rows)]) if pinned is None else pinned
+    ends = [  # after the last of them, its gradient is whole
         i
-        for i, moment in enumerate(moments)
-        if moment.kind == "weight gradient"
-        and row in program.operations[moment.operation].parameters
-    )
+        for i, moment in enumerate(session.trainer.moments)
+        if moment.kind == ("weight gradient" if number % 2 else "step")
+        and (not number % 2 or row in session.network.program.rows_read(moment.operation))
+    ]
+    return Question(not number % 2, row, ends[-1])
 
 
 def way_of(old: float, new: float) -> int | None:
     """Return 1 if a number has grown, -1 if it has shrunk, 0 if it stays; None without any."""
-    change, least = new - old, SAME * max(abs(old), abs(new))
+    change = new - old
     if math.isnan(change):
         return None
-    return 0 if abs(change) <= least else 1 if change > 0.0 else -1
+    return 0 if abs(change) <= SAME * max(abs(old), abs(new)) else 1 if change > 0.0 else -1
 
 
 def is_near(typed: str, old: float, new: float) -> bool:
@@ -77,7 +73,6 @@ def is_near(typed: str, old: float, new: float) -> bool:
 
     old  the number before, from which it has changed; 0 for a gradient
     """
-    guess = float(typed)
     digits = len(typed.lstrip("-0.").replace(".", ""))
-    same = digits >= DIGITS and float(f"{new:.{digits}g}") == guess
-    return same or abs(guess - new) <= NEAR * abs(new - old)
+    has_digits = digits >= DIGITS and float(f"{new:.{digits}g}") == float(typed)
+    return has_digits or abs(float(typed) - new) <= NEAR * abs(new - old)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scalarviz.base.texts import text
-from scalarviz.faces.controller import guessing
 from scalarviz.faces.controller.control import DIGITS, Control
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.state import State
@@ -29,7 +28,7 @@ def keys_of(row: Control, names: Sequence[str]) -> tuple[str, ...]:
 
 def press(controller: Controller, key: str, shift: bool) -> bool:
     """Run the command of a key; return whether it has one."""
-    if guessing.press(controller, key) or walk(controller, key):
+    if controller.guessing.press(key) or walk(controller, key):
         return True
     if found := command_of(controller.state, key, shift):
         row, value = found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import final
 
-from scalarviz.faces.controller import guessing
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.curve_pointer import LEFT, STILL, CurvePointer
 from scalarviz.faces.controller.dragging import drag, let_go
@@ -55,7 +54,9 @@ class Pointer:
             on_curve = self.curve.press(button, x, y, shift=shift)
             if not on_curve:
                 self.group.choose_at(x, y)
-            self._guesses = button == LEFT and guessing.holds(self.group.stage, x, y)
+            self._guesses = button == LEFT and self.controller.guessing.holds(
+                self.group.stage, x, y
+            )
             if button == LEFT and not on_curve and not self._guesses:
                 self._handle = self.group.stage.handle_at(x, y)
                 self._grip = self.group.stage.grip_at(x, y)
@@ -73,7 +74,7 @@ class Pointer:
         far = max(abs(x - self._start[0]), abs(y - self._start[1]))
         self._moved = self._moved or far >= STILL
         if self._guesses:
-            guessing.drag(self.controller, self._start[1] - y)
+            self.controller.guessing.drag(self._start[1] - y)
         elif self._grip is not None and (self._moved or self._grip.at_once):
             put_in(self.controller, self._grip.inputs_at(x, y))
         elif self._moved and self._handle is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from scalarviz.base.texts import text
-from scalarviz.faces.controller import guessing
 from scalarviz.faces.controller.control import PER_DECADE, Control, LogScale, Scale
 from scalarviz.faces.controller.parts import scale_learning_rate, set_learning_rate
 from scalarviz.faces.controller.play import SLOW
@@ -175,13 +174,12 @@ TIME_CONTROLS = [
     Control(
         "guess",
         "tick",
-        lambda state: text("guess.about" if state.can_guess else "guess.not_here"),
-        guessing.turn,
+        lambda state: text("guess.about") if state.can_guess else text("guess.not_here"),
+        lambda controller, on: controller.guessing.turn(on),
         lambda state: state.guesses,
         enabled=lambda state: state.can_guess,
         label="Move by",
         key="p",
-        text=lambda state: text("guess.about"),
         help=lambda state: text("guess.help"),
     ),
     Control(

@@ -61,15 +61,9 @@ class Mixed:
     sizes: FloatArray
     before: FloatArray | None = None
 
-    def without(self, row: int) -> Mixed:
-        """Return the numbers with 0 in place of that of one weight."""
-        return replace(
-            self, colors=blanked(self.colors, row, 0.0), sizes=blanked(self.sizes, row, 0.0)
-        )
 
-
-def blanked(numbers: FloatArray, row: int, blank: float) -> FloatArray:
-    """Return a copy with `blank` in place of one number."""
+def blanked(numbers: FloatArray, row: int, blank: float = 0.0) -> FloatArray:
+    """Return a copy with `blank`, by default 0, in place of one number."""
     found = numbers.copy()
     found[row] = blank
     return found

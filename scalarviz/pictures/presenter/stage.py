@@ -338,7 +338,6 @@ class Stage(Pointed):
         moment, part = self.motion.shown() if self.own is None else (None, 1.0)
         scales, plates = self.scales, self.plan.plates
         mixed = self.motion.mixed(scales.color, scales.size, source)
-        mixed = mixed if self.asked is None else mixed.without(self.asked.row)
         if self.pane is None:
             scales.follow([(source, plates)], self._now)
         frozen = np.asarray(session.network.bank.frozen)
@@ -347,8 +346,11 @@ class Stage(Pointed):
         top = None if added is None or pushed is None else float(np.nanmax(np.abs(pushed)))
         if added is not None:
             pushed = self._pushed(part, frozen, added)
-        if pushed is not None and self.asked is not None:
-            pushed = blanked(pushed, self.asked.row, np.nan)
+        if self.asked is not None:
+            row = self.asked.row
+            colors, sizes = blanked(mixed.colors, row), blanked(mixed.sizes, row)
+            mixed = replace(mixed, colors=colors, sizes=sizes)
+            pushed = None if pushed is None else blanked(pushed, row, np.nan)
         self._cards.foretells = self.asked is None
         exhibit, maps = self._learned()
         wave = self._waved()

@@ -10,9 +10,8 @@ from scalarviz.pictures.view.frame_data import FrameData
 from scalarviz.pictures.view.highlights import corners_of
 from scalarviz.pictures.view.scene.frame import Projection
 
-SIDE = 30.0  # of the box of the question mark
 LONG, WIDE, HEAD = 52.0, 7.0, 20.0  # of an arrow
-GAP = 10.0  # between cube and arrow, and between arrow and number
+GAP = 20.0  # between the edge of the cube and the middle of an arrow, and from there to words
 SIZE = 17.0  # letters
 MARGIN = 70.0  # from the edge of the picture
 
@@ -25,33 +24,18 @@ def draw_guess(
     xy = see(corners_of(frame_data, guess.row, 0.42)).xy if guess is not None else np.zeros((0, 2))
     if guess is None or not len(xy) or not np.isfinite(xy).all():
         return
-    box, edge = see.box, MARGIN * scale
-    x = float(np.clip(xy[:, 0].mean(), box.x + edge, max(box.x + edge, box.right - edge)))
-    y = float(np.clip(xy[:, 1].mean(), box.y + edge, max(box.y + edge, box.bottom - edge)))
-    away = 0.5 * max(SIDE * scale, float(np.ptp(xy[:, 0]))) + (GAP + 0.5 * HEAD) * scale
-    if guess.result is None:
-        draw_question(canvas, (x, y), theme, scale, drags=guess.way is None)
-    else:
-        draw_way(canvas, (x + away, y), guess.came, theme.metric, theme, scale)
-        number = x + away + (GAP + 0.5 * HEAD) * scale, y
-        write(canvas, number, guess.result, theme.metric, "left", theme, scale)
-    draw_way(canvas, (x - away, y), guess.way, theme.accent, theme, scale)
-    said = x - away - (GAP + 0.5 * HEAD) * scale, y
-    write(canvas, said, guess.typed or guess.label, theme.accent, "right", theme, scale)
-
-
-def draw_question(
-    canvas: Canvas2D, place: tuple[float, float], theme: Theme, scale: float, *, drags: bool
-) -> None:
-    """Draw a question mark in a box; if it can be dragged, with an arrow above and below."""
-    (x, y), side = place, SIDE * scale
-    corner = x - 0.5 * side, y - 0.5 * side
-    look = theme.panel[:7], theme.accent
-    canvas.box(*corner, side, side, look[0], radius=0.25 * side, outline=look[1], line=2.0 * scale)
-    write(canvas, place, "?", theme.ink, "center", theme, scale)
-    for way in (1, -1) if drags else ():
-        middle = y - way * (0.5 * SIDE + 0.4 * LONG) * scale
-        draw_way(canvas, (x, middle), way, theme.quiet, theme, 0.6 * scale)
+    inner = see.box.inside(MARGIN * scale)
+    x, y = np.clip(xy.mean(axis=0), (inner.x, inner.y), (inner.right, inner.bottom)).tolist()
+    away = max(15.0 * scale, 0.5 * float(np.ptp(xy[:, 0]))) + GAP * scale
+    for side, way, words, color in (
+        (-1.0, guess.way, guess.typed or guess.label, theme.accent),
+        (1.0, guess.came, guess.result or "", theme.metric),
+        (0.0, None, "?" * (guess.result is None), theme.ink),
+    ):
+        draw_way(canvas, (x + side * away, y), way, color, theme, scale)
+        write(canvas, (x + side * (away + GAP * scale), y), words, (side, color), theme, scale)
+    for way in (1, -1) if guess.way is None else ():  # it can be dragged
+        draw_way(canvas, (x, y - 2.0 * way * GAP * scale), way, theme.quiet, theme, 0.7 * scale)
 
 
 def draw_way(
@@ -63,30 +47,28 @@ def draw_way(
     scale: float,
 ) -> None:
     """Draw an arrow up or down around a point; a bar for neither, nothing for None."""
-    (x, y), long, wide, rim = place, LONG * scale, WIDE * scale, 2.0 * scale
-    for more, ink in ((rim, theme.ground), (0.0, color)) if way is not None else ():
-        if not way:
-            half = 0.25 * long + more
-            canvas.box(x - half, y - 0.5 * wide - more, 2.0 * half, wide + 2.0 * more, ink)
-            continue
-        half = way * (0.5 * long + more)
-        ends = (x, y + half), (x, y - half - 1.2 * way * more)
-        canvas.arrows(*ends, ink, width=wide + 2.0 * more, head=HEAD * scale + 2.6 * more)
+    (x, y), wide, half = place, WIDE * scale, 0.5 * LONG * scale
+    if way == 0:
+        canvas.box(x - 0.5 * half, y - 0.5 * wide, half, wide, color, outline=theme.ground)
+    for rim, ink in ((2.0 * scale, theme.ground), (0.0, color)) if way else ():
+        end = (way or 0) * (half + rim)
+        look = {"width": wide + 2.0 * rim, "head": HEAD * scale + 2.6 * rim}
+        canvas.arrows((x, y + end), (x, y - end * (1.0 + rim / half)), ink, **look)
 
 
 def write(
     canvas: Canvas2D,
     place: tuple[float, float],
     words: str,
-    color: str,
-    anchor: str,
+    look: tuple[float, str],
     theme: Theme,
     scale: float,
 ) -> None:
-    """Write words in a box at the height of a point, unless they are "" or in the middle."""
-    size, (x, y), pad = SIZE * scale, place, 6.0 * scale
-    low, wide = y + 0.36 * size, canvas.measure(words, size=size, bold=True)
-    if anchor != "center" and words:
-        left = x - (wide if anchor == "right" else 0.0) - pad
-        canvas.box(left, y - 0.75 * size, wide + 2.0 * pad, 1.5 * size, theme.panel[:7], radius=pad)
-    canvas.text(x, low, words, size=size, color=color, bold=True, anchor=anchor)
+    """Write words in a box beside a point: on the left for a side of -1, over it for 0."""
+    (x, y), (side, color), size = place, look, SIZE * scale
+    wide = canvas.measure(words, size=size, bold=True)
+    box = x + 0.5 * (side - 1.0) * wide - 0.5 * size, y - 0.8 * size, wide + size, 1.6 * size
+    if words:
+        edge = None if side else theme.accent
+        canvas.box(*box, theme.panel[:7], radius=0.4 * size, outline=edge, line=2.0 * scale)
+        canvas.text(box[0] + 0.5 * size, y + 0.36 * size, words, size=size, color=color, bold=True)

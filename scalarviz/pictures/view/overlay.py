@@ -13,7 +13,7 @@ from scalarviz.pictures.view.frame_data import FrameData, Pane, Words
 from scalarviz.pictures.view.past_chart import draw_past, draw_tabs, told_of
 from scalarviz.pictures.view.scene.frame import Box, Division
 from scalarviz.pictures.view.terrain_chart import draw_terrain, told_of_terrain
-from scalarviz.pictures.view.told import caption_box, offers_box
+from scalarviz.pictures.view.told import NEXT, caption_box
 from scalarviz.training.session.over_time import KINDS, ORDERS
 
 SHARE = 0.4  # of a large chart that the losses have
@@ -82,8 +82,9 @@ def draw_band(
         x = box.right + 20.0 * scale
         loss = Box(x, band.y, band.right - 20.0 * scale - x, band.height - 6.0 * scale)
         chart = draw_loss(canvas, loss, frame_data.curve, theme, frame_data.words.clock, scale)
-    place = offers_box(division, frame_data)
-    return draw_offers(canvas, place, frame_data.offers, theme, scale), chart
+    if frame_data.guess is not None and frame_data.guess.result is not None:
+        box = Box(box.right - (NEXT - 8.0) * scale, box.y, NEXT * scale, box.height)
+    return draw_offers(canvas, box, frame_data.offers, theme, scale), chart
 
 
 def draw_large_loss(

@@ -28,9 +28,9 @@ Group = list[Piece]  # pieces that stay in one row
 LOSS = 320.0, 160.0  # width of the loss curve, and of that in a picture narrower than NARROW pixels
 NARROW = 1000.0
 TITLE, SIZE = 18.0, 15.0  # letters
-SMALLER = 13.0, 11.5  # of a title that has one line only
+SMALLER = 13.0, 11.5  # of a title of one line
 LEAST = 1.25  # distance of rows, in letters
-NEXT = 170.0  # width of the buttons beside what came of a guess
+NEXT = 164.0  # width of the buttons beside what came of a guess
 LATER = "…", "·"  # in place of a result while its light is on its way: the wider one that fits
 BAR, SEEN = 3.0, 3.0  # height of a bar, and the least contrast of its color
 MORE = Piece("…", opens=True)
@@ -39,21 +39,15 @@ BARE_SIGNS = "+", "-", "×", "/", "=", "≈"
 WORDS = re.compile(r"\S+\s*|\s+")
 
 
-def caption_box(division: Division, *, loss: bool) -> Box:
-    """Return the place of the caption in the band, left of the loss."""
+def caption_box(division: Division, *, loss: bool, beside: float = 0.0) -> Box:
+    """Return the place of the caption in the band, left of the loss, and of buttons beside it.
+
+    beside  width of these buttons; by default 0
+    """
     band, margin = division.band, 20.0 * division.scale
     end = band.right - (margin + LOSS[band.width < NARROW] * division.scale if loss else 0.0)
+    end -= beside * division.scale
     return Box(margin, band.y, max(1.0, end - 2.0 * margin), band.height)
-
-
-def offers_box(division: Division, frame_data: FrameData) -> Box:
-    """Return the place of the large buttons: that of the caption, or its end above its lines."""
-    scale, loss = division.scale, frame_data.has_small_curve(division.band.width)
-    box = caption_box(division, loss=loss)
-    if frame_data.guess is None or frame_data.guess.result is None:
-        return box
-    wide = min(NEXT * scale, 0.5 * box.width)
-    return Box(box.right - wide, box.y, wide, 39.0 * scale)
 
 
 def draw_told(
@@ -66,18 +60,16 @@ def draw_told(
     caption, scale = frame_data.words.caption, division.scale
     if caption is None or not division.band.height:
         return []
-    box = caption_box(division, loss=frame_data.has_small_curve(division.band.width))
+    came = frame_data.guess is not None and frame_data.guess.result is not None
+    loss = frame_data.has_small_curve(division.band.width)
+    box = caption_box(division, loss=loss, beside=NEXT * came)
     y, size = box.y + 4.0 * scale, SIZE * scale
-    taken = offers_box(division, frame_data).width if frame_data.offers else 0.0
-    is_above = taken < box.width
     with canvas.clip(box.x, box.y, box.width, box.height):
-        smaller = SMALLER if frame_data.offers else ()
-        free = box.width - is_above * taken
-        heads = heading(canvas, caption.title, free, scale, smaller)
-        for words, letters in heads[: 1 if frame_data.offers else 2]:
+        heads = heading(canvas, caption.title, box.width, scale, one=bool(frame_data.offers))
+        for words, letters in heads:
             y += 1.22 * letters
             canvas.text(box.x, y, words, size=letters, color=theme.ink, bold=True)
-        if not is_above:
+        if frame_data.offers and not came:
             return []
         free = box.bottom - y - 0.22 * size - (BAR + 1.0) * scale  # bars hang below the letters
         room = max(0, int(free // (LEAST * size)))
@@ -113,25 +105,20 @@ def draw_opened(
 
 
 def heading(
-    canvas: Canvas2D,
-    title: str,
-    width: float,
-    scale: float = 1.0,
-    smaller: Sequence[float] = (),
+    canvas: Canvas2D, title: str, width: float, scale: float = 1.0, *, one: bool = False
 ) -> list[tuple[str, float]]:
     """Return lines of a title with their sizes: one line, else a smaller one, else two.
 
-    smaller  sizes that are tried, too; by default none
+    one  True: one line, in smaller letters if need be; by default False
     """
-    for letters in (TITLE, SIZE, *smaller):
-        size = letters * scale
+    for size in (TITLE * scale, SIZE * scale, *(letters * scale for letters in SMALLER * one)):
         if canvas.measure(title, size=size, bold=True) <= width:
             return [(title, size)]
     words, first = title.split(), ""
     while words and canvas.measure(f"{first} {words[0]}", size=size, bold=True) <= width:
         first = f"{first} {words.pop(0)}".strip()
     rest = canvas.fit(" ".join(words), width, size=size, bold=True)
-    return [(line, size) for line in (first, rest) if line]
+    return [(line, size) for line in (first, rest) if line][: 1 if one else 2]
 
 
 def rows_that_fit(

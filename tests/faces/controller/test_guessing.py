@@ -1,0 +1,357 @@
+"""Guess first: a question mark, an arrow, then the operation; the training stays what it is."""
+
+import re
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.faces.controller.controller import Controller
+from scalarviz.faces.controller.pointer import LEFT, Pointer
+from scalarviz.pictures.draw2d.theme import THEMES
+from scalarviz.pictures.presenter.stage import Stage
+from tests.faces.controller.conftest import Open
+from tests.faces.controller.stages import chips_of, shown, stage_of
+
+SIZE = 800, 500
+ASKED = "The weight from input x to neuron 2: which way will this weight go?"
+
+
+def session_of(optimizer: Any = None, **options: Any) -> sv.Session:
+    net = sv.Network([2, 3, 1], "tanh", "sigmoid", seed=0)
+    how = optimizer or sv.SGD(0.5)
+    return sv.Session(net, data.Xor(), "mse", how, engine="python", **options)
+
+
+@pytest.fixture
+def session() -> sv.Session:
+    return session_of()
+
+
+@pytest.fixture
+def controller(opened: Open, session: sv.Session) -> Controller:
+    made: Controller = opened(session, Stage)
+    return made
+
+
+def words_of(controller: Controller) -> str:
+    """The title of the caption."""
+    caption = stage_of(controller).frame_data().words.caption
+    return "" if caption is None else caption.title
+
+
+def answer(controller: Controller, label: str) -> None:
+    """Press the button of an arrow, and Show; see what came."""
+    controller.attend()
+    assert controller.stage.press(label)
+    controller.attend()
+    assert controller.stage.press("Show")
+    controller.attend()
+
+
+def state_of(session: sv.Session) -> list[bytes]:
+    bank = session.network.bank
+    return [np.asarray(each).tobytes() for each in (bank.value, bank.grad)]
+
+
+def test_the_key_asks_before_the_step(controller: Controller, session: sv.Session) -> None:
+    session.advance(2)
+    assert not shown(controller, "guess").value
+    assert controller.press("p")
+    controller.attend()
+    assert shown(controller, "guess").value
+    assert session.clock.place == (2, len(session.operations) - 1)
+    assert words_of(controller) == ASKED
+    assert controller.stage.offered == ("Up", "Down", "Stays", "End")
+    controller.press("p")
+    assert not shown(controller, "guess").value and controller.stage.offered == ()
+    assert words_of(controller) != ASKED
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_an_arrow_is_right_if_the_weight_goes_there(opened: Open, name: str) -> None:
+    session, other = (session_of(sv.Optimizer(name, 0.05, l2=0.001)) for _ in range(2))
+    controller = opened(session, Stage)
+    right = 0
+    for number in range(6):
+        controller.press("enter" if number else "p")
+        controller.attend()
+        row = controller.stage.asked.row
+        place = session.clock.place
+        before = session.network.bank.value[row]
+        answer(controller, ("Up", "Positive")[number % 2])
+        bank = session.network.bank
+        change = bank.grad[row] if number % 2 else bank.value[row] - before
+        right += change > 0.0
+        came = controller.stage.guess.came
+        assert came == np.sign(change)
+        assert controller.stage.guess.title.startswith(("Not ", "Right")[int(change > 0.0)])
+        assert controller.stage.guess.title.endswith(f" {right} of {number + 1} right.")
+        place = session.clock.place
+        while other.clock.place != place:
+            other.advance(1, "operation")
+        assert state_of(other) == state_of(session)
+
+
+def test_a_frozen_weight_stays(controller: Controller, session: sv.Session) -> None:
+    session.freeze(4)
+    controller.stage.pin(4)
+    controller.press("p")
+    answer(controller, "Stays")
+    value = float(session.network.bank.value[4])
+    words = controller.stage.guess.title
+    assert words == f"Right: it stays at {value:.2g}. 1 of 1 right."
+
+
+def test_a_weight_of_a_dead_neuron_has_no_gradient(opened: Open) -> None:
+    net = sv.Network([2, 3, 1], "relu", "sigmoid", seed=0)
+    net.bank.value[:9] = -1.0
+    session = sv.Session(net, data.Xor(), "mse", sv.SGD(0.5), engine="python")
+    controller = opened(session, Stage)
+    controller.stage.pin(0)
+    controller.press("p")
+    answer(controller, "Stays")
+    assert controller.stage.guess.title == "Right: it stays at -1. 1 of 1 right."
+    controller.press("enter")
+    controller.attend()
+    assert controller.stage.offered == ("Positive", "Negative", "Zero", "End")
+    answer(controller, "Zero")
+    assert controller.stage.guess.title == "Right: the gradient is 0. 2 of 2 right."
+
+
+def test_a_number_is_typed_behind_the_arrow(controller: Controller, session: sv.Session) -> None:
+    session.advance(2)
+    controller.press("p")
+    row = controller.stage.asked.row
+    camera = controller.stage.camera
+    assert controller.press("3")  # a side to look from, as ever
+    assert controller.stage.camera != camera
+    controller.press("enter")  # there is no arrow yet
+    assert controller.stage.asked is not None and controller.stage.asked.way is None
+    controller.press("down")
+    for key in ("-", "0", ",", ".", "7", "-", "8", "\b", "5"):
+        assert controller.press(key)
+    assert session.clock.place == (2, len(session.operations) - 1)
+    assert controller.stage.asked.typed == "-0.75"
+    assert words_of(controller).endswith("To which number? -0.75_")
+    assert f"It is {float(session.network.bank.value[row]):.3g}." in words_of(controller)
+    controller.press("enter")
+    guess = controller.stage.guess
+    came = "down" if guess.came == -1 else "up"
+    assert guess.title.startswith("Not -0.75: " if came == "down" else "Not down: ")
+    assert guess.title.endswith(" 0 of 1 right.")
+
+
+def test_a_number_that_is_right_counts(controller: Controller, session: sv.Session) -> None:
+    controller.press("p")
+    row = controller.stage.asked.row
+    twin = session_of()
+    twin.advance()
+    before, after = (float(x.network.bank.value[row]) for x in (session, twin))
+    controller.press("up" if after > before else "down")
+    for key in f"{after:.4f}":
+        controller.press(key)
+    controller.press("enter")
+    assert controller.stage.guess.title.startswith("Right: it went from ")
+    assert controller.stage.guess.title.endswith(". 1 of 1 right.")
+
+
+def test_the_caption_gives_the_reason(controller: Controller) -> None:
+    controller.press("p")
+    controller.attend()
+    assert stage_of(controller).frame_data().words.caption.lines == ()
+    answer(controller, "Up")
+    stage_of(controller).tick(10.0)
+    caption = stage_of(controller).frame_data().words.caption
+    assert caption.title == controller.stage.guess.title
+    row = controller.stage.guess.row
+    assert caption.rows == (row,) and " = " in caption.numbers[0]
+
+
+def all_words(controller: Controller, studio: Any) -> str:
+    stage = stage_of(controller)
+    for now in (10.0, 20.0, 30.0):
+        controller.attend()
+        studio.stage(stage, now, SIZE)
+    return "\n".join(stage.picture().words)
+
+
+def tells(words: str, number: float) -> bool:
+    """Whether a number is among words, with three digits or more."""
+    found = re.findall(r"-?\d*\.\d+", words.replace("−", "-"))
+    return any(
+        len(each.lstrip("-0.").replace(".", "")) >= 3
+        and abs(abs(float(each)) - abs(number)) <= 0.002 * abs(number)
+        for each in found
+    )
+
+
+@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize("shows", ["pinned", "hovered", "colours"])
+def test_the_answer_is_nowhere_before_it_is_given(
+    opened: Open, studio: Any, number: int, shows: str
+) -> None:
+    net = sv.Network([2, 3, 1], "tanh", seed=0)
+    session = sv.Session(net, data.Circle(), "mse", sv.Adam(0.1), batch=1, engine="python")
+    session.advance(3)
+    controller = opened(session, Stage)
+    stage = stage_of(controller)
+    row = 4
+    if shows == "pinned":
+        stage.pin(row)
+    if shows == "colours":
+        controller.set_channel("color", stage.channels[-1])
+        controller.set_channel("size", "gradient")
+    controller.press("p")
+    for _ in range(number):
+        answer(controller, "Up")
+        controller.press("enter")
+        controller.attend()
+    row = stage.asked.row
+    if shows == "hovered":
+        stage.walking, stage.hover = True, row
+    before = all_words(controller, studio)
+    seen = stage.frame_data()
+    assert seen.cubes.colors[row] == seen.cubes.sizes[row] == 0.0
+    assert seen.cubes.pushes is None or np.isnan(seen.cubes.pushes[row])
+    answer(controller, "Positive" if number else "Up")
+    bank = session.network.bank
+    came = float((bank.grad if number else bank.value)[row])
+    assert stage.guess.result in all_words(controller, studio).replace("−", "-").split("\n")
+    assert not tells(before, came)
+    assert "?" in before.split("\n")
+
+
+@pytest.mark.parametrize("theme", list(THEMES))
+def test_a_question_mark_then_two_arrows_are_seen(
+    opened: Open, session: sv.Session, studio: Any, theme: str
+) -> None:
+    session.advance(2)
+    controller = opened(session, Stage(session, theme))
+    stage = stage_of(controller)
+    controller.press("p")
+    assert "?" in all_words(controller, studio).split("\n")
+    x, y = stage.place_of(stage.asked.row)
+    colors = [np.array(rgb255(color)) for color in (THEMES[theme].accent, THEMES[theme].metric)]
+    left, right = (
+        (slice(int(y) - 30, int(y) + 30), slice(int(x) - 70, int(x))),
+        (
+            slice(int(y) - 30, int(y) + 30),
+            slice(int(x), int(x) + 70),
+        ),
+    )
+
+    def count(part: Any, color: Any) -> int:
+        pixels = studio.stage(stage, 40.0, SIZE)[part]
+        return int((np.abs(pixels - color).max(axis=-1) < 4).sum())
+
+    assert count(right, colors[1]) == 0
+    before = count(left, colors[0])
+    controller.press("up")
+    assert count(left, colors[0]) > before + 50
+    controller.press("enter")
+    assert "?" not in all_words(controller, studio).split("\n")
+    assert count(right, colors[1]) > 50 and count(left, colors[0]) > 50
+
+
+def rgb255(color: str) -> list[int]:
+    return [int(color[i : i + 2], 16) for i in (1, 3, 5)]
+
+
+def test_a_drag_around_the_cube_is_the_arrow(
+    controller: Controller, session: sv.Session, studio: Any
+) -> None:
+    session.advance(2)
+    stage, pointer = stage_of(controller), Pointer(controller)
+    controller.press("p")
+    all_words(controller, studio)
+    x, y = (float(each) for each in stage.place_of(stage.asked.row))
+    camera, numbers = stage.eyes.camera, state_of(session)
+    for aside, up, way in ((0.0, 40.0, 1), (60.0, -40.0, -1)):
+        pointer.press(LEFT, x + aside, y)
+        pointer.move(x + aside, y - 6.0)
+        pointer.move(x + aside, y - up)
+        pointer.release(LEFT, x + aside, y - up)
+        assert stage.asked is not None and stage.asked.way == way
+    assert stage.eyes.camera == camera and state_of(session) == numbers
+    pointer.press(LEFT, x - 150.0, y)
+    pointer.move(x - 150.0, y - 40.0)
+    pointer.release(LEFT, x - 150.0, y - 40.0)
+    assert stage.eyes.camera != camera and stage.asked.way == -1
+
+
+@pytest.mark.parametrize(
+    ("act", "goes_on"),
+    [
+        (lambda controller: controller.press("left"), True),
+        (lambda controller: controller.press("right"), True),
+        (lambda controller: controller.press("z"), True),
+        (lambda controller: controller.seek(1), True),
+        (lambda controller: controller.edit(0, 0.5), True),
+        (lambda controller: controller.press("space"), False),
+        (lambda controller: controller.press("escape"), False),
+        (lambda controller: controller.press("p"), False),
+        (lambda controller: controller.press("o"), False),
+        (lambda controller: controller.guide.show_tour(), False),
+    ],
+    ids=["back", "on", "undo", "seek", "edit", "play", "escape", "off", "own input", "tour"],
+)
+def test_what_moves_time_ends_the_question_and_counts_nothing(
+    controller: Controller, session: sv.Session, act: Any, goes_on: bool
+) -> None:
+    session.advance(3)
+    session.edit(1, 0.25)
+    session.advance(1)
+    controller.stage.frame_data()
+    controller.press("p")
+    controller.attend()
+    assert controller.stage.asked is not None
+    act(controller)
+    controller.attend()
+    assert controller.stage.guess is None and controller.guessing.on == goes_on
+    assert controller.guessing.asked == 0
+    if goes_on:
+        assert controller.stage.offered == ("Next", "End")
+        controller.press("enter")
+        assert controller.stage.asked is not None
+    else:
+        assert "End" not in controller.stage.offered
+
+
+def test_without_layers_or_with_all_frozen_it_says_so(opened: Open, session: sv.Session) -> None:
+    session.freeze(range(13))
+    for found in (sv.Value(0.5) * 2.0, session):
+        controller = opened(found, Stage)
+        assert not shown(controller, "guess").enabled
+        controller.press("p")
+        words = "Guessing needs a network of layers that is not frozen."
+        assert words in chips_of(controller) and shown(controller, "guess").about == words
+        assert not controller.guessing.on and controller.session.clock.place == (0, 0)
+
+
+def test_nothing_is_asked_where_the_training_stops_on_the_way(
+    controller: Controller, session: sv.Session
+) -> None:
+    session.advance(1)
+    session.stop_when("loss > 0")
+    for _ in range(2):
+        controller.press("p")
+        controller.attend()
+        answer(controller, "Up")
+        controller.press("enter")
+        controller.attend()
+        controller.press("p")
+    assert controller.stage.asked is None
+
+
+def test_a_window_that_stands_is_drawn_anew(controller: Controller) -> None:
+    seen = [controller.state]
+    for key in ("p", "up", "down", "7", "enter"):
+        controller.press(key)
+        controller.attend()
+        seen.append(controller.state)
+    assert all(before != after for before, after in pairwise(seen))
