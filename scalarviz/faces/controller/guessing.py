@@ -79,7 +79,7 @@ class Guessing:
     def lean(self, way: int, typed: str = "") -> None:
         """Say which way it goes, and to which number; "" for none."""
         stage, question = self.controller.stage, self._question
-        if stage.asked is not None:
+        if stage.hidden is not None:
             now = said(question.number(self.controller.session), 3)
             title = f"{text(f'guess.number.{question.kind}', now=now)} {typed}_"
             stage.guess = Guess(question.row, title, way, labels(question)[way], typed)
@@ -87,7 +87,7 @@ class Guessing:
 
     def show(self) -> None:
         """Do the operation, and show what came."""
-        controller, guess = self.controller, self.controller.stage.asked
+        controller, guess = self.controller, self.controller.stage.hidden
         if guess is not None and guess.way is not None:
             go = partial(numbers_of, controller.session, self._question)
             compute(controller, go, partial(self._tell, guess))
@@ -121,7 +121,7 @@ class Guessing:
 
     def _offers(self) -> dict[str, Callable[[], None]]:
         """Return the large buttons, by their labels."""
-        asked = self.controller.stage.asked
+        asked = self.controller.stage.hidden
         if asked is None:
             return {text("guess.next"): self.ask}
         shows = {text("guess.show"): self.show} if asked.way is not None else {}
@@ -130,7 +130,7 @@ class Guessing:
 
     def press(self, key: str) -> bool:
         """Do what a key does while one guesses; return whether it does something then."""
-        asked = self.controller.stage.asked
+        asked = self.controller.stage.hidden
         acts = {"escape": partial(self.turn, False), "enter": partial(self.ask)}
         if asked is not None:
             acts["enter"] = partial(self.show)
@@ -145,7 +145,7 @@ class Guessing:
 
     def holds(self, stage: AnyStage, x: float, y: float) -> bool:
         """Return whether an arrow is dragged from a pixel of a picture on."""
-        at = None if stage.asked is None else stage.place_of(stage.asked.row)
+        at = None if stage.hidden is None else stage.place_of(stage.hidden.row)
         return at is not None and hypot(at[0] - x, at[1] - y) <= REACH
 
     def drag(self, up: float) -> None:

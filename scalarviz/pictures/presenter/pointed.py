@@ -154,8 +154,8 @@ class Pointed(Messages):
 
     @final
     @property
-    def asked(self) -> Guess | None:
-        """What is guessed, while it is asked: its number and what follows from it are hidden."""
+    def hidden(self) -> Guess | None:
+        """What is guessed, while it is asked and the number is hidden."""
         return self.guess if self.guess is not None and self.guess.result is None else None
 
     @final

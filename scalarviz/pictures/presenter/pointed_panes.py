@@ -85,7 +85,7 @@ class PointedPanes(Messages):
     marks: bool = of_chosen("marks")
     own: FloatArray | None = of_chosen("own")
     guess: Guess | None = of_chosen("guess")
-    asked: Guess | None = of_chosen("asked")
+    hidden: Guess | None = of_chosen("hidden")
     curve_view: CurveView = setting("curve_view")
 
     @property

@@ -346,12 +346,12 @@ class Stage(Pointed):
         top = None if added is None or pushed is None else float(np.nanmax(np.abs(pushed)))
         if added is not None:
             pushed = self._pushed(part, frozen, added)
-        if self.asked is not None:
-            row = self.asked.row
+        if self.hidden is not None:
+            row = self.hidden.row
             colors, sizes = blanked(mixed.colors, row), blanked(mixed.sizes, row)
             mixed = replace(mixed, colors=colors, sizes=sizes)
             pushed = None if pushed is None else blanked(pushed, row, np.nan)
-        self._cards.foretells = self.asked is None
+        self._cards.foretells = self.hidden is None
         exhibit, maps = self._learned()
         wave = self._waved()
         self._seen = FrameData(
@@ -476,8 +476,8 @@ class Stage(Pointed):
         if self.own is not None and self.reading.way.values:
             outputs = self.reading.way.values[self.reading.program.outputs.name]
             return caption_of_own(self.session, self.own, outputs)
-        if self.asked is not None:
-            return Caption(self.asked.title, rows=(self.asked.row,))
+        if self.hidden is not None:
+            return Caption(self.hidden.title, rows=(self.hidden.row,))
         if self.part_of_tour:
             return tour_caption(self.part_of_tour, self.reading)
         return None if added is None else added.caption(self.adding)

@@ -22,7 +22,7 @@ class FakeStage:
         self.theme = theme
         self.pinned: int | None = None
         self.guess: Any = None
-        self.asked: Any = None
+        self.hidden: Any = None
         self.pinned_neuron: Any = None
         self.hover: int | None = None
         self.hover_neuron: Any = None

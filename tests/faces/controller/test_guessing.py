@@ -80,7 +80,7 @@ def test_an_arrow_is_right_if_the_weight_goes_there(opened: Open, name: str) -> 
     for number in range(6):
         controller.press("enter" if number else "p")
         controller.attend()
-        row = controller.stage.asked.row
+        row = controller.stage.hidden.row
         place = session.clock.place
         before = session.network.bank.value[row]
         answer(controller, ("Up", "Positive")[number % 2])
@@ -126,17 +126,17 @@ def test_a_weight_of_a_dead_neuron_has_no_gradient(opened: Open) -> None:
 def test_a_number_is_typed_behind_the_arrow(controller: Controller, session: sv.Session) -> None:
     session.advance(2)
     controller.press("p")
-    row = controller.stage.asked.row
+    row = controller.stage.hidden.row
     camera = controller.stage.camera
     assert controller.press("3")  # a side to look from, as ever
     assert controller.stage.camera != camera
     controller.press("enter")  # there is no arrow yet
-    assert controller.stage.asked is not None and controller.stage.asked.way is None
+    assert controller.stage.hidden is not None and controller.stage.hidden.way is None
     controller.press("down")
     for key in ("-", "0", ",", ".", "7", "-", "8", "\b", "5"):
         assert controller.press(key)
     assert session.clock.place == (2, len(session.operations) - 1)
-    assert controller.stage.asked.typed == "-0.75"
+    assert controller.stage.hidden.typed == "-0.75"
     assert words_of(controller).endswith("To which number? -0.75_")
     assert f"It is {float(session.network.bank.value[row]):.3g}." in words_of(controller)
     controller.press("enter")
@@ -148,7 +148,7 @@ def test_a_number_is_typed_behind_the_arrow(controller: Controller, session: sv.
 
 def test_a_number_that_is_right_counts(controller: Controller, session: sv.Session) -> None:
     controller.press("p")
-    row = controller.stage.asked.row
+    row = controller.stage.hidden.row
     twin = session_of()
     twin.advance()
     before, after = (float(x.network.bank.value[row]) for x in (session, twin))
@@ -211,7 +211,7 @@ def test_the_answer_is_nowhere_before_it_is_given(
         answer(controller, "Up")
         controller.press("enter")
         controller.attend()
-    row = stage.asked.row
+    row = stage.hidden.row
     if shows == "hovered":
         stage.walking, stage.hover = True, row
     before = all_words(controller, studio)
@@ -235,7 +235,7 @@ def test_a_question_mark_then_two_arrows_are_seen(
     stage = stage_of(controller)
     controller.press("p")
     assert "?" in all_words(controller, studio).split("\n")
-    x, y = stage.place_of(stage.asked.row)
+    x, y = stage.place_of(stage.hidden.row)
     colors = [np.array(rgb255(color)) for color in (THEMES[theme].accent, THEMES[theme].metric)]
     left, right = (
         (slice(int(y) - 30, int(y) + 30), slice(int(x) - 70, int(x))),
@@ -269,19 +269,19 @@ def test_a_drag_around_the_cube_is_the_arrow(
     stage, pointer = stage_of(controller), Pointer(controller)
     controller.press("p")
     all_words(controller, studio)
-    x, y = (float(each) for each in stage.place_of(stage.asked.row))
+    x, y = (float(each) for each in stage.place_of(stage.hidden.row))
     camera, numbers = stage.eyes.camera, state_of(session)
     for aside, up, way in ((0.0, 40.0, 1), (60.0, -40.0, -1)):
         pointer.press(LEFT, x + aside, y)
         pointer.move(x + aside, y - 6.0)
         pointer.move(x + aside, y - up)
         pointer.release(LEFT, x + aside, y - up)
-        assert stage.asked is not None and stage.asked.way == way
+        assert stage.hidden is not None and stage.hidden.way == way
     assert stage.eyes.camera == camera and state_of(session) == numbers
     pointer.press(LEFT, x - 150.0, y)
     pointer.move(x - 150.0, y - 40.0)
     pointer.release(LEFT, x - 150.0, y - 40.0)
-    assert stage.eyes.camera != camera and stage.asked.way == -1
+    assert stage.eyes.camera != camera and stage.hidden.way == -1
 
 
 @pytest.mark.parametrize(
@@ -309,7 +309,7 @@ def test_what_moves_time_ends_the_question_and_counts_nothing(
     controller.stage.frame_data()
     controller.press("p")
     controller.attend()
-    assert controller.stage.asked is not None
+    assert controller.stage.hidden is not None
     act(controller)
     controller.attend()
     assert controller.stage.guess is None and controller.guessing.on == goes_on
@@ -317,7 +317,7 @@ def test_what_moves_time_ends_the_question_and_counts_nothing(
     if goes_on:
         assert controller.stage.offered == ("Next", "End")
         controller.press("enter")
-        assert controller.stage.asked is not None
+        assert controller.stage.hidden is not None
     else:
         assert "End" not in controller.stage.offered
 
@@ -345,7 +345,7 @@ def test_nothing_is_asked_where_the_training_stops_on_the_way(
         controller.press("enter")
         controller.attend()
         controller.press("p")
-    assert controller.stage.asked is None
+    assert controller.stage.hidden is None
 
 
 def test_a_window_that_stands_is_drawn_anew(controller: Controller) -> None:
