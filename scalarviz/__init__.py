@@ -14,8 +14,8 @@
     training      Session EarlyStopping ReduceOnPlateau
     many          replicate sweep
     growing       add_neurons remove_neuron insert_layer remove_layer reinitialize set_biases
-    seeing        watch picture record storyboard page Show Cubes shader predict
-                  predictions
+    seeing        watch picture record storyboard page Show Cubes shader
+    lessons       predict predictions check
     files         load onnx: onnx.load, onnx.save
     errors        ScalarvizError, and its kinds in errors
 
@@ -92,6 +92,7 @@ _HOMES = {
     "Cubes": "pictures.presenter.cubes_node",
     "predict": "faces.notebook.predict",
     "predictions": "faces.notebook.predict",
+    "check": "faces.notebook.check",
     "shader": "pictures.view.shading.network_shader",
     "ScalarvizError": "errors",
     "data": "data",
@@ -128,6 +129,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.engines.own.losses import loss as loss
     from scalarviz.engines.own.optimizers import optimizer as optimizer
     from scalarviz.errors import ScalarvizError as ScalarvizError
+    from scalarviz.faces.notebook.check import check as check
     from scalarviz.faces.notebook.predict import predict as predict
     from scalarviz.faces.notebook.predict import predictions as predictions
     from scalarviz.faces.watch import watch as watch

@@ -52,6 +52,7 @@ PACKAGES = """
     engines
     training.network
     training.session
+    training.checking
     training
     files
     files.shaders

@@ -67,6 +67,7 @@ NOT_WORDS = [
     ("pictures/export/video.py", "Pillow", "the name of a package"),
     ("pictures/presenter/show.py", "write sv.*|show the *", "parts of errors"),
     ("faces/watch.py", "sv.watch*|sv.picture*", "parts of errors"),
+    ("faces/notebook/check.py", "check {}", "a key in records"),
     ("faces/notebook/place.py", "what*|copy*", "parts of errors"),
     ("faces/notebook/widget.js", "(prefers*|fullscreen*", "a query, and rights of a frame"),
     ("pages/addresses.py", "*[{]*", "parts of errors"),

@@ -1,0 +1,1 @@
+"""Scenarios that run code of a learner beside ours, number by number."""
