@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,8 @@ from scalarviz.core.autograd.value import Value
 from scalarviz.errors import InputError
 
 LONGEST = 200  # characters of an error that is quoted
-OURS = str(Path(__file__).parents[2])
+# Folders of code that is no learner's: this package, and what Python brings.
+OURS = tuple(f"{x}{os.sep}" for x in (Path(__file__).parents[2], Path(os.__file__).parent))
 
 Mistakes = Iterable[tuple[str, Any]]
 
@@ -86,11 +88,11 @@ def first_wrong(moments: Iterable[Moment], name: str) -> Moment | None:
     try:
         return next((each for each in moments if not near(each.got, each.expected)), None)
     except Exception as error:  # code of a learner raises anything
-        theirs = [each for each in extract_tb(error.__traceback__) if OURS not in each.filename]
+        frames = extract_tb(error.__traceback__)
+        theirs = [each for each in frames if not each.filename.startswith(OURS)]
         if isinstance(error, InputError) and not theirs:
             raise
-        lines = [each for each in theirs if each.filename == theirs[0].filename][-1:]
-        for each in lines:
+        for each in theirs[-1:]:
             name = text("check.line", line=each.lineno, code=escaped(each.line or each.name))
         told = escaped(" ".join("".join(format_exception_only(error)).split()))
         return Moment(name, cut(told, LONGEST), None)

@@ -20,13 +20,14 @@ from scalarviz.training.checking.weight import of_weight
 def scenario(mine: Any, like: Any, x: Any) -> tuple[str, Iterator[Moment]]:
     """Return what something of a learner is, and the moments of its check."""
     kind = mine if isinstance(mine, type) else type(mine)
-    if isinstance(like, Optimizer):
-        return like.name, of_rule(mine, like)
-    if like is not None and not isinstance(like, Perceptron | Dense):
+    if like is not None and not isinstance(like, Optimizer | Perceptron | Dense):
         raise InputError(f"like must be an optimizer, a Perceptron or a Dense, not {shorten(like)}")
+    if isinstance(like, Optimizer) and callable(getattr(mine, "step", mine)):
+        return like.name, of_rule(mine, like)
     if hasattr(kind, "forward") and mine is not kind and not hasattr(mine, "value"):
         inputs = None if x is None else as_floats(x, "x of check")
-        return type(like).__name__ if like else "Layer", of_layer(mine, like, inputs)
+        ours = None if isinstance(like, Optimizer) else like
+        return type(ours).__name__ if ours else "Layer", of_layer(mine, ours, inputs)
     if hasattr(kind, "forward"):
         check_signature(kind, ["value"], "the class of a weight", "sv.check(object) for a layer")
         return "Weight", of_weight(kind)

@@ -8,7 +8,7 @@ from operator import methodcaller
 from typing import Any
 
 from scalarviz.base.texts import text
-from scalarviz.core.autograd.graph import all_values, made_values
+from scalarviz.core.autograd.graph import made_values
 from scalarviz.core.autograd.value import Value
 from scalarviz.core.formulas.arithmetic import OPERATIONS
 from scalarviz.errors import InputError
@@ -56,10 +56,8 @@ def of_value(kind: type) -> Iterator[Moment]:
         )
         ours.backward()
         mine.backward()
-        used = {id(each) for each in all_values(ours)}
         for leaf, other in zip(leaves, theirs, strict=True):
-            if id(leaf) in used:
-                yield of_gradient(other.grad, ours, leaf)
+            yield of_gradient(other.grad, ours, leaf)
 
 
 def of_gradient(got: Any, root: Value, leaf: Value) -> Moment:

@@ -606,6 +606,50 @@ def test_a_layer_that_is_none_of_ours_is_checked_by_differences() -> None:
     assert sv.check(Scaled()) and sv.check(Scaled(), x=[1.0, 2.0])
 
 
+def test_micrograd_is_right() -> None:
+    names: dict[str, Any] = {"math": math}
+    reflected = """
+    def __neg__(self):
+        return self * Mine(-1.0)
+
+    def __sub__(self, other):
+        return self + (-other)
+
+    def __truediv__(self, other):
+        return self * other**-1
+
+    def __pow__(self, other):
+        out = Mine(self.data**other, (self,))
+        def _backward():
+            self.grad += other * self.data ** (other - 1) * out.grad
+        out._backward = _backward
+        return out
+"""
+    exec(VALUE + reflected, names)
+    assert sv.check(names["Mine"])
+    exec((VALUE + reflected).replace("+= other * self.data **", "= other * self.data **"), names)
+    found = sv.check(names["Mine"])
+    assert "a.grad of a / a is -2" in str(found.wrong) and "+=" in str(found.wrong)
+
+
+def test_a_layer_without_a_bias_is_checked() -> None:
+    class Bare:
+        def __init__(self) -> None:
+            self.weights, self.weights_grad = np.ones((2, 3)), np.zeros((2, 3))
+            self.bias = None
+
+        def forward(self, x: Any) -> Any:
+            self.x = x
+            return self.weights @ x
+
+        def backward(self, upstream: Any) -> Any:
+            self.weights_grad += np.outer(upstream, self.x)
+            return self.weights.T @ upstream
+
+    assert sv.check(Bare()) and sv.check(Bare(), sv.Dense(3, 2))
+    assert "tanh of it is still missing" in str(sv.check(Bare(), sv.Dense(3, 2, "tanh")).wrong)
+
+
 def test_a_kink_is_no_mistake() -> None:
     code = PERCEPTRON.replace("math.tanh(self.sum)", "max(0.0, self.sum)")
     code = code.replace("(1 - self.y**2)", "(self.sum > 0)")
@@ -685,11 +729,17 @@ def test_what_cannot_be_checked_is_refused() -> None:
         sv.check(Bare)
     with refused(InputError, "Bare"):
         sv.check(Bare([1.0], 0.0))
+    with refused(InputError, "None"):
+        sv.check(None, sv.SGD(0.1))
+    with refused(InputError, "Perceptron"):
+        sv.check(sv.Perceptron(2))
+    with refused(InputError, "Dense"):
+        names: dict[str, Any] = {"math": math}
+        exec(PERCEPTRON, names)
+        sv.check(names["Mine"]([1.0, 2.0], 0.0), sv.Dense(3, 2), x=[1.0, 2.0, 3.0])
     with refused(InputError, "'tanh'"):
         sv.check(Bare([1.0], 0.0), "tanh")
     with refused(InputError, "2,007"):
-        names: dict[str, Any] = {"math": math}
-        exec(PERCEPTRON, names)
         sv.check(names["Mine"]([0.001] * 1003, 0.25))
 
 
