@@ -8,12 +8,11 @@ from scalarviz.base.checks.numbers import answered
 from scalarviz.base.leaf_calls import value_html
 from scalarviz.base.texts import text
 from scalarviz.core.autograd.graph import all_values
+from scalarviz.faces.notebook.html import as_html
 from scalarviz.faces.notebook.place import Shown
-from scalarviz.faces.notebook.predict import Prediction
+from scalarviz.pages.lessons.answers import MIME
 from scalarviz.training.checking.moment import Moment, first_wrong, shown
 from scalarviz.training.checking.scenario import scenario
-
-ANSWER = "application/vnd.scalarviz.answer+json"
 
 
 @answered
@@ -91,7 +90,7 @@ class Checked(Shown):
 
     def bundle(self) -> dict[str, Any]:
         """Return the sentence, the graph with the wrong number, and the record."""
-        html = f"<p>{Prediction.as_html(self.said)}</p>"
+        html = f"<p>{as_html(self.said)}</p>"
         if self.wrong and self.wrong.graph:
             root, node = self.wrong.graph
             label, mark = node.label, text("check.mark", got=shown(self.wrong.got))
@@ -99,4 +98,4 @@ class Checked(Shown):
             html += value_html(root)
             node.label = label
         record = {"lesson": "", "key": f"check {self.kind}", "guesses": [], "right": bool(self)}
-        return {"text/plain": repr(self), "text/html": html, ANSWER: record}
+        return {"text/plain": repr(self), "text/html": html, MIME: record}
