@@ -21,15 +21,15 @@ def form_of(prediction: Prediction) -> Any:
     """Return a widget that asks for a guess and checks it."""
     question = ipywidgets.HTMLMath(prediction.html)
     field: Any
-    if prediction.asked.choices:
-        field = ipywidgets.ToggleButtons(options=prediction.asked.choices, value=None)
+    if prediction.choices:
+        field = ipywidgets.ToggleButtons(options=prediction.choices, value=None)
         field.style.button_width = "auto"
     else:
         field = ipywidgets.Text(placeholder=text("predict.field"), layout={"width": "140px"})
     check = ipywidgets.Button(description=text("predict.check"), layout={"width": "80px"})
     shown = ipywidgets.Button(description=text("predict.show"), layout={"width": "90px"})
     said = ipywidgets.HTMLMath()
-    row = [field, shown] if prediction.asked.choices else [field, check, shown]
+    row = [field, shown] if prediction.choices else [field, check, shown]
     goes_on = ipywidgets.HTML(f'<p class="scalarviz-goes-on">{text("predict.goes_on")}</p>')
     parts = [question, ipywidgets.HBox(row), said, goes_on]
     form = ipywidgets.VBox(parts).add_class("scalarviz")

@@ -85,7 +85,7 @@ class Prediction(Shown):
     """
 
     def __init__(self, asked: Question, computes: Callable[[], Any] | None = None) -> None:
-        self.asked = asked
+        self.asked, self.choices = asked, asked.choices
         self.place = f"{asked.lesson}/{asked.key}" if asked.key else asked.ask
         self.guesses: list[str] = []
         self.right = False

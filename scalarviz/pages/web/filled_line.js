@@ -18,7 +18,7 @@ function tokensOf(line) {
   TOKEN.lastIndex = 0;
   while (TOKEN.lastIndex < plain.length) {
     const found = TOKEN.exec(plain);
-    if (!found || plain.length > LONGEST_LINE) throw new Error("unknown part");
+    if (!found || plain.length > LONGEST_LINE) throw Error();
     tokens.push(found[1] ? Number(found[1]) : (found[2] ?? found[3]));
   }
   return tokens;
@@ -37,7 +37,7 @@ class Reader {
   }
 
   needs(sign) {
-    if (!this.takes(sign)) throw new Error(`${sign} is missing`);
+    if (!this.takes(sign)) throw Error();
   }
 
   sum() {
@@ -76,13 +76,13 @@ class Reader {
       return value;
     }
     if (Object.hasOwn(this.names, token)) return this.names[token];
-    if (!Object.hasOwn(CALLS, token)) throw new Error("no value");
+    if (!Object.hasOwn(CALLS, token)) throw Error();
     const [count, call] = CALLS[token];
     this.needs("(");
     const values = [this.sum()];
     while (this.takes(",")) values.push(this.sum());
     this.needs(")");
-    if (values.length !== count) throw new Error("other arguments");
+    if (values.length !== count) throw Error();
     return call(...values);
   }
 }
@@ -92,7 +92,7 @@ export function lineValue(line, names) {
   try {
     const reader = new Reader(tokensOf(line), names);
     const value = reader.sum();
-    if (reader.at < reader.tokens.length) throw new Error("more follows");
+    if (reader.at < reader.tokens.length) throw Error();
     return value;
   } catch {
     throw new Error(text("lesson.no_line", { names: Object.keys(names).join(", ") }));

@@ -50,6 +50,7 @@ def test_words_can_be_chosen_from() -> None:
     assert not guess.check("down")
     assert guess.check("up")
     assert guess.guesses == ["down", "up"]
+    assert guess.choices == ("up", "down")
 
 
 def test_the_answer_may_be_a_word_that_is_typed() -> None:

@@ -67,7 +67,7 @@ def test_a_picture_shows_a_scene_or_a_saved_run(tmp_path: Path) -> None:
     page = page_of_lesson(named(str(written(tmp_path, block)))).decode()
     assert 'class="picture" data-number="0"' in page
     assert "frame-src blob:" in page and len(page) < LARGEST
-    with pytest.raises(InputError, match=r"unknown scene 'rgbb'.*mean 'rgb'"):
+    with pytest.raises(InputError, match=r"'rgbb'.*'rgb'"):
         page_of_lesson(named(str(written(tmp_path, block.replace(str(run), "rgbb")))))
 
 

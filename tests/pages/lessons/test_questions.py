@@ -92,9 +92,9 @@ def test_what_is_no_question_is_refused(content: str, name: str) -> None:
 
 
 def test_unknown_places_name_the_nearest() -> None:
-    with pytest.raises(UnknownNameError, match=r"unknown question 'gradeint'.*mean 'gradient'"):
+    with pytest.raises(UnknownNameError, match=r"'gradeint'.*'gradient'"):
         question("01/gradeint")
-    with pytest.raises(UnknownNameError, match="unknown lesson '99'"):
+    with pytest.raises(UnknownNameError, match="'99'"):
         question("99/gradient")
     with refused(UnknownNameError, "'anser'"):
         questions_in("[a]\nask = 'x'\nanser = 1\nanswer = 1")
