@@ -663,7 +663,15 @@ def test_a_rate_may_be_an_argument_of_an_optimizer_and_an_optimizer_one_of_a_ste
     assert sv.check(lambda w, g, rate: w - rate * g, sv.SGD(0.25))
     assert sv.check(lambda w, g, rate=0.25: w - rate * g, sv.SGD(0.25))
     assert checked("weight", "self.value -= rate", "self.value -= rate.lr")
-    assert checked("momentum", "0.9 * self", "0.9 * self") and sv.check(lambda w, g: w, sv.SGD(0.0))
+    assert sv.check(lambda w, g: w, sv.SGD(0.0))
+
+
+def test_an_optimizer_keeps_its_state_when_it_is_checked() -> None:
+    names: dict[str, Any] = {}
+    exec(MOMENTUM, names)
+    made = names["Mine"](0.1)
+    assert sv.check(made, sv.Momentum(0.1)) and sv.check(made, sv.Momentum(0.1))
+    assert made.velocity == 0.0
 
 
 class Broken:
