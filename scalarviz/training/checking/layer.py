@@ -47,17 +47,16 @@ class Learned:
                 "`weights_grad`, that of `bias` in `bias_grad`, and so on"
             )
 
-    def named(self, name: str) -> str:
-        """Return how a learner writes the gradient of a parameter."""
-        return f"{name}_grad" if hasattr(self.mine, f"{name}_grad") else f"{name}.grad"
-
     def numbers(self, kept: str, of: str = "value") -> FloatArray:
         """Return the numbers of an attribute; of objects their values or their gradients."""
         found = np.array(getattr(self.mine, kept), dtype=object)
         return np.array([getattr(x, of, x) for x in found.flat], float).reshape(found.shape)
 
-    def gradient(self, name: str) -> FloatArray:
-        return self.numbers(self.named(name).removesuffix(".grad"), "grad")
+    def gradient(self, name: str) -> tuple[str, FloatArray]:
+        """Return the gradient of a parameter, and how the learner writes it."""
+        if hasattr(self.mine, f"{name}_grad"):
+            return f"{name}_grad", self.numbers(f"{name}_grad")
+        return f"{name}.grad", self.numbers(name, "grad")
 
     def given(self, array: FloatArray) -> Any:
         """Return numbers as the learner has the weights: an array, or lists."""
@@ -109,7 +108,7 @@ def of_backward(
     fields: dict[str, Any],
 ) -> Iterator[Moment]:
     """Compare the gradients of a backward of g, of one more, and after zero_grad."""
-    before = [mine.gradient(name) for name in mine.names]
+    before = [mine.gradient(name)[1] for name in mine.names]
     once = f"backward({shorten(g.tolist())})"
     for call in (once, f"{once}, {once}"):
         returned = mine.mine.backward(mine.given(g))
@@ -117,14 +116,14 @@ def of_backward(
             known = [("layer_assigned", rights[i])]
             known += [(key, before[i] + each) for key, each in wrong[i]]
             before[i] = before[i] + rights[i]
-            got, place = mine.gradient(name), mine.named(name)
+            place, got = mine.gradient(name)
             yield from entries(place, call, got, before[i], "layer_grad", known, **fields)
         yield from entries("", call, returned, rights[-1], "layer_result", wrong[-1], **fields)
         mine.outputs(x)
     if hasattr(mine.mine, "zero_grad"):
         mine.mine.zero_grad()
         for name, right in zip(mine.names, rights, strict=False):
-            got, place = mine.gradient(name), mine.named(name)
+            place, got = mine.gradient(name)
             yield from entries(place, "zero_grad()", got, 0.0 * right, "layer_zero_grad", [])
 
 

@@ -25,12 +25,6 @@ CALLS: tuple[tuple[str, *tuple[float, ...]], ...] = (
     *(("forward", WAITING[0]), ("forward", WAITING[1]), ("backward", 1.0), ("backward", 3.0)),
     *(("step", Rate(0.125)), ("zero_grad",), ("forward", 2.0), ("backward", 1.0)),
 )
-COMPARED = {
-    "forward": ["result"],
-    "backward": ["grad", "result"],
-    "step": ["value"],
-    "zero_grad": ["grad"],
-}
 
 
 def of_weight(kind: Callable[[float], Any]) -> Iterator[Moment]:
@@ -50,7 +44,9 @@ def called(ours: Weight, mine: Any, name: str, *args: float) -> Iterator[Moment]
     right = getattr(ours, name)(*[SGD(g)] if name == "step" else args)
     now = {"result": getattr(mine, name)(*args), "grad": mine.grad, "value": mine.value}
     rights = {"result": right, "grad": ours.grad, "value": ours.value}
-    mistakes = {
+    mistakes: dict[str, list[tuple[str, float]]] = {  # of each number that is compared
+        "forward result": [],
+        "zero_grad grad": [],
         "backward grad": [
             *[("weight_assigned", g * x), ("weight_no_input", grad + g)],
             *[("weight_no_upstream", grad + x), ("weight_by_value", grad + g * w)],
@@ -61,13 +57,14 @@ def called(ours: Weight, mine: Any, name: str, *args: float) -> Iterator[Moment]
         "step value": [("weight_uphill", w + g * grad), ("weight_no_rate", w - grad)],
     }
     call = f"{name}({', '.join(map(shown, args))})"
-    for what in COMPARED[name]:
-        place = text("check.after", name=f"w.{what}", call=call)
-        place = text("check.result", call=call) if what == "result" else place
-        known = mistakes.get(f"{name} {what}", [])
-        graph = graph_of(name, what, ours, x, g) if name in ("forward", "backward") else None
-        why = f"weight_{name}_{what}"
-        yield compared(place, now[what], rights[what], why, known, graph, w=w, grad=grad, x=x, g=g)
+    for key, known in mistakes.items():
+        verb, what = key.split()
+        if verb == name:
+            place = text("check.after", name=f"w.{what}", call=call)
+            place = text("check.result", call=call) if what == "result" else place
+            graph = graph_of(name, what, ours, x, g) if name in ("forward", "backward") else None
+            why, told = f"weight_{name}_{what}", {"w": w, "grad": grad, "x": x, "g": g}
+            yield compared(place, now[what], rights[what], why, known, graph, **told)
 
 
 def graph_of(name: str, what: str, ours: Weight, x: float, g: float) -> tuple[Value, Value]:
