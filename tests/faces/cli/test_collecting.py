@@ -129,6 +129,9 @@ def test_the_file_has_the_record_alone_and_is_for_its_owner(room: Callable[..., 
     assert at.lines[0].keys() == record().keys() and at.lines[0]["name"] == "Änna"
     assert "127.0.0.1" not in at.path.read_text("utf-8")
     assert stat.S_IMODE(at.path.stat().st_mode) == 0o600
+    at.path.unlink()
+    assert at.sends(record("Bo")) == OK
+    assert stat.S_IMODE(at.path.stat().st_mode) == 0o600 and len(at.lines) == 1
 
 
 def test_an_existing_file_is_continued_behind_what_was_cut_off(
