@@ -92,8 +92,8 @@ def cells_of(record: Record) -> Mapping[Column, Given | str]:
     """Return the cells of a record."""
     cells: dict[Column, Given | str] = {}
     cells |= {Column(record.lesson, key): given for key, given in record.answers.items()}
-    if record.guessed is not None:
-        right, asked = record.guessed
+    right, asked = record.guessed or (0, 0)
+    if asked:
         cells[Column(record.lesson, "")] = text("answers.of", count=right, all=asked)
     return cells
 

@@ -47,7 +47,8 @@ def cells(place: Path) -> Cells:
 def test_all_kinds_of_files_make_one_table(put: Callable[..., None], tmp_path: Path) -> None:
     put("Anna-01-one-weight.json", record("Anna"))
     put("Bo/01-one-weight.ipynb", notebook({"lesson": LESSON, "key": "gradient", **given("-8")}))
-    put("all.txt", link(record("Cem", gradient=given("8", right=False))))
+    none = {"guessed": {"right": 0, "asked": 0}}
+    put("all.txt", link(record("Cem", gradient=given("8", right=False)) | none))
     put("class.jsonl", json.dumps(record("Dora", gradient=given(shown=True))) + "\n")
     put("README.md", "no answers")
     put(".ipynb_checkpoints/01-one-weight.ipynb", "damaged")
@@ -56,7 +57,7 @@ def test_all_kinds_of_files_make_one_table(put: Callable[..., None], tmp_path: P
     assert cells(tmp_path) == {
         "Anna": {gradient: "right after 2", picture: "7 of 10"},
         "Bo": {gradient: "right"},
-        "Cem": {gradient: "wrong: 8", picture: "7 of 10"},
+        "Cem": {gradient: "wrong: 8"},
         "Dora": {gradient: "shown", picture: "7 of 10"},
     }
     assert not table_in(tmp_path).remarks
