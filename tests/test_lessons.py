@@ -6,14 +6,18 @@ That they run and draw the stored pictures is tested by the items that conftest.
 import base64
 import itertools
 import re
+from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
+from textwrap import indent
 from typing import Any
+from urllib.parse import parse_qsl
 
 import numpy as np
 import PIL.Image
 import pytest
 
+from scalarviz.pages.lessons.questions import Question, question, questions_of
 from tests.lessons import MOST, WIDGET, difference, former, is_check, lessons, pictures, read
 
 ROOT = Path(__file__).parent.parent
@@ -21,6 +25,10 @@ LARGEST = 600 * 1024  # bytes
 NUMBERS = range(1, 12)
 
 each_lesson = pytest.mark.parametrize("path", lessons(), ids=lambda path: path.stem)
+
+
+ASKS = re.compile(r'sv\.predict\("(\d\d/\w+)"\)')
+DRAWS = ("sv.watch(", "sv.picture(")
 
 
 def texts(book: Any) -> list[str]:
@@ -45,16 +53,106 @@ def test_it_begins_with_its_title_its_minutes_and_its_goal(path: Path) -> None:
     assert 5 <= int(minutes[1]) <= 20
 
 
+def asked_in(path: Path) -> dict[str, Question]:
+    """The questions of a lesson by their places, in their order."""
+    sources = [cell.source for cell in read(path).cells]
+    places = [found[1] for source in sources if (found := ASKS.fullmatch(source))]
+    return {place: question(place) for place in places}
+
+
+def code_of(book: Any) -> str:
+    return "\n".join(cell.source for cell in book.cells if cell.cell_type == "code")
+
+
 @each_lesson
-def test_it_asks_for_predictions_and_ends_with_play_and_solutions(path: Path) -> None:
+def test_it_ends_with_play_what_was_thought_and_solutions(path: Path) -> None:
     book = read(path)
-    code = "\n".join(cell.source for cell in book.cells if cell.cell_type == "code")
-    assert code.count("sv.predict(") >= 2
-    assert "input(" not in code
+    assert "input(" not in code_of(book)
     heads = re.findall(r"^## (.*)$", "\n".join(texts(book)), re.MULTILINE)
-    assert heads[-3:] == ["Play", "Exercises", "Solutions"]
+    assert heads[-4:] == ["Play", "Exercises", "What you thought", "Solutions"]
     solutions = texts(book)[-1]
     assert solutions.count("<details>") == solutions.count("</details>") >= 2
+    last = [cell.source for cell in book.cells if not is_check(cell)][-2:]
+    assert last == ["sv.predictions()", solutions]
+
+
+@each_lesson
+def test_its_questions_are_those_of_its_file_and_folded(path: Path) -> None:
+    keys = [place.partition("/") for place in asked_in(path)]
+    assert {number for number, _, _ in keys} == {path.stem[:2]}
+    assert [key for _, _, key in keys] == [*questions_of(path.stem)]
+    for cell in read(path).cells:
+        if "sv.predict(" in cell.source:
+            assert ASKS.fullmatch(cell.source)  # no answer stands in a cell
+            assert cell.metadata.tags == ["question"] and cell.metadata.jupyter.source_hidden
+
+
+@each_lesson
+def test_each_question_says_why_and_replies_to_typical_guesses(path: Path) -> None:
+    for asked in asked_in(path).values():
+        typed = not asked.choices
+        assert asked.why and (asked.hint or not typed)
+        assert len(asked.replies) >= (2 if typed else 1)
+        assert not asked.choices or {*asked.replies} < {*asked.choices}
+        for wrong, reply in asked.replies.items():
+            assert not asked.is_right(wrong) and asked.reply(wrong) == reply
+
+
+@each_lesson
+def test_its_hidden_checks_compute_each_answer(path: Path) -> None:
+    checks = "\n".join(cell.source for cell in read(path).cells if is_check(cell))
+    for place in asked_in(path):
+        assert f'question("{place}")' in checks
+
+
+@each_lesson
+def test_a_picture_answers_three_of_its_questions(path: Path) -> None:
+    assert len([*before_pictures(read(path))]) >= 3
+    for asked in asked_in(path).values():
+        moment = dict(parse_qsl(asked.see, strict_parsing=True)) if asked.see else {}
+        assert {*moment} <= {"step", "op", "pin"} and all(map(str.isdecimal, moment.values()))
+
+
+def before_pictures(book: Any) -> Iterator[str]:
+    """Yield the questions after which a picture comes, with nothing but texts in between."""
+    waiting: list[str] = []
+    for cell in book.cells:
+        if ASKS.fullmatch(cell.source):
+            waiting.append(cell.source)
+        elif cell.cell_type == "code" and not is_check(cell):
+            if any(draws in cell.source for draws in DRAWS):
+                yield from waiting
+            waiting = []
+
+
+@each_lesson
+def test_lessons_are_linked_in_their_order(path: Path) -> None:
+    first, *_, last = texts(read(path))
+    place = int(path.stem[:2]) - 1
+    before, after = lessons()[:place][-1:], lessons()[place + 1 :][:1]
+    assert re.findall(r"\((\S+\.ipynb)\)", first) == [each.name for each in before]
+    assert re.findall(r"\((\S+\.ipynb)\)", last) == [each.name for each in after or lessons()[:1]]
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 7])
+def test_what_a_learner_writes_is_checked_and_its_solution_passes(number: int) -> None:
+    book = read(lessons()[number - 1])
+    written = [cell for cell in book.cells if "sv.check(My" in cell.source and not is_check(cell)]
+    assert [cell.metadata.tags for cell in written] == [["notebook"]]
+    assert "..." in written[0].source and written[0].source.splitlines()[-1].startswith("sv.check(")
+    (solution,) = re.findall(
+        r"```python\n((?:import \w+\n\n)?class My.*?\n)```", texts(book)[-1], re.S
+    )
+    checks = [cell.source for cell in book.cells if is_check(cell)]
+    assert any(
+        indent(solution, "    ") in check and "assert sv.check(solution()" in check
+        for check in checks
+    )
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4])
+def test_the_first_lessons_ask_for_a_line(number: int) -> None:
+    assert any(asked.line for asked in asked_in(lessons()[number - 1]).values())
 
 
 @each_lesson
