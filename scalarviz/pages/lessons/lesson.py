@@ -105,7 +105,7 @@ def of_notebook(content: str, path: Path) -> Lesson:
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{path.name} is no notebook: save it anew from JupyterLab") from error
     code = tuple(
-        source if cell["cell_type"] == "code" else ""
+        source if cell["cell_type"] == "code" and not is_left_out(cell) else ""
         for cell, source in zip(cells, sources, strict=True)
     )
     return Lesson(path.stem, title_of(sources[0], path), tuple(parts), code)
@@ -114,7 +114,7 @@ def of_notebook(content: str, path: Path) -> Lesson:
 def notebook_parts(cells: Any, sources: list[str]) -> Iterator[Part]:
     """Yield the parts of cells."""
     for number, (cell, source) in enumerate(zip(cells, sources, strict=True)):
-        if LEFT_OUT & {*cell["metadata"].get("tags", [])}:
+        if is_left_out(cell):
             continue
         if cell["cell_type"] == "markdown":
             yield Text(html_of(source))
@@ -133,6 +133,10 @@ def notebook_parts(cells: Any, sources: list[str]) -> Iterator[Part]:
             yield END
         else:
             yield Text(listing(source) + "".join(map(shown, outputs)))
+
+
+def is_left_out(cell: Any) -> bool:
+    return not LEFT_OUT.isdisjoint(cell["metadata"].get("tags", []))
 
 
 def last_call(source: str) -> ast.Call | None:

@@ -16,6 +16,7 @@ from scalarviz.base.texts import text, texts
 from scalarviz.errors import EngineError, InputError
 from scalarviz.pages.index_page import version
 from scalarviz.pages.inline import POLICY, bundle, html, packed_bytes, texts_of
+from scalarviz.pages.lessons.answers import FORMAT
 from scalarviz.pages.lessons.cells import shown_by
 from scalarviz.pages.lessons.lesson import END, End, Lesson, Part, Picture, Text
 from scalarviz.pages.lessons.prose import inline_of
@@ -92,6 +93,7 @@ def filled(lesson: Lesson, parts: Iterable[str], pages: Mapping[int, str], colle
         "pictures": [urlencode({"tour": "no", **shown[key].options}) for key in pages],
         "texts": texts_of(script, texts()),
         "collects": collects,
+        "format": FORMAT,
     }
     packed = {f"picture{i}": packed_bytes(page.encode()) for i, page in enumerate(pages.values())}
     markup, words = text_beside(PAGES, "lesson.html"), {"title": lesson.title, "version": version()}

@@ -17,8 +17,8 @@ function cell(words, html = "") {
 }
 
 class LessonPage {
-  constructor({ lesson, questions, pictures, collects, ...parts }) {
-    this.answers = new LessonAnswers(lesson);
+  constructor({ lesson, questions, pictures, collects, format, ...parts }) {
+    this.answers = new LessonAnswers(lesson, format);
     this.questions = questions;
     this.parts = [...document.querySelectorAll("#lesson > *")];
     const places = [...document.querySelectorAll(".picture[data-number]")];

@@ -1,12 +1,11 @@
 // What a learner answered in a lesson: kept on this device, and given as a file or a link.
 
-const FORMAT = "scalarviz answers";
-
 /** The answers of a lesson by key: {guesses, right, shown}; and how many arrows were right. */
 export class LessonAnswers {
-  constructor(lesson) {
+  constructor(lesson, format) {
     this.lesson = lesson;
-    this.place = `${FORMAT} ${lesson}`;
+    this.format = format;
+    this.place = `${format} ${lesson}`;
     this.name = "";
     this.forget();
     try {
@@ -46,8 +45,8 @@ export class LessonAnswers {
 
   /** Return all of it, as `scalarviz collect` reads it. */
   record() {
-    const { lesson, name, answers, guessed } = this;
-    return { format: FORMAT, version: 1, lesson, name, answers, guessed };
+    const { format, lesson, name, answers, guessed } = this;
+    return { format, version: 1, lesson, name, answers, guessed };
   }
 
   /** Return a link that has all of it. */

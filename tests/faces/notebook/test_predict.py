@@ -53,6 +53,15 @@ def test_words_can_be_chosen_from() -> None:
     assert guess.choices == ("up", "down")
 
 
+def test_a_typical_wrong_guess_has_its_reply_and_the_answer_its_reason() -> None:
+    guess = sv.predict("2 * -3?", -6, replies={6: "Mind the sign."}, why="Plus times minus.")
+    guess.check(6)
+    assert guess.said == "Not 6. Mind the sign."
+    guess.check(-6)
+    assert guess.said == "Yes: -6. Plus times minus."
+    assert ("2 * -3?", "6, -6", "-6", "Plus times minus.") in sv.predictions().rows
+
+
 def test_the_answer_may_be_a_word_that_is_typed() -> None:
     for answer in ("green", lambda: "green"):
         guess = sv.predict("which colour?", answer)
