@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 
 from rich import box
@@ -15,10 +15,10 @@ from scalarviz.base.texts import text
 from scalarviz.base.visible_text import say, shortened
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, check_place, replace_file
-from scalarviz.pages.lessons.answer_table import AnswerTable, Column, table_in
+from scalarviz.pages.lessons.answer_table import AnswerTable, table_in
 
 LONGEST_CELL = 36  # letters in the terminal
-GAP = 2  # between columns
+USUAL_CELL = 18  # with the gap
 HEADS = ("pupil", "question", "first", "frequent")
 
 
@@ -41,10 +41,11 @@ def collect(place: str, out: str | None = None) -> None:
 
 
 def show(table: AnswerTable) -> None:
-    """Print a table, lesson by lesson, in parts that fit beside each other."""
+    """Print a table, lesson by lesson, with as many columns beside each other as usually fit."""
     console, heads = Console(), {each: text(f"answers.column.{each}") for each in HEADS}
     for lesson, columns in groupby(table.columns, lambda each: each.lesson):
-        for part in fitting(table, list(columns), console.width):
+        own, most = list(columns), max(1, console.width // USUAL_CELL - 1)
+        for part in (own[i : i + most] for i in range(0, len(own), most)):
             rows = [[name, *(table.words(name, each) for each in part)] for name in table.rows]
             rows = [row for row in rows if any(row[1:])]
             console.print(printed(lesson, [heads["pupil"], *(each.short for each in part)], rows))
@@ -52,26 +53,6 @@ def show(table: AnswerTable) -> None:
     if rows:
         console.print(printed(text("answers.summary"), list(heads.values())[1:], rows))
     say(*table.remarks)
-
-
-def fitting(table: AnswerTable, columns: Sequence[Column], room: int) -> Iterator[list[Column]]:
-    """Yield columns, as many as fit beside the names."""
-    part: list[Column] = []
-    names = width(table.rows)
-    used = names
-    for column in columns:
-        wide = width([column.short, *(table.words(name, column) for name in table.rows)])
-        if part and used + wide > room:
-            yield part
-            part, used = [], names
-        part.append(column)
-        used += wide
-    yield part
-
-
-def width(words: Iterable[str]) -> int:
-    """Return the letters that a column takes."""
-    return max(len(shortened(each, LONGEST_CELL)) for each in words) + GAP
 
 
 def printed(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:

@@ -70,6 +70,10 @@ class Collecting:
                     file.write(b"\n")
         except OSError as error:
             raise unsaved(self.path, error) from error
+
+        def renewed(token: str) -> None:
+            say(text("browser.renewed", token=token))
+
         self.tokens = Tokens(is_open=True, controls=False, renewed=renewed) if is_open else None
         self.entries: Sequence[Entry] = ()
         self._count, self._now = len(old), now
@@ -151,10 +155,6 @@ class Collecting:
         """Return the file, to add to it; a new one can be read by its owner alone."""
         opener = partial(os.open, mode=0o600)
         return cast(BinaryIO, open(self.path, "a+b", buffering=0, opener=opener))
-
-
-def renewed(token: str) -> None:
-    say(text("browser.renewed", token=token))
 
 
 def refusal(denied: Denied, why: str) -> str:

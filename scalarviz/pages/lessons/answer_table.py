@@ -17,6 +17,7 @@ from scalarviz.errors import FileError
 from scalarviz.files.atomic import shown
 from scalarviz.pages.lessons.answers import FILES, Given, Record, records_in
 
+MOST_COLUMNS = 500  # those that most pupils have answered
 NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 FORMULA = re.compile(r"(^|;)(\s*[=+\-@＝＋－＠])")  # also where a semicolon parts cells
 
@@ -58,7 +59,12 @@ class AnswerTable:
         # A record of many answers has the order of the lesson.
         ordered = sorted(newest.values(), key=lambda each: -len(each.answers))
         columns = dict.fromkeys(column for record in ordered for column in cells_of(record))
-        self.columns = sorted(columns, key=lambda each: (each.lesson, not each.key))
+        answered = Counter(column for row in self.rows.values() for column in row)
+        kept = dict(answered.most_common(MOST_COLUMNS))
+        self.columns = [each for each in columns if each in kept]
+        self.columns.sort(key=lambda each: (each.lesson, not each.key))
+        if len(kept) < len(columns):
+            self.remarks.append(text("answers.columns", count=len(columns), kept=len(kept)))
 
     def words(self, pupil: str, column: Column) -> str:
         """Return a cell."""
@@ -70,7 +76,8 @@ class AnswerTable:
         cells = [row.get(column) for row in self.rows.values()]
         given = [cell for cell in cells if isinstance(cell, Given)]
         first = sum(each.is_first for each in given)
-        wrong = Counter(guess for each in given for guess in dict.fromkeys(each.wrong))
+        missed = (each.guesses[: -1 if each.right else None] for each in given)
+        wrong = Counter(guess for guesses in missed for guess in dict.fromkeys(guesses))
         [(guess, count)] = wrong.most_common(1) or [("", 0)]
         said = text("answers.of", count=first, all=len(given)) if given else ""
         return said, plural("answers.frequent", count, guess=guess) if count else ""
@@ -90,8 +97,8 @@ class AnswerTable:
 
 def cells_of(record: Record) -> Mapping[Column, Given | str]:
     """Return the cells of a record."""
-    cells: dict[Column, Given | str] = {}
-    cells |= {Column(record.lesson, key): given for key, given in record.answers.items()}
+    answers = record.answers.items()
+    cells: dict[Column, Given | str] = {Column(record.lesson, key): each for key, each in answers}
     right, asked = record.guessed or (0, 0)
     if asked:
         cells[Column(record.lesson, "")] = text("answers.of", count=right, all=asked)
@@ -118,9 +125,8 @@ def table_in(place: Path) -> AnswerTable:
         records, faults = records_in(path)
         name = visible(str(path.relative_to(place)) if path != place else path.name)
         if faults:
-            count = len(records) + len(faults)
             told = {"file": name, "why": faults[0], "faults": len(faults)}
-            remarks.append(plural("answers.left_out", count, **told))
+            remarks.append(plural("answers.left_out", len(records) + len(faults), **told))
         for number, record in enumerate(records, 1):
             several = f" {number}" if len(records) > 1 and path.suffix != ".ipynb" else ""
             given.append((record.name or pupil_of(path, place, record.lesson) + several, record))

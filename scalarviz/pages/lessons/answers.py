@@ -57,11 +57,6 @@ class Given:
         return self.right and not self.shown and len(self.guesses) <= 1
 
     @property
-    def wrong(self) -> tuple[str, ...]:
-        """The wrong guesses."""
-        return self.guesses[:-1] if self.right else self.guesses
-
-    @property
     def words(self) -> str:
         if self.shown:
             return text("answers.shown")
@@ -146,14 +141,6 @@ def checked(what: str, value: object) -> Any:
     return visible(" ".join(value.split()), most) if isinstance(value, str) else value
 
 
-def parsed(piece: bytes | str) -> object:
-    """Return JSON; raise InputError if it is damaged."""
-    try:
-        return json.loads(piece)
-    except (ValueError, RecursionError):
-        raise InputError("it is damaged, or no JSON") from None
-
-
 def in_notebook(notebook: object) -> list[Record]:
     """Return the records in the outputs of a notebook, one a lesson.
 
@@ -208,8 +195,9 @@ def records_in(path: Path) -> tuple[list[Record], list[str]]:
     faults = []
     for piece in parts(data):
         try:
-            found = parsed(piece)
+            found = json.loads(piece)
             records += in_notebook(found) if listed(found, "cells") else [record_of(found)]
-        except InputError as error:
-            faults.append(str(error))
+        except (ValueError, RecursionError) as error:
+            known = isinstance(error, InputError)
+            faults.append(str(error) if known else text("answers.damaged"))
     return records, faults if records or faults else [text("answers.nothing")]

@@ -13,7 +13,7 @@ import pytest
 from scalarviz.errors import FileError, InputError
 from scalarviz.faces.cli import commands
 from scalarviz.faces.cli.collected import collect
-from scalarviz.pages.lessons.answer_table import as_cell, table_in
+from scalarviz.pages.lessons.answer_table import Column, as_cell, table_in
 from tests.answers import LESSON, given, link, notebook, record
 from tests.wording import refused
 
@@ -121,6 +121,21 @@ def test_questions_stand_in_the_order_of_the_lesson(
     put("b.json", record("Bo", a=given()))
     put("c.json", record("Cem", a=given(), z=given(), m=given()))
     assert [each.short for each in table_in(tmp_path).columns[:3]] == ["a", "z", "m"]
+
+
+def test_a_flood_of_made_up_questions_hides_none_of_the_class(
+    put: Callable[..., None], tmp_path: Path
+) -> None:
+    made_up = [
+        record(f"{i}", f"0{i}", **{f"q{j}": given() for j in range(200)}) for i in range(400)
+    ]
+    put("flood.jsonl", "\n".join(map(json.dumps, made_up)))
+    for name in ("Anna", "Bo"):
+        put(f"{name}.json", record(name))
+    table = table_in(tmp_path)
+    assert len(table.columns) == 500 and table.summary(Column(LESSON, "gradient"))[0] == "0 of 2"
+    assert table.remarks == ["Of 80,402 questions those 500 are shown that most have answered."]
+    assert Column(LESSON, "gradient") in table.columns and len(table.sheet()) < 10**7
 
 
 def test_what_is_left_out_is_told_and_stops_nothing(
