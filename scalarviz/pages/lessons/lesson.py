@@ -22,6 +22,7 @@ LARGEST = 5_000_000  # bytes of a file
 LEFT_OUT = {"check", "notebook"}  # tags of cells that pages leave out
 IMAGE = re.compile(r'<img src="(data:image/[\w+]+;base64,[A-Za-z0-9+/=]+)"')
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+NEXT = re.compile(r'href="(\d\d-[\w-]+)\.ipynb"')
 TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 
 
@@ -117,7 +118,7 @@ def notebook_parts(cells: Any, sources: list[str]) -> Iterator[Part]:
         if is_left_out(cell):
             continue
         if cell["cell_type"] == "markdown":
-            yield Text(html_of(source))
+            yield Text(NEXT.sub(r'href="\1.html"', html_of(source)))
             continue
         outputs, call = cell["outputs"], last_call(source)
         called = "" if call is None else ast.unparse(call.func)

@@ -39,7 +39,12 @@ export class Asked {
       });
     }
     this.field = made("input");
-    Object.assign(this.field, { type: "text", id: `answer-${asked++}`, autocomplete: "off" });
+    Object.assign(this.field, {
+      type: "text",
+      id: `answer-${asked++}`,
+      autocomplete: "off",
+      maxLength: 200,
+    });
     this.field.setAttribute("aria-label", text("predict.field"));
     this.field.placeholder = names.length ? names.join(", ") : text("predict.field");
     this.field.inputMode = typeof this.question.answer === "number" ? "decimal" : "text";

@@ -30,6 +30,9 @@ class LessonPage {
       if (questions[i].see) this.offerMoment(place, questions[i].see);
       return asked;
     });
+    for (const link of document.querySelectorAll('main a[href$=".html"]')) {
+      link.setAttribute("href", link.getAttribute("href") + location.search); // the class's token
+    }
     this.follow();
     setShown(byId("sending"), collects);
     this.fillEnd();
@@ -40,7 +43,9 @@ class LessonPage {
   follow() {
     const open = this.asked.find(({ question }) => this.answers.isOpen(question.key));
     const last = open ? this.parts.indexOf(open.place) : this.parts.length;
-    for (const [i, part] of this.parts.entries()) setShown(part, i <= last);
+    for (const [i, part] of this.parts.entries()) {
+      setShown(part, i <= last || part.classList.contains("end"));
+    }
     const done = this.asked.filter(({ question }) => !this.answers.isOpen(question.key)).length;
     setWords(byId("progress"), text("lesson.progress", { done, all: this.asked.length }));
     byId("done").value = this.asked.length ? done / this.asked.length : 1;
@@ -65,7 +70,9 @@ class LessonPage {
       "",
       ...names.map((name) => made("th", "", text(`predict.table.${name}`))),
     );
-    const rows = this.questions.map((question) => {
+    const begun = this.questions.filter(({ key }) => this.answers.of(key).guesses.length);
+    setShown(byId("guesses"), begun.length > 0);
+    const rows = begun.map((question) => {
       const { guesses } = this.answers.of(question.key);
       const isOpen = this.answers.isOpen(question.key);
       const result = isOpen ? "" : answerWords(question);

@@ -54,6 +54,6 @@ export class LessonAnswers {
     const bytes = new TextEncoder().encode(JSON.stringify(this.record()));
     const words = btoa(String.fromCharCode(...bytes));
     const plain = words.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
-    return `${address.split("#")[0]}#answers=${plain}`;
+    return `${address.split(/[?#]/)[0]}#answers=${plain}`;
   }
 }

@@ -1,0 +1,161 @@
+"""Lessons in a browser: a pupil guesses, is wrong, sees why, and has a table in the end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scalarviz.base.texts import text
+from scalarviz.faces.cli.class_pages import bound, collecting_in
+from scalarviz.faces.cli.lesson_pages import FIRST, named, page_of_lesson
+from scalarviz.pages.lessons.answers import records_in
+from scalarviz.pages.lessons.questions import Question
+from tests.pages.browser import ONLY_CHROMIUM, Tab
+
+pytestmark = pytest.mark.slow
+
+SIZES = [(390, 844), (800, 500), (1280, 800)]
+WIDE = "document.documentElement.scrollWidth - innerWidth"
+SMALL = """[...document.querySelectorAll('button, input')].filter((each) => each.offsetParent)
+  .map((each) => each.getBoundingClientRect().height).filter((height) => height < 43)"""
+ALL_SHOWN = "for (const each of scalarvizLesson.asked) each.settle({ shown: true })"
+OPEN = ".question:not([hidden]):not(.settled)"
+
+Lessons = Callable[..., Tab]
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("lessons")
+    found = {}
+    for number in FIRST:
+        found[number] = folder / f"{number}.html"
+        found[number].write_bytes(page_of_lesson(named(number)))
+    return found
+
+
+@pytest.fixture
+def lesson(browser: Any, pages: dict[str, Path]) -> Iterator[Lessons]:
+    tabs = []
+
+    def opened(number: str, size: tuple[int, int] = SIZES[2], **more: Any) -> Tab:
+        tab = Tab(browser, pages[number], size=size, place="", **more)
+        tabs.append(tab)
+        tab.page.wait_for_selector(".question .said", state="attached")
+        return tab
+
+    yield opened
+    for tab in tabs:
+        tab.close()
+
+
+def give(place: Any, guess: str) -> None:
+    """Guess at a question, by its field or its choices."""
+    field = place.locator("input")
+    if field.count():
+        field.fill(guess)
+        place.locator(".check").click()
+    else:
+        place.get_by_role("button", name=guess, exact=True).click()
+
+
+def wrong_guess(question: Question) -> str:
+    """A typical wrong guess, or another choice."""
+    others = [*question.replies, *question.choices]
+    return next(each for each in others if not question.is_right(each))
+
+
+@ONLY_CHROMIUM
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("number", FIRST)
+def test_a_pupil_is_wrong_sees_why_and_comes_to_the_end(
+    lesson: Lessons, number: str, size: tuple[int, int], tmp_path: Path
+) -> None:
+    tab = lesson(number, size)
+    questions = [each for each in named(number).parts if isinstance(each, Question)]
+    for i, question in enumerate(questions):
+        place = tab.page.locator(".question").nth(i)
+        assert tab.page.locator(OPEN).count() == 1 and place.is_visible()
+        wrong = wrong_guess(question)
+        give(place, wrong)
+        assert place.locator(".said b").inner_text() == text("predict.said.wrong", guess=wrong)
+        assert bool(place.locator(".said > span").inner_text()) == bool(question.reply(wrong))
+        assert tab.page.locator(OPEN).count() == 1  # what follows is still hidden
+        assert tab.ask(WIDE) <= 0 and tab.ask(SMALL) == []
+        give(place, str(question.answer))
+        assert tab.page.locator(".question.right").count() == i + 1
+    done = text("lesson.progress", done=len(questions), all=len(questions))
+    assert tab.page.locator("#progress").inner_text() == done
+    assert tab.page.locator("#guesses tr").count() == len(questions) + 1
+    assert tab.ask(WIDE) <= 0 and tab.ask(SMALL) == []
+    tab.page.locator("#name").fill("Ada")
+    with tab.page.expect_download() as found:
+        tab.page.locator("#save").click()
+    found.value.save_as(kept := tmp_path / found.value.suggested_filename)
+    (record,), faults = records_in(kept)
+    assert not faults and record.name == "Ada" and record.lesson.startswith(number)
+    assert [len(each.guesses) for each in record.answers.values()] == [2] * len(questions)
+    assert all(each.right for each in record.answers.values())
+
+
+@ONLY_CHROMIUM
+def test_guesses_stay_on_the_device_until_one_begins_anew(lesson: Lessons) -> None:
+    tab = lesson("01")
+    give(tab.page.locator(OPEN), "8")
+    tab.page.get_by_text(text("predict.show")).first.click()
+    assert tab.page.locator(".question.settled").count() == 1
+    tab.page.reload()
+    tab.page.wait_for_selector(".question.settled")
+    first = tab.page.locator(".question").first
+    assert first.locator(".said b").inner_text() == text("predict.said.answer", answer="-8")
+    assert tab.page.locator(OPEN).count() == 1
+    tab.page.locator("#again").click()
+    assert tab.page.locator(".question.settled").count() == 0
+
+
+def test_a_picture_trains_in_the_lesson_and_a_question_leads_to_its_moment(
+    lesson: Lessons, tmp_path: Path
+) -> None:
+    tab = lesson("01", bypass_csp=True)  # to ask the frame; the policy is at work in the others
+    for question in (each for each in named("01").parts if isinstance(each, Question)):
+        give(tab.page.locator(OPEN), str(question.answer))
+    tab.page.locator(".picture").scroll_into_view_if_needed()
+    tab.page.wait_for_selector(".picture iframe")
+    (frame,) = [each for each in tab.page.frames if each != tab.page.main_frame]
+    frame.wait_for_function("globalThis.scalarviz?.drawn")
+    assert frame.evaluate("scalarviz.state.step") == 0
+    frame.click("#on")
+    frame.wait_for_function("scalarviz.state.step === 1")
+    tab.page.locator(".see:visible").last.click()
+    frame.wait_for_function("scalarviz.state.step === 20 && scalarviz.pinned")
+    tab.page.screenshot(path=tmp_path / "moment.png")
+
+
+@ONLY_CHROMIUM
+def test_a_page_of_a_class_sends_its_answers(browser: Any, tmp_path: Path) -> None:
+    file = tmp_path / "answers.jsonl"
+    collecting = collecting_in(str(file), "127.0.0.1")
+    page = page_of_lesson(named("01"), collects=True)
+    with bound("127.0.0.1", 0, collecting) as server:
+        server.start({"01.html": page})
+        tab = browser.new_page()
+        tab.goto(f"http://127.0.0.1:{server.port}/01.html")
+        give(tab.locator(OPEN), "8")
+        tab.evaluate(
+            "() => { for (const each of scalarvizLesson.asked) each.settle({ shown: true }) }"
+        )
+        tab.locator("#name").fill("Grace")
+        tab.locator("#send").click()
+        tab.get_by_text(text("lesson.sent")).wait_for()
+        tab.locator(".picture").scroll_into_view_if_needed()
+        tab.wait_for_selector(".picture iframe")
+        frame = next(each for each in tab.frames if each != tab.main_frame)
+        frame.wait_for_function("globalThis.scalarviz?.drawn")
+    (record,), faults = records_in(file)
+    assert not faults and record.name == "Grace"
+    assert record.answers["gradient"].guesses == ("8",) and record.answers["gradient"].shown
+    assert json.loads(file.read_text(encoding="utf-8"))["lesson"] == "01-one-weight"
