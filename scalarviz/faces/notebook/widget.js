@@ -42,7 +42,8 @@ export default {
       frame.contentWindow?.postMessage({ scalarviz: header, buffers }, "*", buffers);
     const up = ({ source, data }) => {
       const page = frames.findIndex((frame) => frame.contentWindow === source);
-      if (page >= 0 && data?.scalarviz) model.send({ view: name, page, message: data.scalarviz });
+      if (page >= 0 && typeof data?.scalarviz === "object")
+        model.send({ view: name, page, message: data.scalarviz });
     };
     const down = ({ view, page, header }, buffers) => {
       if (view !== name) return;

@@ -21,6 +21,7 @@ import { draggingIn, typedIn } from "./dragging.js";
 import { Growing } from "./growing.js";
 import { LossRecord } from "./loss_record.js";
 import { copyLink } from "./follow.js";
+import { GuessBox } from "./guessbox.js";
 import { followPointers } from "./pointer.js";
 import { leadOn, leadTour, showTour, skipTour, slowStep } from "./guide.js";
 import { MarksKey } from "./marks_key.js";
@@ -129,6 +130,7 @@ export class App {
     this.thread = new Thread(byId("stage"));
     this.access = new Access(this);
     this.marks = new MarksKey(() => this.run("toggleMarks"));
+    this.guess = new GuessBox(this);
     this.caption = new CaptionBox(byId("caption"), byId("picture"), {
       point: (piece) => this.change({ pointed: piece }),
       pin: (thing) => this.pin(thing),
@@ -188,6 +190,7 @@ export class App {
     const news = this.branchList.take(state);
     if (news) this.tell(news);
     this.player.see(state);
+    this.guess.see(state);
     this.moveTo(state);
     this.follow(state);
     this.state = state;
@@ -236,10 +239,11 @@ export class App {
     if (this.tour) leadTour(this, now);
     const { state, neuron, part, seconds, moving } = this.motion.at(now);
     const wave = this.waveAt(state, now);
+    this.guess.show(this.state);
     const caption = captionFor(this, state, now, neuron);
     const moves = this.picture.draw(state, {
       caption, part, neuron, seconds, hover: this.hover, pinned: this.pinned, pointed: this.pointed, box: this.box(),
-      beside: this.beside, color: this.channel, size: this.sizes, maps: this.maps?.now, wave,
+      beside: this.beside, color: this.channel, size: this.sizes, maps: this.maps?.now, wave, guess: this.guess.mark,
       named: this.pinned && cardOf(this.spec, state, this.pinned)?.name,
     }); // prettier-ignore
     setShown(byId("whole"), !this.tour && this.picture.eyes?.framed === false);
@@ -265,8 +269,8 @@ export class App {
     this.marks.show(this.picture.frame, this.picture.legend);
     this.showCard(seen);
     this.own.show(state);
-    this.access.show(seen, caption.title);
-    if (this.spec.say.told || state.exact) this.client.point(this.pinned); // Python knows more of it
+    this.access.show(seen, this.guess.isAsking ? "" : caption.title);
+    if (this.spec.say.told || state.exact) this.client.point(this.guess.about ?? this.pinned); // Python knows more of it
     if (!this.drawn) performance.mark("first picture");
     document.body.classList.toggle("drawn", (this.drawn = true));
     if (moving || moves || this.wave.every || (this.tour && !this.calm)) this.request();
@@ -300,7 +304,7 @@ export class App {
     const scale = this.picture.frame?.scale ?? 1;
     const alone = cardOf(this.spec, state, this.pinned);
     const card = this.moved.with(withBeside(this.spec.say, state, alone, this.beside), row, state);
-    this.card.show(card, row, {
+    this.card.show(this.guess.covered(card, row), row, {
       value: row < 0 ? 0 : state.value[row], scale, layer: rowsBeside(this.spec.say, row), frozen: state.frozen ?? [],
     }); // prettier-ignore
     this.card.place(this.picture.placeOf(this.pinned));
@@ -358,7 +362,7 @@ export class App {
 
   press(event) {
     if (this.slowing) this.motion.finish();
-    const command = commandOf(event);
+    const command = this.guess.commandOf(event) ?? commandOf(event);
     const target = event.target instanceof Element ? event.target : document.body;
     if (!command || takesKey(target, event.key)) return;
     event.preventDefault();
@@ -382,14 +386,17 @@ export class App {
     return true;
   }
 
+  /** Go elsewhere in the training, where all neurons are shown. */
+  async still(name, args) {
+    this.act();
+    this.byNeuron.clear();
+    this.chip.clear();
+    await this.player.navigate(name, args);
+  }
+
   get commands() {
     const { player } = this;
-    const still = async (name, args) => {
-      this.act();
-      this.byNeuron.clear();
-      this.chip.clear();
-      await player.navigate(name, args);
-    };
+    const still = (name, args) => this.still(name, args);
     return {
       toggle: () => this.act() && (player.playing ? player.pause() : this.play()),
       on: (count, unit = this.unit) => {
@@ -422,6 +429,9 @@ export class App {
       showTour: () => showTour(this),
       skip: () => skipTour(this),
       next: () => leadOn(this),
+      guess: () => this.guess.toggle(),
+      guessWay: (way) => this.guess.choose(way),
+      guessOn: () => this.guess.goOn(),
       nextTheme: () => this.setTheme(this.theme === "dark" ? "light" : "dark"),
       enlarge: () => this.past.toggle(),
       toggleMarks: () => this.toggleMarks(),
@@ -442,6 +452,7 @@ export class App {
   }
 
   play() {
+    this.guess.end();
     this.byNeuron.clear();
     this.moveTo(this.state);
     this.player.play();
@@ -526,6 +537,7 @@ export class App {
     if (this.tour) skipTour(this);
     else if (!byId("sheet").hidden) this.setSheet(false);
     else if (this.marks.isOpen) this.marks.open(false);
+    else if (this.guess.isOn) this.guess.end();
     else if (this.slowing) this.act();
     else if (this.past.rest()) return;
     else if (this.past.isOpen) this.past.toggle();

@@ -16,7 +16,8 @@ export function draggingIn(app) {
 
   /** Return what can be dragged at a place: an input, or a large cube; by a finger what is pinned. */
   function hold(x, y, isFinger) {
-    if (app.spec.recording || !app.state) return null;
+    const guess = app.guess.hold(x, y);
+    if (guess || app.spec.recording || !app.state) return guess;
     const found = app.picture.at(x, y);
     if (isFinger && !isSameThing(found, app.pinned)) return null;
     const input = app.own.handleOf(found, app.state);
@@ -29,6 +30,7 @@ export function draggingIn(app) {
   }
 
   function drag(handle, up) {
+    if (handle.guess) return handle.guess(up);
     app.act();
     if (handle.inputs) app.own.drag(handle, up);
     else {
@@ -39,7 +41,7 @@ export function draggingIn(app) {
   }
 
   async function drop(handle, up) {
-    if (handle.inputs) return;
+    if (handle.inputs || handle.guess) return;
     const value = draggedTo(handle, up);
     await player.ask("edit", { row: handle.row, value }); // after those that wait
     tellChange(app, handle.row, handle.value, value, handle.answers);

@@ -12,12 +12,12 @@ const PROGRESS = 250; // milliseconds between two words on how far it is
  */
 export async function followLink(app, hash) {
   const link = readLink(hash, linkLimits(app.spec));
-  const { step, operation, pinned, sample, hide, play, theme, tour, bad, over } = link;
+  const { step, operation, pinned, sample, hide, play, theme, tour, guess, bad, over } = link;
   document.documentElement.dataset.hide = hide.join(" ");
   app.setSheet(false);
   app.chip.clear();
   if (theme) app.setTheme(theme);
-  const stands = step !== null || pinned || play || sample !== null || tour === "no";
+  const stands = step !== null || pinned || play || sample !== null || tour === "no" || guess;
   if (stands) {
     app.act();
     const mine = app.slow;
@@ -32,6 +32,7 @@ export async function followLink(app, hash) {
       app.player.setSpeed(nearestSpeed(play));
       app.player.play();
     }
+    if (goesOn() && guess && !app.guess.isOn) await app.guess.toggle();
   }
   const told = [
     ...(bad.length ? [text("page.link.bad", { parts: badParts(bad) })] : []),

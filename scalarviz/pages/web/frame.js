@@ -107,6 +107,7 @@ export function frameOf(scene, layout, state, options, remembered, now) {
     wave: options.wave ?? null,
     maps: options.maps ?? null,
     walked,
+    guess: options.guess ?? null,
     ...buffersOf(scene, state, moment, part, walked),
   };
 }

@@ -28,6 +28,7 @@ export function commandOf(event) {
     case ">": return ["sample", 1];
     case "d": return ["nextTheme"];
     case "g": return ["enlarge"];
+    case "p": return ["guess"];
     case "h": return ["toggleMarks"];
     case "?": return ["toggleSheet", true];
     case "Escape": return ["close"];

@@ -29,13 +29,14 @@ export function linkLimits({ engine, say, recording }) {
  * hide              names of what is not shown
  * play              steps a second
  * theme, tour       "dark" or "light", "no"
+ * guess             true to begin with questions
  * bad               parts that mean nothing in this page, shortly
  * over              parts that a later one overrides
  */
 export function readLink(hash, limits) {
   const found = {
     step: null, operation: null, pinned: null, sample: null, hide: [], play: null, theme: null,
-    tour: null, bad: [], over: [],
+    tour: null, guess: null, bad: [], over: [],
   }; // prettier-ignore
   const from = new Map(); // by field, the part that says it
   for (const [name, given] of new URLSearchParams(hash.replace(/^#/, ""))) {
@@ -114,6 +115,7 @@ const LINK_PARTS = {
   },
   theme: (given) => (["dark", "light"].includes(given) ? given : null),
   tour: (given) => (given === "no" ? given : null),
+  guess: (given) => given === "1" || null,
 };
 
 /** Return the whole number that a text is, from a first one to before an end; else null. */

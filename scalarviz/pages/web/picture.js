@@ -12,6 +12,7 @@ import { Remembered, frameOf } from "./frame.js";
 import { Glyphs } from "./glyphs.js";
 import { Ink } from "./ink.js";
 import { Layout } from "./layout.js";
+import { drawGuess } from "./guess_mark.js";
 import { drawLegend, explainArrows, legendBox } from "./legend.js";
 import { lightsOf } from "./lights.js";
 import { drawMarks } from "./marks.js";
@@ -122,6 +123,7 @@ export class Picture {
    * scale    size of letters, by default larger than 1 on large canvases only
    * neuron   the number of the neuron that the moment has come to, from 1; 0, the default: all are there
    * color, size  what cubes show: "value", the default, "gradient", "last change" or a slot
+   * guess    what is asked about a weight, see `GuessBox.mark`, or null
    * now      the time in seconds
    */
   draw(state, options = {}) {
@@ -271,6 +273,7 @@ export class Picture {
     drawSpoken(view, taken);
     drawLegend(view);
     if (arrows) explainArrows(view, taken);
+    drawGuess(view, frame.guess && this.placeOf(frame.guess));
   }
 
   /** What is seen at a logical pixel: {row}, {neuron: [buffer, place]}, or null. */
