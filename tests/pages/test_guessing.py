@@ -19,21 +19,16 @@ def test_the_weight_of_a_question_is_the_pinned_one_or_follows_from_step_and_num
             assert row == (given["step"] * 7919 + given["k"] * 104729) % given["count"]
 
 
-def test_questions_are_in_turn_about_a_value_before_the_step_and_a_gradient_before_its_push() -> (
-    None
-):
+def test_questions_ask_in_turn_for_a_value_before_the_step_and_a_gradient_before_its_push() -> None:
     body = """
     const kinds = [["zero_grad"], ["forward"], ["loss"], ["weight gradient", 8, 17],
       ["delta"], ["weight gradient", 0, 8], ["weight gradient", 8, 12], ["step"]];
     const moments = kinds.map(([kind, first = 0, end = 0]) => ({ kind, rows: [first, end] }));
-    const asked = [0, 3, 8, 16, 17].map((row) => momentAsked(moments, kindAsked(1), row));
-    const far = [[0, 7], [7, 7], [4, 3]].map(([from, to]) => operationsBetween(from, to, 8));
-    return [[0, 1, 2].map(kindAsked), momentAsked(moments, kindAsked(0), 3), asked, far];
-    """
-    kinds, step, gradients, far = in_web("guessing", body)
-    assert kinds == ["value", "gradient", "value"] and step == 7
-    # Row 8 belongs to two operations: its gradient is whole after the last one.
-    assert gradients == [5, 5, 6, 3, -1] and far == [7, 0, 7]
+    return [[0, 3], [1, 0], [1, 3], [1, 8], [3, 16], [1, 17]].map(
+      ([k, row]) => Object.values(questionAbout(moments, k, row)))"""
+    # Row 8 belongs to two operations: its gradient is whole after the last one. Row 17 to none.
+    asked = [("value", 7), ("gradient", 5), ("gradient", 5), ("gradient", 6), ("gradient", 3)]
+    assert [tuple(each) for each in in_web("guessing", body)] == [*asked, ("value", 7)]
 
 
 def test_a_number_that_hardly_changes_stays() -> None:

@@ -243,7 +243,7 @@ export class App {
     const caption = captionFor(this, state, now, neuron);
     const moves = this.picture.draw(state, {
       caption, part, neuron, seconds, hover: this.hover, pinned: this.pinned, pointed: this.pointed, box: this.box(),
-      beside: this.beside, color: this.channel, size: this.sizes, maps: this.maps?.now, wave, guess: this.guess.mark,
+      beside: this.beside, color: this.channel, size: this.sizes, maps: this.maps?.now, wave, guess: this.guess.question,
       named: this.pinned && cardOf(this.spec, state, this.pinned)?.name,
     }); // prettier-ignore
     setShown(byId("whole"), !this.tour && this.picture.eyes?.framed === false);
@@ -270,7 +270,8 @@ export class App {
     this.showCard(seen);
     this.own.show(state);
     this.access.show(seen, this.guess.isAsking ? "" : caption.title);
-    if (this.spec.say.told || state.exact) this.client.point(this.guess.about ?? this.pinned); // Python knows more of it
+    const asked = this.guess.question && { row: this.guess.question.row };
+    if (this.spec.say.told || state.exact) this.client.point(asked ?? this.pinned); // Python knows more of it
     if (!this.drawn) performance.mark("first picture");
     document.body.classList.toggle("drawn", (this.drawn = true));
     if (moving || moves || this.wave.every || (this.tour && !this.calm)) this.request();
@@ -362,7 +363,7 @@ export class App {
 
   press(event) {
     if (this.slowing) this.motion.finish();
-    const command = this.guess.commandOf(event) ?? commandOf(event);
+    const command = commandOf(event);
     const target = event.target instanceof Element ? event.target : document.body;
     if (!command || takesKey(target, event.key)) return;
     event.preventDefault();
@@ -420,9 +421,12 @@ export class App {
       setUnit: (unit) => this.setUnit(unit),
       setSpeed: (place) => player.setSpeed(place),
       setRate: (rate) => this.setRate(rate),
-      scaleRate: (factor) => this.takeRate(() => player.ask("scaleRate", { factor })),
+      scaleRate: (factor) => {
+        if (this.guess.isAsking) this.guess.choose(Math.sign(factor - 1));
+        else this.takeRate(() => player.ask("scaleRate", { factor }));
+      },
       sample: (by) => player.ask("focus", { by }),
-      point: () => byId("cubes").focus(),
+      point: () => (this.guess.isOn ? this.guess.goOn() : byId("cubes").focus()),
       editPinned: () => this.editPinned(),
       nextBranch: () => this.nextBranch(still),
       slowStep: () => slowStep(this),

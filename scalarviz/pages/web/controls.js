@@ -20,6 +20,8 @@ export class Controls {
       theme: ["nextTheme"], tour: ["showTour"], slow: ["slowStep"], undo: ["undo"], redo: ["redo"],
       "sample-before": ["sample", -1], "sample-after": ["sample", 1], enlarge: ["enlarge"], home: ["home"], whole: ["home"],
       skip: ["skip"], next: ["next"], reload: ["reload"], link: ["link"], explain: ["toggleMarks"],
+      "guess-up": ["guessWay", 1], "guess-down": ["guessWay", -1], "guess-stays": ["guessWay", 0],
+      "guess-on": ["guessOn"], "guess-end": ["guess"], "guess-first": ["guess"],
     }; // prettier-ignore
     for (const [id, command] of Object.entries(press)) {
       byId(id).addEventListener("click", (event) => {

@@ -1,51 +1,40 @@
 // What is asked about a cube: "?" over it and the arrow that is guessed, then beside it the true one.
 
-const GUESS = {
-  half: [11, 22], // half the side of "?": at least and at most
-  apart: 10, // pixels from it to an arrow
-  long: 44, // an arrow
-  head: 13,
-};
+const GUESS = { least: 11, long: 22, wide: 9, apart: 18 }; // pixels, from the middle of each
 
-/** Draw the mark of a question over its cube. */
-export function drawGuess(view, place) {
-  const { paper, palette, scale, frame } = view;
+/** Draw the mark of a question over its cube, which is seen at a place. */
+export function drawGuess({ paper, palette, scale, frame }, place) {
   const { guess } = frame;
-  if (!guess || !place || !Number.isFinite(place.x + place.y)) return;
+  if (!guess?.place || !Number.isFinite(place?.x + place?.y)) return;
   const { x, y } = place;
-  const [least, most] = GUESS.half.map((each) => each * scale);
-  const half = Math.min(most, Math.max(least, place.half));
-  const look = { radius: 0.3 * half, outline: palette.accent, line: 2 * scale };
-  const letters = { size: 1.4 * half, bold: true, color: palette.ink, anchor: "center" };
-  if (guess.isAsking) {
-    paper.box(x - half, y - half, 2 * half, 2 * half, palette.tray, look);
-    paper.text(x, y + 0.5 * half, "?", letters);
+  const { least, long, wide, apart } = scaledBy(scale);
+  const half = Math.max(least, 1.2 * place.half);
+  const aside = half + apart;
+  const arrow = (middle, way, color) => {
+    paper.box(middle - wide, y - 1.2 * long, 2 * wide, 2.4 * long, palette.panel, { radius: wide });
+    for (const end of way === null ? [1, -1] : [way]) {
+      const start = y + (way === null ? -0.4 : 1) * end * long;
+      const look = { width: 4 * scale, head: 13 * scale };
+      if (end) paper.arrow([middle, start], [middle, y - end * long], color, look);
+      else paper.segment([middle - 0.6 * wide, y], [middle + 0.6 * wide, y], color, look);
+    }
+  };
+  arrow(x - aside, guess.way, guess.way === null ? palette.quiet : palette.accent);
+  const look = { size: 14 * scale, bold: true, color: palette.ink, outline: palette.ground };
+  if (!guess.numbers) {
+    const box = { radius: 0.3 * half, outline: palette.accent, line: 2 * scale };
+    paper.box(x - half, y - half, 2 * half, 2 * half, palette.tray, box);
+    paper.text(x, y + 0.5 * half, "?", { ...look, size: 1.4 * half, anchor: "center" });
+    return;
   }
-  const aside = half + GUESS.apart * scale;
-  drawGuessed(view, [x - aside, y], guess.way, palette.accent);
-  if (guess.isAsking) return;
-  drawGuessed(view, [x + aside, y], guess.truth, palette.light);
-  const said = { size: 14 * scale, bold: true, color: palette.ink, outline: palette.ground };
-  const far = aside + GUESS.apart * scale;
-  const [typed, after] = guess.words.map((each) => paper.measure(each, said) + 4 * scale);
-  const [left, right] = [Math.max(0, x - far - typed), Math.min(x + far, paper.width - after)];
-  guess.words.forEach((each, k) => paper.text(k ? right : left, y + 5 * scale, each, said));
+  arrow(x + aside, guess.truth, palette.light);
+  const [typed, after] = guess.numbers.map((each) => paper.measure(each, look) + 4 * scale);
+  const left = Math.max(0, x - aside - wide - typed);
+  const right = Math.min(x + aside + 1.4 * wide, paper.width - after);
+  guess.numbers.forEach((each, k) => paper.text(k ? right : left, y + 5 * scale, each, look));
 }
 
-/** Draw an arrow up or down, a bar for what stays, or both heads while nothing is guessed. */
-function drawGuessed({ paper, palette, scale }, [x, y], way, color) {
-  const long = 0.5 * GUESS.long * scale;
-  const [width, head] = [4 * scale, GUESS.head * scale];
-  const draw = (start, end, ink) => {
-    const more = 2 * scale * Math.sign(end - start);
-    const around = { width: width + 4 * scale, head: head + 6 * scale };
-    paper.arrow([x, start - more], [x, end + 2 * more], palette.ground, around);
-    paper.arrow([x, start], [x, end], ink, { width, head });
-  };
-  if (way === null) for (const end of [-long, long]) draw(y + 0.4 * end, y + end, palette.quiet);
-  else if (way === 0) {
-    const ends = [0, 1].map((k) => [x + (2 * k - 1) * 7 * scale, y]);
-    paper.segment(ends[0], ends[1], palette.ground, { width: 2 * width });
-    paper.segment(ends[0], ends[1], color, { width });
-  } else draw(y + way * long, y - way * long, color);
+/** Return the lengths of a mark in pixels. */
+function scaledBy(scale) {
+  return Object.fromEntries(Object.entries(GUESS).map(([name, each]) => [name, each * scale]));
 }

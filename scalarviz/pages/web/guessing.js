@@ -6,11 +6,6 @@ const LEAST_CHANGE = 1e-12; // of the larger number; below it a number stays
 const NEAR = 0.1; // of the true change: a number that is so near is right
 const FEWEST_FIGURES = 2; // with so many digits a number is right if they are those of the true one
 
-/** Return what question k is about, "value" or "gradient". */
-export function kindAsked(k) {
-  return k % 2 ? "gradient" : "value";
-}
-
 /** Return the bank index of the weight of question k: the pinned one, unless that is negative, else
  * one of the `rows` that can change.
  */
@@ -18,18 +13,15 @@ export function rowAsked({ step, k, pinned, rows }) {
   return pinned >= 0 ? pinned : rows[(step * 7919 + k * 104729) % rows.length];
 }
 
-/** Return the place of the operation that answers: the step, or the last one that adds to the
- * gradient of a row; -1 if none does. `moments` are those of the scene.
+/** Return what question k about a row asks, {kind, moment}: in turn its value, before the step, and
+ * its gradient, before the last operation that adds to it. `moments` are those of the scene.
  */
-export function momentAsked(moments, kind, row) {
-  return moments.findLastIndex(({ kind: each, rows: [first, end] }) =>
-    kind === "value" ? each === "step" : each === "weight gradient" && first <= row && row < end,
+export function questionAbout(moments, k, row) {
+  const filled = moments.findLastIndex(
+    ({ kind, rows: [first, end] }) => kind === "weight gradient" && first <= row && row < end,
   );
-}
-
-/** Return how many operations lie between two places of a step, at most one step on. */
-export function operationsBetween(operation, moment, count) {
-  return (moment - operation + count) % count;
+  if (k % 2 && filled >= 0) return { kind: "gradient", moment: filled };
+  return { kind: "value", moment: moments.findIndex(({ kind }) => kind === "step") };
 }
 
 /** Return 1 for a number that has grown, -1 for one that has become smaller, 0 for one that stays. */
@@ -42,15 +34,15 @@ export function wayBetween(before, after) {
 /** Whether a number that was typed is right: near the true change, or the same in all its digits. */
 export function isRightNumber(typed, before, after) {
   const off = Math.abs(numberTyped(typed) - after);
-  const size = typed.trim().replace(/^[+\u2212-]/, "").replace(",", "."); // prettier-ignore
-  const [mantissa, power = "0"] = size.toLowerCase().split("e");
+  const [mantissa, power = 0] = typed.trim().replace(",", ".").toLowerCase().split("e");
   const decimals = mantissa.split(".")[1]?.length ?? 0;
   const agrees = off <= 0.5 * powerOfTen(Number(power) - decimals);
-  return off <= NEAR * Math.abs(after - before) || (agrees && figures(mantissa) >= FEWEST_FIGURES);
+  const isLong = figures(mantissa.replace(/^[+\u2212]/, "")) >= FEWEST_FIGURES;
+  return off <= NEAR * Math.abs(after - before) || (agrees && isLong);
 }
 
-/** Return {truth, isRight, isWay}: the way that a number went, whether the guess is right, and
- * whether its arrow is. `typed` is "" if no number was guessed.
+/** Return {truth, isWay, isRight}: the way that a number went, whether it is the one that was guessed,
+ * and whether all of the guess is right; `typed` is "" if no number was guessed.
  */
 export function judged({ way, typed, before, after }) {
   const truth = wayBetween(before, after);

@@ -29,6 +29,7 @@ export function commandOf(event) {
     case "d": return ["nextTheme"];
     case "g": return ["enlarge"];
     case "p": return ["guess"];
+    case "n": return ["guessOn"];
     case "h": return ["toggleMarks"];
     case "?": return ["toggleSheet", true];
     case "Escape": return ["close"];

@@ -28,7 +28,7 @@ export function captionFor(app, state, now, number) {
   if (walks && !hasty) {
     const moment = spec.scene.moments[state.moment];
     const neuron = walkedIn(moment, number);
-    const about = app.guess.about ?? app.pinned ?? {};
+    const about = app.guess.question ?? app.pinned ?? {};
     const found = captionOf(spec, state, neuron ? { neuron } : about);
     const isEarly = neuron && moment.kind === "forward" && number < moment.neurons[1];
     return isEarly ? withPieces({ ...found, lines: found.lines.slice(0, 1) }) : found;

@@ -123,7 +123,7 @@ export class Picture {
    * scale    size of letters, by default larger than 1 on large canvases only
    * neuron   the number of the neuron that the moment has come to, from 1; 0, the default: all are there
    * color, size  what cubes show: "value", the default, "gradient", "last change" or a slot
-   * guess    what is asked about a weight, see `GuessBox.mark`, or null
+   * guess    what is asked about a weight, see GuessBox, or null
    * now      the time in seconds
    */
   draw(state, options = {}) {
