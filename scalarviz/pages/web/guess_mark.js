@@ -7,34 +7,27 @@ export function drawGuess({ paper, palette, scale, frame }, place) {
   const { guess } = frame;
   if (!guess?.place || !Number.isFinite(place?.x + place?.y)) return;
   const { x, y } = place;
-  const { least, long, wide, apart } = scaledBy(scale);
+  const [least, long, wide, apart] = Object.values(GUESS).map((each) => each * scale);
   const half = Math.max(least, 1.2 * place.half);
   const aside = half + apart;
   const arrow = (middle, way, color) => {
     paper.box(middle - wide, y - 1.2 * long, 2 * wide, 2.4 * long, palette.panel, { radius: wide });
     for (const end of way === null ? [1, -1] : [way]) {
       const start = y + (way === null ? -0.4 : 1) * end * long;
-      const look = { width: 4 * scale, head: 13 * scale };
-      if (end) paper.arrow([middle, start], [middle, y - end * long], color, look);
-      else paper.segment([middle - 0.6 * wide, y], [middle + 0.6 * wide, y], color, look);
+      const size = { width: 4 * scale, head: 13 * scale };
+      if (end) paper.arrow([middle, start], [middle, y - end * long], color, size);
+      else paper.segment([middle - 0.6 * wide, y], [middle + 0.6 * wide, y], color, size);
     }
   };
   arrow(x - aside, guess.way, guess.way === null ? palette.quiet : palette.accent);
   const look = { size: 14 * scale, bold: true, color: palette.ink, outline: palette.ground };
-  if (!guess.numbers) {
+  if (guess.after === undefined) {
     const box = { radius: 0.3 * half, outline: palette.accent, line: 2 * scale };
     paper.box(x - half, y - half, 2 * half, 2 * half, palette.tray, box);
     paper.text(x, y + 0.5 * half, "?", { ...look, size: 1.4 * half, anchor: "center" });
     return;
   }
   arrow(x + aside, guess.truth, palette.light);
-  const [typed, after] = guess.numbers.map((each) => paper.measure(each, look) + 4 * scale);
-  const left = Math.max(0, x - aside - wide - typed);
-  const right = Math.min(x + aside + 1.4 * wide, paper.width - after);
-  guess.numbers.forEach((each, k) => paper.text(k ? right : left, y + 5 * scale, each, look));
-}
-
-/** Return the lengths of a mark in pixels. */
-function scaledBy(scale) {
-  return Object.fromEntries(Object.entries(GUESS).map(([name, each]) => [name, each * scale]));
+  const most = paper.width - paper.measure(guess.after, look) - 4 * scale;
+  paper.text(Math.min(x + aside + 1.4 * wide, most), y + 5 * scale, guess.after, look);
 }

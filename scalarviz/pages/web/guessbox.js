@@ -3,21 +3,21 @@
 import { byId, isFramed, setShown, setWords } from "./dom.js";
 import { bothSaid, numberTyped, said, trueMinus } from "./format.js";
 import { judged, questionAbout, rowAsked } from "./guessing.js";
-import { weightTitle } from "./names.js";
+import { asSentence, weightName } from "./names.js";
+import { owns } from "./paths.js";
 import { text } from "./texts.js";
 
 const WAYS = { up: 1, down: -1, stays: 0 };
 const HELD_AROUND = 60; // pixels around the middle of a cube from which its arrow is dragged
-const SHORTEST_GUESS = 8; // pixels of a drag that is an arrow
 
 /** The questions of an app: their box below the picture, and the tick that begins them. */
 export class GuessBox {
   constructor(app) {
     this.app = app;
     this.isOn = false;
-    this.k = this.right = this.asked = 0; // questions that were begun, right ones, answered ones
-    /** What is asked: {kind, row, moment, way, place, words}, with `truth` and the `numbers` of guess
-     * and truth once it is answered; `place` is "" while the training moves. Null if nothing is.
+    this.right = this.asked = 0; // answers
+    /** What is asked: {kind, row, way, place, words}, with `truth` and the number `after` once it is
+     * answered; `place` is "" while the training moves. Null if nothing is.
      * @type {any}
      */
     this.question = null;
@@ -41,7 +41,7 @@ export class GuessBox {
 
   /** Whether a question waits for its answer. */
   get isAsking() {
-    return Boolean(this.question?.place) && !this.question.numbers;
+    return Boolean(this.question?.place) && this.question.after === undefined;
   }
 
   /** Begin, or end. */
@@ -49,8 +49,7 @@ export class GuessBox {
     const { app, lack } = this;
     if (this.isOn) return this.end();
     if (lack) return app.tell(lack);
-    this.isOn = true;
-    this.k = this.right = this.asked = 0;
+    Object.assign(this, { isOn: true, right: 0, asked: 0 });
     app.act();
     app.setSheet(false);
     if (app.past.isOpen) app.past.toggle(); // which may have the answer
@@ -65,23 +64,23 @@ export class GuessBox {
 
   /** Go to the operation before which the next question is asked, and ask. */
   async pose() {
-    const { app, k } = this;
-    const { spec, pinned } = app;
+    const { app, frozen, asked: k } = this;
     const { step, operation } = app.state;
-    const { length } = spec.scene.moments;
-    const walked = spec.recording?.walked; // steps
-    const { frozen } = this;
+    const { moments } = app.spec.scene;
+    const walked = app.spec.recording?.walked; // steps
     const rows = [...frozen.keys()].filter((each) => !frozen[each]);
-    const row = rowAsked({ step, k, pinned: pinned?.row ?? -1, rows });
-    const { kind, moment } = questionAbout(spec.scene.moments, k, row);
-    const words = text(`guess.${kind}`, { name: weightTitle(spec.say, row) });
-    const question = (this.question = { kind, row, moment, words, way: null, place: "" });
-    this.k += 1;
+    const row = rowAsked({ step, k, pinned: app.pinned?.row ?? -1, rows });
+    const { kind, moment } = questionAbout(moments, k, row);
+    const { say } = app.spec;
+    const home = say.operations.find((each) => owns(each, row));
+    const name = asSentence(weightName(say, home, row));
+    const words = text(`guess.${kind}`, { name });
+    const question = (this.question = { kind, row, words, way: null, place: "" });
     this.field.value = "";
-    const count = (moment - operation + length) % length;
-    const next =
-      walked?.find((each) => (each - step) * length + moment >= operation) ?? walked?.[0];
-    if (walked) await app.still("seek", { step: next, operation: moment });
+    const count = (moment - operation + moments.length) % moments.length;
+    const isAhead = (each) => (each - step) * moments.length + moment >= operation;
+    if (walked)
+      await app.still("seek", { step: walked.find(isAhead) ?? walked[0], operation: moment }); // prettier-ignore
     else await app.still("advance", { count, unit: "operation" });
     if (this.question !== question) return;
     if (app.state.operation === moment) question.place = momentName(app.state);
@@ -124,8 +123,9 @@ export class GuessBox {
     const [name] = Object.entries(WAYS).find(([, each]) => each === way);
     const guess = isWay ? typed : text(`guess.${name}.${kind}`).toLowerCase();
     const words = text(isRight ? "guess.right" : "guess.wrong", { came, guess });
-    Object.assign(question, { truth, words, numbers: [typed, fresh].map(trueMinus) });
-    const { right, asked } = Object.assign(this, { right: this.right + Number(isRight), asked: this.asked + 1 }); // prettier-ignore
+    Object.assign(question, { truth, words, after: trueMinus(fresh) });
+    const [right, asked] = [this.right + Number(isRight), this.asked + 1];
+    Object.assign(this, { right, asked });
     if (isFramed()) window.parent.postMessage({ scalarviz: "guess", right, asked }, "*");
     this.app.request();
   }
@@ -141,7 +141,7 @@ export class GuessBox {
   hold(x, y) {
     const place = this.isAsking && this.app.picture.placeOf(this.question);
     if (!place || Math.hypot(x - place.x, y - place.y) > HELD_AROUND) return null;
-    return { guess: (up) => Math.abs(up) >= SHORTEST_GUESS && this.choose(Math.sign(up)) };
+    return { guess: (up) => up && this.choose(Math.sign(up)) };
   }
 
   /** Return a card without what an operation will make of its weight. */

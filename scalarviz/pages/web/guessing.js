@@ -1,6 +1,6 @@
 // The rules of guessing: which weight and which operation a question is about, and what is right.
 
-import { figures, numberTyped, powerOfTen } from "./format.js";
+import { figures, numberTyped, rounded } from "./format.js";
 
 const LEAST_CHANGE = 1e-12; // of the larger number; below it a number stays
 const NEAR = 0.1; // of the true change: a number that is so near is right
@@ -33,12 +33,10 @@ export function wayBetween(before, after) {
 
 /** Whether a number that was typed is right: near the true change, or the same in all its digits. */
 export function isRightNumber(typed, before, after) {
-  const off = Math.abs(numberTyped(typed) - after);
-  const [mantissa, power = 0] = typed.trim().replace(",", ".").toLowerCase().split("e");
-  const decimals = mantissa.split(".")[1]?.length ?? 0;
-  const agrees = off <= 0.5 * powerOfTen(Number(power) - decimals);
-  const isLong = figures(mantissa.replace(/^[+\u2212]/, "")) >= FEWEST_FIGURES;
-  return off <= NEAR * Math.abs(after - before) || (agrees && isLong);
+  const number = numberTyped(typed);
+  const digits = figures(typed.toLowerCase().replace(/[^\d.e]/g, ""));
+  const agrees = digits >= FEWEST_FIGURES && Number(rounded(after, digits)) === number;
+  return agrees || Math.abs(number - after) <= NEAR * Math.abs(after - before);
 }
 
 /** Return {truth, isWay, isRight}: the way that a number went, whether it is the one that was guessed,

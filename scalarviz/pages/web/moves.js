@@ -19,7 +19,7 @@ export function drawPushes(view) {
   const { frame, see } = view;
   const { pushes, guess } = frame;
   if (!pushes) return false;
-  const hidden = guess && !guess.numbers ? guess.row : -1;
+  const hidden = guess?.after === undefined ? guess?.row : -1;
   const sizes = pushes.map(Math.abs).filter((each) => each < Infinity);
   const top = sizes.reduce((most, each) => (each > most ? each : most), 0);
   if (!top) return false;
