@@ -39,13 +39,13 @@ class Picture:
 
     scene    the name of a scene, or the path of a saved run; "" for the one of a cell
     cell     the number of the cell of a notebook that shows it
-    options  of the cell's sv.watch, or the moment that is shown at first
+    moment   what is shown at first, as the parts of an address
     image    a PNG as base64 that stands there if it cannot train in a page; "": none
     """
 
     scene: str = ""
     cell: int = 0
-    options: Mapping[str, Any] = field(default_factory=dict)
+    moment: Mapping[str, Any] = field(default_factory=dict)
     image: str = ""
 
 
@@ -127,9 +127,8 @@ def notebook_parts(cells: Any, sources: list[str]) -> Iterator[Part]:
         elif call and called == "sv.watch":
             code = "" if source.startswith("sv.watch(") else listing(source)
             yield Text(code + "".join(map(printed, outputs)))
-            options = {each.arg or "": ast.literal_eval(each.value) for each in call.keywords}
             images = [data["image/png"] for data in map(data_of, outputs) if "image/png" in data]
-            yield Picture("", number, options, "".join(images[-1:]))
+            yield Picture(cell=number, image="".join(images[-1:]))
         elif called == "sv.predictions":
             yield END
         else:
@@ -213,4 +212,4 @@ def block(kind: str, content: str, path: Path, key: str) -> Question | Picture:
     scene = table.pop("scene", "")
     if not isinstance(scene, str) or not scene:
         raise InputError(f'a picture in {path.name} has no scene: write scene = "rgb"')
-    return Picture(scene, options=table)
+    return Picture(scene, moment=table)

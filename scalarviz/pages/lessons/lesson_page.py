@@ -90,7 +90,7 @@ def filled(lesson: Lesson, parts: Iterable[str], pages: Mapping[int, str], colle
     data = {
         "lesson": lesson.name,
         "questions": [told(each) for each in lesson.parts if isinstance(each, Question)],
-        "pictures": [urlencode({"tour": "no", **shown[key].options}) for key in pages],
+        "pictures": [urlencode({"tour": "no", **shown[key].moment}) for key in pages],
         "texts": texts_of(script, texts()),
         "collects": collects,
         "format": FORMAT,
