@@ -178,7 +178,7 @@ TIME_CONTROLS = [
         lambda controller, on: controller.guessing.turn(on),
         lambda state: state.guesses,
         enabled=lambda state: state.can_guess,
-        label="Move by",
+        menu="Time",
         key="p",
         help=lambda state: text("guess.help"),
     ),

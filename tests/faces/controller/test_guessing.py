@@ -271,13 +271,15 @@ def test_a_drag_around_the_cube_is_the_arrow(
     all_words(controller, studio)
     x, y = (float(each) for each in stage.place_of(stage.hidden.row))
     camera, numbers = stage.eyes.camera, state_of(session)
-    for aside, up, way in ((0.0, 40.0, 1), (60.0, -40.0, -1)):
-        pointer.press(LEFT, x + aside, y)
-        pointer.move(x + aside, y - 6.0)
-        pointer.move(x + aside, y - up)
-        pointer.release(LEFT, x + aside, y - up)
+    beside = tuple(float(each) for each in stage.place_of(stage.hidden.row + 1))
+    for place, up, way in (((x, y), 40.0, 1), (beside, -40.0, -1)):
+        pointer.press(LEFT, *place)
+        pointer.move(place[0], place[1] - 6.0)
+        pointer.move(place[0], place[1] - up)
+        pointer.release(LEFT, place[0], place[1] - up)
         assert stage.hidden is not None and stage.hidden.way == way
     assert stage.eyes.camera == camera and state_of(session) == numbers
+    assert chips_of(controller) == []
     pointer.press(LEFT, x - 150.0, y)
     pointer.move(x - 150.0, y - 40.0)
     pointer.release(LEFT, x - 150.0, y - 40.0)
@@ -336,16 +338,16 @@ def test_without_layers_or_with_all_frozen_it_says_so(opened: Open, session: sv.
 def test_nothing_is_asked_where_the_training_stops_on_the_way(
     controller: Controller, session: sv.Session
 ) -> None:
-    session.advance(1)
+    controller.press("p")
+    answer(controller, "Up")
     session.stop_when("loss > 0")
-    for _ in range(2):
-        controller.press("p")
-        controller.attend()
-        answer(controller, "Up")
-        controller.press("enter")
-        controller.attend()
-        controller.press("p")
-    assert controller.stage.hidden is None
+    session.advance(len(session.operations) - 1, "operation")  # beyond the gradients
+    controller.press("enter")
+    controller.attend()
+    assert session.clock.place == (2, 0) and controller.stage.guess is None
+    assert controller.stage.offered == ("Next", "End")
+    controller.press("enter")
+    assert controller.stage.hidden is not None
 
 
 def test_a_window_that_stands_is_drawn_anew(controller: Controller) -> None:
