@@ -17,24 +17,21 @@ OF_STEP, OF_NUMBER = 7919, 104729  # what they are multiplied by to choose a wei
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked: the `value` of a weight before it moves, or its gradient before it is summed.
+    """What is asked.
 
-    row  bank index of the weight
-    at   how many operations of a step are done then
+    kind  "value": that of a weight, before it moves; or "gradient", before it is summed
+    row   bank index of the weight
+    at    how many operations of a step are done then
     """
 
-    value: bool
+    kind: str
     row: int
     at: int
-
-    @property
-    def kind(self) -> str:
-        return "value" if self.value else "gradient"
 
     def number(self, session: Session) -> float:
         """Return the number that is asked about, as it is now."""
         bank = session.network.bank
-        return float((bank.value if self.value else bank.grad)[self.row])
+        return float((bank.value if self.kind == "value" else bank.grad)[self.row])
 
 
 def can_guess(session: Session) -> bool:
@@ -51,13 +48,15 @@ def question_of(session: Session, number: int, pinned: int | None) -> Question:
     rows = np.flatnonzero(~np.asarray(session.network.bank.frozen))
     place = session.step_index * OF_STEP + number * OF_NUMBER
     row = int(rows[place % len(rows)]) if pinned is None else pinned
-    ends = [  # after the last of them, its gradient is whole
+    if number % 2 == 0:
+        return Question("value", row, len(session.trainer.moments) - 1)
+    operations = session.network.program.operations
+    sums = [  # of a shared weight there are several
         i
         for i, moment in enumerate(session.trainer.moments)
-        if moment.kind == ("weight gradient" if number % 2 else "step")
-        and (not number % 2 or row in session.network.program.rows_read(moment.operation))
+        if moment.kind == "weight gradient" and row in operations[moment.operation].parameters
     ]
-    return Question(not number % 2, row, ends[-1])
+    return Question("gradient", row, sums[-1])
 
 
 def way_of(old: float, new: float) -> int | None:

@@ -45,7 +45,7 @@ class Guessing:
         self.controller = controller
         self.on = False
         self.right = self.asked = 0
-        self._question = Question(True, 0, 0)
+        self._question = Question("value", 0, 0)
         self._at: tuple[object, ...] = ()  # clock and branch where that was asked, or answered
 
     def turn(self, on: bool) -> None:
@@ -72,30 +72,37 @@ class Guessing:
         session = self.controller.session
         if self.on and session.clock.operation == question.at:
             self._question, self._at = question, session.timeline.here[:2]
-            name = name_of(session, question.row)
-            value, gradient = text("guess.value", name=name), text("guess.gradient", name=name)
-            self.controller.stage.guess = Guess(question.row, value if question.value else gradient)
+            uses = [x for x in session.network.program.operations if question.row in x.parameters]
+            name = sentence(weight_name(session, uses[0], question.row))
+            asks = {"value": text("guess.value", name=name)}
+            asks["gradient"] = text("guess.gradient", name=name)
+            self.controller.stage.guess = Guess(question.row, asks[question.kind])
+
+    def _is_here(self) -> bool:
+        return self._at == self.controller.session.timeline.here[:2]
 
     def lean(self, way: int, typed: str = "") -> None:
         """Say which way it goes, and to which number; "" for none."""
-        stage, question = self.controller.stage, self._question
-        if stage.hidden is not None:
+        if self.controller.stage.hidden is not None and self._is_here():
+            question = self._question
             now = said(question.number(self.controller.session), 3)
             title = f"{text(f'guess.number.{question.kind}', now=now)} {typed}_"
-            stage.guess = Guess(question.row, title, way, labels(question)[way], typed)
+            guess = Guess(question.row, title, way, labels(question)[way], typed)
+            self.controller.stage.guess = guess
             self.attend()
 
     def show(self) -> None:
         """Do the operation, and show what came."""
         controller, guess = self.controller, self.controller.stage.hidden
-        if guess is not None and guess.way is not None:
+        if guess is not None and guess.way is not None and self._is_here():
+            self._at = ()  # it is done once, however long it takes
             go = partial(numbers_of, controller.session, self._question)
             compute(controller, go, partial(self._tell, guess))
 
     def _tell(self, guess: Guess, numbers: tuple[float, float]) -> None:
         """Say what came, and whether the guess was right."""
         came, (before, after) = way_of(*numbers), both(*numbers)
-        kind = "stays" if came == 0 and self._question.value else self._question.kind
+        kind = self._question.kind if came or self._question.kind == "gradient" else "stays"
         fact = text(f"guess.came.{kind}", before=before, after=after)
         wrong = guess.typed if guess.way == came else guess.label.lower()
         words = text("guess.wrong", guess=wrong, came=fact)
@@ -115,7 +122,7 @@ class Guessing:
         goes_on = controller.session.playing or controller.guide.tour is not None
         if goes_on or stage.own is not None:
             return self.turn(False)
-        if self._at != controller.session.timeline.here[:2]:
+        if not self._is_here():
             stage.guess = None
         return stage.offer({**self._offers(), text("guess.end"): partial(self.turn, False)})
 
@@ -158,12 +165,6 @@ def labels(question: Question) -> dict[int, str]:
     """Return what the arrows mean: 1 up, -1 down, 0 neither."""
     up, down = text(f"guess.up.{question.kind}"), text(f"guess.down.{question.kind}")
     return {1: up, -1: down, 0: text(f"guess.stays.{question.kind}")}
-
-
-def name_of(session: Session, row: int) -> str:
-    """Return the name of a weight, at the start of a sentence."""
-    uses = (each for each in session.network.program.operations if row in each.parameters)
-    return sentence(weight_name(session, next(uses, None), row))
 
 
 @computes

@@ -101,4 +101,4 @@ def test_the_gradient_of_a_shared_weight_is_asked_about_before_its_last_sum() ->
     grad = question.number(session)
     session.advance(1)
     assert grad == float(session.network.bank.grad[0]) != 0.0
-    assert np.isfinite(Question(True, 0, 0).number(session))
+    assert np.isfinite(Question("value", 0, 0).number(session))

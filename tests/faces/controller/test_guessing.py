@@ -1,6 +1,7 @@
 """Guess first: a question mark, an arrow, then the operation; the training stays what it is."""
 
 import re
+import threading
 from itertools import pairwise
 from typing import Any
 
@@ -15,7 +16,8 @@ from scalarviz.faces.controller.pointer import LEFT, Pointer
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.presenter.stage import Stage
 from tests.faces.controller.conftest import Open
-from tests.faces.controller.stages import chips_of, shown, stage_of
+from tests.faces.controller.stages import attended, chips_of, shown, stage_of
+from tests.patience import HANG
 
 SIZE = 800, 500
 ASKED = "The weight from input x to neuron 2: which way will this weight go?"
@@ -357,3 +359,19 @@ def test_a_window_that_stands_is_drawn_anew(controller: Controller) -> None:
         controller.attend()
         seen.append(controller.state)
     assert all(before != after for before, after in pairwise(seen))
+
+
+def test_show_shows_once_however_long_it_takes(controller: Controller, session: sv.Session) -> None:
+    controller.press("p")
+    controller.press("up")
+    gate = threading.Event()
+    controller.hand.patience = 0.0
+    controller.hand.do(lambda: gate.wait(HANG), lambda *_: None)
+    for _ in range(3):
+        controller.press("enter")
+        controller.press("down")
+        controller.attend()
+    gate.set()
+    attended(controller, lambda: not controller.hand.busy)
+    assert session.clock.place == (1, 0) and controller.guessing.asked == 1
+    assert controller.stage.guess.result is not None and controller.stage.guess.way == 1
