@@ -48,15 +48,15 @@ def question_of(session: Session, number: int, pinned: int | None) -> Question:
     rows = np.flatnonzero(~np.asarray(session.network.bank.frozen))
     place = session.step_index * OF_STEP + number * OF_NUMBER
     row = int(rows[place % len(rows)]) if pinned is None else pinned
-    if number % 2 == 0:
-        return Question("value", row, len(session.trainer.moments) - 1)
-    operations = session.network.program.operations
+    moments, operations = session.trainer.moments, session.network.program.operations
     sums = [  # of a shared weight there are several
         i
-        for i, moment in enumerate(session.trainer.moments)
+        for i, moment in enumerate(moments)
         if moment.kind == "weight gradient" and row in operations[moment.operation].parameters
     ]
-    return Question("gradient", row, sums[-1])
+    if number % 2 and sums:
+        return Question("gradient", row, sums[-1])
+    return Question("value", row, len(moments) - 1)
 
 
 def way_of(old: float, new: float) -> int | None:

@@ -17,6 +17,7 @@ from scalarviz.faces.controller.guess_rules import (
     way_of,
 )
 from scalarviz.pictures.presenter.show import Show
+from tests.pages.in_web import in_web
 
 
 def session_of(**options: object) -> sv.Session:
@@ -102,3 +103,29 @@ def test_the_gradient_of_a_shared_weight_is_asked_about_before_its_last_sum() ->
     session.advance(1)
     assert grad == float(session.network.bank.grad[0]) != 0.0
     assert np.isfinite(Question("value", 0, 0).number(session))
+
+
+def test_pages_have_the_same_rules() -> None:
+    rng = np.random.default_rng(0)
+    cases = []
+    for old, change in rng.normal(0.0, [1.0, 0.1], (200, 2)).tolist():
+        new = old + change * rng.integers(0, 2)
+        near = new + change * rng.uniform(-0.2, 0.2)
+        cases.append((f"{near:.{rng.integers(1, 5)}f}", old, float(new)))
+    body = """
+        return data.cases.map(([typed, old, now]) =>
+            [wayBetween(old, now), isRightNumber(typed, old, now)]);
+    """
+    pages = in_web("guessing", body, cases=cases)
+    ours = [[way_of(old, new), is_near(typed, old, new)] for typed, old, new in cases]
+    assert pages == ours and {near for _, near in ours} == {False, True}
+    body = """
+        return data.asks.map(([step, k]) => rowAsked({ step, k, pinned: -1, rows: data.rows }));
+    """
+    session, asks, found = session_of(), [], []
+    for _ in range(4):
+        for number in range(4):
+            asks.append((session.step_index, number))
+            found.append(question_of(session, number, None).row)
+        session.advance()
+    assert in_web("guessing", body, asks=asks, rows=[*range(13)]) == found
