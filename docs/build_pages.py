@@ -27,7 +27,7 @@ from nbconvert import HTMLExporter
 from tests.public_names import callables, public_objects
 
 ROOT = Path(__file__).parent.parent
-MODULES = ("scalarviz", "scalarviz.data", "scalarviz.files.onnx")
+MODULES = ("scalarviz", "scalarviz.nn", "scalarviz.data", "scalarviz.files.onnx")
 TEXTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "BENCHMARKS.md", "docs/RELIABILITY.md")
 ARGUMENT = re.compile(r"(\*?\w+(?:, \*?\w+)*)  +(\S.*)")  # argument names, description
 STYLE = """
@@ -79,6 +79,7 @@ def write_guide(folder: Path) -> None:
 
 
 def put(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
 
 
@@ -97,7 +98,7 @@ def page(body: str, up: str = "") -> str:
         "Guide": "docs/guide/index.html",
         "Reference": "scalarviz.html",
         "Data sets": "scalarviz/data.html",
-        "ONNX": "scalarviz/onnx.html",
+        "ONNX": "scalarviz/files/onnx.html",
         "Changes": "CHANGELOG.html",
     }
     links = "".join(f'<a href="{up}{place}">{name}</a>' for name, place in places.items())
@@ -123,7 +124,6 @@ def write_reference(folder: Path) -> None:
         docformat="markdown", footer_text="scalarviz", search=True, show_source=False
     )
     modules = {name: pdoc.doc.Module(import_module(name)) for name in MODULES}
-    (folder / "scalarviz").mkdir()
     for name, module in modules.items():
         html = pdoc.render.html_module(module, modules)
         html = html.replace("</head>", f"<style>{ARGUMENTS_STYLE}</style></head>", 1)
@@ -165,7 +165,7 @@ def check_names(folder: Path) -> None:
     public = {name for name, _ in public_objects()}
     wanted = public | {name for name, _, _ in callables() if name.rpartition(".")[0] in public}
     for name in wanted:
-        whole = f"scalarviz.{name}"
+        whole = re.sub("^scalarviz.onnx", "scalarviz.files.onnx", f"scalarviz.{name}")
         home = next(each for each in reversed(MODULES) if whole.startswith(f"{each}."))
         if f'id="{whole.removeprefix(home)[1:]}"' not in pages[home]:
             raise LookupError(f"{name} has no entry in the reference")

@@ -7,7 +7,7 @@ are the rows of `OPERATIONS`; this module has the graph of Values and the chain 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from scalarviz.core.formulas.retarget import Target
 from scalarviz.core.formulas.table import Formula
 
 Number: TypeAlias = float | np.generic
-Operand: TypeAlias = "Value | Number"
+Operand: TypeAlias = Union["Value", Number]
 
 _new, naming = object.__new__, graph.naming
 

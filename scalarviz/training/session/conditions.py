@@ -24,7 +24,6 @@ from scalarviz.training.network.base import Model
 from scalarviz.training.session.dead_neurons import dead_neuron
 
 if TYPE_CHECKING:
-    from scalarviz.training.session.step_view import ConditionView
     from scalarviz.training.session.trainer import Settings, Trainer
 
 LOSSES, MEASURED, NUMBERS = "losses", "measured", "numbers"  # where a condition is read
@@ -32,7 +31,7 @@ NUMBER = r"([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|inf)"
 OWN = "own function"
 NOT_FINITE = "not finite"
 
-Function = Callable[["ConditionView"], object]
+Function = Callable[[Any], object]  # of a ConditionView
 
 
 @dataclass(frozen=True, slots=True)
