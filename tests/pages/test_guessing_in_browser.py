@@ -204,6 +204,8 @@ def test_the_page_around_a_frame_gets_the_tally(opened: Opens, tmp_path: Path) -
     tab = opened(slide)
     frame = tab.page.frame_locator("iframe")
     frame.locator("#guess-stays").click()
+    touch = "(cubes) => getComputedStyle(cubes).touchAction"
+    assert frame.locator("#cubes").evaluate(touch) == "none"  # a finger drags an arrow
     for count in (1, 2):
         frame.locator("#guess-on").click()
         tab.page.wait_for_function(f"told.length === {count}")
