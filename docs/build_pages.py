@@ -87,8 +87,12 @@ def markdown(text: str) -> str:
     """Return Markdown as HTML; links to texts and lessons lead to their pages, others end."""
     html = str(pdoc.render_helpers.to_html(text))
     html = re.sub(r'<a href="(?:\.\./)?tests/[^"]*">(.*?)</a>', r"\1", html)
-    html = re.sub(r'(href="(?!https?:)[^"]*)\.(?:md|ipynb)([#"])', r"\1.html\2", html)
-    return html.replace('href="README.html"', 'href="index.html"')
+    return linked(html).replace('href="README.html"', 'href="index.html"')
+
+
+def linked(html: str) -> str:
+    """Return HTML whose links to texts and notebooks lead to their pages."""
+    return re.sub(r'(href="(?!https?:)[^"]*)\.(?:md|ipynb)([#"])', r"\1.html\2", html)
 
 
 def page(body: str, up: str = "") -> str:
@@ -111,7 +115,7 @@ def lesson_page(path: Path) -> str:
     book = nbformat.read(path, as_version=4)
     book.cells = [cell for cell in book.cells if "check" not in cell.metadata.get("tags", [])]
     body, _ = HTMLExporter().from_notebook_node(book, {"metadata": {"name": path.stem}})
-    return str(body)
+    return linked(str(body))
 
 
 def write_reference(folder: Path) -> None:

@@ -19,6 +19,8 @@ import numpy as np
 import PIL.Image
 from nbclient import NotebookClient
 
+from scalarviz.pages.lessons.answers import MIME
+
 FOLDER = Path(__file__).parent.parent / "notebooks"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 PNG = "image/png"
@@ -95,6 +97,7 @@ def tidy(book: Any, name: str) -> None:
             for output in cell.outputs:
                 data = output.get("data", {})
                 data.pop(WIDGET, None)  # it would only say: there is no kernel
+                data.pop(MIME, None)  # it would be what a learner has answered
                 if "text/html" in data:  # without what it is needed for
                     data["text/html"] = STYLE.sub("", data["text/html"])
                 if PNG in data:

@@ -12,12 +12,10 @@ from scalarviz.core.formulas.table import pick
 from scalarviz.faces.scenefiles.find import load, scenes
 from scalarviz.faces.scenefiles.making import played
 from scalarviz.files.atomic import replace_file
-from scalarviz.pages.lessons.lesson import Lesson, lesson_of, lessons
+from scalarviz.pages.lessons.lesson import FIRST, Lesson, lesson_of, lessons
 from scalarviz.pages.lessons.lesson_page import lesson_page
 from scalarviz.pages.page import size_words
 from scalarviz.training.session.session import Session
-
-FIRST = ("01", "02", "03", "04", "05")  # whose pictures a page can train
 
 
 def write(names: Sequence[str], out: str | None) -> None:

@@ -7,7 +7,7 @@ const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 const ZERO = 1e-12; // an answer up to this is 0, as of a sum whose terms cancel
 
 /** Return a typed number, also a fraction; throw an error with a sentence if it is none. */
-export function typedNumber(guess) {
+function typedNumber(guess) {
   const parts = guess.trim().replace("−", "-").split("/");
   const values = parts.map((part) => (NUMBER.test(part.trim()) ? Number(part) : NaN));
   const value = values.length > 1 ? values[0] / values[1] : values[0];

@@ -30,8 +30,8 @@ class LessonPage {
       if (questions[i].see) this.offerMoment(place, questions[i].see);
       return asked;
     });
-    for (const link of document.querySelectorAll('main a[href$=".html"]')) {
-      link.setAttribute("href", link.getAttribute("href") + location.search); // the class's token
+    for (const link of document.querySelectorAll("a")) {
+      if (link.pathname.endsWith(".html")) link.search = location.search; // the class's token
     }
     this.follow();
     setShown(byId("sending"), collects);

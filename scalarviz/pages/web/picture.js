@@ -268,7 +268,7 @@ export class Picture {
     drawGhosts(view);
     if (frame.moment?.kind === "loss") drawErrors(view);
     drawMarks(view);
-    const callout = drawCallout(view, taken);
+    const callout = frame.guess ? null : drawCallout(view, taken);
     if (callout) taken.boxes.push(callout);
     drawSpoken(view, taken);
     drawLegend(view);

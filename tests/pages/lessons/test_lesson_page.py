@@ -9,9 +9,9 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import InputError
-from scalarviz.faces.cli.lesson_pages import FIRST, named, page_of_lesson, write
+from scalarviz.faces.cli.lesson_pages import named, page_of_lesson, write
 from scalarviz.pages.lessons.cells import shown_by
-from scalarviz.pages.lessons.lesson import Picture, lesson_of, lessons
+from scalarviz.pages.lessons.lesson import FIRST, Picture, lesson_of, lessons
 from scalarviz.pages.lessons.lesson_page import LARGEST
 from scalarviz.pages.lessons.prose import html_of
 from scalarviz.pages.lessons.questions import Question

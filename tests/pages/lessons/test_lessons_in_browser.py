@@ -11,8 +11,9 @@ import pytest
 
 from scalarviz.base.texts import text
 from scalarviz.faces.cli.class_pages import bound, collecting_in
-from scalarviz.faces.cli.lesson_pages import FIRST, named, page_of_lesson
+from scalarviz.faces.cli.lesson_pages import named, page_of_lesson
 from scalarviz.pages.lessons.answers import records_in
+from scalarviz.pages.lessons.lesson import FIRST
 from scalarviz.pages.lessons.questions import Question
 from tests.pages.browser import ONLY_CHROMIUM, Tab
 
