@@ -81,7 +81,8 @@ def test_an_installed_package_has_every_file(tmp_path: Path) -> None:
         shutil.copy(ROOT / name, tmp_path)
     omitted = shutil.ignore_patterns("__pycache__", "scenes")
     shutil.copytree(PACKAGE, tmp_path / "scalarviz", ignore=omitted)
-    shutil.copytree(ROOT / "scenes", tmp_path / "scenes")
+    for name in ("scenes", "notebooks"):
+        shutil.copytree(ROOT / name, tmp_path / name)
     command = [sys.executable, "setup.py", "-q"]
     subprocess.run([*command, "build_py", "--build-lib", "built"], cwd=tmp_path, check=True)
     built = tmp_path / "built"
@@ -89,6 +90,9 @@ def test_an_installed_package_has_every_file(tmp_path: Path) -> None:
     assert [path for path in files if not (built / path.relative_to(ROOT)).is_file()] == []
     assert {path.name for path in (ROOT / "scenes").glob("*.py")} == {
         path.name for path in (built / "scalarviz" / "scenes").glob("*.py")
+    }
+    assert {path.name for path in (ROOT / "notebooks").glob("*.ipynb")} == {
+        path.name for path in (built / "scalarviz" / "notebooks").iterdir()
     }
 
 
