@@ -57,7 +57,7 @@ docs: .venv/ready-for-docs ## build build/docs: README, guide, lessons, a refere
 	@.venv/bin/python -W error -m docs.build_pages
 	@echo "Open build/docs/index.html"
 
-lessons: .venv/ready-to-test ## build/lessons: lessons 1 to 5 as pages
+lessons: .venv/ready-to-test ## build/lessons: the lessons as pages
 	@.venv/bin/scalarviz lesson -o build/lessons
 
 pages: .venv/ready-to-run .venv/ready-for-docs ## build/docs/docs/pages: scenes that train in a browser, after `make docs`

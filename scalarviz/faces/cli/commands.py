@@ -216,7 +216,7 @@ def application(words: Sequence[str]) -> Typer:
         collect(folder, out)
 
     read = typer.Argument(
-        None, metavar="[LESSON]...", help="Numbers of lessons, or files .md; else 01 to 05."
+        None, metavar="[LESSON]...", help="Numbers of lessons, or files .md; else all."
     )
     folder = typer.Option(None, "-o", "--out", metavar="FOLDER", help="Folder for the pages.")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from scalarviz.core.formulas.table import pick
 from scalarviz.faces.scenefiles.find import load, scenes
 from scalarviz.faces.scenefiles.making import played
 from scalarviz.files.atomic import replace_file
-from scalarviz.pages.lessons.lesson import FIRST, Lesson, lesson_of, lessons
+from scalarviz.pages.lessons.lesson import Lesson, lesson_of, lessons
 from scalarviz.pages.lessons.lesson_page import lesson_page
 from scalarviz.pages.page import size_words
 from scalarviz.training.session.session import Session
@@ -21,11 +21,11 @@ from scalarviz.training.session.session import Session
 def write(names: Sequence[str], out: str | None) -> None:
     """Write the pages of lessons; raise InputError for an unknown one.
 
-    names  numbers of lessons, as 01, or paths of files .md; none: FIRST
+    names  numbers of lessons, as 01, or paths of files .md; none: all
     out    the folder; None: the current one
     """
     folder = Path(out or ".")
-    for lesson in map(named, names or FIRST):
+    for lesson in map(named, names or lessons()):
         page = page_of_lesson(lesson)
         folder.mkdir(parents=True, exist_ok=True)
         place = folder / f"{lesson.name}.html"
@@ -33,21 +33,19 @@ def write(names: Sequence[str], out: str | None) -> None:
         say(text("lesson.written", file=place, size=size_words(len(page))))
 
 
-def lessons_in(name: str) -> Sequence[str]:
+def lessons_in(name: str) -> Iterable[str]:
     """Return the numbers of all lessons for "lessons", otherwise the name."""
-    return FIRST if name == "lessons" else (name,)
+    return lessons() if name == "lessons" else (name,)
 
 
 def path_of_lesson(name: str) -> Path | None:
     """Return the file of a lesson from its number or its path; None if it is none."""
-    known = lessons()
-    return known[name] if name in FIRST else Path(name) if name.endswith(".md") else None
+    return Path(name) if name.endswith(".md") else lessons().get(name)
 
 
 def named(name: str) -> Lesson:
     """Return the lesson of a number, or of a file .md; raise UnknownNameError for another name."""
-    path = path_of_lesson(name)
-    return lesson_of(path or pick(dict.fromkeys(FIRST, Path()), name, "lesson"))
+    return lesson_of(path_of_lesson(name) or pick(lessons(), name, "lesson"))
 
 
 def page_of_lesson(lesson: Lesson, *, collects: bool = False) -> bytes:

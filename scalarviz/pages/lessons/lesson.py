@@ -22,8 +22,7 @@ LARGEST = 5_000_000  # bytes of a file
 LEFT_OUT = {"check", "notebook"}  # tags of cells that pages leave out
 IMAGE = re.compile(r'<img src="(data:image/[\w+]+;base64,[A-Za-z0-9+/=]+)"')
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
-FIRST = ("01", "02", "03", "04", "05")  # lessons that are pages: a page can train their pictures
-LINK = re.compile(r'<a href="((\d\d)-[\w-]+)\.ipynb">(.*?)</a>')
+LINK = re.compile(r'href="(\d\d\w?-[\w-]+)\.ipynb"')
 TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 
 
@@ -78,8 +77,8 @@ class Lesson:
 def lessons() -> dict[str, Path]:
     """Return the notebooks of lessons by their numbers: inside the package, or in a checkout."""
     folders = [PACKAGE / "notebooks", PACKAGE.parent / "notebooks"]
-    found = [path for folder in folders for path in sorted(folder.glob("[0-9][0-9]-*.ipynb"))]
-    return {path.stem[:2]: path for path in found}
+    found = [path for folder in folders for path in sorted(folder.glob("[0-9][0-9]*-*.ipynb"))]
+    return {path.stem.partition("-")[0]: path for path in found}
 
 
 def lesson_of(path: Path) -> Lesson:
@@ -119,7 +118,7 @@ def notebook_parts(cells: Any, sources: list[str]) -> Iterator[Part]:
         if is_left_out(cell):
             continue
         if cell["cell_type"] == "markdown":
-            yield Text(LINK.sub(to_page, html_of(source)))
+            yield Text(LINK.sub(r'href="\1.html"', html_of(source)))
             continue
         outputs, call = cell["outputs"], last_call(source)
         called = "" if call is None else ast.unparse(call.func)
@@ -134,12 +133,6 @@ def notebook_parts(cells: Any, sources: list[str]) -> Iterator[Part]:
             yield END
         else:
             yield Text(listing(source) + "".join(map(shown, outputs)))
-
-
-def to_page(link: re.Match[str]) -> str:
-    """Return a link to a notebook as one to its page, or its words if it has none."""
-    name, number, words = link.groups()
-    return f'<a href="{name}.html">{words}</a>' if number in FIRST else words
 
 
 def is_left_out(cell: Any) -> bool:

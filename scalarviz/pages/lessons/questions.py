@@ -150,7 +150,7 @@ def in_words(answer: float | str) -> str:
 
 
 @cache
-def lessons() -> dict[str, str]:
+def lesson_names() -> dict[str, str]:
     """Return the names of the lessons by their numbers, as 01: 01-one-weight."""
     return {path.stem.partition("-")[0]: path.stem for path in sorted(FOLDER.glob("*.toml"))}
 
@@ -164,7 +164,7 @@ def questions_of(lesson: str) -> dict[str, Question]:
 def question(place: str) -> Question:
     """Return the question of a place, as 01/gradient; raise UnknownNameError if there is none."""
     lesson, _, key = place.partition("/")
-    return pick(questions_of(pick(lessons(), lesson, "lesson")), key, "question")
+    return pick(questions_of(pick(lesson_names(), lesson, "lesson")), key, "question")
 
 
 def questions_in(content: str, lesson: str = "") -> dict[str, Question]:

@@ -7,7 +7,7 @@ import pytest
 
 from scalarviz.errors import InputError
 from scalarviz.pages.lessons.lines import value_of
-from scalarviz.pages.lessons.questions import Question, lessons, questions_of
+from scalarviz.pages.lessons.questions import Question, lesson_names, questions_of
 from tests.pages.in_web import in_web
 
 LINES = [
@@ -55,7 +55,7 @@ def test_lines_have_the_values_of_python() -> None:
 
 
 def test_every_question_is_judged_as_by_python() -> None:
-    questions = [each for name in lessons().values() for each in questions_of(name).values()]
+    questions = [each for name in lesson_names().values() for each in questions_of(name).values()]
     told = [dataclasses.asdict(each) for each in questions]
     guesses = [[*GUESSES, *each.replies, str(each.answer)] for each in questions]
     found = in_web(

@@ -11,7 +11,7 @@ import scalarviz as sv
 from scalarviz.errors import InputError
 from scalarviz.faces.cli.lesson_pages import named, page_of_lesson, write
 from scalarviz.pages.lessons.cells import shown_by
-from scalarviz.pages.lessons.lesson import FIRST, Picture, lesson_of, lessons
+from scalarviz.pages.lessons.lesson import Picture, lesson_of, lessons
 from scalarviz.pages.lessons.lesson_page import LARGEST
 from scalarviz.pages.lessons.prose import html_of
 from scalarviz.pages.lessons.questions import Question
@@ -65,7 +65,7 @@ def test_a_picture_shows_a_scene_or_a_saved_run(tmp_path: Path) -> None:
     session.save(run)
     block = f'# A\n\n```picture\nscene = "{run}"\nstep = 2\npin = 1\n```\n'
     page = page_of_lesson(named(str(written(tmp_path, block)))).decode()
-    assert 'class="picture" data-number="0"' in page
+    assert 'class="picture"' in page
     assert "frame-src blob:" in page and len(page) < LARGEST
     with pytest.raises(InputError, match=r"'rgbb'.*'rgb'"):
         page_of_lesson(named(str(written(tmp_path, block.replace(str(run), "rgbb")))))
@@ -108,7 +108,7 @@ def test_a_formula_that_is_not_understood_is_shown_as_it_is_written() -> None:
     assert "<code>\\left( x</code>" in html_of("$\\left( x$")
 
 
-@pytest.mark.parametrize("number", FIRST)
+@pytest.mark.parametrize("number", list(lessons()))
 def test_a_lesson_has_the_questions_and_pictures_of_its_notebook(number: str) -> None:
     path = lessons()[number]
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
@@ -124,7 +124,7 @@ def test_a_lesson_has_the_questions_and_pictures_of_its_notebook(number: str) ->
     assert "<h1>" in texts and "A check; you need not read it" not in texts
 
 
-@pytest.mark.parametrize("number", FIRST)
+@pytest.mark.parametrize("number", ["01", "02", "03", "04", "05"])
 def test_its_pictures_train_from_where_the_notebook_shows_them(number: str) -> None:
     lesson = lesson_of(lessons()[number])
     pictures = [each for each in lesson.parts if isinstance(each, Picture)]
@@ -134,7 +134,7 @@ def test_its_pictures_train_from_where_the_notebook_shows_them(number: str) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", FIRST)
+@pytest.mark.parametrize("number", list(lessons()))
 def test_its_page_is_one_file_that_is_not_large(number: str, tmp_path: Path) -> None:
     write([number], str(tmp_path))
     (path,) = tmp_path.iterdir()
@@ -142,4 +142,4 @@ def test_its_page_is_one_file_that_is_not_large(number: str, tmp_path: Path) -> 
     page = path.read_text(encoding="utf-8")
     outside = [each for each in re.findall(r'(?:src|href)="([^"]+)"', page) if "://" in each]
     assert all(each.startswith("https://github.com/karpathy/micrograd") for each in outside)
-    assert 'class="picture" data-number="0"' in page
+    assert 'class="picture"' in page

@@ -13,7 +13,7 @@ from scalarviz.base.texts import text
 from scalarviz.faces.cli.class_pages import bound, collecting_in
 from scalarviz.faces.cli.lesson_pages import named, page_of_lesson
 from scalarviz.pages.lessons.answers import records_in
-from scalarviz.pages.lessons.lesson import FIRST
+from scalarviz.pages.lessons.lesson import lessons
 from scalarviz.pages.lessons.questions import Question
 from tests.pages.browser import ONLY_CHROMIUM, Tab
 
@@ -33,7 +33,7 @@ Lessons = Callable[..., Tab]
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("lessons")
     found = {}
-    for number in FIRST:
+    for number in lessons():
         found[number] = folder / f"{number}.html"
         found[number].write_bytes(page_of_lesson(named(number)))
     return found
@@ -72,7 +72,7 @@ def wrong_guess(question: Question) -> str:
 
 @ONLY_CHROMIUM
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-@pytest.mark.parametrize("number", FIRST)
+@pytest.mark.parametrize("number", list(lessons()))
 def test_a_pupil_is_wrong_sees_why_and_comes_to_the_end(
     lesson: Lessons, number: str, size: tuple[int, int], tmp_path: Path
 ) -> None:

@@ -9,7 +9,6 @@ from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.pages.lessons.lines import value_of
 from scalarviz.pages.lessons.questions import (
     Question,
-    lessons,
     question,
     questions_in,
     questions_of,
@@ -101,7 +100,7 @@ def test_unknown_places_name_the_nearest() -> None:
 
 
 def test_each_reply_of_the_lessons_is_to_a_wrong_guess() -> None:
-    for lesson in lessons().values():
+    for lesson in lesson_names().values():
         for asked in questions_of(lesson).values():
             assert asked.why, asked.key
             for wrong in asked.replies:
