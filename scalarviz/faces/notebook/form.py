@@ -53,6 +53,8 @@ def form_of(prediction: Prediction) -> Any:
         if field.value == "".join(prediction.guesses[-1:]):  # a button, after the field was left
             return follow()
         try:
+            if not prediction.is_open:  # what was settled stays so
+                return say(prediction.judged(field.value, prediction.asked.is_right(field.value)))
             prediction.check(field.value)
         except ScalarvizError as error:
             return say(str(error))

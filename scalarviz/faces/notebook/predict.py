@@ -15,7 +15,7 @@ from scalarviz.base.texts import text
 from scalarviz.faces.notebook.html import as_html
 from scalarviz.faces.notebook.place import Shown, has_widgets
 from scalarviz.pages.lessons.answers import MIME, Given, records_in
-from scalarviz.pages.lessons.questions import NEAR, Question, in_words
+from scalarviz.pages.lessons.questions import NEAR, Question, in_words, quoted
 from scalarviz.pages.lessons.questions import question as question_at
 
 Answer = float | str | Callable[[], float | str]
@@ -148,10 +148,18 @@ class Prediction(Shown):
     @property
     def said(self) -> str:
         """The feedback on the last guess, or the answer."""
-        key = "right" if self.right else "answer" if self.given_up else "wrong"
-        words = text(f"predict.said.{key}", answer=self.result, guess=self.guesses[-1])
-        reason = self.asked.reply(self.guesses[-1]) if self.is_open else self.asked.why
-        return f"{words} {reason}".rstrip()
+        if self.given_up:
+            answer = quoted(self.result, self.asked)
+            return f"{text('predict.said.answer', answer=answer)} {self.asked.why}".rstrip()
+        return self.judged(self.guesses[-1], self.right)
+
+    def judged(self, guess: str, right: bool) -> str:
+        """Return the feedback on a guess."""
+        if right:
+            answer = quoted(in_words(self.answer), self.asked)
+            return f"{text('predict.said.right', answer=answer)} {self.asked.why}".rstrip()
+        words = text("predict.said.wrong", guess=quoted(guess, self.asked))
+        return f"{words} {self.asked.reply(guess)}".rstrip()
 
     def __repr__(self) -> str:
         return text("predict.question", question=self.question)

@@ -5,13 +5,17 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import re
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 
 from scalarviz.base.checks.numbers import shorten
 from scalarviz.errors import InputError
 
 LONGEST = 200  # characters
 SIGNS = str.maketrans({"−": "-", "·": "*", "×": "*", "÷": "/", "²": "**2", "³": "**3", "^": "**"})
+DIGITS = "0123456789."
+PART = re.compile(r"\d+\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?|[A-Za-z_]\w*|\*\*|\S")
 OPERATIONS: dict[type, Callable[..., float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -38,7 +42,7 @@ def value_of(line: str, names: Mapping[str, float]) -> float:
     if len(line) > LONGEST:
         raise InputError(f"a line has at most {LONGEST} characters, not {len(line)}: shorten it")
     try:
-        return float(walked(ast.parse(line.translate(SIGNS).strip(), mode="eval").body, names))
+        return float(walked(ast.parse(signed(line, names), mode="eval").body, names))
     except (SyntaxError, RecursionError, MemoryError, TypeError) as error:
         raise InputError(
             f"{shorten(line)} is no expression here: write one of {', '.join(names)} and numbers, "
@@ -48,6 +52,17 @@ def value_of(line: str, names: Mapping[str, float]) -> float:
         raise
     except (ArithmeticError, ValueError):
         return math.nan  # a division by 0, a root of -1: a wrong number
+
+
+def signed(line: str, names: Mapping[str, float]) -> str:
+    """Return a line with the signs of Python, also where a product has none: 2(y - t)y."""
+    parts = PART.findall(line.translate(SIGNS))
+    written = parts[:1]
+    for left, right in pairwise(parts):
+        ends = left == ")" or left in names or left[0] in DIGITS
+        begins = right == "(" or right[0].isalpha()
+        written += ["*", right] if ends and begins else [right]
+    return " ".join(written)
 
 
 def walked(node: ast.AST, names: Mapping[str, float]) -> float:

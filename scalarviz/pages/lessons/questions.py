@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from scalarviz.base.checks.numbers import number, shorten
+from scalarviz.base.texts import text
 from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError
 from scalarviz.pages.lessons.lines import value_of
@@ -108,11 +110,20 @@ class Question:
 
     def reply(self, guess: object) -> str:
         """Return what is said to a wrong guess, or the hint."""
+        if self.names and self._is_one_of_its_numbers(str(guess)):
+            return text("predict.letters")
         for wrong, words in self.replies.items():
             other = wrong if isinstance(self.answer, str) else as_number(wrong)
             if self._agree(guess, other):
                 return words
         return self.hint
+
+    def _is_one_of_its_numbers(self, guess: str) -> bool:
+        """Return whether a number was typed that the answer has at some of the numbers of `at`."""
+        with suppress(InputError):
+            value = value_of(guess, {})
+            return any(math.isclose(value, each) for each in self.values(str(self.answer)))
+        return False
 
     def values(self, line: str) -> list[float]:
         """Return the values of an expression at the numbers of `at`."""
@@ -147,6 +158,11 @@ def as_typed(word: str) -> str:
 
 def in_words(answer: float | str) -> str:
     return answer if isinstance(answer, str) else f"{answer:.4g}"
+
+
+def quoted(words: str, question: Question) -> str:
+    """Return a choice in quotation marks, and other guesses as they are."""
+    return text("predict.choice", words=words) if question.choices else words
 
 
 @cache

@@ -1,7 +1,7 @@
 // A question of a lesson: its field or its choices, and what is said to a guess.
 
 import { made, setShown } from "./dom.js";
-import { answerWords, isRight, replyTo } from "./judging.js";
+import { answerWords, isRight, quoted, replyTo } from "./judging.js";
 import { text } from "./texts.js";
 
 let asked = 0;
@@ -61,6 +61,7 @@ export class Asked {
     if (!typed.trim()) return this.say(text("predict.first"));
     try {
       const right = isRight(this.question, typed);
+      if (!this.answers.isOpen(this.question.key)) return this.judge(typed, right);
       const { guesses } = this.answers.of(this.question.key);
       return this.settle({ guesses: [...guesses, typed], right });
     } catch (error) {
@@ -86,13 +87,16 @@ export class Asked {
       button.setAttribute("aria-pressed", String(button.textContent === guesses.at(-1)));
     }
     if (this.field) this.field.value = guesses.at(-1) ?? "";
-    const answer = answerWords(this.question);
-    if (right) this.say(text("predict.said.right", { answer }), why);
-    else if (shown) this.say(text("predict.said.answer", { answer }), why);
-    else if (guesses.length) {
-      const guess = guesses.at(-1);
-      this.say(text("predict.said.wrong", { guess }), replyTo(this.question, guess));
-    }
+    const answer = quoted(answerWords(this.question), this.question);
+    if (shown) this.say(text("predict.said.answer", { answer }), why);
+    else if (guesses.length) this.judge(guesses.at(-1), right);
+  }
+
+  /** Say whether a guess is right, and why; what was settled stays so. */
+  judge(typed, right) {
+    const words = quoted(right ? answerWords(this.question) : typed, this.question);
+    if (right) this.say(text("predict.said.right", { answer: words }), this.question.why);
+    else this.say(text("predict.said.wrong", { guess: words }), replyTo(this.question, typed));
   }
 
   /** Say words, and after them what the lesson says, which is HTML of the page's own. */

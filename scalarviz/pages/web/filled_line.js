@@ -12,16 +12,24 @@ const CALLS = {
 }; // prettier-ignore
 
 /** Return the parts of a line: numbers, names and signs; throw an error if it has others. */
-function tokensOf(line) {
+function tokensOf(line, names) {
   const plain = line.replace(/[−·×÷²³^]/g, (sign) => SIGNS[sign]).trim();
   const tokens = [];
   TOKEN.lastIndex = 0;
   while (TOKEN.lastIndex < plain.length) {
     const found = TOKEN.exec(plain);
     if (!found || plain.length > LONGEST_LINE) throw Error();
-    tokens.push(found[1] ? Number(found[1]) : (found[2] ?? found[3]));
+    const token = found[1] ? Number(found[1]) : (found[2] ?? found[3]);
+    const begins = token === "(" || found[2];
+    if (begins && tokens.length && isEnd(tokens.at(-1), names)) tokens.push("*"); // 2(y - t)y
+    tokens.push(token);
   }
   return tokens;
+}
+
+/** Whether a factor ends with a part. */
+function isEnd(token, names) {
+  return typeof token === "number" || token === ")" || Object.hasOwn(names, token);
 }
 
 /** Reads the parts of a line by the rules of Python: signs bind less than powers. */
@@ -90,7 +98,7 @@ class Reader {
 /** Return the value of a line; throw an error with a sentence if it is no expression of the names. */
 export function lineValue(line, names) {
   try {
-    const reader = new Reader(tokensOf(line), names);
+    const reader = new Reader(tokensOf(line, names), names);
     const value = reader.sum();
     if (reader.at < reader.tokens.length) throw Error();
     return value;

@@ -48,13 +48,29 @@ export function isRight(question, guess) {
   return agrees(question, guess, question.answer);
 }
 
+/** Whether a number was typed that the answer has at some of the numbers of a question. */
+function isOneOfItsNumbers(question, guess) {
+  try {
+    const value = lineValue(guess, {});
+    return lineValues(question, question.answer).some((each) => isNear(value, each, 1e-9, 0));
+  } catch {
+    return false;
+  }
+}
+
 /** Return what is said to a wrong guess, as HTML: its reply, or the hint. */
 export function replyTo(question, guess) {
+  if (question.names.length && isOneOfItsNumbers(question, guess)) return text("predict.letters");
   const isNumber = typeof question.answer === "number";
   const found = Object.entries(question.replies).find(([wrong]) =>
     agrees(question, guess, isNumber ? typedNumber(wrong) : wrong),
   );
   return found ? found[1] : question.hint;
+}
+
+/** Return a choice in quotation marks, and other guesses as they are. */
+export function quoted(words, { choices }) {
+  return choices.length ? text("predict.choice", { words }) : words;
 }
 
 /** Return the answer in words. */

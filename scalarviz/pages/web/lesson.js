@@ -18,7 +18,7 @@ function cell(words, html = "") {
 
 class LessonPage {
   constructor({ lesson, questions, pictures, collects, format, ...parts }) {
-    this.answers = new LessonAnswers(lesson, format);
+    this.answers = new LessonAnswers(lesson, format, location.hash);
     this.questions = questions;
     this.parts = [...document.querySelectorAll("#lesson > *")];
     const places = [...document.querySelectorAll(".picture[data-number]")];
@@ -44,7 +44,7 @@ class LessonPage {
     const open = this.asked.find(({ question }) => this.answers.isOpen(question.key));
     const last = open ? this.parts.indexOf(open.place) : this.parts.length;
     for (const [i, part] of this.parts.entries()) {
-      setShown(part, i <= last || part.classList.contains("end"));
+      setShown(part, i <= last || part.matches(".end, .called"));
     }
     const done = this.asked.filter(({ question }) => !this.answers.isOpen(question.key)).length;
     setWords(byId("progress"), text("lesson.progress", { done, all: this.asked.length }));
@@ -59,7 +59,11 @@ class LessonPage {
     const picture = this.pictures.find(after) ?? this.pictures.at(-1);
     if (!picture) return;
     const button = made("button", "see", text("lesson.see"));
-    button.addEventListener("click", () => picture.show(see));
+    button.addEventListener("click", () => {
+      picture.place.classList.add("called"); // it may stand behind the next question
+      setShown(picture.place, true);
+      picture.show(see);
+    });
     place.append(button);
   }
 

@@ -1,18 +1,37 @@
 // What a learner answered in a lesson: kept on this device, and given as a file or a link.
 
+const LINKED = "#answers="; // before a record in an address
+
+/** Return the record in an address, or "". */
+function wordsIn(hash) {
+  if (!hash.startsWith(LINKED)) return "";
+  const letters = atob(hash.slice(LINKED.length).replaceAll("-", "+").replaceAll("_", "/"));
+  return new TextDecoder().decode(Uint8Array.from(letters, (each) => each.charCodeAt(0)));
+}
+
 /** The answers of a lesson by key: {guesses, right, shown}; and how many arrows were right. */
 export class LessonAnswers {
-  constructor(lesson, format) {
+  constructor(lesson, format, hash) {
     this.lesson = lesson;
     this.format = format;
     this.place = `${format} ${lesson}`;
     this.name = "";
     this.forget();
     try {
-      const { name, answers, guessed } = JSON.parse(localStorage.getItem(this.place));
-      Object.assign(this, { name, answers, guessed });
+      this.take(JSON.parse(wordsIn(hash) || localStorage.getItem(this.place)));
     } catch {
       // nothing is kept here, or this browser keeps nothing
+    }
+  }
+
+  /** Take the parts of a record that are as they should be. */
+  take({ lesson, name, answers, guessed: { right, asked } }) {
+    if (lesson !== this.lesson) return;
+    this.name = String(name);
+    this.guessed = { right: Number(right), asked: Number(asked) };
+    for (const [key, given] of Object.entries(answers)) {
+      const guesses = given.guesses.map(String);
+      this.answers[key] = { guesses, right: given.right === true, shown: given.shown === true };
     }
   }
 
@@ -54,6 +73,6 @@ export class LessonAnswers {
     const bytes = new TextEncoder().encode(JSON.stringify(this.record()));
     const words = btoa(String.fromCharCode(...bytes));
     const plain = words.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
-    return `${address.split(/[?#]/)[0]}#answers=${plain}`;
+    return `${address.split(/[?#]/)[0]}${LINKED}${plain}`;
   }
 }

@@ -149,9 +149,9 @@ def test_an_answer_is_computed_once_a_guess() -> None:
 def test_a_form_offers_choices() -> None:
     field, _, said, _ = parts(sv.predict("?", "up", choices=["up", "down"]))
     field.value = "down"
-    assert "Not down." in said.value
+    assert "Not “down”." in said.value
     field.value = "up"
-    assert "Yes: up." in said.value
+    assert "Yes: “up”." in said.value
 
 
 def test_in_a_terminal_it_is_a_line_of_text(capsys: pytest.CaptureFixture[str]) -> None:

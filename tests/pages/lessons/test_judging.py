@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from scalarviz.base.texts import texts
 from scalarviz.errors import InputError
 from scalarviz.pages.lessons.lines import value_of
 from scalarviz.pages.lessons.questions import Question, lesson_names, questions_of
@@ -12,7 +13,9 @@ from tests.pages.in_web import in_web
 
 LINES = [
     "a * b", "b·a", "-a**2", "2**-a", "2 ** 3 ** 2", "-2 ** 2", "(a - b) / (a + b)", "1e-3 * a",
-    ".5a", "a b", "2(a)", "a +", "(a", "a)", "max(a)", "max(a, b)", "min(a, b, a)",
+    ".5a", "a b", "2(a)", "2(a - b)b(1 - a)",
+    "2 3", "3a²", "(a)(b)", "a2", "exp(a)b",
+    "a +", "(a", "a)", "max(a)", "max(a, b)", "min(a, b, a)",
     "exp(a) - log(b)",
     "relu(-a) + abs(-b) + sqrt(b) + tanh(a)", "a / 0", "c", "a;b", "a,b", "", "--a",
     "+a", "a^2 - b²", "constructor", "a['b']", "__proto__", "a" * 201, "−a × b ÷ 2", "sqrt(-a)",
@@ -59,12 +62,14 @@ def test_every_question_is_judged_as_by_python() -> None:
     told = [dataclasses.asdict(each) for each in questions]
     guesses = [[*GUESSES, *each.replies, str(each.answer)] for each in questions]
     found = in_web(
-        "judging",
-        """return data.questions.map((question, i) => data.guesses[i].map((guess) => {
+        "judging texts",
+        """setTexts(data.texts);
+        return data.questions.map((question, i) => data.guesses[i].map((guess) => {
           try { return [isRight(question, guess), replyTo(question, guess)]; }
           catch (error) { return null; }
         }));""",
         questions=told,
+        texts=texts(),
         guesses=guesses,
     )
     assert len(found) == len(questions) > 0

@@ -23,6 +23,7 @@ SIZES = [(390, 844), (800, 500), (1280, 800)]
 WIDE = "document.documentElement.scrollWidth - innerWidth"
 SMALL = """[...document.querySelectorAll('button, input')].filter((each) => each.offsetParent)
   .map((each) => each.getBoundingClientRect().height).filter((height) => height < 43)"""
+ALL_BUT_LAST = "scalarvizLesson.asked.slice(0, -1).forEach((each) => each.settle({ shown: true }))"
 ALL_SHOWN = "for (const each of scalarvizLesson.asked) each.settle({ shown: true })"
 OPEN = ".question:not([hidden]):not(.settled)"
 
@@ -114,14 +115,30 @@ def test_guesses_stay_on_the_device_until_one_begins_anew(lesson: Lessons) -> No
     first = tab.page.locator(".question").first
     assert first.locator(".said b").inner_text() == text("predict.said.answer", answer="-8")
     assert tab.page.locator(OPEN).count() == 1
+    give(first, "8")  # what was settled stays so
+    assert first.locator(".said > span").inner_text()
+    assert tab.page.locator(".question.settled").count() == 1
+    link = tab.ask("scalarvizLesson.answers.link(location.href)")
     tab.page.locator("#again").click()
     assert tab.page.locator(".question.settled").count() == 0
+    tab.page.goto(link)
+    tab.page.reload()
+    tab.page.wait_for_selector(".question.settled")
+    for damaged in ("#answers=%%%", "#answers=bnVsbA", "#answers=eyJhbnN3ZXJzIjoxfQ"):
+        tab.page.goto(link.split("#")[0] + damaged)
+        tab.page.reload()
+        tab.page.wait_for_selector(OPEN)
 
 
 def test_a_picture_trains_in_the_lesson_and_a_question_leads_to_its_moment(
     lesson: Lessons, tmp_path: Path
 ) -> None:
     tab = lesson("01", bypass_csp=True)  # to ask the frame; the policy is at work in the others
+    assert not tab.page.locator(".picture").is_visible()
+    tab.ask(ALL_BUT_LAST)
+    tab.page.locator(".see:visible").first.click()
+    assert tab.page.locator(".picture").is_visible() and tab.page.locator(OPEN).count() == 1
+    tab.page.locator("#again").click()
     for question in (each for each in named("01").parts if isinstance(each, Question)):
         give(tab.page.locator(OPEN), str(question.answer))
     tab.page.locator(".picture").scroll_into_view_if_needed()

@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
+from scalarviz.base.texts import text
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.pages.lessons.lines import value_of
 from scalarviz.pages.lessons.questions import (
     Question,
+    lesson_names,
     question,
     questions_in,
     questions_of,
@@ -39,6 +41,7 @@ def test_a_line_is_compared_by_its_values() -> None:
     assert asked.is_right("g*b") and asked.is_right("(b + b) * g / 2")
     assert not asked.is_right("b + g")
     assert asked.reply("g · a") == "The other one."
+    assert asked.reply("-12") == text("predict.letters")
     for typed in ("b *", "", "b if a else g", "[b][0]", "b.real", "'b'", "a=b", "b" * 300, "((((("):
         with pytest.raises(InputError):
             asked.is_right(typed)
@@ -54,6 +57,7 @@ def test_a_line_is_compared_by_its_values() -> None:
         ("a^3", 8.0),
         ("exp(0) + relu(-a) + max(a, 1)", 3.0),
         ("2 × a ÷ 4", 1.0),
+        ("2(a - 1)a", 4.0),
     ],
 )
 def test_a_line_is_read_as_people_write_it(line: str, value: float) -> None:
