@@ -14,6 +14,7 @@ from typing import Any
 
 from scalarviz.base.checks.numbers import shorten
 from scalarviz.errors import InputError
+from scalarviz.pages.lessons.answers import LIMITS
 from scalarviz.pages.lessons.prose import html_of
 from scalarviz.pages.lessons.questions import Question, made, question
 
@@ -21,8 +22,9 @@ PACKAGE = Path(__file__).parents[2]
 LARGEST = 5_000_000  # bytes of a file
 LEFT_OUT = {"check", "notebook"}  # tags of cells that pages leave out
 IMAGE = re.compile(r'<img src="(data:image/[\w+]+;base64,[A-Za-z0-9+/=]+)"')
-FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r'href="(\d\d\w?-[\w-]+)\.ipynb"')
+FENCE = re.compile(r"^`{3,}(.*)$", re.MULTILINE)  # begins a block of a kind, or ends one
+MOST = LIMITS["answers"][1]  # questions, so that all their answers can be collected
 TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 
 
@@ -89,7 +91,7 @@ def lesson_of(path: Path) -> Lesson:
     try:
         if path.stat().st_size > LARGEST:
             raise InputError(f"{path.name} has more than {LARGEST} bytes: no lesson is as large")
-        content = path.read_text(encoding="utf-8")
+        content = path.read_text(encoding="utf-8-sig")  # Notepad may begin a text with a mark
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path.name} cannot be read as text: {error}") from error
     return read(content, path)
@@ -190,22 +192,35 @@ def title_of(words: str, path: Path) -> str:
 def of_markdown(content: str, path: Path) -> Lesson:
     """Return the lesson of a text with blocks ```question and ```picture, which are TOML."""
     parts: list[Part] = []
-    before = 0
-    for found in FENCE.finditer(content):
-        if found[1] in ("question", "picture"):
-            parts.append(Text(html_of(content[before : found.start()])))
-            count = sum(isinstance(each, Question) for each in parts) + 1
-            parts.append(block(found[1], found[2], path, f"{count:02d}"))
-            before = found.end()
-    parts.append(Text(html_of(content[before:])))
+    count = 0
+    for kind, words in parted(content, path):
+        count += kind == "question"
+        parts.append(block(kind, words, path, f"{count:02d}") if kind else Text(html_of(words)))
+    if count > MOST:
+        raise InputError(f"{path.name} has {count:,} questions, and {MOST} are the most: part it")
     return Lesson(path.stem, title_of(content, path), tuple(parts))
+
+
+def parted(content: str, path: Path) -> Iterator[tuple[str, str]]:
+    """Yield the texts, of the kind "", and what stands in the blocks of the other kinds."""
+    before, fences = 0, FENCE.finditer(content)
+    for begun in fences:
+        ended = next((each for each in fences if not each[1].strip()), None)
+        kind = "".join(begun[1].split()[:1])
+        if kind in ("question", "picture"):
+            if ended is None:
+                raise InputError(f"the last {kind} in {path.name} has no end: add a line of ```")
+            yield "", content[before : begun.start()]
+            yield kind, content[begun.end() : ended.start()]
+            before = ended.end()
+    yield "", content[before:]
 
 
 def block(kind: str, content: str, path: Path, key: str) -> Question | Picture:
     """Return the question or the picture of a block; raise InputError for a fault in it."""
     try:
         table = tomllib.loads(content)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"a {kind} in {path.name} is no TOML: {error}") from error
     if kind == "question":
         return made(table, path.stem, key)

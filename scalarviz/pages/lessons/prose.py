@@ -11,7 +11,8 @@ from scalarviz.errors import InputError
 
 # HTML that texts may have: what folds, and line breaks. All else is shown as it is written.
 FOLDING = re.compile(r"</?(details|summary|br|sub|sup)>")
-TAG = re.compile(r"<[^>]*>|[^<]+|<")
+TAG = re.compile(r"<[^<>]*>|[^<]+|<")
+LONGEST = 2000  # letters of a formula; the time for one grows with their square
 
 
 def html_of(words: str) -> str:
@@ -36,7 +37,10 @@ def parser() -> Any:
             "pip install 'scalarviz[serve]'"
         ) from error
     made = MarkdownIt("commonmark").enable("table")
-    dollarmath_plugin(made, allow_space=False, double_inline=True, renderer=formula)
+    # Without labels, which become ids: the page finds its own parts by theirs.
+    dollarmath_plugin(
+        made, allow_space=False, allow_labels=False, double_inline=True, renderer=formula
+    )
     for kind in ("html_block", "html_inline"):
         made.add_render_rule(kind, folding)
     return made
@@ -47,7 +51,9 @@ def formula(tex: str, options: dict[str, bool]) -> str:
     from latex2mathml.converter import convert
 
     try:
-        plain = re.sub(r"<(?=\S)", "< ", tex)  # texts in it come out as they are: no element begins
+        if len(tex) > LONGEST:
+            raise ValueError
+        plain = tex.replace("<", "< ")  # texts in it come out as they are: no element begins
         return str(convert(plain, display="block" if options["display_mode"] else "inline"))
     except Exception:  # its parser raises errors of many kinds
         return f"<code>{escape(tex)}</code>"

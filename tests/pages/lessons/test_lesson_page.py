@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import pytest
@@ -78,18 +79,41 @@ def test_a_picture_shows_a_scene_or_a_saved_run(tmp_path: Path) -> None:
         ("# A\n```question\nask = 1\n```\n", "mine.md", "answer"),
         ("# A\n```question\n[[\n```\n", "mine.md", "TOML"),
         ("# A\n```picture\nstep = 1\n```\n", "mine.md", "scene"),
+        ('# A\n``` question\nask = "a"\nanswer = 3\n', "mine.md", "no end"),
+        (f"# A\n```question\nanswer = {'9' * 5000}\n```\n", "mine.md", "TOML"),
+        ("# A\n" + '```question\nask = "a"\nanswer = 3\n```\n' * 201, "mine.md", "201 questions"),
         ("{}", "mine.ipynb", "notebook"),
         ("[" * 100_000, "mine.ipynb", "notebook"),
         ("# A", "mine.txt", ".md"),
         ("# A" * 2_000_000, "mine.md", "bytes"),
     ],
-    ids=["title", "answer", "toml", "scene", "empty", "deep", "ending", "large"],
+    ids="title answer toml scene open digits many empty deep ending large".split(),
 )
 def test_what_is_no_lesson_is_refused(content: str, name: str, wrong: str, tmp_path: Path) -> None:
     with refused(InputError, wrong):
         lesson_of(written(tmp_path, content, name))
     with pytest.raises(InputError):
         named(str(tmp_path / "none.md"))
+
+
+def test_a_question_is_found_behind_any_fence(tmp_path: Path) -> None:
+    fences = (
+        '# A\n{}question\nask = "a"\nanswer = 3\n```\n'.format(each) for each in ("``` ", "````")
+    )
+    for content in fences:
+        lesson = lesson_of(written(tmp_path, f"\ufeff{content}"))
+        assert [type(each).__name__ for each in lesson.parts] == ["Text", "Question", "Text"]
+
+
+@pytest.mark.parametrize("content", ["```python\n", "<div\n" + "<" * 30, f"$\\text{{{'{' * 30}$ "])
+def test_a_text_of_any_kind_is_read_quickly(content: str, tmp_path: Path) -> None:
+    begun = perf_counter()
+    lesson_of(written(tmp_path, "# A\n" + content * 20_000))
+    assert perf_counter() - begun < 10.0
+
+
+def test_no_part_of_a_text_has_an_id() -> None:
+    assert "id=" not in html_of("$$x$$ (data)\n")  # where the page has its data
 
 
 def test_html_in_a_text_is_shown_as_it_is_written() -> None:
