@@ -211,7 +211,7 @@ def parted(content: str, path: Path) -> Iterator[tuple[str, str]]:
             if ended is None:
                 raise InputError(f"the last {kind} in {path.name} has no end: add a line of ```")
             yield "", content[before : begun.start()]
-            yield kind, content[begun.end() : ended.start()]
+            yield kind, content[begun.end() + 1 : ended.start()]
             before = ended.end()
     yield "", content[before:]
 

@@ -3,75 +3,88 @@
 from __future__ import annotations
 
 import ast
-import math
-import operator
 import re
 from collections.abc import Callable, Mapping
-from itertools import pairwise
+
+import numpy as np
 
 from scalarviz.base.checks.numbers import shorten
 from scalarviz.errors import InputError
 
 LONGEST = 200  # characters
-SIGNS = str.maketrans({"−": "-", "·": "*", "×": "*", "÷": "/", "²": "**2", "³": "**3", "^": "**"})
-DIGITS = "0123456789."
-PART = re.compile(r"\d+\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?|[A-Za-z_]\w*|\*\*|\S")
-OPERATIONS: dict[type, Callable[..., float]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.Pow: math.pow,
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
+SIGNS = str.maketrans(
+    {"−": "-", "·": "*", "×": "*", "÷": "/", "²": "**2", "³": "**3", "^": "**", "\u00a0": " "}
+)
+# A number, a name or a sign; the pages read the same, see filled_line.js.
+TOKEN = re.compile(
+    r"\s*(?:(\d+\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?)|([a-z_]\w*|\*\*|[-+*/(),]))",
+    re.ASCII | re.IGNORECASE,
+)
+OPERATIONS: dict[type, Callable[..., float]] = {  # of numpy, which has no number as JavaScript does
+    ast.Add: np.add,
+    ast.Sub: np.subtract,
+    ast.Mult: np.multiply,
+    ast.Div: np.divide,
+    ast.Pow: np.power,
+    ast.USub: np.negative,
+    ast.UAdd: np.positive,
 }
 FUNCTIONS: dict[str, Callable[..., float]] = {
-    "exp": math.exp,
-    "log": math.log,
-    "tanh": math.tanh,
-    "sqrt": math.sqrt,
-    "abs": abs,
-    "relu": lambda x: max(x, 0.0),
-    "max": lambda a, b: max(a, b),
-    "min": lambda a, b: min(a, b),
+    "exp": np.exp,
+    "log": np.log,
+    "tanh": np.tanh,
+    "sqrt": np.sqrt,
+    "abs": np.absolute,
+    "relu": lambda x: np.maximum(x, 0.0),
+    "max": lambda a, b: np.maximum(a, b),
+    "min": lambda a, b: np.minimum(a, b),
 }
 
 
 def value_of(line: str, names: Mapping[str, float]) -> float:
-    """Return the value of an expression; raise InputError if it is none, or has another name."""
+    """Return the value of an expression; raise InputError if it is none, or has another name.
+
+    A division by 0 or a root of -1 is no error: it gives infinity or NaN, a wrong number.
+    """
     if len(line) > LONGEST:
         raise InputError(f"a line has at most {LONGEST} characters, not {len(line)}: shorten it")
     try:
-        return float(walked(ast.parse(signed(line, names), mode="eval").body, names))
-    except (SyntaxError, RecursionError, MemoryError, TypeError) as error:
+        with np.errstate(all="ignore"):
+            return float(walked(ast.parse(plain(line, names), mode="eval").body, names))
+    except (SyntaxError, RecursionError, MemoryError, TypeError, LookupError) as error:
         raise InputError(
             f"{shorten(line)} is no expression here: write one of {', '.join(names)} and numbers, "
             "such as 2 * (a - b)"
         ) from error
-    except InputError:
-        raise
-    except (ArithmeticError, ValueError):
-        return math.nan  # a division by 0, a root of -1: a wrong number
 
 
-def signed(line: str, names: Mapping[str, float]) -> str:
-    """Return a line with the signs of Python, also where a product has none: 2(y - t)y."""
-    parts = PART.findall(line.translate(SIGNS))
-    written = parts[:1]
-    for left, right in pairwise(parts):
-        ends = left == ")" or left in names or left[0] in DIGITS
-        begins = right == "(" or right[0].isalpha()
-        written += ["*", right] if ends and begins else [right]
-    return " ".join(written)
+def plain(line: str, names: Mapping[str, float]) -> str:
+    """Return a line as Python writes it, also where a product has no sign, as in 2(y - t)y.
+
+    Raises SyntaxError for a sign that it must not have.
+    """
+    line, parts, at = line.translate(SIGNS).strip(), [""], 0
+    while at < len(line):
+        found = TOKEN.match(line, at)
+        if found is None:
+            raise SyntaxError(line)
+        number = repr(float(found[1] or 0)).replace("inf", "1e999")  # as Python reads it
+        last, sign = parts[-1], found[2] or ""
+        is_factor = last == ")" or last in names or last[:1].isdigit()
+        if is_factor and (sign == "(" or sign[:1].isidentifier()):
+            parts.append("*")
+        parts.append(number if found[1] else sign)
+        at = found.end()
+    return " ".join(parts).lstrip()
 
 
 def walked(node: ast.AST, names: Mapping[str, float]) -> float:
     """Return the value of a part of an expression; raise InputError for an unknown name."""
     match node:
-        case ast.Constant(value=int() | float() as number):
-            return float(number)
+        case ast.Constant(value=float() as number):
+            return np.float64(number)
         case ast.Name(id=name) if name in names:
-            return names[name]
+            return np.float64(names[name])
         case ast.Name(id=name):
             raise InputError(f"{name} has no value here: use {', '.join(names)}")
         case ast.UnaryOp(op=sign, operand=part):

@@ -29,6 +29,7 @@ def inline_of(words: str) -> str:
 def parser() -> Any:
     """Return what reads Markdown; raise InputError if it is not installed."""
     try:
+        import latex2mathml.converter  # noqa: F401  # which formulas need
         from markdown_it import MarkdownIt
         from mdit_py_plugins.dollarmath import dollarmath_plugin
     except ImportError as error:

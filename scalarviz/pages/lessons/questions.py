@@ -7,11 +7,12 @@ questions in its text.
 from __future__ import annotations
 
 import math
+import re
+import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError
 from scalarviz.pages.lessons.lines import value_of
 
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 NEAR = 0.02  # relative tolerance of a numeric guess
 ZERO = 1e-12  # an answer up to this is 0, as of a sum whose terms cancel
 FOLDER = Path(__file__).with_name("questions")
@@ -39,6 +41,10 @@ def is_number(given: object) -> bool:
     return isinstance(given, float | int) and not isinstance(given, bool)
 
 
+def is_finite(given: object) -> bool:
+    return is_number(given) and abs(given) <= sys.float_info.max  # type: ignore[arg-type]
+
+
 def each_of(is_one: Callable[[object], bool]) -> Callable[[object], bool]:
     """Return whether a value is a list of such values."""
     return lambda given: isinstance(given, list) and bool(given) and all(map(is_one, given))
@@ -51,7 +57,7 @@ FIELDS: dict[str, Callable[[object], bool]] = {
     "near": is_number,
     "choices": each_of(is_text),
     "names": each_of(is_text),
-    "at": each_of(each_of(is_number)),
+    "at": each_of(each_of(is_finite)),
     "replies": lambda given: isinstance(given, dict) and all(map(is_text, given.values())),
 }
 
@@ -101,21 +107,32 @@ class Question:
             )
         if not is_word:
             number(self.answer, "the answer")
-        if self.names:
-            self.values(str(self.answer))
+        if not self.is_right(self.answer):
+            raise InputError(
+                f"the answer {shorten(self.answer)} has no value where {', '.join(self.names)} are "
+                f"{shorten(self.at)}: give others with `at`"
+            )
+        for wrong in self.replies:
+            try:
+                self._agree(wrong, self.answer)
+            except InputError as error:
+                raise InputError(
+                    f"nobody can guess {shorten(wrong)}, to which there is a reply: {error}"
+                ) from error
 
     def is_right(self, guess: object) -> bool:
         """Return whether a guess is right; raise InputError if it is no number, no expression."""
         return self._agree(guess, self.answer)
 
     def reply(self, guess: object) -> str:
-        """Return what is said to a wrong guess, or the hint."""
+        """Return what is said to a wrong guess, or the hint, also to one of another question."""
         if self.names and self._is_one_of_its_numbers(str(guess)):
             return text("predict.letters")
-        for wrong, words in self.replies.items():
-            other = wrong if isinstance(self.answer, str) else as_number(wrong)
-            if self._agree(guess, other):
-                return words
+        with suppress(InputError):
+            for wrong, words in self.replies.items():
+                other = wrong if isinstance(self.answer, str) else as_number(wrong)
+                if self._agree(guess, other):
+                    return words
         return self.hint
 
     def _is_one_of_its_numbers(self, guess: str) -> bool:
@@ -132,7 +149,10 @@ class Question:
     def _agree(self, guess: object, answer: float | str) -> bool:
         if self.names:
             pairs = zip(self.values(str(guess)), self.values(str(answer)), strict=True)
-            return all(math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-9) for one, other in pairs)
+            return all(
+                math.isfinite(one) and math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-9)
+                for one, other in pairs
+            )
         if isinstance(answer, str):
             plain = str if self.choices else as_typed
             return plain(str(guess)) == plain(answer)
@@ -142,22 +162,28 @@ class Question:
 
 def as_number(guess: object) -> float:
     """Return a typed number; raise InputError if it is not one."""
-    if isinstance(guess, str):
-        typed = guess.strip().replace("−", "-")
-        try:
-            return float(Fraction(typed)) if "/" in typed else float(typed)
-        except (ValueError, ZeroDivisionError) as error:
-            raise InputError("type a number, like 0.25, -3 or 1/3") from error
-    return number(guess, "a guess")
+    if not isinstance(guess, str):
+        return number(guess, "a guess")
+    parts = [each.strip() for each in guess.replace("−", "-").split("/")]
+    values = [float(each) if NUMBER.fullmatch(each) else math.nan for each in parts]
+    divisor = values[1] if len(values) == 2 else 1.0
+    value = values[0] / divisor if divisor else math.nan
+    if len(values) > 2 or not math.isfinite(value):
+        raise InputError("type a number, like 0.25, -3 or 1/3")
+    return value
 
 
 def as_typed(word: str) -> str:
     """Return a word without capitals and spaces around it."""
-    return word.strip().casefold()
+    return word.strip().lower()  # as JavaScript does: casefold would also make ss of ß
 
 
 def in_words(answer: float | str) -> str:
-    return answer if isinstance(answer, str) else f"{answer:.4g}"
+    """Return an answer as text: a whole number with all digits, another with four."""
+    if isinstance(answer, str):
+        return answer
+    is_whole = abs(answer) < 1e15 and answer == round(answer)
+    return str(round(answer)) if is_whole else f"{answer:.4g}"
 
 
 def quoted(words: str, question: Question) -> str:
@@ -179,6 +205,8 @@ def questions_of(lesson: str) -> dict[str, Question]:
 
 def question(place: str) -> Question:
     """Return the question of a place, as 01/gradient; raise UnknownNameError if there is none."""
+    if not isinstance(place, str):
+        raise InputError(f"a question must be a str, not {shorten(place)}")
     lesson, _, key = place.partition("/")
     return pick(questions_of(pick(lesson_names(), lesson, "lesson")), key, "question")
 

@@ -4,8 +4,7 @@ import { text } from "./texts.js";
 
 const LONGEST_LINE = 200; // characters
 const SIGNS = { "−": "-", "·": "*", "×": "*", "÷": "/", "²": "**2", "³": "**3", "^": "**" };
-const TOKEN =
-  /\s*(?:(\d+\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?)|([A-Za-z_]\w*)|(\*\*|[-+*/(),]))/y;
+const TOKEN = /\s*(?:(\d+\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?)|([a-z_]\w*)|(\*\*|[-+*/(),]))/iy;
 const CALLS = {
   exp: [1, Math.exp], log: [1, Math.log], tanh: [1, Math.tanh], sqrt: [1, Math.sqrt],
   abs: [1, Math.abs], relu: [1, (x) => Math.max(x, 0)], max: [2, Math.max], min: [2, Math.min],

@@ -8,7 +8,7 @@ const ZERO = 1e-12; // an answer up to this is 0, as of a sum whose terms cancel
 
 /** Return a typed number, also a fraction; throw an error with a sentence if it is none. */
 function typedNumber(guess) {
-  const parts = guess.trim().replace("−", "-").split("/");
+  const parts = guess.replaceAll("−", "-").split("/");
   const values = parts.map((part) => (NUMBER.test(part.trim()) ? Number(part) : NaN));
   const value = values.length > 1 ? values[0] / values[1] : values[0];
   if (parts.length > 2 || !Number.isFinite(value)) throw new Error(text("lesson.no_number"));
@@ -62,10 +62,14 @@ function isOneOfItsNumbers(question, guess) {
 export function replyTo(question, guess) {
   if (question.names.length && isOneOfItsNumbers(question, guess)) return text("predict.letters");
   const isNumber = typeof question.answer === "number";
-  const found = Object.entries(question.replies).find(([wrong]) =>
-    agrees(question, guess, isNumber ? typedNumber(wrong) : wrong),
-  );
-  return found ? found[1] : question.hint;
+  try {
+    const found = Object.entries(question.replies).find(([wrong]) =>
+      agrees(question, guess, isNumber ? typedNumber(wrong) : wrong),
+    );
+    return found ? found[1] : question.hint;
+  } catch {
+    return question.hint; // a guess that is kept from another question of this place
+  }
 }
 
 /** Return a choice in quotation marks, and other guesses as they are. */
@@ -75,5 +79,6 @@ export function quoted(words, { choices }) {
 
 /** Return the answer in words. */
 export function answerWords({ answer }) {
-  return typeof answer === "number" ? String(Number(answer.toPrecision(4))) : answer;
+  if (typeof answer !== "number") return answer;
+  return String(Number.isInteger(answer) ? answer : Number(answer.toPrecision(4)));
 }

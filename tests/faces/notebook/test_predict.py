@@ -15,7 +15,7 @@ def test_a_number_is_right_if_it_is_near(guess: Any) -> None:
     assert sv.predict("?", 0.25).check(guess)
 
 
-@pytest.mark.parametrize("guess", [0.256, 0.2, "-1/4", 0, "nan"])
+@pytest.mark.parametrize("guess", [0.256, 0.2, "-1/4", 0])
 def test_others_are_not(guess: Any) -> None:
     assert not sv.predict("?", 0.25).check(guess)
 

@@ -10,11 +10,13 @@ from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.pages.lessons.lines import value_of
 from scalarviz.pages.lessons.questions import (
     Question,
+    in_words,
     lesson_names,
     question,
     questions_in,
     questions_of,
 )
+from tests.pages.in_web import in_web
 from tests.wording import refused
 
 ASKED = """
@@ -33,7 +35,7 @@ def test_a_typical_wrong_guess_has_a_reply_of_its_own_and_others_have_the_hint()
     assert asked.is_right("-8") and not asked.is_right("8")
     assert asked.reply(8) == asked.reply("8.0") == "The sign."
     assert asked.reply("-0.333") == "A third."
-    assert asked.reply("5") == "Multiply."
+    assert asked.reply("5") == asked.reply("a word") == "Multiply."
 
 
 def test_a_line_is_compared_by_its_values() -> None:
@@ -86,6 +88,9 @@ def test_a_line_is_never_run(line: str) -> None:
         ("[a]\nask = 'x'\nanswer = 1\nreplies = { '2' = 3 }", "replies"),
         ("[a]\nask = 'x'\nanswer = true", "answer"),
         ("[a]\nask = 'x'\nanswer = 1\nat = [1]", "at"),
+        ("[a]\nask = 'x'\nanswer = 'a'\nnames = ['a']\nat = [[nan]]", "at"),
+        ("[a]\nask = 'x'\nanswer = 'a / sqrt(b)'\nnames = ['a', 'b']", "'a / sqrt(b)'"),
+        ("[a]\nask = 'x'\nanswer = 1\nreplies = { 'two' = '3' }", "'two'"),
         ("[a", "TOML"),
     ],
 )
@@ -119,3 +124,12 @@ def test_a_question_of_the_lessons_is_asked_by_its_place() -> None:
     assert "sign" in guess.said
     assert guess.check("-8") and guess.asked.why in guess.said
     assert guess.question in repr(sv.predictions())
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"), [(12544, "12544"), (-3.0, "-3"), (0.12345, "0.1235"), (1e20, "1e+20")]
+)
+def test_a_whole_number_is_said_with_all_its_digits(answer: float, words: str) -> None:
+    assert in_words(answer) == words
+    if abs(answer) < 1e15:
+        assert in_web("judging", "return answerWords(data)", answer=answer) == words
