@@ -31,7 +31,8 @@ class LessonPage {
       return asked;
     });
     for (const link of document.querySelectorAll("a")) {
-      if (link.pathname.endsWith(".html")) link.search = location.search; // the class's token
+      const isOurs = link.host === location.host && link.pathname.endsWith(".html");
+      if (isOurs) link.search = location.search; // the class's token, which no other machine gets
     }
     this.follow();
     setShown(byId("sending"), collects);

@@ -1,6 +1,7 @@
-"""Pages judge guesses as Python does: every question of the lessons, and lines of all kinds."""
+"""Pages judge guesses as Python does, and take up the answers that they have kept."""
 
 import dataclasses
+import json
 import math
 from typing import Any
 
@@ -83,3 +84,28 @@ def test_every_question_is_judged_as_by_python() -> None:
             wanted = ours(question, guess)
             assert said == (None if wanted is None else list(wanted)), (question.ask, guess)
         assert theirs[-1][0]
+
+
+KEPT: dict[str, Any] = {"guesses": ["8"], "right": False, "shown": True}
+OTHERS = [
+    None, 1, [], {"name": 1}, {"name": None},
+    {"answers": {"01": None}}, {"answers": {"01": {}}}, {"answers": {"01": KEPT | {"guesses": "8"}}},
+    {"answers": {"01": KEPT | {"guesses": [8]}}}, {"answers": {"01": KEPT | {"right": "no"}}},
+    {"guessed": {}}, {"guessed": {"right": "<b>", "asked": 1}}, {"answers": None},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("other", [{}, *OTHERS], ids=str)
+def test_answers_are_taken_up_only_in_the_form_in_which_they_are_kept(other: Any) -> None:
+    kept = {"name": "Ada", "answers": {"01": KEPT}, "guessed": {"right": 1, "asked": 2}}
+    is_whole = isinstance(other, dict) and not other
+    found = in_web(
+        "lesson_answers",
+        """globalThis.localStorage = { getItem: () => data.kept };
+        const { name, answers, guessed } = new LessonAnswers("01", "");
+        return { name, answers, guessed };""",
+        kept=json.dumps(kept | other if isinstance(other, dict) else other),
+    )
+    assert found == (
+        kept if is_whole else {"name": "", "answers": {}, "guessed": {"right": 0, "asked": 0}}
+    )

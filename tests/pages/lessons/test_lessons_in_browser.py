@@ -177,3 +177,23 @@ def test_a_page_of_a_class_sends_its_answers(browser: Any, tmp_path: Path) -> No
     assert not faults and record.name == "Grace"
     assert record.answers["gradient"].guesses == ("8",) and record.answers["gradient"].shown
     assert json.loads(file.read_text(encoding="utf-8"))["lesson"] == "01-one-weight"
+
+
+@ONLY_CHROMIUM
+def test_the_token_of_a_class_goes_to_its_own_pages_alone(browser: Any, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.md"
+    mine.write_text(
+        "# A\n\n[next](02.html) [other](https://other.example/a.html)", encoding="utf-8"
+    )
+    with bound("127.0.0.1", 0) as server:
+        server.start({"mine.html": page_of_lesson(named(str(mine)))})
+        tab = browser.new_page()
+        tab.goto(f"http://127.0.0.1:{server.port}/mine.html?token=ABC234")
+        tab.locator("#guesses").wait_for(state="attached")
+        tab.wait_for_function("globalThis.scalarvizLesson")
+        links = tab.locator("main a").evaluate_all("(all) => all.map((a) => a.href)")
+        tab.close()
+    assert links == [
+        f"http://127.0.0.1:{server.port}/02.html?token=ABC234",
+        "https://other.example/a.html",
+    ]
