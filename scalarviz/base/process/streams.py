@@ -65,7 +65,7 @@ def as_text(file: LossyFile, before: io.TextIOWrapper | None) -> io.TextIOWrappe
     return io.TextIOWrapper(
         file if before.write_through else io.BufferedWriter(file),  # raw, as Python itself does
         before.encoding,
-        before.errors,
+        "backslashreplace",  # a file of Windows has not all letters
         line_buffering=before.line_buffering,
         write_through=before.write_through,
     )

@@ -101,13 +101,14 @@ class Collecting:
     async def visit(self, connection: ServerConnection, who: str) -> None:
         """Take one record of a page, and answer {"ok": true} or {"error": a sentence}."""
         with suppress(ConnectionClosed, TimeoutError):
-            told: dict[str, object] = {"ok": True}
             try:
                 self._count_visit(who)
-                self._take(await asyncio.wait_for(connection.recv(), ASKING), who)
+                record = self._take(await asyncio.wait_for(connection.recv(), ASKING), who)
             except InputError as error:
-                told = {"error": str(error)}
-            await connection.send(json.dumps(told))
+                return await connection.send(json.dumps({"error": str(error)}))
+            await connection.send(json.dumps({"ok": True}))  # first: printing may fail
+            name = record.name or text("class.nameless")
+            say(text("class.record", name=name, lesson=record.lesson))
 
     def _count_visit(self, who: str) -> None:
         """Raise InputError for a visitor that comes too often."""
@@ -120,8 +121,8 @@ class Collecting:
         if left < 1.0:
             raise InputError(f"too many answers come from here: send them again in {EVERY:.0f} s")
 
-    def _take(self, sent: str | bytes, who: str) -> None:
-        """Keep a record; raise InputError if it cannot be kept, or its sender has no token."""
+    def _take(self, sent: str | bytes, who: str) -> Record:
+        """Keep and return a record; raise InputError if it cannot be kept, or without the token."""
         found = read(sent) if len(sent) <= LARGEST_RECORD else None
         if found is None:
             raise InputError(
@@ -134,7 +135,7 @@ class Collecting:
             raise InputError(refusal(denied, "elsewhere")) from None
         record = record_of(found.get("record"))
         self._add(record)
-        say(text("class.record", name=record.name or text("class.nameless"), lesson=record.lesson))
+        return record
 
     def _add(self, record: Record) -> None:
         """Add a record to the file, whole or not at all."""

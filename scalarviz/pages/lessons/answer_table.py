@@ -19,7 +19,7 @@ from scalarviz.pages.lessons.answers import FILES, Given, Record, records_in
 
 MOST_COLUMNS = 500  # those that most pupils have answered
 NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
-FORMULA = re.compile(r"(^|;)(\s*[=+\-@＝＋－＠])")  # also where a semicolon parts cells
+FORMULA = re.compile(r"(^|;)([\s\"]*[=+\-@＝＋－＠])")  # also where a semicolon parts cells
 
 
 class Column(NamedTuple):
@@ -85,10 +85,10 @@ class AnswerTable:
     def sheet(self) -> str:
         """Return the table with a summary below; a spreadsheet finds no formula in it."""
         rows = [[name, *(self.words(name, each) for each in self.columns)] for name in self.rows]
-        below = zip(*map(self.summary, self.columns), strict=True)
         titles = [text(f"answers.column.{each}") for each in ("pupil", "first", "frequent")]
         rows.insert(0, [titles[0], *(each.words for each in self.columns)])
-        rows += [[title, *cells] for title, cells in zip(titles[1:], below, strict=True)]
+        below = [titles[1:], *map(self.summary, self.columns)]
+        rows += [[*cells] for cells in zip(*below, strict=True)]
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
         writer.writerows([as_cell(cell) for cell in row] for row in rows)
@@ -139,7 +139,7 @@ def files_in(place: Path) -> Iterable[Path]:
     for here, folders, names in os.walk(place):
         folders[:] = [each for each in folders if not each.startswith(".")]
         found += [Path(here, each) for each in names if not each.startswith(".")]
-    return (path for path in found if path.suffix.lower() in FILES and path.is_file())
+    return (path for path in found if path.suffix.lower() in FILES and os.path.isfile(path))
 
 
 def pupil_of(path: Path, place: Path, lesson: str) -> str:

@@ -177,7 +177,7 @@ FILES: dict[str, tuple[int, Callable[[bytes], Iterable[bytes]]]] = {
     ".json": (LARGEST_RECORD, lambda data: [data]),
     ".ipynb": (5_000_000, lambda data: [data]),
     ".txt": (1_000_000, linked),
-    ".jsonl": (8_000_000, bytes.splitlines),
+    ".jsonl": (8_000_000, lambda data: filter(bytes.strip, data.splitlines())),
 }
 
 

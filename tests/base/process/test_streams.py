@@ -122,6 +122,21 @@ with lossy_streams():
     assert done.stdout == "said\n"
 
 
+def test_letters_that_a_file_does_not_have_are_escaped() -> None:
+    code = """
+import sys
+from scalarviz.base.process.streams import lossy_streams
+with lossy_streams():
+    print("\\u0416")
+    sys.exit(0)
+"""
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "cp1252"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "\\u0416\n")
+
+
 def test_a_reader_that_has_gone_ends_it_quietly(tmp_path: Path) -> None:
     reads, writes = os.pipe()
     os.close(reads)

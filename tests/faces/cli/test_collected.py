@@ -213,6 +213,7 @@ def commands_of(*words: str) -> None:
         (" =1", "' =1"),
         ("＝1", "'＝1"),
         ("a;=1", "a;'=1"),
+        ('a;"=1"', 'a;\'"=1"'),
         ("-4", "-4"),
         ("+0.5", "+0.5"),
         ("b * g", "b * g"),
@@ -229,6 +230,12 @@ def test_hostile_names_are_texts_in_the_file(put: Callable[..., None], tmp_path:
     cells = [cell for row in csv.reader(lines) for cell in row]
     assert "'=HYPERLINK(1)" in cells and "'@lesson/=q" in cells
     assert not any(cell.startswith(("=", "+", "-", "@")) for cell in cells)
+
+
+def test_a_folder_of_damaged_files_has_a_table_without_columns(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text("{")
+    collect(str(tmp_path), str(tmp_path / "table.csv"))
+    assert len((tmp_path / "table.csv").read_text(encoding="utf-8-sig").splitlines()) == 3
 
 
 @pytest.mark.parametrize("name", ["nowhere", ".", "table.csv"])

@@ -134,6 +134,17 @@ def test_the_file_has_the_record_alone_and_is_for_its_owner(room: Callable[..., 
     assert stat.S_IMODE(at.path.stat().st_mode) == 0o600 and len(at.lines) == 1
 
 
+def test_what_is_kept_is_acknowledged_where_nothing_can_be_printed(
+    room: Callable[..., Room], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*lines: str) -> None:
+        raise BrokenPipeError
+
+    at = room()
+    monkeypatch.setattr(collecting, "say", broken)
+    assert at.sends(record("Anna")) == OK and len(at.lines) == 1
+
+
 def test_an_existing_file_is_continued_behind_what_was_cut_off(
     room: Callable[..., Room], tmp_path: Path
 ) -> None:

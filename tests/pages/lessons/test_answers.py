@@ -116,7 +116,7 @@ def test_links_are_found_in_any_text_and_lines_in_a_file_of_lines(tmp_path: Path
     found, faults = read(tmp_path, "a.TXT", text)
     assert [each.name for each in found] == ["Anna", "Bo"] and len(faults) == 1
     lines = [json.dumps(record(name)) for name in ("Anna", "Bo")]
-    found, faults = read(tmp_path, "a.jsonl", "\n".join([*lines, '{"format']))
+    found, faults = read(tmp_path, "a.jsonl", "\n\n".join([*lines, '{"format']))
     assert [each.name for each in found] == ["Anna", "Bo"] and len(faults) == 1
 
 

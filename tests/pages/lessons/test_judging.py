@@ -87,9 +87,9 @@ def test_every_question_is_judged_as_by_python() -> None:
 
 
 KEPT: dict[str, Any] = {"guesses": ["8"], "right": False, "shown": True}
-OTHERS = [
-    None, 1, [], {"name": 1}, {"name": None},
-    {"answers": {"01": None}}, {"answers": {"01": {}}}, {"answers": {"01": KEPT | {"guesses": "8"}}},
+OTHERS: list[Any] = [
+    None, 1, [], {"name": 1}, {"name": None}, {"answers": {"01": None}},
+    {"answers": {"01": {}}}, {"answers": {"01": KEPT | {"guesses": "8"}}},
     {"answers": {"01": KEPT | {"guesses": [8]}}}, {"answers": {"01": KEPT | {"right": "no"}}},
     {"guessed": {}}, {"guessed": {"right": "<b>", "asked": 1}}, {"answers": None},
 ]  # fmt: skip
