@@ -10,8 +10,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, final
 
-from scalarviz.base.checks.numbers import answered
+from scalarviz.base.checks.numbers import answered, shorten
 from scalarviz.base.texts import text
+from scalarviz.errors import InputError
 from scalarviz.faces.notebook.html import as_html
 from scalarviz.faces.notebook.place import Shown, has_widgets
 from scalarviz.pages.lessons.answers import MIME, Given, records_in
@@ -66,9 +67,14 @@ def predict(
     if answer is None:
         made = Prediction(question_at(question))
     else:
+        choices = tuple(choices)
+        if not all(isinstance(each, str) for each in choices):
+            raise InputError(f"choices are texts, such as '1', not {shorten(choices)}")
+        if not isinstance(replies, Mapping | None):
+            raise InputError(f"replies are a dict, such as {{-8: 'why'}}, not {shorten(replies)}")
         known = answer if not callable(answer) else choices[0] if choices else 0.0
         said = {str(wrong): words for wrong, words in (replies or {}).items()}
-        asked = Question(question, known, near, tuple(choices), hint, why, said)
+        asked = Question(question, known, near, choices, hint, why, said)
         made = Prediction(asked, answer if callable(answer) else None)
     made.remember()
     _asked[made.place] = made
@@ -195,7 +201,7 @@ class Prediction(Shown):
 def stored_answers() -> dict[tuple[str, str], Given]:
     """Return what was answered in the notebook that runs here, as its file has it, by question."""
     path = Path(os.environ.get("JPY_SESSION_NAME", ""))  # what Jupyter tells its kernels
-    if path.suffix != ".ipynb" or not path.is_file():
+    if path.suffix != ".ipynb" or not os.path.isfile(path):
         return {}
     found, _ = records_in(path)
     return {(each.lesson, key): given for each in found for key, given in each.answers.items()}

@@ -35,7 +35,7 @@ class Learned:
     def __init__(self, mine: Any) -> None:
         self.mine = deepcopy(mine)
         kept = {name: x for name, x in getattr(mine, "__dict__", {}).items() if x is not None}
-        held = {name: np.array(x, dtype=object).flat for name, x in kept.items()}
+        held = {name: objects_in(x) for name, x in kept.items()}
         self.names = [
             name
             for name, objects in held.items()
@@ -76,6 +76,16 @@ class Learned:
             weight.value = value
 
 
+def objects_in(kept: Any) -> Any:
+    """Return the objects that an attribute holds; of an array of numbers, however large, none."""
+    if isinstance(kept, np.ndarray) and kept.dtype != object:
+        return ()
+    try:
+        return np.array(kept, dtype=object).flat
+    except ValueError:  # arrays of several shapes, of which no parameter is made
+        return ()
+
+
 def of_layer(made: Any, like: Perceptron | Dense | None, x: FloatArray | None) -> Iterator[Moment]:
     """Compare a forward with one of ours, if it is given, and gradients with differences.
 
@@ -85,6 +95,10 @@ def of_layer(made: Any, like: Perceptron | Dense | None, x: FloatArray | None) -
     parts = [mine.numbers(name) for name in mine.names]
     x = np.resize(INPUTS, parts[0].shape[-1:]) if x is None else x
     y, z = mine.outputs(x), sums(parts, x)
+    if not np.isfinite(y).all():
+        raise InputError(
+            f"forward gives {shorten(y.tolist())}, where no slope can be found: take other numbers"
+        )
     row = activation_of(like, z, y)
     if like is not None:
         call, right = f"forward({shorten(x.tolist())})", np.vectorize(row.value)(z)

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable
+from time import perf_counter
 from types import SimpleNamespace
 from typing import Any
 
@@ -657,6 +658,36 @@ def test_a_kink_is_no_mistake() -> None:
     exec(code, names)
     assert sv.check(names["Mine"]([1.0, 1.0], 0.0), x=[1.0, -1.0])
     assert sv.check(names["Mine"]([1.0, 1.0], 0.0), sv.Perceptron(2, "relu"), x=[1.0, 2.0])
+
+
+class Layer:
+    """A right layer, which keeps more than its parameters."""
+
+    def __init__(self, **kept: Any) -> None:
+        self.weights, self.weights_grad = np.eye(2), np.zeros((2, 2))
+        self.__dict__ |= kept
+
+    def forward(self, x: Any) -> Any:
+        self.x = x
+        return self.weights @ x
+
+    def backward(self, upstream: Any) -> Any:
+        self.weights_grad += np.outer(upstream, self.x)
+        return self.weights.T @ upstream
+
+
+def test_what_a_layer_keeps_beside_its_parameters_is_its_own() -> None:
+    assert sv.check(Layer(seen=[np.zeros((2, 3)), np.zeros((2, 4))]))
+    begun = perf_counter()
+    assert sv.check(Layer(data=np.zeros(1_000_000)))
+    assert perf_counter() - begun < 3.0
+
+
+def test_a_layer_without_numbers_is_not_called_right() -> None:
+    with refused(InputError, "nan"):
+        sv.check(Layer(weights=np.full((2, 2), np.nan)))
+    with refused(InputError, "nan"):
+        sv.check(Layer(), x=[math.nan, 1.0])
 
 
 def test_a_rate_may_be_an_argument_of_an_optimizer_and_an_optimizer_one_of_a_step() -> None:

@@ -7,6 +7,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.errors import InputError
 from scalarviz.faces.notebook.form import form_of
+from scalarviz.faces.notebook.predict import stored_answers
 from tests.wording import refused
 
 
@@ -85,10 +86,21 @@ def test_an_answer_that_cannot_be_given_is_refused() -> None:
         sv.predict("?", "left", choices=["up", "down"])
     with refused(InputError, "''"):
         sv.predict("?", "")
-    with refused(InputError, "1.0"):
+    with refused(InputError, "(1, 2)"):
         sv.predict("?", 1.0, choices=[1, 2])
     with refused(InputError, "3"):
-        sv.predict(3, 3)
+        sv.predict(3, 3)  # type: ignore[arg-type]
+    with refused(InputError, "3"):
+        sv.predict(3)  # type: ignore[arg-type]
+    with refused(InputError, "'less'"):
+        sv.predict("?", 3, replies=["less"])  # type: ignore[arg-type]
+
+
+def test_the_name_of_a_notebook_may_be_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    stored_answers.cache_clear()
+    monkeypatch.setenv("JPY_SESSION_NAME", f"/{'a' * 300}.ipynb")
+    assert stored_answers() == {}
+    stored_answers.cache_clear()
 
 
 def parts(guess: Any) -> tuple[Any, Any, Any, Any]:
