@@ -9,6 +9,18 @@ function wordsIn(hash) {
   return new TextDecoder().decode(Uint8Array.from(letters, (each) => each.charCodeAt(0)));
 }
 
+/** Whether what is kept or linked is of this form: an older page, or another one, may have made it. */
+function isKept({ name, answers, guessed }) {
+  const lists = Object.values(answers).map(({ guesses }) => guesses);
+  const words = [name, ...lists.flat()];
+  return (
+    lists.every(Array.isArray) &&
+    words.every((word) => typeof word === "string") &&
+    Object.values(answers).every(({ right, shown }) => right === !!right && shown === !!shown) &&
+    [guessed.right, guessed.asked].every(Number.isInteger)
+  );
+}
+
 /** The answers of a lesson by key: {guesses, right, shown}; and how many arrows were right. */
 export class LessonAnswers {
   constructor(lesson, format, hash) {
@@ -18,20 +30,11 @@ export class LessonAnswers {
     this.name = "";
     this.forget();
     try {
-      this.take(JSON.parse(wordsIn(hash) || localStorage.getItem(this.place)));
+      const kept = JSON.parse(wordsIn(hash) || localStorage.getItem(this.place));
+      const { name, answers, guessed } = kept;
+      if (kept.lesson === lesson && isKept(kept)) Object.assign(this, { name, answers, guessed });
     } catch {
       // nothing is kept here, or this browser keeps nothing
-    }
-  }
-
-  /** Take the parts of a record that are as they should be. */
-  take({ lesson, name, answers, guessed: { right, asked } }) {
-    if (lesson !== this.lesson) return;
-    this.name = String(name);
-    this.guessed = { right: Number(right), asked: Number(asked) };
-    for (const [key, given] of Object.entries(answers)) {
-      const guesses = given.guesses.map(String);
-      this.answers[key] = { guesses, right: given.right === true, shown: given.shown === true };
     }
   }
 

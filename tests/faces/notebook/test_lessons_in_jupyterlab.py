@@ -10,7 +10,7 @@ import pytest
 from scalarviz.base.texts import text
 from scalarviz.pages.lessons.answers import records_in
 from scalarviz.pages.lessons.lesson import lesson_of, lessons
-from scalarviz.pages.lessons.questions import Question
+from scalarviz.pages.lessons.questions import Question, quoted
 from tests.faces.notebook.lab import Page, Server, chromium, lack, serving, until
 
 pytestmark = pytest.mark.slow
@@ -62,7 +62,7 @@ def test_a_learner_comes_to_the_end_of_a_lesson(
         others = [*question.replies, *question.choices]
         wrong = next(each for each in others if not question.is_right(each))
         give(form, question, wrong)
-        form.get_by_text(text("predict.said.wrong", guess=wrong)).wait_for()
+        form.get_by_text(text("predict.said.wrong", guess=quoted(wrong, question))).wait_for()
         assert all(each.evaluate(RIGHT) <= width for each in form.get_by_role("button").all())
         if i < len(SIZES):
             page.tab.screenshot(path=tmp_path / f"{width}x{height}.png")

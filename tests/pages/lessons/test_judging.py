@@ -97,14 +97,18 @@ OTHERS: list[Any] = [
 
 @pytest.mark.parametrize("other", [{}, *OTHERS], ids=str)
 def test_answers_are_taken_up_only_in_the_form_in_which_they_are_kept(other: Any) -> None:
-    kept = {"name": "Ada", "answers": {"01": KEPT}, "guessed": {"right": 1, "asked": 2}}
+    kept: dict[str, Any] = {
+        "name": "Ada",
+        "answers": {"01": KEPT},
+        "guessed": {"right": 1, "asked": 2},
+    }
     is_whole = isinstance(other, dict) and not other
     found = in_web(
         "lesson_answers",
         """globalThis.localStorage = { getItem: () => data.kept };
-        const { name, answers, guessed } = new LessonAnswers("01", "");
+        const { name, answers, guessed } = new LessonAnswers("01", "", "");
         return { name, answers, guessed };""",
-        kept=json.dumps(kept | other if isinstance(other, dict) else other),
+        kept=json.dumps({**kept, "lesson": "01", **other} if isinstance(other, dict) else other),
     )
     assert found == (
         kept if is_whole else {"name": "", "answers": {}, "guessed": {"right": 0, "asked": 0}}

@@ -14,7 +14,7 @@ from scalarviz.faces.cli.class_pages import bound, collecting_in
 from scalarviz.faces.cli.lesson_pages import named, page_of_lesson
 from scalarviz.pages.lessons.answers import records_in
 from scalarviz.pages.lessons.lesson import lessons
-from scalarviz.pages.lessons.questions import Question
+from scalarviz.pages.lessons.questions import Question, quoted
 from tests.pages.browser import ONLY_CHROMIUM, Tab
 
 pytestmark = pytest.mark.slow
@@ -84,7 +84,9 @@ def test_a_pupil_is_wrong_sees_why_and_comes_to_the_end(
         assert tab.page.locator(OPEN).count() == 1 and place.is_visible()
         wrong = wrong_guess(question)
         give(place, wrong)
-        assert place.locator(".said b").inner_text() == text("predict.said.wrong", guess=wrong)
+        assert place.locator(".said b").inner_text() == text(
+            "predict.said.wrong", guess=quoted(wrong, question)
+        )
         assert bool(place.locator(".said > span").inner_text()) == bool(question.reply(wrong))
         assert tab.page.locator(OPEN).count() == 1  # what follows is still hidden
         assert tab.ask(WIDE) <= 0 and tab.ask(SMALL) == []
