@@ -147,9 +147,9 @@ def test_a_picture_trains_in_the_lesson_and_a_question_leads_to_its_moment(
     tab.page.wait_for_selector(".picture iframe")
     (frame,) = [each for each in tab.page.frames if each != tab.page.main_frame]
     frame.wait_for_function("globalThis.scalarviz?.drawn")
-    assert frame.evaluate("scalarviz.state.step") == 0
+    assert frame.evaluate("scalarviz.state.step") == 1  # of the question
     frame.click("#on")
-    frame.wait_for_function("scalarviz.state.step === 1")
+    frame.wait_for_function("scalarviz.state.step === 2")
     tab.page.locator(".see:visible").last.click()
     frame.wait_for_function("scalarviz.state.step === 20 && scalarviz.pinned")
     tab.page.screenshot(path=tmp_path / "moment.png")
