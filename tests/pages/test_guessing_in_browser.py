@@ -115,10 +115,58 @@ def test_keys_alone_guess_go_on_and_end(opened: Opens) -> None:
 def test_a_number_far_from_the_true_one_is_wrong_and_named(opened: Opens) -> None:
     tab = asked(opened("xor", place="#step=2&guess=1", reduced_motion="reduce").ready())
     row = tab.ask("app.guess.question.row")
-    tab.click("#guess-down" if now_of(tab, row)[1] > 0 else "#guess-up")
+    guess = "Down" if now_of(tab, row)[1] > 0 else "Up"
+    tab.click(f"#guess-{guess.lower()}")
     tab.enter("#guess-number", "7.5")
-    assert tab.shown("guess-words").startswith("Not 7.5: it went from ")
+    assert tab.shown("guess-words").startswith(f"{guess} is right, but not 7.5: it went from ")
     assert tab.shown("guess-tally") == text("guess.tally", right=0, asked=1)
+
+
+def dragged(tab: Tab, x: float, y: float, up: float) -> None:
+    tab.page.mouse.move(x, y)
+    tab.page.mouse.down()
+    tab.page.mouse.move(x, y - up, steps=5)
+    tab.page.mouse.up()
+    tab.settle()
+
+
+def test_while_it_asks_a_drag_is_the_guess_and_moves_no_weight(opened: Opens) -> None:
+    for scene, size in (("rgb", (1280, 800)), ("xor", (2560, 1600))):
+        place = "#step=2&guess=1"
+        tab = asked(opened(scene, size, place, reduced_motion="reduce").ready())
+        state = tab.state
+        x, y = tab.place_of("app.guess.question")
+        half = tab.ask("app.picture.placeOf(app.guess.question).half")
+        scale = max(1.0, min(size[0] / 1280.0, tab.ask("app.picture.size[1]") / 600.0))
+        aside = max(11.0 * scale, 1.2 * half) + 18.0 * scale
+        for up in (30.0, -30.0):  # on the arrow, whatever is there
+            dragged(tab, x - aside, y - 0.8 * up * scale, up)
+            assert tab.ask("app.guess.question.way") == (1 if up > 0.0 else -1)
+        for row in range(len(state["value"])):
+            dragged(tab, *tab.place_of(f"{{row: {row}}}"), 30.0)
+        assert tab.state == state and tab.ask(ASKS)
+        tab.press("Escape")
+        dragged(tab, *tab.place_of("{row: 5}"), 30.0)
+        assert tab.state["value"] != state["value"]
+
+
+def test_arrows_wait_for_the_answer_and_a_gradient_has_signs(opened: Opens) -> None:
+    tab = asked(opened("rgb", place="#step=2&guess=1", reduced_motion="reduce").ready())
+    pushes, signs = (
+        "app.picture.frame.pushes !== null",
+        "app.picture.words.filter((each) => '+−'.includes(each))",
+    )
+    assert not tab.ask(pushes) and tab.ask(signs) == []
+    tab.press("ArrowUp")
+    tab.press("Enter")
+    tab.press("n")
+    asked(tab)
+    assert not tab.ask(pushes) and tab.ask(signs) == ["+", "−"]
+    tab.press("ArrowDown")
+    assert tab.ask(signs) == ["−"]
+    tab.press("Enter")
+    assert tab.ask(pushes) and len(tab.ask(signs)) == 2
+    assert tab.ask("'+−'[Number(app.guess.question.truth < 0)]") == tab.ask(signs)[1]
 
 
 def test_going_back_ends_a_question_and_playing_all(opened: Opens) -> None:

@@ -13,16 +13,19 @@ from scalarviz.pictures.presenter.handles import Handle
 
 
 def drag(controller: Controller, handle: Handle, up: float) -> None:
-    """Set the weight of a cube that was dragged by so many pixels upwards.
+    """Set the weight of a cube, or turn an arrow, that was dragged by so many pixels upwards.
 
     The picture follows meanwhile; all that one drag does is undone together.
     """
-    controller.edit(handle.row, handle.value_at(up), dragged=True)
+    if handle.guesses:
+        return controller.guessing.drag(up)
+    return controller.edit(handle.row, handle.value_at(up), dragged=True)
 
 
 def let_go(controller: Controller, handle: Handle, up: float) -> None:
     """Say what a drag has changed, and offer to train on, unless it plays anyway."""
-    controller.do(lambda: None, lambda _: tell(controller, handle, up))
+    if not handle.guesses:
+        controller.do(lambda: None, lambda _: tell(controller, handle, up))
 
 
 def tell(controller: Controller, handle: Handle, up: float) -> None:

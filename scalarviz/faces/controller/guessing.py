@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from math import hypot
 from typing import TYPE_CHECKING, Any, final
 
 from scalarviz.base.texts import text
@@ -20,7 +19,6 @@ from scalarviz.faces.controller.guess_rules import (
 )
 from scalarviz.pictures.presenter.captions.format import both, said
 from scalarviz.pictures.presenter.captions.names import sentence, weight_name
-from scalarviz.pictures.presenter.side_by_side import AnyStage
 from scalarviz.pictures.view.frame_data import Guess
 from scalarviz.training.session.session import Session
 
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
 
 TYPED = "0123456789.,-\b"  # keys of a number; the last one takes a letter back
 NUMBER = re.compile(r"-?\d{0,9}\.?\d{0,9}")
-REACH = 110.0  # pixels from the cube within which an arrow is dragged
 LEAST = 14.0  # pixels of a drag from which on it is an arrow
 
 
@@ -74,9 +71,8 @@ class Guessing:
             self._question, self._at = question, session.timeline.here[:2]
             uses = [x for x in session.network.program.operations if question.row in x.parameters]
             name = sentence(weight_name(session, uses[0], question.row))
-            asks = {"value": text("guess.value", name=name)}
-            asks["gradient"] = text("guess.gradient", name=name)
-            self.controller.stage.guess = Guess(question.row, asks[question.kind])
+            title = text(f"guess.{question.kind}", name=name)
+            self.controller.stage.guess = Guess(question.row, question.kind, title)
 
     def _is_here(self) -> bool:
         return self._at == self.controller.session.timeline.here[:2]
@@ -87,8 +83,8 @@ class Guessing:
             question = self._question
             now = said(question.number(self.controller.session), 3)
             title = f"{text(f'guess.number.{question.kind}', now=now)} {typed}_"
-            guess = Guess(question.row, title, way, labels(question)[way], typed)
-            self.controller.stage.guess = guess
+            about = question.row, question.kind, title
+            self.controller.stage.guess = Guess(*about, way, labels(question)[way], typed)
             self.attend()
 
     def show(self) -> None:
@@ -104,8 +100,9 @@ class Guessing:
         came, (before, after) = way_of(*numbers), both(*numbers)
         kind = self._question.kind if came or self._question.kind == "gradient" else "stays"
         fact = text(f"guess.came.{kind}", before=before, after=after)
-        wrong = guess.typed if guess.way == came else guess.label.lower()
-        words = text("guess.wrong", guess=wrong, came=fact)
+        words = text("guess.wrong", guess=guess.label.lower(), came=fact)
+        if guess.way == came:
+            words = text("guess.half", guess=guess.label, typed=guess.typed, came=fact)
         self.asked += 1
         if guess.way == came and (guess.typed.strip("-.") == "" or is_near(guess.typed, *numbers)):
             self.right += 1
@@ -149,11 +146,6 @@ class Guessing:
         if self.on and key in acts:
             acts[key]()
         return self.on and key in acts
-
-    def holds(self, stage: AnyStage, x: float, y: float) -> bool:
-        """Return whether an arrow is dragged from a pixel of a picture on."""
-        at = None if stage.hidden is None else stage.place_of(stage.hidden.row)
-        return at is not None and hypot(at[0] - x, at[1] - y) <= REACH
 
     def drag(self, up: float) -> None:
         """Turn the arrow by a drag of so many pixels upwards."""

@@ -36,8 +36,7 @@ class Pointer:
         self._button: int | None = None  # the first one pressed
         self._start = self._last = (0.0, 0.0)
         self._moved = self._shift = False
-        self._guesses = False  # whether the arrow of a guess is held
-        self._handle: Handle | None = None  # the cube that is held
+        self._handle: Handle | None = None  # the cube, or the arrow of a guess, that is held
         self._grip: Grip | None = None  # what puts in an input
 
     @property
@@ -54,10 +53,7 @@ class Pointer:
             on_curve = self.curve.press(button, x, y, shift=shift)
             if not on_curve:
                 self.group.choose_at(x, y)
-            self._guesses = button == LEFT and self.controller.guessing.holds(
-                self.group.stage, x, y
-            )
-            if button == LEFT and not on_curve and not self._guesses:
+            if button == LEFT and not on_curve:
                 self._handle = self.group.stage.handle_at(x, y)
                 self._grip = self.group.stage.grip_at(x, y)
                 if self._grip is not None and self._grip.at_once:
@@ -73,9 +69,7 @@ class Pointer:
             return
         far = max(abs(x - self._start[0]), abs(y - self._start[1]))
         self._moved = self._moved or far >= STILL
-        if self._guesses:
-            self.controller.guessing.drag(self._start[1] - y)
-        elif self._grip is not None and (self._moved or self._grip.at_once):
+        if self._grip is not None and (self._moved or self._grip.at_once):
             put_in(self.controller, self._grip.inputs_at(x, y))
         elif self._moved and self._handle is not None:
             drag(self.controller, self._handle, self._start[1] - y)

@@ -14,10 +14,13 @@ const HELD_REACH = 100; // pixels of a drag that add the scale of the values
 export function draggingIn(app) {
   const { player } = app;
 
-  /** Return what can be dragged at a place: an input, or a large cube; by a finger what is pinned. */
+  /**
+   * Return what can be dragged at a place: the arrow of a guess, and nothing else then, an input, or a
+   * large cube; by a finger what is pinned.
+   */
   function hold(x, y, isFinger) {
-    const guess = app.guess.hold(x, y);
-    if (guess || app.spec.recording || !app.state) return guess;
+    if (app.guess.isAsking) return app.guess.hold(x, y);
+    if (app.spec.recording || !app.state) return null;
     const found = app.picture.at(x, y);
     if (isFinger && !isSameThing(found, app.pinned)) return null;
     const input = app.own.handleOf(found, app.state);

@@ -86,14 +86,17 @@ export function frameOf(scene, layout, state, options, remembered, now) {
       moment?.kind === "step" && size === color && color === "value"
         ? fewOrNone(state.before)
         : null,
-    pushes: pushesOf(
-      scene,
-      state,
-      moment,
-      part,
-      state.gradBefore ?? remembered.beforeGradients,
-      about,
-    ),
+    pushes:
+      options.guess && options.guess.after === undefined // they tell the answer
+        ? null
+        : pushesOf(
+            scene,
+            state,
+            moment,
+            part,
+            state.gradBefore ?? remembered.beforeGradients,
+            about,
+          ),
     frozen: state.frozen ?? scene.frozen,
     caption: options.caption ?? null,
     pieces: options.caption?.pieces ?? [],

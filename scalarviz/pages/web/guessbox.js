@@ -8,7 +8,6 @@ import { owns } from "./paths.js";
 import { text } from "./texts.js";
 
 const WAYS = { up: 1, down: -1, stays: 0 };
-const HELD_AROUND = 60; // pixels around the middle of a cube from which its arrow is dragged
 
 /** The questions of an app: their box below the picture, and the tick that begins them. */
 export class GuessBox {
@@ -121,8 +120,10 @@ export class GuessBox {
     const key = kind === "value" && !truth ? "stays" : kind;
     const came = text(`guess.came.${key}`, { before: old, after: fresh });
     const [name] = Object.entries(WAYS).find(([, each]) => each === way);
-    const guess = isWay ? typed : text(`guess.${name}.${kind}`).toLowerCase();
-    const words = text(isRight ? "guess.right" : "guess.wrong", { came, guess });
+    const label = text(`guess.${name}.${kind}`);
+    const guess = isWay ? label : label.toLowerCase();
+    const reply = isRight ? "guess.right" : isWay ? "guess.half" : "guess.wrong";
+    const words = text(reply, { came, guess, typed });
     Object.assign(question, { truth, words, after: trueMinus(fresh) });
     const [right, asked] = [this.right + Number(isRight), this.asked + 1];
     Object.assign(this, { right, asked });
@@ -137,10 +138,10 @@ export class GuessBox {
     else if (place && place !== momentName(state)) this.question = null;
   }
 
-  /** Return what is dragged near the cube that is asked about, or null. */
+  /** Return what is dragged near the cube that is asked about, while it is, or null. */
   hold(x, y) {
-    const place = this.isAsking && this.app.picture.placeOf(this.question);
-    if (!place || Math.hypot(x - place.x, y - place.y) > HELD_AROUND) return null;
+    const place = this.app.picture.placeOf(this.question);
+    if (!place || !(Math.hypot(x - place.x, y - place.y) < this.app.picture.held)) return null;
     return { guess: (up) => up && this.choose(Math.sign(up)) };
   }
 
@@ -158,6 +159,7 @@ export class GuessBox {
     setWords(byId("guess-about"), lack || text("guess.help"));
     setShown(byId("guess"), isOn);
     document.body.classList.toggle("asking", isAsking);
+    byId("guess").dataset.kind = question?.kind;
     setWords(byId("guess-words"), question?.place ? trueMinus(question.words) : "");
     setWords(byId("guess-tally"), asked ? text("guess.tally", { right, asked }) : "");
     setWords(byId("guess-on"), text(isAsking ? "guess.show" : "guess.next"));

@@ -17,9 +17,8 @@ const MOVES = {
 /** Draw the way each cube is pushed: up if its number is to grow; say whether there are any. */
 export function drawPushes(view) {
   const { frame, see } = view;
-  const { pushes, guess } = frame;
+  const { pushes } = frame;
   if (!pushes) return false;
-  const hidden = guess?.after === undefined ? guess?.row : -1;
   const sizes = pushes.map(Math.abs).filter((each) => each < Infinity);
   const top = sizes.reduce((most, each) => (each > most ? each : most), 0);
   if (!top) return false;
@@ -33,7 +32,7 @@ export function drawPushes(view) {
     for (let i = 0; i < plate.size && chosen.length < left; i++) {
       const push = pushes[indices[i]];
       const cube = { row: rows[i], column: columns[i], index: indices[i], push: -push / top };
-      if (Number.isFinite(push) && push !== 0 && cube.index !== hidden) chosen.push(cube);
+      if (Number.isFinite(push) && push !== 0) chosen.push(cube);
     }
     left -= chosen.length;
     drawArrows(view, plate, chosen, numbered);

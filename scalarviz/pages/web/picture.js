@@ -273,7 +273,7 @@ export class Picture {
     drawSpoken(view, taken);
     drawLegend(view);
     if (arrows) explainArrows(view, taken);
-    drawGuess(view, frame.guess && this.placeOf(frame.guess));
+    this.held = drawGuess(view, frame.guess && this.placeOf(frame.guess));
   }
 
   /** What is seen at a logical pixel: {row}, {neuron: [buffer, place]}, or null. */

@@ -62,10 +62,10 @@ class Mixed:
     before: FloatArray | None = None
 
 
-def blanked(numbers: FloatArray, row: int, blank: float = 0.0) -> FloatArray:
-    """Return a copy with `blank`, by default 0, in place of one number."""
+def blanked(numbers: FloatArray, row: int) -> FloatArray:
+    """Return a copy with 0 in place of one number."""
     found = numbers.copy()
-    found[row] = blank
+    found[row] = 0.0
     return found
 
 

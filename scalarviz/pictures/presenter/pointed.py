@@ -11,7 +11,7 @@ from scalarviz.core.layers.perceptron import Perceptron
 from scalarviz.core.model.weight import Weight
 from scalarviz.pictures.presenter.camera_control import CameraController
 from scalarviz.pictures.presenter.curve_view import CurveView
-from scalarviz.pictures.presenter.handles import Handle, handle_at
+from scalarviz.pictures.presenter.handles import Handle, arrow_at, handle_at
 from scalarviz.pictures.presenter.live_values import LiveValues
 from scalarviz.pictures.presenter.notifications import Messages
 from scalarviz.pictures.presenter.overlay_pointer import OverlayPointer
@@ -119,11 +119,16 @@ class Pointed(Messages):
 
     @final
     def handle_at(self, x: float, y: float) -> Handle | None:
-        """Return the handle of the cube at a pixel, by which its weight is dragged, or None."""
-        row = self.target_at(x, y).row
-        if row is None or self._seen is None:
+        """Return the handle of the cube at a pixel, by which its weight is dragged, or None.
+
+        While a guess is asked, only its arrow has one.
+        """
+        row, seen = self.target_at(x, y).row, self._seen
+        if seen is not None and self.hidden is not None:
+            return arrow_at(seen, self._see(seen), self.hidden, x, y)
+        if row is None or seen is None:
             return None
-        return handle_at(self._seen, self._see(self._seen), self.reading.numbers.value, row)
+        return handle_at(seen, self._see(seen), self.reading.numbers.value, row)
 
     @property
     def own(self) -> FloatArray | None:
@@ -142,7 +147,7 @@ class Pointed(Messages):
         """Return the grip at a pixel, by which inputs of the user's own are put in, or None."""
         seen, name = self._seen, self.reading.program.inputs.name
         now = self.reading.way.values.get(name) if self.reading.has_layers else None
-        if seen is None or now is None or self.on_top.on_chart(x, y):
+        if seen is None or now is None or self.hidden or self.on_top.on_chart(x, y):
             return None
         if seen.exhibit is not None and seen.exhibit.inputs_at(x, y):
             return PanelGrip(now, lambda: self._seen.exhibit if self._seen else None)

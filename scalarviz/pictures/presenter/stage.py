@@ -350,7 +350,7 @@ class Stage(Pointed):
             row = self.hidden.row
             colors, sizes = blanked(mixed.colors, row), blanked(mixed.sizes, row)
             mixed = replace(mixed, colors=colors, sizes=sizes)
-            pushed = None if pushed is None else blanked(pushed, row, np.nan)
+            pushed = None
         self._cards.foretells = self.hidden is None
         exhibit, maps = self._learned()
         wave = self._waved()

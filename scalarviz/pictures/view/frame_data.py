@@ -372,6 +372,7 @@ class Guess:
     """A weight whose value, or gradient, is guessed before the operation that changes it.
 
     row     its bank index
+    kind    "value" or "gradient"
     title   the question, or what came of it
     way     the arrow of who guesses: 1 up, -1 down, 0 neither; None before there is one; `label`,
             what it means
@@ -381,6 +382,7 @@ class Guess:
     """
 
     row: int
+    kind: str
     title: str
     way: int | None = None
     label: str = ""

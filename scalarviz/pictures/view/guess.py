@@ -1,4 +1,7 @@
-"""What is guessed: a question mark over a cube, the arrow of who guesses, and the true one."""
+"""What is guessed: a question mark over a cube, the arrow of who guesses, and the true one.
+
+In place of arrows a gradient has signs.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,13 @@ import numpy as np
 
 from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.theme import Theme
-from scalarviz.pictures.view.frame_data import FrameData
+from scalarviz.pictures.view.frame_data import FrameData, Guess
 from scalarviz.pictures.view.highlights import corners_of
 from scalarviz.pictures.view.scene.frame import Projection
 
 LONG, WIDE, HEAD = 52.0, 7.0, 20.0  # of an arrow
 GAP = 20.0  # between the edge of the cube and the middle of an arrow, and from there to words
-SIZE = 17.0  # letters
+SIZE, SIGN = 17.0, 29.0  # letters
 MARGIN = 70.0  # from the edge of the picture
 
 
@@ -21,21 +24,48 @@ def draw_guess(
 ) -> None:
     """Draw a question mark over the cube; left of it what was guessed, right of it what came."""
     guess = frame_data.guess
-    xy = see(corners_of(frame_data, guess.row, 0.42)).xy if guess is not None else np.zeros((0, 2))
-    if guess is None or not len(xy) or not np.isfinite(xy).all():
+    mark = None if guess is None else mark_of(frame_data, see, guess, scale)
+    if guess is None or mark is None:
         return
-    inner = see.box.inside(MARGIN * scale)
-    x, y = np.clip(xy.mean(axis=0), (inner.x, inner.y), (inner.right, inner.bottom)).tolist()
-    away = max(15.0 * scale, 0.5 * float(np.ptp(xy[:, 0]))) + GAP * scale
+    x, y, away = mark
+    draw = draw_sign if guess.kind == "gradient" else draw_way
     for side, way, words, color in (
         (-1.0, guess.way, guess.typed or guess.label, theme.accent),
         (1.0, guess.came, guess.result or "", theme.metric),
         (0.0, None, "?" * (guess.result is None), theme.ink),
     ):
-        draw_way(canvas, (x + side * away, y), way, color, theme, scale)
+        draw(canvas, (x + side * away, y), way, color, theme, scale)
         write(canvas, (x + side * (away + GAP * scale), y), words, (side, color), theme, scale)
     for way in (1, -1) if guess.way is None else ():  # it can be dragged
-        draw_way(canvas, (x, y - 2.0 * way * GAP * scale), way, theme.quiet, theme, 0.7 * scale)
+        draw(canvas, (x, y - 2.0 * way * GAP * scale), way, theme.quiet, theme, 0.7 * scale)
+
+
+def mark_of(
+    frame_data: FrameData, see: Projection, guess: Guess, scale: float
+) -> tuple[float, float, float] | None:
+    """Return where the question mark is, and how far beside it the arrows; None if unseen."""
+    xy = see(corners_of(frame_data, guess.row, 0.42)).xy
+    if not len(xy) or not np.isfinite(xy).all():
+        return None
+    inner = see.box.inside(MARGIN * scale)
+    x, y = np.clip(xy.mean(axis=0), (inner.x, inner.y), (inner.right, inner.bottom)).tolist()
+    return x, y, max(15.0 * scale, 0.5 * float(np.ptp(xy[:, 0]))) + GAP * scale
+
+
+def draw_sign(
+    canvas: Canvas2D,
+    place: tuple[float, float],
+    way: int | None,
+    color: str,
+    theme: Theme,
+    scale: float,
+) -> None:
+    """Write +, − or 0 around a point; nothing for None."""
+    if way is not None:
+        (x, y), size = place, SIGN * scale
+        canvas.box(x - 0.4 * size, y - 0.4 * size, 0.8 * size, 0.8 * size, theme.panel[:7])
+        sign = "0+−"[way]
+        canvas.text(x, y + 0.36 * size, sign, size=size, color=color, bold=True, anchor="center")
 
 
 def draw_way(

@@ -15,6 +15,7 @@ from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.pointer import LEFT, Pointer
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.pictures.view.guess import mark_of
 from tests.faces.controller.conftest import Open
 from tests.faces.controller.stages import attended, chips_of, shown, stage_of
 from tests.patience import HANG
@@ -44,6 +45,17 @@ def words_of(controller: Controller) -> str:
     """The title of the caption."""
     caption = stage_of(controller).frame_data().words.caption
     return "" if caption is None else caption.title
+
+
+def asked_about(controller: Controller, number: int) -> int:
+    """The weight of the first question, of that about a gradient for 1, when it is asked."""
+    controller.press("p")
+    controller.attend()
+    for _ in range(number):
+        answer(controller, "Stays")
+        controller.press("enter")
+        controller.attend()
+    return int(controller.stage.hidden.row)
 
 
 def answer(controller: Controller, label: str) -> None:
@@ -143,9 +155,26 @@ def test_a_number_is_typed_behind_the_arrow(controller: Controller, session: sv.
     assert f"It is {float(session.network.bank.value[row]):.3g}." in words_of(controller)
     controller.press("enter")
     guess = controller.stage.guess
-    came = "down" if guess.came == -1 else "up"
-    assert guess.title.startswith("Not -0.75: " if came == "down" else "Not down: ")
+    is_down = guess.came == -1
+    assert guess.title.startswith("Down is right, but not -0.75: " if is_down else "Not down: ")
     assert guess.title.endswith(" 0 of 1 right.")
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_the_way_is_right_and_the_number_is_not(controller: Controller, number: int) -> None:
+    row = asked_about(controller, number)
+    twin = session_of()
+    twin.advance(number + 1)
+    bank = twin.network.bank
+    change = (bank.value - session_of().network.bank.value, bank.grad)[number][row]
+    controller.press("up" if change > 0.0 else "down")
+    for key in "77":
+        controller.press(key)
+    controller.press("enter")
+    guess = controller.stage.guess
+    assert guess.title.startswith(f"{guess.label} is right, but not 77: ")
+    assert guess.label in ("Up", "Down", "Positive", "Negative")
+    assert guess.title.endswith(f" 0 of {number + 1} right.")
 
 
 def test_a_number_that_is_right_counts(controller: Controller, session: sv.Session) -> None:
@@ -219,7 +248,7 @@ def test_the_answer_is_nowhere_before_it_is_given(
     before = all_words(controller, studio)
     seen = stage.frame_data()
     assert seen.cubes.colors[row] == seen.cubes.sizes[row] == 0.0
-    assert seen.cubes.pushes is None or np.isnan(seen.cubes.pushes[row])
+    assert seen.cubes.pushes is None  # those of others tell much
     answer(controller, "Positive" if number else "Up")
     bank = session.network.bank
     came = float((bank.grad if number else bank.value)[row])
@@ -286,6 +315,72 @@ def test_a_drag_around_the_cube_is_the_arrow(
     pointer.move(x - 150.0, y - 40.0)
     pointer.release(LEFT, x - 150.0, y - 40.0)
     assert stage.eyes.camera != camera and stage.hidden.way == -1
+
+
+def dragged(controller: Controller, x: float, y: float, up: float) -> None:
+    pointer = Pointer(controller)
+    pointer.press(LEFT, x, y)
+    pointer.move(x, y - up / 2.0)
+    pointer.move(x, y - up)
+    pointer.release(LEFT, x, y - up)
+
+
+def test_no_cube_is_dragged_while_it_asks(
+    controller: Controller, session: sv.Session, studio: Any
+) -> None:
+    asked_about(controller, 0)
+    stage, numbers = stage_of(controller), state_of(session)
+    for row in range(13):
+        all_words(controller, studio)
+        dragged(controller, *stage.place_of(row).tolist(), 40.0)
+    assert state_of(session) == numbers and stage.hidden is not None
+    controller.press("escape")
+    all_words(controller, studio)
+    dragged(controller, *stage.place_of(5).tolist(), 40.0)
+    assert state_of(session) != numbers
+
+
+@pytest.mark.parametrize("zoom", [1.0, 12.0])
+def test_a_drag_begins_on_the_arrow_that_is_drawn(
+    controller: Controller, studio: Any, zoom: float
+) -> None:
+    asked_about(controller, 0)
+    stage = stage_of(controller)
+    all_words(controller, studio)
+    stage.zoom(zoom, 400.0, 200.0)
+    all_words(controller, studio)
+    seen = stage.frame_data()
+    x, y, away = mark_of(seen, stage._see(seen), stage.hidden, seen.division(*SIZE).scale)
+    for place, up in (((x, y - 40.0), 30.0), ((x - away, y), -30.0)):
+        dragged(controller, *place, up)
+        assert stage.hidden.way == np.sign(up)
+
+
+def test_the_arrows_of_all_weights_wait_for_the_answer(controller: Controller, studio: Any) -> None:
+    asked_about(controller, 0)
+    stage = stage_of(controller)
+    all_words(controller, studio)
+    assert stage.frame_data().cubes.pushes is None
+    controller.press("escape")
+    pushes = stage.frame_data().cubes.pushes
+    assert pushes is not None and np.isfinite(pushes).all()
+
+
+def test_a_gradient_has_signs_in_place_of_arrows(controller: Controller, studio: Any) -> None:
+    asked_about(controller, 0)
+    stage = stage_of(controller)
+
+    def signs() -> list[str]:
+        return [each for each in all_words(controller, studio).split("\n") if each in "+−"]
+
+    assert signs() == []
+    controller.press("escape")
+    asked_about(controller, 1)
+    assert signs() == ["+", "−"]
+    controller.press("up")
+    assert signs() == ["+"]
+    controller.press("enter")
+    assert signs() == ["+", "+" if stage.guess.came == 1 else "−"]
 
 
 @pytest.mark.parametrize(
