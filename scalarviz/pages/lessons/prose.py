@@ -13,6 +13,8 @@ from scalarviz.errors import InputError
 FOLDING = re.compile(r"</?(details|summary|br|sub|sup)>")
 TAG = re.compile(r"<[^<>]*>|[^<]+|<")
 LONGEST = 2000  # letters of a formula; the time for one grows with their square
+# A minus after a sign that closes nothing, as in (-4) and = -2: of a number, not between two.
+MINUS = re.compile(r"(?<!&#x000(?:29|5D|7C|7D);</mo>)(?<=</mo>)<mo>(?=&#x02212;</mo>)")
 
 
 def html_of(words: str) -> str:
@@ -55,7 +57,8 @@ def formula(tex: str, options: dict[str, bool]) -> str:
         if len(tex) > LONGEST:
             raise ValueError
         plain = tex.replace("<", "< ")  # texts in it come out as they are: no element begins
-        return str(convert(plain, display="block" if options["display_mode"] else "inline"))
+        display = "block" if options["display_mode"] else "inline"
+        return MINUS.sub('<mo form="prefix">', convert(plain, display=display))
     except Exception:  # its parser raises errors of many kinds
         return f"<code>{escape(tex)}</code>"
 

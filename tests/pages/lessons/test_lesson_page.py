@@ -142,6 +142,16 @@ def test_a_formula_that_is_not_understood_is_shown_as_it_is_written() -> None:
     assert "<code>\\left( x</code>" in html_of("$\\left( x$")
 
 
+@pytest.mark.parametrize("formula", ["w \\cdot (-4)", "y = -2", "a \\le -1", "(1, -2)"])
+def test_a_minus_after_a_sign_stands_close_to_its_number(formula: str) -> None:
+    assert '<mo form="prefix">&#x02212;</mo>' in html_of(f"${formula}$")
+
+
+@pytest.mark.parametrize("formula", ["y - 3", "(y) - 3", "|x| - 1", "-8"])
+def test_a_minus_between_two_numbers_keeps_its_room(formula: str) -> None:
+    assert "form=" not in html_of(f"${formula}$")
+
+
 @pytest.mark.parametrize("number", list(lessons()))
 def test_a_lesson_has_the_questions_and_pictures_of_its_notebook(number: str) -> None:
     path = lessons()[number]
