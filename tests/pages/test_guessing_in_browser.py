@@ -58,7 +58,7 @@ def test_an_arrow_is_dragged_and_the_answer_comes_after_it_alone(opened: Opens) 
     tab.page.mouse.move(x - 20, y + 10 - 40 * way, steps=5)
     tab.page.mouse.up()
     assert now_of(tab, ROW) == (old, slope)  # the cube itself is not dragged
-    pressed = f"#guess-{'up' if way > 0 else 'down'}"
+    pressed = "#guess-up" if way > 0 else "#guess-down"
     assert tab.page.get_attribute(pressed, "aria-pressed") == "true"
     tab.press("Enter")
     assert now_of(tab, ROW)[0] == pytest.approx(fresh, rel=1e-6)

@@ -71,7 +71,7 @@ class Guessing:
             self._question, self._at = question, session.timeline.here[:2]
             uses = [x for x in session.network.program.operations if question.row in x.parameters]
             name = sentence(weight_name(session, uses[0], question.row))
-            title = text(f"guess.{question.kind}", name=name)
+            title = text(f"guess.asks.{question.kind}", name=name)
             self.controller.stage.guess = Guess(question.row, question.kind, title)
 
     def _is_here(self) -> bool:

@@ -73,7 +73,7 @@ export class GuessBox {
     const { say } = app.spec;
     const home = say.operations.find((each) => owns(each, row));
     const name = asSentence(weightName(say, home, row));
-    const words = text(`guess.${kind}`, { name });
+    const words = text(`guess.asks.${kind}`, { name });
     const question = (this.question = { kind, row, words, way: null, place: "" });
     this.field.value = "";
     const count = (moment - operation + moments.length) % moments.length;
