@@ -22,7 +22,7 @@ from tests.lessons import MOST, WIDGET, difference, former, is_check, lessons, p
 
 ROOT = Path(__file__).parent.parent
 LARGEST = 600 * 1024  # bytes
-NUMBERS = range(1, 12)
+ORDER = (*range(1, 10), 12, 13, 14, 10, 11)  # of reading; the last two are projects
 
 each_lesson = pytest.mark.parametrize("path", lessons(), ids=lambda path: path.stem)
 
@@ -39,8 +39,13 @@ def outputs(book: Any) -> list[Any]:
     return [output for cell in book.cells for output in cell.get("outputs", [])]
 
 
-def test_there_are_eleven() -> None:
-    assert [int(path.stem[:2]) for path in lessons()] == list(NUMBERS)
+def in_order() -> list[Path]:
+    return sorted(lessons(), key=lambda path: ORDER.index(int(path.stem[:2])))
+
+
+def test_each_has_a_number_and_a_place_in_the_order_of_reading() -> None:
+    numbers = [int(path.stem[:2]) for path in lessons()]
+    assert numbers == sorted({*numbers}) and {*numbers} <= {*ORDER}
 
 
 @each_lesson
@@ -129,8 +134,8 @@ def before_pictures(book: Any) -> Iterator[str]:
 @each_lesson
 def test_lessons_are_linked_in_their_order(path: Path) -> None:
     first, *_, last = texts(read(path))
-    place = int(path.stem[:2]) - 1
-    before, after = lessons()[:place][-1:], lessons()[place + 1 :][:1]
+    place = in_order().index(path)
+    before, after = in_order()[:place][-1:], in_order()[place + 1 :][:1]
     assert re.findall(r"\((\S+\.ipynb)\)", first) == [each.name for each in before]
     assert re.findall(r"\((\S+\.ipynb)\)", last) == [each.name for each in after or lessons()[:1]]
 
