@@ -29,6 +29,7 @@ def of_rule(mine: Any, like: Optimizer) -> Iterator[Moment]:
     rate = [like.lr] * (len(needed) - 2)
     ours, lr, known = Weight(START), like.lr or nan, like.settings
     plain = (1.0 - known.get("beta1", 0.0)) / sqrt(1.0 - known.get("beta2", 0.0))
+    plainly = "rule_no_decay" if like.l2 else "rule_no_state"
     for step, g in enumerate(GRADIENTS, 1):
         w = ours.value
         ours.grad = g
@@ -36,9 +37,9 @@ def of_rule(mine: Any, like: Optimizer) -> Iterator[Moment]:
         change = ours.value - w
         mistakes = [
             *[("rule_uphill", w - change), ("rule_change", change), ("rule_nothing", w)],
-            *[("rule_no_rate", w + change / lr), ("rule_no_state", w - lr * g)],
+            *[("rule_no_rate", w + change / lr), (plainly, w - lr * g)],
             *[("rule_no_correction", w - lr * copysign(plain, g))] * ("beta2" in known),
         ]
         place = text("check.step", step=step, w=f"{w:.6g}", g=f"{g:g}")
-        told = {"change": change, "name": like.name, "w": w}
+        told = {"change": change, "name": like.name, "w": w, "l2": like.l2}
         yield compared(place, move(w, g, *rate), ours.value, "rule_step", mistakes, None, **told)
