@@ -140,7 +140,7 @@ def test_lessons_are_linked_in_their_order(path: Path) -> None:
     assert re.findall(r"\((\S+\.ipynb)\)", last) == [each.name for each in after or lessons()[:1]]
 
 
-@pytest.mark.parametrize("number", [1, 2, 3, 4, 7, 12])
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 7, 12, 13])
 def test_what_a_learner_writes_is_checked_and_its_solution_passes(number: int) -> None:
     book = read(lessons()[number - 1])
     written = [cell for cell in book.cells if "sv.check(My" in cell.source and not is_check(cell)]
@@ -156,7 +156,7 @@ def test_what_a_learner_writes_is_checked_and_its_solution_passes(number: int) -
     )
 
 
-@pytest.mark.parametrize("number", [1, 2, 3, 4, 12])
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 12, 13])
 def test_some_lessons_ask_for_a_line(number: int) -> None:
     assert any(asked.line for asked in asked_in(lessons()[number - 1]).values())
 
