@@ -5,6 +5,7 @@ import re
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 import pytest
 
@@ -175,6 +176,21 @@ def test_its_pictures_train_from_where_the_notebook_shows_them(number: str) -> N
     shown = [shown_by(lesson.code, each.cell) for each in pictures]
     sessions: list[Any] = [each for each in shown if isinstance(each, sv.Session)]
     assert any(each.network.layers for each in sessions)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [each for each in lessons() if each != "10"])
+def test_a_moment_that_a_question_shows_is_one_of_its_picture(number: str) -> None:
+    """A page cannot go back before the step that its session stands at.
+
+    Lesson 10 has the picture of an activation of its own, which no page can train.
+    """
+    lesson = lesson_of(lessons()[number])
+    shown = [shown_by(lesson.code, each.cell) for each in lesson.parts if isinstance(each, Picture)]
+    first = min(getattr(each, "step_index", 0) for each in shown)
+    asked = [each for each in lesson.parts if isinstance(each, Question) and each.see]
+    steps = [int(parse_qs(each.see)["step"][0]) for each in asked]
+    assert steps and min(steps) >= first
 
 
 @pytest.mark.slow
