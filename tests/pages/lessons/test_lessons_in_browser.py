@@ -164,6 +164,7 @@ def test_a_page_of_a_class_sends_its_answers(browser: Any, tmp_path: Path) -> No
         server.start({"01.html": page})
         tab = browser.new_page(bypass_csp=True)  # to ask the frame
         tab.goto(f"http://127.0.0.1:{server.port}/01.html")
+        tab.wait_for_selector(".question .said", state="attached")
         give(tab.locator(OPEN), "8")
         tab.evaluate(
             "() => { for (const each of scalarvizLesson.asked) each.settle({ shown: true }) }"
