@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from html import escape
+from html import escape, unescape
 from string import Template
 
 Read = Callable[[str], str]  # the text of a module by its file name
@@ -24,6 +24,7 @@ TOP = re.compile(r"^(export )?(?:(?:async )?function\*?|class|const|let|var) (.*
 OTHER = re.compile(r"^(?:import|export)\b.*|^(?:const|let|var) [\[{].*", re.MULTILINE)
 COMMENT = re.compile(r"^[ \t]*(?:/\*\*(?:(?!\*/)[\s\S])*\*/|//.*)[ \t]*\n", re.MULTILINE)
 LITERAL = re.compile(r'"([\w.]+)"|' + r"'([\w.]+)'|" + r"`((?:[\w.]|\$\{[^`{}]*\})+)`")
+STATED = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 COMPUTED = re.compile(r"\\\$\\\{.*?\\\}")
 
 # Each word of the policy, and what it is for. No address of a network is allowed anywhere.
@@ -195,6 +196,12 @@ def html(
         data=as_json({"plain": packed_text(as_json(data)), **parts}),
         **raw,
     )
+
+
+def stated_policy(page: str) -> str:
+    """Return the policy that a page states; "" if it has none."""
+    found = STATED.search(page)
+    return unescape(found[1]) if found else ""
 
 
 def fingerprint(code: str) -> str:

@@ -16,7 +16,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from html import unescape
 from http import HTTPStatus
 from ipaddress import ip_address
 from threading import Event, Thread
@@ -25,6 +24,7 @@ from urllib.parse import quote
 
 from scalarviz.errors import InputError
 from scalarviz.pages.index_page import INDEX
+from scalarviz.pages.inline import stated_policy
 
 try:
     from websockets.asyncio.server import ServerConnection, serve
@@ -47,7 +47,6 @@ MOST_VISITORS = 10_000  # of which it is remembered what they have opened
 
 SOCKET = "/socket"
 HERE = re.compile(r"(localhost|127(\.\d+){3}|\[::1\])(:\d+)?", re.IGNORECASE)
-POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 # Sent with everything. A connection carries one answer, so that idle ones take no place.
 ALWAYS = {
     "Connection": "close",
@@ -73,8 +72,7 @@ class File:
     @classmethod
     def of(cls, name: str, content: bytes) -> File:
         """Return a page, whose policy is the one that it states itself."""
-        found = POLICY.search(content.decode())
-        stated = unescape(found[1]) if found else "default-src 'none'"
+        stated = stated_policy(content.decode()) or "default-src 'none'"
         tag = f'W/"{hashlib.sha256(content).hexdigest()[:20]}"'
         packed = gzip.compress(content, 6, mtime=0)
         return cls(name, content, packed, tag, f"{stated}; frame-ancestors 'none'")

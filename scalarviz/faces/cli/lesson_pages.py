@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from scalarviz.base.texts import text
 from scalarviz.base.visible_text import say
 from scalarviz.core.formulas.table import pick
+from scalarviz.errors import InputError
 from scalarviz.faces.scenefiles.find import load, scenes
 from scalarviz.faces.scenefiles.making import played
 from scalarviz.files.atomic import replace_file
@@ -24,8 +26,11 @@ def write(names: Sequence[str], out: str | None) -> None:
     names  numbers of lessons, as 01, or paths of files .md; none: all
     out    the folder; None: the current one
     """
-    folder = Path(out or ".")
-    for lesson in map(named, names or lessons()):
+    folder, chosen = Path(out or "."), [*map(named, names or lessons())]
+    for name, count in Counter(each.name for each in chosen).items():
+        if count > 1:
+            raise InputError(f"{count} lessons would be written to {name}.html: rename a file")
+    for lesson in chosen:
         page = page_of_lesson(lesson)
         folder.mkdir(parents=True, exist_ok=True)
         place = folder / f"{lesson.name}.html"

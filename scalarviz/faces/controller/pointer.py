@@ -22,8 +22,7 @@ class Pointer:
     On the loss curve, see `CurvePointer`. On a large enough cube the left button drags the weight,
     up for more; on the sphere of an input, the image of the inputs or the panel of what is learned
     it puts in an input of the user's own; around the cube that is guessed about it turns the
-    arrow. With shift, a click on a cube pins it beside the one that
-    is pinned.
+    arrow. With shift, a click on a cube pins it beside the one that is pinned.
 
     Of several sessions, a press chooses the one under the pointer.
 

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any, final
 
 from scalarviz.base.checks.numbers import answered, shorten
+from scalarviz.base.process.surroundings import shell
 from scalarviz.base.texts import text
 from scalarviz.errors import InputError
 from scalarviz.faces.notebook.html import as_html
-from scalarviz.faces.notebook.place import Shown, has_widgets
+from scalarviz.faces.notebook.place import Shown, has_widgets, run_of
 from scalarviz.pages.lessons.answers import MIME, Given, records_in
 from scalarviz.pages.lessons.questions import NEAR, Question, in_words, quoted
 from scalarviz.pages.lessons.questions import question as question_at
@@ -22,7 +23,7 @@ from scalarviz.pages.lessons.questions import question as question_at
 Answer = float | str | Callable[[], float | str]
 
 _asked: dict[str, Prediction] = {}  # by place, in the order in which they were asked first
-_tables: list[Predictions] = []
+_tables: dict[str, Predictions] = {}  # by cell, which may run again
 
 
 @answered
@@ -65,7 +66,8 @@ def predict(
     True
     """
     if answer is None:
-        made = Prediction(question_at(question))
+        asked = question_at(question)
+        made = _asked.get(place_of(asked)) or Prediction(asked)  # its cell may have run before
     else:
         choices = tuple(choices)
         if not all(isinstance(each, str) for each in choices):
@@ -76,8 +78,7 @@ def predict(
         said = {str(wrong): words for wrong, words in (replies or {}).items()}
         asked = Question(question, known, near, choices, hint, why, said)
         made = Prediction(asked, answer if callable(answer) else None)
-    made.remember()
-    _asked[made.place] = made
+    _asked[place_of(made.asked)] = made
     made.show()
     return made
 
@@ -92,10 +93,10 @@ class Prediction(Shown):
 
     def __init__(self, asked: Question, computes: Callable[[], Any] | None = None) -> None:
         self.asked, self.choices = asked, asked.choices
-        self.place = f"{asked.lesson}/{asked.key}" if asked.key else asked.ask
-        self.guesses: list[str] = []
-        self.right = False
-        self.given_up = False  # the answer was asked for
+        given = stored_answers().get((asked.lesson, asked.key), Given((), right=False))
+        self.guesses = [*given.guesses]
+        self.right = given.right
+        self.given_up = given.shown  # the answer was asked for
         self._computes = computes
 
     @property
@@ -125,25 +126,11 @@ class Prediction(Shown):
         self.given_up = True
         self._changed()
 
-    def remember(self) -> None:
-        """Take up what was guessed at a question of the lessons when its cell was run before."""
-        if self.asked.lesson:
-            before = _asked.get(self.place)
-            given = stored_answers().get((self.asked.lesson, self.asked.key))
-            if before is not None:
-                self.guesses, self.right, self.given_up = before.state
-            elif given is not None:
-                self.guesses, self.right, self.given_up = [*given.guesses], given.right, given.shown
-
-    @property
-    def state(self) -> tuple[list[str], bool, bool]:
-        return self.guesses, self.right, self.given_up
-
     def _changed(self) -> None:
         """Store the guesses in the notebook, with the question."""
         if self._cell is not None:
             self._publish(update=True)
-        for table in _tables:
+        for table in _tables.values():
             table.refresh()
 
     @property
@@ -197,6 +184,11 @@ class Prediction(Shown):
         return import_module("scalarviz.faces.notebook.form").form_of(self)
 
 
+def place_of(asked: Question) -> str:
+    """Return what a question of the lessons is known by; one of one's own by its words."""
+    return f"{asked.lesson}/{asked.key}" if asked.key else asked.ask
+
+
 @cache
 def stored_answers() -> dict[tuple[str, str], Given]:
     """Return what was answered in the notebook that runs here, as its file has it, by question."""
@@ -213,7 +205,7 @@ def predictions() -> Predictions:
     In a notebook the table follows as questions are answered.
     """
     made = Predictions()
-    _tables.append(made)
+    _tables[run_of(shell())[0]] = made
     made.show()
     return made
 

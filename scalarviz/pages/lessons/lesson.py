@@ -78,8 +78,9 @@ class Lesson:
 
 def lessons() -> dict[str, Path]:
     """Return the notebooks of lessons by their numbers: inside the package, or in a checkout."""
-    folders = [PACKAGE / "notebooks", PACKAGE.parent / "notebooks"]
-    found = [path for folder in folders for path in sorted(folder.glob("[0-9][0-9]*-*.ipynb"))]
+    inside = PACKAGE / "notebooks"
+    folder = inside if inside.is_dir() else PACKAGE.parent / "notebooks"
+    found = sorted(folder.glob("[0-9][0-9]*-*.ipynb"))
     return {path.stem.partition("-")[0]: path for path in found}
 
 

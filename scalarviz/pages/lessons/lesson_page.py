@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from html import escape, unescape
+from html import escape
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -15,7 +15,7 @@ from scalarviz.base.package_files import text_beside
 from scalarviz.base.texts import text, texts
 from scalarviz.errors import EngineError, InputError
 from scalarviz.pages.index_page import version
-from scalarviz.pages.inline import POLICY, bundle, html, packed_bytes, texts_of
+from scalarviz.pages.inline import POLICY, bundle, html, packed_bytes, stated_policy, texts_of
 from scalarviz.pages.lessons.answers import FORMAT
 from scalarviz.pages.lessons.cells import shown_by
 from scalarviz.pages.lessons.lesson import END, End, Lesson, Part, Picture, Text
@@ -33,7 +33,6 @@ from scalarviz.pages.page import (
 LARGEST = 1_500_000  # bytes
 PAGES = str(Path(__file__).parent)  # the templates stand beside this folder
 FINGERPRINT = re.compile(r"'sha256-[^']+'")
-STATED = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 
 
 def lesson_page(lesson: Lesson, scene: Callable[[str], Any], *, collects: bool = False) -> bytes:
@@ -118,7 +117,7 @@ def policy_for(pages: Iterable[str], collects: bool) -> dict[str, str]:
     """Return what the page may load: also the pages in it, each a blob, which obey this, too."""
     allowed: dict[str, set[str]] = {"script-src": set(), "style-src": set()}
     for page in pages:
-        for rule in unescape(STATED.findall(page)[0]).split("; "):
+        for rule in stated_policy(page).split("; "):
             name, _, sources = rule.partition(" ")
             if name in allowed:
                 allowed[name] |= {*FINGERPRINT.findall(sources)}

@@ -25,10 +25,7 @@ from tests.faces.notebook.lab import (
     LivePage,
     Page,
     Server,
-    chromium,
-    lack,
     prepared,
-    serving,
     until,
 )
 
@@ -46,20 +43,6 @@ class Lesson:
     first: LivePage
     second: LivePage
     file: Path
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    if why := lack():
-        pytest.skip(why)
-    with serving(tmp_path_factory.mktemp("lab")) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def browser(server: Server) -> Iterator[Any]:
-    with chromium() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 """Lessons 1 to 5 in JupyterLab: each question is answered wrongly, then rightly, up to the end."""
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,27 +10,13 @@ from scalarviz.base.texts import text
 from scalarviz.pages.lessons.answers import records_in
 from scalarviz.pages.lessons.lesson import lesson_of, lessons
 from scalarviz.pages.lessons.questions import Question, quoted
-from tests.faces.notebook.lab import Page, Server, chromium, lack, serving, until
+from tests.faces.notebook.lab import Page, Server, until
 
 pytestmark = pytest.mark.slow
 
 SIZES = [(390, 844), (800, 500), (1280, 800)]
 RIGHT = "element => element.getBoundingClientRect().right"
 SEEN = ".jp-Cell .scalarviz-page iframe"
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    if why := lack():
-        pytest.skip(why)
-    with serving(tmp_path_factory.mktemp("lab")) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def browser(server: Server) -> Iterator[Any]:
-    with chromium() as made:
-        yield made
 
 
 def give(form: Any, question: Question, guess: str) -> None:

@@ -97,6 +97,16 @@ def test_what_is_no_lesson_is_refused(content: str, name: str, wrong: str, tmp_p
         named(str(tmp_path / "none.md"))
 
 
+def test_two_lessons_of_one_name_are_refused_before_either_is_written(tmp_path: Path) -> None:
+    places = [tmp_path / name for name in ("a", "b")]
+    for place in places:
+        place.mkdir()
+        written(place, MINE)
+    with refused(InputError, "mine.html"):
+        write([str(place / "mine.md") for place in places], str(tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_question_is_found_behind_any_fence(tmp_path: Path) -> None:
     fences = (f'# A\n{each}question\nask = "a"\nanswer = 3\n```\n' for each in ("``` ", "````"))
     for content in fences:
