@@ -93,8 +93,10 @@ def lesson_of(path: Path) -> Lesson:
         if path.stat().st_size > LARGEST:
             raise InputError(f"{path.name} has more than {LARGEST} bytes: no lesson is as large")
         content = path.read_text(encoding="utf-8-sig")  # Notepad may begin a text with a mark
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path.name} cannot be read as text: {error}") from error
+    except OSError as error:
+        raise InputError(f"{path.name}: {error.strerror}: name the file of a lesson") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path.name} is no text: save it as UTF-8") from error
     return read(content, path)
 
 

@@ -93,8 +93,14 @@ def test_a_picture_shows_a_scene_or_a_saved_run(tmp_path: Path) -> None:
 def test_what_is_no_lesson_is_refused(content: str, name: str, wrong: str, tmp_path: Path) -> None:
     with refused(InputError, wrong):
         lesson_of(written(tmp_path, content, name))
-    with pytest.raises(InputError):
+
+
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    with refused(InputError, "none.md"):
         named(str(tmp_path / "none.md"))
+    (tmp_path / "mine.md").write_bytes(b"# \xff")
+    with refused(InputError, "UTF-8"):
+        named(str(tmp_path / "mine.md"))
 
 
 def test_two_lessons_of_one_name_are_refused_before_either_is_written(tmp_path: Path) -> None:
