@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from scalarviz.base.checks.numbers import number, shorten
 from scalarviz.base.texts import text
@@ -37,12 +37,12 @@ def is_text(given: object) -> bool:
     return isinstance(given, str)
 
 
-def is_number(given: object) -> bool:
+def is_number(given: object) -> TypeGuard[float]:
     return isinstance(given, float | int) and not isinstance(given, bool)
 
 
 def is_finite(given: object) -> bool:
-    return is_number(given) and abs(given) <= sys.float_info.max  # type: ignore[arg-type]
+    return is_number(given) and abs(given) <= sys.float_info.max
 
 
 def each_of(is_one: Callable[[object], bool]) -> Callable[[object], bool]:

@@ -5,6 +5,8 @@ In place of arrows a gradient has signs.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from scalarviz.pictures.draw2d.canvas import Canvas2D
@@ -19,6 +21,14 @@ SIZE, SIGN = 17.0, 29.0  # letters
 MARGIN = 70.0  # from the edge of the picture
 
 
+class Pen(NamedTuple):
+    """What marks are drawn with, and how large."""
+
+    canvas: Canvas2D
+    theme: Theme
+    scale: float
+
+
 def draw_guess(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, scale: float
 ) -> None:
@@ -28,16 +38,18 @@ def draw_guess(
     if guess is None or mark is None:
         return
     x, y, away = mark
+    pen = Pen(canvas, theme, scale)
     draw = draw_sign if guess.kind == "gradient" else draw_way
     for side, way, words, color in (
         (-1.0, guess.way, guess.typed or guess.label, theme.accent),
         (1.0, guess.came, guess.result or "", theme.metric),
         (0.0, None, "?" * (guess.result is None), theme.ink),
     ):
-        draw(canvas, (x + side * away, y), way, color, theme, scale)
-        write(canvas, (x + side * (away + GAP * scale), y), words, (side, color), theme, scale)
+        draw(pen, (x + side * away, y), way, color)
+        write(pen, (x + side * (away + GAP * scale), y), words, side, color)
     for way in (1, -1) if guess.way is None else ():  # it can be dragged
-        draw(canvas, (x, y - 2.0 * way * GAP * scale), way, theme.quiet, theme, 0.7 * scale)
+        smaller = pen._replace(scale=0.7 * scale)
+        draw(smaller, (x, y - 2.0 * way * GAP * scale), way, theme.quiet)
 
 
 def mark_of(
@@ -52,31 +64,19 @@ def mark_of(
     return x, y, max(15.0 * scale, 0.5 * float(np.ptp(xy[:, 0]))) + GAP * scale
 
 
-def draw_sign(
-    canvas: Canvas2D,
-    place: tuple[float, float],
-    way: int | None,
-    color: str,
-    theme: Theme,
-    scale: float,
-) -> None:
+def draw_sign(pen: Pen, place: tuple[float, float], way: int | None, color: str) -> None:
     """Write +, − or 0 around a point; nothing for None."""
     if way is not None:
+        canvas, theme, scale = pen
         (x, y), size = place, SIGN * scale
         canvas.box(x - 0.4 * size, y - 0.4 * size, 0.8 * size, 0.8 * size, theme.panel[:7])
         sign = "0+−"[way]
         canvas.text(x, y + 0.36 * size, sign, size=size, color=color, bold=True, anchor="center")
 
 
-def draw_way(
-    canvas: Canvas2D,
-    place: tuple[float, float],
-    way: int | None,
-    color: str,
-    theme: Theme,
-    scale: float,
-) -> None:
+def draw_way(pen: Pen, place: tuple[float, float], way: int | None, color: str) -> None:
     """Draw an arrow up or down around a point; a bar for neither, nothing for None."""
+    canvas, theme, scale = pen
     (x, y), wide, half = place, WIDE * scale, 0.5 * LONG * scale
     if way == 0:
         canvas.box(x - 0.5 * half, y - 0.5 * wide, half, wide, color, outline=theme.ground)
@@ -86,16 +86,10 @@ def draw_way(
         canvas.arrows((x, y + end), (x, y - end * (1.0 + rim / half)), ink, **look)
 
 
-def write(
-    canvas: Canvas2D,
-    place: tuple[float, float],
-    words: str,
-    look: tuple[float, str],
-    theme: Theme,
-    scale: float,
-) -> None:
+def write(pen: Pen, place: tuple[float, float], words: str, side: float, color: str) -> None:
     """Write words in a box beside a point: on the left for a side of -1, over it for 0."""
-    (x, y), (side, color), size = place, look, SIZE * scale
+    canvas, theme, scale = pen
+    (x, y), size = place, SIZE * scale
     wide = canvas.measure(words, size=size, bold=True)
     box = x + 0.5 * (side - 1.0) * wide - 0.5 * size, y - 0.8 * size, wide + size, 1.6 * size
     if words:
