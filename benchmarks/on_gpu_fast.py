@@ -15,6 +15,7 @@ from benchmarks.on_gpu import tell
 from benchmarks.on_gpu_first import (
     BATCH,
     MAIN,
+    PATHS,
     SMALL,
     WIDE,
     Ours,
@@ -26,6 +27,7 @@ from benchmarks.on_gpu_first import (
     kernels,
     launches,
     network,
+    on_cpu,
     samples,
     there,
 )
@@ -39,6 +41,7 @@ FRAME = 1 / 60
 WAYS = "nobody looks", "60 snapshots a second"
 DECIBELS = 10.0 if SIMULATED else 21.0
 # Of a launch: duration, instructions, share of cycles in which one was issued, bytes of the L2.
+TIME = "gpu__time_duration.sum"
 METRICS = (
     "gpu__time_duration.sum,sm__inst_executed.sum,lts__t_bytes.sum,"
     "smsp__issue_active.avg.pct_of_peak_sustained_active"
@@ -46,12 +49,12 @@ METRICS = (
 
 
 def growth() -> None:
-    """A step of ours over sizes of batches and widths."""
+    """A step of ours over sizes of batches and widths, on every path and on the engine cpu."""
     shapes = [(MAIN, 4**i) for i in range(2 if SIMULATED else 9)]
     if not SIMULATED:
         shapes += [([16, width, width, width, 3], 256) for width in (16, 64, 256, 1024, 2048)]
     for sizes, batch in shapes:
-        compare("growth", {"default": Ours, "kernels": kernels}, sizes, batch)
+        compare("growth", {"default": Ours, **PATHS, "engine cpu": on_cpu}, sizes, batch)
 
 
 def session_of(sizes: list[int], batch: int) -> Any:
@@ -184,17 +187,31 @@ def by_jax(sizes: list[int], batch: int) -> Steps:
 
 
 def profile() -> None:
-    """The second launch of a whole step, by Nsight Compute; what a card forbids is no error."""
+    """The second launch of a step, and of each kernel of one that is wide, by Nsight Compute.
+
+    What a card forbids is no error.
+    """
     tool = tool_of_nvidia("profile", "ncu")
     if tool:
-        words = [tool, "--clock-control", "none", "-k", "regex:train", "-s", "1", "-c", "1"]
-        words += ["--csv", "--metrics", METRICS, *command("one_step")]
-        done = subprocess.run(words, capture_output=True, text=True)
-        tell("profile", lines=(done.stderr + done.stdout).strip().splitlines()[-6:])
+        for step, metrics, most in (("one_step", METRICS, "5"), ("wide_step", TIME, "100")):
+            words = [tool, "--clock-control", "none", "-k", "regex:fused|_all|_grad|sum|draw|look"]
+            words += ["-c", most, "--csv", "--metrics", metrics, *command(step)]
+            done = subprocess.run(words, capture_output=True, text=True)
+            rows = [line.split('","') for line in (done.stderr + done.stdout).splitlines()]
+            # The kernel's name without its types, the metric, its unit, and what was measured.
+            found = [[row[4].partition("[")[0], *row[-3:]] for row in rows if len(row) > 9]
+            tell("profile", what=step, lines=[" ".join(row).strip('"') for row in found])
 
 
 def one_step() -> None:
     """What the profile watches."""
     ours = Ours(MAIN, BATCH)
+    for _ in range(2):
+        ours(1)
+
+
+def wide_step() -> None:
+    """What the profile watches, too."""
+    ours = launches(WIDE, BATCH)
     for _ in range(2):
         ours(1)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -74,12 +72,14 @@ def apart(a: Any, b: Any) -> float:
 class Ours:
     """scalarviz: many steps of one batch that is on the card.
 
-    whole, graphs  False: kernel by kernel, and each by a launch of its own
+    fused   False: whole steps by numba's kernel
+    whole   False: kernel by kernel
+    graphs  False: each by a launch of its own
     """
 
     def __init__(
-        self, sizes: Sequence[int], batch: int, engine: str = "cuda", whole: bool = True,
-        graphs: bool = True, norm: bool = False,
+        self, sizes: Sequence[int], batch: int, engine: str = "cuda", fused: bool = True,
+        whole: bool = True, graphs: bool = True, norm: bool = False,
     ) -> None:  # fmt: skip
         from scalarviz.data.batches import InOrder
 
@@ -87,6 +87,7 @@ class Ours:
         self.run = run_of(self.net, InOrder(*samples(sizes, batch)), engine)
         if engine == "cuda":
             self.run.whole_steps &= whole
+            self.run._work.fused.on = fused
             self.run._work.steps.graphs &= graphs
 
     def __call__(self, count: int) -> Any:
@@ -95,11 +96,11 @@ class Ours:
     def facts(self) -> dict[str, Any]:
         """On which path it was."""
         work = getattr(self.run, "_work", None)
-        if not hasattr(work, "_fused"):
+        if not hasattr(work, "fused"):
             return {}
-        fused = {"fused": work._fused.launches} if work._fused.launches else {}
-        found = {"whole": self.run.whole_steps, "blocks": work._together} | fused
-        return found | {"graphs": work.steps.graphs, "refused": work.steps.refused}
+        found = {"fused": work.fused.launches, "whole": self.run.whole_steps}
+        wrong = {"said": repr(work.fused.wrong)} if work.fused.wrong else {}
+        return found | {"blocks": work._together, "refused": work.steps.refused} | wrong
 
 
 def calls(sizes: Sequence[int], batch: int) -> Steps:
@@ -203,49 +204,35 @@ def barrier() -> None:
 
 
 def right() -> None:
-    """Three steps whole, by kernels and on the engine cpu."""
+    """Three steps fused, whole, by kernels and on the engine cpu."""
     found = {}
-    for side, engine, whole in (
-        ("whole", "cuda", True),
-        ("kernels", "cuda", False),
-        ("cpu", "cpu", True),
-    ):
+    for side, make in (("fused", Ours), *PATHS.items(), ("cpu", on_cpu)):
         start = time.perf_counter()
-        ours = Ours(MAIN, BATCH, engine, whole)
+        ours = make(MAIN, BATCH)
         losses, bank = ours(3).losses.tolist(), ours.net.bank
         found[side] = bank.value.copy(), bank.grad.copy()
         seconds = round(time.perf_counter() - start, 2)
-        tell("right", side=side, losses=losses, first_s=seconds, **ours.facts())
-    whole, kernels, cpu = (np.stack(each) for each in found.values())
-    tell("right", what="whole = kernels", good=bool((whole == kernels).all()))
-    gradients = apart(cpu[1], whole[1])
-    tell("right", what="whole beside cpu", apart=gradients, good=gradients < NEAR)
+        facts = ours.facts()
+        tell("right", side=side, losses=losses, first_s=seconds, **facts)
+        if side == "fused":
+            tell("right", what="the fused kernel ran", good=SIMULATED or facts["fused"] > 0)
+    fused, *others, cpu = (np.stack(each) for each in found.values())
+    same = [bool((fused == each).all()) for each in others]
+    tell("right", what="fused = whole = kernels", good=all(same))
+    gradients = apart(cpu[1], fused[1])
+    tell("right", what="fused beside cpu", apart=gradients, good=gradients < NEAR)
 
 
 def speed() -> None:
     """Ours; what is 512 wide runs kernel by kernel, also where a block would have room."""
-    whole = compare("speed", {"whole": Ours}, MAIN, BATCH)
+    one = compare("speed", {"fused": Ours}, MAIN, BATCH)
     call = compare("speed", {"a step a call": calls}, MAIN, BATCH)
-    tell("speed", what="host of a call", us=round(call - whole, 1))
+    tell("speed", what="host of a call", us=round(call - one, 1))
     for batch in (1, 32):
-        compare("speed", {"whole": Ours, "engine cpu": on_cpu}, SMALL, batch)
-    compare("speed", {"engine cpu": on_cpu, "kernels, a graph": kernels}, MAIN, BATCH)
-    compare("speed", {"kernels, a graph": kernels, "single launches": launches}, WIDE, BATCH)
-    compare("speed", {"whole": Ours}, MAIN, LARGE)
-
-
-def fused() -> None:
-    """The fused kernel: its bits, and a step."""
-    few, plain, other = 2 if SIMULATED else 20, Ours(MAIN, BATCH), Ours(MAIN, BATCH)
-    plain(few)
-    with switched_on():
-        other(few)
-        kernel = other.run._work._fused
-        same = bool((plain.net.bank.value == other.net.bank.value).all())
-        took = SIMULATED or kernel.launches > 0
-        tell("fused", what="bits", good=same and took, launches=kernel.launches, said=kernel.wrong)
-        for sizes, batch in ((MAIN, BATCH), (SMALL, 32), (MAIN, LARGE)):
-            compare("fused", {"fused": Ours}, sizes, batch)
+        compare("speed", {"fused": Ours, "whole": whole, "engine cpu": on_cpu}, SMALL, batch)
+    compare("speed", PATHS | {"engine cpu": on_cpu}, MAIN, BATCH)
+    compare("speed", {"kernels": kernels, "single launches": launches}, WIDE, BATCH)
+    compare("speed", {"fused": Ours, "whole": whole}, MAIN, LARGE)
 
 
 def pytorch() -> None:
@@ -262,18 +249,8 @@ def compare(part: str, sides: dict[str, Any], sizes: Sequence[int], batch: int) 
 
 
 on_cpu = partial(Ours, engine="cpu")
+whole = partial(Ours, fused=False)
 kernels = partial(Ours, whole=False)
 launches = partial(Ours, whole=False, graphs=False)
+PATHS = {"whole": whole, "kernels": kernels}  # the others, which have the same bits
 graph = partial(by_torch, graph=True, fused=True)
-
-
-@contextmanager
-def switched_on() -> Iterator[None]:
-    """With the fused kernel."""
-    from scalarviz.engines.cuda.fused.launch import SWITCH
-
-    os.environ[SWITCH] = "1"
-    try:
-        yield
-    finally:
-        del os.environ[SWITCH]

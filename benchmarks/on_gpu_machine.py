@@ -95,7 +95,6 @@ def environment(tell: Tell) -> dict[str, str]:
             tell("card", kernels_of_another_machine=len(list(KERNELS.glob("*.py"))))
     found.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     found["NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS"] = "0"
-    found.pop("SCALARVIZ_CUDA_FUSED", None)
     home = "" if "CUDA_HOME" in found or SIMULATED else toolkit()
     found |= {"CUDA_HOME": home} if home else {}
     shutil.rmtree(site, ignore_errors=True)

