@@ -99,7 +99,7 @@ class Ours:
         if not hasattr(work, "fused"):
             return {}
         found = {"fused": work.fused.launches, "whole": self.run.whole_steps}
-        wrong = {"said": repr(work.fused.wrong)} if work.fused.wrong else {}
+        wrong = {"said": work.fused.wrong} if work.fused.wrong else {}
         return found | {"blocks": work._together, "refused": work.steps.refused} | wrong
 
 

@@ -132,10 +132,10 @@ EXPRESSION_ENGINES = table(
     ]
 )
 AUTO, FULL = "auto", Precision()
-# "auto" takes cuda from this number of multiply-adds of a step on. One thread of the engine cpu
-# does 4.7e10 a second (BENCHMARKS.md: 3 x 13,248 products of 1,024 samples in 859 us), so this many
-# in .2 ms. A step on a GPU costs .05 ms at least if many are launched at once, and 1.2 ms of the
-# host if it is the only one. These two are counted and estimated, not measured on a card.
+# "auto" takes cuda from this number of multiply-adds of a step on. On an H100 with 16 cores such a
+# step takes 35 us on the GPU, .1 ms on the cores, and 1 ms of the host if it is the only one of a
+# call (BENCHMARKS.md); the GPU is the faster one from 0.6 million on if many are taken at once, and
+# from 20 million on if each operation needs a kernel of its own.
 LARGE = 10**7
 _said: set[str] = set()
 

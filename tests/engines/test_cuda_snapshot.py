@@ -1,6 +1,8 @@
 """Snapshots of numbers on a GPU, with streams of which tests say when they run."""
 
+import gc
 import importlib.util
+import weakref
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +12,7 @@ import pytest
 
 from scalarviz.core.model.bank import Bank
 from scalarviz.errors import EngineError
-from tests.engines.fake_streams import FakeArray, FakeGpu
+from tests.engines.fake_streams import FakeArray, FakeGpu, FakeStream
 from tests.wording import refused
 
 if importlib.util.find_spec("numba_cuda") is None:
@@ -193,6 +195,23 @@ def test_a_training_that_ends_waits_for_copies_that_nobody_wants(gpu: FakeGpu) -
     run.asides = None
     del shot
     assert gpu.said[-1] == "wait for stream 1" and not leaving.queued
+
+
+def test_garbage_waits_for_its_stream_while_that_is_there(
+    gpu: FakeGpu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stream() -> FakeStream:
+        made = FakeStream(gpu, "the last stream")
+        weakref.finalize(made, gpu.said.append, "the stream is gone")
+        return made
+
+    run = Training(gpu)
+    monkeypatch.setattr(gpu, "stream", stream)
+    asides = Asides(run.memory)
+    vars(asides)["itself"] = asides, asides._leaving
+    del asides
+    gc.collect()
+    assert gpu.said == ["wait for the last stream", "the stream is gone"]
 
 
 def test_a_gpu_that_fails_meanwhile(gpu: FakeGpu) -> None:

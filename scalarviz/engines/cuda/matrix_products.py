@@ -1,7 +1,8 @@
 """Kernels of affine operations as matrix products of a whole batch.
 
-A product is cut into tiles: the threads of a block load a part of each factor into shared memory,
-then each thread computes 4 x 4 numbers, see `products`.
+A product is cut into tiles: the threads of a block load a panel of each factor into shared memory,
+then each thread computes 4 x 4 numbers, see `products`. While they do, the next panels are on their
+way, in registers: a block that waited for them would wait for two thirds of its time.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from scalarviz.engines.cuda.places import (
     FLOW,
     HAS_BIASES,
     INPUTS,
+    LOADED,
+    LOADERS,
     MATRIX_TILE,
     ONE,
     OUTPUTS,
@@ -38,25 +41,65 @@ from scalarviz.engines.cuda.places import (
     Numbers,
     Whole,
 )
-from scalarviz.engines.cuda.products import fetch, quarter, smaller
+from scalarviz.engines.cuda.products import quarter, smaller
 from scalarviz.engines.cuda.teams import bias_sum, chunk_start, partial_of
 
 
 @kernel
-def fetch_panel(
-    arena: Numbers, start: Index, along: Index, inner: Index, length: Index, width: Index,
-    panel: Numbers,
-) -> None:  # fmt: skip
-    """Load rows or columns of a factor, `length` of `width` numbers each, to panel[inner, row].
+def in_panel(i: Index, inner: Index) -> Any:
+    """Return line and place of the first number of part i of a panel, and the steps to the next.
 
-    `along` is the step in memory from one of them to the next, `inner` that from one of its numbers
-    to the next; one of both is 1.
+    i < LOADERS. Neighbouring i are neighbours in memory: of a line if `inner`, the step in memory
+    from one of its numbers to the next, is 1, else of neighbouring lines.
     """
-    apart, lines, count, down, across = inner, width, length, DOWN, ONE
     if inner == ONE:
-        apart, lines, count, down, across = along, length, width, ONE, DOWN
-    worker, workers = cuda.threadIdx.x, cuda.blockDim.x
-    fetch(arena, start, apart, lines, count, panel, ZERO, down, across, worker, workers)
+        return i // DEPTH, i % DEPTH, LOADERS // DEPTH, ZERO
+    return i % TILE, i // TILE, ZERO, LOADERS // TILE
+
+
+@kernel
+def load_part(
+    arena: Numbers, start: Index, along: Index, inner: Index, length: Index, width: Index,
+    i: Index, numbers: Numbers,
+) -> None:  # fmt: skip
+    """Load part i of `length` lines of `width` numbers each; nothing that is not there.
+
+    `along` is the step in memory from a line to the next; that or `inner` is 1.
+    """
+    line, k, lines, places = in_panel(i, inner)
+    at, jump = start + line * along + k * inner, lines * along + places * inner
+    for j in range(LOADED):
+        if line < length and k < width:
+            numbers[j] = arena[at]
+        line += lines
+        k += places
+        at += jump
+
+
+@kernel
+def store_part(
+    inner: Index, length: Index, width: Index, i: Index, numbers: Numbers, panel: Numbers
+) -> None:
+    """Store it to panel[place, line]."""
+    line, k, lines, places = in_panel(i, inner)
+    for j in range(LOADED):
+        if line < length and k < width:
+            panel[line + k * DOWN] = numbers[j]
+        line += lines
+        k += places
+
+
+@kernel
+def load_others(
+    arena: Numbers, start: Index, along: Index, inner: Index, length: Index, width: Index,
+    numbers: Numbers, panel: Numbers,
+) -> None:  # fmt: skip
+    """Load and store what a block of fewer than LOADERS threads has left."""
+    i = np.uint64(cuda.threadIdx.x + cuda.blockDim.x)
+    while i < LOADERS:
+        load_part(arena, start, along, inner, length, width, i, numbers)
+        store_part(inner, length, width, i, numbers, panel)
+        i += np.uint64(cuda.blockDim.x)
 
 
 @kernel
@@ -99,6 +142,7 @@ def part_of_product(
     """
     down, across = quarter(rows), quarter(columns)
     sums = cuda.local.array(16, Real)
+    ours, theirs = cuda.local.array(LOADED, Real), cuda.local.array(LOADED, Real)
     turn, end = ZERO, down * across
     while turn < end:
         job = turn + np.uint64(cuda.threadIdx.x)
@@ -107,15 +151,25 @@ def part_of_product(
         c = job - r * across if mine else ZERO
         for i in range(16):
             sums[i] = bias_of(arena, biases, row, r + np.uint64(i // 4) * down, rows)
-        start = ZERO
+        worker, start, width = np.uint64(cuda.threadIdx.x), ZERO, smaller(inner, DEPTH)
+        load_part(arena, a, a_down, a_across, rows, width, worker, ours)
+        load_part(arena, b, b_across, b_down, columns, width, worker, theirs)
         while start < inner:
-            width = smaller(inner - start, DEPTH)
-            fetch_panel(arena, a + start * a_across, a_down, a_across, rows, width, left)
-            fetch_panel(arena, b + start * b_down, b_across, b_down, columns, width, right)
+            store_part(a_across, rows, width, worker, ours, left)
+            store_part(b_down, columns, width, worker, theirs, right)
+            p, q = a + start * a_across, b + start * b_down
+            load_others(arena, p, a_down, a_across, rows, width, ours, left)
+            load_others(arena, q, b_across, b_down, columns, width, theirs, right)
+            # The next ones arrive while the products of these are added up.
+            added, start = width, start + DEPTH
+            if start < inner:
+                width = smaller(inner - start, DEPTH)
+                p, q = a + start * a_across, b + start * b_down
+                load_part(arena, p, a_down, a_across, rows, width, worker, ours)
+                load_part(arena, q, b_across, b_down, columns, width, worker, theirs)
             cuda.syncthreads()
-            add_products(left, right, r, c, width, down, across, sums)
+            add_products(left, right, r, c, added, down, across, sums)
             cuda.syncthreads()
-            start += DEPTH
         if mine:
             for i in range(4):
                 for j in range(4):

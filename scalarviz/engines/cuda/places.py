@@ -80,10 +80,12 @@ SHARES = 128  # parts of a sum over a whole batch, or of squares over all groups
 ZERO, ONE, TWO, THREE, FOUR = [np.uint64(n) for n in range(5)]
 WORD = np.uint64(32)  # bits
 MATRIX_TILE = 64  # a matrix product is cut into tiles of 64 x 64
-TILE, DEPTH = np.uint64(MATRIX_TILE), np.uint64(16)
-# Numbers of a factor that are in shared memory, TILE x DEPTH, and the step from TILE of them to the
-# next: 32 neighbouring threads, which have 16 of each of two rows, are in different memory banks.
-PANEL, DOWN = 16 * 66, np.uint64(66)
+TILE, DEPTH = np.uint64(MATRIX_TILE), np.uint64(32)
+LOADED = 8  # numbers of a factor that a thread loads; so many threads load a panel, TILE x DEPTH
+LOADERS = TILE * DEPTH // np.uint64(LOADED)
+# Numbers of a panel in shared memory, and the step from TILE of them to the next: 32 neighbouring
+# threads, which have 16 of each of two rows, are in different memory banks.
+PANEL, DOWN = 32 * 66, np.uint64(66)
 APART = 16  # from a sample of a thread to the next, in convolutions of a whole batch
 BEYOND_ARENA = 4 * APART  # numbers after the last that reads of four samples may reach
 GROUP = 64  # rows whose squares are summed by one thread

@@ -94,6 +94,9 @@ class Asides:
         self._memory = memory
         self._leaving = cuda.stream()
         self._asides: list[Aside] = []  # in the order of their copies
+        # With these as its arguments they are not freed before it: what is freed together, as
+        # garbage, is freed in any order, and whoever waits for a stream that is gone crashes.
+        weakref.finalize(self, end, self._leaving, self._asides).atexit = False
 
     def take(self, parts: list[tuple[int, int]]) -> tuple[Aside, FloatArray]:
         """Queue a copy of some parts of `arena`, and return its array; not for two threads."""
@@ -102,12 +105,14 @@ class Asides:
         free = (each for each in arrived if each.size == size and not each.is_held)
         aside = next(free, None) or Aside(size, self._memory, self._leaving)
         gone = {aside, *arrived[:-MOST]}
-        self._asides = [*(each for each in self._asides if each not in gone), aside]
+        self._asides[:] = [*(each for each in self._asides if each not in gone), aside]
         return aside, aside.take(parts)
 
-    def __del__(self) -> None:
-        with suppress(Exception):  # of a GPU that was lost, or a driver that has ended
-            self._leaving.synchronize()
+
+def end(leaving: Any, asides: list[Aside]) -> None:
+    """Wait for the copies that are on their way; their memory is freed after it."""
+    with suppress(Exception):  # of a GPU that was lost, or a driver that has ended
+        leaving.synchronize()
 
 
 @final

@@ -98,12 +98,11 @@ class FusedSteps:
 
     on        False: the other kernels take all steps, so that they can be compared
     launches  how many there were
-    wrong     why there were none, if something failed; measurements on a card print it
+    wrong     why there were none, if something failed, else ""; measurements on a card print it
     """
 
     def __init__(self) -> None:
-        self.on, self.launches = True, 0
-        self.wrong: Exception | None = None
+        self.on, self.launches, self.wrong = True, 0, ""
         self._card: Card | None = None
         self._prepared: dict[tuple[CudaUnit, bool], Prepared | None] = {}
 
@@ -125,7 +124,7 @@ class FusedSteps:
             self._card.launch(kernel, table, memory.stream, arrays, steps)
         except Exception as error:  # nothing is queued, and the other kernels need less
             self._prepared[key] = None
-            self.wrong = error
+            self.wrong = f"{type(error).__name__}: {error}"  # the error would keep the memory
             return False
         self.launches += 1
         return True
