@@ -136,20 +136,20 @@ def test_a_picture_trains_in_the_lesson_and_a_question_leads_to_its_moment(
     lesson: Lessons, tmp_path: Path
 ) -> None:
     tab = lesson("01", bypass_csp=True)  # to ask the frame; the policy is at work in the others
-    assert not tab.page.locator(".picture").is_visible()
+    picture = tab.page.locator(".picture").last
+    assert not picture.is_visible()
     tab.ask(ALL_BUT_LAST)
     tab.page.locator(".see:visible").first.click()
-    assert tab.page.locator(".picture").is_visible() and tab.page.locator(OPEN).count() == 1
+    assert picture.is_visible() and tab.page.locator(OPEN).count() == 1
     tab.page.locator("#again").click()
     for question in (each for each in named("01").parts if isinstance(each, Question)):
         give(tab.page.locator(OPEN), str(question.answer))
-    tab.page.locator(".picture").scroll_into_view_if_needed()
-    tab.page.wait_for_selector(".picture iframe")
-    (frame,) = [each for each in tab.page.frames if each != tab.page.main_frame]
+    picture.scroll_into_view_if_needed()
+    frame = picture.locator("iframe").element_handle().content_frame()
     frame.wait_for_function("globalThis.scalarviz?.drawn")
-    assert frame.evaluate("scalarviz.state.step") == 1  # of the question
+    assert frame.evaluate("scalarviz.state.step") == 3  # of the question
     frame.click("#on")
-    frame.wait_for_function("scalarviz.state.step === 2")
+    frame.wait_for_function("scalarviz.state.step === 4")
     tab.page.locator(".see:visible").last.click()
     frame.wait_for_function("scalarviz.state.step === 20 && scalarviz.pinned")
     tab.page.screenshot(path=tmp_path / "moment.png")
