@@ -185,7 +185,7 @@ def main(names: list[str]) -> None:
             continue
         book, began = read(path), time.perf_counter()
         run(book)
-        tidy(book, path.stem[:2])
+        tidy(book, path.stem.partition("-")[0])
         nbformat.write(book, path)
         seconds, size = time.perf_counter() - began, path.stat().st_size / 1024
         print(f"{path.stem:20} {seconds:6.1f} s {size:6.0f} KB")

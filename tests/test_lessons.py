@@ -22,12 +22,12 @@ from tests.lessons import MOST, WIDGET, difference, former, is_check, lessons, p
 
 ROOT = Path(__file__).parent.parent
 LARGEST = 600 * 1024  # bytes
-ORDER = (*range(1, 10), 12, 13, 14, 10, 11)  # of reading; the last two are projects
+ORDER = "01 02 03 04 04b 05 06 07 08 09 12 13 14 10 11".split()  # the last two are projects
 
 each_lesson = pytest.mark.parametrize("path", lessons(), ids=lambda path: path.stem)
 
 
-ASKS = re.compile(r'sv\.predict\("(\d\d/\w+)"\)')
+ASKS = re.compile(r'sv\.predict\("(\d\d\w?/\w+)"\)')
 DRAWS = ("sv.watch(", "sv.picture(")
 
 
@@ -39,28 +39,34 @@ def outputs(book: Any) -> list[Any]:
     return [output for cell in book.cells for output in cell.get("outputs", [])]
 
 
+def number_of(path: Path) -> str:
+    return path.stem.partition("-")[0]
+
+
 def in_order() -> list[Path]:
-    return sorted(lessons(), key=lambda path: ORDER.index(int(path.stem[:2])))
+    return sorted(lessons(), key=lambda path: ORDER.index(number_of(path)))
 
 
-def numbered(number: int) -> Path:
-    (path,) = [path for path in lessons() if path.stem.startswith(f"{number:02}-")]
+def numbered(number: str) -> Path:
+    (path,) = [path for path in lessons() if number_of(path) == number]
     return path
 
 
 def test_each_has_a_number_and_a_place_in_the_order_of_reading() -> None:
-    numbers = [int(path.stem[:2]) for path in lessons()]
-    assert numbers == sorted(ORDER)
+    assert [*map(number_of, lessons())] == sorted(ORDER)
 
 
 @each_lesson
 def test_it_begins_with_its_title_its_minutes_and_its_goal(path: Path) -> None:
     first = texts(read(path))[0]
-    number = int(path.stem[:2])
-    assert re.match(rf"# {number}\. \w", first)
-    minutes = re.search(r"^\*\*(\d+) minutes\.\*\* Goal: \w.*\.$", first, re.MULTILINE)
-    assert minutes
-    assert 5 <= int(minutes[1]) <= 20
+    assert re.match(rf"# {number_of(path).lstrip('0')}\. \w", first)
+    assert 5 <= int(minutes_of(path)) <= 20
+
+
+def minutes_of(path: Path) -> str:
+    first = texts(read(path))[0]
+    (minutes,) = re.findall(r"^\*\*(\d+) minutes\.\*\* Goal: \w.*\.$", first, re.MULTILINE)
+    return str(minutes)
 
 
 def asked_in(path: Path) -> dict[str, Question]:
@@ -89,7 +95,7 @@ def test_it_ends_with_play_what_was_thought_and_solutions(path: Path) -> None:
 @each_lesson
 def test_its_questions_are_those_of_its_file_and_folded(path: Path) -> None:
     keys = [place.partition("/") for place in asked_in(path)]
-    assert {number for number, _, _ in keys} == {path.stem[:2]}
+    assert {number for number, _, _ in keys} == {number_of(path)}
     assert [key for _, _, key in keys] == [*questions_of(path.stem)]
     for cell in read(path).cells:
         if "sv.predict(" in cell.source:
@@ -145,8 +151,8 @@ def test_lessons_are_linked_in_their_order(path: Path) -> None:
     assert re.findall(r"\((\S+\.ipynb)\)", last) == [each.name for each in after or lessons()[:1]]
 
 
-@pytest.mark.parametrize("number", [1, 2, 3, 4, 7, 12, 13, 14])
-def test_what_a_learner_writes_is_checked_and_its_solution_passes(number: int) -> None:
+@pytest.mark.parametrize("number", "01 02 03 04 04b 07 12 13 14".split())
+def test_what_a_learner_writes_is_checked_and_its_solution_passes(number: str) -> None:
     book = read(numbered(number))
     written = [cell for cell in book.cells if "sv.check(My" in cell.source and not is_check(cell)]
     assert [cell.metadata.tags for cell in written] == [["notebook"]]
@@ -161,8 +167,8 @@ def test_what_a_learner_writes_is_checked_and_its_solution_passes(number: int) -
     )
 
 
-@pytest.mark.parametrize("number", [1, 2, 3, 4, 12, 13, 14])
-def test_some_lessons_ask_for_a_line(number: int) -> None:
+@pytest.mark.parametrize("number", "01 02 03 04 12 13 14".split())
+def test_some_lessons_ask_for_a_line(number: str) -> None:
     assert any(asked.line for asked in asked_in(numbered(number)).values())
 
 
@@ -233,10 +239,10 @@ def test_its_code_is_short(path: Path) -> None:
     assert max(len(cell.source.splitlines()) for cell in cells) <= 30
 
 
-def test_the_readme_names_every_lesson() -> None:
+def test_the_readme_names_every_lesson_in_order_with_its_minutes() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for path in lessons():
-        assert f"notebooks/{path.name}" in readme
+    rows = re.findall(r"\(notebooks/(\S+)\) \|.*\| (\d+) \|$", readme, re.MULTILINE)
+    assert rows == [(path.name, minutes_of(path)) for path in in_order()]
 
 
 @pytest.mark.parametrize("path", lessons(), ids=lambda path: path.stem)
@@ -247,7 +253,7 @@ def test_a_lesson_keeps_no_empty_output(path: Path) -> None:
 
 
 def test_a_stored_picture_of_another_design_is_told_from_that_of_another_driver() -> None:
-    book, other = read(lessons()[3]), read(lessons()[3])
+    book, other = (read(numbered("04b")) for _ in range(2))
     place, now = pictures(book)[0]
     assert former(book, other) == []
     shaken = np.clip(now + np.random.default_rng(0).normal(0.0, 8.0, now.shape), 0.0, 255.0)

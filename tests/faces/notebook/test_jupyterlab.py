@@ -230,7 +230,7 @@ def test_one_plays_and_the_other_stays_as_it_is(lesson: Lesson) -> None:
     step = first.step
     first.press("play")
     first.wait(lambda: first.step > step)
-    assert second.show().step == stands == int(second.ask("dead.step_index"))
+    assert second.show().step == stands == int(second.ask("far.step_index"))
     first.show().pause()
     step = first.step
     second.show().press("play")
