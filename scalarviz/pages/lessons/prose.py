@@ -15,16 +15,18 @@ TAG = re.compile(r"<[^<>]*>|[^<]+|<")
 LONGEST = 2000  # letters of a formula; the time for one grows with their square
 # A minus after a sign that closes nothing, as in (-4) and = -2: of a number, not between two.
 MINUS = re.compile(r"(?<!&#x000(?:29|5D|7C|7D);</mo>)(?<=</mo>)<mo>(?=&#x02212;</mo>)")
+# A formula and the sign behind it, which browsers would part at the end of a line.
+SIGNED = re.compile(r'(<span class="math inline">(?:(?!</math>).)*</math></span>[.,;:!?)]+)')
 
 
 def html_of(words: str) -> str:
     """Return Markdown as HTML."""
-    return str(parser().render(words))
+    return SIGNED.sub(r'<span class="tied">\1</span>', parser().render(words))
 
 
 def inline_of(words: str) -> str:
     """Return one paragraph of Markdown as HTML that stands in a line."""
-    return str(parser().renderInline(words))
+    return SIGNED.sub(r'<span class="tied">\1</span>', parser().renderInline(words))
 
 
 @cache

@@ -155,6 +155,12 @@ def test_html_in_a_text_is_shown_as_it_is_written() -> None:
     assert "<code>\\unknown{</code>" in html_of("$\\unknown{$")
 
 
+def test_the_sign_behind_a_formula_stays_with_it() -> None:
+    first, _, last = html_of("The numbers $a$ and $b$, the leaves").partition(" and ")
+    assert "tied" not in first and last.startswith('<span class="tied"><span class="math')
+    assert "</math></span>,</span> the leaves" in last
+
+
 def test_a_formula_that_is_not_understood_is_shown_as_it_is_written() -> None:
     assert "<code>\\left( x</code>" in html_of("$\\left( x$")
 
