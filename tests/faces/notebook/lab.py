@@ -420,7 +420,7 @@ LIVE = "sv.watch("
 
 
 def prepared(target: Path) -> list[int]:
-    """Copy the lesson, with nothing run yet and a cell to ask in after each page of a session.
+    """Copy the lesson, with nothing run yet, and after each page of a session two cells to ask in.
 
     The indices of the cells with pages.
     """
@@ -434,6 +434,7 @@ def prepared(target: Path) -> list[int]:
         cell |= {"outputs": [], "execution_count": None}
         if LIVE in "".join(cell["source"]):
             live.append(len(cells) - 1)
-            cells.append(cell | {"id": f"ask{len(live)}", "source": "'nothing asked yet'"})
+            for name in (f"ask{len(live)}", f"work{len(live)}"):
+                cells.append(cell | {"id": name, "source": "'nothing asked yet'"})
     target.write_text(json.dumps(notebook | {"cells": cells}), encoding="utf-8")
     return live

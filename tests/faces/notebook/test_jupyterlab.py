@@ -307,7 +307,7 @@ def test_a_notebook_that_was_not_run_shows_its_stored_pictures(
 ) -> None:
     shutil.copy(LESSON, server.notebooks / "stored.ipynb")
     page = Page.open(browser, server, "stored.ipynb")
-    until(lambda: len(page.tab.evaluate(SIZES)) == 4, "there are all pictures")
+    until(lambda: len(page.tab.evaluate(SIZES)) == 2, "there are all pictures")
     sizes = page.tab.evaluate(SIZES)
     assert [tuple(size[:2]) for size in sizes].count(SIZE) == 2
     assert all(shown > 600 for *_, shown in sizes)
@@ -326,7 +326,7 @@ def test_a_page_made_of_it_shows_them_too(browser: Any, tmp_path: Path) -> None:
     tab = browser.new_page(viewport={"width": 1400, "height": 1000})
     tab.route(re.compile("^https?:"), lambda route: route.abort())  # it asks for MathJax and others
     tab.goto((tmp_path / f"{LESSON.stem}.html").as_uri(), wait_until="domcontentloaded")
-    until(lambda: len(tab.evaluate(SIZES)) == 4, "there are all pictures")
+    until(lambda: len(tab.evaluate(SIZES)) == 2, "there are all pictures")
     sizes = tab.evaluate(SIZES)
     assert [tuple(size[:2]) for size in sizes].count(SIZE) == 2
     assert all(shown > 600 for *_, shown in sizes)
