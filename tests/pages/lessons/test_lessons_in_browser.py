@@ -172,9 +172,8 @@ def test_a_page_of_a_class_sends_its_answers(browser: Any, tmp_path: Path) -> No
         tab.locator("#name").fill("Grace")
         tab.locator("#send").click()
         tab.get_by_text(text("lesson.sent")).wait_for()
-        tab.locator(".picture").scroll_into_view_if_needed()
-        tab.wait_for_selector(".picture iframe")
-        frame = next(each for each in tab.frames if each != tab.main_frame)
+        tab.locator(".picture").last.scroll_into_view_if_needed()
+        frame = tab.locator(".picture iframe").last.element_handle().content_frame()
         frame.wait_for_function("globalThis.scalarviz?.drawn")
     (record,), faults = records_in(file)
     assert not faults and record.name == "Grace"
