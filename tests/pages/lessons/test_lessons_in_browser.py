@@ -173,7 +173,7 @@ def test_a_page_of_a_class_sends_its_answers(browser: Any, tmp_path: Path) -> No
         tab.locator("#send").click()
         tab.get_by_text(text("lesson.sent")).wait_for()
         tab.locator(".picture").last.scroll_into_view_if_needed()
-        frame = tab.locator(".picture iframe").last.element_handle().content_frame()
+        frame = tab.locator(".picture").last.locator("iframe").element_handle().content_frame()
         frame.wait_for_function("globalThis.scalarviz?.drawn")
     (record,), faults = records_in(file)
     assert not faults and record.name == "Grace"
