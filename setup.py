@@ -3,11 +3,15 @@
 from setuptools import find_packages, setup
 
 setup(
-    # Scenes and lessons stay at the top of the checkout, where people find them.
-    packages=[*find_packages(include=["scalarviz*"]), "scalarviz.scenes", "scalarviz.notebooks"],
+    # Scenes, lessons and the guide stay at the top of the checkout, where people find them.
+    packages=[
+        *find_packages(include=["scalarviz*"]),
+        *("scalarviz.scenes", "scalarviz.notebooks", "scalarviz.guide"),
+    ],
     package_dir={
         "scalarviz": "scalarviz",
         "scalarviz.scenes": "scenes",
         "scalarviz.notebooks": "notebooks",
+        "scalarviz.guide": "docs/guide",
     },
 )

@@ -24,6 +24,8 @@ import pdoc.render
 import pdoc.render_helpers
 from nbconvert import HTMLExporter
 
+from scalarviz.faces.cli.lesson_pages import page_of_lesson
+from scalarviz.pages.lessons.lesson import lesson_of
 from tests.public_names import callables, public_objects
 
 ROOT = Path(__file__).parent.parent
@@ -71,7 +73,9 @@ def write_guide(folder: Path) -> None:
         shutil.copy(example, folder)
     for path in sorted((ROOT / "docs" / "guide").glob("*.md")):
         text = path.read_text(encoding="utf-8")
-        put(folder / f"{path.stem}.html", page(markdown(text), "../../"))
+        asks = "\n```question\n" in text
+        made = page_of_lesson(lesson_of(path)).decode() if asks else page(markdown(text), "../../")
+        put(folder / f"{path.stem}.html", made)
         title, _, rest = text.removeprefix("# ").partition("\n")
         first = " ".join(rest.split("\n\n")[0].split())
         rows.append(f"- [{title}]({path.name}): {first}")

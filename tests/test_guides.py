@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.guides import examples, run
+from tests.lessons import is_check, read
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs" / "guide").glob("*.md"))
@@ -40,6 +41,36 @@ def test_links_of_readme_to_pages_and_links_of_pages_lead_somewhere() -> None:
     for page in PAGES:
         for link in re.findall(r"\]\(([^)#:]+)[^):]*\)", page.read_text(encoding="utf-8")):
             assert (page.parent / link).is_file(), f"{page.name} links to {link}"
+
+
+TERM = re.compile(
+    r"^\*\*`?(.+?)`?( \(.+?\))?\*\*: (.+?)\s\[Lesson\s(\d+b?)\]\((.+?)\)$", re.M | re.S
+)
+GLOSSARY = ROOT / "docs" / "guide" / "glossary.md"
+
+
+def terms() -> list[tuple[str, str, str, Path]]:
+    """The terms of the glossary, with what is said of each, and number and file of its lesson."""
+    _, _, *parts = GLOSSARY.read_text(encoding="utf-8").strip().split("\n\n")
+    found = [TERM.fullmatch(part) for part in parts]
+    assert all(found), parts[found.index(None)] if None in found else ""
+    return [(each[1], each[3], each[4], GLOSSARY.parent / each[5]) for each in found if each]
+
+
+def test_the_glossary_is_sorted_and_says_each_term_in_two_sentences_at_most() -> None:
+    names = [name.lower() for name, *_ in terms()]
+    assert names == sorted(names) and len({*names}) >= 40
+    for name, said, _, _ in terms():
+        assert len(re.findall(r"[.?](?:\s|$)", said)) <= 2, name
+
+
+def test_each_term_of_the_glossary_links_to_a_lesson_that_has_the_word() -> None:
+    for name, _, number, path in terms():
+        assert path.stem.lstrip("0").startswith(f"{number}-"), name
+        shown = " ".join(cell.source for cell in read(path).cells if not is_check(cell))
+        assert re.search(rf"\b{re.escape(name)}", " ".join(shown.split()), re.I), (
+            f"{path.stem} does not say {name}: link another lesson in the glossary"
+        )
 
 
 def test_an_example_that_is_wrong_is_found(tmp_path: Path) -> None:

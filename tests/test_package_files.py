@@ -13,6 +13,7 @@ from packaging.requirements import Requirement
 
 from scalarviz.base.package_files import text_beside
 from scalarviz.files.shaders.live import live_shader
+from scalarviz.pages.lessons.lesson import HANDOUTS
 from scalarviz.pictures.view.cubes import shaders
 from scalarviz.pictures.view.shading.evaluator import fragment_of
 from scalarviz.pictures.view.spheres.shaders import SPHERE
@@ -81,7 +82,7 @@ def test_an_installed_package_has_every_file(tmp_path: Path) -> None:
         shutil.copy(ROOT / name, tmp_path)
     omitted = shutil.ignore_patterns("__pycache__", "scenes")
     shutil.copytree(PACKAGE, tmp_path / "scalarviz", ignore=omitted)
-    for name in ("scenes", "notebooks"):
+    for name in ("scenes", "notebooks", "docs/guide"):
         shutil.copytree(ROOT / name, tmp_path / name)
     command = [sys.executable, "setup.py", "-q"]
     subprocess.run([*command, "build_py", "--build-lib", "built"], cwd=tmp_path, check=True)
@@ -94,6 +95,7 @@ def test_an_installed_package_has_every_file(tmp_path: Path) -> None:
     assert {path.name for path in (ROOT / "notebooks").glob("*.ipynb")} == {
         path.name for path in (built / "scalarviz" / "notebooks").iterdir()
     }
+    assert {path.stem for path in (built / "scalarviz" / "guide").glob("*.md")} == {*HANDOUTS}
 
 
 def test_a_file_that_does_not_exist_is_an_error() -> None:

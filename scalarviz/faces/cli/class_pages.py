@@ -16,7 +16,7 @@ from scalarviz.faces.scenefiles.find import about, find, load
 from scalarviz.faces.scenefiles.making import played
 from scalarviz.pages.addresses import is_loopback, listening, numeric, seen_by_others, url_of
 from scalarviz.pages.index_page import INDEX, Entry, index_of
-from scalarviz.pages.lessons.lesson import lesson_of
+from scalarviz.pages.lessons.lesson import lesson_of, without_solutions
 from scalarviz.pages.page import page_of, size_words, trains
 
 if TYPE_CHECKING:  # its package is optional
@@ -27,7 +27,14 @@ SCENES = ("rgb", "xor", "circle")
 INTERRUPTED = 130
 
 
-def serve(scenes: Sequence[str], address: str, port: int | None, collect: str | None = None) -> int:
+def serve(
+    scenes: Sequence[str],
+    address: str,
+    port: int | None,
+    collect: str | None = None,
+    *,
+    without: bool = False,
+) -> int:
     """Make the pages of scenes and serve them until Ctrl-C; return the exit code.
 
     scenes   names, or paths of files; numbers of lessons, "lessons" for all of them, or files .md;
@@ -35,6 +42,7 @@ def serve(scenes: Sequence[str], address: str, port: int | None, collect: str | 
     address  an address of this machine; 0.0.0.0: all that it has
     port     as for `listening`
     collect  file .jsonl for the answers that pages send; None: they cannot send any
+    without  whether lessons have no solutions
 
     Raises InputError for an unknown scene, an address or port that cannot be used, or a file that
     holds something else.
@@ -43,7 +51,10 @@ def serve(scenes: Sequence[str], address: str, port: int | None, collect: str | 
     collecting = None if collect is None else collecting_in(collect, address)
     with bound(address, port, collecting) as server:
         collects = collecting is not None
-        pages = {f"{name}.html": made(path, collects=collects) for name, path in paths.items()}
+        pages = {
+            f"{name}.html": made(path, collects=collects, without=without)
+            for name, path in paths.items()
+        }
         entries = [entry_of(name, path) for name, path in paths.items()]
         pages[INDEX] = index_of(entries, collects=collects)
         if collecting is not None:
@@ -97,10 +108,11 @@ def entry_of(name: str, path: Path) -> Entry:
     return Entry(name, text("class.lesson"), lesson_of(path).title)
 
 
-def made(path: Path, *, collects: bool = False) -> bytes:
+def made(path: Path, *, collects: bool = False, without: bool = False) -> bytes:
     """Return the page of a scene or of a lesson, which says how large it is."""
     if path.suffix != ".py":
-        page = page_of_lesson(lesson_of(path), collects=collects)
+        lesson = without_solutions(lesson_of(path)) if without else lesson_of(path)
+        page = page_of_lesson(lesson, collects=collects)
         say(text("lesson.written", file=f"{path.stem}.html", size=size_words(len(page))))
         return page
     show = played(load(path), {})

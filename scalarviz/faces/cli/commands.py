@@ -190,6 +190,7 @@ def application(words: Sequence[str]) -> Typer:
     kept = typer.Option(
         None, metavar="FILE", help="Keep the answers that pages send in this file, .jsonl."
     )
+    without = typer.Option(False, "--without-solutions", help="Leave the solutions out.")
 
     @simple("class", "Serve pages that train to a class, from this machine's memory.")
     def _(
@@ -197,10 +198,11 @@ def application(words: Sequence[str]) -> Typer:
         address: str = address,
         port: int | None = port,
         collect: str | None = kept,
+        without: bool = without,
     ) -> None:
         from scalarviz.faces.cli.class_pages import serve
 
-        sys.exit(serve(scenes or (), address, port, collect))
+        sys.exit(serve(scenes or (), address, port, collect, without=without))
 
     place = typer.Argument(
         metavar="FOLDER",
@@ -216,15 +218,24 @@ def application(words: Sequence[str]) -> Typer:
         collect(folder, out)
 
     read = typer.Argument(
-        None, metavar="[LESSON]...", help="Numbers of lessons, or files .md; else all."
+        None,
+        metavar="[LESSON]...",
+        help="Numbers of lessons, glossary, questions-before, questions-after, or files .md; else "
+        "all lessons and the glossary.",
     )
     folder = typer.Option(None, "-o", "--out", metavar="FOLDER", help="Folder for the pages.")
+    apart = typer.Option(False, "--solutions", help="Write one page of the solutions instead.")
 
     @simple("lesson", "Write lessons as pages: text, questions, pictures that train.")
-    def _(lessons: list[str] | None = read, out: str | None = folder) -> None:
+    def _(
+        lessons: list[str] | None = read,
+        out: str | None = folder,
+        without: bool = without,
+        solutions: bool = apart,
+    ) -> None:
         from scalarviz.faces.cli.lesson_pages import write
 
-        write(lessons or (), out)
+        write(lessons or (), out, without=without, solutions=solutions)
 
     sweeping = sweep_command() if words[:1] == ["sweep"] else print_scenes
     simple("sweep", "Train a scene under many settings and seeds.")(sweeping)

@@ -14,19 +14,35 @@ from scalarviz.errors import InputError
 from scalarviz.faces.scenefiles.find import load, scenes
 from scalarviz.faces.scenefiles.making import played
 from scalarviz.files.atomic import replace_file
-from scalarviz.pages.lessons.lesson import Lesson, lesson_of, lessons
+from scalarviz.pages.lessons.lesson import (
+    Lesson,
+    handouts,
+    lesson_of,
+    lessons,
+    solutions_of,
+    without_solutions,
+)
 from scalarviz.pages.lessons.lesson_page import lesson_page
 from scalarviz.pages.page import size_words
 from scalarviz.training.session.session import Session
 
 
-def write(names: Sequence[str], out: str | None) -> None:
+def write(
+    names: Sequence[str], out: str | None, *, without: bool = False, solutions: bool = False
+) -> None:
     """Write the pages of lessons; raise InputError for an unknown one.
 
-    names  numbers of lessons, as 01, or paths of files .md; none: all
-    out    the folder; None: the current one
+    names      numbers of lessons, as 01, names of handouts, or paths of files .md; none: all
+               lessons, and the glossary
+    out        the folder; None: the current one
+    without    whether the pages have no solutions
+    solutions  whether one page of the solutions is written instead of them
     """
-    folder, chosen = Path(out or "."), [*map(named, names or lessons())]
+    folder, chosen = Path(out or "."), [*map(named, names or lessons_in("lessons"))]
+    if solutions:
+        chosen = [solutions_of(chosen)]
+    elif without:
+        chosen = [*map(without_solutions, chosen)]
     for name, count in Counter(each.name for each in chosen).items():
         if count > 1:
             raise InputError(f"{count} lessons would be written to {name}.html: rename a file")
@@ -39,18 +55,18 @@ def write(names: Sequence[str], out: str | None) -> None:
 
 
 def lessons_in(name: str) -> Iterable[str]:
-    """Return the numbers of all lessons for "lessons", otherwise the name."""
-    return lessons() if name == "lessons" else (name,)
+    """Return the numbers of all lessons, and the glossary, for "lessons", otherwise the name."""
+    return (*lessons(), "glossary") if name == "lessons" else (name,)
 
 
 def path_of_lesson(name: str) -> Path | None:
     """Return the file of a lesson from its number or its path; None if it is none."""
-    return Path(name) if name.endswith(".md") else lessons().get(name)
+    return Path(name) if name.endswith(".md") else (lessons() | handouts()).get(name)
 
 
 def named(name: str) -> Lesson:
     """Return the lesson of a number, or of a file .md; raise UnknownNameError for another name."""
-    return lesson_of(path_of_lesson(name) or pick(lessons(), name, "lesson"))
+    return lesson_of(path_of_lesson(name) or pick(lessons() | handouts(), name, "lesson"))
 
 
 def page_of_lesson(lesson: Lesson, *, collects: bool = False) -> bytes:

@@ -6,13 +6,14 @@ import ast
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.texts import text
 from scalarviz.errors import InputError
 from scalarviz.pages.lessons.answers import LIMITS
 from scalarviz.pages.lessons.prose import html_of
@@ -22,7 +23,11 @@ PACKAGE = Path(__file__).parents[2]
 LARGEST = 5_000_000  # bytes of a file
 LEFT_OUT = {"check", "notebook"}  # tags of cells that pages leave out
 IMAGE = re.compile(r'<img src="(data:image/[\w+]+;base64,[A-Za-z0-9+/=]+)"')
-LINK = re.compile(r'href="(\d\d\w?-[\w-]+)\.ipynb"')
+HANDOUTS = ("glossary", "questions-before", "questions-after")
+# A link to a lesson or a handout, in whatever folder; their pages lie beside each other.
+LINK = re.compile(rf'href="(?:[^":?#]*/)?(\d\d\w?-[\w-]+|{"|".join(HANDOUTS)})\.(?:ipynb|md)"')
+# Under a heading of its own, folded, in any language.
+SOLUTIONS = re.compile(r"<h2>([^<]*)</h2>\s*(<details>.*</details>)", re.DOTALL)
 FENCE = re.compile(r"^`{3,}(.*)$", re.MULTILINE)  # begins a block of a kind, or ends one
 MOST = LIMITS["answers"][1]  # questions, so that all their answers can be collected
 TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
@@ -84,6 +89,33 @@ def lessons() -> dict[str, Path]:
     return {path.stem.partition("-")[0]: path for path in found}
 
 
+def handouts() -> dict[str, Path]:
+    """Return the texts beside lessons by their names: inside the package, or in a checkout."""
+    inside = PACKAGE / "guide"
+    folder = inside if inside.is_dir() else PACKAGE.parent / "docs" / "guide"
+    return {name: folder / f"{name}.md" for name in HANDOUTS}
+
+
+def without_solutions(lesson: Lesson) -> Lesson:
+    """Return a lesson without its solutions."""
+    parts = [
+        Text(SOLUTIONS.sub("", each.html)) if isinstance(each, Text) else each
+        for each in lesson.parts
+    ]
+    return replace(lesson, parts=tuple(parts))
+
+
+def solutions_of(lessons: Iterable[Lesson]) -> Lesson:
+    """Return a lesson that is the solutions of others, under their titles."""
+    title = text("lesson.solutions")
+    words = [f"<h1>{title}</h1>"]
+    for lesson in lessons:
+        pages = [each.html for each in lesson.parts if isinstance(each, Text)]
+        found = [folded for page in pages for _, folded in SOLUTIONS.findall(page)]
+        words += [f"<h2>{escape(lesson.title)}</h2>", *found] if found else []
+    return Lesson("solutions", title, (Text("\n".join(words)),))
+
+
 def lesson_of(path: Path) -> Lesson:
     """Return the lesson of a file, .ipynb or .md; raise InputError if it cannot be read as one."""
     read = {".ipynb": of_notebook, ".md": of_markdown}.get(path.suffix)
@@ -123,7 +155,7 @@ def notebook_parts(cells: Any, sources: list[str]) -> Iterator[Part]:
         if is_left_out(cell):
             continue
         if cell["cell_type"] == "markdown":
-            yield Text(LINK.sub(r'href="\1.html"', html_of(source)))
+            yield Text(linked(source))
             continue
         outputs, call = cell["outputs"], last_call(source)
         called = "" if call is None else ast.unparse(call.func)
@@ -138,6 +170,11 @@ def notebook_parts(cells: Any, sources: list[str]) -> Iterator[Part]:
             yield END
         else:
             yield Text(listing(source) + "".join(map(shown, outputs)))
+
+
+def linked(words: str) -> str:
+    """Return Markdown as HTML, in which links to lessons lead to their pages."""
+    return LINK.sub(r'href="\1.html"', html_of(words))
 
 
 def is_left_out(cell: Any) -> bool:
@@ -198,7 +235,7 @@ def of_markdown(content: str, path: Path) -> Lesson:
     count = 0
     for kind, words in parted(content, path):
         count += kind == "question"
-        parts.append(block(kind, words, path, f"{count:02d}") if kind else Text(html_of(words)))
+        parts.append(block(kind, words, path, f"{count:02d}") if kind else Text(linked(words)))
     if count > MOST:
         raise InputError(f"{path.name} has {count:,} questions, and {MOST} are the most: part it")
     return Lesson(path.stem, title_of(content, path), tuple(parts))

@@ -97,7 +97,8 @@ def filled(lesson: Lesson, parts: Iterable[str], pages: Mapping[int, str], colle
     packed = {f"picture{i}": packed_bytes(page.encode()) for i, page in enumerate(pages.values())}
     markup, words = text_beside(PAGES, "lesson.html"), {"title": lesson.title, "version": version()}
     style = colors_of_page() + text_beside(PAGES, "lesson.css")
-    raw = {"parts": "\n".join(parts)}
+    named = f'<a href="glossary.html" target="_blank">{text("lesson.glossary")}</a>'
+    raw = {"parts": "\n".join(parts), "glossary": named if lesson.code else ""}
     policy = policy_for(pages.values(), collects)
     words |= said_in(markup)
     page = html(markup, words, style, script, loader(), data, packed, raw, policy)

@@ -93,8 +93,10 @@ class LessonPage {
     setWords(byId("arrows"), asked ? text("lesson.arrows", { right, asked }) : "");
   }
 
-  /** Offer to keep the answers as a file and as a link, and to begin anew. */
+  /** Offer to keep the answers as a file and as a link, and to begin anew; not in a mere text. */
   fillEnd() {
+    const asks = this.questions.length + this.pictures.length > 0;
+    for (const each of document.querySelectorAll("header, .end")) setShown(each, asks);
     const name = byId("name");
     name.value = this.answers.name;
     name.addEventListener("input", () => {

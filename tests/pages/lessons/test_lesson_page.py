@@ -3,17 +3,29 @@
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
+from typer.testing import CliRunner
 
 import scalarviz as sv
 from scalarviz.errors import InputError
-from scalarviz.faces.cli.lesson_pages import named, page_of_lesson, write
+from scalarviz.faces.cli.class_pages import made
+from scalarviz.faces.cli.commands import application
+from scalarviz.faces.cli.lesson_pages import lessons_in, named, page_of_lesson, write
 from scalarviz.pages.lessons.cells import shown_by
-from scalarviz.pages.lessons.lesson import Picture, is_left_out, lesson_of, lessons
+from scalarviz.pages.lessons.lesson import (
+    HANDOUTS,
+    Picture,
+    is_left_out,
+    lesson_of,
+    lessons,
+    solutions_of,
+    without_solutions,
+)
 from scalarviz.pages.lessons.lesson_page import LARGEST
 from scalarviz.pages.lessons.prose import html_of, parser
 from scalarviz.pages.lessons.questions import Question
@@ -189,6 +201,64 @@ def test_a_lesson_has_the_questions_and_pictures_of_its_notebook(number: str) ->
     )
     texts = "".join(each.html for each in parts if hasattr(each, "html"))
     assert "<h1>" in texts and "A check; you need not read it" not in texts
+
+
+def texts_of(lesson: Any) -> str:
+    return "".join(each.html for each in lesson.parts if hasattr(each, "html"))
+
+
+@pytest.mark.parametrize("number", list(lessons()))
+def test_a_lesson_without_solutions_has_all_else_and_they_are_a_page_apart(number: str) -> None:
+    whole = lesson_of(lessons()[number])
+    short, apart = texts_of(without_solutions(whole)), texts_of(solutions_of([whole]))
+    folded = re.findall("<summary>.*?</summary>", texts_of(whole))
+    assert len(folded) >= 2 and re.findall("<summary>.*?</summary>", apart) == folded
+    assert "<details>" not in short and "Exercises</h2>" in short
+    links = [re.findall(r'href="([\w-]+\.html)"', each) for each in (texts_of(whole), short)]
+    assert links[0] == links[1]  # to the next lesson, too
+    assert whole.title in apart and without_solutions(whole).name == whole.name
+
+
+def test_the_command_line_leaves_solutions_out_or_writes_them_alone(tmp_path: Path) -> None:
+    words = (
+        MINE + "\n## Answers\n\n<details><summary>1</summary>\n\nforty-two\n</details>\n\nEnd.\n"
+    )
+    mine = str(written(tmp_path, words))
+    for more in ("--without-solutions", "--solutions"):
+        arguments = ["lesson", mine, "-o", str(tmp_path / "out"), more]
+        done = CliRunner().invoke(application(arguments), arguments)
+        assert done.exit_code == 0, done.output
+    page = (tmp_path / "out" / "mine.html").read_text(encoding="utf-8")
+    assert "forty-two" not in page and "End." in page
+    apart = (tmp_path / "out" / "solutions.html").read_text(encoding="utf-8")
+    assert "forty-two" in apart and "End." not in apart and "My lesson" in apart
+    path = Path(mine)
+    assert [b"forty-two" in made(path, without=each) for each in (True, False)] == [False, True]
+
+
+def test_lessons_lead_to_the_glossary_which_leads_to_their_pages() -> None:
+    assert 'href="glossary.html"' in page_of_lesson(without_pictures(named("01"))).decode()
+    assert [*lessons_in("lessons")] == [*lessons(), "glossary"]
+    page = page_of_lesson(named("glossary")).decode()
+    links = {*re.findall(r'href="([^"]+)"', page)} - {"data:,"}
+    assert len(links) >= 10 and links <= {f"{path.stem}.html" for path in lessons().values()}
+
+
+def without_pictures(lesson: Any) -> Any:
+    """The lesson in a page that is made in no time."""
+    parts = tuple(each for each in lesson.parts if not isinstance(each, Picture))
+    return replace(lesson, parts=parts)
+
+
+def test_the_ten_questions_are_the_same_before_and_after() -> None:
+    before, after = (
+        [each for each in named(f"questions-{when}").parts if isinstance(each, Question)]
+        for when in ("before", "after")
+    )
+    assert len(before) == 10 and {each.lesson for each in before} == {"questions-before"}
+    assert [replace(each, lesson="questions-before") for each in after] == before
+    assert all("no idea" in each.choices and not each.why for each in before)
+    assert {*HANDOUTS} == {"glossary", "questions-before", "questions-after"}
 
 
 @pytest.mark.parametrize("number", ["01", "02", "03", "04", "05"])

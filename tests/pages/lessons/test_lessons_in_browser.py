@@ -199,3 +199,37 @@ def test_the_token_of_a_class_goes_to_its_own_pages_alone(browser: Any, tmp_path
         f"http://127.0.0.1:{server.port}/02.html?token=ABC234",
         "https://other.example/a.html",
     ]
+
+
+@ONLY_CHROMIUM
+def test_the_glossary_has_no_answers_to_keep(browser: Any, tmp_path: Path) -> None:
+    file = tmp_path / "glossary.html"
+    file.write_bytes(page_of_lesson(named("glossary")))
+    tab = Tab(browser, file, place="")
+    tab.page.wait_for_selector(".end", state="hidden")
+    assert not tab.page.locator("header").is_visible()
+    assert tab.page.locator("main").is_visible()
+    tab.close()
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_page_of_questions_alone_is_printed_as_a_sheet(
+    browser: Any, tmp_path: Path, when: str
+) -> None:
+    file = tmp_path / "questions.html"
+    file.write_bytes(page_of_lesson(named(f"questions-{when}")))
+    tab = Tab(browser, file, place="")
+    tab.page.wait_for_selector(".question .said", state="attached")
+    seen = tab.page.locator(".question:visible, .choice:visible")
+    before = seen.count()
+    tab.page.emulate_media(media="print")
+    assert before < 10 < 40 < seen.count()
+    assert not tab.page.locator("header:visible, .goes-on:visible, .end button:visible").count()
+    tab.close()
+
+
+@ONLY_CHROMIUM
+def test_a_lesson_that_is_printed_keeps_what_is_not_answered(lesson: Lessons) -> None:
+    tab = lesson("01")
+    tab.page.emulate_media(media="print")
+    assert tab.page.locator(".question:visible").count() == 1
