@@ -77,7 +77,8 @@ def watch(
     terminal        True: show loss, captions and keys in the terminal instead; by default
                     False
     size            width and height of the window, or of the picture in a notebook, in pixels;
-                    None, the default: fitted to the screen, and (800, 560) in a notebook
+                    None, the default: fitted to the screen, and in a notebook (800, 560), or for an
+                    audience (1080, 756)
     play            False: start paused; None, the default: play at once in a window, and in a
                     notebook when its button is pressed
     tour            True: show the tour of ten seconds first; by default False

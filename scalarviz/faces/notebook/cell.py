@@ -194,15 +194,18 @@ class PageView(Shown):
 def watch(show: Show | Several, options: WatchOptions) -> PageView:
     """Show sessions below the running cell, a page for each; return what shows them.
 
-    A page has 800 x 560 pixels, several have 1160 x 560, their speed is 10 steps a second, and they
-    play when their button is pressed, unless the options or the show say something else.
+    A page has 800 x 560 pixels, several have 1160 x 560, for an audience more. Their speed is 10
+    steps a second, and they play when their button is pressed, unless the options or the show say
+    something else.
     """
     if options.speed is None:
         show = begun_slowly(show)
     group = options.group(show, "light" if options.theme == "auto" else options.theme)
     if options.steps is None:
         group.playing.until = None
-    shown = PageView(group, options.size or (SIZE_OF_SEVERAL if group.several else SIZE), options)
+    larger = PRESENTED if options.present else 1.0  # so that larger letters leave nothing out
+    wide, high = SIZE_OF_SEVERAL if group.several else SIZE
+    shown = PageView(group, options.size or (round(wide * larger), round(high * larger)), options)
     if options.nodes is not None:
         say(text("notebook.nodes"))
     shown.show()

@@ -384,5 +384,9 @@ def test_for_an_audience_the_letters_of_a_page_are_larger(present: bool, larger:
         view = watch(inverting(), present=present)
         assert view.widget.size == {"width": 400, "height": 300, "larger": larger}
         view.close()
+        view = show.watch(Show.of(inverting()), WatchOptions(present=present))
+        wide, high = round(800 * larger), round(560 * larger)  # room for all that it shows else
+        assert view.widget.size == {"width": wide, "height": high, "larger": larger}
+        view.close()
 
     run(program)
