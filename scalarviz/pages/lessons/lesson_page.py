@@ -55,11 +55,19 @@ def lesson_page(lesson: Lesson, scene: Callable[[str], Any], *, collects: bool =
 
 
 def page_in(lesson: Lesson, picture: Picture, scene: Callable[[str], Any]) -> str:
-    """Return the page of a picture; "" if what a notebook shows cannot train in a page."""
+    """Return the page of a picture; "" if what a notebook shows cannot train in a page.
+
+    Raises InputError if a package is missing.
+    """
     if picture.scene:
         return page_of(scene(picture.scene)).text.decode()
-    with suppress(EngineError, InputError):
-        return page_of(shown_by(lesson.code, picture.cell)).text.decode()
+    try:
+        with suppress(EngineError, InputError):
+            return page_of(shown_by(lesson.code, picture.cell)).text.decode()
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"pictures of {lesson.name} need {error.name}: pip install 'scalarviz[lessons]'"
+        ) from error
     return ""
 
 

@@ -151,6 +151,15 @@ def test_without_a_package_it_says_what_to_install(
     parser.cache_clear()
 
 
+def test_without_a_package_of_a_lesson_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("matplotlib", "matplotlib.pyplot"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with refused(InputError, "matplotlib", "'scalarviz[lessons]'"):
+        page_of_lesson(named("01"))
+
+
 def test_no_part_of_a_text_has_an_id() -> None:
     assert "id=" not in html_of("$$x$$ (data)\n")  # where the page has its data
 
