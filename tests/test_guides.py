@@ -5,7 +5,11 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from scalarviz.faces.cli.commands import application
+from scalarviz.faces.cli.lesson_pages import named
+from scalarviz.pages.lessons.questions import Question, question
 from tests.guides import examples, run
 from tests.lessons import is_check, read
 
@@ -81,3 +85,38 @@ def test_an_example_that_is_wrong_is_found(tmp_path: Path) -> None:
     page.write_text("```python\n1 / 0\n```\n")
     with pytest.raises(ZeroDivisionError):
         run(page)
+
+
+TEACHING = ROOT / "docs" / "guide" / "teaching.md"
+GUESS = re.compile(r"`(\d\d\w?/\w+)`: ([^;|]+?) *(?=[;|])")
+
+
+def test_each_wrong_guess_of_the_page_for_teachers_has_a_reply_in_its_lesson() -> None:
+    guesses = GUESS.findall(TEACHING.read_text(encoding="utf-8"))
+    assert len(guesses) >= 20 and len({place.partition("/")[0] for place, _ in guesses}) >= 5
+    for place, guess in guesses:
+        asked = question(place)
+        assert guess in asked.replies and not asked.is_right(guess), (place, guess)
+
+
+def test_the_key_of_the_ten_questions_has_what_is_right_and_each_wrong_choice() -> None:
+    words = TEACHING.read_text(encoding="utf-8")
+    rows = re.findall(
+        r"^\| (\d+) \| ([^|]+) \| ([^|]+:[^|]+) \|$", words.rpartition("\n## ")[2], re.M
+    )
+    asked = [each for each in named("questions-before").parts if isinstance(each, Question)]
+    assert [int(number) for number, _, _ in rows] == [*range(1, 11)]
+    for (_, right, told), each in zip(rows, asked, strict=True):
+        assert right == each.answer
+        wrong = {choice for choice in each.choices if choice not in (right, "no idea")}
+        assert {part.partition(":")[0] for part in re.split(r"\. ", told)} == wrong
+
+
+def test_the_commands_of_the_page_for_teachers_are_understood() -> None:
+    lines = re.findall(r"^ +\.venv/bin/scalarviz (.+)$", TEACHING.read_text(encoding="utf-8"), re.M)
+    assert len(lines) >= 8
+    for line in map(str.split, lines):
+        arguments = [*line, "--help"]
+        done = CliRunner().invoke(application(arguments), arguments)
+        options = {each for each in line if each.startswith("--")}
+        assert done.exit_code == 0 and all(each in done.output for each in options), line
