@@ -16,7 +16,7 @@ from scalarviz.faces.scenefiles.find import about, find, load
 from scalarviz.faces.scenefiles.making import played
 from scalarviz.pages.addresses import is_loopback, listening, numeric, seen_by_others, url_of
 from scalarviz.pages.index_page import INDEX, Entry, index_of
-from scalarviz.pages.lessons.lesson import lesson_of, without_solutions
+from scalarviz.pages.lessons.lesson import Picture, lesson_of, without_solutions
 from scalarviz.pages.page import page_of, size_words, trains
 
 if TYPE_CHECKING:  # its package is optional
@@ -105,7 +105,9 @@ def entry_of(name: str, path: Path) -> Entry:
     """Return the place of a page in their list."""
     if path.suffix == ".py":
         return Entry(name, about(path))
-    return Entry(name, text("class.lesson"), lesson_of(path).title)
+    lesson = lesson_of(path)
+    has_picture = any(isinstance(part, Picture) for part in lesson.parts)
+    return Entry(name, text("class.lesson" if has_picture else "class.text"), lesson.title)
 
 
 def made(path: Path, *, collects: bool = False, without: bool = False) -> bytes:

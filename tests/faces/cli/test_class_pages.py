@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 import pytest
 
+from scalarviz.base.texts import text
 from scalarviz.errors import InputError
 from scalarviz.faces.cli import class_pages as module
 from scalarviz.faces.cli import commands
@@ -116,10 +117,21 @@ def test_an_address_of_version_6_stands_in_brackets() -> None:
 
 def test_it_serves_only_this_machine_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
-    monkeypatch.setattr(module, "serve", lambda *words: asked.append(words) or 0)
-    with pytest.raises(SystemExit):
-        commands.main(["class"])
-    assert asked == [((), "127.0.0.1", None, None)]
+    monkeypatch.setattr(module, "serve", lambda *words, **more: asked.append((words, more)) or 0)
+    for line in (["class"], ["class", "01", "--without-solutions"]):
+        with pytest.raises(SystemExit):
+            commands.main(line)
+    here = "127.0.0.1", None, None
+    assert asked == [(((), *here), {"without": False}), ((["01"], *here), {"without": True})]
+
+
+def test_the_list_says_which_page_has_pictures() -> None:
+    about = {
+        name: module.entry_of(name, path)
+        for name, path in module.paths_of(["01", "glossary"]).items()
+    }
+    assert about["01-one-weight"].about == text("class.lesson")
+    assert about["glossary"].about == text("class.text") and about["glossary"].title == "Glossary"
 
 
 # What is refused, before any page is made.
