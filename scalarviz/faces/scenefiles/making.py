@@ -10,9 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.texts import row_text
 from scalarviz.core.formulas.table import pick
 from scalarviz.errors import FileError, InputError, SceneError
-from scalarviz.faces.scenefiles.find import Scene
+from scalarviz.faces.scenefiles.find import Scene, name_of
 from scalarviz.faces.scenefiles.made_again import RESTARTS, made_again
 from scalarviz.faces.scenefiles.options import SHARED, YES_OR_NO, Option, own_options
 from scalarviz.faces.scenefiles.user_code import place_of, told_by_line
@@ -58,7 +59,17 @@ def played(scene: Scene, chosen: Mapping[str, Any]) -> Show:
             f"{place_of(scene)}: the scene returned {shorten(shown)}: return a Show, or just a "
             "Session"
         )
-    return Show.of(shown, scene)
+    return translated(Show.of(shown, scene), name_of(scene))
+
+
+def translated(show: Show, name: str) -> Show:
+    """Return the Show of a scene of the package with the title and the sentence of a translation.
+
+    A user's scene has the name "", and keeps its words.
+    """
+    title = row_text(f"rows.scenes.{name}.title", show.title)
+    about = row_text(f"rows.scenes.{name}.about", show.about)
+    return replace(show, title=title, about=about)
 
 
 def make_show(scene: Scene, given: Mapping[str, Any], typed: Collection[str] = ()) -> Show:
