@@ -12,6 +12,7 @@ from scalarviz import data
 from scalarviz.base import texts as table
 from scalarviz.base.texts import fields_of, text, texts
 from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.losses import LOSSES
 from scalarviz.core.formulas.rowwise import ROW_FORMULAS
 from scalarviz.core.model.operations import KINDS
 from scalarviz.faces.controller.controls import CONTROLS
@@ -31,6 +32,7 @@ ROWS = {
     "row_formulas": ROW_FORMULAS,
     "activations": ACTIVATIONS,
     "controls": CONTROLS,
+    "losses": LOSSES,
     "channels": CHANNELS,
     "scenes": scenes(),
     "groups": FIRST_CONTROLS,
@@ -79,7 +81,7 @@ def test_other_texts_belong_to_rows() -> None:
 
 def test_the_file_is_sorted_and_written_as_the_english_one() -> None:
     ordered = dict(sorted(GERMAN.items()))
-    assert SOURCE == json.dumps(ordered, indent=0, ensure_ascii=False) + "\n"
+    assert json.dumps(ordered, indent=0, ensure_ascii=False) + "\n" == SOURCE
 
 
 @pytest.mark.usefixtures("german")
