@@ -12,7 +12,7 @@ from scalarviz import data
 from scalarviz.base import texts as table
 from scalarviz.base.texts import fields_of, text, texts
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.formulas.losses import LOSSES
+from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.formulas.rowwise import ROW_FORMULAS
 from scalarviz.core.model.operations import KINDS
 from scalarviz.faces.controller.controls import CONTROLS
@@ -32,7 +32,7 @@ ROWS = {
     "row_formulas": ROW_FORMULAS,
     "activations": ACTIVATIONS,
     "controls": CONTROLS,
-    "losses": LOSSES,
+    "losses": {**LOSSES, **ROW_LOSSES},
     "channels": CHANNELS,
     "scenes": scenes(),
     "groups": FIRST_CONTROLS,
