@@ -1,9 +1,10 @@
 """Texts that people read - captions, cards, notices, controls, menus - in one table by key.
 
-English is `english.json`. A translation is a file with the same keys: SCALARVIZ_LANGUAGE=xx selects
-`xx.json` beside it, a value that ends in .json any other file. A text that a translation lacks, or
-has with other fields, stays English. The table is read when the first text is needed, in 0.3 ms;
-TOML takes 9 ms with the import of tomllib.
+English is `english.json`. A translation is a file with the same keys: SCALARVIZ_LANGUAGE=xx, or
+--language xx behind any command, selects `xx.json` beside it, a value that ends in .json any other
+file. A text that a translation lacks, or has with other fields, stays English. The table is read
+when the first text is needed, in 0.3 ms; TOML takes 9 ms with the import of tomllib. Lessons of a
+language lie in the folder of its name, see scalarviz/pages/lessons/translation.py.
 
 A row of a table to which users can add, such as `ACTIVATIONS` or `CONTROLS`, holds its own English
 words; a translation has them as `rows.TABLE.NAME.FIELD`, such as `rows.activations.tanh.caption`.
@@ -25,7 +26,7 @@ from string import Formatter
 from scalarviz.base.messages import LOG
 from scalarviz.base.package_files import text_beside
 
-LANGUAGE = "SCALARVIZ_LANGUAGE"
+LANGUAGE, ENGLISH = "SCALARVIZ_LANGUAGE", "english"
 ROWS = "rows."
 
 
@@ -55,8 +56,8 @@ def row_text(key: str, words: str) -> str:
 def texts() -> Mapping[str, str]:
     """The whole table: English, with the texts of the chosen translation in place of its own."""
     english: dict[str, str] = json.loads(text_beside(__file__, "english.json"))
-    language = os.environ.get(LANGUAGE) or "english"
-    if language == "english":
+    language = os.environ.get(LANGUAGE) or ENGLISH
+    if language == ENGLISH:
         return english
     setting = f"{LANGUAGE}={language}"
     try:
@@ -80,12 +81,27 @@ def texts() -> Mapping[str, str]:
 
 def translation(language: str, english: Mapping[str, str]) -> dict[str, str]:
     """The usable texts of a translation, given by its name or its file."""
-    is_file = language.endswith(".json")
-    file = Path(language) if is_file else Path(__file__).with_name(f"{language}.json")
-    found = json.loads(file.read_text(encoding="utf-8"))
+    found = json.loads(file_of(language).read_text(encoding="utf-8"))
     if not isinstance(found, dict):
         raise ValueError("it is no object of keys and texts")
     return {key: words for key, words in found.items() if is_usable(key, words, english)}
+
+
+def file_of(language: str) -> Path:
+    """The file of a language, given by its name or as that file."""
+    is_file = language.endswith(".json")
+    return Path(language) if is_file else Path(__file__).with_name(f"{language}.json")
+
+
+def languages() -> list[str]:
+    """The names of the languages of the package."""
+    return sorted(path.stem for path in Path(__file__).parent.glob("*.json"))
+
+
+def choose(language: str) -> None:
+    """Show texts in a language from now on, given by its name or its file."""
+    os.environ[LANGUAGE] = language
+    texts.cache_clear()
 
 
 def is_usable(key: str, words: object, english: Mapping[str, str]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import shlex
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from scalarviz.base.process.interrupt import Program
 from scalarviz.base.process.opening import opening
 from scalarviz.base.process.streams import lossy_streams
+from scalarviz.base.texts import choose, file_of, languages
 from scalarviz.base.visible_text import LONGEST_LINE, say, visible
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.faces.cli import several_scenes
@@ -47,6 +49,7 @@ MEANT = {
     **dict.fromkeys(("--rate", "--learning-rate", "--step-size"), "--lr"),
     **dict.fromkeys(("--initialisation", "--initialization", "--initializer"), "--init"),
 }
+SPOKEN = re.compile("(?<=^--language)=")
 ABOUT = "See a neural network learn."
 EXAMPLES = (
     "scalarviz watch rgb",
@@ -82,6 +85,7 @@ def main(words: Sequence[str] | None = None) -> None:
 def obey(words: Sequence[str]) -> None:
     """Run a command line; print errors of scalarviz and of scenes as sentences."""
     try:
+        words = without_language(words)
         if not words and not is_completing():
             words = ["watch", FIRST] if sys.stdout.isatty() else ["--help"]
         application(words or words_to_complete())(words, prog_name="scalarviz")
@@ -98,6 +102,22 @@ def obey(words: Sequence[str]) -> None:
         frames = getattr(told, "frames", "").splitlines()
         say(f"scalarviz: {first}", *rest, *frames, file=sys.stderr)
         sys.exit(2 if UnknownNameError in (type(told), type(told.__cause__)) else 1)
+
+
+def without_language(words: Sequence[str]) -> list[str]:
+    """Choose the language that --language names, wherever it stands; return the other words.
+
+    Raises UnknownNameError for a language that there is not.
+    """
+    rest = [part for each in words for part in SPOKEN.split(each)]
+    if "--language" in rest:
+        at = rest.index("--language")
+        language = "".join(rest[at + 1 : at + 2])
+        if not file_of(language).is_file():
+            raise UnknownNameError("language", language, languages())
+        choose(language)
+        del rest[at : at + 2]
+    return rest
 
 
 def application(words: Sequence[str]) -> Typer:
@@ -129,6 +149,12 @@ def application(words: Sequence[str]) -> Typer:
     def options(
         version: bool = typer.Option(
             False, "--version", help="Print the version.", callback=print_version, is_eager=True
+        ),
+        language: str = typer.Option(  # which `without_language` has read
+            "english",
+            "--language",
+            metavar="NAME",
+            help=f"Language of texts, for all commands: {', '.join(languages())}, or a .json file.",
         ),
     ) -> None: ...
 

@@ -18,6 +18,7 @@ from scalarviz.errors import InputError
 from scalarviz.pages.lessons.answers import LIMITS
 from scalarviz.pages.lessons.prose import html_of
 from scalarviz.pages.lessons.questions import Question, made, question
+from scalarviz.pages.lessons.translation import Translation, translation_of
 
 PACKAGE = Path(__file__).parents[2]
 LARGEST = 5_000_000  # bytes of a file
@@ -136,8 +137,9 @@ def of_notebook(content: str, path: Path) -> Lesson:
     """Return the lesson of a notebook as it is stored; none of its cells is run."""
     try:
         cells = json.loads(content)["cells"]
-        sources = ["".join(cell["source"]) for cell in cells]
-        parts = [*notebook_parts(cells, sources)]
+        spoken = translation_of(path.stem)
+        sources = [source_of(cell, spoken) for cell in cells]
+        parts = [*notebook_parts(cells, sources, spoken)]
     except InputError:
         raise
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
@@ -149,8 +151,14 @@ def of_notebook(content: str, path: Path) -> Lesson:
     return Lesson(path.stem, title_of(sources[0], path), tuple(parts), code)
 
 
-def notebook_parts(cells: Any, sources: list[str]) -> Iterator[Part]:
-    """Yield the parts of cells."""
+def source_of(cell: Any, spoken: Translation) -> str:
+    """Return the text of a cell, in the chosen language, or its code."""
+    source = "".join(cell["source"])
+    return spoken.text(source) if cell["cell_type"] == "markdown" else source
+
+
+def notebook_parts(cells: Any, sources: list[str], spoken: Translation) -> Iterator[Part]:
+    """Yield the parts of cells, questions in the chosen language."""
     for number, (cell, source) in enumerate(zip(cells, sources, strict=True)):
         if is_left_out(cell):
             continue
@@ -160,7 +168,7 @@ def notebook_parts(cells: Any, sources: list[str]) -> Iterator[Part]:
         outputs, call = cell["outputs"], last_call(source)
         called = "" if call is None else ast.unparse(call.func)
         if call and called == "sv.predict":
-            yield question(ast.literal_eval(call.args[0]))
+            yield spoken.question(question(ast.literal_eval(call.args[0])))
         elif call and called == "sv.watch":
             code = "" if source.startswith("sv.watch(") else listing(source)
             yield Text(code + "".join(map(printed, outputs)))

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 
 import pytest
@@ -27,7 +27,7 @@ GERMAN: dict[str, str] = json.loads(SOURCE)
 ENGLISH: dict[str, str] = json.loads((FOLDER / "english.json").read_text(encoding="utf-8"))
 MENUS = ("File", "Scenes", "Time", "View", "Help")
 OPTIONS = ("map", "shape", "first_setup")  # of scenes
-ROWS = {
+ROWS: dict[str, Container[str]] = {
     "kinds": KINDS,
     "row_formulas": ROW_FORMULAS,
     "activations": ACTIVATIONS,

@@ -1,0 +1,46 @@
+"""`python -m tests.lesson_to_translate 01`: prints a lesson with the marks of its texts.
+
+The file has the English texts, in whose place the translated ones are written.
+"""
+
+import json
+import sys
+from typing import Any
+
+from scalarviz.pages.lessons.lesson import is_left_out, lessons
+from scalarviz.pages.lessons.questions import questions_of
+from scalarviz.pages.lessons.translation import TRANSLATED, mark_of, words_of
+
+
+def shown_cells(number: str) -> list[str]:
+    """The texts of a lesson that its page shows."""
+    cells: list[dict[str, Any]] = json.loads(lessons()[number].read_text("utf-8"))["cells"]
+    shown = [each for each in cells if each["cell_type"] == "markdown" and not is_left_out(each)]
+    return ["".join(each["source"]) for each in shown]
+
+
+def quoted(words: object) -> str:
+    """A text, or a list of texts, as TOML."""
+    if not isinstance(words, str):
+        assert isinstance(words, (list, tuple))
+        return f"[{', '.join(map(quoted, words))}]"
+    return json.dumps(words, ensure_ascii=False) if "'" in words else f"'{words}'"
+
+
+def template(number: str) -> str:
+    """The lesson as a file of a translation."""
+    lines = ["[texts]"]
+    for words in shown_cells(number):
+        lines += [f"{mark_of(words)} = '''\n{words}'''\n"]
+    for key, asked in questions_of(lessons()[number].stem).items():
+        lines += [f"[questions.{key}]", f'of = "{mark_of(words_of(asked))}"']
+        for name in TRANSLATED[:-1]:
+            if words := getattr(asked, name):
+                lines.append(f"{name} = {quoted(words)}")
+        lines += [f"replies.{json.dumps(k)} = {quoted(v)}" for k, v in asked.replies.items()]
+        lines.append("")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(template(sys.argv[1]))
