@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from typer.main import get_command
 
 from scalarviz import errors
+from scalarviz.base.texts import languages
 from scalarviz.faces.cli.commands import VERBS, application
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.keys import ALIASES, DIGITS
@@ -71,6 +72,9 @@ def features() -> Iterator[Feature]:
     yield from texts_that_run()
     for name in dir(errors):
         yield Feature("error", name, as_tokens(name))
+    yield Feature("option", "--language", ('"--language"',))
+    for name in languages():
+        yield Feature("language", name, (f'"{name}"',))
     for name in {*found_in(PACKAGE.rglob("*.py"), r"\bSCALARVIZ_[A-Z_]+\b")}:
         yield Feature("environment variable", name, (f'"{name}"',))
 

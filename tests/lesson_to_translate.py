@@ -33,7 +33,7 @@ def template(number: str) -> str:
     for words in shown_cells(number):
         lines += [f"{mark_of(words)} = '''\n{words}'''\n"]
     for key, asked in questions_of(lessons()[number].stem).items():
-        lines += [f"[questions.{key}]", f'of = "{mark_of(words_of(asked))}"']
+        lines += [f"[{key}]", f'of = "{mark_of(words_of(asked))}"']
         for name in TRANSLATED[:-1]:
             if words := getattr(asked, name):
                 lines.append(f"{name} = {quoted(words)}")

@@ -26,7 +26,7 @@ from string import Formatter
 from scalarviz.base.messages import LOG
 from scalarviz.base.package_files import text_beside
 
-LANGUAGE, ENGLISH = "SCALARVIZ_LANGUAGE", "english"
+LANGUAGE = "SCALARVIZ_LANGUAGE"
 ROWS = "rows."
 
 
@@ -56,8 +56,8 @@ def row_text(key: str, words: str) -> str:
 def texts() -> Mapping[str, str]:
     """The whole table: English, with the texts of the chosen translation in place of its own."""
     english: dict[str, str] = json.loads(text_beside(__file__, "english.json"))
-    language = os.environ.get(LANGUAGE) or ENGLISH
-    if language == ENGLISH:
+    language = os.environ.get(LANGUAGE) or "english"
+    if language == "english":
         return english
     setting = f"{LANGUAGE}={language}"
     try:
@@ -90,7 +90,7 @@ def translation(language: str, english: Mapping[str, str]) -> dict[str, str]:
 def file_of(language: str) -> Path:
     """The file of a language, given by its name or as that file."""
     is_file = language.endswith(".json")
-    return Path(language) if is_file else Path(__file__).with_name(f"{language}.json")
+    return Path(language if is_file else f"{Path(__file__).parent}/{language}.json")
 
 
 def languages() -> list[str]:

@@ -59,17 +59,9 @@ def played(scene: Scene, chosen: Mapping[str, Any]) -> Show:
             f"{place_of(scene)}: the scene returned {shorten(shown)}: return a Show, or just a "
             "Session"
         )
-    return translated(Show.of(shown, scene), name_of(scene))
-
-
-def translated(show: Show, name: str) -> Show:
-    """Return the Show of a scene of the package with the title and the sentence of a translation.
-
-    A user's scene has the name "", and keeps its words.
-    """
+    show, name = Show.of(shown, scene), name_of(scene)  # "" for a user's scene, which has no rows
     title = row_text(f"rows.scenes.{name}.title", show.title)
-    about = row_text(f"rows.scenes.{name}.about", show.about)
-    return replace(show, title=title, about=about)
+    return replace(show, title=title, about=row_text(f"rows.scenes.{name}.about", show.about))
 
 
 def make_show(scene: Scene, given: Mapping[str, Any], typed: Collection[str] = ()) -> Show:

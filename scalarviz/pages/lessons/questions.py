@@ -23,7 +23,10 @@ from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError
 from scalarviz.pages.lessons.lines import value_of
 
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+# A number, with a point or a comma before its decimals; 1,000 may mean two numbers, and is none.
+NUMBER = re.compile(
+    r"(?![+-]?[1-9]\d{0,2},\d{3}$)[+-]?(\d+[.,]?\d*|[.,]\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE
+)
 NEAR = 0.02  # relative tolerance of a numeric guess
 ZERO = 1e-12  # an answer up to this is 0, as of a sum whose terms cancel
 FOLDER = Path(__file__).with_name("questions")
@@ -165,7 +168,7 @@ def as_number(guess: object) -> float:
     if not isinstance(guess, str):
         return number(guess, "a guess")
     parts = [each.strip() for each in guess.replace("−", "-").split("/")]
-    values = [float(each) if NUMBER.fullmatch(each) else math.nan for each in parts]
+    values = [float(x.replace(",", ".")) if NUMBER.fullmatch(x) else math.nan for x in parts]
     divisor = values[1] if len(values) == 2 else 1.0
     value = values[0] / divisor if divisor else math.nan
     if len(values) > 2 or not math.isfinite(value):

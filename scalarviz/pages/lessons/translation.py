@@ -1,8 +1,8 @@
 """Lessons in another language: translated texts and questions in place of the English ones.
 
 Those of `german.json` lie in the folder german beside it, a file of TOML for each lesson: its table
-`texts` has the text of each cell under the mark of the English one, and `questions.KEY` the texts
-of a question, with the mark of the English ones as `of`. An English text that has been changed has
+`texts` has the text of each cell under the mark of the English one, and a table for each question
+its texts, with the mark of the English ones as `of`. An English text that has been changed has
 another mark: it is shown in English until it is translated again. Code is not translated, and
 numbers and formulas are judged as in English.
 """
@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from scalarviz.base.texts import ENGLISH, LANGUAGE, file_of
+from scalarviz.base.texts import LANGUAGE, file_of
 from scalarviz.errors import InputError
 from scalarviz.pages.lessons.questions import FIELDS, Question
 
@@ -45,8 +45,9 @@ class Translation:
             return english
         given = {name: words for name, words in table.items() if name != "of"}
         choices = given.get("choices", english.choices)
-        is_known = all(name in TRANSLATED and FIELDS[name](given[name]) for name in given)
-        if not is_known or len(choices) != len(english.choices):
+        if not all(
+            name in TRANSLATED and FIELDS[name](words) for name, words in given.items()
+        ) or len(choices) != len(english.choices):
             raise InputError(
                 f"the translated question {english.key} has other fields than the English one: "
                 f"give it {', '.join(TRANSLATED)}, and as many choices"
@@ -61,23 +62,19 @@ def translation_of(lesson: str) -> Translation:
 
     Raises InputError for a file that cannot be read as one.
     """
-    folder = file_of(os.environ.get(LANGUAGE) or ENGLISH).with_suffix("")
-    path = folder / f"{lesson}.toml"
-    name = f"{folder.name}/{path.name}"
+    path = file_of(os.environ.get(LANGUAGE) or "english").with_suffix("") / f"{lesson}.toml"
     if not path.is_file():
         return Translation()
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"the translation {name} is no TOML: {error}") from error
-    spoken = Translation(found.get("texts", {}), found.get("questions", {}))
-    are_tables = isinstance(spoken.texts, dict) and isinstance(spoken.questions, dict)
-    if not are_tables or not all(isinstance(each, dict) for each in spoken.questions.values()):
+        raise InputError(f"the translation {path.name} is no TOML: {error}") from error
+    if not all(isinstance(each, dict) for each in found.values()):
         raise InputError(
-            f"the translation {name} has no tables texts and questions.KEY: see "
-            "docs/guide/languages.md"
+            f"the translation {path.name} has a line outside of its tables: put [texts] before "
+            "texts, and its key before a question"
         )
-    return spoken
+    return Translation(found.pop("texts", {}), found)
 
 
 def mark_of(words: str) -> str:
@@ -87,5 +84,4 @@ def mark_of(words: str) -> str:
 
 def words_of(question: Question) -> str:
     """Return all texts of a question that are translated, as one."""
-    parts = [getattr(question, name) for name in TRANSLATED]
-    return json.dumps([dict(each) if isinstance(each, Mapping) else each for each in parts])
+    return json.dumps([getattr(question, name) for name in TRANSLATED])

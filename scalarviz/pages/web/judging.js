@@ -3,13 +3,16 @@
 import { lineValue } from "./filled_line.js";
 import { text } from "./texts.js";
 
-const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+// A number, with a point or a comma before its decimals; 1,000 may mean two numbers, and is none.
+const NUMBER = /^(?![+-]?[1-9]\d{0,2},\d{3}$)[+-]?(\d+[.,]?\d*|[.,]\d+)(e[+-]?\d+)?$/i;
 const ZERO = 1e-12; // an answer up to this is 0, as of a sum whose terms cancel
 
 /** Return a typed number, also a fraction; throw an error with a sentence if it is none. */
 function typedNumber(guess) {
   const parts = guess.replaceAll("−", "-").split("/");
-  const values = parts.map((part) => (NUMBER.test(part.trim()) ? Number(part) : NaN));
+  const values = parts.map((part) =>
+    NUMBER.test(part.trim()) ? Number(part.replace(",", ".")) : NaN,
+  );
   const value = values.length > 1 ? values[0] / values[1] : values[0];
   if (parts.length > 2 || !Number.isFinite(value)) throw new Error(text("lesson.no_number"));
   return value;

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import scalarviz as sv
-from scalarviz.errors import DisplayError
+from scalarviz.base.texts import text, texts
+from scalarviz.errors import DisplayError, UnknownNameError
 from scalarviz.faces import watch as faces
 from scalarviz.faces.cli import commands
 from scalarviz.faces.scenefiles.user_code import answer
@@ -226,6 +227,26 @@ def test_the_exit_code_of_the_doctor_is_that_of_the_command(
 
     monkeypatch.setattr(doctor, "examine", lambda **_: 1)
     assert run("doctor").code == 1
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("option", [("--language", "german"), ("--language=german",)])
+def test_a_language_may_stand_anywhere(
+    option: tuple[str, ...], place: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCALARVIZ_LANGUAGE", "english")
+    words = ["page", "rgb"]
+    words[place:place] = option
+    assert commands.without_language(words) == ["page", "rgb"]
+    assert text("status.step") == "Schritt"
+    monkeypatch.undo()
+    texts.cache_clear()
+
+
+def test_an_unknown_language_is_refused() -> None:
+    for words in (["list", "--language", "germn"], ["--language", "no.json"], ["--language"]):
+        with refused(UnknownNameError, (words[-1], "")[len(words) == 1]):
+            commands.without_language(words)
 
 
 def run_python(*words: str, **more: Any) -> str:
