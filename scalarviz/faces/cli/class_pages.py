@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scalarviz.base.checks.numbers import shorten
-from scalarviz.base.texts import plural, text
+from scalarviz.base.texts import plural, row_text, text
 from scalarviz.base.visible_text import say
 from scalarviz.errors import InputError
 from scalarviz.faces.cli.lesson_pages import lessons_in, page_of_lesson, path_of_lesson
@@ -104,7 +104,7 @@ def paths_of(scenes: Sequence[str]) -> dict[str, Path]:
 def entry_of(name: str, path: Path) -> Entry:
     """Return the place of a page in their list."""
     if path.suffix == ".py":
-        return Entry(name, about(path))
+        return Entry(name, row_text(f"rows.scenes.{name}.about", about(path)))
     lesson = lesson_of(path)
     has_picture = any(isinstance(part, Picture) for part in lesson.parts)
     return Entry(name, text("class.lesson" if has_picture else "class.text"), lesson.title)

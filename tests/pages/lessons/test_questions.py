@@ -38,6 +38,15 @@ def test_a_typical_wrong_guess_has_a_reply_of_its_own_and_others_have_the_hint()
     assert asked.reply("5") == asked.reply("a word") == "Multiply."
 
 
+def test_a_number_may_have_a_comma_before_its_decimals() -> None:
+    asked = Question("?", 0.125)
+    assert all(map(asked.is_right, ("0,125", ",125", "+0,1250", "0,5/4")))
+    assert not asked.is_right("1,25")
+    for typed in ("1,000", "12,345", "1,2,3", "1,2.3"):
+        with pytest.raises(InputError):
+            asked.is_right(typed)
+
+
 def test_a_line_is_compared_by_its_values() -> None:
     asked = Question("?", "b * g", names=("a", "b", "g"), replies={"a * g": "The other one."})
     assert asked.is_right("g*b") and asked.is_right("(b + b) * g / 2")
