@@ -96,7 +96,9 @@ class LessonPage {
   /** Offer to keep the answers as a file and as a link, and to begin anew; not in a mere text. */
   fillEnd() {
     const asks = this.questions.length + this.pictures.length > 0;
-    for (const each of document.querySelectorAll("header, .end")) setShown(each, asks);
+    for (const part of ["header", ".end"]) {
+      for (const each of document.querySelectorAll(part)) setShown(each, asks);
+    }
     const name = byId("name");
     name.value = this.answers.name;
     name.addEventListener("input", () => {
