@@ -14,7 +14,7 @@ STEPS = 600  # at most
 PLACES = 6, 30  # fewest and most steps of these that are kept
 NUMBERS = 210_000  # that are kept of them: fewer steps of a larger network
 WORK = 2e9  # products of weights and samples that its steps may take
-SMALL = 500  # weights of networks that are trained by Python: others may need kernels for it
+SMALL = 500  # weights of networks that Python trains, in full precision: others take kernels
 ROOM = 150_000  # bytes that it may take, before base64
 
 
@@ -27,7 +27,8 @@ def spare_of(session: Session, probe: FloatArray) -> dict[str, Any] | None:
     """
     twin, bank, program = session.copy(), session.network.bank, session.network.program
     twin.visits.metrics = None  # which may be functions that take long
-    if len(bank) <= SMALL:
+    by_python = len(bank) <= SMALL and not session.network.precision.mixed
+    if by_python:
         twin.to("python")
     fewest, most = PLACES
     answers = len(probe) * program.outputs.size
@@ -36,7 +37,7 @@ def spare_of(session: Session, probe: FloatArray) -> dict[str, Any] | None:
     steps = min(STEPS, int(WORK / (len(bank) * session.trainer.batches.size)))
     if places < fewest or steps < fewest:
         return None
-    every, walked = -(-steps // places), 2 if len(bank) <= SMALL else 1
+    every, walked = -(-steps // places), 2 if by_python else 1
     try:
         made = recording_of(twin, probe, steps, every, ROOM * 4 // 3, walked=walked)
     except (GradientError, InputError):  # its first step is refused, or it has no room

@@ -45,6 +45,12 @@ def test_a_page_has_a_recording_from_where_the_session_stands() -> None:
     assert loss < 0.9 * session.loss
 
 
+def test_a_training_in_mixed_precision_has_one_of_its_own_numbers() -> None:
+    session = advanced(small(engine="cpu", precision="mixed"), 7)
+    given = data_in(page_of(session).text)["spare"]
+    assert given["engine"] and session.network.precision.mixed
+
+
 def test_it_is_the_same_each_time_and_measures_nothing() -> None:
     calls = []
 
