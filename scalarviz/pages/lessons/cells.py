@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import io
+import linecache
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,16 +18,18 @@ def shown_by(code: Sequence[str], cell: int) -> Any:
     parsed = [ast.parse(source).body for source in code[: cell + 1]]
     call: Any = parsed[-1].pop()
     wanted = names_read([call])
-    needed: list[Statements] = []
-    for cell_body in reversed(parsed):
+    needed: list[tuple[str, Statements]] = []
+    for source, cell_body in zip(reversed(code[: cell + 1]), reversed(parsed), strict=True):
         statements = [each for each in cell_body if not is_shown(each)]
         if names_changed(statements) & wanted:
-            needed.insert(0, statements)
+            needed.insert(0, (source, statements))
             wanted |= names_read(statements)
-    space: dict[str, Any] = {}
+    space: dict[str, Any] = {"__name__": "__main__"}
     with contextlib.redirect_stdout(io.StringIO()):
-        for statements in needed:
-            exec(compile(ast.Module(statements, []), "<lesson>", "exec"), space)
+        for source, statements in needed:
+            name = f"<lesson {hash(source)}>"  # kernels are made from the source of formulas in it
+            linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name
+            exec(compile(ast.Module(statements, []), name, "exec"), space)
     return eval(compile(ast.Expression(call.value.args[0]), "<lesson>", "eval"), space)
 
 

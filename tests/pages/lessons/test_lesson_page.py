@@ -270,7 +270,7 @@ def test_the_ten_questions_are_the_same_before_and_after() -> None:
     assert {*HANDOUTS} == {"glossary", "questions-before", "questions-after"}
 
 
-@pytest.mark.parametrize("number", ["01", "02", "03", "04", "05"])
+@pytest.mark.parametrize("number", ["01", "02", "03", "04", "05", "10"])
 def test_its_pictures_train_from_where_the_notebook_shows_them(number: str) -> None:
     lesson = lesson_of(lessons()[number])
     pictures = [each for each in lesson.parts if isinstance(each, Picture)]
@@ -280,12 +280,9 @@ def test_its_pictures_train_from_where_the_notebook_shows_them(number: str) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [each for each in lessons() if each != "10"])
+@pytest.mark.parametrize("number", list(lessons()))
 def test_a_moment_that_a_question_shows_is_one_of_its_picture(number: str) -> None:
-    """A page cannot go back before the step that its session stands at.
-
-    Lesson 10 has the picture of an activation of its own, which no page can train.
-    """
+    """A page cannot go back before the step that its session stands at."""
     lesson = lesson_of(lessons()[number])
     shown = [shown_by(lesson.code, each.cell) for each in lesson.parts if isinstance(each, Picture)]
     first = min(getattr(each, "step_index", 0) for each in shown)
