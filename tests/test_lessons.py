@@ -245,6 +245,14 @@ def test_the_readme_names_every_lesson_in_order_with_its_minutes() -> None:
     assert rows == [(path.name, minutes_of(path)) for path in in_order()]
 
 
+def test_the_readme_has_the_minutes_of_each_lesson_that_it_says_them_of() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    said = re.findall(r"notebooks/(\S+\.ipynb)\) \| .* \((\d+ minutes)\) \|$", readme, re.MULTILINE)
+    assert len(said) >= 10
+    for name, minutes in said:
+        assert f"**{minutes}.**" in texts(read(ROOT / "notebooks" / name))[0]
+
+
 @pytest.mark.parametrize("path", lessons(), ids=lambda path: path.stem)
 def test_a_lesson_keeps_no_empty_output(path: Path) -> None:
     for cell in read(path).cells:
