@@ -174,3 +174,11 @@ def test_in_a_terminal_it_is_a_line_of_text(capsys: pytest.CaptureFixture[str]) 
 def test_a_notebook_keeps_the_question() -> None:
     bundle = sv.predict("is `<b>` bold?", 1).bundle()
     assert bundle["text/html"] == "<p><b>Predict:</b> is <code>&lt;b&gt;</code> bold?</p>"
+
+
+def test_outside_of_a_notebook_nothing_is_shown_by_itself(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    sv.predict("3 * -3?", -9).show()
+    sv.predictions().show()
+    assert capsys.readouterr().out == ""
