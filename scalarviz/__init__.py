@@ -11,6 +11,7 @@
     optimizers    Optimizer SGD Momentum Nesterov RMSProp Adam AdamW Schedule
     your own      activation loss optimizer
     samples       data: data.Arrays, data.from_csv, data.Rgb, data.Digits and more
+                  metrics: metrics.f1, metrics.confusion and more
     training      Session EarlyStopping ReduceOnPlateau
     many          replicate sweep
     growing       add_neurons remove_neuron insert_layer remove_layer reinitialize set_biases
@@ -96,6 +97,7 @@ _HOMES = {
     "shader": "pictures.view.shading.network_shader",
     "ScalarvizError": "errors",
     "data": "data",
+    "metrics": "training.metrics",
     "nn": "nn",
     "onnx": "files.onnx",
 }
@@ -142,6 +144,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.pictures.presenter.show import Show as Show
     from scalarviz.pictures.view.shading.network_shader import shader as shader
     from scalarviz.sweeps.sweep import sweep as sweep
+    from scalarviz.training import metrics as metrics
     from scalarviz.training.network.expression import compile as compile
     from scalarviz.training.network.gradcheck import gradcheck as gradcheck
     from scalarviz.training.network.network import Network as Network

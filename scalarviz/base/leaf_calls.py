@@ -17,6 +17,7 @@ LEAF_CALLS = {
     "perceptron_html": "pictures.displays.perceptron",
     "network_html": "pictures.displays.network",
     "session_html": "pictures.displays.session",
+    "confusion_html": "pictures.displays.confusion",
     "caption_and_edit": "pictures.presenter.captions.edits",
     "save_network": "files.networks",
     "save_expression": "files.expressions",
@@ -37,6 +38,7 @@ if TYPE_CHECKING:  # a type checker knows the functions themselves
     from scalarviz.files.runs import save_timeline as save_timeline
     from scalarviz.files.shaders.export import export_network as export_network
     from scalarviz.files.tables import save_text as save_text
+    from scalarviz.pictures.displays.confusion import confusion_html as confusion_html
     from scalarviz.pictures.displays.network import network_html as network_html
     from scalarviz.pictures.displays.perceptron import perceptron_html as perceptron_html
     from scalarviz.pictures.displays.session import session_html as session_html

@@ -167,7 +167,7 @@ def test_a_schedule_of_another_library_is_answered_too(schedule: Any, value: str
 
 
 @pytest.mark.parametrize(
-    ("optimizer", "value"), [("adam", "'adam'"), (sv.RMSProp, "izer.RMSProp'>")]
+    ("optimizer", "value"), [("adams", "'adams'"), (sv.RMSProp, "izer.RMSProp'>")]
 )
 def test_an_optimizer_of_another_library_is_answered_too(optimizer: Any, value: str) -> None:
     with refused(InputError, value):

@@ -54,6 +54,39 @@ def cut(t: FloatArray) -> float:
     return 0.0 if (t < 0.0).any() else 0.5
 
 
+def counted(p: FloatArray, t: FloatArray) -> FloatArray:
+    """Return three rows: how often each class was said, how often it is there, and how often both.
+
+    A class that is neither said nor there is left out. Each output above `cut` says its class; if
+    every sample is of one class, it is the largest output.
+    """
+    there = t > cut(t)
+    said = p > cut(t)
+    if p.shape[1] > 1 and (there.sum(axis=1) == 1).all():
+        said = np.arange(p.shape[1]) == p.argmax(axis=1)[:, np.newaxis]
+    found = np.stack([said.sum(axis=0), there.sum(axis=0), (said & there).sum(axis=0)])
+    counts: FloatArray = found[:, found.any(axis=0)].astype(np.float64)
+    return counts
+
+
+def precision(p: FloatArray, t: FloatArray) -> float:
+    """Share of samples that are of the class that is said; the mean of the classes."""
+    said, _, both = counted(p, t)
+    return float(np.mean(both / np.maximum(said, 1.0))) if said.size else 0.0
+
+
+def recall(p: FloatArray, t: FloatArray) -> float:
+    """Share of the samples of a class of which it is said; the mean of the classes."""
+    _, there, both = counted(p, t)
+    return float(np.mean(both / np.maximum(there, 1.0))) if there.size else 0.0
+
+
+def f1(p: FloatArray, t: FloatArray) -> float:
+    """Harmonic mean of precision and recall of a class; the mean of the classes."""
+    said, there, both = counted(p, t)
+    return float(np.mean(2.0 * both / (said + there))) if said.size else 0.0
+
+
 def mae(p: FloatArray, t: FloatArray) -> float:
     return float(np.mean(np.abs(p - t)))
 
@@ -81,6 +114,9 @@ METRICS = table(
     [
         MetricRow("accuracy", accuracy, rises=True),
         MetricRow("binary_accuracy", binary_accuracy, rises=True),
+        MetricRow("precision", precision, rises=True),
+        MetricRow("recall", recall, rises=True),
+        MetricRow("f1", f1, rises=True),
         MetricRow("mae", mae),
         MetricRow("mse", mse),
         MetricRow("rmse", rmse),

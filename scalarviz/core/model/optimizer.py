@@ -172,10 +172,15 @@ class Optimizer:
         return state | {"settings": dict(self.settings)}
 
     @staticmethod
-    def of(optimizer: Optimizer | None) -> Optimizer:
-        """Return `optimizer`, or SGD(0.01) for None; raise InputError for anything else."""
+    def of(optimizer: Optimizer | str | None) -> Optimizer:
+        """Return `optimizer`, that of a name, or SGD(0.01) for None.
+
+        Raises InputError for anything else.
+        """
         if optimizer is None:
             return DEFAULT
+        if isinstance(optimizer, str) and optimizer in NAMED:
+            return NAMED[optimizer]()
         if not isinstance(optimizer, Optimizer):
             raise no_optimizer(optimizer)
         return optimizer
@@ -242,6 +247,11 @@ def no_optimizer(given: object) -> InputError:
         return InputError(
             f"an optimizer is one such as SGD(0.1), not {shorten(given)}: sv.optimizer(function, "
             "slots) makes a class of an update of your own"
+        )
+    if isinstance(given, str):
+        names = ", ".join(NAMED)
+        return InputError(
+            f"an optimizer is one such as SGD(0.1), or a name, {names}, not {shorten(given)}"
         )
     kinds = {plain(kind.__name__): kind.__name__ for kind in Optimizer.__subclasses__()}
     name = kinds.get(plain(text_of(given)), "SGD")
@@ -416,4 +426,5 @@ class AdamW(Optimizer):
         )
 
 
+NAMED = {kind().name: kind for kind in (SGD, Momentum, Nesterov, RMSProp, Adam, AdamW)}
 DEFAULT = SGD(0.01)  # never handed to a user, who could change it

@@ -22,7 +22,7 @@ class Part(PartOnBank):
         self.bank.zero_grad(self.rows)
 
     @final
-    def step(self, optimizer: Optimizer | None = None) -> None:
+    def step(self, optimizer: Optimizer | str | None = None) -> None:
         """Take a step of an `optimizer`; None, the default: SGD(0.01). Frozen parameters stay.
 
         Raises OrderError without gradients, GradientError if a gradient, UpdateError if a result is

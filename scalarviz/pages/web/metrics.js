@@ -28,6 +28,33 @@ function accuracy(p, t, size) {
   return (right * size) / p.length;
 }
 
+/** Return for each class how often it was said, how often it is there, and how often both; of those that are. */
+function counted(p, t, size) {
+  const cut = cutOf(t);
+  const there = Array.from(t, (each) => each > cut);
+  const rowOf = (i) => there.slice(i - (i % size), i - (i % size) + size);
+  const isOne = size > 1 && there.every((_, i) => rowOf(i).filter(Boolean).length === 1);
+  const largest = (i) => indexOfLargest(p.subarray(i - (i % size), i - (i % size) + size));
+  const said = Array.from(p, (each, i) => (isOne ? largest(i) === i % size : each > cut));
+  const counts = Array.from({ length: size }, () => ({ said: 0, there: 0, both: 0 }));
+  said.forEach((says, i) => {
+    const count = counts[i % size];
+    count.said += Number(says);
+    count.there += Number(there[i]);
+    count.both += Number(says && there[i]);
+  });
+  return counts.filter((each) => each.said + each.there > 0);
+}
+
+/** Return the mean over classes of how often both over what a function gives. */
+function meanOfClasses(p, t, size, over) {
+  const counts = counted(p, t, size);
+  return (
+    counts.reduce((sum, each) => sum + each.both / Math.max(over(each), 0.5), 0) /
+    Math.max(counts.length, 1)
+  );
+}
+
 function squares(p, t) {
   return meanOver(p, t, (a, b) => (a - b) ** 2);
 }
@@ -49,6 +76,9 @@ function determination(p, t, size) {
 export const METRICS = {
   accuracy,
   binary_accuracy: binaryAccuracy,
+  precision: (p, t, size) => meanOfClasses(p, t, size, (each) => each.said),
+  recall: (p, t, size) => meanOfClasses(p, t, size, (each) => each.there),
+  f1: (p, t, size) => meanOfClasses(p, t, size, (each) => (each.said + each.there) / 2),
   mae: (p, t) => meanOver(p, t, (a, b) => Math.abs(a - b)),
   mse: squares,
   rmse: (p, t) => Math.sqrt(squares(p, t)),

@@ -184,7 +184,7 @@ class Expression(Model):
         inputs: object,
         targets: object,
         loss: AnyLoss = "mse",
-        optimizer: Optimizer | None = None,
+        optimizer: Optimizer | str | None = None,
     ) -> float:
         """Train one step on one batch: zero_grad, forward, loss, backward, step.
 
@@ -192,7 +192,7 @@ class Expression(Model):
         targets    shape (batch, outputs) or (outputs,); or (batch,) for one output, and for class
                    labels 0, 1, ... with softmax_cross_entropy and sigmoid_cross_entropy
         loss       a name or a Loss; by default "mse"
-        optimizer  an Optimizer; by default SGD(0.01)
+        optimizer  an Optimizer, or a name such as "adam"; by default SGD(0.01)
 
         Returns the loss before the step. Raises ShapeError, NotFiniteError and GradientError.
         """

@@ -122,7 +122,7 @@ class Network(SavedNetwork):
         inputs: object,
         targets: object,
         loss: AnyLoss = "mse",
-        optimizer: Optimizer | None = None,
+        optimizer: Optimizer | str | None = None,
     ) -> float:
         """Train one step on one batch: zero_grad, forward, loss, backward, step.
 
@@ -138,7 +138,7 @@ class Network(SavedNetwork):
         inputs: object,
         targets: object,
         loss: AnyLoss = "mse",
-        optimizer: Optimizer | None = None,
+        optimizer: Optimizer | str | None = None,
         *,
         steps: int,
         progress: bool = True,
@@ -153,7 +153,7 @@ class Network(SavedNetwork):
         targets    shape (batch, outputs) or (outputs,); or (batch,) for one output, and for class
                    labels 0, 1, ... with softmax_cross_entropy and sigmoid_cross_entropy
         loss       a name or a Loss; by default "mse"
-        optimizer  an Optimizer; by default SGD(0.01)
+        optimizer  an Optimizer, or a name such as "adam"; by default SGD(0.01)
         steps      number of steps, at least 0, which changes nothing
         progress   True, the default: a progress bar in a terminal or a notebook, if it takes longer
                    than a second; False: none
@@ -169,7 +169,7 @@ class Network(SavedNetwork):
         inputs: object,
         targets: object,
         loss: AnyLoss,
-        optimizer: Optimizer | None,
+        optimizer: Optimizer | str | None,
         steps: int,
         tell: Tell | None = None,
     ) -> FloatArray:

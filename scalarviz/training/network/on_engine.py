@@ -13,6 +13,7 @@ import numpy as np
 from scalarviz.base.checks.attributes import set_known, unknown
 from scalarviz.base.checks.numbers import FloatArray, shorten
 from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.formulas.metrics import predictions_of
 from scalarviz.core.layers import Layer
 from scalarviz.core.model.bank import Bank
 from scalarviz.core.model.formula_of import Piece
@@ -25,6 +26,8 @@ from scalarviz.engines.common.snapshot import Snapshot
 from scalarviz.engines.registry import EngineRow
 from scalarviz.errors import InputError
 from scalarviz.training.network.walls import Wall
+
+ENDS = "sigmoid", "softmax"  # whose results are probabilities
 
 
 class ModelOnEngine(Part):
@@ -70,6 +73,10 @@ class ModelOnEngine(Part):
 
         Raises InputError for a model that cannot be copied.
         """
+
+    @abstractmethod
+    def __call__(self, x: object) -> FloatArray:
+        """Return the outputs for `x`: shape (inputs,) or (batch, inputs)."""
 
     # The bank and the engine.
 
@@ -122,6 +129,22 @@ class ModelOnEngine(Part):
     def program(self) -> Program:
         """The operations of this model, as engines run them and pictures show them."""
         return self._lowered()
+
+    @final
+    def predict_proba(self, x: object) -> FloatArray:
+        """Return the probabilities of the classes for `x`, without keeping anything.
+
+        They are the softmax of the outputs, or the sigmoid of a single one, as the losses
+        softmax_cross_entropy and sigmoid_cross_entropy take them; of a network that ends with a
+        sigmoid or softmax of its own, its outputs. `x` is as in a call.
+        """
+        outputs = self(x)
+        if any(each.formula in ENDS for each in self.program.operations[-1:]):
+            return outputs
+        loss = Loss("sigmoid_cross_entropy" if self.outputs == 1 else "softmax_cross_entropy")
+        found = predictions_of(loss, np.atleast_2d(outputs)).astype(outputs.dtype)
+        proba: FloatArray = found[0] if outputs.ndim == 1 else found
+        return proba
 
     @final
     def _run_on(self, row: EngineRow, precision: Precision) -> None:

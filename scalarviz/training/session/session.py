@@ -110,7 +110,7 @@ class Session:
                one number a sample for one output, or, with softmax_cross_entropy and
                sigmoid_cross_entropy, class labels 0, 1, ..., one a sample
     loss       a name, a Loss, or what `sv.loss` returned; by default "mse"
-    optimizer  an Optimizer; None, the default: SGD(0.01)
+    optimizer  an Optimizer, or a name such as "adam", with its own rate; by default SGD(0.01)
     batch      samples a step; None, the default: all of them
     engine     "python", "cpu", "cuda" or "auto", the default: the fastest that works here
     seed       seed of the batches, an integer from 0; by default 0
@@ -171,7 +171,7 @@ class Session:
         network: Model,
         data: object,
         loss: AnyLoss = "mse",
-        optimizer: Optimizer | None = None,
+        optimizer: Optimizer | str | None = None,
         batch: int | None = None,
         engine: str = "auto",
         seed: int = 0,
@@ -340,17 +340,29 @@ class Session:
 
     # Moving the clock.
 
-    def advance(self, n: int = 1, unit: Unit = "step", *, progress: bool = True) -> None:
+    def advance(
+        self,
+        n: int = 1,
+        unit: Unit = "step",
+        *,
+        epochs: int | None = None,
+        progress: bool = True,
+    ) -> None:
         """Advance by `n` of a `unit`.
 
         n         number of units, at least 0, which changes nothing; by default 1
         unit      "operation", "phase", "sample", "step", the default, or "epoch"
+        epochs    number of epochs, in place of `n` and `unit`
         progress  True, the default: a progress bar in a terminal or a notebook, if it takes longer
                   than a second; False: none
 
         Raises GradientError if a gradient is not finite, UpdateError if a step would make a weight
         infinite; the session then stands before that step.
         """
+        if epochs is not None:
+            if (n, unit) != (1, "step"):
+                raise InputError("pass epochs= alone, without n and unit: s.advance(epochs=3)")
+            n, unit = size(epochs, "epochs", least=0), "epoch"
         check_unit(self.timeline, unit)
         if progress is not True:
             progress = true_or_false(progress, "progress")
@@ -594,7 +606,7 @@ class Session:
         return self.trainer.settings.optimizer.sealed(OF_A_SESSION)
 
     @optimizer.setter
-    def optimizer(self, optimizer: Optimizer) -> None:
+    def optimizer(self, optimizer: Optimizer | str) -> None:
         chosen = copy.copy(Optimizer.of(optimizer))
         with self.doing():
             goes_on = chosen.goes_on_from(settings_now(self).optimizer)

@@ -282,7 +282,7 @@ def settings_of(
     network: Model,
     data: object,
     loss: Loss,
-    optimizer: Optimizer | None,
+    optimizer: Optimizer | str | None,
     batch: int | None,
     engine: str,
     precision: Precision,

@@ -13,9 +13,18 @@ RNG = np.random.default_rng(3)
 P, T = RNG.normal(size=(50, 3)), RNG.normal(size=(50, 3))
 CLASSES = np.eye(3)[RNG.integers(0, 3, 50)]
 
+CLASSES_TOO = "precision", "recall", "f1"
 KNOWN = {
     "accuracy": known.accuracy_score(CLASSES.argmax(axis=1), P.argmax(axis=1)),
     "binary_accuracy": float(np.mean((P > 0.5) == (CLASSES > 0.5))),
+    **{
+        name: function(CLASSES.argmax(axis=1), P.argmax(axis=1), average="macro")
+        for name, function in (
+            ("precision", known.precision_score),
+            ("recall", known.recall_score),
+            ("f1", known.f1_score),
+        )
+    },
     "mae": known.mean_absolute_error(T, P),
     "mse": known.mean_squared_error(T, P),
     "rmse": known.root_mean_squared_error(T[:, 0], P[:, 0]),
@@ -26,10 +35,31 @@ KNOWN = {
 
 @pytest.mark.parametrize("name", METRICS)
 def test_every_metric_is_that_of_scikit_learn(name: str) -> None:
-    p, t = (P, CLASSES) if "accuracy" in name else (P, T)
+    is_of_classes = name in CLASSES_TOO or "accuracy" in name
+    p, t = (P, CLASSES) if is_of_classes else (P, T)
     if name in ("rmse", "max_error"):
         p, t = p[:, :1], t[:, :1]
     assert METRICS[name].value(p, t) == pytest.approx(KNOWN[name], rel=1e-12)
+
+
+@pytest.mark.parametrize("name", CLASSES_TOO)
+def test_classes_of_one_output_and_of_several_at_once(name: str) -> None:
+    """One output says yes or no, and both count as classes; of several, each says its own."""
+    score, value = getattr(known, f"{name}_score"), METRICS[name].value
+    yes = RNG.random((40, 1)) > 0.5
+    t, p = yes.astype(float), 0.7 * yes + 0.6 * RNG.random((40, 1))
+    assert value(p, t) == pytest.approx(score(t > 0.5, p > 0.5), rel=1e-12)
+    assert value(2 * p - 1, 2 * t - 1) == value(p, t)  # targets -1 and 1
+    several, said = RNG.random((2, 40, 3)) > 0.4
+    expected = score(several, said, average="macro")
+    assert value(said.astype(float), several.astype(float)) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", CLASSES_TOO)
+def test_a_class_that_is_nowhere_does_not_count(name: str) -> None:
+    wide = np.eye(4)[[0, 1, 2, 1]]
+    assert METRICS[name].value(wide, wide) == 1.0
+    assert METRICS[name].value(np.zeros((3, 1)), np.zeros((3, 1))) == 0.0
 
 
 def test_one_output_is_above_its_cut_or_not() -> None:

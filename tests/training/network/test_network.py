@@ -380,7 +380,7 @@ def test_a_network_can_be_copied_and_sent_elsewhere(
     assert twin.bank.value[3] == 5.0 != w.value
 
 
-@pytest.mark.parametrize("bad", [sv.SGD, "sgd", 0.1, "", 0, {}])
+@pytest.mark.parametrize("bad", [sv.SGD, "sgdd", 0.1, "", 0, {}])
 def test_an_optimizer_must_be_one(bad: object) -> None:
     net = rgb()
     net.train_step(COLOURS, COLOURS)

@@ -1,0 +1,154 @@
+"""Metrics of any predictions: how good they are, in numbers, and which classes are confused.
+
+Predictions and targets are rows, as a network gives and takes them, or one number a sample: class
+labels from 0 on where classes are compared. Predictions of a network that is trained on logits are
+`net.predict_proba(x)`; for the largest output logits do as well.
+
+>>> accuracy([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], [0, 1, 1])
+0.6666666666666666
+>>> confusion([0, 1, 0], [0, 1, 1]).counts
+array([[1, 0],
+       [1, 1]])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.base.checks.numbers import FloatArray, as_floats
+from scalarviz.base.checks.targets import is_one_each, one_hot
+from scalarviz.base.leaf_calls import confusion_html
+from scalarviz.core.formulas.metrics import METRICS
+from scalarviz.errors import InputError, NotFiniteError, ShapeError
+
+__all__ = [
+    "Confusion", "accuracy", "binary_accuracy", "confusion", "f1", "mae", "max_error", "mse",
+    "precision", "r2", "recall", "rmse",
+]  # fmt: skip
+
+CLASSES = {"accuracy", "precision", "recall", "f1"}
+MOST = 1000  # classes of a confusion table
+
+
+def _rows_of(predictions: object, targets: object, labels: bool) -> tuple[FloatArray, FloatArray]:
+    """Return both as tables of the same shape; raise ShapeError or InputError if they do not fit.
+
+    predictions, targets  rows, or one number a sample
+    labels                whether such a number is a class label, for a row that is 1 at its class
+    """
+    p, t = as_floats(predictions, "predictions"), as_floats(targets, "targets")
+    count = len(t) if t.ndim else 0
+    if not count or not p.ndim or len(p) != count:
+        raise ShapeError(
+            f"predictions of shape {p.shape} do not fit targets of shape {t.shape}: pass one of "
+            "each for every sample"
+        )
+    for each, what in ((p, "predictions"), (t, "targets")):
+        if not np.isfinite(each).all():
+            raise NotFiniteError(f"the {what} have NaN or infinity: leave these samples out")
+    classes = max(each.shape[1] if each.ndim == 2 else 1 for each in (p, t))
+    if classes == 1 and labels and not (np.concatenate([p.ravel(), t.ravel()]) % 1.0).any():
+        highest = max(float(p.max()), float(t.max()))
+        classes = int(min(highest, MOST)) + 1 if highest > 1.0 else 1
+    found = [_wide(each, count, classes, labels) for each in (p, t)]
+    if found[0].shape != found[1].shape:
+        raise ShapeError(
+            f"predictions of shape {p.shape} do not fit targets of shape {t.shape}: pass rows of "
+            "as many numbers"
+        )
+    return found[0], found[1]
+
+
+def _wide(numbers: FloatArray, count: int, classes: int, labels: bool) -> FloatArray:
+    """Return one number a sample as rows: of one number, or 1 at the class.
+
+    numbers  of `count` samples
+    classes  numbers of a row
+    labels   whether a number is a class label
+    """
+    if not is_one_each(numbers, count):
+        return numbers.reshape(count, -1)
+    return one_hot(numbers, classes) if labels and classes > 1 else numbers.reshape(count, 1)
+
+
+def _metric(name: str) -> Callable[[object, object], float]:
+    """Return the public function of the row of `METRICS` called `name`."""
+    row = METRICS[name]
+
+    def value(predictions: object, targets: object) -> float:
+        return row.value(*_rows_of(predictions, targets, name in CLASSES))
+
+    value.__name__ = value.__qualname__ = name
+    said = row.value.__doc__ or f"The {name} of predictions and targets."
+    value.__doc__ = f"{said}\n\n`predictions` and `targets` are as the module says."
+    return value
+
+
+accuracy = _metric("accuracy")
+binary_accuracy = _metric("binary_accuracy")
+precision = _metric("precision")
+recall = _metric("recall")
+f1 = _metric("f1")
+mae = _metric("mae")
+mse = _metric("mse")
+rmse = _metric("rmse")
+max_error = _metric("max_error")
+r2 = _metric("r2")
+
+
+@final
+@dataclass(frozen=True)
+class Confusion:
+    """How often each class was taken for each: a row a true class, a column what was said.
+
+    counts  integers, shape (classes, classes)
+    names   of the classes
+
+    A notebook shows it as a table. `sv.metrics.confusion` makes one.
+    """
+
+    counts: npt.NDArray[np.int64]
+    names: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        lines = [["", *self.names]]
+        lines += [[name, *map(str, row)] for name, row in zip(self.names, self.counts, strict=True)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join(
+            "  ".join(word.rjust(width) for word, width in zip(line, widths, strict=True))
+            for line in lines
+        )
+
+    def _repr_html_(self) -> str:
+        return confusion_html((self.counts, self.names))
+
+
+def confusion(
+    predictions: object, targets: object, names: Sequence[str] | None = None
+) -> Confusion:
+    """Return how often each class was taken for each.
+
+    predictions  rows, of which the largest number says the class, or labels; of one output, a
+                 number above 0.5 (above 0 for targets -1 and 1) says the second class
+    targets      rows with a 1 at the class, or labels
+    names        of the classes; by default "0", "1" and so on
+
+    Raises InputError if there are not as many names as classes.
+    """
+    p, t = _rows_of(predictions, targets, True)
+    if p.shape[1] == 1:
+        middle = 0.0 if (t < 0.0).any() else 0.5
+        said, true, classes = (p > middle).ravel(), (t > middle).ravel(), 2
+    else:
+        said, true, classes = p.argmax(axis=1), t.argmax(axis=1), p.shape[1]
+    called = tuple(map(str, range(classes) if names is None else names))
+    if len(called) != classes:
+        raise InputError(f"there are {classes} classes and {len(called)} names: pass one for each")
+    counts = np.zeros((classes, classes), np.int64)
+    np.add.at(counts, (true.astype(np.int64), said.astype(np.int64)), 1)
+    return Confusion(counts, called)
