@@ -54,9 +54,53 @@ def test_an_activation_of_ones_own_is_known_by_its_name(table: dict[str, Formula
 
 
 def test_it_can_be_mended_under_the_same_name(table: dict[str, Formula]) -> None:
-    sv.activation(cube, hurried_derivative)
+    sv.activation(cube, hurried_derivative, check=False)
     sv.activation(cube, cube_derivative)
     assert table["cube"].derivative(2.0, 8.0) == 12.0
+
+
+def mish(x: float) -> float:
+    return x * math.tanh(math.log1p(math.exp(x)))
+
+
+def bent(y: float) -> Any:  # its argument has the name of what the derivative takes besides
+    return sv.where(y > 0.0, y, 0.1 * sv.minimum(y, 1.0))
+
+
+def root(x: float) -> float:  # no number at the left, where nothing is compared
+    return math.log(x)
+
+
+def root_derivative(x: float, y: float) -> float:
+    return 1.0 / x
+
+
+def kink(x: float) -> float:
+    return x if x > 0.0 else 0.0
+
+
+@pytest.mark.parametrize("function", [cube, mish, bent])
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_a_derivative_is_found_by_itself(
+    function: Any, engine: str, table: dict[str, Formula]
+) -> None:
+    name = sv.activation(function).name
+    net = sv.Network([2, 5, 5, 1], name, dtype="float64", engine=engine, seed=1)
+    assert gradcheck(net, [0.3, -0.2]).error < 1e-7
+    other = net.copy()
+    other.to("python" if engine == "cpu" else "cpu")
+    losses = [each.train([[0.2, 0.7]], [[0.5]], "mse", "sgd", steps=3) for each in (net, other)]
+    assert losses[0].tolist() == pytest.approx(losses[1].tolist(), rel=1e-12)
+
+
+def test_a_wrong_derivative_is_refused_unless_it_is_wanted(table: dict[str, Formula]) -> None:
+    with refused(InputError, "the derivative of cube at"):
+        sv.activation(cube, hurried_derivative)
+    assert "cube" not in table
+    assert sv.activation(cube, hurried_derivative, check=False).derivative(2.0, 8.0) == 4.0
+    assert sv.activation(root, root_derivative).derivative(2.0, 0.7) == 0.5
+    with refused(InputError, "compares"):
+        sv.activation(kink)
 
 
 def test_it_can_be_called_otherwise(table: dict[str, Formula]) -> None:
@@ -96,7 +140,7 @@ def test_what_no_kernel_can_be_made_from_is_refused_and_in_nobodys_way(
     value: Any, derivative: Any, shown: str | None, table: dict[str, Formula]
 ) -> None:
     if shown is None:
-        assert sv.activation(value, derivative, name="wave").name == "wave"
+        assert sv.activation(value, derivative, name="wave", check=False).name == "wave"
         return
     with refused(InputError, shown):
         sv.activation(value, derivative)

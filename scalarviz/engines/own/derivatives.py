@@ -1,4 +1,4 @@
-"""Derivatives of losses, found by recording: a plain function, from whose source kernels are made.
+"""Derivatives of losses and activations, found by recording: plain functions with a source.
 
 The function is called once with recorded Values, as by `sv.compile`. Its operations are written
 down as source, one assignment each, with the chain rule after them; the partial derivatives are
@@ -171,12 +171,15 @@ def on_numbers(function: Function) -> Function:
     return ON_NUMBERS.retarget(function) if ON_NUMBERS.needs(function) else function
 
 
-def recorded_derivative(function: Function, what: str) -> Function:
+def recorded_derivative(function: Function, what: str, extra: str = "") -> Function:
     """Return the derivative of f(p, t) with respect to p, called as derivative(p, t).
+
+    extra  of f(x): the name of a second argument, which the derivative takes and does not use
 
     Raises InputError for a function that cannot be recorded, such as one that compares p.
     """
-    given = recorded_inputs(2)
+    taken = 1 if extra else 2
+    given = recorded_inputs(taken)
     name = getattr(function, "__name__", what)
     try:
         trace = record_function(on_recorded().retarget(function), given)
@@ -189,8 +192,10 @@ def recorded_derivative(function: Function, what: str) -> Function:
             f"the derivative of {what} {name!r} is not found by itself, since {why}: pass the "
             "derivative, or choose with sv.where(condition, a, b)"
         ) from error
-    arguments = list(inspect.signature(function).parameters)[:2]
-    return SourceWriter(trace, arguments).function(f"{name}_derivative", function.__module__)
+    arguments = list(inspect.signature(function).parameters)[:taken]
+    others = [extra + "_" * (extra in arguments)] if extra else []
+    writer = SourceWriter(trace, arguments)
+    return writer.function(f"{name}_derivative", function.__module__, others)
 
 
 @final
@@ -276,8 +281,8 @@ class SourceWriter:
         ]
         return " + ".join(terms).replace("+ -", "- ")
 
-    def function(self, name: str, module: str) -> Function:
-        """Return the function, whose source `inspect` finds."""
+    def function(self, name: str, module: str, others: list[str]) -> Function:
+        """Return the function, whose source `inspect` finds; it has `others` as arguments, too."""
         result = self.slopes[self.trace.outputs[0]]
         result = next((text for text, known in self.lines.items() if known == result), result)
         used, kept = names_in(result), []
@@ -285,7 +290,7 @@ class SourceWriter:
             if target in used:
                 used |= names_in(expression)
                 kept.append(f"    {target} = {expression}")
-        head = f"def {name}({', '.join(self.arguments)}):"
+        head = f"def {name}({', '.join([*self.arguments, *others])}):"
         text = "\n".join([head, *reversed(kept), f"    return {result}", ""])
         return function_of(text, name, module, self.functions)
 

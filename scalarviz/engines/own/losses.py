@@ -201,7 +201,9 @@ def gradient_of(row: RowLossRow, p: Sequence[float], t: Sequence[float]) -> list
     return [number(lambda x=x: x, f"{place}: gradient[{i}]") for i, x in enumerate(found)]
 
 
-def compare(lower: float, middle: float, upper: float, given: float, what: str) -> None:
+def compare(
+    lower: float, middle: float, upper: float, given: float, what: str, remedy: str = ""
+) -> None:
     """Raise InputError for a derivative unlike the differences to both sides.
 
     At a kink the two sides differ, and the derivative may be anything between them.
@@ -212,7 +214,7 @@ def compare(lower: float, middle: float, upper: float, given: float, what: str) 
     allowed = NEAR * (1.0 + max(map(abs, sides))) + ROUNDING * abs(middle) / STEP
     if not min(sides) - allowed <= given <= max(sides) + allowed:
         found = (upper - lower) / (2.0 * STEP)
-        raise InputError(f"{what} is {given:.6g}, and finite differences give {found:.6g}")
+        raise InputError(f"{what} is {given:.6g}, and finite differences give {found:.6g}{remedy}")
 
 
 def attempt(function: Callable[..., Any], what: str, *arguments: Any) -> Any:
