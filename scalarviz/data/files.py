@@ -22,6 +22,7 @@ from scalarviz.base.checks.limits import (
     Budget,
 )
 from scalarviz.base.checks.numbers import FloatArray, answered, shorten
+from scalarviz.base.messages import inform
 from scalarviz.base.process.memory import in_units
 from scalarviz.base.visible_text import visible
 from scalarviz.core.formulas.table import pick
@@ -30,6 +31,7 @@ from scalarviz.data.tables import MOST_NAMES
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
 
 PIECE = 2**20  # bytes read at once
+MISSING_CELLS = {"refuse": False, "drop": True}
 MISSING = ("", "na", "n/a", "null", "?", "-")  # cells of tables that lack a number
 ZIPPED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # as np.savez and np.savez_compressed do
 
@@ -44,6 +46,7 @@ def from_csv(
     targets: Columns | None = None,
     *,
     header: bool | None = None,
+    missing: str = "refuse",
     share: float = 1.0,
     seed: int = 0,
     order: str = "shuffled",
@@ -60,6 +63,9 @@ def from_csv(
     inputs   columns; None, the default: all but the targets
     targets  columns; None, the default: the last one
     header   whether line 1 holds names; None, the default: if no cell of it is a number
+    missing  of a line in which a cell of these columns is empty, or "NA", "null", "?" or "-":
+             "refuse" it, the default, with an error that names the cell, or "drop" it; how many
+             were left out is logged
     share    share of the samples for training, up to 1.0, the default; the rest is held out
     seed     seed of the choice of held-out samples; by default 0
     order    "shuffled", the default, "in_order" or "picked", as in Arrays
@@ -68,6 +74,7 @@ def from_csv(
     Returns Arrays. Raises InputError for a file that cannot be read as numbers, UnknownNameError
     for an unknown column.
     """
+    dropping = pick(MISSING_CELLS, missing, "choice for missing cells")
     budget = Budget(limit)
     path = readable(path, budget)
     with closing(read_rows(path)) as lines:  # also where a line is refused
@@ -79,7 +86,9 @@ def from_csv(
             header = not any(is_number(cell) for cell in first[1])
         names = [cell.strip() for cell in first[1]] if header else []
         wanted, answers = choose_columns(inputs, targets, names, width, path)
-        rows = lines if header else chain([first], lines)
+        rows: Rows = lines if header else chain([first], lines)
+        if dropping:
+            rows = whole_rows(rows, wanted + answers, path)
         table, classes = read_numbers(rows, wanted + answers, len(answers), width, path, budget)
     if not len(table):
         raise InputError(
@@ -95,6 +104,18 @@ def from_csv(
         source=path.name,
         input_names=[names[i] for i in wanted] if names and count <= MOST_NAMES else None,
     )
+
+
+def whole_rows(rows: Rows, columns: list[int], path: Path) -> Rows:
+    """Yield the rows in whose columns no cell is missing; log how many have one."""
+    left_out = 0
+    for line, row in rows:
+        if any(row[i].strip().lower() in MISSING for i in columns if i < len(row)):
+            left_out += 1
+        else:
+            yield line, row
+    if left_out:
+        inform(f"{called(path)}: lines left out, since a cell of them is missing: {left_out:,}")
 
 
 def read_rows(path: Path) -> Generator[tuple[int, list[str]], None, None]:
@@ -210,7 +231,7 @@ def to_number(cell: str, path: Path, line: int, column: int) -> float:
     place = f"{called(path)}, line {line}, column {column + 1}"
     if cell.strip().lower() in MISSING:
         what = f"{shorten(cell)} stands for no number" if cell.strip() else "the cell is empty"
-        raise InputError(f"{place}: {what}: fill it, leave the line out, or choose other columns")
+        raise InputError(f"{place}: {what}: fill it, choose other columns, or say missing='drop'")
     if not is_number(cell):
         raise InputError(
             f"{place}: {shorten(cell)} is not a number: correct it, choose other columns, or say "

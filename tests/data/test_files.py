@@ -109,6 +109,33 @@ def test_a_bad_table_of_text_is_one_sentence(
     assert "\n" not in str(caught.value)
 
 
+GAPS = "a,b,other,kind\n1,2,,x\n,3,5,y\n3,NA,5,x\n4,5,5, ? \n5,6,?,y\n"
+
+
+def test_lines_with_missing_cells_are_dropped_if_that_is_wanted(
+    written: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO"):
+        table = data.from_csv(written(GAPS), ["a", "b"], "kind", missing="drop")
+    assert table.training[0].tolist() == [[1.0, 2.0], [5.0, 6.0]]
+    assert table.output_names == ["x", "y"] and table.training[1].ravel().tolist() == [0.0, 1.0]
+    assert [each.endswith(": 3") for each in caplog.messages] == [True]
+    caplog.clear()
+    whole = data.from_csv(written("a,b\n1,2\n3,4\n"), missing="drop")
+    assert len(whole.training[0]) == 2 and not caplog.messages
+
+
+def test_a_missing_cell_is_refused_with_its_place_and_what_to_do(written: Any) -> None:
+    with refused(InputError, "line 3, column 1"):
+        data.from_csv(written(GAPS), ["a", "b"], "kind")
+    with refused(UnknownNameError, "'skip'"):
+        data.from_csv(written(GAPS), missing="skip")
+    with refused(InputError, "no samples"):
+        data.from_csv(written("a,b\n1,\n"), missing="drop")
+    with refused(ShapeError, "1 cells"):  # a line that is too short is damaged, and lacks no number
+        data.from_csv(written("a,b\n1,2\n3\n"), missing="drop")
+
+
 @pytest.mark.parametrize(
     ("inputs", "targets", "error", "value"),
     [

@@ -13,6 +13,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.engines.python import engine as python_engine
 from scalarviz.engines.registry import ENGINES, LARGE, EngineRow, choose
 from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError, UnknownNameError
 from tests.sessions import advanced
@@ -331,3 +332,19 @@ def test_the_python_engine_does_not_load_numba() -> None:
     )
     command = [sys.executable, "-c", program]
     assert subprocess.run(command, capture_output=True, text=True).stdout.strip() == "False"
+
+
+def test_what_takes_the_engine_python_long_is_said_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    net, samples = sv.Network([3, 4, 2], "tanh", seed=1), np.random.default_rng(0).random((40, 3))
+    whole = net(samples)
+    monkeypatch.setattr(python_engine, "_said", False)
+    monkeypatch.setattr(python_engine, "PATIENCE", 0.0)
+    with caplog.at_level("INFO"):
+        for _ in range(2):
+            assert (net(samples) == whole).all()
+        net(samples[:8])
+    (message,) = caplog.messages
+    assert message.startswith("40 samples take") and "net.to('cpu')" in message
+    assert all((net(samples[i]) == whole[i]).all() for i in (0, 9, 39))
