@@ -11,7 +11,7 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import answered, number, size
+from scalarviz.base.checks.numbers import FloatArray, answered, number, size
 from scalarviz.core.formulas.metrics import HELD_OUT, LOSS, METRICS
 from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError
@@ -19,6 +19,28 @@ from scalarviz.training.session.callbacks import StepView
 from scalarviz.training.session.metrics import Metrics
 
 MODES = {name: name for name in ("auto", "min", "max")}
+
+
+def is_rising(metric: str, mode: str) -> bool:
+    """Return whether larger is better; raise InputError if that is not known.
+
+    metric  name in `Session.metrics`
+    mode    "min", "max" or "auto"
+    """
+    mode, name = pick(MODES, mode, "mode"), metric.removeprefix(HELD_OUT)
+    if mode == "auto" and name != LOSS and name not in METRICS:
+        raise InputError(
+            f"whether {metric!r} should rise or fall is not known here: choose one of "
+            f"{', '.join([LOSS, *METRICS])}, or of the same with {HELD_OUT} before, or, for a "
+            "metric of your own, write mode='max' or mode='min'"
+        )
+    return METRICS[name].rises if mode == "auto" and name != LOSS else mode == "max"
+
+
+def place_of_best(values: FloatArray, rises: bool) -> int:
+    """Return the index of the first of the best of some `values`; NaN is the worst."""
+    signed = -values if rises else values
+    return int(np.argmin(np.where(np.isnan(signed), np.inf, signed)))
 
 
 class MetricCallback(ABC):
@@ -36,14 +58,7 @@ class MetricCallback(ABC):
         self.metric = str(metric)
         self.patience = size(patience, "patience")
         self.min_delta = number(min_delta, "min_delta", 0.0)
-        mode, name = pick(MODES, mode, "mode"), self.metric.removeprefix(HELD_OUT)
-        if mode == "auto" and name != LOSS and name not in METRICS:
-            raise InputError(
-                f"whether {self.metric!r} should rise or fall is not known here: choose one of "
-                f"{', '.join([LOSS, *METRICS])}, or of the same with {HELD_OUT} before, or, for a "
-                "metric of your own, write mode='max' or mode='min'"
-            )
-        self.rises = METRICS[name].rises if mode == "auto" and name != LOSS else mode == "max"
+        self.rises = is_rising(self.metric, mode)
 
     @final
     def check(self, metrics: Metrics | None, *, held_out: bool) -> int:
@@ -87,8 +102,7 @@ class MetricCallback(ABC):
     def best(self, view: StepView) -> tuple[int, float]:
         """Return the step with the best value up to that of `view`, and the value."""
         steps, values = view.metrics[self.metric]
-        signed = -values if self.rises else values
-        at = int(np.argmin(np.where(np.isnan(signed), np.inf, signed)))
+        at = place_of_best(values, self.rises)
         return int(steps[at]), float(values[at])
 
     @abstractmethod
@@ -106,8 +120,8 @@ class EarlyStopping(MetricCallback):
     metric     name in `s.metrics`, by default "held_out_loss"
     patience   measurements without a better value; by default 10
     min_delta  by how much a value must be better to count, at least 0; by default 0
-    mode       "min", "max" or "auto", the default: "max" for accuracies and r2, else "min"; a
-               metric of your own needs one of the other two
+    mode       "min", "max" or "auto", the default: "max" for accuracies, precision, recall, f1 and
+               r2, else "min"; a metric of your own needs one of the other two
 
     Raises InputError for unsuitable arguments.
 

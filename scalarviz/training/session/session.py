@@ -64,7 +64,7 @@ from scalarviz.training.session.lock import SessionLock, SharedSnapshot, Taken
 from scalarviz.training.session.loss_plane import LossPlane
 from scalarviz.training.session.metrics import measured_names, metrics_of, series
 from scalarviz.training.session.origin import Origin
-from scalarviz.training.session.plateau import MetricCallback
+from scalarviz.training.session.plateau import MetricCallback, is_rising, place_of_best
 from scalarviz.training.session.points import Series
 from scalarviz.training.session.record import Record
 from scalarviz.training.session.samples_moved import SamplesMoved, samples_that_moved
@@ -321,6 +321,23 @@ class Session:
         """
         here = self.timeline.here
         return series(here.branch, here.clock.step)
+
+    def best_step(self, metric: str = "held_out_loss", mode: str = "auto") -> int:
+        """Return the step at which a metric was best on this branch up to now; `s.seek` goes there.
+
+        metric  name in `s.metrics`; by default "held_out_loss"
+        mode    "min", "max" or "auto", the default: as for EarlyStopping
+
+        Raises InputError if it was never measured.
+        """
+        measured = self.metrics
+        if not measured:
+            raise InputError(
+                "no metric has been measured here: write sv.Session(..., metrics=['accuracy'], "
+                "every=100), and advance"
+            )
+        steps, values = pick(measured, metric, "metric measured here:")
+        return int(steps[place_of_best(values, is_rising(metric, mode))])
 
     def to_pandas(self) -> Any:
         """Return losses and metrics of this branch up to now as a pandas DataFrame.

@@ -61,6 +61,35 @@ def test_the_rate_does_not_fall_below_its_limit() -> None:
     assert len(s.current_branch.journal) == 1
 
 
+def worse_than_none(predictions: object, targets: object) -> float:
+    return float("nan")
+
+
+def test_the_best_step_is_that_of_the_best_value_on_this_branch() -> None:
+    rng = np.random.default_rng(1)
+    table = sv.data.Arrays(rng.random((40, 2)), rng.random((40, 1)), share=0.5)
+    metrics = ["r2", worse_than_none]
+    net = sv.Network([2, 8, 1], "tanh", seed=0)
+    s = sv.Session(net, table, "mse", "adam", metrics=metrics, every=5)
+    with refused(InputError, "no metric has been measured"):
+        s.best_step()
+    s.learning_rate = 0.05
+    s.advance(60)
+    for name, mode, sign in (("held_out_loss", "auto", 1), ("r2", "auto", -1), ("r2", "min", 1)):
+        steps, values = s.metrics[name]
+        expected = min(zip(sign * values, steps, strict=True))[1]
+        assert s.best_step(name, mode=mode) == expected
+    assert s.best_step() == s.best_step(metric="held_out_loss")
+    assert s.best_step("worse_than_none", "max") == s.metrics["r2"][0][0]
+    with refused(InputError, "'worse_than_none'"):
+        s.best_step("worse_than_none")
+    with refused(UnknownNameError, "'accuracy'"):
+        s.best_step("accuracy")
+    best = s.best_step()
+    s.seek(best)
+    assert s.step_index == best == s.best_step()
+
+
 def test_known_metrics_know_their_direction() -> None:
     assert not sv.EarlyStopping().rises
     assert sv.EarlyStopping("held_out_accuracy").rises
