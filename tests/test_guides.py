@@ -112,6 +112,23 @@ def test_the_key_of_the_ten_questions_has_what_is_right_and_each_wrong_choice() 
         assert {part.partition(":")[0] for part in re.split(r"\. ", told)} == wrong
 
 
+def test_the_plans_name_sections_and_exercises_that_their_lessons_have() -> None:
+    said, names = "", 0
+    for row in re.findall(r"^\| \d+ \| .+$", TEACHING.read_text(encoding="utf-8"), re.M):
+        here = re.findall(r"\b\d\d\w?-[a-z-]+\b", row)
+        paths = [ROOT / "notebooks" / f"{name}.ipynb" for name in here]
+        cells = [cell.source for path in paths for cell in read(path).cells]
+        said = "\n".join(cells) or said
+        headings = re.findall(r"^## (.+)$", said, re.M)
+        for name in re.findall(r'"([A-Z][^"]+)"', row):
+            assert any(each.startswith(name) for each in headings), (name, headings)
+            names += 1
+        exercises = re.search(r"## Exercises\n(.+?)(?=\n<details>|\n#|\Z)", said, re.S)
+        for number in re.findall(r"exercises? (\d)", row):
+            assert exercises and f"{number}. " in exercises[1], (number, row)
+    assert names >= 10
+
+
 def test_the_commands_of_the_page_for_teachers_are_understood() -> None:
     lines = re.findall(r"^ +\.venv/bin/scalarviz (.+)$", TEACHING.read_text(encoding="utf-8"), re.M)
     assert len(lines) >= 8
