@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import as_batch, as_floats, shorten
+from scalarviz.base.checks.numbers import Shape, as_batch, as_floats, shorten
 from scalarviz.base.checks.targets import one_hot
 from scalarviz.data.batches import Pair
 from scalarviz.errors import InputError, ShapeError
@@ -47,15 +47,23 @@ class Room:
         return self.inputs[:end], self.targets[:end]
 
 
-def as_samples(inputs: object, targets: object, widths: tuple[int, int], *, labels: bool) -> Pair:
+def as_samples(
+    inputs: object,
+    targets: object,
+    widths: tuple[int, int],
+    *,
+    labels: bool,
+    picture: Shape = (),
+) -> Pair:
     """Return one or several samples as float64 arrays, one row a sample.
 
-    widths  numbers of a sample, and of its target
-    labels  whether a target may be a class label, for a row that is 1 at its class
+    widths   numbers of a sample, and of its target
+    labels   whether a target may be a class label, for a row that is 1 at its class
+    picture  shape of inputs that are pictures; by default none
 
     Raises InputError, ShapeError or NotFiniteError.
     """
-    x, is_single = as_batch(inputs, widths[0], "a sample to add")
+    x, is_single = as_batch(inputs, widths[0], "a sample to add", picture=picture)
     y = as_floats(targets, "the target of a sample to add")
     count = len(x)
     if labels and y.size == count and widths[1] > 1:

@@ -13,8 +13,8 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray, answered, shorten
-from scalarviz.base.checks.targets import check_binary
+from scalarviz.base.checks.numbers import FloatArray, Shape, answered, shorten
+from scalarviz.base.checks.targets import check_binary, check_labels
 from scalarviz.core.formulas.randomness import check_seed, shuffled
 from scalarviz.core.formulas.table import pick
 from scalarviz.data.adding import MOST_ADDED, Room, as_samples
@@ -25,11 +25,11 @@ from scalarviz.data.tables import (
     as_table,
     checked_names,
     columns_in,
+    cut,
     is_labels,
     names_in,
     rows_of_labels,
     share_of,
-    split,
     with_columns,
     with_tests,
 )
@@ -231,6 +231,7 @@ class TableSet(DataSet):
             settings = {**settings, "order": order}
         super().__init__(inputs.shape[1], targets.shape[1], len(inputs), settings, held_out)
 
+    sample_shape: Shape = ()  # of inputs that were given as pictures
     added: Pair | None = None  # samples that `with_added` has appended
     _room: Room | None = None
     _grown: tuple[FloatArray, FloatArray, TableSet] | None = None  # what it last grew to, and by
@@ -256,7 +257,9 @@ class TableSet(DataSet):
         """
         known = self.training[1]
         labels = bool(((known == 0.0) | (known == 1.0)).all() and (known.sum(axis=1) == 1.0).all())
-        pair = as_samples(inputs, targets, (self.inputs, self.outputs), labels=labels)
+        pair = as_samples(
+            inputs, targets, (self.inputs, self.outputs), labels=labels, picture=self.sample_shape
+        )
         self.check_sample(*pair)
         count = len(pair[0]) + (0 if self.added is None else len(self.added[0]))
         if count > MOST_ADDED:
@@ -302,7 +305,8 @@ class TableSet(DataSet):
 class Arrays(TableSet):
     """A data set of two arrays, inputs and targets, one row a sample.
 
-    inputs    shape (samples, inputs)
+    inputs    shape (samples, inputs); or pictures, (samples, channels, height, width) or (samples,
+              height, width), for a network whose first layer takes them; float32 stays float32
     targets   shape (samples, outputs); or (samples,) for one output or for class labels from 0 on,
               which a Session with a loss on logits takes for a network with one output a class;
               names of classes, texts, become labels in sorted order, and output_names
@@ -331,6 +335,7 @@ class Arrays(TableSet):
     """
 
     name = "arrays"
+    _rows: np.ndarray | None = None  # those of the samples as they were given, if in another order
 
     def __init__(
         self,
@@ -353,31 +358,31 @@ class Arrays(TableSet):
             )
         source = source if source is None else os.fsdecode(source)
         labels, names = as_labels(targets)
-        whole = as_table(inputs, labels)
+        is_copied = isinstance(held_out, (tuple, list)) or (
+            isinstance(share, float) and share < 1.0
+        )
+        whole, self.sample_shape = as_table(inputs, labels, copy=not is_copied)
         tests = None
         if held_out is not None:
-            whole, tests = with_tests(whole, held_out, share, names)
+            whole, tests = with_tests(whole, held_out, share, names, self.sample_shape)
         share, seed = share_of(share), check_seed(seed)
+        if classes is not None:
+            rows_of_labels(whole[1], classes)  # raises errors with the rows as they were given
+        if share < 1.0:  # samples are kept once: those held out at the end
+            count = len(whole[0])
+            self._rows = rows = shuffled(seed, NEVER_TRAINED, np.arange(count), count)
+            whole = whole[0][rows], whole[1][rows]
+            tests = count - max(1, round(share * count)) or None
         settings: dict[str, Any] = {
             "source": source,
-            "inputs": whole[0],
+            "inputs": whole[0].reshape(-1, *(self.sample_shape or whole[0].shape[1:])),
             "targets": whole[1],
-            "share": share,
-            "seed": seed,
             "classes": classes,
             "held_out": tests,
         }
         if classes is not None:
             whole = whole[0], rows_of_labels(whole[1], classes)
-        if share < 1.0:
-            count = len(whole[0])
-            rows = shuffled(seed, NEVER_TRAINED, np.arange(count), count)
-            training, last = split((whole[0][rows], whole[1][rows]), share)
-        elif tests:
-            training = whole[0][:-tests], whole[1][:-tests]
-            last = whole[0][-tests:], whole[1][-tests:]
-        else:
-            training, last = whole, None
+        training, last = cut(whole, tests or 0)
         super().__init__(training, settings, last, order)
         self.input_names = columns_in(inputs, self.inputs) if input_names is None else input_names
         if output_names is None:
@@ -422,12 +427,28 @@ class Arrays(TableSet):
 
     def with_classes(self, classes: int, outputs: int) -> DataSet:
         if self.outputs == 1 < outputs:
-            return self.changed("classes", classes)
+            return self._with_rows(classes)
         if self.outputs == 1:
             check_binary(self.training[1], classes)
             if len(self.output_names) == classes:  # the output is the logit of the second class
-                return self.changed("output_names", [*self.output_names[1:]])
+                found = copy.copy(self)
+                found._grown, found.output_names = None, self.output_names[1:]
+                return found
         return self
+
+    def _with_rows(self, classes: int) -> Arrays:
+        """Return the set with a row for each label, on the same arrays of inputs."""
+        found, labels = copy.copy(self), self._settings["targets"]
+        if self._rows is not None:
+            check_labels(labels[np.argsort(self._rows)], classes)  # names the row as it was given
+        whole = with_columns((self._settings["inputs"], labels))
+        whole = whole[0].reshape(-1, self.inputs), rows_of_labels(whole[1], classes)
+        found.training, found.held_out = cut(whole, self._settings.get("held_out", 0))
+        found.samples, found.outputs = len(found.training[0]), classes
+        found.added = found._room = found._grown = None
+        found._settings = {**self._settings, "classes": classes}
+        found.output_names = self.output_names
+        return found
 
     @classmethod
     def cost(cls, settings: Mapping[str, Any]) -> int:

@@ -7,13 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray, as_batch, as_floats, number, shorten, size
+from scalarviz.base.checks.numbers import (
+    FloatArray,
+    Shape,
+    as_batch,
+    as_floats,
+    as_rows_remedy,
+    number,
+    shorten,
+    size,
+)
 from scalarviz.base.checks.targets import one_hot
 from scalarviz.core.formulas.table import pick
 from scalarviz.data.batches import Pair
 from scalarviz.errors import InputError, ShapeError
 
 MOST_NAMES = 128  # names of columns that are kept: there is no room for more in a picture
+PICTURES = (3, 4)  # dimensions of an array of pictures, without and with channels
 LARGEST_SET = 2**24  # largest number of samples that a data set makes itself
 
 
@@ -23,25 +33,32 @@ def with_columns(pair: Pair) -> Pair:
     return (inputs, targets[:, np.newaxis]) if targets.ndim == 1 else pair
 
 
-def as_table(inputs: object, targets: object) -> Pair:
-    """Return inputs and targets as new float64 arrays, one row a sample; raise InputError."""
-    x = as_floats(inputs, "the array of inputs")
-    y = as_floats(targets, "the array of targets")
+def as_table(inputs: object, targets: object, *, copy: bool = True) -> tuple[Pair, Shape]:
+    """Return inputs and targets, one row a sample, and the shape of pictures among the inputs.
+
+    Numbers are float32 as they were given, else float64; `copy` is as in `floats`. The shape is ()
+    of inputs that are rows. Raises InputError.
+    """
+    x = as_floats(inputs, "the array of inputs", keep=True, copy=copy)
+    y = as_floats(targets, "the array of targets", keep=True, copy=copy)
+    shape = x.shape[1:] if x.ndim in PICTURES and x.size else ()
+    if shape:
+        x = x.reshape(len(x), -1)
     if y.ndim == 1 and x.ndim == 2:
         y = y[:, np.newaxis]
     for name, table in (("inputs", x), ("targets", y)):
         if table.ndim != 2 or table.size == 0:
             raise ShapeError(
                 f"the {name} of a data set are an array of shape (samples, {name}), not of shape "
-                f"{table.shape}: give each sample a row"
+                f"{table.shape}{as_rows_remedy(table.shape) or ': give each sample a row'}"
             )
-        as_batch(table, None, f"the array of {name}")  # raises NotFiniteError
+        as_batch(table, None, f"the array of {name}", copy=False)  # raises NotFiniteError
     if len(x) != len(y):
         raise ShapeError(
             f"the inputs have {len(x)} rows and the targets {len(y)}: "
             "pass one target for each input"
         )
-    return x, y
+    return (x, y), shape
 
 
 def as_labels(targets: object, names: Sequence[str] = ()) -> tuple[object, Sequence[str]]:
@@ -133,13 +150,21 @@ def split(whole: Pair, share: float) -> tuple[Pair, Pair | None]:
     return (inputs[:count], targets[:count]), held_out
 
 
+def cut(whole: Pair, tests: int) -> tuple[Pair, Pair | None]:
+    """Return samples for training, and the last `tests` of them, held out; None for none."""
+    inputs, targets = whole
+    held_out = (inputs[-tests:], targets[-tests:]) if tests else None
+    count = len(inputs) - tests
+    return (inputs[:count], targets[:count]), held_out
+
+
 def with_tests(
-    whole: Pair, held_out: object, share: object, names: Sequence[str]
+    whole: Pair, held_out: object, share: object, names: Sequence[str], shape: Shape
 ) -> tuple[Pair, int]:
     """Return samples followed by those held out, and the number of these; raise InputError.
 
     `held_out` is a pair of arrays, or the number of samples at the end of `whole`; `names` are
-    those of the classes.
+    those of the classes, `shape` that of a picture, or ().
     """
     if share != 1.0:
         raise InputError(f"pass share={shorten(share)} or held_out, not both")
@@ -150,12 +175,17 @@ def with_tests(
             f"held_out is a pair of arrays (inputs, targets) or a number of samples, not "
             f"{len(held_out)} arrays"
         )
-    tests = as_table(held_out[0], as_labels(held_out[1], names)[0])
+    tests, other = as_table(held_out[0], as_labels(held_out[1], names)[0], copy=False)
     widths = [tuple(table.shape[1] for table in pair) for pair in (whole, tests)]
     if widths[0] != widths[1]:
         raise ShapeError(
             f"the held-out samples have {widths[1][0]} -> {widths[1][1]} numbers, those for "
             f"training {widths[0][0]} -> {widths[0][1]}: make the two equal"
+        )
+    if other != shape:
+        raise ShapeError(
+            f"the held-out samples have the shape {other or widths[1][:1]}, those for training "
+            f"{shape or widths[0][:1]}: make the two equal"
         )
     joined = [np.concatenate(pair) for pair in zip(whole, tests, strict=True)]
     return (joined[0], joined[1]), len(tests[0])

@@ -49,12 +49,18 @@ def is_masked(x: object) -> bool:
     return bool(np.ma.is_masked(x))
 
 
-def floats(x: object) -> npt.NDArray[np.float64]:
-    """Return real numbers as a float64 array; raise an error of any kind for anything else."""
+def floats(x: object, *, keep: bool = False, copy: bool = True) -> npt.NDArray[Any]:
+    """Return real numbers as a float64 array; raise an error of any kind for anything else.
+
+    keep  whether float32 stays float32; by default no
+    copy  whether the array is a new one, the default, also if it need not be
+    """
     array = np.asarray(x)
     if not is_numeric(array.dtype) or is_masked(x):
         raise TypeError(f"{array.dtype} are no numbers")
-    return array.astype(np.float64)
+    if keep and array.dtype == np.float32 and array.dtype.isnative:
+        return array.astype(np.float32, "C", copy=copy)
+    return array.astype(np.float64, "C" if keep else "K", copy=copy)
 
 
 def remedy(x: object) -> str:

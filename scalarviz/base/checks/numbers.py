@@ -19,6 +19,7 @@ from scalarviz.errors import InputError, NotFiniteError, ShapeError, UnknownName
 P = ParamSpec("P")
 R = TypeVar("R")
 FloatArray = npt.NDArray[Any]
+Shape = tuple[int, ...]
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
@@ -44,14 +45,22 @@ class Brief(reprlib.Repr):
 
 
 def as_batch(
-    x: object, width: int | None, who: str, *, finite: bool = True, copy: bool = True
+    x: object,
+    width: int | None,
+    who: str,
+    *,
+    finite: bool = True,
+    copy: bool = True,
+    picture: Shape = (),
 ) -> tuple[FloatArray, bool]:
     """Return `x` as a 2-D float64 array, one row a sample, and whether it was a single sample.
 
-    width   numbers of a sample; None: any number
-    who     receiver of `x` in the error
-    finite  False: accept NaN and infinity, as in gradients, which a step checks by name
-    copy    False: return an array of float32 or float64 as it is, if kernels can read it
+    width    numbers of a sample; None: any number
+    who      receiver of `x` in the error
+    finite   False: accept NaN and infinity, as in gradients, which a step checks by name
+    copy     False: return an array of float32 or float64 as it is, if kernels can read it
+    picture  shape (channels, height, width) of a sample, if it has one: arrays of pictures become
+             rows in C order, without a copy where they can; by default none
 
     Raises InputError, ShapeError or NotFiniteError.
     """
@@ -64,12 +73,15 @@ def as_batch(
     single = len(shape) == 1
     if single:
         array = array[np.newaxis]
-    if array.ndim != 2 or array.size == 0 or (width is not None and shape[-1] != width):
+    elif array.size and is_picture(shape[1:], picture):
+        array = array.reshape(len(array), -1)
+    if array.ndim != 2 or array.size == 0 or (width is not None and array.shape[1] != width):
         each = "a sample" if width is None else f"a sample of {width}"
         columns = "numbers" if width is None else width
+        pictures = f" or {('batch', *picture)}".replace("'", "") if picture else ""
         raise ShapeError(
-            f"{who} takes {each}, or a batch of shape (batch, {columns}), "
-            f"not an array of shape {shape}"
+            f"{who} takes {each}, or a batch of shape (batch, {columns}){pictures}, "
+            f"not an array of shape {shape}{as_rows_remedy(shape, picture)}"
         )
     if finite and not is_finite(array):
         row, column = np.argwhere(~np.isfinite(array))[0]
@@ -78,6 +90,23 @@ def as_batch(
             "remove or replace what is not a finite number"
         )
     return array, single
+
+
+def is_picture(given: Shape, known: Shape) -> bool:
+    """Return whether a sample of the shape `given` is a picture of the shape `known`, if any.
+
+    The channel can be left out of a picture that has only one.
+    """
+    return len(given) > 1 and known in (given, (1, *given))
+
+
+def as_rows_remedy(shape: Shape, picture: Shape = ()) -> str:
+    """Return what to do with an array of a `shape` that does not fit, or ""."""
+    if len(shape) < 3 or 0 in shape:
+        return ""
+    if shape == picture:
+        return ": x[None] is a batch of this one"
+    return ": x.reshape(len(x), -1) makes each sample a row"
 
 
 def is_finite(array: FloatArray) -> bool:
@@ -93,10 +122,13 @@ def is_finite(array: FloatArray) -> bool:
     return all(np.isfinite(block).all() for block in blocks)
 
 
-def as_floats(x: object, who: str) -> FloatArray:
-    """Return real numbers as a float64 array; raise InputError for anything else."""
+def as_floats(x: object, who: str, *, keep: bool = False, copy: bool = True) -> FloatArray:
+    """Return real numbers as a float64 array; raise InputError for anything else.
+
+    `keep` and `copy` are as in `floats`.
+    """
     try:
-        return floats(x)
+        return floats(x, keep=keep, copy=copy)
     except MemoryError:
         raise
     except Exception as error:  # arrays of other packages raise errors of many kinds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray, as_batch, as_floats
+from scalarviz.base.checks.numbers import FloatArray, Shape, as_batch, as_floats
 from scalarviz.errors import InputError, ShapeError
 
 
@@ -16,12 +16,13 @@ def as_pairs(
     *,
     copy: bool = True,
     classes: int = 0,
+    picture: Shape = (),
 ) -> tuple[FloatArray, FloatArray]:
     """Return inputs and targets as 2-D arrays with equally many rows; `widths` are the columns.
 
-    `copy` is as in `as_batch`, `classes` as in `as_targets`.
+    `copy` and `picture` are as in `as_batch`, `classes` as in `as_targets`.
     """
-    batch, _ = as_batch(inputs, widths[0], who, copy=copy)
+    batch, _ = as_batch(inputs, widths[0], who, copy=copy, picture=picture)
     who = f"the target of {who}"
     samples, width = len(batch), widths[1]
     return batch, as_targets(targets, samples, width, who, "inputs", copy=copy, classes=classes)

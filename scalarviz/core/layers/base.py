@@ -57,9 +57,9 @@ class Layer(LayerOnBank):
     def __call__(self, x: object) -> FloatArray:
         """Return the outputs for `x`, without keeping anything for `backward`.
 
-        `x` has shape (inputs,) or (batch, inputs).
+        `x` has shape (inputs,), (batch, inputs) or (batch, *input_shape).
         """
-        batch, single = as_batch(x, self.inputs, str(self))
+        batch, single = as_batch(x, self.inputs, str(self), picture=self.input_shape)
         dtype = self.bank.dtype
         result = as_array(self.evaluate_rows(batch.tolist()), dtype)
         return result[0] if single else result
@@ -71,7 +71,7 @@ class Layer(LayerOnBank):
         `x` has shape (inputs,) or (batch, inputs), the result (outputs,) or (batch, outputs).
         Raises ShapeError for another shape and NotFiniteError for NaN or infinity.
         """
-        batch, single = as_batch(x, self.inputs, str(self))
+        batch, single = as_batch(x, self.inputs, str(self), picture=self.input_shape)
         dtype, before = self.bank.dtype, self.state.copy()
         result = as_array(self.forward_batch(batch.tolist()), dtype)
         if lost := self.lost_statistic():

@@ -24,19 +24,19 @@ class Model(ModelOnEngine):
     def __call__(self, x: object) -> FloatArray:
         """Return the outputs for `x`, without keeping anything for `backward`.
 
-        `x` has shape (inputs,) or (batch, inputs).
+        `x` has shape (inputs,), (batch, inputs), or (batch, *input_shape) for pictures.
         """
-        batch, single = as_batch(x, self.inputs, self.CALLED, copy=False)
+        batch, single = as_batch(x, self.inputs, self.CALLED, copy=False, picture=self.input_shape)
         return one_or_all(self._engine.evaluate(batch), single)
 
     @final
     def forward(self, x: object) -> FloatArray:
         """Return the outputs for `x`, and keep what `backward` needs.
 
-        `x` has shape (inputs,) or (batch, inputs), the result (outputs,) or (batch, outputs).
+        `x` is as in a call; the result has shape (outputs,) or (batch, outputs).
         Raises ShapeError for another shape and NotFiniteError for NaN or infinity.
         """
-        batch, single = as_batch(x, self.inputs, self.CALLED)
+        batch, single = as_batch(x, self.inputs, self.CALLED, picture=self.input_shape)
         before = self._bank.state.copy()
         outputs = self._engine.forward(batch)
         if lost := self._engine.lost_statistic():

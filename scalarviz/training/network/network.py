@@ -149,7 +149,7 @@ class Network(SavedNetwork):
         Raises GradientError if a gradient, UpdateError if the result of a step is not finite; that
         step is not taken. The errors have the losses so far in `losses`.
 
-        inputs     shape (batch, inputs) or (inputs,)
+        inputs     shape (batch, inputs), (inputs,), or (batch, *input_shape)
         targets    shape (batch, outputs) or (outputs,); or (batch,) for one output, and for class
                    labels 0, 1, ... with softmax_cross_entropy and sigmoid_cross_entropy
         loss       a name or a Loss; by default "mse"
@@ -175,10 +175,10 @@ class Network(SavedNetwork):
     ) -> FloatArray:
         loss, optimizer = Loss.of(loss), Optimizer.of(optimizer)
         self.check_loss(loss)
-        widths = self.inputs, self.outputs
+        widths, picture = (self.inputs, self.outputs), self.input_shape
         classes = loss.classes(self.outputs)
         batch, wanted = as_pairs(
-            inputs, targets, widths, "the network", copy=False, classes=classes
+            inputs, targets, widths, "the network", copy=False, classes=classes, picture=picture
         )
         if not steps:
             return np.zeros(0)

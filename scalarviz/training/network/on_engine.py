@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Self, final
 import numpy as np
 
 from scalarviz.base.checks.attributes import set_known, unknown
-from scalarviz.base.checks.numbers import FloatArray, shorten
+from scalarviz.base.checks.numbers import FloatArray, Shape, shorten
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.formulas.metrics import predictions_of
 from scalarviz.core.layers import Layer
@@ -77,6 +77,16 @@ class ModelOnEngine(Part):
     @abstractmethod
     def __call__(self, x: object) -> FloatArray:
         """Return the outputs for `x`: shape (inputs,) or (batch, inputs)."""
+
+    @final
+    @property
+    def input_shape(self) -> Shape:
+        """Shape of a sample that is a picture, (channels, height, width), else ().
+
+        Arrays of pictures, (batch, *input_shape), become rows in C order; the channel can be left
+        out if there is only one.
+        """
+        return self.layers[0].input_shape if self.layers else ()
 
     # The bank and the engine.
 

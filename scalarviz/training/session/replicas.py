@@ -225,7 +225,9 @@ class Replicas:
         x      one sample, or a batch of shape (samples, inputs)
         which  a mask with a boolean for each replica, to leave some out; None, the default: none
         """
-        batch, _ = as_batch(x, self._evaluator.inputs, "the replicas")
+        batch, _ = as_batch(
+            x, self._evaluator.inputs, "the replicas", picture=self._evaluator.input_shape
+        )
         mask = np.ones(len(self), np.bool_) if which is None else self._mask_of(which)
         outputs = []
         with self._session_lock.taken():

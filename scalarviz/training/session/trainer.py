@@ -13,7 +13,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray, as_floats, number, shorten
+from scalarviz.base.checks.numbers import FloatArray, as_floats, is_picture, number, shorten
 from scalarviz.base.checks.targets import labels_as_rows
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.model.bank import Bank
@@ -173,6 +173,13 @@ def addable(data: DataSet) -> TableSet:
 
 def check_fits(data: DataSet, network: Model) -> None:
     """Raise ShapeError if the data does not have the inputs and outputs of the network."""
+    shape = data.sample_shape if isinstance(data, TableSet) else ()
+    if shape and not is_picture(shape, network.input_shape):
+        takes = network.input_shape or f"rows of {network.inputs} numbers"
+        raise ShapeError(
+            f"the data has pictures of shape {shape}, and the network takes {takes}: pass "
+            "inputs.reshape(len(inputs), -1), a row for each, if their numbers are in its order"
+        )
     if (data.inputs, data.outputs) != (network.inputs, network.outputs):
         hint = ""
         if isinstance(data, TableSet) and data.outputs == 1 != network.outputs:

@@ -124,7 +124,9 @@ class NetworkShader:
                 outputs = f"the {x.outputs} outputs of a result"
                 raise ShapeError(f"the network takes {net.inputs} inputs, not {outputs}")
         else:
-            samples, single = as_batch(x, net.inputs, net.CALLED, finite=False)
+            samples, single = as_batch(
+                x, net.inputs, net.CALLED, finite=False, picture=net.input_shape
+            )
         self._thread = service()
         snapshot = self._shown.snapshot()
         snapshot.request()
