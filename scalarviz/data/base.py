@@ -427,7 +427,7 @@ class Arrays(TableSet):
 
     def with_classes(self, classes: int, outputs: int) -> DataSet:
         if self.outputs == 1 < outputs:
-            return self._with_rows(classes)
+            return self.told_as(classes, {"output_names": self.output_names})
         if self.outputs == 1:
             check_binary(self.training[1], classes)
             if len(self.output_names) == classes:  # the output is the logit of the second class
@@ -436,18 +436,25 @@ class Arrays(TableSet):
                 return found
         return self
 
-    def _with_rows(self, classes: int) -> Arrays:
-        """Return the set with a row for each label, on the same arrays of inputs."""
-        found, labels = copy.copy(self), self._settings["targets"]
-        if self._rows is not None:
-            check_labels(labels[np.argsort(self._rows)], classes)  # names the row as it was given
-        whole = with_columns((self._settings["inputs"], labels))
-        whole = whole[0].reshape(-1, self.inputs), rows_of_labels(whole[1], classes)
+    def told_as(self, classes: int | None, names: Mapping[str, Any]) -> Arrays:
+        """Return the set as it was given, on the same inputs; raise InputError.
+
+        classes  number of classes of its labels, for a row of each; None: its targets
+        names    of outputs by "output_names", in the same way of inputs
+        """
+        found, targets = copy.copy(self), self._settings["targets"]
+        if classes is not None and self._rows is not None:
+            check_labels(targets[np.argsort(self._rows)], classes)  # names rows as they were given
+        answers = targets if classes is None else rows_of_labels(targets, classes)
+        whole = self._settings["inputs"].reshape(len(targets), -1), answers
         found.training, found.held_out = cut(whole, self._settings.get("held_out", 0))
-        found.samples, found.outputs = len(found.training[0]), classes
+        found.samples, found.outputs = len(found.training[0]), answers.shape[1]
         found.added = found._room = found._grown = None
-        found._settings = {**self._settings, "classes": classes}
-        found.output_names = self.output_names
+        found._settings = {k: v for k, v in self._settings.items() if k != "classes"}
+        if classes is not None:
+            found._settings["classes"] = classes
+        for key, listed in names.items():
+            setattr(found, key, listed)
         return found
 
     @classmethod

@@ -45,11 +45,14 @@ NUMBERS = ("value", "grad")
 FORMULAS = ("optimizer", "loss")  # kinds of actions that choose other ones
 
 
-def save_timeline(timeline: Timeline, path: object) -> None:
-    """Save a training; an existing file is replaced atomically."""
+def save_timeline(timeline: Timeline, path: object, data: bool = True) -> None:
+    """Save a training; an existing file is replaced atomically.
+
+    data  False: without samples of arrays, which are passed again when it is loaded
+    """
     network = check_saving(timeline)
     as_own_path(path, KIND)  # before the work
-    write(path, KIND, *describe_timeline(timeline, network))
+    write(path, KIND, *describe_timeline(timeline, network, data))
 
 
 def check_saving(timeline: Timeline) -> Any:
@@ -68,8 +71,8 @@ def load_timeline(
 ) -> Timeline:
     """Return the training in a file that `save_timeline` wrote, at its clock.
 
-    `data` is needed if the data set is made by code; `limit` is described in base/checks/limits.py;
-    `metrics` are the functions of the user that it measured.
+    `data` is needed if the data set is made by code or was left out; `limit` is described in
+    base/checks/limits.py; `metrics` are the functions of the user that it measured.
     """
     Budget(limit)  # raises InputError for a wrong limit
     rows = rows_of_metrics(metrics)
@@ -145,13 +148,15 @@ def needs_of_run(path: object) -> tuple[Network, Batches, list[object], set[str]
 # ---- writing ------------------------------------------------------------------------------------
 
 
-def describe_timeline(timeline: Timeline, network: Network) -> tuple[Description, dict[str, Array]]:
-    """Return a training as a JSON object and arrays."""
+def describe_timeline(
+    timeline: Timeline, network: Network, data: bool = True
+) -> tuple[Description, dict[str, Array]]:
+    """Return a training as a JSON object and arrays; `data` is as in `save_timeline`."""
     trainer, here, start = timeline.trainer, timeline.clock, settings_at_start(timeline)
     with timeline.visit(Clock(here.step)):
         now = Frame.of(trainer.bank, here.step, trainer.settings)
     owner = timeline.branch.owner_of(now.step)
-    writer = SettingsWriter()
+    writer = SettingsWriter(samples=data)
     places = {branch: i for i, branch in enumerate(timeline.branches)}
     arrays: dict[str, Array] = {}
     branches = []
@@ -189,6 +194,11 @@ def describe_timeline(timeline: Timeline, network: Network) -> tuple[Description
         **({"title": timeline.title} if timeline.title else {}),
         **own_of(timeline),
     }
+    if not data and len(writer.needed) > 1:
+        raise InputError(
+            f"this training has used {len(writer.needed)} data sets, and one can be passed when it "
+            "is loaded: save it with its data"
+        )
     return description, arrays | writer.arrays
 
 

@@ -18,10 +18,11 @@ from scalarviz.core.formulas.settings import make
 from scalarviz.core.formulas.table import pick
 from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.core.model.precision import Precision
-from scalarviz.data import DataSet, remake
+from scalarviz.data import Arrays, DataSet, remake
 from scalarviz.data.base import TableSet
 from scalarviz.errors import InputError
 from scalarviz.files.checked_safetensors import Array, Description
+from scalarviz.files.left_out import KEPT, digest, given_again
 from scalarviz.files.networks import field
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.conditions import Condition
@@ -33,9 +34,14 @@ MADE: dict[str, Any] = {"precision": Precision, "loss": Loss}  # of their settin
 
 @final
 class SettingsWriter:
-    """Converts settings to JSON; arrays are collected in `arrays`, by name."""
+    """Converts settings to JSON; arrays are collected in `arrays`, by name.
 
-    def __init__(self) -> None:
+    samples  False: samples of arrays are left out; those to be passed again are in `needed`
+    """
+
+    def __init__(self, samples: bool = True) -> None:
+        self.samples = samples
+        self.needed: set[str] = set()
         self.arrays: dict[str, Array] = {}
         self._known: dict[int, Description] = {}
         self._kept: list[object] = []  # keeps objects alive, so that their ids stay unique
@@ -67,16 +73,22 @@ class SettingsWriter:
         try:
             settings = data.settings()
         except InputError:
+            self.needed.add(CODE)
             return {"name": CODE, "settings": {}}
+        left: Description = {}
+        if isinstance(data, Arrays) and not self.samples:
+            left = {"samples": digest(data)}
+            settings = {key: value for key, value in settings.items() if key in KEPT}
+            self.needed.add(repr(left))
         written = {key: self.write(value) for key, value in settings.items()}
         added = data.added if isinstance(data, TableSet) else None
         more = {} if added is None else {"added": [self.write(table) for table in added]}
-        return {"name": data.name, "settings": written, **more}
+        return {"name": data.name, "settings": written, **left, **more}
 
 
 @final
 class Reader:
-    """Converts JSON back to settings; `data` replaces data sets that are made by code."""
+    """Converts JSON back to settings; `data` is what the file lacks: made by code, or left out."""
 
     def __init__(self, arrays: Mapping[str, Array], data: DataSet | None, budget: Budget) -> None:
         self._arrays = arrays
@@ -106,6 +118,14 @@ class Reader:
             raise InputError(f"{shorten(added)} cannot be added to the data set {data.name}")
         return data.with_added(*data.as_added(*map(self.read, added)))
 
+    def _again(self, samples: Description, settings: Description) -> DataSet:
+        """Return the data set that was passed, with the settings of the file."""
+        given, classes = given_again(self._code, samples), settings.get("classes")
+        costs = [Arrays.cost({**given.settings(), "classes": each}) for each in (classes, None)]
+        self._budget.take(costs[0] - costs[1], "the rows of its labels")
+        names = {key: settings.get(key, []) for key in KEPT[1:]}
+        return given.told_as(classes, names)
+
     def _data(self, value: Description) -> DataSet:
         name, settings = field(value, "name", str), field(value, "settings", dict)
         if name == CODE:
@@ -118,7 +138,10 @@ class Reader:
         key = repr(value)
         if key not in self._known:
             read = {k: self.read(v) for k, v in settings.items()}
-            self._known[key] = remake(name, read, self._budget)
+            if "samples" in value:
+                self._known[key] = self._again(field(value, "samples", dict), read)
+            else:
+                self._known[key] = remake(name, read, self._budget)
             if "added" in value:
                 self._known[key] = self._with_added(self._known[key], field(value, "added", list))
         return self._known[key]

@@ -998,17 +998,21 @@ class Session:
                 copied.timeline.switch(copied.branches[number])
         return copied
 
-    def save(self, path: object, *, progress: bool = True) -> None:
+    def save(self, path: object, *, data: bool = True, progress: bool = True) -> None:
         """Write the session with its past and all branches to a file, for `Session.load(path)`.
 
         path      the file; one of that name is replaced, whole or not at all
+        data      True, the default: samples of `sv.data.Arrays` travel in the file; False: only
+                  their SHA-256, for `Session.load(path, data=...)` with the same samples
         progress  True, the default: a progress bar in a terminal or a notebook, if writing takes
                   longer than a second; False: none
 
-        Raises FileError if the file cannot be written.
+        Raises FileError if the file cannot be written, and InputError if more than one data set
+        would have to be passed.
         """
+        data = true_or_false(data, "data")
         with Progress(0, true_or_false(progress, "progress"), "megabytes"), self.doing():
-            save_timeline(self.timeline, path)
+            save_timeline(self.timeline, path, data)
             self.timeline.kept = Kept.of(self.timeline, path)
 
     @classmethod
@@ -1018,7 +1022,8 @@ class Session:
         """Load a session from a file; it continues as if it had not stopped.
 
         path     a file written by `save`
-        data     the data set; needed if it is made by code, which the file cannot hold
+        data     the data set, or a pair of arrays; needed if it is made by code, which the file
+                 cannot hold, or was left out by `save(path, data=False)`: the same samples
         limit    bytes that a data set which the file only describes, and one sample on its way
                  through the network, may take; None, the default: 128 MB or eight times the size of
                  the file, whichever is more, and 640 MB for the sample
