@@ -26,6 +26,7 @@ from scalarviz.data.tables import (
     checked_names,
     columns_in,
     cut,
+    in_shape,
     is_labels,
     names_in,
     rows_of_labels,
@@ -375,7 +376,7 @@ class Arrays(TableSet):
             tests = count - max(1, round(share * count)) or None
         settings: dict[str, Any] = {
             "source": source,
-            "inputs": whole[0].reshape(-1, *(self.sample_shape or whole[0].shape[1:])),
+            "inputs": in_shape(whole[0], self.sample_shape or whole[0].shape[1:]),
             "targets": whole[1],
             "classes": classes,
             "held_out": tests,
@@ -446,7 +447,7 @@ class Arrays(TableSet):
         if classes is not None and self._rows is not None:
             check_labels(targets[np.argsort(self._rows)], classes)  # names rows as they were given
         answers = targets if classes is None else rows_of_labels(targets, classes)
-        whole = self._settings["inputs"].reshape(len(targets), -1), answers
+        whole = in_shape(self._settings["inputs"], (self.inputs,)), answers
         found.training, found.held_out = cut(whole, self._settings.get("held_out", 0))
         found.samples, found.outputs = len(found.training[0]), answers.shape[1]
         found.added = found._room = found._grown = None

@@ -21,7 +21,7 @@ from scalarviz.base.checks.limits import (
     LONGEST_LINE,
     Budget,
 )
-from scalarviz.base.checks.numbers import FloatArray, answered, shorten
+from scalarviz.base.checks.numbers import FLOATS, FloatArray, answered, shorten
 from scalarviz.base.messages import inform
 from scalarviz.base.process.memory import in_units
 from scalarviz.base.visible_text import visible
@@ -309,7 +309,7 @@ def from_npz(
 ) -> Arrays:
     """Read the arrays `inputs` and `targets`, or `x` and `y`, of a file made by np.savez.
 
-    Each has one row a sample.
+    Each has one row a sample; inputs can be pictures, as in Arrays.
 
     path   the file, .npz
     share  share of the samples for training, up to 1.0, the default; the rest is held out
@@ -396,8 +396,8 @@ class Member:
         budget.take(DOUBLE * self._count, self._name)
 
     def read(self) -> FloatArray:
-        """Return the numbers as float64, read in pieces."""
-        table = np.empty(self._count)
+        """Return the numbers, read in pieces: float32 as they are, others as float64."""
+        table = np.empty(self._count, self._dtype if self._dtype in FLOATS else np.float64)
         size = self._dtype.itemsize
         with self._archive.open(self._item) as file:
             file.read(self._start)

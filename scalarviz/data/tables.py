@@ -153,9 +153,14 @@ def split(whole: Pair, share: float) -> tuple[Pair, Pair | None]:
 def cut(whole: Pair, tests: int) -> tuple[Pair, Pair | None]:
     """Return samples for training, and the last `tests` of them, held out; None for none."""
     inputs, targets = whole
-    held_out = (inputs[-tests:], targets[-tests:]) if tests else None
-    count = len(inputs) - tests
-    return (inputs[:count], targets[:count]), held_out
+    if not tests:
+        return whole, None
+    return (inputs[:-tests], targets[:-tests]), (inputs[-tests:], targets[-tests:])
+
+
+def in_shape(table: FloatArray, shape: Shape) -> FloatArray:
+    """Return an array with samples of a shape; the same object, which copies once, if it has it."""
+    return table if table.shape[1:] == shape else table.reshape(-1, *shape)
 
 
 def with_tests(

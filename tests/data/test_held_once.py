@@ -1,6 +1,9 @@
 """Arrays of float32 are held once, whatever a session makes of them, and train as float64 does."""
 
+import pickle
 import tracemalloc
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,29 +13,33 @@ from scalarviz import data
 from scalarviz.errors import InputError, NotFiniteError
 from tests.wording import refused
 
-X = np.random.default_rng(0).random((4000, 100), np.float32)
-KINDS = np.arange(4000) % 3
+X = np.random.default_rng(0).random((20_000, 100), np.float32)
+KINDS = np.arange(20_000) % 3
 ENGINES = pytest.mark.parametrize("engine", ["python", "cpu"])
 
 
+def trained(x: np.ndarray, kinds: np.ndarray, options: dict[str, Any]) -> data.Arrays:
+    """The data of a session after some steps."""
+    net, table = sv.Network([100, 4, 3]), data.Arrays(x, kinds, **options)
+    loss = "softmax_cross_entropy"
+    s = sv.Session(net, table, loss, sv.SGD(0.1), 64, "cpu", metrics=["accuracy"])
+    s.advance(3)
+    assert isinstance(s.data, data.Arrays)
+    return s.data
+
+
 @pytest.mark.parametrize("options", [{}, {"share": 0.8}, {"held_out": 100}])
-def test_a_session_takes_the_memory_of_one_copy(options: dict[str, object]) -> None:
-    net = sv.Network([100, 4, 3], engine="cpu")
-    sv.Session(sv.Network([100, 4, 3]), (X[:8], KINDS[:8]), "softmax_cross_entropy", engine="cpu")
+def test_a_session_takes_the_memory_of_one_copy(options: dict[str, Any]) -> None:
+    trained(X[:200], KINDS[:200], options)  # compiles, which takes memory
     tracemalloc.start()
     try:
-        table = data.Arrays(X, KINDS, **options)  # type: ignore[arg-type]  # of several types
-        s = sv.Session(
-            net, table, "softmax_cross_entropy", sv.SGD(0.1), 64, "cpu", metrics=["accuracy"]
-        )
-        s.advance(3)
+        table = trained(X, KINDS, options)
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     assert most < 1.5 * X.nbytes  # labels as rows and batches included
-    assert isinstance(s.data, data.Arrays)
-    assert s.data.training[0].dtype == np.float32
-    assert np.shares_memory(s.data.training[0], s.data.settings()["inputs"])
+    assert table.training[0].dtype == np.float32
+    assert np.shares_memory(table.training[0], table.settings()["inputs"])
 
 
 @ENGINES
@@ -53,11 +60,11 @@ def test_it_trains_as_on_the_same_numbers_in_float64(engine: str, dtype: str) ->
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
 @pytest.mark.parametrize("options", [{}, {"share": 0.5}, {"held_out": 1}])
 def test_arrays_that_change_afterwards_do_not_change_the_data(
-    dtype: type, options: dict[str, object]
+    dtype: type, options: dict[str, Any]
 ) -> None:
     x: np.ndarray = np.arange(12, dtype=dtype).reshape(6, 2)
     y: np.ndarray = np.arange(6, dtype=dtype)
-    table = data.Arrays(x, y, **options)  # type: ignore[arg-type]  # of several types
+    table = data.Arrays(x, y, **options)
     before = table.training[0].tobytes(), table.training[1].tobytes()
     x[:], y[:] = 7, 7
     assert (table.training[0].tobytes(), table.training[1].tobytes()) == before
@@ -85,3 +92,21 @@ def test_names_of_two_classes_lose_the_first_without_a_copy() -> None:
     assert list(table.output_names) == ["no", "yes"]
     assert isinstance(s.data, data.Arrays)
     assert s.data.training[0] is table.training[0]
+
+
+@pytest.mark.parametrize("dtype", ["<f4", ">f4", "f8", "i8"])
+def test_an_npz_file_of_pictures_keeps_float32(dtype: str, tmp_path: Path) -> None:
+    pictures = np.arange(48).reshape(3, 1, 4, 4).astype(dtype)
+    np.savez(tmp_path / "a.npz", x=pictures, y=[0, 1, 1])
+    table = data.from_npz(tmp_path / "a.npz")
+    assert table.sample_shape == (1, 4, 4)
+    assert table.training[0].dtype == (np.float32 if dtype == "<f4" else np.float64)
+    assert (table.training[0] == pictures.reshape(3, -1)).all()
+
+
+def test_a_pickle_has_the_samples_once() -> None:
+    table = sv.Session(sv.Network([100, 3]), (X, KINDS), "softmax_cross_entropy").data
+    kept = pickle.dumps(table)
+    assert len(kept) < 1.5 * X.nbytes
+    again = pickle.loads(kept)
+    assert (again.training[0] == X).all()
