@@ -33,6 +33,7 @@ def test_a_network_takes_pictures_as_the_rows_of_their_numbers(engine: str) -> N
     for same in (PICTURES, PICTURES[:, 0], PICTURES.tolist(), np.asfortranarray(PICTURES)):
         assert (net(same) == rows).all()
         assert (net.forward(same) == rows).all()
+        assert (net.predict_proba(same) == net.predict_proba(ROWS)).all()
         assert (net.layers[0](same) == net.layers[0](ROWS)).all()
     assert net(PICTURES[0]).shape == (1, 3)  # a batch of one picture without its channel
 
