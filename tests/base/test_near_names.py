@@ -232,7 +232,7 @@ def test_what_a_table_tells_to_write_can_be_written() -> None:
         (sv.replicate, (), {"seeds": 3}, "'session'"),
         (sv.compile, (abs, 1), {"lr": 1}, "'lr'"),
         (sv.gradcheck, (abs, 1.0), {"tol": 1}, "'tol'"),
-        (sv.activation, (abs,), {}, "'derivative'"),
+        (sv.activation, (), {}, "'value'"),
         (sv.Perceptron, (3,), {"use_bias": False}, "'use_bias'"),
     ],
 )

@@ -245,12 +245,18 @@ def as_data_frame(s: sv.Session) -> None:
         s.to_pandas()
 
 
+def nothing_measured(s: sv.Session) -> None:
+    with pytest.raises(sv.ScalarvizError, match="no metric"):
+        s.best_step()
+
+
 LOOKS: dict[str, Callable[[sv.Session], object]] = {
     **{name: attrgetter(name) for name, what in PUBLIC.items() if isinstance(what, property)},
     "curve": lambda s: s.current_branch.curve(),
     "set focus": lambda s: setattr(s, "focus", 2),
     "history": lambda s: s.history(4),
     "own_rate": lambda s: s.own_rate(3),
+    "best_step": lambda s: nothing_measured(s),
     "to_csv": as_csv,
     "to_pandas": as_data_frame,
     "on_step": lambda s: s.on_step(print, every=1000).remove(),
