@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
+import PIL.Image
 import pytest
 
 import scalarviz as sv
@@ -90,6 +92,17 @@ def test_the_step_stands_once_beside_the_curve(
     written = tab.ask("[...written.keys()]")
     assert on_axis in written and tab.shown("place") == "step 3"
     assert ("step 3" in written) == (on_axis == "step 3")
+
+
+def test_no_name_of_a_layer_is_cut_at_the_upper_edge(opened: Opens, tmp_path: Path) -> None:
+    xs = [[each / 4] for each in range(-4, 5)]
+    network = sv.Network([1, 8, 1], "relu", seed=0)
+    session = sv.Session(network, data.Arrays(xs, xs), "mse", sv.SGD(0.1))
+    file = tmp_path / "wide_names.html"
+    file.write_bytes(page_of(session).text)
+    tab = opened(file, (390, 776)).ready()
+    shot = PIL.Image.open(BytesIO(tab.page.locator("#cubes").screenshot())).convert("L")
+    assert np.ptp(np.asarray(shot)[0]) == 0
 
 
 @pytest.mark.parametrize("size", [(360, 740), (800, 500)], ids=str)

@@ -151,8 +151,9 @@ function placeLabel({ paper, see, frame, scale }, label, taken, lengths) {
       const left = Math.min(Math.max(x - wide / 2, view.x), Math.max(view.right - wide, view.x));
       const box = new Box(left - 2, y - size, wide + 4, 1.2 * size);
       const margin = LABELS.margin * scale;
+      const top = Math.max(view.y - margin, 0);
       const bottom = wanted + 0.2 * size;
-      if (box.y < view.y - margin || bottom > view.bottom + margin || taken.meets(box)) continue;
+      if (box.y < top || bottom > view.bottom + margin || taken.meets(box)) continue;
       taken.boxes.push(box);
       return [box, words[length]];
     }
