@@ -33,7 +33,7 @@ def write(
     """Write the pages of lessons; raise InputError for an unknown one.
 
     names      numbers of lessons, as 01, names of handouts, or paths of files .md; none: all
-               lessons, and the glossary
+               lessons. The glossary lies beside lessons of the package, which link to it
     out        the folder; None: the current one
     without    whether the pages have no solutions
     solutions  whether one page of the solutions is written instead of them
@@ -46,12 +46,18 @@ def write(
     for name, count in Counter(each.name for each in chosen).items():
         if count > 1:
             raise InputError(f"{count} lessons would be written to {name}.html: rename a file")
-    for lesson in chosen:
+    for lesson in with_glossary(chosen):
         page = page_of_lesson(lesson)
         folder.mkdir(parents=True, exist_ok=True)
         place = folder / f"{lesson.name}.html"
         replace_file(place, page)
         say(text("lesson.written", file=place, size=size_words(len(page))))
+
+
+def with_glossary(chosen: Sequence[Lesson]) -> Sequence[Lesson]:
+    """Return lessons, and the glossary if one of them links to it."""
+    links = any(each.code for each in chosen) and all(each.name != "glossary" for each in chosen)
+    return [*chosen, named("glossary")] if links else chosen
 
 
 def lessons_in(name: str) -> Iterable[str]:

@@ -15,7 +15,13 @@ import scalarviz as sv
 from scalarviz.errors import InputError
 from scalarviz.faces.cli.class_pages import made
 from scalarviz.faces.cli.commands import application
-from scalarviz.faces.cli.lesson_pages import lessons_in, named, page_of_lesson, write
+from scalarviz.faces.cli.lesson_pages import (
+    lessons_in,
+    named,
+    page_of_lesson,
+    with_glossary,
+    write,
+)
 from scalarviz.pages.lessons.cells import shown_by
 from scalarviz.pages.lessons.lesson import (
     HANDOUTS,
@@ -248,6 +254,8 @@ def test_the_command_line_leaves_solutions_out_or_writes_them_alone(tmp_path: Pa
 def test_lessons_lead_to_the_glossary_which_leads_to_their_pages() -> None:
     assert 'href="glossary.html"' in page_of_lesson(without_pictures(named("01"))).decode()
     assert [*lessons_in("lessons")] == [*lessons(), "glossary"]
+    for names, beside in [(["01"], 1), (["01", "glossary"], 0), (["questions-before"], 0)]:
+        assert len(with_glossary([*map(named, names)])) == len(names) + beside
     page = page_of_lesson(named("glossary")).decode()
     links = {*re.findall(r'href="([^"]+)"', page)} - {"data:,"}
     assert len(links) >= 10 and links <= {f"{path.stem}.html" for path in lessons().values()}
@@ -295,7 +303,7 @@ def test_a_moment_that_a_question_shows_is_one_of_its_picture(number: str) -> No
 @pytest.mark.parametrize("number", list(lessons()))
 def test_its_page_is_one_file_that_is_not_large(number: str, tmp_path: Path) -> None:
     write([number], str(tmp_path))
-    (path,) = tmp_path.iterdir()
+    (path,) = tmp_path.glob("[0-9]*.html")  # beside it lies the glossary
     assert 100_000 < path.stat().st_size <= LARGEST
     page = path.read_text(encoding="utf-8")
     outside = [each for each in re.findall(r'(?:src|href)="([^"]+)"', page) if "://" in each]
