@@ -15,6 +15,11 @@ TAG = re.compile(r"<[^<>]*>|[^<]+|<")
 LONGEST = 2000  # letters of a formula; the time for one grows with their square
 # A minus after a sign that closes nothing, as in (-4) and = -2: of a number, not between two.
 MINUS = re.compile(r"(?<!&#x000(?:29|5D|7C|7D);</mo>)(?<=</mo>)<mo>(?=&#x02212;</mo>)")
+# The name of a function, or log with its base, right before what it is taken of, as in \ln 2.
+NAMED = re.compile(
+    r"((?<!<ms..>)<mi>[a-z]{2,}</mi>|<msub><mi>log</mi>(?:(?!</msub>).)*</msub>)(?=<m(?!o|space))"
+)
+SPACE = '<mspace width="0.167em" />'
 # A formula and the sign behind it, which browsers would part at the end of a line.
 SIGNED = re.compile(r'(<span class="math inline">(?:(?!</math>).)*</math></span>[.,;:!?)]+)')
 
@@ -60,7 +65,8 @@ def formula(tex: str, options: dict[str, bool]) -> str:
             raise ValueError
         plain = tex.replace("<", "< ")  # texts in it come out as they are: no element begins
         display = "block" if options["display_mode"] else "inline"
-        return MINUS.sub('<mo form="prefix">', convert(plain, display=display))
+        made = MINUS.sub('<mo form="prefix">', convert(plain, display=display))
+        return NAMED.sub(rf"\1{SPACE}", made)
     except Exception:  # its parser raises errors of many kinds
         return f"<code>{escape(tex)}</code>"
 

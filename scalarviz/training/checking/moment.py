@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from scalarviz.core.autograd.value import Value
 from scalarviz.errors import InputError
 
 LONGEST = 200  # characters of an error that is quoted
+DOTS = re.compile(r"\.\.\.(?! *[],])")  # in place of code, and not of an index
 # Folders of code that is no learner's: this package, and what Python brings.
 OURS = tuple(f"{x}{os.sep}" for x in (Path(__file__).parents[2], Path(os.__file__).parent))
 
@@ -29,7 +31,8 @@ class Moment:
     """A number that the code of a learner has given, or the error that it has raised.
 
     place     where it stands: "w.grad after backward(-4)", or the line of an error
-    got       the number; None, or any object, if the code gives none; an error as text
+    got       the number; None, or any object, if the code gives none; an error as text;
+              `...` where code is still to be written
     expected  the right number; None of an error
     why       how the right number is made, or which mistake gives this one; "" of an error
     graph     our Value at this moment, and the one in its graph that has this number
@@ -43,7 +46,8 @@ class Moment:
 
     def __str__(self) -> str:
         if self.expected is None:
-            return text("check.raised", place=self.place, error=self.got)
+            key = "check.dots" if self.got is ... else "check.raised"
+            return text(key, place=self.place, error=self.got)
         numbers = {"got": shown(self.got), "expected": shown(self.expected)}
         return text("check.wrong", place=self.place, why=self.why, **numbers)
 
@@ -80,6 +84,8 @@ def shown(x: object) -> str:
     """Return a number as text, a text as it is, anything else as its shortened repr."""
     if isinstance(x, (float, np.floating)):
         return f"{x:.6g}"
+    if x is ...:
+        return "..."  # as it is written
     return x if isinstance(x, str) else shorten(x)
 
 
@@ -92,7 +98,9 @@ def first_wrong(moments: Iterable[Moment], name: str) -> Moment | None:
         theirs = [each for each in frames if not each.filename.startswith(OURS)]
         if isinstance(error, InputError) and not theirs:
             raise
+        told = escaped(" ".join("".join(format_exception_only(error)).split()))
+        dots = "llipsis" in told  # whose type and value are written differently
         for each in theirs[-1:]:
             name = text("check.line", line=each.lineno, code=escaped(each.line or each.name))
-        told = escaped(" ".join("".join(format_exception_only(error)).split()))
-        return Moment(name, cut(told, LONGEST), None)
+            dots = dots or bool(DOTS.search((each.line or "").partition("#")[0]))
+        return Moment(name, ... if dots else cut(told, LONGEST), None)

@@ -734,6 +734,51 @@ def test_an_error_is_reported_with_its_line() -> None:
     assert found.wrong is not None and found.wrong.expected is None
 
 
+DOTS = "is not written yet: write code of your own where the dots ... stand"
+
+
+@pytest.mark.parametrize(
+    ("which", "right", "wrong", "place"),
+    [
+        ("weight", "+= upstream *", "+= ... *", "line 11, `backward`, "),
+        ("value", "other.data * out.grad", "... * out.grad", "line 18, `_backward`, "),
+        ("tanh", "return self.y", "return ...", ""),
+        ("layer", "return self.weights.T @ delta", "return ...", "backward([2.0, -3.0]) "),
+        ("layer", "self.bias_grad += delta", "self.bias_grad = ...", ""),
+    ],
+)
+def test_dots_are_what_is_still_to_be_written(
+    which: str, right: str, wrong: str, place: str
+) -> None:
+    found = checked(which, right, wrong)
+    assert not found and place in repr(found) and repr(found).endswith(DOTS)
+
+
+class Open(Broken):
+    """Dots for which numpy has another error, and none where an index has them."""
+
+    def __init__(self) -> None:
+        self.weights, self.weights_grad = np.ones((1, 2)), np.zeros((1, 2))
+
+    def forward(self, x: Any) -> Any:
+        return self.weights @ x
+
+    def backward(self, upstream: Any) -> Any:
+        self.weights_grad += ...  # type: ignore[call-overload]
+        return upstream
+
+
+class Indexed(Open):
+    def backward(self, upstream: Any) -> Any:
+        return upstream[..., 5]  # ... and a comment
+
+
+def test_dots_are_found_in_the_line_of_an_error_and_not_in_an_index() -> None:
+    assert "`self.weights_grad += ..." in repr(sv.check(Open()))
+    assert repr(sv.check(Open())).endswith(DOTS)
+    assert "IndexError" in repr(sv.check(Indexed()))
+
+
 @pytest.mark.parametrize(
     ("which", "right", "wrong", "told"),
     [
@@ -748,6 +793,7 @@ def test_an_error_is_reported_with_its_line() -> None:
         ("perceptron", "return self.y", "return 'two'", "ValueError"),
         ("layer", "self.weights @ x", "self.weights @ x[:1]", "ValueError"),
         ("sgd", "return w - 0.1 * g", "return w / 0", "ZeroDivisionError"),
+        ("sgd", "return w - 0.1 * g", "return ...", "is ..., expected 1.3: sgd moves w by 0.8"),
     ],
 )
 def test_odd_code_is_answered_in_a_sentence(which: str, right: str, wrong: str, told: str) -> None:

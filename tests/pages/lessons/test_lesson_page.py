@@ -188,6 +188,22 @@ def test_the_sign_behind_a_formula_stays_with_it() -> None:
     assert "</math></span>,</span> the leaves" in last
 
 
+@pytest.mark.parametrize(
+    ("formula", "spaces"),
+    [
+        ("-\\ln p_r", 1),
+        ("\\log_{10} 0.01 = -2", 1),
+        ("\\sin \\pi x, \\cos 16 \\pi x", 2),
+        ("\\ln (a + b)", 0),
+        ("\\ln\\,(a)", 1),
+        ("\\sin^2 x", 0),
+        ("w x + \\text{sum}", 0),
+    ],
+)
+def test_a_function_and_what_it_is_taken_of_are_apart(formula: str, spaces: int) -> None:
+    assert html_of(f"${formula}$").count("<mspace") == spaces
+
+
 def test_a_formula_that_is_not_understood_is_shown_as_it_is_written() -> None:
     assert "<code>\\left( x</code>" in html_of("$\\left( x$")
 
