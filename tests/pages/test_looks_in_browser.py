@@ -179,6 +179,33 @@ def test_the_map_of_the_plane_is_square_on_a_phone(opened: Opens) -> None:
     assert tab.page.locator("#exhibit > p:last-child").is_visible()
 
 
+# Whether names in bold letters of 13 pixels beside the spheres of outputs end before the edge.
+NAMES_FIT = """(({see, placed, glyphs, ratio, right}) => {
+    const line = placed.neurons.at(-1), {x, unit} = see.see(line.points);
+    return line.names.map((name, i) => {
+        const wide = glyphs.width(name, Math.round(13 * ratio), true) / ratio;
+        return x[i] + line.radius * unit[i] + 6 + wide <= right;
+    });
+})(app.picture)"""
+
+
+@pytest.mark.parametrize("size", [(390, 844), (800, 500), (1280, 800)], ids=str)
+def test_names_of_outputs_are_not_cut_off(
+    opened: Opens, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    names = ["A", "B", "versicolor"]
+    points = data.Arrays(np.eye(3)[:, :2], [0, 1, 2], classes=3, output_names=names)
+    session = sv.Session(sv.Network([2, 3], seed=0), points, "softmax_cross_entropy", sv.SGD(0.5))
+    file = tmp_path / "named.html"
+    file.write_bytes(page_of(session).text)
+    tab = opened(file, size).ready()
+    assert tab.ask(NAMES_FIT) == [True] * 3
+    assert tab.ask("app.picture.words").count("versicolor") == 1
+    tab.do("app.pin({row: 5})")
+    tab.page.wait_for_timeout(500)  # the camera moves
+    assert tab.ask(NAMES_FIT) == [True] * 3
+
+
 @pytest.mark.parametrize("size", [(320, 568), (360, 740), (800, 500), (1280, 800)], ids=str)
 def test_the_values_of_metrics_are_written(
     opened: Opens, measured: Path, size: tuple[int, int]

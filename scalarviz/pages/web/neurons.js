@@ -187,6 +187,12 @@ function writeNames({ paper, palette, scale, see, frame }, line, seen, radius, g
   });
 }
 
+/** The names of a line of spheres in a column, which stand beside them; of any other line none. */
+export function columnNames({ names, points }) {
+  const [across, down] = [0, 1].map((k) => Math.abs(points.at(k - 3) - points[k]));
+  return down > across ? names : [];
+}
+
 /** A name of more letters than a line has, or wider than the room, in two lines. */
 export function nameLines(paper, name, room, look) {
   const blanks = [...name].flatMap((letter, place) => (letter === " " ? [place] : []));

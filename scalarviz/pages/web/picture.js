@@ -17,7 +17,7 @@ import { drawLegend, explainArrows, legendBox } from "./legend.js";
 import { lightsOf } from "./lights.js";
 import { drawMarks } from "./marks.js";
 import { drawGhosts, drawPushes } from "./moves.js";
-import { drawErrors } from "./neurons.js";
+import { columnNames, drawErrors } from "./neurons.js";
 import { unpackedAll } from "./packed.js";
 import { Paper } from "./paper.js";
 import { targetAt } from "./picking.js";
@@ -56,6 +56,7 @@ export class Picture {
     Object.assign(this, { focus: null, attention: 1, since: -Infinity });
     this.legend = null; // its box on the last picture
     this.size = [0, 0];
+    this.right = 0; // the edge beyond which nothing is written: a card may stand there
     this.ratio = 1;
     this.onlost = () => {}; // called when the graphics card takes the picture away
     this.onrestored = () => {}; // called when it is to be drawn again
@@ -132,13 +133,15 @@ export class Picture {
     const now = options.now ?? performance.now() / 1000;
     const scale =
       options.scale ?? Math.max(1, Math.min(width / PICTURE.stage[0], height / PICTURE.stage[1]));
-    const box = this.boxOf(options.box, scale);
-    this.place(box, options.pinned);
+    const whole = this.boxOf(options.box, scale);
+    this.place(whole, options.pinned);
+    this.right = Math.min(width, whole.right + whole.x);
+    const box = this.besideNames(whole, scale);
     if (this.painted !== this.palette) this.cubes.setPalette(this.palette);
     this.painted = this.palette;
     this.remembered.take(state, [options.color ?? "value", options.size ?? "value"], now);
     this.eyes.cuts = this.calm;
-    this.legend = legendBox(box, scale);
+    this.legend = legendBox(whole, scale);
     this.eyes.frame(this.size, box, this.legend);
     const moving = this.eyes.tick(now);
     this.frame = frameOf(this.scene, this.placed, state, options, this.remembered, now);
@@ -191,6 +194,16 @@ export class Picture {
     const box = given ?? { x: margin, y: margin, width: fullWide, height: fullHigh };
     const { x, y, width: wide, height: high } = box;
     return new Box(x, y, Math.max(1, wide), Math.max(1, high));
+  }
+
+  /** The box without what the names at the right of the outputs would take beyond the edge. */
+  besideNames(box, scale) {
+    const look = { size: 13 * scale, bold: true };
+    const paper = new Paper(this.glyphs, ...this.size, this.ratio, scale);
+    const names = columnNames(this.placed.neurons.at(-1));
+    const wide = Math.max(0, ...names.map((name) => paper.measure(name, look) + 8 * scale));
+    const lack = Math.max(0, box.right + wide - this.right);
+    return new Box(box.x, box.y, Math.max(1, box.width - lack), box.height);
   }
 
   /** Choose the layout that is made for the shape of the box; a card does not change it. */
@@ -260,9 +273,8 @@ export class Picture {
 
   /** Write all shapes and words of a picture. */
   write(view) {
-    const { frame, paper, see } = view;
-    const { box } = see;
-    paper.clip = [0, 0, Math.min(this.size[0], box.right + box.x), this.size[1]];
+    const { frame, paper } = view;
+    paper.clip = [0, 0, this.right, this.size[1]];
     const arrows = drawPushes(view); // below the numbers
     const taken = drawScenery(view);
     drawGhosts(view);
