@@ -111,6 +111,13 @@ def test_a_digit_is_drawn_by_finger_mouse_and_keys(opened: Opens) -> None:
     tab.until("!app.state.own")
 
 
+def test_a_pen_that_leaves_the_pad_selects_no_words_beside_it(opened: Opens) -> None:
+    tab = opened("digits").ready()
+    select = "getSelection().selectAllChildren(document.querySelector('.now-digit'))"
+    tab.ask(select)  # as browsers do by themselves from where a button went down to where it is up
+    assert tab.page.locator(".bars").inner_text() and tab.ask("`${getSelection()}`") == ""
+
+
 def test_a_point_of_a_picture_is_asked_for_by_click_finger_and_keys(opened: Opens) -> None:
     tab = opened("texture", has_touch=True).ready()
     canvas = tab.page.locator(".pictures canvas").nth(1)
