@@ -201,7 +201,7 @@ export class Picture {
     const look = { size: 13 * scale, bold: true };
     const paper = new Paper(this.glyphs, ...this.size, this.ratio, scale);
     const names = columnNames(this.placed.neurons.at(-1));
-    const wide = Math.max(0, ...names.map((name) => paper.measure(name, look) + 8 * scale));
+    const wide = Math.max(0, ...names.map((name) => paper.measure(name, look) + 6 * scale));
     const lack = Math.max(0, box.right + wide - this.right);
     return new Box(box.x, box.y, Math.max(1, box.width - lack), box.height);
   }
