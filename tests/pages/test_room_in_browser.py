@@ -34,7 +34,8 @@ COVERED = """[...document.querySelectorAll("#exhibit canvas:not(.sorted)")].map(
     ];
 })"""
 # Words of the exhibit that are cut off.
-CUT = """[...document.querySelectorAll("#exhibit :is(h2, p, td, figcaption, .keys-of-map, .bars > *)")]
+CUT = """[...document.querySelectorAll("#exhibit")]
+    .flatMap((all) => [...all.querySelectorAll("h2, p, td, figcaption, .keys-of-map, .bars > *")])
     .filter((each) => {
         const [box, room] = [each, document.querySelector("#exhibit")].map((of) =>
             of.getBoundingClientRect());
