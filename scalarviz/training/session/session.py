@@ -133,8 +133,8 @@ class Session:
       `norms`, `explain`, `samples_that_moved`, `landscape`, `caption`, `copy`, `save`, and
       setting a rate, optimizer, data, loss function, batch, engine or precision.
     - What only reads does not wait: every property, `own_rate`, `repr`, `history`, `best_step`,
-      `to_csv`, `to_pandas`, and `request` and `ready` of a `snapshot`, which is filled in between two
-      portions, also of a long `advance`. Neither do `play`, `pin`, `on_step` and
+      `to_csv`, `to_pandas`, and `request` and `ready` of a `snapshot`, which is filled in between
+      two portions, also of a long `advance`. Neither do `play`, `pin`, `on_step` and
       `pause(timeout=0)`.
     - `pause()` waits for the current portion, `read` of a snapshot that is not ready for the lock,
       `history(wait=True)` for the background thread.
