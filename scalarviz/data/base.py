@@ -70,6 +70,7 @@ class DataSet(ABC):
     inputs, outputs  numbers of a sample, and of its target
     samples          number of samples of an epoch
     held_out         inputs and targets for testing, one row a sample, or None
+    is_given         whether its settings are arrays of its user, which a file can leave out
 
     `settings` are the arguments that make it again.
 
@@ -87,6 +88,7 @@ class DataSet(ABC):
     """
 
     name: ClassVar[str]
+    is_given: ClassVar[bool] = False
     input_names: Sequence[str] = ()
     output_names: Sequence[str] = ()
     input_tint: str = ""
@@ -336,6 +338,7 @@ class Arrays(TableSet):
     """
 
     name = "arrays"
+    is_given = True
     _rows: np.ndarray | None = None  # those of the samples as they were given, if in another order
 
     def __init__(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from typing import cast
 
 from scalarviz.base.checks.numbers import FloatArray, shorten
-from scalarviz.data import Arrays
+from scalarviz.data import Arrays, DataSet
 from scalarviz.errors import InputError
 from scalarviz.files.checked_safetensors import Description
 
@@ -36,14 +37,15 @@ def hash_of(table: FloatArray) -> str:
 
 def given_again(given: object, saved: Description) -> Arrays:
     """Return the data set `given` if it has the digest `saved`; raise InputError otherwise."""
-    if not isinstance(given, Arrays):
+    if not isinstance(given, DataSet) or not given.is_given:
         what = "" if given is None else f", and not {type(given).__name__}"
         sizes = " and ".join(f"{name} {plain(saved.get(name))}" for name in ARRAYS)
         raise InputError(
             f"it was saved without its samples: pass them with data=(inputs, targets), or the same "
             f"sv.data.Arrays, which has {sizes}{what}"
         )
-    for name, mine in digest(given).items():
+    arrays = cast("Arrays", given)
+    for name, mine in digest(arrays).items():
         if mine == saved.get(name):
             continue
         if name.endswith(SHA):
@@ -55,7 +57,7 @@ def given_again(given: object, saved: Description) -> Arrays:
             f"the data passed has {name} {mine}, and it was trained on {name} "
             f"{plain(saved.get(name))}: pass the same data"
         )
-    return given
+    return arrays
 
 
 def plain(saved: object) -> str:

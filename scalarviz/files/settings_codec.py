@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, final
+from typing import Any, cast, final
 
 import numpy as np
 
@@ -76,8 +76,8 @@ class SettingsWriter:
             self.needed.add(CODE)
             return {"name": CODE, "settings": {}}
         left: Description = {}
-        if isinstance(data, Arrays) and not self.samples:
-            left = {"samples": digest(data)}
+        if data.is_given and not self.samples:
+            left = {"samples": digest(cast("Arrays", data))}
             settings = {key: value for key, value in settings.items() if key in KEPT}
             self.needed.add(repr(left))
         written = {key: self.write(value) for key, value in settings.items()}

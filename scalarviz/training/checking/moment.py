@@ -46,8 +46,9 @@ class Moment:
 
     def __str__(self) -> str:
         if self.expected is None:
-            key = "check.dots" if self.got is ... else "check.raised"
-            return text(key, place=self.place, error=self.got)
+            if self.got is ...:
+                return text("check.dots", place=self.place)
+            return text("check.raised", place=self.place, error=self.got)
         numbers = {"got": shown(self.got), "expected": shown(self.expected)}
         return text("check.wrong", place=self.place, why=self.why, **numbers)
 

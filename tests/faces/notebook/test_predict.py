@@ -75,7 +75,7 @@ def test_the_answer_may_be_a_word_that_is_typed() -> None:
     assert "Yes: green." in said.value
 
 
-@pytest.mark.parametrize("typed", ["two", "", "1/0", "1,5"])
+@pytest.mark.parametrize("typed", ["two", "", "1/0", "1,500"])
 def test_what_is_no_number_is_said_to_be_none(typed: str) -> None:
     with refused(InputError):
         sv.predict("?", 2).check(typed)
