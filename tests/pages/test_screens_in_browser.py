@@ -122,6 +122,39 @@ def test_a_page_around_it_still_scrolls(opened: Opens, files: dict[str, Path]) -
     )
 
 
+@ONLY_CHROMIUM
+def test_a_finger_that_drags_a_cube_scrolls_no_page_around_it(
+    opened: Opens, files: dict[str, Path]
+) -> None:
+    slide = files["xor"].with_name("slide.html")
+    slide.write_text(SLIDE.replace("500", "900"))  # cubes that a finger can hold
+    tab = opened(slide, (480, 960), place="", has_touch=True)
+    frame = tab.page.frames[1]
+    while not frame.evaluate("globalThis.scalarviz?.drawn"):
+        tab.page.wait_for_timeout(20)
+    frame.evaluate("scalarviz.pin({row: 2})")
+    tab.page.wait_for_timeout(500)
+    at = frame.evaluate("scalarviz.picture.placeOf({row: 2})")
+    box = frame.locator("#cubes").bounding_box()
+    assert box is not None
+    old = frame.evaluate("scalarviz.state.value[2]")
+    fingers = tab.page.context.new_cdp_session(tab.page)
+
+    def touch(kind: str, *ups: float) -> None:
+        points = [{"x": box["x"] + at["x"], "y": box["y"] + at["y"] - up} for up in ups]
+        fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", 0)
+    for up in range(4, 41, 4):
+        touch("touchMove", up)
+    tab.page.wait_for_timeout(300)
+    lifted = frame.evaluate("scalarviz.state.value[2]")
+    touch("touchCancel")  # without a place
+    tab.page.wait_for_timeout(300)
+    assert frame.evaluate("scalarviz.state.value[2]") == lifted > old
+    assert tab.page.evaluate("scrollY") == 0
+
+
 PIECES = [
     "step=1", "step=x", "step=", "op=99", "op=2", "pin=1e9", "pin=0", "neuron=sums 0:0",
     "neuron=inputs:0", "neuron=:", "neuron=toString:0", "neuron=loss:0", "sample=0", "sample=-1",

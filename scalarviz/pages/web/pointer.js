@@ -17,7 +17,7 @@ export function followPointers(canvas, target) {
   const down = new Map(); // by id of the pointer, where it is
   let moved = 0;
   let chosen = false; // whether the mouse has clicked here since it came
-  let held = null; // {thing, y}: what the mouse drags, and where it took hold of it
+  let held = null; // {thing, y, far}: what is dragged, where it was taken, and how far up it is
 
   const at = (event) => {
     const box = canvas.getBoundingClientRect();
@@ -31,8 +31,8 @@ export function followPointers(canvas, target) {
     const [x, y] = at(event);
     const holds = event.button === 0 && !event.shiftKey && !down.size;
     const thing = holds ? target.hold(x, y, event.pointerType !== "mouse") : null;
-    if (held) target.drop(held.thing, held.y - at(event)[1]); // a second finger
-    held = thing && { thing, y };
+    if (held) target.drop(held.thing, held.far); // a second finger
+    held = thing && { thing, y, far: 0 };
     down.set(event.pointerId, at(event));
   });
 
@@ -43,7 +43,10 @@ export function followPointers(canvas, target) {
     const [dx, dy] = [now[0] - old[0], now[1] - old[1]];
     moved += Math.hypot(dx, dy);
     if (moved < TAP && down.size === 1) return undefined;
-    if (held) return target.drag(held.thing, held.y - now[1]);
+    if (held) {
+      held.far = held.y - now[1];
+      return target.drag(held.thing, held.far);
+    }
     canvas.classList.add("turning");
     if (down.size === 1) {
       const pans = event.shiftKey || event.buttons & 6;
@@ -68,9 +71,11 @@ export function followPointers(canvas, target) {
     }
     canvas.classList.remove("turning");
     if (moved < TAP && event.type === "pointerup") target.tap(...at(event), event.shiftKey);
-    else if (held) target.drop(held.thing, held.y - at(event)[1]);
+    else if (held) target.drop(held.thing, held.far); // a cancelled event has no place
     held = null;
   };
+  const stay = (event) => held && event.preventDefault(); // what a finger drags scrolls no page
+  canvas.addEventListener("touchstart", stay, { passive: false });
   canvas.addEventListener("pointerup", end);
   canvas.addEventListener("pointercancel", end);
   canvas.addEventListener("pointerleave", () => {
