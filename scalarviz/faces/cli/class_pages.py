@@ -16,7 +16,13 @@ from scalarviz.faces.scenefiles.find import about, find, load
 from scalarviz.faces.scenefiles.making import played
 from scalarviz.pages.addresses import is_loopback, listening, numeric, seen_by_others, url_of
 from scalarviz.pages.index_page import INDEX, Entry, index_of
-from scalarviz.pages.lessons.lesson import Picture, lesson_of, without_solutions
+from scalarviz.pages.lessons.lesson import (
+    Picture,
+    handouts,
+    lesson_of,
+    lessons,
+    without_solutions,
+)
 from scalarviz.pages.page import page_of, size_words, trains
 
 if TYPE_CHECKING:  # its package is optional
@@ -87,7 +93,8 @@ def until_ctrl_c(
 def paths_of(scenes: Sequence[str]) -> dict[str, Path]:
     """Return the files of scenes and lessons by the names of their pages.
 
-    Raises InputError for a name twice.
+    The glossary is one of them where a lesson of the package links to it. Raises InputError for a
+    name twice.
     """
     found: dict[str, Path] = {}
     for each in dict.fromkeys(named for name in scenes for named in lessons_in(name)):
@@ -98,6 +105,8 @@ def paths_of(scenes: Sequence[str]) -> dict[str, Path]:
                 f"{path.stem}.html: rename the file"
             )
         found[path.stem] = path
+    if not {*found.values()}.isdisjoint(lessons().values()):
+        found.setdefault("glossary", handouts()["glossary"])
     return found
 
 

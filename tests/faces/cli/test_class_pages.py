@@ -125,6 +125,12 @@ def test_it_serves_only_this_machine_unless_asked(monkeypatch: pytest.MonkeyPatc
     assert asked == [(((), *here), {"without": False}), ((["01"], *here), {"without": True})]
 
 
+def test_a_lesson_brings_the_glossary_to_which_it_leads() -> None:
+    assert [*module.paths_of(["04b"])] == ["04b-trouble", "glossary"]
+    assert [*module.paths_of(["04b", "glossary"])] == ["04b-trouble", "glossary"]
+    assert [*module.paths_of(["rgb"])] == ["rgb"]
+
+
 def test_the_list_says_which_page_has_pictures() -> None:
     about = {
         name: module.entry_of(name, path)
