@@ -21,7 +21,7 @@ NAMED = re.compile(
 )
 SPACE = '<mspace width="0.167em" />'
 # A formula and the sign behind it, which browsers would part at the end of a line.
-SIGNED = re.compile(r'(<span class="math inline">(?:(?!</math>).)*</math></span>[.,;:!?)]+)')
+SIGNED = re.compile(r'(<span class="math inline">(?:(?!</span>).)*</span>[.,;:!?)]+)')
 
 
 def html_of(words: str) -> str:
