@@ -23,7 +23,7 @@ import numpy.typing as npt
 from scalarviz.base.checks.numbers import FloatArray, as_floats
 from scalarviz.base.checks.targets import is_one_each, one_hot
 from scalarviz.base.leaf_calls import confusion_html
-from scalarviz.core.formulas.metrics import METRICS
+from scalarviz.core.formulas.metrics import METRICS, cut
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
 
 __all__ = [
@@ -142,8 +142,7 @@ def confusion(
     """
     p, t = _rows_of(predictions, targets, True)
     if p.shape[1] == 1:
-        middle = 0.0 if (t < 0.0).any() else 0.5
-        said, true, classes = (p > middle).ravel(), (t > middle).ravel(), 2
+        said, true, classes = (p > cut(t)).ravel(), (t > cut(t)).ravel(), 2
     else:
         said, true, classes = p.argmax(axis=1), t.argmax(axis=1), p.shape[1]
     called = tuple(map(str, range(classes) if names is None else names))

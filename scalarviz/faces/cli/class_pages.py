@@ -11,18 +11,12 @@ from scalarviz.base.checks.numbers import shorten
 from scalarviz.base.texts import plural, row_text, text
 from scalarviz.base.visible_text import say
 from scalarviz.errors import InputError
-from scalarviz.faces.cli.lesson_pages import lessons_in, page_of_lesson, path_of_lesson
+from scalarviz.faces.cli.lesson_pages import all_named, page_of_lesson, path_of_lesson
 from scalarviz.faces.scenefiles.find import about, find, load
 from scalarviz.faces.scenefiles.making import played
 from scalarviz.pages.addresses import is_loopback, listening, numeric, seen_by_others, url_of
 from scalarviz.pages.index_page import INDEX, Entry, index_of
-from scalarviz.pages.lessons.lesson import (
-    Picture,
-    handouts,
-    lesson_of,
-    lessons,
-    without_solutions,
-)
+from scalarviz.pages.lessons.lesson import Picture, lesson_of, without_solutions
 from scalarviz.pages.page import page_of, size_words, trains
 
 if TYPE_CHECKING:  # its package is optional
@@ -97,7 +91,7 @@ def paths_of(scenes: Sequence[str]) -> dict[str, Path]:
     name twice.
     """
     found: dict[str, Path] = {}
-    for each in dict.fromkeys(named for name in scenes for named in lessons_in(name)):
+    for each in all_named(scenes):
         path = path_of_lesson(each) or find(each)
         if path.stem in found or f"{path.stem}.html" == INDEX:
             raise InputError(
@@ -105,8 +99,6 @@ def paths_of(scenes: Sequence[str]) -> dict[str, Path]:
                 f"{path.stem}.html: rename the file"
             )
         found[path.stem] = path
-    if not {*found.values()}.isdisjoint(lessons().values()):
-        found.setdefault("glossary", handouts()["glossary"])
     return found
 
 

@@ -38,7 +38,7 @@ def write(
     without    whether the pages have no solutions
     solutions  whether one page of the solutions is written instead of them
     """
-    folder, chosen = Path(out or "."), [*map(named, names or lessons_in("lessons"))]
+    folder, chosen = Path(out or "."), [*map(named, all_named(names or ["lessons"]))]
     if solutions:
         chosen = [solutions_of(chosen)]
     elif without:
@@ -46,7 +46,7 @@ def write(
     for name, count in Counter(each.name for each in chosen).items():
         if count > 1:
             raise InputError(f"{count} lessons would be written to {name}.html: rename a file")
-    for lesson in with_glossary(chosen):
+    for lesson in chosen:
         page = page_of_lesson(lesson)
         folder.mkdir(parents=True, exist_ok=True)
         place = folder / f"{lesson.name}.html"
@@ -54,15 +54,14 @@ def write(
         say(text("lesson.written", file=place, size=size_words(len(page))))
 
 
-def with_glossary(chosen: Sequence[Lesson]) -> Sequence[Lesson]:
-    """Return lessons, and the glossary if one of them links to it."""
-    links = any(each.code for each in chosen) and all(each.name != "glossary" for each in chosen)
-    return [*chosen, named("glossary")] if links else chosen
+def all_named(names: Iterable[str]) -> list[str]:
+    """Return names, with numbers of all lessons for "lessons", each once.
 
-
-def lessons_in(name: str) -> Iterable[str]:
-    """Return the numbers of all lessons, and the glossary, for "lessons", otherwise the name."""
-    return (*lessons(), "glossary") if name == "lessons" else (name,)
+    The glossary follows lessons of the package, which link to it.
+    """
+    found = [each for name in names for each in (lessons() if name == "lessons" else (name,))]
+    is_linked = not lessons().keys().isdisjoint(found)
+    return [*dict.fromkeys([*found, *["glossary"] * is_linked])]
 
 
 def path_of_lesson(name: str) -> Path | None:

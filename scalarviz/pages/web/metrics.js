@@ -31,17 +31,19 @@ function accuracy(p, t, size) {
 /** Return for each class how often it was said, how often it is there, and how often both; of those that are. */
 function counted(p, t, size) {
   const cut = cutOf(t);
-  const there = Array.from(t, (each) => each > cut);
-  const rowOf = (i) => there.slice(i - (i % size), i - (i % size) + size);
-  const isOne = size > 1 && there.every((_, i) => rowOf(i).filter(Boolean).length === 1);
-  const largest = (i) => indexOfLargest(p.subarray(i - (i % size), i - (i % size) + size));
-  const said = Array.from(p, (each, i) => (isOne ? largest(i) === i % size : each > cut));
+  const rowsOf = (all) =>
+    Array.from({ length: all.length / size }, (_, i) => all.subarray(i * size, (i + 1) * size));
+  const [answers, goals] = [p, t].map(rowsOf);
+  const isOne = size > 1 && goals.every((row) => row.filter((each) => each > cut).length === 1);
   const counts = Array.from({ length: size }, () => ({ said: 0, there: 0, both: 0 }));
-  said.forEach((says, i) => {
-    const count = counts[i % size];
-    count.said += Number(says);
-    count.there += Number(there[i]);
-    count.both += Number(says && there[i]);
+  answers.forEach((row, i) => {
+    const largest = isOne ? indexOfLargest(row) : -1;
+    counts.forEach((count, k) => {
+      const [says, is] = [isOne ? largest === k : row[k] > cut, goals[i][k] > cut];
+      count.said += Number(says);
+      count.there += Number(is);
+      count.both += Number(says && is);
+    });
   });
   return counts.filter((each) => each.said + each.there > 0);
 }

@@ -15,13 +15,7 @@ import scalarviz as sv
 from scalarviz.errors import InputError
 from scalarviz.faces.cli.class_pages import made
 from scalarviz.faces.cli.commands import application
-from scalarviz.faces.cli.lesson_pages import (
-    lessons_in,
-    named,
-    page_of_lesson,
-    with_glossary,
-    write,
-)
+from scalarviz.faces.cli.lesson_pages import all_named, named, page_of_lesson, write
 from scalarviz.pages.lessons.cells import shown_by
 from scalarviz.pages.lessons.lesson import (
     HANDOUTS,
@@ -269,9 +263,9 @@ def test_the_command_line_leaves_solutions_out_or_writes_them_alone(tmp_path: Pa
 
 def test_lessons_lead_to_the_glossary_which_leads_to_their_pages() -> None:
     assert 'href="glossary.html"' in page_of_lesson(without_pictures(named("01"))).decode()
-    assert [*lessons_in("lessons")] == [*lessons(), "glossary"]
+    assert all_named(["lessons"]) == [*lessons(), "glossary"]
     for names, beside in [(["01"], 1), (["01", "glossary"], 0), (["questions-before"], 0)]:
-        assert len(with_glossary([*map(named, names)])) == len(names) + beside
+        assert all_named(names) == [*names, *["glossary"] * beside]
     page = page_of_lesson(named("glossary")).decode()
     links = {*re.findall(r'href="([^"]+)"', page)} - {"data:,"}
     assert len(links) >= 10 and links <= {f"{path.stem}.html" for path in lessons().values()}
