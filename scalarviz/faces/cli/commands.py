@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import re
 import shlex
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -16,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 from scalarviz.base.process.interrupt import Program
 from scalarviz.base.process.opening import opening
 from scalarviz.base.process.streams import lossy_streams
-from scalarviz.base.texts import choose, file_of, languages
+from scalarviz.base.texts import languages
 from scalarviz.base.visible_text import LONGEST_LINE, say, visible
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.faces.cli import several_scenes
 from scalarviz.faces.cli.completion import is_completing, words_to_complete
+from scalarviz.faces.cli.language import without_language
 from scalarviz.faces.scenefiles.find import Scene, about, find, load, print_scenes, scenes
 from scalarviz.faces.scenefiles.user_code import answer
 
@@ -49,7 +49,6 @@ MEANT = {
     **dict.fromkeys(("--rate", "--learning-rate", "--step-size"), "--lr"),
     **dict.fromkeys(("--initialisation", "--initialization", "--initializer"), "--init"),
 }
-SPOKEN = re.compile("(?<=^--language)=")
 ABOUT = "See a neural network learn."
 EXAMPLES = (
     "scalarviz watch rgb",
@@ -102,22 +101,6 @@ def obey(words: Sequence[str]) -> None:
         frames = getattr(told, "frames", "").splitlines()
         say(f"scalarviz: {first}", *rest, *frames, file=sys.stderr)
         sys.exit(2 if UnknownNameError in (type(told), type(told.__cause__)) else 1)
-
-
-def without_language(words: Sequence[str]) -> list[str]:
-    """Choose the language that --language names, wherever it stands; return the other words.
-
-    Raises UnknownNameError for a language that there is not.
-    """
-    rest = [part for each in words for part in SPOKEN.split(each)]
-    if "--language" in rest:
-        at = rest.index("--language")
-        language = "".join(rest[at + 1 : at + 2])
-        if not file_of(language).is_file():
-            raise UnknownNameError("language", language, languages())
-        choose(language)
-        del rest[at : at + 2]
-    return rest
 
 
 def application(words: Sequence[str]) -> Typer:

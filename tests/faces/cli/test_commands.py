@@ -15,6 +15,7 @@ from scalarviz.base.texts import text, texts
 from scalarviz.errors import DisplayError, UnknownNameError
 from scalarviz.faces import watch as faces
 from scalarviz.faces.cli import commands
+from scalarviz.faces.cli.language import without_language
 from scalarviz.faces.scenefiles.user_code import answer
 from tests.wording import refused
 
@@ -237,7 +238,7 @@ def test_a_language_may_stand_anywhere(
     monkeypatch.setenv("SCALARVIZ_LANGUAGE", "english")
     words = ["page", "rgb"]
     words[place:place] = option
-    assert commands.without_language(words) == ["page", "rgb"]
+    assert without_language(words) == ["page", "rgb"]
     assert text("status.step") == "Schritt"
     monkeypatch.undo()
     texts.cache_clear()
@@ -246,7 +247,7 @@ def test_a_language_may_stand_anywhere(
 def test_an_unknown_language_is_refused() -> None:
     for words in (["list", "--language", "germn"], ["--language", "no.json"], ["--language"]):
         with refused(UnknownNameError, (words[-1], "")[len(words) == 1]):
-            commands.without_language(words)
+            without_language(words)
 
 
 def run_python(*words: str, **more: Any) -> str:
