@@ -4,12 +4,12 @@
                   nn: nn.Neuron, nn.Layer, nn.MLP
     one by one    Weight Perceptron Bank
     layers        Network Layer Dense Conv2d MaxPool2d AvgPool2d Flatten Reshape Activation Softmax
-                  BatchNorm LayerNorm RMSNorm Dropout Residual Product Concatenate
-                  FrequencyEncoding
+                  PReLU BatchNorm LayerNorm RMSNorm Dropout Residual Product Concatenate
+                  FrequencyEncoding Elementwise
     start         Init Precision
     loss          Loss
     optimizers    Optimizer SGD Momentum Nesterov RMSProp Adam AdamW Schedule
-    your own      activation loss optimizer
+    your own      activation layer loss optimizer
     samples       data: data.Arrays, data.from_csv, data.Rgb, data.Digits and more
                   metrics: metrics.f1, metrics.confusion and more
     training      Session EarlyStopping ReduceOnPlateau
@@ -58,6 +58,7 @@ _HOMES = {
     "Network": "training.network.network",
     "Precision": "core.model.precision",
     "activation": "engines.own.activations",
+    "layer": "engines.own.layers",
     "loss": "engines.own.losses",
     "optimizer": "engines.own.optimizers",
     "Loss": "core.formulas.losses",
@@ -128,6 +129,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.core.model.precision import Precision as Precision
     from scalarviz.core.model.weight import Weight as Weight
     from scalarviz.engines.own.activations import activation as activation
+    from scalarviz.engines.own.layers import layer as layer
     from scalarviz.engines.own.losses import loss as loss
     from scalarviz.engines.own.optimizers import optimizer as optimizer
     from scalarviz.errors import ScalarvizError as ScalarvizError

@@ -35,6 +35,7 @@ NOT_IN_PYTORCH = {
     "layers": {
         "Activation": "a row of the table of activations; they are compared there",
         "Dropout": "chance is ours; test_dropout.py has its laws",
+        "Elementwise": "a formula with parameters; PReLU is one",
         "Flatten": "no number changes",
         "Reshape": "no number changes",
         "Residual": "layers of ours and a sum; test_residual.py has it",

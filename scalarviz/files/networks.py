@@ -30,7 +30,7 @@ from scalarviz.errors import FileError, InputError, ScalarvizError
 from scalarviz.files.atomic import as_path, shown
 from scalarviz.files.checked_safetensors import Array, Description, write
 from scalarviz.files.onnx_names import check_names
-from scalarviz.files.own_formulas import check_own, describe_own, names_of_activations
+from scalarviz.files.own_formulas import check_own, describe_own, names_in
 from scalarviz.training.network.network import Network
 
 KIND = "network"
@@ -79,7 +79,7 @@ def describe(net: Network) -> Description:
     places = {layer: place for place, layer in enumerate(parts)}
     names: Description = {} if net.names is None else {"names": net.names}
     layers = [describe_layer(layer) for layer in parts]
-    own = describe_own(names_of_activations(layers))
+    own = describe_own(names_in(layers, "activation"), layers=names_in(layers, "formula"))
     return (
         names
         | own

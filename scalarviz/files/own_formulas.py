@@ -15,25 +15,32 @@ from scalarviz.base.visible_text import visible
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS
 from scalarviz.errors import InputError
 from scalarviz.files.checked_safetensors import Description
 
-KINDS = ("activation", "loss", "optimizer")
+KINDS = ("activation", "layer", "loss", "optimizer")
 
 
 def rows_of(kind: str) -> Mapping[str, Any]:
     """Return the rows that there are now, by name."""
     losses: Mapping[str, Any] = {**LOSSES, **ROW_LOSSES}
-    return {"activation": ACTIVATIONS, "loss": losses, "optimizer": OPTIMIZERS}[kind]
+    tables: list[Mapping[str, Any]] = [ACTIVATIONS, PARAMETRIC_FORMULAS, losses, OPTIMIZERS]
+    return tables[KINDS.index(kind)]
 
 
 def describe_own(
-    activations: Iterable[str] = (), losses: Iterable[Any] = (), optimizers: Iterable[Any] = ()
+    activations: Iterable[str] = (),
+    losses: Iterable[Any] = (),
+    optimizers: Iterable[Any] = (),
+    layers: Iterable[str] = (),
 ) -> Description:
-    """Return the entry for these formulas, by names of activations and rows of others, or {}."""
+    """Return the entry for these formulas, or {}; activations and layers by their names."""
     rows = [ACTIVATIONS[name] for name in activations if name in ACTIVATIONS]
+    parametric = [PARAMETRIC_FORMULAS[name] for name in layers]
+    every: list[Iterable[Any]] = [rows, parametric, losses, optimizers]
     found: Description = {}
-    for kind, used in zip(KINDS, (rows, losses, optimizers), strict=True):
+    for kind, used in zip(KINDS, every, strict=True):
         digests = {row.name: row.digest for row in used if row.digest}
         if digests:
             found[kind] = digests
@@ -61,10 +68,10 @@ def check_own(description: Description) -> None:
                 )
 
 
-def names_of_activations(layers: Iterable[Description]) -> Iterator[str]:
-    """Iterate over the activations of described layers, and of the layers in them."""
+def names_in(layers: Iterable[Description], setting: str) -> Iterator[str]:
+    """Iterate over a setting, such as "activation", of described layers, and of those in them."""
     for layer in layers:
         settings = layer["settings"]
-        if isinstance(settings.get("activation"), str):
-            yield settings["activation"]
-        yield from names_of_activations(settings.get("layers", ()))
+        if isinstance(settings.get(setting), str):
+            yield settings[setting]
+        yield from names_in(settings.get("layers", ()), setting)

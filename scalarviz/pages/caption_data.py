@@ -9,6 +9,7 @@ import numpy as np
 from scalarviz.base.texts import row_text, text
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.losses import Loss, LossRow, RowLossRow
+from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS
 from scalarviz.core.formulas.written import written
 from scalarviz.core.model.operations import KINDS, NONE, Buffer, Operation
 from scalarviz.core.model.program import Program
@@ -82,6 +83,11 @@ def caption_data(session: Session, show: Show) -> Data:
         "lines": neuron_lines(session),
         "learning": any(each.about.learning for each in program.operations),
         "activations": activations_of(program),
+        "parametrics": {
+            name: {"parameters": row.parameters, "value": function_tree(row.value)}
+            for name, row in PARAMETRIC_FORMULAS.items()
+            if name in {each.formula for each in operations}
+        },
         "loss": loss_data(trainer.loss, program.outputs.size),
         "optimizer": optimizer_data(
             trainer.settings.optimizer, mixed=session.network.precision.mixed
@@ -140,6 +146,7 @@ def operation_data(program: Program, operation: Operation) -> Data:
         "count": len(operation.parameters),
         "settings": list(map(float, operation.settings)),
         "state": operation.state,
+        "multiplies": kind.multiplies,
         "held": [operation.held_by.start, operation.held_by.stop],
         "layer": operation.layer,
         "label": operation.label,

@@ -4,6 +4,8 @@ A plan has the indices of formulas in their tables: one that is added while a tr
 shift them.
 """
 
+import math
+
 import pytest
 
 import scalarviz as sv
@@ -14,7 +16,15 @@ from scalarviz.errors import EngineError
 from tests.additions.test_own_losses import chosen, square, squares, squares_gradient, twice
 from tests.additions.test_own_optimizers import constants, my_adam, plain
 from tests.engines.agreement import difference
-from tests.engines.simulator import engine_of, pair, reference_steps, run_of, slow, whole_or_not
+from tests.engines.simulator import (
+    engine_of,
+    numbers,
+    pair,
+    reference_steps,
+    run_of,
+    slow,
+    whole_or_not,
+)
 from tests.wording import refused
 
 
@@ -108,3 +118,16 @@ def test_what_was_replaced_is_refused() -> None:
         run_of(net, InOrder(*pair(net)), old)
     with refused(EngineError, "optimizer"):
         run.steps(kind(0.1), 0, 1)
+
+
+def snake(x: float, slope: float = 1.0, shift: float = 0.25) -> float:
+    return x + math.sin(slope * x) ** 2.0 / slope + shift
+
+
+@whole_or_not
+def test_layers_of_users(whole: bool) -> None:
+    made = sv.layer(snake, {"slope": (4,), "shift": (2,)})
+    net = sv.Network([sv.Dense(3, 4), made, sv.Dense(4, 2)], dtype="float64", seed=1)
+    net.bank.value[:] += 0.1 * numbers(len(net.bank))
+    run = run_of(net.copy(), InOrder(*pair(net)), sv.Loss("mse"), whole=whole)
+    agree(run, net, sv.Adam(0.05), range(3))

@@ -134,6 +134,9 @@ NETWORKS: dict[str, Callable[[], list[sv.Layer]]] = {
         sv.Concatenate(sv.Dense(7, 2), sv.Activation(7, "tanh")), sv.Dense(9, 2),
     ],
     "dropout": lambda: [sv.Dropout(7, 0.4), sv.Dense(7, 6), sv.Dropout(6, 0.1), sv.Dense(6, 2)],
+    "slopes": lambda: [
+        sv.PReLU(7, 7), sv.Dense(7, 6), sv.PReLU((3, 1, 2), 3), sv.Dense(6, 2), sv.PReLU(2)
+    ],
     "features": lambda: [sv.Dense(5, 7), sv.BatchNorm(7), sv.Dense(7, 2)],  # more than blocks
     "channels": lambda: [
         sv.BatchNorm(SHAPE, eps=0.1, momentum=0.3), sv.BatchNorm(SHAPE), sv.Dense(40, 2)

@@ -85,6 +85,7 @@ COLOURS: dict[str, tuple[list[sv.Layer], dict[str, Any]]] = {
     "layer norm": ([sv.Dense(3, 5, "tanh"), sv.LayerNorm(5), sv.Dense(5, 3)], {}),
     "rms norm": ([sv.Dense(3, 5, "tanh"), sv.RMSNorm(5), sv.Dense(5, 3)], {}),
     "batch norm": ([sv.Dense(3, 5, "tanh"), sv.BatchNorm(5), sv.Dense(5, 3)], {}),
+    "slopes": ([sv.PReLU(3), sv.Dense(3, 4), sv.PReLU(4, slopes=2), sv.Dense(4, 3)], {}),
     "dropout": ([sv.Dense(3, 8, "tanh"), sv.Dropout(8, 0.5), sv.Dense(8, 3)], {}),
     "residual": ([sv.Dense(3, 4, "tanh"), sv.Residual(sv.Dense(4, 4, "tanh")), sv.Dense(4, 3)], {}),
     "product": (

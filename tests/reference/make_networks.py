@@ -107,6 +107,7 @@ MODULES: dict[str, Callable[[Entry], nn.Module]] = {
     "AvgPool2d": lambda s: pool(s, nn.AvgPool2d),
     "Conv2d": convolution,
     "BatchNorm": batch_norm,
+    "PReLU": lambda s: nn.PReLU(s["slopes"]),
     # Which numbers are dropped is a draw of ours: here none is.
     "Dropout": lambda s: nn.Identity(),
     "Flatten": lambda s: nn.Identity(),

@@ -157,6 +157,10 @@ LAYERS: dict[str, list[tuple[Entry, Callable[[], nn.Module]]]] = {
             lambda: pictures(2, 3, 2, nn.BatchNorm2d(2, eps=0.1, momentum=0.3)),
         ),
     ],
+    "PReLU": [
+        ({"shape": 5}, nn.PReLU),
+        ({"shape": [2, 3, 2], "slopes": 2}, lambda: pictures(2, 3, 2, nn.PReLU(2))),
+    ],
 }  # fmt: skip
 
 

@@ -17,3 +17,5 @@ from scalarviz.core.layers.residual import Residual as Residual
 from scalarviz.core.layers.branches import Product as Product
 from scalarviz.core.layers.branches import Concatenate as Concatenate
 from scalarviz.core.layers.activation import Activation as Activation
+from scalarviz.core.layers.elementwise import PReLU as PReLU
+from scalarviz.core.layers.elementwise import Elementwise as Elementwise

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS
 from scalarviz.core.formulas.rowwise import ROW_FORMULAS
 from scalarviz.core.formulas.table import table
 
@@ -211,7 +212,7 @@ def all_outputs(operation: Operation) -> int:
 
 
 def no_uses(operation: Operation, place: int) -> tuple[Places, Places]:
-    """Uses of a kind without weights."""
+    """Uses of a kind without weights, or whose weights multiply nothing."""
     return np.arange(0), np.arange(0)
 
 
@@ -237,6 +238,29 @@ def scale_uses(operation: Operation, place: int) -> tuple[Places, Places]:
         place * operation.outputs_per_bias, (place + 1) * operation.outputs_per_bias
     )
     return numbers, numbers
+
+
+def parametric_counts(operation: Operation) -> list[int]:
+    """Return the numbers of each parameter: so many consecutive outputs as settings share one."""
+    return [operation.target.size // int(each) for each in operation.settings]
+
+
+def parametric_rows(operation: Operation, output: int) -> list[int]:
+    """Return the rows of the parameters of an output."""
+    rows, first = [], operation.weights
+    for each, count in zip(operation.settings, parametric_counts(operation), strict=True):
+        rows.append(first + output // int(each))
+        first += count
+    return rows
+
+
+def parametric_shape(operation: Operation) -> Shape:
+    return (sum(parametric_counts(operation)),)
+
+
+def parametric_memo(operation: Operation) -> int:
+    """Kernels keep the parameters of each output, in as much room as one sample's outputs."""
+    return len(operation.settings) * operation.target.size
 
 
 def convolution_shape(operation: Operation) -> Shape:
@@ -284,6 +308,11 @@ class Kind:
     statistics: Callable[[Operation], int] = none
     learning: bool = False
 
+    @property
+    def multiplies(self) -> bool:
+        """Whether its weights are factors of inputs, so that gradients are sums of products."""
+        return self.uses is not no_uses
+
 
 KINDS = table(
     [
@@ -310,6 +339,14 @@ KINDS = table(
             shape=scale_shape,
             outputs_per_bias=scale_outputs_per_bias,
             uses=scale_uses,
+        ),
+        Kind(
+            "parametric",
+            "y = f(x, w, ...), elementwise; f is a row of PARAMETRIC_FORMULAS, and consecutive "
+            "numbers may share a w",
+            formulas=PARAMETRIC_FORMULAS,
+            shape=parametric_shape,
+            memo=parametric_memo,
         ),
         Kind(
             "convolution",

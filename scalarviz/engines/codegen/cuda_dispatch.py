@@ -19,6 +19,7 @@ from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.elementary import sqrt
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, clip, regularize
+from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS
 from scalarviz.core.formulas.rowwise import ROW_FORMULAS, typed
 from scalarviz.engines.codegen.dispatch import (
     Index,
@@ -37,7 +38,8 @@ from scalarviz.engines.codegen.kernel_teams import in_team
 
 __all__ = [
     "kernel", "inlined", "launched", "chosen", "Real",
-    "activation_value", "activation_slope", "row_values", "row_gradients", "sample_error",
+    "activation_value", "activation_slope", "parametric_value", "parametric_slope",
+    "slope_by_parameter", "row_values", "row_gradients", "sample_error",
     "sample_gradient", "move_one", "condition_one", "clip_factor", "deviation_factor",
     "schedule_factor", "optimizer_constants", "philox", "scramble", "unit", "drop_word",
 ]  # fmt: skip
@@ -61,6 +63,24 @@ def activation_slope(formula: Index, x: Any, y: Any) -> Any:
     """Return f'(x), where y = f(x)."""
     row = nth(ACTIVATIONS, formula)
     return row.derivative(x, y)
+
+
+def parametric_value(formula: Index, x: Any, given: FloatArray) -> Any:
+    """Return f(x, ...) with the parameters `given`, 1-D."""
+    row = nth(PARAMETRIC_FORMULAS, formula)
+    return row.value(x, *given)
+
+
+def parametric_slope(formula: Index, x: Any, given: FloatArray) -> Any:
+    """Return the derivative of `parametric_value` with respect to x."""
+    row = nth(PARAMETRIC_FORMULAS, formula)
+    return row.derivative(x, *given)
+
+
+def slope_by_parameter(formula: Index, place: Index, x: Any, given: FloatArray) -> Any:
+    """Return the derivative of `parametric_value` with respect to a parameter."""
+    row = nth(PARAMETRIC_FORMULAS, formula)
+    return row.by_parameter(place, x, *given)
 
 
 def row_values(

@@ -33,6 +33,7 @@ from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.arithmetic import COMPARISONS, OPERATIONS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, clip, regularize
+from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS
 from scalarviz.core.formulas.randomness import drop_word, normal, philox, scramble, uniform, unit
 from scalarviz.core.formulas.rowwise import ROW_FORMULAS, typed
 from scalarviz.core.formulas.scaling import lowered_scale, raised_scale
@@ -42,6 +43,7 @@ from scalarviz.core.formulas.table import Formula, table
 __all__ = [
     "kernel", "by_address", "in_parallel", "inner", "exact", "inlined", "chosen", "Real",
     "activation_forward", "activation_backward", "row_forward", "row_backward",
+    "parametric_forward", "parametric_backward", "parametric_sum",
     "scalar_loss_forward", "scalar_loss_backward", "row_loss_forward", "row_loss_backward",
     "optimizer_update", "condition_gradients", "schedule_factor", "optimizer_constants",
     "unary_forward", "unary_backward", "binary_forward", "binary_backward", "ternary_forward",
@@ -139,6 +141,33 @@ def activation_backward(formula: Index, z: FloatArray, y: FloatArray, gradient: 
     row = nth(ACTIVATIONS, formula)
     for i in range(len(z)):
         gradient[i] *= row.derivative(z[i], y[i])
+
+
+def parametric_forward(formula: Index, x: FloatArray, given: FloatArray, y: FloatArray) -> None:
+    """y[i] = f(x[i], ...) with the parameters `given`; 1-D."""
+    row = nth(PARAMETRIC_FORMULAS, formula)
+    for i in range(len(x)):
+        y[i] = row.value(x[i], *given)
+
+
+def parametric_backward(
+    formula: Index, x: FloatArray, given: FloatArray, upstream: FloatArray, gradient: FloatArray
+) -> None:
+    """gradient[i] = upstream[i] f'(x[i], ...); 1-D."""
+    row = nth(PARAMETRIC_FORMULAS, formula)
+    for i in range(len(x)):
+        gradient[i] = upstream[i] * row.derivative(x[i], *given)
+
+
+def parametric_sum(
+    formula: Index, place: Index, x: FloatArray, given: FloatArray, upstream: FloatArray
+) -> Any:
+    """Return the sum of upstream[i] times the derivative with respect to a parameter; 1-D."""
+    row = nth(PARAMETRIC_FORMULAS, formula)
+    total = 0.0
+    for i in range(len(x)):
+        total += upstream[i] * row.by_parameter(place, x[i], *given)
+    return total
 
 
 def unary_forward(formula: Index, x: FloatArray, out: FloatArray) -> None:

@@ -17,9 +17,10 @@ import numpy.typing as npt
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS
 from scalarviz.core.formulas.rowwise import ROW_FORMULAS, typed
 from scalarviz.core.layers.dropout import dropout_factors
-from scalarviz.core.model.operations import NONE, Buffer, Operation, Windows
+from scalarviz.core.model.operations import NONE, Buffer, Operation, Windows, parametric_counts
 from scalarviz.core.model.program import Program
 
 Key = TypeVar("Key", str, Buffer)
@@ -159,6 +160,34 @@ def one_row(operation: Operation, x: list[float]) -> tuple[list[float], float]:
     formula = ROW_FORMULAS[operation.formula].forward
     y = [0.0] * operation.target.size
     return y, formula(x, y, *typed(formula, operation.settings))
+
+
+def parametric_given(operation: Operation, numbers: OperationArrays) -> list[list[float]]:
+    """Return the parameters of each output."""
+    ends = np.cumsum(parametric_counts(operation))[:-1]
+    parts = np.split(weights(operation, numbers), ends)
+    each = map(int, operation.settings)
+    return np.stack([np.repeat(*pair) for pair in zip(parts, each, strict=True)], 1).tolist()  # type: ignore[no-any-return]
+
+
+def parametric_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    value, given = (
+        PARAMETRIC_FORMULAS[operation.formula].value,
+        parametric_given(operation, numbers),
+    )
+    rows = numbers.x.tolist()
+    return np.array([[value(x, *p) for x, p in zip(row, given, strict=True)] for row in rows])
+
+
+def parametric_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    slope, given = (
+        PARAMETRIC_FORMULAS[operation.formula].derivative,
+        parametric_given(operation, numbers),
+    )
+    rows = numbers.x.tolist()
+    slopes = [[slope(x, *p) for x, p in zip(row, given, strict=True)] for row in rows]
+    gradient: FloatArray = not_none(numbers.upstream) * np.array(slopes)
+    return gradient
 
 
 @lru_cache(maxsize=64)
@@ -307,6 +336,7 @@ REFERENCES = {
     "activation": Reference(activation_forward, activation_backward),
     "row": Reference(row_forward, row_backward),
     "scale": Reference(scale_forward, scale_backward),
+    "parametric": Reference(parametric_forward, parametric_backward),
     "convolution": Reference(convolution_forward, convolution_backward),
     "branch": Reference(branch_forward, branch_backward),
     "sum": Reference(sum_forward, sum_backward),

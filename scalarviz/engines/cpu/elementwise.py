@@ -21,6 +21,9 @@ from scalarviz.engines.codegen.dispatch import (
     activation_forward,
     drop_word,
     inner,
+    parametric_backward,
+    parametric_forward,
+    parametric_sum,
     row_backward,
     row_forward,
 )
@@ -29,6 +32,7 @@ from scalarviz.engines.cpu.products import (
     ONE,
     SHORTEST,
     TWO,
+    ZERO,
     Index,
     Numbers,
     Record,
@@ -198,6 +202,66 @@ def scale_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> N
         gain = bank.value[op.weights + r // op.each]
         for t in range(n):
             flow[b + t] = gain * flow[a + t]
+
+
+# ---- parametric ---------------------------------------------------------------------------------
+
+
+@inner
+def count_of(settings: Numbers) -> Index:
+    """Return the number of parameters of a formula."""
+    count = ZERO
+    while count < len(settings) and settings[count] > 0:
+        count += ONE
+    return count
+
+
+@inner
+def parametric_tile(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """y = f(x, w, ...); the parameters of each row are kept side by side for the way back."""
+    space, n, stride = tile.space, tile.n, tile.stride
+    x, y, count = op.source * stride, op.target * stride, count_of(settings)
+    for r in range(op.outputs):
+        given, first = op.memo * stride + r * count, op.weights
+        for j in range(count):
+            each = np.uint64(settings[j])
+            space[given + j] = bank.value[first + r // each]
+            first += op.outputs // each
+        a, b = x + r * stride, y + r * stride
+        parametric_forward(
+            op.formula, space[a : a + n], space[given : given + count], space[b : b + n]
+        )
+
+
+@inner
+def parametric_parameters(op: Record, settings: Numbers, grad: Numbers, tile: Tile) -> None:
+    """Add the gradients of the parameters: sums over samples, and over the rows that share them."""
+    space, flow, n, stride = tile.space, tile.flow, tile.n, tile.stride
+    x, g, count = op.source * stride, op.flow_out * stride, count_of(settings)
+    for r in range(op.outputs):
+        given, first = op.memo * stride + r * count, op.gradients
+        a, b = x + r * stride, g + r * stride
+        for j in range(count):
+            each = np.uint64(settings[j])
+            grad[first + r // each] += parametric_sum(
+                op.formula, j, space[a : a + n], space[given : given + count], flow[b : b + n]
+            )
+            first += op.outputs // each
+
+
+@inner
+def parametric_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """Gradient of the inputs: f'(x, w, ...) times g."""
+    space, flow, n, stride = tile.space, tile.flow, tile.n, tile.stride
+    x, g, h = op.source * stride, op.flow_out * stride, op.flow_in * stride
+    count = count_of(settings)
+    for r in range(op.outputs):
+        given = op.memo * stride + r * count
+        a, b, c = x + r * stride, g + r * stride, h + r * stride
+        parametric_backward(
+            op.formula, space[a : a + n], space[given : given + count], flow[b : b + n],
+            flow[c : c + n],
+        )  # fmt: skip
 
 
 # ---- branch and sum -----------------------------------------------------------------------------

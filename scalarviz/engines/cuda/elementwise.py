@@ -22,8 +22,11 @@ from scalarviz.engines.codegen.cuda_dispatch import (
     activation_value,
     drop_word,
     kernel,
+    parametric_slope,
+    parametric_value,
     row_gradients,
     row_values,
+    slope_by_parameter,
 )
 from scalarviz.engines.codegen.kernel_teams import TEAM_ROOM, TEAM_SAMPLES
 from scalarviz.engines.cuda.api import cuda
@@ -230,6 +233,77 @@ def scale_inputs(
     for i in range(worker, plan[op + INPUTS] * count, workers):
         place, k = number_at(i, count, stride), np.uint64(row_of(i, count) // each)
         flow[h + place] = arena[weights + k] * flow[g + place]
+
+
+# ---- parametric ---------------------------------------------------------------------------------
+
+
+@kernel
+def take_parameters(plan: Whole, op: Index, arena: Numbers, r: Index, given: Numbers) -> None:
+    """Write the parameters of output r to `given`."""
+    first = plan[VALUE] + plan[op + WEIGHT_ROW]
+    for j in range(MOST_SETTINGS):
+        each = np.int64(arena[plan[op + SETTINGS] + j])
+        if each > 0:
+            given[j] = arena[first + r // each]
+            first += plan[op + OUTPUTS] // each
+
+
+@kernel
+def parametric_forward(
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
+    stride: Index, first: Index, count: Index, worker: Index, workers: Index,
+) -> None:  # fmt: skip
+    """y = f(x, w, ...), number by number."""
+    x, y = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
+    given = cuda.local.array(MOST_SETTINGS, Real)
+    for i in range(worker, plan[op + OUTPUTS] * count, workers):
+        place = number_at(i, count, stride)
+        take_parameters(plan, op, arena, np.int64(row_of(i, count)), given)
+        space[y + place] = parametric_value(plan[op + FORMULA], space[x + place], given)
+
+
+@kernel
+def parametric_parameters(
+    plan: Whole, op: Index, arena: Numbers, chunk: Index, fresh: bool, space: Numbers,
+    base: Index, flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index,
+    workers: Index,
+) -> None:  # fmt: skip
+    """Gradients of the parameters: sums over samples, and over the numbers that share them."""
+    x, g = base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
+    begin, given = partial_of(plan, op, chunk), cuda.local.array(MOST_SETTINGS, Real)
+    for i in range(worker, plan[op + COUNT], workers):
+        total = Real(0) if fresh else arena[begin + i]
+        place, k = 0, i
+        each = np.int64(arena[plan[op + SETTINGS]])
+        while k >= plan[op + OUTPUTS] // each:
+            k -= plan[op + OUTPUTS] // each
+            place += 1
+            each = np.int64(arena[plan[op + SETTINGS] + place])
+        for n in range(count):
+            for r in range(k * each, (k + 1) * each):
+                take_parameters(plan, op, arena, r, given)
+                slope = slope_by_parameter(
+                    plan[op + FORMULA], place, space[x + r * stride + n], given
+                )
+                total = cuda.fma(flow[g + r * stride + n], slope, total)
+        arena[begin + i] = total
+
+
+@kernel
+def parametric_inputs(
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
+    flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
+) -> None:  # fmt: skip
+    """Gradient of the inputs: f'(x, w, ...) times g."""
+    x, h = row_at(base, plan[op + SOURCE], stride), row_at(flow_base, plan[op + SOURCE], stride)
+    g = row_at(flow_base, plan[op + TARGET], stride)
+    given = cuda.local.array(MOST_SETTINGS, Real)
+    for i in range(worker, plan[op + INPUTS] * count, workers):
+        place = number_at(i, count, stride)
+        take_parameters(plan, op, arena, np.int64(row_of(i, count)), given)
+        slope = parametric_slope(plan[op + FORMULA], space[x + place], given)
+        flow[h + place] = flow[g + place] * slope
 
 
 # ---- branch and sum -----------------------------------------------------------------------------

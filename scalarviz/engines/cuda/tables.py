@@ -12,6 +12,7 @@ from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES, Loss
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS
 from scalarviz.core.formulas.randomness import MASK
 from scalarviz.core.formulas.schedules import SCHEDULES
 from scalarviz.core.model.bank import Bank
@@ -52,7 +53,7 @@ class MemoryLayout:
 
 def formula_rows() -> tuple[object, ...]:
     """Return the rows of formulas that users add, also after the kernels of a run are made."""
-    tables = ACTIVATIONS, LOSSES, ROW_LOSSES, OPTIMIZERS
+    tables = ACTIVATIONS, PARAMETRIC_FORMULAS, LOSSES, ROW_LOSSES, OPTIMIZERS
     return tuple(row for table in tables for row in table.values())
 
 

@@ -49,12 +49,17 @@ GROUPS: tuple[tuple[Launched, ...], ...] = (
     (kernels.look_over, kernels.move_all),
 )  # fmt: skip
 
+FORMULAS = {
+    "activation": "ACTIVATIONS",
+    "row": "ROW_FORMULAS",
+    "parametric": "PARAMETRIC_FORMULAS",
+}
+
 
 def rows_of_operation(operation: Operation) -> Rows:
     """Return the rows that an operation needs in whole steps."""
     rows = {("KERNELS", operation.kind)}
-    if operation.kind in ("activation", "row"):
-        table = {"activation": "ACTIVATIONS", "row": "ROW_FORMULAS"}[operation.kind]
+    if table := FORMULAS.get(operation.kind):
         rows.add((table, operation.formula))
     return frozenset(rows)
 

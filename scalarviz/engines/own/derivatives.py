@@ -171,15 +171,25 @@ def on_numbers(function: Function) -> Function:
     return ON_NUMBERS.retarget(function) if ON_NUMBERS.needs(function) else function
 
 
-def recorded_derivative(function: Function, what: str, extra: str = "") -> Function:
+def recorded_derivative(
+    function: Function,
+    what: str,
+    extra: str = "",
+    *,
+    taken: int = 2,
+    by: int = 0,
+    remedy: str = "pass the derivative, or ",
+) -> Function:
     """Return the derivative of f(p, t) with respect to p, called as derivative(p, t).
 
     extra  of f(x): the name of a second argument, which the derivative takes and does not use
+    taken  number of arguments of f; by default 2
+    by     the place of the one that it is derived by; by default the first
+    remedy what a user can do besides choosing by `sv.where`
 
     Raises InputError for a function that cannot be recorded, such as one that compares p.
     """
-    taken = 1 if extra else 2
-    given = recorded_inputs(taken)
+    given = recorded_inputs(taken - bool(extra))
     name = getattr(function, "__name__", what)
     try:
         trace = record_function(on_recorded().retarget(function), given)
@@ -189,31 +199,32 @@ def recorded_derivative(function: Function, what: str, extra: str = "") -> Funct
         compares = isinstance(error, InputError) and "has no number" in str(error)
         why = "it compares or converts a number" if compares else f"{shorten(str(error))}"
         raise InputError(
-            f"the derivative of {what} {name!r} is not found by itself, since {why}: pass the "
-            "derivative, or choose with sv.where(condition, a, b)"
+            f"the derivative of {what} {name!r} is not found by itself, since {why}: {remedy}"
+            "choose with sv.where(condition, a, b)"
         ) from error
-    arguments = list(inspect.signature(function).parameters)[:taken]
+    arguments = list(inspect.signature(function).parameters)[: len(given)]
     others = [extra + "_" * (extra in arguments)] if extra else []
-    writer = SourceWriter(trace, arguments)
-    return writer.function(f"{name}_derivative", function.__module__, others)
+    writer = SourceWriter(trace, arguments, by)
+    own = f"{name}_derivative" if by == 0 else f"{name}_by_{arguments[by]}"
+    return writer.function(own, function.__module__, others)
 
 
 @final
 class SourceWriter:
-    """Writes the derivative of a Trace with respect to its first input as a function.
+    """Writes the derivative of a Trace with respect to an input, by its place, as a function.
 
     For each operation a line computes its result, and one the derivative of that by the chain
     rule, as far as they are needed. Numbers are multiplied here, and equal lines written once.
     """
 
-    def __init__(self, trace: Trace, arguments: list[str]) -> None:
+    def __init__(self, trace: Trace, arguments: list[str], by: int) -> None:
         self.trace = trace
         self.arguments = arguments
         self.functions: dict[str, Function] = {}
         self.lines: dict[str, str] = {}  # names of expressions
         constants = [repr(float(x)) for x in trace.constants]
         self.names = [*arguments, *constants]
-        self.slopes = ["1.0", *["0.0"] * (len(self.names) - 1)]
+        self.slopes = ["1.0" if i == by else "0.0" for i in range(len(self.names))]
         self.compared: set[str] = set()  # names that are true or false
         for formula, operands in zip(trace.formulas, trace.operands, strict=True):
             taken = [place for place in operands if place != NONE]

@@ -15,7 +15,7 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import shorten
 from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula, OnnxOperator
-from scalarviz.core.layers import BatchNorm, Dense, LayerNorm, RMSNorm, Softmax
+from scalarviz.core.layers import BatchNorm, Dense, LayerNorm, PReLU, RMSNorm, Softmax
 from scalarviz.core.layers.activation import Activation
 from scalarviz.core.layers.branches import Concatenate, Product, TwoBranches
 from scalarviz.files.onnx.frequency_encoding import concat, multiply, wave
@@ -248,6 +248,19 @@ def rms_norm(at: At) -> Flow:
     return flow.then(layer, names, weight, shape=flow.shape)
 
 
+def prelu(at: At) -> Flow:
+    """PRelu with one slope, or one for each channel or feature."""
+    flow = at.flow.settled
+    slopes = at.needed(1, "weight").array
+    shape = flow.shape[:1] if slopes.size > 1 else (1,)
+    if slopes.size != shape[0] or slopes.size not in slopes.shape[:1]:
+        raise Refused(f"its slopes have the shape {slopes.shape} for {flow.shape} numbers")
+    size = flow.shape if len(flow.shape) == PICTURE else flow.shape[0]
+    weight = at.parameter("weight", 1, slopes.shape)
+    weight = Parameter("weight", weight.name, weight.values.ravel(), matrix=False)
+    return flow.then(PReLU(size, slopes.size), at.names, weight, shape=flow.shape)
+
+
 def constant_names(at: At, **places: int) -> dict[str, str]:
     """Return the names of constants that are not parameters."""
     found = {role: at.constant(place) for role, place in places.items()}
@@ -268,6 +281,7 @@ OPERATORS: dict[str, Callable[[At], Flow]] = {
     "BatchNormalization": batch_norm,
     "LayerNormalization": layer_norm,
     "RMSNorm": rms_norm,
+    "PRelu": prelu,
     "Softmax": softmax,
     "Identity": identity,
     "Cast": cast,

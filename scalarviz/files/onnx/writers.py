@@ -21,11 +21,13 @@ from scalarviz.core.layers import (
     Layer,
     LayerNorm,
     MaxPool2d,
+    PReLU,
     Reshape,
     Residual,
     RMSNorm,
 )
 from scalarviz.core.layers.branches import TwoBranches
+from scalarviz.errors import InputError
 from scalarviz.files.onnx.tensors import Array
 from scalarviz.files.onnx.trace import Shape
 from scalarviz.files.onnx.writer import GraphWriter
@@ -212,6 +214,19 @@ def activation(at: LayerContext) -> None:
     at.activate("node", "")
 
 
+def prelu(at: LayerContext) -> None:
+    """Write the slopes of PReLU: one, or one for each channel or feature."""
+    layer, shape = at.layer, at.writer.shape
+    assert isinstance(layer, PReLU)
+    if layer.counts[0] not in (1, shape[0]):
+        raise InputError(
+            f"{layer} has {layer.counts[0]} slopes, and ONNX has one, or one for each of "
+            f"{shape[0]} channels or features: make PReLU with one of these"
+        )
+    slopes = at.rows("weight", 0, (layer.counts[0], *[1] * (len(shape) - 1)))
+    at.writer.node("PRelu", at.name, at.writer.current, slopes)
+
+
 def dropout(at: LayerContext) -> None:
     assert isinstance(at.layer, Dropout)
     at.writer.node(
@@ -286,6 +301,7 @@ WRITERS: Mapping[str, tuple[str, Callable[[LayerContext], None]]] = {
     "BatchNorm": ("batch_norm", batch_norm),
     "LayerNorm": ("layer_norm", layer_norm),
     "RMSNorm": ("rms_norm", rms_norm),
+    "PReLU": ("prelu", prelu),
     "Softmax": ("softmax", softmax),
     "Activation": ("activation", activation),
     "Dropout": ("dropout", dropout),

@@ -7,8 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS
 from scalarviz.core.formulas.rowwise import ROW_FORMULAS
-from scalarviz.core.model.operations import NONE, Operation, Windows
+from scalarviz.core.model.operations import NONE, Operation, Windows, parametric_counts
 from scalarviz.errors import InputError
 from scalarviz.files.shaders.constants import Shader, padded
 
@@ -96,6 +97,21 @@ def scale(shader: Shader, operation: Operation) -> list[str]:
     return [f"for (int i = 0; i < {size}; i++) {line};", *shader.rest(operation.target)]
 
 
+def parametric(shader: Shader, operation: Operation) -> list[str]:
+    """y = f(x, w, ...), number by number."""
+    x, y = shader.array(operation.source), shader.array(operation.target)
+    given, first = [f"{x}[i]"], operation.weights
+    counts = parametric_counts(operation)
+    for i, (each, count) in enumerate(zip(operation.settings, counts, strict=True)):
+        place = "0" if count == 1 else "i" if each == 1 else f"i / {int(each)}"
+        given.append(shader.number(f"parameters_{i}", first, count, place))
+        first += count
+    function = shader.writer.scalar(PARAMETRIC_FORMULAS[operation.formula].value)
+    line = f"{y}[i] = {function}({', '.join(given)})"
+    size = operation.target.size
+    return [f"for (int i = 0; i < {size}; i++) {line};", *shader.rest(operation.target)]
+
+
 def batch_norm(shader: Shader, operation: Operation) -> list[str]:
     """y = (x - mean) / deviation, with the running mean and variance."""
     x, y = shader.array(operation.source), shader.array(operation.target)
@@ -146,6 +162,7 @@ WRITERS: dict[str, Callable[[Shader, Operation], list[str]]] = {
     "activation": activation,
     "row": row,
     "scale": scale,
+    "parametric": parametric,
     "batch_norm": batch_norm,
     "dropout": nothing,
     "branch": nothing,

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from scalarviz.core.formulas.arithmetic import where
 from scalarviz.core.formulas.elementary import power
 from scalarviz.engines.codegen.kernel_source import variables
 from scalarviz.errors import InputError
@@ -271,6 +272,8 @@ class ShaderTranslation:
         if function in (max, min) and [kind for _, kind in typed] == ["int", "int"]:
             (left, _), (right, _) = typed
             return f"({left} {'>' if function is max else '<'} {right} ? {left} : {right})", "int"
+        if function is where and typed[0][1] == "bool":
+            return self.visit_IfExp(ast.IfExp(*node.args))
         arguments = [self.number(argument) for argument in node.args]
         if function is float:
             return arguments[0], "float"

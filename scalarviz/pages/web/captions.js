@@ -122,6 +122,7 @@ function zeroGradCaption(ctx) {
 /** Input times delta: of the focus sample, over its places, and added up over the batch. */
 function weightGradientCaption(ctx) {
   const row = ctx.ownRow;
+  if (!ctx.operation.multiplies) return slopeTimesSignal(ctx, row);
   const { written, read } = ctx.uses(row);
   const name = ctx.nameOf(row);
   let formula = read === null ? "gradient = signal" : `gradient = ${ctx.letter} × signal`;
@@ -153,6 +154,20 @@ function weightGradientCaption(ctx) {
   }
   const callout = text("captions.callout.grad", { grad: lines.at(-1).at(-1).words });
   return captionWith(title, formula, lines, { whole, rows: [row], neurons, callout });
+}
+
+/** The gradient of a parameter that is no factor of an input. */
+function slopeTimesSignal(ctx, row) {
+  const grad = ctx.state.grad[row];
+  const kind = grad === 0 ? "none" : Number.isNaN(grad) ? "nan" : "slope";
+  const way = text(`captions.way.${grad > 0 ? "down" : "up"}`);
+  const title = asSentence(
+    text(`captions.weight_gradient.${kind}`, { name: ctx.nameOf(row), way }),
+  );
+  const line = [pieceOf("gradient = "), pieceOf(said(grad), { row })];
+  const callout = text("captions.callout.grad", { grad: said(grad) });
+  const formula = text("captions.weight_gradient.by_slope");
+  return captionWith(title, formula, [line], { rows: [row], callout });
 }
 
 /** Return the factors of the products of each sample; of the focus sample only if need be. */

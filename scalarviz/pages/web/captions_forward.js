@@ -10,6 +10,7 @@ import {
 } from "./captions_parts.js";
 import { featureOf, isHeldNow, meanOf, rowFormulaCaption, varianceOf } from "./captions_rows.js";
 import { pretty, said } from "./format.js";
+import { calledFormula } from "./formulas.js";
 import {
   NO_INDEX,
   asProduct,
@@ -80,6 +81,27 @@ function activationCaption(ctx) {
   const line = activationLine(name, row, z, a, { before: ctx.before, behind: ctx.behind });
   const formula = `a = ${name}(z)${row.alone && ` = ${pretty(row.alone)}`}`;
   return aboutOutput(ctx, captionWith(title, formula, [line]), a);
+}
+
+/** A formula with parameters, of one number. */
+function parametricCaption(ctx) {
+  const { formula, weights, settings } = ctx.operation;
+  const [place] = ctx.place;
+  const row = ctx.say.parametrics[formula];
+  const unit = ctx.called(ctx.behind);
+  const title = asSentence(text("captions.parametric", { unit, name: formula }));
+  if (row.value === null) return { ...plainForward(ctx), title };
+  const parts = [`${formula}(`, termOf([ctx.inputs[place]], { neuron: ctx.before })];
+  let first = weights;
+  row.parameters.forEach((_, i) => {
+    const own = first + Math.floor(place / settings[i]);
+    parts.push(", ", termOf([ctx.state.value[own]], { row: own }));
+    first += ctx.outputs.length / settings[i];
+  });
+  const made = (v) => calledFormula(row.value, v);
+  const line = equationLine([...parts, ")"], made, ctx.outputs[place], { about: ctx.behind });
+  const written = `y = ${formula}(x, ${row.parameters.join(", ")})`;
+  return aboutOutput(ctx, captionWith(title, written, [line]), ctx.outputs[place]);
 }
 
 /** Caption of a kind without one of its own: the meaning in its table row. */
@@ -183,6 +205,7 @@ const FORWARD_CAPTIONS = {
   scale: weightedCaption,
   activation: activationCaption,
   row: rowFormulaCaption,
+  parametric: parametricCaption,
   branch: branchCaption,
   sum: joinedCaption,
   product: productCaption,

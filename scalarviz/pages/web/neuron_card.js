@@ -167,7 +167,7 @@ function madeBy(known, operation) {
   const [, second] = operation.sources;
   const [x, y] = [values[source], values[target]];
   if (known.isOne || !x || !y) return [];
-  if (operation.weights !== NO_INDEX) return [sumTable(known, operation, x)];
+  if (operation.multiplies) return [sumTable(known, operation, x)];
   const row = say.activations[formula];
   if (kind === "activation" && row.value !== null) {
     return [lineOfPieces(activationLine(formula, row, x[place], y[place], { least: CARD_DIGITS }))];
@@ -203,8 +203,8 @@ function sumTable(known, operation, x) {
 function sentBy(known) {
   const isKnown = known.isOne || known.name in known.values;
   return known.readers.flatMap((operation) => {
-    const { weights, biases, plain } = operation;
-    if (weights !== NO_INDEX) {
+    const { multiplies, biases, plain } = operation;
+    if (multiplies) {
       const sends = isKnown && (biases !== NO_INDEX || !known.isOne);
       return sends ? [sentTable(known, operation)] : [];
     }

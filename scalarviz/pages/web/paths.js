@@ -36,7 +36,7 @@ export function usesOf(say, operation, row) {
     const numbers = counted(each).map((i) => place * each + i);
     return { written: numbers, read: numbers };
   }
-  return convolved(operation, place);
+  return operation.multiplies ? convolved(operation, place) : { written: [], read: [] };
 }
 
 /** Return outputs and inputs of a weight of a kernel: one pair for each window. */
@@ -106,6 +106,7 @@ export function sourcesFor(say, { kind, sources }, output) {
 
 /** Return the output and input of a parameter; those in the middle for a shared one. */
 function placeIn(say, operation, row) {
+  if (!operation.multiplies) return [0, 0];
   const { written, read } = usesOf(say, operation, row);
   if (!written.length) {
     const unit = Math.floor((row - operation.weights) / perUnit(operation));
@@ -134,8 +135,7 @@ function outputFor(say, operation, column, source) {
   if (operation.kind === "concatenation") {
     return column + (source === operation.sources[1] ? say.buffers[operation.source].size : 0);
   }
-  if (operation.weights === NO_INDEX)
-    return across(say, operation.source, operation.target, column);
+  if (!operation.multiplies) return across(say, operation.source, operation.target, column);
   const { into } = weightsFrom(say, operation, column);
   if (!into.length) return column % say.buffers[operation.target].size;
   const units = operation.shape.length > 1 ? operation.shape[0] : 1;
@@ -149,8 +149,7 @@ function inputFor(say, operation, output) {
     const { size } = say.buffers[operation.source];
     return output < size ? output : output - size;
   }
-  if (operation.weights === NO_INDEX)
-    return across(say, operation.target, operation.source, output);
+  if (!operation.multiplies) return across(say, operation.target, operation.source, output);
   const { read } = weightsInto(say, operation, output);
   const count = read.length;
   if (!count) return output % say.buffers[operation.source].size;

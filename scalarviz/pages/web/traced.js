@@ -125,14 +125,14 @@ export function rowBeside(say, neuron) {
   const home = say.operations.findIndex((each) => each.target === neuron[0]);
   for (let i = home; i >= 0; i--) {
     const operation = say.operations[i];
-    if (operation.weights === NO_INDEX) continue;
+    if (!operation.multiplies) continue;
     const { rows, read } = weightsInto(say, operation, path[i][0]);
     const at = read.indexOf(path[i][1]);
     return at >= 0 ? rows[at] : operation.weights;
   }
   for (let i = home + 1; i < path.length; i++) {
     const operation = say.operations[i];
-    if (operation.weights === NO_INDEX) continue;
+    if (!operation.multiplies) continue;
     return weightsFrom(say, operation, path[i][1]).rows[0] ?? operation.weights;
   }
   return NO_INDEX;

@@ -262,7 +262,7 @@ def made_by(known: NeuronNumbers, operation: Operation) -> list[Line | Table]:
     x, y = known.values.get(operation.source.name), known.values.get(operation.target.name)
     if known.is_one or x is None or y is None:
         return []
-    if operation.weights != NONE:
+    if operation.about.multiplies:
         return [sum_table(known, operation, x)]
     if operation.kind == "activation":
         row = ACTIVATIONS[operation.formula]
@@ -301,7 +301,7 @@ def sent_by(known: NeuronNumbers) -> list[Line | Table]:
     found: list[Line | Table] = []
     is_known = known.is_one or named(known.line) in known.values
     for operation in known.readers:
-        if operation.weights != NONE:
+        if operation.about.multiplies:
             if is_known and (operation.biases != NONE or not known.is_one):
                 found.append(sent_table(known, operation))
         elif not known.is_one:

@@ -6,7 +6,7 @@ from math import isqrt, prod
 
 import numpy as np
 
-from scalarviz.core.model.operations import NONE, Buffer, Operation, Places
+from scalarviz.core.model.operations import Buffer, Operation, Places
 from scalarviz.core.model.program import Program
 from scalarviz.training.session.caption import Neuron
 
@@ -61,6 +61,8 @@ def sources_for(operation: Operation, output: int) -> tuple[Buffer, ...]:
 
 def place_in(operation: Operation, row: int) -> tuple[int, int]:
     """Return the output and input of a parameter; those in the middle for a shared one."""
+    if not operation.about.multiplies:
+        return (0, 0)
     written, read = operation.uses(row)
     if not len(written):  # a kernel's corner that always lies in the padding
         output = (row - operation.weights) // per_unit(operation) * operation.outputs_per_bias
@@ -88,7 +90,7 @@ def output_for(operation: Operation, column: int, source: Buffer | None = None) 
     """Return an output that depends on an input of `source`, by default the first buffer."""
     if operation.kind == "concatenation":
         return column + (source == operation.sources[1]) * operation.source.size
-    if operation.weights == NONE:
+    if not operation.about.multiplies:
         return across(operation, column, forward=True)
     _, written, _ = weights_from(operation, column)
     if not len(written):  # no window covers it
@@ -101,7 +103,7 @@ def input_for(operation: Operation, output: int) -> int:
     """Return an input that an output depends on."""
     if operation.kind == "concatenation":
         return output - (output >= operation.source.size) * operation.source.size
-    if operation.weights == NONE:
+    if not operation.about.multiplies:
         return across(operation, output, forward=False)
     rows, read = weights_into(operation, output)
     if not len(rows):

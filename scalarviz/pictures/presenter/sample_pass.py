@@ -194,7 +194,7 @@ def forward_products(program: Program, value: FloatArray, way: SamplePass) -> Fl
     """
     found = np.asarray(value, np.float64).copy()
     for operation in program.operations:
-        if operation.weights != NONE:
+        if operation.about.multiplies:
             rows = operation.parameters
             found[rows.start : rows.stop] *= means_of_inputs(operation, way)
     return found

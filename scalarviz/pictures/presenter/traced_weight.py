@@ -180,12 +180,12 @@ def row_beside(program: Program, neuron: Neuron) -> int:
     names = [operation.target.name for operation in program.operations]
     home = names.index(neuron[0]) if neuron[0] in names else -1
     for operation, (output, column) in reversed(steps[: home + 1]):
-        if operation.weights != NONE:
+        if operation.about.multiplies:
             rows, read = weights_into(operation, output)
             own = rows[read == column]
             return int(own[0]) if len(own) else operation.weights
     for operation, (_, column) in steps[home + 1 :]:
-        if operation.weights != NONE:
+        if operation.about.multiplies:
             rows, _, _ = weights_from(operation, column)
             return int(rows[0]) if len(rows) else operation.weights
     return NONE

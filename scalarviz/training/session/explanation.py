@@ -147,11 +147,10 @@ def explain(trainer: Trainer, row: int, done: int) -> Explanation:
     program, bank = trainer.network.program, trainer.bank
     value, grad, frozen = float(bank.value[row]), float(bank.grad[row]), bool(bank.frozen[row])
     x, g, products, total = np.zeros(0), None, None, None
-    if not program.is_graph:
+    own = [operation for operation in program.operations if row in operation.parameters]
+    if not program.is_graph and all(operation.about.multiplies for operation in own):
         factors = [
-            factors_of(operation, numbers_of(trainer, operation, done), row)
-            for operation in program.operations
-            if row in operation.parameters
+            factors_of(operation, numbers_of(trainer, operation, done), row) for operation in own
         ]
         x, upstream = np.concatenate([x for x, _ in factors]), [g for _, g in factors]
         if all(g is not None for g in upstream):
@@ -159,8 +158,8 @@ def explain(trainer: Trainer, row: int, done: int) -> Explanation:
             with np.errstate(all="ignore"):  # infinities and NaN are shown as they are
                 products = x * g
                 total = float(products.sum())
-    elif all(each.kind == "step" for each in trainer.moments[done:]):
-        total = grad  # of a compiled function, which is no sum of products
+    elif is_ready(trainer, row, done):
+        total = grad  # of a compiled function, or a formula: no sum of products
     lines: tuple[FormulaLine, ...] = ()
     if total is not None and not frozen and is_ready(trainer, row, done):
         lines = optimizer_lines(trainer, row)

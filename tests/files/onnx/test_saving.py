@@ -29,6 +29,7 @@ def pictures() -> sv.Network:
         Activation((3, 2, 2), "leaky_relu"),
         sv.Residual(sv.Conv2d((3, 2, 2), 3, kernel=3, padding=1, activation="elu")),
         sv.AvgPool2d((3, 2, 2), 2, padding=1),
+        sv.PReLU((3, 2, 2), 3),
         sv.Dropout((3, 2, 2), 0.25),
         sv.Flatten((3, 2, 2)),
         sv.Dense(12, 4),
@@ -73,6 +74,21 @@ def test_a_network_of_all_layers_comes_back(make: object, dtype: str, path: Path
 def test_these_two_networks_have_every_layer_that_can_be_written() -> None:
     kinds = {type(layer).__name__ for net in (pictures(), rows()) for layer in net.layers}
     assert kinds | {"RMSNorm"} == set(WRITERS)
+
+
+@pytest.mark.parametrize("slopes", [1, 6])
+def test_slopes_of_features_come_back(slopes: int, path: Path) -> None:
+    net = sv.Network([sv.Dense(3, 6), sv.PReLU(6, slopes), sv.Dense(6, 2)], seed=1)
+    net.bank.value[24 : 24 + slopes] = np.linspace(-0.5, 0.7, slopes)
+    again = there_and_back(net, path)
+    assert repr(again.layers[1]) == f"PReLU(shape=6, slopes={slopes})"
+    np.testing.assert_array_equal(again.bank.value, net.bank.value)
+
+
+def test_slopes_that_onnx_cannot_have_are_refused(path: Path) -> None:
+    with refused(InputError, "3 slopes"):
+        sv.onnx.save(sv.Network([sv.PReLU(6, 3), sv.Dense(6, 2)]), path)
+    assert not path.exists()
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)

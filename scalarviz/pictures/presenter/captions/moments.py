@@ -33,6 +33,7 @@ from scalarviz.pictures.presenter.captions.operations import (
     caption_of,
     dropout,
     joined,
+    parametric,
     plain,
     product,
     unchanged,
@@ -145,6 +146,8 @@ def forward(ctx: TracedWeight) -> Caption:
 def weight_gradient(ctx: TracedWeight) -> Caption:
     """Input times delta: of the focus sample, over its places, and added up over the batch."""
     operation, row = ctx.operation, ctx.own_row
+    if not operation.about.multiplies:
+        return slope_times_signal(ctx, row)
     written, read = operation.uses(row)
     name, bias = ctx.name_of(row), read is None
     formula = "gradient = signal" if bias else f"gradient = {ctx.letter} × signal"
@@ -173,6 +176,18 @@ def weight_gradient(ctx: TracedWeight) -> Caption:
         neurons.append((operation.source.name, int(read[0])))
     callout = text("captions.callout.grad", grad=lines[-1][-1].words)
     return Caption(title, formula, lines, whole, (row,), tuple(neurons), callout)
+
+
+def slope_times_signal(ctx: TracedWeight, row: int) -> Caption:
+    """The gradient of a parameter that is no factor of an input."""
+    name, grad = ctx.name_of(row), float(ctx.network.bank.grad[row])
+    kind = "none" if grad == 0.0 else "nan" if grad != grad else "slope"
+    way = text(f"captions.way.{'down' if grad > 0.0 else 'up'}")
+    title = sentence(text(f"captions.weight_gradient.{kind}", name=name, way=way))
+    line = Piece("gradient = "), Piece(said(grad), row)
+    formula = text("captions.weight_gradient.by_slope")
+    callout = text("captions.callout.grad", grad=said(grad))
+    return Caption(title, formula, (line,), rows=(row,), callout=callout)
 
 
 def gradient_lines(
@@ -246,6 +261,7 @@ FORWARD_KINDS: dict[str, CaptionFn] = {
     "affine": weighted,
     "convolution": weighted,
     "scale": weighted,
+    "parametric": parametric,
     "activation": activation,
     "row": row_formula,
     "branch": unchanged,

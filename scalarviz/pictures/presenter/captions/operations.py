@@ -10,8 +10,9 @@ import numpy as np
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import row_text, text
 from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
+from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS
 from scalarviz.core.formulas.written import WrittenFormula, formula_of
-from scalarviz.core.model.operations import NONE
+from scalarviz.core.model.operations import NONE, parametric_rows
 from scalarviz.pictures.presenter.captions.format import FEW, fill, pretty, said
 from scalarviz.pictures.presenter.captions.lines import (
     PRODUCT,
@@ -132,6 +133,22 @@ def activation_line(
     parts[-1] = ") = "
     parts.append(Term((z,), lambda number: fill(formula, {"z": number})))
     return equation(parts, lambda v: compute(v[1]), a, about=behind, least=least)
+
+
+def parametric(ctx: TracedWeight) -> Caption:
+    """A formula with parameters, of one number."""
+    operation, place = ctx.operation, ctx.place[0]
+    x, y = (float(ctx.of_sample(each)[place]) for each in (ctx.numbers.inputs, ctx.numbers.outputs))
+    name, value = operation.formula, ctx.network.bank.value
+    row = PARAMETRIC_FORMULAS[name]
+    own = [Term((float(value[each]),), row=each) for each in parametric_rows(operation, place)]
+    parts: list[Term | str] = [f"{name}(", Term((x,), neuron=ctx.before)]
+    for term in own:
+        parts += [", ", term]
+    line = equation([*parts, ")"], lambda v: row.value(*v), y, about=ctx.behind)
+    title = sentence(text("captions.parametric", unit=ctx.called(ctx.behind), name=name))
+    formula = f"y = {name}(x, {', '.join(row.parameters)})"
+    return about(ctx, Caption(title, formula, (line,)), y)
 
 
 def plain(ctx: TracedWeight) -> Caption:

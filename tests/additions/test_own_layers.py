@@ -1,0 +1,221 @@
+"""Layers of users, each from one plain function of a number and its parameters."""
+
+import math
+import pickle
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS, ParametricFormula
+from scalarviz.errors import FileError, InputError, UnknownNameError
+from tests.pages.pages import InPage
+from tests.wording import refused
+
+
+def snake(x: float, slope: float = 1.0, shift: float = 0.25) -> float:
+    """A curve with a period of its own for each feature, and one shift for all."""
+    return x + math.sin(slope * x) ** 2.0 / slope + shift
+
+
+def gate(x: Any, least: Any) -> Any:
+    return sv.where(x > least, x, 0.1 * x)
+
+
+@pytest.fixture(autouse=True)
+def table() -> Iterator[dict[str, ParametricFormula]]:
+    """The table of formulas, which is as before afterwards."""
+    before = dict(PARAMETRIC_FORMULAS)
+    yield PARAMETRIC_FORMULAS
+    PARAMETRIC_FORMULAS.clear()
+    PARAMETRIC_FORMULAS.update(before)
+
+
+def network(**options: Any) -> sv.Network:
+    own = sv.layer(snake, {"slope": (6,), "shift": ()})
+    layers = [sv.Dense(4, 6), own, sv.Dense(6, 3), sv.layer(gate, {"least": 3})]
+    return sv.Network(layers, seed=1, **{"dtype": "float64", **options})
+
+
+def session(engine: str, **options: Any) -> sv.Session:
+    random = np.random.default_rng(0)
+    samples = random.normal(size=(90, 4)), random.normal(size=(90, 3))
+    return sv.Session(network(**options), samples, "mse", sv.Adam(0.01), batch=40, engine=engine)
+
+
+def test_its_derivatives_are_found_by_recording() -> None:
+    net = network()
+    assert net.bank.value[net.layers[1].rows].tolist() == [1.0] * 6 + [0.25]
+    assert sv.gradcheck(net, np.random.default_rng(1).normal(size=(5, 4))).error < 1e-7
+    row = PARAMETRIC_FORMULAS["snake"]
+    x, a = 0.7, 1.3
+    assert row.derivative(x, a, 0.0) == pytest.approx(1.0 + math.sin(2.0 * a * x))
+    assert row.by_parameter(1, x, a, 0.0) == 1.0
+    by_slope = x * math.sin(2.0 * a * x) / a - math.sin(a * x) ** 2 / a**2
+    assert row.by_parameter(0, x, a, 0.0) == pytest.approx(by_slope)
+
+
+@pytest.mark.parametrize(("dtype", "bound"), [("float64", 1e-14), ("float32", 2e-5)])
+def test_engines_agree(dtype: str, bound: float) -> None:
+    plain, fast = session("python", dtype=dtype), session("cpu", dtype=dtype)
+    for each in (plain, fast):
+        each.advance(20)
+    difference = plain.network.bank.value - fast.network.bank.value
+    assert np.abs(difference).max() < bound
+    assert plain.loss == pytest.approx(fast.loss, rel=100.0 * bound)
+
+
+def test_time_runs_back_bit_for_bit_and_each_moment_has_the_same_bits() -> None:
+    whole, slow = session("cpu"), session("cpu")
+    whole.advance(7)
+    slow.advance(7 * len(slow.operations), "operation")
+    assert np.array_equal(whole.network.bank.value, slow.network.bank.value)
+    early = session("cpu")
+    early.advance(3)
+    whole.seek(3)
+    assert np.array_equal(whole.network.bank.value, early.network.bank.value)
+
+
+def test_a_parameter_is_explained_without_products() -> None:
+    s = session("python")
+    row = s.network.layers[1].first_row
+    s.advance(len(s.operations) - 1, "operation")
+    found = s.explain(row)
+    assert found.products is None
+    assert found.total == found.grad == s.network.bank.grad[row] != 0.0
+    s.advance(1, "operation")
+    assert s.network.bank.value[row] == found.new_value
+
+
+def test_parameters_are_weights_by_name() -> None:
+    net = network()
+    layer = net.layers[1]
+    assert layer.weight(6).name == "layer 1, shift"
+    assert net.name_of(layer.first_row + 2) == "layer 1, slope 2"
+    assert [*net.state_dict()][2:4] == ["1.slope", "1.shift"]
+    layer.weights[0].value = 2.0
+    assert pickle.loads(pickle.dumps(net)).state_dict()["1.slope"][0] == 2.0
+    assert network().copy().layers[1].settings()["parameters"] == {"slope": 6, "shift": 1}
+
+
+def test_a_file_has_its_digest_and_no_code(
+    tmp_path: Path, table: dict[str, ParametricFormula]
+) -> None:
+    s = session("cpu")
+    s.advance(4)
+    s.save(tmp_path / "run.safetensors")
+    s.network.save(tmp_path / "net.safetensors")
+    again = sv.Session.load(tmp_path / "run.safetensors")
+    again.advance(3)
+    s.advance(3)
+    assert np.array_equal(s.network.bank.value, again.network.bank.value)
+    x = np.ones((2, 4))
+    loaded = sv.load(tmp_path / "net.safetensors")
+    assert loaded.layers[1].settings() == s.network.layers[1].settings()
+    loaded.bank.value[:] = s.network.bank.value
+    np.testing.assert_allclose(loaded(x), s.network(x))
+    row = table.pop("snake")
+    for name in ("net.safetensors", "run.safetensors"):
+        with refused(FileError, "'snake'"):
+            (sv.load if name.startswith("net") else sv.Session.load)(tmp_path / name)
+
+    def other(x: float, slope: float = 1.0, shift: float = 0.25) -> float:
+        return x + slope + shift
+
+    sv.layer(other, shape=3, name="snake")
+    with refused(FileError, "another layer"):
+        sv.load(tmp_path / "net.safetensors")
+    table["snake"] = row
+
+
+def test_one_of_the_same_name_is_replaced(table: dict[str, ParametricFormula]) -> None:
+    sv.layer(gate, shape=2)
+    first = table["gate"]
+    sv.layer(gate, shape=3)
+    assert table["gate"].digest == first.digest
+    sv.layer(snake, shape=2, name="gate")
+    assert table["gate"].digest != first.digest
+
+
+def test_pictures_share_a_parameter_by_channel() -> None:
+    layer = sv.layer(gate, {"least": (2,)}, shape=(2, 1, 2))
+    layer.weights[1].value = 3.0
+    assert layer([0.5, 2.0, 2.0, 4.0]).tolist() == [0.05, 2.0, 0.2, 4.0]
+    assert layer.output_shape == (2, 1, 2)
+
+
+@pytest.mark.slow  # kernels are compiled for the page
+def test_a_page_learns_by_it(tmp_path: Path) -> None:
+    s = session("cpu")
+    s.advance(20)
+    page = InPage(session("cpu"), tmp_path)
+    found = page.run("const {losses} = engine.train(20); return {losses, value: engine.value}")
+    np.testing.assert_allclose(found["value"], s.network.bank.value, rtol=1e-10)
+    np.testing.assert_allclose(found["losses"], s.losses, rtol=1e-10)
+
+
+@pytest.mark.parametrize("ending", ["glsl", "hlsl"])
+def test_a_shader_has_it(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"net.{ending}"
+    network().export(path)
+    assert "snake" in path.read_text(encoding="utf-8")
+
+
+def alone(x: float) -> float:
+    return x
+
+
+def eight(
+    x: float, a: float, b: float, c: float, d: float, e: float, f: float, g: float, h: float
+) -> float:
+    return x + a + b + c + d + e + f + g + h
+
+
+def compared(x: float, least: float) -> float:
+    return x if x > least else least
+
+
+def text_default(x: float, a: Any = "1") -> float:
+    return x * float(a)
+
+
+def divided(x: float, a: float = 0.0) -> float:
+    return x / a
+
+
+def not_a_number(x: float, a: float = 1e300) -> float:
+    return a * a * x - a * a * x
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: sv.layer("snake", shape=2), "'snake'"),
+        (lambda: sv.layer(alone, shape=2), "sv.activation"),
+        (lambda: sv.layer(eight, shape=2), "this one 8"),
+        (lambda: sv.layer(compared, shape=2), "compares"),
+        (lambda: sv.layer(text_default, shape=2), "'1'"),
+        (lambda: sv.layer(divided, shape=2), "ZeroDivisionError"),
+        (lambda: sv.layer(not_a_number, shape=2), "is no number"),
+        (lambda: sv.layer(snake), "shape=8"),
+        (lambda: sv.layer(snake, {"steep": (2,)}), "slope, shift"),
+        (lambda: sv.layer(snake, [2]), "[2]"),
+        (lambda: sv.layer(snake, {"slope": (2, 3)}), "(2, 3)"),
+        (lambda: sv.layer(snake, {"slope": (2,), "shift": (3,)}), "2 of slope"),
+        (lambda: sv.layer(snake, shape=2, name="prelu"), "'prelu'"),
+        (lambda: sv.layer(math.hypot, shape=2), "hypot"),
+    ],
+)
+def test_what_no_layer_can_be_made_of_is_refused(make: Callable[[], Any], words: str) -> None:
+    before = dict(PARAMETRIC_FORMULAS)
+    with refused(InputError, words):
+        make()
+    assert before == PARAMETRIC_FORMULAS
+
+
+def test_an_unknown_formula_is_refused() -> None:
+    with refused(UnknownNameError, "'snaek'"):
+        sv.Elementwise(3, "snaek")
