@@ -17,7 +17,7 @@
     growing       add_neurons remove_neuron insert_layer remove_layer reinitialize set_biases
     seeing        watch picture record storyboard page Show Cubes shader
     lessons       predict predictions check
-    files         load onnx: onnx.load, onnx.save
+    files         load onnx: onnx.load, onnx.save, onnx.save_step
     errors        ScalarvizError, and its kinds in errors
 
 A training is four lines, and the fifth shows it:

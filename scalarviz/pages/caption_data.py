@@ -10,12 +10,12 @@ from scalarviz.base.texts import row_text, text
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.losses import Loss, LossRow, RowLossRow
 from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS
+from scalarviz.core.formulas.trees import cases_of, function_tree
 from scalarviz.core.formulas.written import written
 from scalarviz.core.model.operations import KINDS, NONE, Buffer, Operation
 from scalarviz.core.model.program import Program
 from scalarviz.core.model.trace_program import TraceProgram
 from scalarviz.engines.wasm.jobs import moment_data
-from scalarviz.pages.formula_trees import cases_of, function_tree
 from scalarviz.pages.graph_data import nodes_data
 from scalarviz.pages.optimizer_data import optimizer_data
 from scalarviz.pictures.presenter.captions.backward import way_around

@@ -10,11 +10,11 @@ import numpy as np
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.metrics import cut
+from scalarviz.core.formulas.trees import function_tree
 from scalarviz.data import DataSet, Digits, Rgb, Texture
 from scalarviz.data.base import TableSet
 from scalarviz.data.batches import Pair
 from scalarviz.data.plane import FEATURES, PlaneSet
-from scalarviz.pages.formula_trees import function_tree
 from scalarviz.pages.packed import packed
 from scalarviz.pictures.draw2d.batch import image_bytes
 from scalarviz.pictures.presenter.exhibits_of import (

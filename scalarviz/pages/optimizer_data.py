@@ -10,9 +10,9 @@ from typing import Any
 
 from scalarviz.core.formulas.optimizers import OptimizerRow
 from scalarviz.core.formulas.source import variables
+from scalarviz.core.formulas.trees import expression_tree, function_tree
 from scalarviz.core.formulas.written import in_words
 from scalarviz.core.model.optimizer import Optimizer
-from scalarviz.pages.formula_trees import expression_tree, function_tree
 from scalarviz.pictures.presenter.arithmetic import CORRECTED, CORRECTION, FUNCTIONS, corrected
 from scalarviz.pictures.presenter.captions.steps import Numbered
 from scalarviz.training.session.formula_lines import FormulaLine, constant_lines, update_lines

@@ -12,6 +12,9 @@ A file is read in these steps, one module each:
     operators  OPERATORS: how each operator is read; one row each
     reading    the layers from input to output, and the network of them
     writing    the nodes of a network; WRITERS: how each layer is written
+
+`save_step` writes a whole training step: `step`, from `step_kinds`, how each operation is written,
+forward and back, and `step_graph`, formulas as nodes.
 """
 
 from __future__ import annotations
@@ -24,8 +27,9 @@ from scalarviz.base.progress import Progress
 
 if TYPE_CHECKING:
     from scalarviz.training.network.network import Network
+    from scalarviz.training.session.session import Session
 
-__all__ = ["load", "save"]
+__all__ = ["load", "save", "save_step"]
 
 
 def load(
@@ -75,3 +79,25 @@ def save(net: Network, path: object, *, progress: bool = True) -> None:
 
     with Progress(0, true_or_false(progress, "progress"), "megabytes"):
         save_model(net, path)
+
+
+def save_step(session: Session, path: object) -> None:
+    """Write one training step of a session as an ONNX graph of plain operators.
+
+    The graph takes "inputs" and "targets", a batch of any size with one row a sample, and gives
+    "loss" and what the step makes of everything that it changes: "new 0.weight" of "0.weight", and
+    so on of the optimizer's slots such as "0.weight m", of running statistics, and of "steps".
+    These inputs, and "learning_rate", have the numbers of now where they are not given, so that a
+    program that knows nothing of gradients trains the network by handing back what it got. Nodes
+    are named after what they compute: "backward/affine 0/Gemm".
+
+    session  a Session of a Network; targets of labels are rows with a 1 in the place of the class
+    path     the file, .onnx
+
+    What is drawn at random, dropout, a part of an array that is frozen, and `clip_norm` are refused
+    with InputError, as formulas of your own that have no such operators. Raises FileError if the
+    file cannot be written.
+    """
+    from scalarviz.files.onnx.step import save_step_model
+
+    save_step_model(session, path)

@@ -1,4 +1,4 @@
-"""Formulas as trees of lists, which JavaScript computes: their tables stay the only source.
+"""Formulas as trees of lists, for JavaScript and ONNX: their tables stay the only source.
 
 A tree is a number, a name, or [operation, *trees], such as ["-", 1.0, ["*", "y", "y"]];
 ["let", name, tree, rest] names a number. A function is {"names": arguments, "result": tree}, and
@@ -64,16 +64,19 @@ ELEMENTARY: dict[Any, str] = {
 }
 
 
-def function_tree(function: Callable[..., Any]) -> Tree:
-    """Return a function as a tree; None if it is no plain function of numbers."""
+def function_tree(function: Callable[..., Any], place: int = 0) -> Tree:
+    """Return a function as a tree; None if it is no plain function of numbers.
+
+    place  which number of those that it returns; by default the first, as the weight of an update
+    """
     try:
-        return made(function)
+        return made(function, place)
     except (UnwritableError, RecursionError):
         return None
 
 
-def made(function: Callable[..., Any]) -> Tree:
-    """Return a function as a tree; raise UnwritableError if that is impossible."""
+def made(function: Callable[..., Any], place: int = 0) -> Tree:
+    """Return what `function_tree` does; raise UnwritableError if that is impossible."""
     if function in ELEMENTARY:
         names = ["x", "y"][: len(inspect.signature(function).parameters)]
         return {"names": names, "result": [ELEMENTARY[function], *names]}
@@ -81,35 +84,39 @@ def made(function: Callable[..., Any]) -> Tree:
         raise UnwritableError
     syntax = syntax_of(function)
     names = [each.arg for each in syntax.args.args]
-    return {"names": names, "result": body_tree(syntax.body, variables(function), set(names))}
+    result = body_tree(syntax.body, variables(function), set(names), place)
+    return {"names": names, "result": result}
 
 
-def body_tree(body: list[ast.stmt], outer: Mapping[str, Any], known: set[str]) -> Tree:
-    """Return what the statements of a function return; `known` are the names so far."""
+def body_tree(
+    body: list[ast.stmt], outer: Mapping[str, Any], known: set[str], place: int = 0
+) -> Tree:
+    """Return what the statements of a function return at a place; `known` are the names so far."""
     match body:
         case [ast.If(test=test, body=inside, orelse=other), *rest]:
-            parts = tree_of(test, outer, known), body_tree([*inside, *rest], outer, known)
-            return ["if", *parts, body_tree([*other, *rest], outer, known)]
-        case [ast.Return(value=ast.Tuple(elts=[first, *_])), *_]:  # the new weight, of an update
-            return tree_of(first, outer, known)
+            parts = [body_tree([*each, *rest], outer, known, place) for each in (inside, other)]
+            return ["if", tree_of(test, outer, known), *parts]
+        case [ast.Return(value=ast.Tuple(elts=numbers)), *_]:
+            return tree_of(numbers[place], outer, known)
         case [ast.Return(value=ast.expr() as value), *_]:
-            return tree_of(value, outer, known)
+            return tree_of(value, outer, known, place)
         case [statement, *rest]:
             name, given = assignment(statement)
             return [
                 "let",
                 name,
                 tree_of(given, outer, known),
-                body_tree(rest, outer, known | {name}),
+                body_tree(rest, outer, known | {name}, place),
             ]
     raise UnwritableError
 
 
-def tree_of(node: ast.expr, outer: Mapping[str, Any], known: set[str]) -> Tree:
+def tree_of(node: ast.expr, outer: Mapping[str, Any], known: set[str], place: int = 0) -> Tree:
     """Return an expression as a tree.
 
     outer  what names outside of the function stand for
     known  its own names
+    place  of a call of a function that returns several numbers: which one
     """
 
     def of(part: ast.expr) -> Tree:
@@ -144,7 +151,7 @@ def tree_of(node: ast.expr, outer: Mapping[str, Any], known: set[str]) -> Tree:
                 return [ELEMENTARY[meant], *map(of, node.args)]
             given = arguments_of(node, meant).values()
             each = [of(part) if isinstance(part, ast.expr) else number(part) for part in given]
-            return ["call", made(meant), *each]
+            return ["call", made(meant, place), *each]
     raise UnwritableError
 
 
