@@ -27,6 +27,8 @@ Row = list[float]
 class TwoBranches(NestedLayer):
     """Two branches with the same inputs, whose outputs an operation joins.
 
+    A branch without layers is the inputs themselves.
+
     branches  the two branches, as arguments: each is a layer, or a list of layers in a row
     layers    the layers of both in one list, instead; the first `first` are those of one branch
     """
@@ -60,9 +62,13 @@ class TwoBranches(NestedLayer):
                 "fit together: make them equal"
             )
         super().__init__(found, a.inputs, outputs)
-        self.first = len(pair[0])
-        self.input_shape = a.input_shape or b.input_shape
-        self.output_shape = shape
+        self._set(len(pair[0]), a.input_shape or b.input_shape, shape)
+
+    @final
+    def _set(self, first: int, input_shape: Shape, output_shape: Shape) -> None:
+        """Set the number of layers of the first branch, and the shapes."""
+        self.first = first
+        self.input_shape, self.output_shape = input_shape, output_shape
 
     @abstractmethod
     def _joined_size(self, a: int, b: int) -> int | None:

@@ -18,6 +18,7 @@ from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula, 
 from scalarviz.core.layers import BatchNorm, Dense, LayerNorm, PReLU, RMSNorm, Softmax
 from scalarviz.core.layers.activation import Activation
 from scalarviz.core.layers.branches import Concatenate, Product, TwoBranches
+from scalarviz.core.layers.residual import Residual
 from scalarviz.files.onnx.frequency_encoding import concat, multiply, wave
 from scalarviz.files.onnx.graph import shortest
 from scalarviz.files.onnx.reshape_ops import (
@@ -127,7 +128,7 @@ def normalizer(at: At) -> Flow:
 
 
 def add(at: At) -> Flow:
-    """Add of two values: the later one must follow from the earlier, which makes a Residual."""
+    """Add of two values, which makes a Residual: with a skip, unless one follows from the other."""
     flows = [each.settled for each in at.inputs if isinstance(each, Flow)]
     if len(flows) != 2 or len(at.inputs) != 2:
         raise Refused(
@@ -139,7 +140,7 @@ def add(at: At) -> Flow:
     if before.shape != after.shape:
         raise Refused(f"it adds {shorten(before.shape)} and {shorten(after.shape)}")
     if after.steps[:count] != before.steps:
-        raise Refused("it adds two values, and neither is made from the other")
+        return joined(Residual, *flows, at)
     inner = after.steps[count:] or (nothing(before.shape),)
     return Flow(
         before.shape,
@@ -153,13 +154,19 @@ def branches(kind: type[TwoBranches], otherwise: Callable[[At], Flow], at: At) -
     flows = [each for each in at.inputs if isinstance(each, Flow) and each.waves is None]
     if len(flows) != 2 or len(at.inputs) != 2:
         return otherwise(at)
-    a, b = [each.settled for each in flows]
+    return joined(kind, *[each.settled for each in flows], at)
+
+
+def joined(kind: type[TwoBranches], a: Flow, b: Flow, at: At) -> Flow:
+    """Return two values joined by a layer of a kind; their first steps are those of both."""
     if kind is Concatenate:
         at.only("axis", 1, 1, -len(a.shape))
     sizes = [each.shape[1:] if kind is Concatenate else each.shape for each in (a, b)]
     if sizes[0] != sizes[1] or len(a.shape) != len(b.shape):
         raise Refused(f"it joins {shorten(a.shape)} and {shorten(b.shape)}")
-    shape = a.shape if kind is Product else checked((a.shape[0] + b.shape[0], *a.shape[1:]))
+    shape = a.shape
+    if kind is Concatenate:
+        shape = checked((a.shape[0] + b.shape[0], *a.shape[1:]))
     pairs = zip(a.steps, b.steps, strict=False)
     count = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], pairs))
     first, second = [each.steps[count:] or (nothing(each.shape),) for each in (a, b)]

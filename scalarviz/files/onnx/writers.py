@@ -256,6 +256,8 @@ def encoding(at: LayerContext) -> None:
 def residual(at: LayerContext) -> None:
     writer, layer = at.writer, at.layer
     assert isinstance(layer, Residual)
+    if layer.branches[1]:
+        return branches("Add", at)
     x, shape = writer.current, writer.shape
     write_inner(at)
     writer.see(shape, at.name)

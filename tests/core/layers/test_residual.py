@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,36 @@ def test_it_adds_what_its_layers_make_of_the_inputs() -> None:
     by_inputs = layer.backward(np.ones((3, 4)))
     inner.forward(X)
     assert by_inputs == pytest.approx(1.0 + inner.backward(np.ones((3, 4))))
+
+
+def test_the_inputs_may_go_through_a_projection(tmp_path: Path) -> None:
+    inner, skip = sv.Dense(4, 6, "tanh"), [sv.Dense(4, 5), sv.Dense(5, 6, bias=False)]
+    layer = sv.Residual(inner, skip=skip)
+    net = sv.Network([layer, sv.Dense(6, 2)], dtype="float64", seed=1)
+    assert layer(X) == pytest.approx(inner(X) + skip[1](skip[0](X)))
+    assert sv.gradcheck(net, X).error < 1e-7
+    kinds = [operation.kind for operation in net.program.operations]
+    assert kinds == ["branch", "affine", "activation", "affine", "affine", "sum", "affine"]
+    again = reloaded(net, tmp_path)
+    assert repr(again.layers) == repr(net.layers)
+    assert (again(X) == net(X)).all()
+    assert net.copy().layers[0].branches[1][1].outputs == 6
+    assert repr(sv.Residual(sv.Dense(4, 4))).count("first") == 0
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: sv.Residual(sv.Dense(4, 6), skip=sv.Dense(3, 6)), "4 and 3"),
+        (lambda: sv.Residual(sv.Dense(4, 6), skip=sv.Dense(4, 5)), "the 5 that"),
+        (lambda: sv.Residual(sv.Dense(4, 6), skip=[sv.Dense(4, 5), 3]), "made of layers"),
+        (lambda: sv.Residual(sv.Dense(4, 6), skip=3), "made of layers"),
+        (lambda: sv.Residual(sv.Dense(4, 6), skip=[sv.Dense(4, 5), sv.Dense(4, 6)]), "takes 4"),
+    ],
+)
+def test_projections_that_do_not_fit_are_refused(make: Callable[[], object], words: str) -> None:
+    with refused(InputError, words):
+        make()
 
 
 def test_its_program_shows_both_ways() -> None:

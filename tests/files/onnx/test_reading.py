@@ -187,10 +187,6 @@ PICTURE = ("batch", 3, 6, 6)
         ([node("GlobalAveragePool", "x", "y")], {}, (1, 3, 4, 6)),
         ([node("Relu", "nothing", "y")], {}, (1, 3)),
         (
-            [node("Relu", "x", "r"), node("Tanh", "x", "t"), node("Add", "r t", "y")],
-            {}, (1, 3),
-        ),
-        (
             [MATMUL, node("Add", "z b", "s"), node("Add", "s z", "y", name="again")],
             W | B, (1, 3),
         ),

@@ -74,7 +74,8 @@ NETWORKS: dict[str, tuple[list[sv.Layer], dict[str, Any]]] = {
     "branches": (
         [
             sv.Residual(Dense(6, 6, "tanh")),
-            sv.Product(Dense(6, 4), Dense(6, 4, "sigmoid")),
+            sv.Residual(Dense(6, 5, "tanh"), skip=Dense(6, 5)),
+            sv.Product(Dense(5, 4), Dense(5, 4, "sigmoid")),
             sv.Concatenate(Dense(4, 2), Dense(4, 3)),
             Dense(5, 2, bias=False),
         ],
