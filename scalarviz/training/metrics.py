@@ -27,11 +27,11 @@ from scalarviz.core.formulas.metrics import METRICS, cut
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
 
 __all__ = [
-    "Confusion", "accuracy", "binary_accuracy", "confusion", "f1", "mae", "max_error", "mse",
+    "Confusion", "accuracy", "auc", "binary_accuracy", "confusion", "f1", "mae", "max_error", "mse",
     "precision", "r2", "recall", "rmse",
 ]  # fmt: skip
 
-CLASSES = {"accuracy", "precision", "recall", "f1"}
+CLASSES = {"accuracy", "precision", "recall", "f1", "auc"}
 MOST = 1000  # classes of a confusion table
 
 
@@ -94,6 +94,7 @@ binary_accuracy = _metric("binary_accuracy")
 precision = _metric("precision")
 recall = _metric("recall")
 f1 = _metric("f1")
+auc = _metric("auc")
 mae = _metric("mae")
 mse = _metric("mse")
 rmse = _metric("rmse")

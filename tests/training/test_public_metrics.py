@@ -32,7 +32,8 @@ def test_rows_lists_and_labels_are_taken_alike(name: str) -> None:
     assert value(p, ROWS) == value(p.tolist(), ROWS.tolist()) == expected
     if name in sv.metrics.CLASSES:
         assert value(p, KINDS) == expected
-        assert value(p.argmax(axis=1), KINDS) == pytest.approx(expected, rel=1e-12)
+        if name != "auc":  # which looks at more than the largest number
+            assert value(p.argmax(axis=1), KINDS) == pytest.approx(expected, rel=1e-12)
     one = p[:, 0]
     assert value(one, ROWS[:, 0]) == METRICS[name].value(one[:, None], ROWS[:, :1])
 

@@ -87,6 +87,20 @@ def f1(p: FloatArray, t: FloatArray) -> float:
     return float(np.mean(2.0 * both / (said + there))) if said.size else 0.0
 
 
+def auc(p: FloatArray, t: FloatArray) -> float:
+    """Chance that a sample of a class gets a larger number than another one; mean of the classes.
+
+    It is the area under the ROC curve; NaN if no class divides the samples.
+    """
+    areas = []
+    for scores, own in zip(p.T, (t > cut(t)).T, strict=True):
+        if own.any() and not own.all():
+            others, mine = np.sort(scores[~own]), scores[own]
+            below = np.searchsorted(others, mine), np.searchsorted(others, mine, "right")
+            areas.append(np.mean(below) / len(others))
+    return float(np.mean(areas)) if areas else np.nan
+
+
 def mae(p: FloatArray, t: FloatArray) -> float:
     return float(np.mean(np.abs(p - t)))
 
@@ -117,6 +131,7 @@ METRICS = table(
         MetricRow("precision", precision, rises=True),
         MetricRow("recall", recall, rises=True),
         MetricRow("f1", f1, rises=True),
+        MetricRow("auc", auc, rises=True),
         MetricRow("mae", mae),
         MetricRow("mse", mse),
         MetricRow("rmse", rmse),

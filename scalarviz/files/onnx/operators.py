@@ -140,7 +140,7 @@ def add(at: At) -> Flow:
     if before.shape != after.shape:
         raise Refused(f"it adds {shorten(before.shape)} and {shorten(after.shape)}")
     if after.steps[:count] != before.steps:
-        return joined(Residual, *flows, at)
+        return joined(Residual, flows, at)
     inner = after.steps[count:] or (nothing(before.shape),)
     return Flow(
         before.shape,
@@ -154,11 +154,12 @@ def branches(kind: type[TwoBranches], otherwise: Callable[[At], Flow], at: At) -
     flows = [each for each in at.inputs if isinstance(each, Flow) and each.waves is None]
     if len(flows) != 2 or len(at.inputs) != 2:
         return otherwise(at)
-    return joined(kind, *[each.settled for each in flows], at)
+    return joined(kind, [each.settled for each in flows], at)
 
 
-def joined(kind: type[TwoBranches], a: Flow, b: Flow, at: At) -> Flow:
+def joined(kind: type[TwoBranches], flows: list[Flow], at: At) -> Flow:
     """Return two values joined by a layer of a kind; their first steps are those of both."""
+    a, b = flows
     if kind is Concatenate:
         at.only("axis", 1, 1, -len(a.shape))
     sizes = [each.shape[1:] if kind is Concatenate else each.shape for each in (a, b)]

@@ -57,6 +57,34 @@ function meanOfClasses(p, t, size, over) {
   );
 }
 
+/** Return how many of some sorted numbers are below a number. */
+function countBelow(sorted, number, isAlso) {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle] < number || (isAlso && sorted[middle] === number)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The chance that a sample of a class gets a larger number than another; the mean of the classes. */
+function areaUnderCurve(p, t, size) {
+  const cut = cutOf(t);
+  const areas = [];
+  for (let k = 0; k < size; k++) {
+    const isHere = (_, i) => i % size === k;
+    const own = t.filter(isHere).map((each) => each > cut);
+    const scores = p.filter(isHere);
+    const mine = scores.filter((_, i) => own[i]);
+    const others = scores.filter((_, i) => !own[i]).sort();
+    if (!mine.length || !others.length) continue;
+    const below = (isAlso) => meanOver(mine, mine, (each) => countBelow(others, each, isAlso));
+    areas.push((below(false) + below(true)) / 2 / others.length);
+  }
+  return areas.reduce((sum, each) => sum + each, 0) / areas.length;
+}
+
 function squares(p, t) {
   return meanOver(p, t, (a, b) => (a - b) ** 2);
 }
@@ -81,6 +109,7 @@ export const METRICS = {
   precision: (p, t, size) => meanOfClasses(p, t, size, (each) => each.said),
   recall: (p, t, size) => meanOfClasses(p, t, size, (each) => each.there),
   f1: (p, t, size) => meanOfClasses(p, t, size, (each) => (each.said + each.there) / 2),
+  auc: areaUnderCurve,
   mae: (p, t) => meanOver(p, t, (a, b) => Math.abs(a - b)),
   mse: squares,
   rmse: (p, t) => Math.sqrt(squares(p, t)),

@@ -25,6 +25,7 @@ KNOWN = {
             ("f1", known.f1_score),
         )
     },
+    "auc": known.roc_auc_score(CLASSES, P, average="macro"),
     "mae": known.mean_absolute_error(T, P),
     "mse": known.mean_squared_error(T, P),
     "rmse": known.root_mean_squared_error(T[:, 0], P[:, 0]),
@@ -35,7 +36,7 @@ KNOWN = {
 
 @pytest.mark.parametrize("name", METRICS)
 def test_every_metric_is_that_of_scikit_learn(name: str) -> None:
-    is_of_classes = name in CLASSES_TOO or "accuracy" in name
+    is_of_classes = name in (*CLASSES_TOO, "auc") or "accuracy" in name
     p, t = (P, CLASSES) if is_of_classes else (P, T)
     if name in ("rmse", "max_error"):
         p, t = p[:, :1], t[:, :1]
@@ -60,6 +61,15 @@ def test_a_class_that_is_nowhere_does_not_count(name: str) -> None:
     wide = np.eye(4)[[0, 1, 2, 1]]
     assert METRICS[name].value(wide, wide) == 1.0
     assert METRICS[name].value(np.zeros((3, 1)), np.zeros((3, 1))) == 0.0
+
+
+def test_areas_count_ties_by_half_and_leave_out_classes_that_divide_nothing() -> None:
+    auc = METRICS["auc"].value
+    p, t = np.array([[0.1], [0.5], [0.5], [0.9]]), np.array([[0.0], [0.0], [1.0], [1.0]])
+    assert auc(p, t) == known.roc_auc_score(t, p) == 0.875
+    assert auc(p, 2.0 * t - 1.0) == 0.875
+    assert auc(np.hstack([p, p]), np.hstack([t, np.ones_like(t)])) == 0.875
+    assert np.isnan(auc(p, np.ones_like(t)))
 
 
 def test_one_output_is_above_its_cut_or_not() -> None:
