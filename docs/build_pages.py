@@ -29,7 +29,11 @@ from scalarviz.pages.lessons.lesson import lesson_of
 from tests.public_names import callables, public_objects
 
 ROOT = Path(__file__).parent.parent
-MODULES = ("scalarviz", "scalarviz.nn", "scalarviz.data", "scalarviz.files.onnx")
+HOMES = {"onnx": "files.onnx", "metrics": "training.metrics", "sklearn": "training.sklearn"}
+MODULES = (
+    *("scalarviz", "scalarviz.nn", "scalarviz.data"),
+    *(f"scalarviz.{home}" for home in HOMES.values()),
+)
 TEXTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "BENCHMARKS.md", "docs/RELIABILITY.md")
 ARGUMENT = re.compile(r"(\*?\w+(?:, \*?\w+)*)  +(\S.*)")  # argument names, description
 STYLE = """
@@ -106,6 +110,8 @@ def page(body: str, up: str = "") -> str:
         "Guide": "docs/guide/index.html",
         "Reference": "scalarviz.html",
         "Data sets": "scalarviz/data.html",
+        "Metrics": "scalarviz/training/metrics.html",
+        "scikit-learn": "scalarviz/training/sklearn.html",
         "ONNX": "scalarviz/files/onnx.html",
         "Changes": "CHANGELOG.html",
     }
@@ -173,7 +179,7 @@ def check_names(folder: Path) -> None:
     public = {name for name, _ in public_objects()}
     wanted = public | {name for name, _, _ in callables() if name.rpartition(".")[0] in public}
     for name in wanted:
-        whole = re.sub("^scalarviz.onnx", "scalarviz.files.onnx", f"scalarviz.{name}")
+        whole = "scalarviz." + re.sub(r"^\w+(?=\.)", lambda head: HOMES.get(head[0], head[0]), name)
         home = next(each for each in reversed(MODULES) if whole.startswith(f"{each}."))
         if f'id="{whole.removeprefix(home)[1:]}"' not in pages[home]:
             raise LookupError(f"{name} has no entry in the reference")

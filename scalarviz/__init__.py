@@ -13,6 +13,7 @@
     samples       data: data.Arrays, data.from_csv, data.Rgb, data.Digits and more
                   metrics: metrics.f1, metrics.confusion and more
     training      Session EarlyStopping ReduceOnPlateau
+                  sklearn: sklearn.Classifier, sklearn.Regressor
     many          replicate sweep
     growing       add_neurons remove_neuron insert_layer remove_layer reinitialize set_biases
     seeing        watch picture record storyboard page Show Cubes shader
@@ -99,6 +100,7 @@ _HOMES = {
     "ScalarvizError": "errors",
     "data": "data",
     "metrics": "training.metrics",
+    "sklearn": "training.sklearn",
     "nn": "nn",
     "onnx": "files.onnx",
 }
@@ -147,6 +149,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.pictures.view.shading.network_shader import shader as shader
     from scalarviz.sweeps.sweep import sweep as sweep
     from scalarviz.training import metrics as metrics
+    from scalarviz.training import sklearn as sklearn
     from scalarviz.training.network.expression import compile as compile
     from scalarviz.training.network.gradcheck import gradcheck as gradcheck
     from scalarviz.training.network.network import Network as Network

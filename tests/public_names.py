@@ -17,7 +17,8 @@ def public_objects() -> Iterator[tuple[str, Any]]:
             yield name, found
             continue
         home = found.__name__
-        for own, member in vars(found).items():
+        for own in dir(found):
+            member = getattr(found, own)
             if not own.startswith("_") and getattr(member, "__module__", "").startswith(home):
                 yield f"{name}.{own}", member
 

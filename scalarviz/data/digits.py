@@ -167,7 +167,7 @@ def check_own(pictures: Bytes, labels: Bytes) -> None:
 def built_in() -> tuple[Bytes, Bytes]:
     """Return the digits of scikit-learn: pictures with pixels from 0 to 16, and labels."""
     try:
-        from sklearn.datasets import load_digits  # type: ignore[import-untyped]  # it has no types
+        from sklearn.datasets import load_digits
     except ImportError as error:
         raise InputError(
             "the 8 x 8 digits are inside scikit-learn, which is not installed: "

@@ -64,10 +64,10 @@ def watch(
     In a notebook, show it below the running cell, and return what shows it. Training runs in the
     background: the window stays responsive, and any thread may call the session meanwhile.
 
-    show            a Session, a Show, or the name or path of a scene; or 1 to 6 of them in a list,
-                    or in a dict by their names: they are shown side by side, on one clock; or a
-                    Sweep, which takes steps, theme, size, play, and networks to
-                    against: a click opens one of its networks
+    show            a Session, a Show, a fitted estimator of sv.sklearn, or the name or path of a
+                    scene; or 1 to 6 of them in a list, or in a dict by their names: they are shown
+                    side by side, on one clock; or a Sweep, which takes steps, theme, size, play,
+                    and networks to against: a click opens one of its networks
     steps           number of steps after which it pauses; None, the default: no limit
     speed           steps a second, 0 for as fast as possible; None, the default: the show's speed
     theme           "dark", "light", or "auto", the default: that of the system or page

@@ -97,7 +97,7 @@ def page(
     It is one file without a server, and asks for nothing over a network. The session stays as it
     is. The size is reported before the file is written.
 
-    session  a Session or a Show, whose network has layers
+    session  a Session, a Show or a fitted estimator, whose network has layers
     path     the file, .html
     title    of the page; by default that of the Show
     theme    "dark" or "light"; None, the default: that of the reader's system

@@ -83,9 +83,10 @@ def picture(
 ) -> Frame:
     """Render a session as it is now; return uint8 (height, width, 3), and write it as a PNG file.
 
-    session     a Session or a Show; or 1 to 6 of them in a list, or in a dict by their names: they
-                are drawn side by side, on common scales, with a table and all loss curves below;
-                or a Sweep: its settings side by side, without the options from camera to past
+    session     a Session, a Show or a fitted estimator; or 1 to 6 of them in a list, or in a dict
+                by their names: they are drawn side by side, on common scales, with a table and all
+                loss curves below; or a Sweep: its settings side by side, without the options from
+                camera to past
     path        the file, .png; None, the default, writes none
     size        width and height in logical pixels, 16 to 8192 each; by default (1280, 800)
     ratio       device pixels for each logical pixel, 0.25 to 8; by default 1.0
@@ -167,9 +168,9 @@ def record(
 ) -> int:
     """Train a session and write a video; return its number of frames.
 
-    session     a Session or a Show, which is advanced; or 1 to 6 of them in a list, or in a dict by
-                their names: they are drawn side by side, and advance on one clock, from the step of
-                the one that is the furthest behind
+    session     a Session, a Show or a fitted estimator, whose session is advanced; or 1 to 6 of
+                them in a list, or in a dict by their names: they are drawn side by side, and
+                advance on one clock, from the step of the one that is the furthest behind
     path        the file, .mp4 or .gif
     steps       training steps; None, the default: those of the Show, 2000 for a Session
     every       steps from one frame to the next; None: so many that the video lasts 12 seconds
@@ -295,7 +296,7 @@ def storyboard(
     A copy of the session takes the step, so the session stays where it is. The page works without a
     server; its captions are text, and a slider or keys step through the operations.
 
-    session     a Session or a Show
+    session     a Session, a Show or a fitted estimator
     path        the file, .html
     title       of the page; by default that of the Show
     progress    True, the default: a progress bar in a terminal or a notebook, if it takes longer

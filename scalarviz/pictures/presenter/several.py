@@ -11,7 +11,7 @@ from scalarviz.base.checks.numbers import shorten
 from scalarviz.base.texts import text
 from scalarviz.base.visible_text import visible
 from scalarviz.errors import InputError
-from scalarviz.pictures.presenter.show import LONGEST_TITLE, Show
+from scalarviz.pictures.presenter.show import LONGEST_TITLE, Show, trained_by
 from scalarviz.training.session.branches import Branch
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.settings_now import settings_now
@@ -62,7 +62,8 @@ class Several:
         if not isinstance(given, (list, tuple, Mapping)):
             return None
         names = list(given) if isinstance(given, Mapping) else []
-        parts = list(given.values()) if isinstance(given, Mapping) else list(given)
+        listed = given.values() if isinstance(given, Mapping) else given
+        parts = [trained_by(part) for part in listed]
         if not parts:
             raise InputError(
                 f"side by side are 1 to {MOST} sessions, and there is none: write [s1, s2]"

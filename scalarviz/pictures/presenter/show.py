@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass, field, replace
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -78,6 +78,11 @@ def whole_numbers(text: str, what: str, least: int = 1) -> list[int]:
     return found
 
 
+def trained_by(shown: Any) -> Any:
+    """Return the session of an estimator, as `sv.sklearn` has them; anything else as it is."""
+    return shown.session_ if hasattr(type(shown), "session_") else shown
+
+
 @final
 @answers
 @dataclass(frozen=True)
@@ -126,11 +131,12 @@ class Show:
 
     @staticmethod
     def of(shown: object, about: object = None) -> Show:
-        """Return a Show of a Session, or `shown` itself if it is a Show.
+        """Return a Show of a Session or a fitted estimator, or `shown` itself if it is a Show.
 
         A missing title is that with which the session was saved; else it is taken from the
         docstring of `about`, or from the network. Raises InputError for anything else.
         """
+        shown = trained_by(shown)
         if isinstance(shown, Session):
             shown = Show(shown)
         if isinstance(shown, Value):

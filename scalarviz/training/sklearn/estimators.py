@@ -1,0 +1,350 @@
+"""Classifier and Regressor: networks as estimators of scikit-learn."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from numbers import Integral
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.preprocessing import LabelEncoder
+from sklearn.utils import check_array, check_random_state, shuffle
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from scalarviz.base.checks.numbers import number, shorten, size
+from scalarviz.core.formulas.losses import AnyLoss
+from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.data import Arrays
+from scalarviz.data.tables import MOST_NAMES, columns_in
+from scalarviz.errors import InputError
+from scalarviz.training.network.network import Network
+from scalarviz.training.session.plateau import EarlyStopping
+from scalarviz.training.session.session import Session
+
+RATE = 0.01  # of an optimizer that is a name
+OPEN = {"open_low": True, "open_high": True}
+Array = npt.NDArray[Any]
+
+
+class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without types
+    """A network of dense layers as an estimator: the base of Classifier and Regressor.
+
+    These describe `hidden, activation, optimizer, lr, l2, loss, batch, epochs, early_stopping`,
+    `validation_fraction, patience, engine` and `random_state`.
+    """
+
+    _LOSS: ClassVar[str]  # by default
+
+    network_: Network
+    _session: Session
+
+    def __init__(
+        self,
+        hidden: Any = (16,),
+        *,
+        activation: str = "relu",
+        optimizer: Optimizer | str = "adam",
+        lr: float | None = None,
+        l2: float | None = None,
+        loss: AnyLoss | None = None,
+        batch: int | None = 32,
+        epochs: int = 100,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        patience: int = 10,
+        engine: str = "auto",
+        random_state: Any = None,
+    ) -> None:
+        self.hidden = hidden
+        self.activation = activation
+        self.optimizer = optimizer
+        self.lr = lr
+        self.l2 = l2
+        self.loss = loss
+        self.batch = batch
+        self.epochs = epochs
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.engine = engine
+        self.random_state = random_state
+
+    @abstractmethod
+    def _arrays(self, X: Any, y: Any, *, first: bool = True, **options: Any) -> Arrays:
+        """Return samples and targets with their names, checked.
+
+        X, y     as given to `fit`
+        first    whether a training begins; else they have to be like those that it began with
+        options  of Arrays
+        """
+
+    @final
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train a new network, and return the estimator.
+
+        X  shape (samples, inputs): an array, or a data frame, whose columns name the inputs
+        y  one target a sample; for a Regressor also rows, shape (samples, outputs)
+
+        The same `random_state` gives the same bits. Raises ValueError, of which InputError is one,
+        for what cannot be learned.
+        """
+        seed, epochs, held_out = self._seed(), size(self.epochs, "epochs"), 0.0
+        if self.early_stopping:
+            held_out = number(self.validation_fraction, "validation_fraction", 0.0, 1.0, **OPEN)
+        data = self._arrays(X, y, share=1.0 - held_out, seed=seed)
+        if self.early_stopping and data.held_out is None:
+            raise InputError(
+                f"early_stopping holds samples out, and a validation_fraction of {held_out:g} of "
+                f"{data.samples} is none: make it larger, or pass more samples"
+            )
+        session = self._begun(data, seed)
+        if not self.early_stopping:
+            session.advance(epochs=epochs)
+            return self._end(session)
+        stopping = session.on_step(EarlyStopping(patience=self.patience))
+        session.advance(epochs=epochs)
+        stopping.remove()  # who goes on by hand is not stopped
+        session.seek(session.best_step())
+        return self._end(session)
+
+    @property
+    def session_(self) -> Session:
+        """The Session that trained it, with its whole past: `sv.watch(estimator)` shows it.
+
+        Its network is another one than `network_`: what it does later, such as `seek(0)`, leaves
+        predictions as they are. Raises NotFittedError before `fit`, and in a copy or what was read
+        from a pickle, which have no session.
+        """
+        check_is_fitted(self, "network_")
+        if "_session" not in vars(self):
+            raise NotFittedError(
+                f"the session of a {type(self).__name__} does not come with a copy or a pickle: "
+                "call fit again, or est.session_.save(path) of the one that was fitted"
+            )
+        return self._session
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies and pickles have the network, and no session."""
+        state: dict[str, Any] = super().__getstate__()
+        return {key: value for key, value in state.items() if key != "_session"}
+
+    def _seed(self) -> int:
+        given = self.random_state
+        if isinstance(given, Integral):
+            return int(given)
+        return int(check_random_state(given).randint(2**31 - 1))
+
+    def _begun(self, data: Arrays, seed: int, network: Network | None = None) -> Session:
+        """Return a session at its start, of a `network` or a new one."""
+        sizes = [data.inputs, *np.array(self.hidden, object).ravel(), data.outputs]
+        batch = self._batch(data)
+        return Session(
+            network or Network(sizes, self.activation, seed=seed),
+            data,
+            self.loss or self._LOSS,
+            self._optimizer(),
+            batch,
+            self.engine,
+            seed,
+            metrics="loss" if self.early_stopping else (),
+            every=data.batches(batch).steps_an_epoch,
+        )
+
+    def _batch(self, data: Arrays) -> int | None:
+        return None if self.batch is None else min(size(self.batch, "batch"), data.samples)
+
+    def _optimizer(self) -> Optimizer:
+        given = {"lr": self.lr, "l2": self.l2}
+        given = {name: value for name, value in given.items() if value is not None}
+        if isinstance(self.optimizer, str):
+            return Optimizer(self.optimizer, **{"lr": RATE, **given})  # type: ignore[arg-type]  # lr and l2 only
+        if given:
+            raise InputError(
+                f"lr and l2 belong to an optimizer that is a name, and here is "
+                f"{shorten(self.optimizer)}: pass them to it, or write optimizer='adam'"
+            )
+        return Optimizer.of(self.optimizer)
+
+    def _go_on(self, X: Any, y: Any, **classes: Any) -> Self:
+        """Train for one epoch of these samples, on from the present numbers if there are some."""
+        if self.early_stopping:
+            raise InputError(
+                "early_stopping=True belongs to fit, and partial_fit holds no samples out: write "
+                "early_stopping=False"
+            )
+        seed, first = self._seed(), "network_" not in vars(self)
+        session = vars(self).get("_session")
+        step = 0 if session is None else session.step_index
+        X, y = shuffle(X, y, random_state=(seed + step) % 2**32)
+        # In this order a training takes each sample once, at whatever step it begins.
+        data = self._arrays(X, y, first=first, order="in_order", **classes)
+        if session is None:
+            session = self._begun(data, seed, None if first else self.network_.copy())
+        else:
+            session.data = data
+            session.batch = self._batch(data)
+        session.advance(data.batches(self._batch(data)).steps_an_epoch)
+        return self._end(session)
+
+    def _end(self, session: Session) -> Self:
+        """Keep what was trained, and return the estimator."""
+        self._session = session
+        self.network_ = session.network.copy()
+        return self
+
+    def _rows(self, X: Any) -> Array:
+        """Return samples to predict, checked."""
+        check_is_fitted(self, "network_")
+        rows: Array = validate_data(self, X, dtype="float32", reset=False)
+        return rows
+
+
+@final
+class Classifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]  # a class without types
+    """A network as a classifier of scikit-learn: one output a class, whose softmax is predicted.
+
+    Labels can be numbers, texts or booleans. A fitted one has `classes_`, `network_`, the Network
+    that predicts, and `session_`, the Session that trained it.
+
+    hidden               sizes of the hidden layers, one number or several; by default (16,)
+    activation           of the hidden layers; by default "relu"
+    optimizer            a name, "adam" by default, or an Optimizer
+    lr                   learning rate of an optimizer that is a name; None, the default: 0.01
+    l2                   its factor of the penalty l2 / 2 * w * w; None, the default: 0
+    loss                 one on logits; None, the default: "softmax_cross_entropy"
+    batch                samples a step, by default 32; None: all of them
+    epochs               number of epochs, at least 1; by default 100
+    early_stopping       True: end when the loss of held-out samples does not get better any more,
+                         and keep the numbers of the best epoch; by default False
+    validation_fraction  share of the samples that is held out for that; by default 0.1
+    patience             epochs without a better loss; by default 10
+    engine               "python", "cpu", "cuda" or "auto", the default: the fastest that works here
+    random_state         seed of initial numbers and batches, an integer from 0, or a RandomState;
+                         None, the default: another one each time
+
+    >>> est = Classifier(hidden=(8,), engine="python", random_state=0)
+    >>> est.fit([[0.0], [1.0], [2.0], [3.0]], ["low", "low", "high", "high"])
+    Classifier(engine='python', hidden=(8,), random_state=0)
+    >>> est.predict([[0.5], [2.5]]).tolist(), est.session_.step_index
+    (['low', 'high'], 100)
+    """
+
+    _LOSS = "softmax_cross_entropy"
+
+    classes_: Array
+
+    def _arrays(
+        self, X: Any, y: Any, classes: Any = None, *, first: bool = True, **options: Any
+    ) -> Arrays:
+        x, y = validate_data(self, X, y, dtype="float32", reset=first)
+        check_classification_targets(y)
+        if first:
+            self.classes_ = np.unique(y if classes is None else classes)
+        count = len(self.classes_)
+        if count < 2:
+            raise InputError(
+                f"a classifier tells classes apart, and here is one class, "
+                f"{shorten(self.classes_.tolist()[0])}: pass samples of two classes or more"
+            )
+        encoder = LabelEncoder()
+        encoder.classes_ = self.classes_
+        names = [str(each) for each in self.classes_[: MOST_NAMES * (count <= MOST_NAMES)]]
+        return Arrays(
+            x,
+            encoder.transform(y),
+            classes=count,
+            input_names=columns_in(X, x.shape[1]),
+            output_names=names,
+            **options,
+        )
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Train on from the present numbers for one epoch of these samples; return the estimator.
+
+        X, y     as in `fit`
+        classes  labels of all classes there will be, which the first call needs; None, the default:
+                 those that are known
+
+        The first call begins a training, and each further one goes on where its session stands, so
+        that the session has the samples of all. Raises ValueError for what cannot be learned.
+        """
+        if classes is None and "network_" not in vars(self):
+            raise InputError(
+                "the first partial_fit needs all classes there will be: write "
+                "est.partial_fit(X, y, classes=['no', 'yes'])"
+            )
+        return self._go_on(X, y, classes=classes)
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each class, in the order of `classes_`, for the rows of `X`."""
+        rows = self._rows(X)
+        return self.network_.predict_proba(rows)
+
+    def predict(self, X: Any) -> Array:
+        """Return the most probable class of each row of `X`."""
+        likely = self.predict_proba(X)
+        best: Array = self.classes_[likely.argmax(axis=1)]
+        return best
+
+
+@final
+class Regressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):  # type: ignore[misc]  # classes without types
+    """A network as a regressor of scikit-learn, with one output for each number of a target.
+
+    A fitted one has `network_`, the Network that predicts, and `session_`, the Session that trained
+    it. Targets of a size far from 1 are learned better within a TransformedTargetRegressor.
+
+    hidden               sizes of the hidden layers, one number or several; by default (16,)
+    activation           of the hidden layers; by default "relu"
+    optimizer            a name, "adam" by default, or an Optimizer
+    lr                   learning rate of an optimizer that is a name; None, the default: 0.01
+    l2                   its factor of the penalty l2 / 2 * w * w; None, the default: 0
+    loss                 a name or a Loss; None, the default: "mse"
+    batch                samples a step, by default 32; None: all of them
+    epochs               number of epochs, at least 1; by default 100
+    early_stopping       True: end when the loss of held-out samples does not get better any more,
+                         and keep the numbers of the best epoch; by default False
+    validation_fraction  share of the samples that is held out for that; by default 0.1
+    patience             epochs without a better loss; by default 10
+    engine               "python", "cpu", "cuda" or "auto", the default: the fastest that works here
+    random_state         seed of initial numbers and batches, an integer from 0, or a RandomState;
+                         None, the default: another one each time
+
+    >>> est = Regressor(hidden=(8,), lr=0.1, engine="python", random_state=0)
+    >>> est.fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 2.0, 3.0]).predict([[1.5]]).round(1)
+    array([1.5])
+    """
+
+    _LOSS = "mse"
+
+    def _arrays(self, X: Any, y: Any, *, first: bool = True, **options: Any) -> Arrays:
+        x, targets = validate_data(
+            self, X, y, dtype="float32", multi_output=True, y_numeric=True, reset=first
+        )
+        targets = check_array(targets, dtype="float64", ensure_2d=False)  # no sparse ones
+        if first:
+            self._shape = targets.shape[1:]
+        frame = y.to_frame() if hasattr(y, "to_frame") else y
+        names = columns_in(frame, int(np.prod(targets.shape[1:])))
+        inputs = columns_in(X, x.shape[1])
+        return Arrays(x, targets, input_names=inputs, output_names=names, **options)
+
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Train on from the present numbers for one epoch of these samples; return the estimator.
+
+        X, y  as in `fit`
+
+        The first call begins a training, and each further one goes on where its session stands, so
+        that the session has the samples of all. Raises ValueError for what cannot be learned.
+        """
+        return self._go_on(X, y)
+
+    def predict(self, X: Any) -> Array:
+        """Return the targets of the rows of `X`: one number each, or rows as in `fit`."""
+        rows = self._rows(X)
+        outputs: Array = self.network_(rows).astype(np.float64)
+        return outputs.reshape(len(rows), *self._shape)
