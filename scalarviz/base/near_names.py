@@ -119,7 +119,18 @@ ARGUMENTS = {
     **dict.fromkeys(("callback", "callbacks"), CALLBACK),
     **dict.fromkeys(("validationdata", "validationsplit", "valdata", "testdata"), HELD_OUT),
 }
+OF_ESTIMATORS = {  # those of scikit-learn's networks
+    "hiddenlayersizes": "hidden",
+    "solver": "optimizer",
+    **dict.fromkeys(("learningrate", "learningrateinit"), "lr"),
+    "alpha": "l2",
+    "maxiter": "epochs",
+    "niternochange": "patience",
+    "validationsplit": "validation_fraction",
+    "seed": "random_state",
+}
 CALLS = {
+    **dict.fromkeys(("Classifier", "Regressor"), OF_ESTIMATORS),
     "EarlyStopping": {
         "monitor": "metric",
         "restorebestweights": "leave it out: s.stopped says where it was best, s.seek goes there",

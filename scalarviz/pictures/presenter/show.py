@@ -79,7 +79,13 @@ def whole_numbers(text: str, what: str, least: int = 1) -> list[int]:
 
 
 def trained_by(shown: Any) -> Any:
-    """Return the session of an estimator, as `sv.sklearn` has them; anything else as it is."""
+    """Return the session of an estimator, as `sv.sklearn` has them; anything else as it is.
+
+    It can be the last part of a pipeline of scikit-learn, or the best one of a search.
+    """
+    if hasattr(type(shown), "get_params"):
+        shown = getattr(shown, "best_estimator_", shown)
+        shown = shown[-1] if hasattr(shown, "named_steps") else shown
     return shown.session_ if hasattr(type(shown), "session_") else shown
 
 

@@ -15,7 +15,7 @@ from sklearn.utils import check_array, check_random_state, shuffle
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from scalarviz.base.checks.numbers import number, shorten, size
+from scalarviz.base.checks.numbers import answered, number, shorten, size
 from scalarviz.core.formulas.losses import AnyLoss
 from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.data import Arrays
@@ -42,6 +42,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
     network_: Network
     _session: Session
 
+    @answered
     def __init__(
         self,
         hidden: Any = (16,),

@@ -23,7 +23,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import scalarviz as sv
-from scalarviz.errors import InputError
+from scalarviz.errors import InputError, UnknownNameError
+from scalarviz.pictures.presenter.several import Several
+from scalarviz.pictures.presenter.show import Show
 from tests.wording import refused
 
 QUICK: dict[str, Any] = {"hidden": (8,), "lr": 0.05, "epochs": 30}
@@ -249,7 +251,9 @@ def test_a_search_finds_settings_of_a_pipeline(jobs: int) -> None:
     grid = {"classifier__hidden": [(), (8,)], "classifier__lr": [1e-6, 0.05]}
     search = GridSearchCV(pipe, grid, cv=3, n_jobs=jobs).fit(FLOWERS.data, KINDS_OF_FLOWERS)
     assert search.best_params_["classifier__lr"] == 0.05 and search.best_score_ > 0.9
-    assert search.best_estimator_[-1].session_.step_index == 150
+    s = search.best_estimator_[-1].session_
+    assert s.step_index == 150 and Show.of(search).session is s
+    assert Show.of(search.best_estimator_).session is s
 
 
 def test_it_stands_behind_and_inside_other_estimators() -> None:
@@ -263,9 +267,6 @@ def test_it_stands_behind_and_inside_other_estimators() -> None:
 
 
 def test_it_is_shown_by_its_session(tmp_path: Path) -> None:
-    from scalarviz.pictures.presenter.several import Several
-    from scalarviz.pictures.presenter.show import Show
-
     both = [each.fit(FLOWERS.data, FLOWERS.target) for each in (classifier(), regressor())]
     assert Show.of(both[0]).session is both[0].session_
     several = Several.of({"kinds": both[0], "numbers": both[1]})
@@ -277,6 +278,8 @@ def test_it_is_shown_by_its_session(tmp_path: Path) -> None:
         Show.of(classifier())
     with refused(NotFittedError, "Regressor"):
         Several.of([regressor()])
+    with refused(InputError, "GridSearchCV(cv=3"):
+        Show.of(GridSearchCV(classifier(), {}, cv=3))
 
 
 @pytest.mark.parametrize(
@@ -303,6 +306,24 @@ def test_an_unsuitable_parameter_is_refused(options: dict[str, Any], value: str)
     est = classifier(**options)  # which only keeps it
     with refused(InputError, value):
         est.fit(FLOWERS.data, FLOWERS.target)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("hidden_layer_sizes", "hidden"),
+        ("learning_rate_init", "lr"),
+        ("batch_size", "batch"),
+        ("max_iter", "epochs"),
+        ("alpha", "l2"),
+        ("n_iter_no_change", "patience"),
+        ("seed", "random_state"),
+    ],
+)
+def test_a_parameter_by_its_name_in_scikit_learn_is_told(theirs: str, ours: str) -> None:
+    for kind in KINDS:
+        with refused(UnknownNameError, theirs, ours):
+            kind(**{theirs: 1})
 
 
 def test_what_cannot_be_learned_is_refused() -> None:
