@@ -165,7 +165,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
             return Optimizer(self.optimizer, **{"lr": RATE, **given})  # type: ignore[arg-type]  # lr and l2 only
         if given:
             raise InputError(
-                f"lr and l2 belong to an optimizer that is a name, and here is "
+                "lr and l2 belong to an optimizer that is a name, and here is "
                 f"{shorten(self.optimizer)}: pass them to it, or write optimizer='adam'"
             )
         return Optimizer.of(self.optimizer)
@@ -248,12 +248,12 @@ class Classifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]  # a 
         count = len(self.classes_)
         if count < 2:
             raise InputError(
-                f"a classifier tells classes apart, and here is one class, "
+                "a classifier tells classes apart, and here is one class, "
                 f"{shorten(self.classes_.tolist()[0])}: pass samples of two classes or more"
             )
         encoder = LabelEncoder()
         encoder.classes_ = self.classes_
-        names = [str(each) for each in self.classes_[: MOST_NAMES * (count <= MOST_NAMES)]]
+        names = [str(each) for each in self.classes_] if count <= MOST_NAMES else []
         return Arrays(
             x,
             encoder.transform(y),
