@@ -40,6 +40,8 @@ def test_the_inputs_may_go_through_a_projection(tmp_path: Path) -> None:
     assert (again(X) == net(X)).all()
     assert net.copy().layers[0].branches[1][1].outputs == 6
     assert repr(sv.Residual(sv.Dense(4, 4))).count("first") == 0
+    both = sv.Residual(layers=[sv.Dense(4, 6), sv.Dense(4, 6)], first=1)
+    assert [len(way) for way in both.branches] == [1, 1]
 
 
 @pytest.mark.parametrize(
