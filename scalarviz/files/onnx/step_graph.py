@@ -1,29 +1,18 @@
-"""StepGraph: nodes of plain operators for a training step, and formulas written as such nodes."""
+"""StepGraph: the nodes of a training step."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any, final
 
 import numpy as np
 
-from scalarviz.core.formulas.source import UnwritableError
-from scalarviz.core.formulas.trees import Tree, function_tree
+from scalarviz.files.onnx.formula_nodes import FormulaNodes
 from scalarviz.files.onnx.tensors import Array
 from scalarviz.files.onnx_names import unused
 
-OPERATORS = {
-    "+": "Add", "-": "Sub", "*": "Mul", "/": "Div", "divide": "Div", "**": "Pow", "power": "Pow",
-    "<": "Less", "<=": "LessOrEqual", ">": "Greater", ">=": "GreaterOrEqual", "==": "Equal",
-    "neg": "Neg", "not": "Not", "and": "And", "or": "Or", "abs": "Abs", "min": "Min", "max": "Max",
-    "exp": "Exp", "log": "Log", "sqrt": "Sqrt", "sin": "Sin", "cos": "Cos", "tanh": "Tanh",
-    "sign": "Sign", "if": "Where",
-}  # fmt: skip
-CONSTANTS = {"inf": np.inf, "nan": np.nan}
-
 
 @final
-class StepGraph:
+class StepGraph(FormulaNodes):
     """The nodes so far. The same node is not written twice.
 
     helper  the module onnx.helper
@@ -32,6 +21,7 @@ class StepGraph:
     """
 
     def __init__(self, helper: Any, dtype: str) -> None:
+        super().__init__()
         self.helper = helper
         self.dtype = dtype
         self.place = ""
@@ -127,60 +117,3 @@ class StepGraph:
     def turned(self, x: str) -> str:
         """Return a batch of pictures with samples and channels swapped."""
         return self.put("Transpose", x, perm=[1, 0, 2, 3])
-
-    # Formulas.
-
-    def formula(self, function: Callable[..., Any], *given: str | float, place: int = 0) -> str:
-        """Write a formula; raise UnwritableError if it is no plain function of numbers.
-
-        given  its arguments: names of values, or numbers
-        place  which number of those that it returns
-        """
-        tree = function_tree(function, place)
-        if tree is None:
-            raise UnwritableError
-        return self.value(self._called(tree, given))
-
-    def value(self, found: str | float) -> str:
-        """Return the name of a value, or of a number."""
-        return found if isinstance(found, str) else self.number(found)
-
-    def _called(self, function: Tree, given: tuple[str | float, ...]) -> str | float:
-        return self._made(function["result"], dict(zip(function["names"], given, strict=True)))
-
-    def _made(self, tree: Tree, known: Mapping[str, str | float]) -> str | float:
-        if isinstance(tree, str):
-            return known[tree]
-        if not isinstance(tree, list):
-            return float(tree)
-        word, *parts = tree
-        if word == "let":
-            name, given, rest = parts
-            return self._made(rest, {**known, name: self._made(given, known)})
-        if word == "call":
-            return self._called(parts[0], tuple([self._made(part, known) for part in parts[1:]]))
-        found = [self._made(part, known) for part in parts]
-        if word == "==" and not any(isinstance(each, str) for each in found):
-            return float(found[0] == found[1])
-        if word == "if" and not isinstance(found[0], str):
-            return found[1] if found[0] else found[2]
-        return self._word(word, [self.value(each) for each in found])
-
-    def _word(self, word: str, parts: list[str]) -> str | float:
-        """Write one operation of a tree."""
-        if word in CONSTANTS:
-            return CONSTANTS[word]
-        if word == "float":
-            return parts[0]
-        if word == "!=":
-            return self.put("Not", self.put("Equal", *parts))
-        one = self.number(1.0)
-        if word == "erfc":
-            return self.put("Sub", one, self.put("Erf", *parts))
-        if word == "expm1":
-            return self.put("Sub", self.put("Exp", *parts), one)
-        if word == "log1p":
-            return self.put("Log", self.put("Add", *parts, one))
-        if word not in OPERATORS:
-            raise UnwritableError
-        return self.put(OPERATORS[word], *parts)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scalarviz.core.layers import Layer
+from scalarviz.files.onnx.formula_nodes import FormulaNodes
 from scalarviz.files.onnx.tensors import Array
 from scalarviz.files.onnx.trace import Shape
 from scalarviz.files.onnx_names import Names, texts_of, unused
@@ -21,14 +22,16 @@ FLOAT, INT64, DOUBLE = 1, 7, 11  # data types of the format
 BATCH = "batch"
 
 
-class GraphWriter:
+class GraphWriter(FormulaNodes):
     """The nodes and constants so far, and the last value.
 
     current  name of the last value
     shape    its shape for one sample
+    place    what the nodes of a formula belong to, the beginning of their names
     """
 
     def __init__(self, net: Network, helper: Any, names: Names) -> None:
+        super().__init__()
         self.net = net
         self.helper = helper
         self.names = names
@@ -37,6 +40,7 @@ class GraphWriter:
         self.current = names["input"] or "input"
         self.shape: Shape = tuple(names.get("shape", ())) or first.input_shape or (net.inputs,)
         self.input = self._value(self.current, self.shape)
+        self.place = ""
         self._nodes: list[Any] = []
         self._numbers: dict[str, Any] = {}
         self._values: list[Any] = []
@@ -69,6 +73,14 @@ class GraphWriter:
         self.current, self.shape = output, self.shape if shape is None else shape
         self._values.append(self._value(output, self.shape))
         return output
+
+    def put(self, operator: str, *inputs: str, **attributes: Any) -> str:
+        found = self.node(operator, f"{self.place}.{operator.lower()}", *inputs, **attributes)
+        self._values.pop()  # it may be a comparison, of another type
+        return found
+
+    def number(self, value: float) -> str:
+        return self.store(f"{self.place}.number", np.asarray(value))
 
     def store(self, name: str, array: Array) -> str:
         """Store an array under a name, or a similar one if it is taken; return the name."""
@@ -116,14 +128,14 @@ class GraphWriter:
         output = self.names["output"]
         if not output or output in self._used:
             output = self._free(output or "output")
-        self._nodes[-1].output[0] = output
+        last, self._nodes[-1].output[0] = self._nodes[-1].output[0], output
         return self.helper.make_graph(
             self._nodes,
             self.names["graph"] or "network",
             [self.input],
             [self._value(output, self.shape)],
             list(self._numbers.values()),
-            value_info=self._values[:-1],
+            value_info=[each for each in self._values if each.name != last],
         )
 
     def _value(self, name: str, shape: Sequence[int]) -> Any:

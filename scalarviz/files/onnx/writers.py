@@ -17,6 +17,7 @@ from scalarviz.core.layers import (
     Conv2d,
     Dense,
     Dropout,
+    Elementwise,
     FrequencyEncoding,
     Layer,
     LayerNorm,
@@ -28,6 +29,7 @@ from scalarviz.core.layers import (
 )
 from scalarviz.core.layers.branches import TwoBranches
 from scalarviz.errors import InputError
+from scalarviz.files.onnx.formula_nodes import is_writable
 from scalarviz.files.onnx.tensors import Array
 from scalarviz.files.onnx.trace import Shape
 from scalarviz.files.onnx.writer import GraphWriter
@@ -38,6 +40,14 @@ def operator_of(activation: str) -> OnnxOperator | None:
     """Return the operator of an activation; None if ONNX has none or it is linear."""
     row = ACTIVATIONS.get(activation)
     return None if row is None else row.onnx
+
+
+def can_write(activation: str) -> bool:
+    """Return whether an activation has an operator, or can be written by its formula."""
+    row = ACTIVATIONS.get(activation)
+    if activation == "linear" or row is None:
+        return activation == "linear"
+    return row.onnx is not None or is_writable(row.value, "x")
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +80,9 @@ class LayerContext:
         operator = operator_of(self.layer.activation)
         writer, x = self.writer, self.writer.current
         if operator is None:
+            if self.layer.activation != "linear":
+                writer.place = self.called(role, ending)
+                writer.current = writer.formula(ACTIVATIONS[self.layer.activation].value, x)
             return
         if operator.gate:
             role_of_gate = operator.gate.lower()
@@ -227,6 +240,20 @@ def prelu(at: LayerContext) -> None:
     at.writer.node("PRelu", at.name, at.writer.current, slopes)
 
 
+def elementwise(at: LayerContext) -> None:
+    """Write a formula with parameters by its source, with a number for each feature."""
+    layer, writer, row = at.layer, at.writer, at.layer.first_row
+    assert isinstance(layer, Elementwise)
+    given = []
+    for key, count in zip(layer.formula.parameters, layer.counts, strict=True):
+        numbers = layer.bank.value[row : row + count]
+        row += count
+        wide = np.repeat(numbers, layer.inputs // count).reshape(writer.shape)
+        given.append(at.numbers(key, wide if count > 1 else numbers[0]))
+    writer.place = at.name
+    writer.current = writer.formula(layer.formula.value, writer.current, *given)
+
+
 def dropout(at: LayerContext) -> None:
     assert isinstance(at.layer, Dropout)
     at.writer.node(
@@ -304,6 +331,7 @@ WRITERS: Mapping[str, tuple[str, Callable[[LayerContext], None]]] = {
     "LayerNorm": ("layer_norm", layer_norm),
     "RMSNorm": ("rms_norm", rms_norm),
     "PReLU": ("prelu", prelu),
+    "Elementwise": ("formula", elementwise),
     "Softmax": ("softmax", softmax),
     "Activation": ("activation", activation),
     "Dropout": ("dropout", dropout),

@@ -10,12 +10,13 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from scalarviz.base.checks.numbers import shorten
-from scalarviz.core.layers import Conv2d, Dense, Layer
+from scalarviz.core.layers import Conv2d, Dense, Elementwise, Layer
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, replace_file
+from scalarviz.files.onnx.formula_nodes import is_writable
 from scalarviz.files.onnx.package import the_package
 from scalarviz.files.onnx.writer import GraphWriter
-from scalarviz.files.onnx.writers import WRITERS, operator_of, write_layer
+from scalarviz.files.onnx.writers import WRITERS, can_write, write_layer
 from scalarviz.files.onnx_names import Names, check_names, clean_names
 from scalarviz.training.network.network import Network
 
@@ -96,7 +97,11 @@ def odd_parts(layers: Iterable[Layer]) -> list[str]:
     for layer in layers:
         if type(layer).__name__ not in WRITERS:
             found.append(f"the layer {type(layer).__name__}")
-        if layer.activation != "linear" and operator_of(layer.activation) is None:
+        if not can_write(layer.activation):
             found.append(f"the activation {shorten(layer.activation)}")
+        if isinstance(layer, Elementwise) and not is_writable(
+            layer.formula.value, "x", *layer.formula.parameters
+        ):
+            found.append(f"the formula {layer.formula.name}")
         found += odd_parts(layer.layers)
     return found

@@ -1,6 +1,9 @@
 """Networks made here, as ONNX: every layer and activation, readable names, and back."""
 
+import math
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -8,11 +11,12 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS
 from scalarviz.core.layers.activation import Activation
 from scalarviz.errors import FileError, InputError
 from scalarviz.files.checked_safetensors import read, write
 from scalarviz.files.onnx.writers import WRITERS
-from tests.files.onnx.models import batch, there_and_back
+from tests.files.onnx.models import batch, run, there_and_back
 from tests.wording import refused
 
 # What is another function of x in ONNX by its name alone, if at all.
@@ -75,7 +79,7 @@ def test_a_network_of_all_layers_comes_back(make: object, dtype: str, path: Path
 
 def test_these_two_networks_have_every_layer_that_can_be_written() -> None:
     kinds = {type(layer).__name__ for net in (pictures(), rows()) for layer in net.layers}
-    assert kinds | {"RMSNorm"} == set(WRITERS)
+    assert kinds | {"RMSNorm", "Elementwise"} == set(WRITERS)
 
 
 @pytest.mark.parametrize("slopes", [1, 6])
@@ -156,3 +160,53 @@ def test_odd_names_in_a_saved_network_are_refused(odd: object, tmp_path: Path) -
 def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     with refused(FileError, "nowhere/net.onnx"):
         sv.onnx.save(sv.Network([1, 1]), tmp_path / "nowhere" / "net.onnx")
+
+
+def softened(x: float) -> float:
+    y = abs(x) + 1.0
+    return 0.0 if x <= -3.0 else x / y
+
+
+def softened_derivative(x: float, y: float) -> float:
+    return 0.0 if x <= -3.0 else 1.0 / (abs(x) + 1.0) ** 2.0
+
+
+def curved(x: Any, slope: float = 2.0, bend: float = 0.5) -> Any:
+    return sv.where(x > bend, slope * x, math.log1p(math.exp(x)) * bend)
+
+
+def rounded(x: float) -> float:
+    return math.fmod(x, 2.0)
+
+
+@pytest.fixture
+def formulas() -> Iterator[None]:
+    """Names of formulas that are free again afterwards."""
+    yield
+    for name in ("softened", "rounded"):
+        ACTIVATIONS.pop(name, None)
+    PARAMETRIC_FORMULAS.pop("curved", None)
+
+
+def test_formulas_of_ones_own_are_written_by_their_source(path: Path, formulas: None) -> None:
+    sv.activation(softened, softened_derivative)
+    own = sv.layer(curved, {"slope": (3,), "bend": ()}, shape=(3, 2, 2))
+    layers = [
+        sv.Conv2d((1, 3, 3), 3, 2, activation="softened"), own, sv.Dense(12, 4, "softened"),
+        sv.layer(curved, {"slope": (2,)}, 4),
+    ]  # fmt: skip
+    net = sv.Network(layers, seed=1)
+    net.bank.value[:] += np.random.default_rng(2).normal(size=len(net.bank)) * 0.3
+    sv.onnx.save(net, path)
+    np.testing.assert_allclose(run(path, batch(net)), net(batch(net)), rtol=2e-6, atol=2e-6)
+
+
+def test_a_formula_that_is_no_arithmetic_is_refused(path: Path, formulas: None) -> None:
+    sv.activation(rounded, always_one, check=False)
+    with refused(InputError, "'rounded'"):
+        sv.onnx.save(sv.Network([2, 2], output="rounded"), path)
+    assert not path.exists()
+
+
+def always_one(x: float, y: float) -> float:
+    return 1.0

@@ -1,6 +1,7 @@
 """A training step as an ONNX graph trains the network in a program that knows no gradients."""
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.losses import LOSSES
+from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS
 from scalarviz.core.formulas.rowwise import ROW_FORMULAS
 from scalarviz.core.model.operations import KINDS
 from scalarviz.errors import InputError
@@ -171,12 +173,23 @@ def test_a_layer_in_two_places_gets_both_gradients(tmp_path: Path) -> None:
     agrees(session(Dense(4, 4), shared, shared, Dense(4, 1)), tmp_path / "step.onnx")
 
 
-def test_a_formula_of_ones_own_is_written_by_its_source(tmp_path: Path) -> None:
+@pytest.fixture
+def formulas() -> Iterator[None]:
+    """Names of formulas that are free again afterwards."""
+    yield
+    for name in ("snake", "gate"):
+        PARAMETRIC_FORMULAS.pop(name, None)
+
+
+def test_a_formula_of_ones_own_is_written_by_its_source(tmp_path: Path, formulas: None) -> None:
     def snake(x: float, slope: float = 1.0) -> float:
         return x + math.sin(slope * x) ** 2.0 / slope
 
-    own = sv.layer(snake, {"slope": (4,)})
-    agrees(session(Dense(3, 4), own, Dense(4, 3)), tmp_path / "step.onnx")
+    def gate(x: Any, least: float = 0.0) -> Any:
+        return sv.where(x > least, x, 0.1 * x + least)
+
+    own = sv.layer(snake, {"slope": (4,)}), sv.layer(gate, {"least": (2,)}, shape=4)
+    agrees(session(Dense(3, 4), *own, Dense(4, 3)), tmp_path / "step.onnx")
 
 
 def test_nodes_are_named_after_what_they_compute_and_none_is_in_vain(tmp_path: Path) -> None:
