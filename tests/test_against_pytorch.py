@@ -33,6 +33,7 @@ NOT_IN_PYTORCH = {
         "relu_right": "the derivative of PyTorch's relu is 0 at 0; test_activations.py has ours",
     },
     "layers": {
+        "Affine": "PyTorch has none; test_affine.py compares it with numpy",
         "Activation": "a row of the table of activations; they are compared there",
         "Dropout": "chance is ours; test_dropout.py has its laws",
         "Elementwise": "a formula with parameters; PReLU is one",

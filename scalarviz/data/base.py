@@ -13,10 +13,11 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray, Shape, answered, shorten
+from scalarviz.base.checks.numbers import FloatArray, Shape, answered, shorten, true_or_false
 from scalarviz.base.checks.targets import check_binary, check_labels
 from scalarviz.core.formulas.randomness import check_seed, shuffled
 from scalarviz.core.formulas.table import pick
+from scalarviz.core.layers.affine import Affine
 from scalarviz.data.adding import MOST_ADDED, Room, as_samples
 from scalarviz.data.batches import Batches, InOrder, Pair, Picked, Shuffled
 from scalarviz.data.tables import (
@@ -83,6 +84,8 @@ class DataSet(ABC):
                                None
     choices                    settings that controls can change, by their names
     picture_setting            setting that takes the path of a picture dropped on the window
+    standardize                whether a session lets a network that was just made begin with
+                               `affine()`
     rule                       function from inputs to targets, one row a sample, if there is one:
                                "Learn this too" takes the answer from it
     """
@@ -96,6 +99,7 @@ class DataSet(ABC):
     bounds: tuple[float, float] | None = None
     choices: ClassVar[Mapping[str, DataChoice]] = {}
     picture_setting: ClassVar[str] = ""
+    standardize: bool = False
     rule: Callable[[FloatArray], object] | None = None
 
     def __init_subclass__(cls) -> None:
@@ -123,6 +127,20 @@ class DataSet(ABC):
         batch  samples of a batch; None, the default: all of them
         seed   seed of their order; by default 0
         """
+
+    @final
+    def affine(self, shape: Sequence[int] = ()) -> Affine:
+        """Return a new layer that gives each input of the training samples mean 0, deviation 1.
+
+        It is the first layer of a network that takes these samples as they are. Those of a function
+        are judged by its first batch.
+
+        shape  channels, height and width of a sample whose channels are scaled as a whole; by
+               default that of pictures that were given as such, else each number has its own scale
+        """
+        inputs, _ = self.batches().at(0)
+        known = self.sample_shape if isinstance(self, TableSet) else ()
+        return Affine.standardizing(inputs.reshape(-1, *(shape or known or inputs.shape[1:])))
 
     @classmethod
     def cost(cls, settings: Mapping[str, Any]) -> int:
@@ -325,6 +343,9 @@ class Arrays(TableSet):
     input_names   one text for each input, its name in pictures; None, the default: the names of
                   the columns of a data frame, else no names
     output_names  one text for each output or class, in the same way
+    standardize   True: a session lets a network that was just made begin with `affine()`, which
+                  gives each input of the training samples mean 0 and deviation 1; the samples stay
+                  as they are. By default False
 
     The names can be set later, too, before the data is given to a Session.
 
@@ -354,6 +375,7 @@ class Arrays(TableSet):
         held_out: object = None,
         input_names: Sequence[str] | None = None,
         output_names: Sequence[str] | None = None,
+        standardize: bool = False,
     ) -> None:
         if source is not None and not isinstance(source, (str, os.PathLike)):
             raise InputError(
@@ -388,6 +410,7 @@ class Arrays(TableSet):
             whole = whole[0], rows_of_labels(whole[1], classes)
         training, last = cut(whole, tests or 0)
         super().__init__(training, settings, last, order)
+        self.standardize = standardize
         self.input_names = columns_in(inputs, self.inputs) if input_names is None else input_names
         if output_names is None:
             has_labels = self.outputs == 1 and is_labels(self.training[1])
@@ -422,9 +445,20 @@ class Arrays(TableSet):
             count, what = max(least, len(names_in(names))), f"{least} classes or more"
         self._name("output_names", names, count, what)
 
+    @property
+    def standardize(self) -> bool:
+        """Whether a session lets a network that was just made begin with `affine()`."""
+        return bool(self._settings.get("standardize"))
+
+    @standardize.setter
+    def standardize(self, on: bool) -> None:
+        self._keep("standardize", true_or_false(on, "standardize"))
+
     def _name(self, key: str, names: object, count: int, what: str) -> None:
-        """Keep names in the settings, so that copies have them, too."""
-        found = checked_names(key, names, count, what)
+        self._keep(key, checked_names(key, names, count, what))
+
+    def _keep(self, key: str, found: object) -> None:
+        """Keep names, or True, in the settings, so that copies have them, too."""
         self._settings = {k: v for k, v in self._settings.items() if k != key}
         if found:
             self._settings[key] = found

@@ -50,6 +50,7 @@ def from_csv(
     share: float = 1.0,
     seed: int = 0,
     order: str = "shuffled",
+    standardize: bool = False,
     limit: int | None = None,
 ) -> Arrays:
     """Read a data set from text with one sample a line: `from_csv("iris.csv", targets="kind")`.
@@ -69,6 +70,8 @@ def from_csv(
     share    share of the samples for training, up to 1.0, the default; the rest is held out
     seed     seed of the choice of held-out samples; by default 0
     order    "shuffled", the default, "in_order" or "picked", as in Arrays
+    standardize  True: a network that was just made begins with `affine()`, as in Arrays; by default
+                 False
     limit    bytes that the file, and its numbers as float64, may take; None, the default: 640 MB
 
     Returns Arrays. Raises InputError for a file that cannot be read as numbers, UnknownNameError
@@ -102,6 +105,7 @@ def from_csv(
         seed=seed,
         order=order,
         source=path.name,
+        standardize=standardize,
         input_names=[names[i] for i in wanted] if names and count <= MOST_NAMES else None,
     )
 
@@ -305,6 +309,7 @@ def from_npz(
     share: float = 1.0,
     seed: int = 0,
     order: str = "shuffled",
+    standardize: bool = False,
     limit: int | None = None,
 ) -> Arrays:
     """Read the arrays `inputs` and `targets`, or `x` and `y`, of a file made by np.savez.
@@ -315,6 +320,8 @@ def from_npz(
     share  share of the samples for training, up to 1.0, the default; the rest is held out
     seed   seed of the choice of held-out samples; by default 0
     order  "shuffled", the default, "in_order" or "picked", as in Arrays
+    standardize  True: a network that was just made begins with `affine()`, as in Arrays; by default
+                 False
     limit  bytes that the arrays may take as float64; None, the default: 640 MB
 
     Returns Arrays. Raises InputError for a file that cannot be read, or has other arrays.
@@ -340,7 +347,15 @@ def from_npz(
             "np.savez(path, inputs=..., targets=...)"
         ) from error
     try:
-        return Arrays(inputs, targets, share=share, seed=seed, order=order, source=path.name)
+        return Arrays(
+            inputs,
+            targets,
+            share=share,
+            seed=seed,
+            order=order,
+            source=path.name,
+            standardize=standardize,
+        )
     except (ShapeError, NotFiniteError) as error:
         raise type(error)(f"in {called(path)}, {error}") from None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import final
 
-from scalarviz.base.checks.numbers import check_signature, shorten, size
+from scalarviz.base.checks.numbers import check_signature, shorten, size, true_or_false
 from scalarviz.data.base import DataSet
 from scalarviz.data.batches import Batches, GeneratedBatches, Pair
 from scalarviz.errors import InputError
@@ -25,11 +25,21 @@ class Generated(DataSet):
     inputs   numbers of a sample
     outputs  numbers of a target
     samples  samples of an epoch, and of a batch with batch=None; by default 1024
+    standardize  True: a network that was just made begins with `affine()`, which gives the inputs
+                 of the first `samples` mean 0 and deviation 1; by default False
     """
 
     name = "generated"
 
-    def __init__(self, make: Maker, *, inputs: int, outputs: int, samples: int = 1024) -> None:
+    def __init__(
+        self,
+        make: Maker,
+        *,
+        inputs: int,
+        outputs: int,
+        samples: int = 1024,
+        standardize: bool = False,
+    ) -> None:
         if not callable(make):
             raise InputError(
                 f"make must be a function of step, batch and seed, not {shorten(make)}"
@@ -41,6 +51,7 @@ class Generated(DataSet):
         samples = size(samples, "samples")
         settings = {"make": make, "inputs": inputs, "outputs": outputs, "samples": samples}
         super().__init__(*widths, samples, settings)
+        self.standardize = true_or_false(standardize, "standardize")
 
     def batches(self, batch: int | None = None, seed: int = 0) -> Batches:
         """Return batches of `batch` samples, None: `samples`; `seed` is passed to the function."""

@@ -11,7 +11,7 @@ from scalarviz.errors import InputError
 from scalarviz.files.checked_safetensors import Description
 
 ARRAYS = ("inputs", "targets")
-KEPT = ("classes", "input_names", "output_names")  # settings that are no samples
+KEPT = ("classes", "standardize", "input_names", "output_names")  # settings that are no samples
 SHA = " SHA-256"  # after the name of an array
 
 

@@ -236,6 +236,7 @@ def fill(net: Network, description: Description, arrays: Mapping[str, Array]) ->
     check_arrays(shapes, arrays, may_lack=optional(net.bank))
     for names in blocks:
         targets[block_name(names)] = bank.slot_block(names)
+    bank.frozen[:] = False
     for name, array in arrays.items():
         targets[name][...] = array
     check_states(net, bank.state[np.newaxis])

@@ -123,8 +123,8 @@ class Reader:
         given, classes = given_again(self._code, samples), settings.get("classes")
         costs = [Arrays.cost({**given.settings(), "classes": each}) for each in (classes, None)]
         self._budget.take(costs[0] - costs[1], "the rows of its labels")
-        names = {key: settings.get(key, []) for key in KEPT[1:]}
-        return given.told_as(classes, names)
+        told = {key: settings.get(key, []) for key in KEPT[2:]}
+        return given.told_as(classes, {"standardize": settings.get("standardize", False), **told})
 
     def _data(self, value: Description) -> DataSet:
         name, settings = field(value, "name", str), field(value, "settings", dict)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cached_property
-from math import prod
+from collections.abc import Sequence
 from typing import Any, final
 
 import numpy as np
@@ -13,8 +11,7 @@ from scalarviz.base.checks.numbers import FloatArray, number
 from scalarviz.core.formulas.elementary import sqrt
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.layers.base import Batch
-from scalarviz.core.layers.shapes import numbers_of
-from scalarviz.core.layers.weighted import WeightedLayer
+from scalarviz.core.layers.scaled import ScaledLayer
 from scalarviz.core.model.operations import Shape
 from scalarviz.core.model.program import Program
 from scalarviz.core.model.weight import Weight
@@ -22,7 +19,7 @@ from scalarviz.errors import InputError
 
 
 @final
-class BatchNorm(WeightedLayer):
+class BatchNorm(ScaledLayer):
     """Standardize each feature over a batch (mean 0, variance 1), then apply a gain and a shift.
 
     `shape` is a number of features, or the shape of a picture, whose features are its channels. A
@@ -46,17 +43,10 @@ class BatchNorm(WeightedLayer):
     def __init__(
         self, shape: int | Sequence[int], eps: float = 1e-5, momentum: float = 0.1
     ) -> None:
-        picture, count = numbers_of(shape, "the features of BatchNorm")
-        self.features = picture[0] if picture else count
-        self.pixels = prod(picture[1:]) if picture else 1
-        super().__init__(count, count)
+        super().__init__(shape)
         self.eps = number(eps, "eps", 0.0, open_low=True)
         self.momentum = number(momentum, "momentum", 0.0, 1.0)
-        self.size = self.state_size = 2 * self.features
-        self.input_shape = self.output_shape = picture
-
-    def parameter_shapes(self) -> dict[str, Shape]:
-        return dict.fromkeys(("weight", "bias"), (self.features,))
+        self.state_size = self.size
 
     def state_shapes(self) -> dict[str, Shape]:
         return dict.fromkeys(("running_mean", "running_var"), (self.features,))
@@ -71,41 +61,16 @@ class BatchNorm(WeightedLayer):
         """Running variance of each feature, float64, shape (features,); at first 1."""
         return self.state[self.features :]
 
-    @cached_property
-    def gains(self) -> tuple[Weight, ...]:
-        """The factor of each feature, a Weight; at first 1."""
-        return tuple([Weight.on(self.bank, self.first_row + i) for i in range(self.features)])
-
-    @cached_property
-    def shifts(self) -> tuple[Weight, ...]:
-        """The term added to each feature, a Weight; at first 0."""
-        first = self.first_row + self.features
-        return tuple([Weight.on(self.bank, row) for row in range(first, self.rows.stop)])
-
-    def made_parts(self) -> Sequence[Weight]:
-        made = vars(self)
-        return (*made.get("gains", ()), *made.get("shifts", ()))
-
     def initialize(self, init: Init, seed: int) -> None:
         self.bank.value[self.first_row : self.first_row + self.features] = 1.0
         self.running_mean[:], self.running_variance[:] = 0.0, 1.0
 
-    def row_name(self, row: int) -> str:
-        return f"{'gain' if row < self.features else 'shift'} of {self._feature_name(row)}"
-
     def state_name(self, place: int) -> str:
         what = "mean" if place < self.features else "variance"
-        return f"running {what} of {self._feature_name(place)}"
-
-    def _feature_name(self, place: int) -> str:
-        return f"{'channel' if self.input_shape else 'feature'} {place % self.features}"
-
-    def weight(self, row: int) -> Weight:
-        return self.gains[row] if row < self.features else self.shifts[row - self.features]
+        return f"running {what} of {self.feature_name(place)}"
 
     def settings(self) -> dict[str, Any]:
-        shape = list(self.input_shape) if self.input_shape else self.features
-        return {"shape": shape, "eps": self.eps, "momentum": self.momentum}
+        return {"shape": self.shape, "eps": self.eps, "momentum": self.momentum}
 
     def check_states(self, states: FloatArray) -> None:
         super().check_states(states)
@@ -123,14 +88,7 @@ class BatchNorm(WeightedLayer):
             state=self.first_state,
             held_by=range(self.rows.start, self.rows.stop),
         )
-        program.add(
-            "scale",
-            size=self.outputs,
-            weights=self.first_row,
-            biases=self.first_row + self.features,
-            settings=(float(self.pixels),),
-            shape=self.output_shape,
-        )
+        self.lower_scale(program)
 
     def forward_rows(self, batch: Batch) -> Batch:
         held = bool(self.bank.frozen[self.rows].all())
@@ -143,10 +101,10 @@ class BatchNorm(WeightedLayer):
         scales = [1.0 / sqrt(variance + self.eps) for variance in variances]
         standard = self._standardized(batch, means, scales)
         self.kept.append((standard, scales, held))
-        return self._scaled(standard, Weight.forward)
+        return self.scaled(standard, Weight.forward)
 
     def backward_rows(self, upstream: Batch) -> Batch:
-        inner = self._unscaled(upstream)
+        inner = self.unscaled(upstream)
         standard, scales, held = self.kept.pop()
         count = len(upstream) * self.pixels
         gradients: Batch = [[0.0] * self.inputs for _ in upstream]
@@ -166,7 +124,7 @@ class BatchNorm(WeightedLayer):
         variances = self.running_variance.tolist()
         scales = [1.0 / sqrt(variance + self.eps) for variance in variances]
         standard = self._standardized(batch, self.running_mean.tolist(), scales)
-        return self._scaled(standard, Weight.evaluate)
+        return self.scaled(standard, Weight.evaluate)
 
     def _by_feature(self, batch: Batch) -> list[list[float]]:
         """Return all numbers of each feature."""
@@ -188,30 +146,6 @@ class BatchNorm(WeightedLayer):
         ):
             with np.errstate(all="ignore"):  # a step raises an error for an overflow
                 running += self.momentum * (factor * np.array(found) - running)
-
-    def _scaled(self, rows: Batch, verb: Callable[[Weight, float], float]) -> Batch:
-        """Return each number times the gain of its feature, plus its shift."""
-        p = self.pixels
-        return [
-            [
-                verb(self.gains[i // p], y) + verb(self.shifts[i // p], 1.0)
-                for i, y in enumerate(row)
-            ]
-            for row in rows
-        ]
-
-    def _unscaled(self, upstream: Batch) -> Batch:
-        """Return the gradients of the standardized numbers, last sample first off the stacks."""
-        p = self.pixels
-        inner: Batch = []
-        for sample in reversed(upstream):
-            row = [0.0] * self.inputs
-            for i in range(self.inputs - 1, -1, -1):
-                self.shifts[i // p].backward(sample[i])
-                row[i] = self.gains[i // p].backward(sample[i])
-            inner.append(row)
-        inner.reverse()
-        return inner
 
 
 def mean_and_variance(numbers: Sequence[float]) -> tuple[float, float]:

@@ -15,9 +15,9 @@ from scalarviz.errors import InputError, ShapeError
 
 
 def as_layers(
-    layers: Sequence[int] | Sequence[Layer], activation: str | None, output: str | None
+    layers: Sequence[int | Layer], activation: str | None, output: str | None
 ) -> tuple[Layer, ...]:
-    """Return the layers of a network that is given by sizes or by layers.
+    """Return the layers of a network that is given by sizes, by layers, or a layer and then both.
 
     Raises InputError for anything else, ShapeError for layers that do not fit each other.
     """
@@ -33,16 +33,27 @@ def as_layers(
                 "activation, such as Dense(3, 8, 'tanh')"
             )
         return check_chain(tuple(layer for layer in layers if isinstance(layer, Layer)))
-    if any(isinstance(layer, Layer) for layer in layers):
-        raise InputError("a network is made of sizes or of layers: do not mix the two in one list")
-    sizes = [size(n, "each size of a network") for n in layers]
-    if len(sizes) < 2:
+    first = layers[0]
+    leads = isinstance(first, Layer)  # then sizes after it are Dense layers
+    if not leads and any(isinstance(layer, Layer) for layer in layers):
+        raise InputError(
+            "a network of layers and sizes begins with a layer, which tells the number of inputs: "
+            "write Network([Affine(3), 8, 3]) or Network([Dense(3, 8), Dense(8, 3)])"
+        )
+    sizes = [size(n, "each size of a network") for n in layers if not isinstance(n, Layer)]
+    if len(sizes) + leads < 2:
         raise InputError(f"a network needs at least two sizes, inputs and outputs, not {sizes}")
     inner, last = ("linear" if name is None else name for name in (activation, output))
     for name in (inner, last):
         pick(ACTIVATIONS, name, "activation")
-    names = [inner] * (len(sizes) - 2) + [last]
-    return tuple([Dense(sizes[i], sizes[i + 1], name) for i, name in enumerate(names)])
+    names = iter([inner] * (len(sizes) - 2 + leads) + [last])
+    made: list[Layer] = (
+        [first] if isinstance(first, Layer) else [Dense(sizes[0], sizes[1], next(names))]
+    )
+    for each in layers[2 - leads :]:
+        width = made[-1].outputs
+        made.append(each if isinstance(each, Layer) else Dense(width, int(each), next(names)))
+    return check_chain(tuple(made))
 
 
 def check_chain(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:

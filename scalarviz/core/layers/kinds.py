@@ -12,6 +12,7 @@ from scalarviz.core.layers.pooling import AvgPool2d as AvgPool2d
 from scalarviz.core.layers.shapes import Flatten as Flatten
 from scalarviz.core.layers.shapes import Reshape as Reshape
 from scalarviz.core.layers.batch_norm import BatchNorm as BatchNorm
+from scalarviz.core.layers.affine import Affine as Affine
 from scalarviz.core.layers.dropout import Dropout as Dropout
 from scalarviz.core.layers.residual import Residual as Residual
 from scalarviz.core.layers.branches import Product as Product

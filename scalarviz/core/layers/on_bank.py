@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from scalarviz.base.checks.attributes import set_known
-from scalarviz.base.checks.numbers import FloatArray, answered, size
+from scalarviz.base.checks.numbers import FloatArray, answered, shorten, size
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.layers.perceptron import Perceptron
 from scalarviz.core.model.bank import Bank
@@ -178,7 +178,7 @@ class LayerOnBank(Part):
         """
         self.check_free()
         if self._bank is not None:
-            self._leave_own_bank(self._bank)
+            self.leave_bank(self._bank)
         self._bank = bank
         self.first_row = first_row
         self.first_state = first_state
@@ -214,33 +214,26 @@ class LayerOnBank(Part):
     @final
     def _is_as_made(self) -> bool:
         """Whether nothing was computed, changed or made on its own bank."""
-        if self._is_in_use():
-            return False
-        bank, new = self.bank, self.again().bank
-        changed = bank.grad.any() or bank.frozen.any() or bank.step_count
-        return not changed and all(
-            np.array_equal(old, made)
-            for old, made in ((bank.value, new.value), (bank.state, new.state))
-        )
+        return not self.is_in_use() and self.bank.is_like(self.again().bank)
 
     @final
-    def _is_in_use(self) -> bool:
+    def is_in_use(self) -> bool:
         """Whether a forward is unmatched, or weights or views were made, also in inner layers."""
         parts = self.made_parts()
         return (
             bool(self._batches)
             or self._has_lent
-            or any(not isinstance(part, LayerOnBank) or part._is_in_use() for part in parts)
+            or any(not isinstance(part, LayerOnBank) or part.is_in_use() for part in parts)
         )
 
     @final
-    def _leave_own_bank(self, bank: Bank) -> None:
-        """Leave its own bank, whose arrays become read-only, so that no write to them is lost."""
+    def leave_bank(self, bank: Bank) -> None:
+        """Leave its bank, whose arrays become read-only, so that no write to them is lost."""
         for array in (bank.value, bank.grad, bank.frozen, bank.state):
             array.flags.writeable = False
         self._bank, self._has_own_bank = None, False
         for layer in self.layers:
-            layer._leave_own_bank(bank)
+            layer.leave_bank(bank)
 
     @final
     def lost_statistic(self) -> str:
@@ -254,5 +247,10 @@ class LayerOnBank(Part):
 
     @final
     def __repr__(self) -> str:
-        settings = ", ".join(f"{key}={value!r}" for key, value in self.settings().items())
+        settings = ", ".join(f"{key}={brief(value)}" for key, value in self.settings().items())
         return f"{type(self).__name__}({settings})"
+
+
+def brief(value: object) -> str:
+    """Return a setting as it is written in code; of a long list of numbers only the beginning."""
+    return shorten(value) if isinstance(value, list) and type(value[0]) is float else repr(value)

@@ -34,8 +34,10 @@ def multiply(at: At) -> Flow:
         kind = "computed" if flows else "stored"
         raise Refused(f"it multiplies two {kind} values: {READ}")
     flow, numbers, name = flows[0], stored[0].array, stored[0].name
+    if len(flow.seen) != 1 and flow.waves is None:
+        return flow.scaled(numbers, np.zeros(1), {"node": at.node.name, "weight": name})
     waves = waves_of(at, flow)
-    if numbers.dtype.kind != "f" or (waves.f != "").any() or len(flow.seen) != 1:
+    if numbers.dtype.kind != "f" or flow.is_wave or len(flow.seen) != 1:
         raise Refused(f"it multiplies by numbers that are no frequencies: {READ}")
     if numbers.ndim > len(flow.shape) + 1 or prod(numbers.shape[: -len(flow.shape)]) != 1:
         raise Refused(f"it multiplies {shorten(flow.shape)} by the shape {numbers.shape}")
@@ -55,7 +57,7 @@ def multiply(at: At) -> Flow:
 def wave(f: str, at: At) -> Flow:
     """Sin or Cos of an encoding; elsewhere, Sin is an activation."""
     flow = at.flow
-    if flow.waves is None or (flow.waves.f != "").any():
+    if flow.waves is None or flow.is_wave:
         if f == "sin":
             return at.activated("sin")
         raise Refused("there is a cosine in the frequency encoding only")

@@ -31,6 +31,7 @@ from scalarviz.files.onnx.reshape_ops import (
     transpose,
     unsqueeze,
 )
+from scalarviz.files.onnx.tensors import Constant
 from scalarviz.files.onnx.trace import (
     PICTURE,
     SAME,
@@ -131,10 +132,7 @@ def add(at: At) -> Flow:
     """Add of two values, which makes a Residual: with a skip, unless one follows from the other."""
     flows = [each.settled for each in at.inputs if isinstance(each, Flow)]
     if len(flows) != 2 or len(at.inputs) != 2:
-        raise Refused(
-            "it adds numbers of the file to a value that is no MatMul's: put them into the biases "
-            "of the layer beside it"
-        )
+        return shifted(at)
     before, after = sorted(flows, key=lambda flow: len(flow.steps))
     count = len(before.steps)
     if before.shape != after.shape:
@@ -149,9 +147,46 @@ def add(at: At) -> Flow:
     )
 
 
+def shifted(at: At) -> Flow:
+    """Add of numbers of the file: an Affine."""
+    flow, numbers = value_and_numbers(at)
+    return flow.scaled(np.ones(1), numbers.array, {"add": at.node.name, "bias": numbers.name})
+
+
+def subtract(at: At) -> Flow:
+    """Sub of numbers of the file, in either order: an Affine."""
+    flow, numbers = value_and_numbers(at)
+    sign = 1.0 if at.inputs[0] is flow else -1.0
+    return flow.scaled(np.full(1, sign), -sign * numbers.array, {"add": at.node.name})
+
+
+def divide(at: At) -> Flow:
+    """Div by numbers of the file: an Affine."""
+    flow, numbers = value_and_numbers(at)
+    if at.inputs[0] is not flow or not numbers.array.all():
+        raise Refused("it is to divide a computed value by numbers of the file other than 0")
+    return flow.scaled(1.0 / numbers.array.astype(np.float64), np.zeros(1), {"node": at.node.name})
+
+
+def value_and_numbers(at: At) -> tuple[Flow, Constant]:
+    """Return the computed value and the numbers of the file that an operator takes."""
+    flows = [each for each in at.inputs if isinstance(each, Flow)]
+    stored = [each for each in at.inputs if isinstance(each, Constant)]
+    if len(flows) != 1 or len(stored) != 1:
+        raise Refused("it is to take one computed value, and numbers of the file")
+    return flows[0], stored[0]
+
+
+def scaler(at: At) -> Flow:
+    """scikit-learn's scalers: (x - offset) times scale."""
+    offset, scale = (np.array(at.get(name, [], float)) for name in ("offset", "scale"))
+    moved = at.row.scaled(np.ones(1), -offset, {})
+    return moved.scaled(scale, np.zeros(1), {"node": at.node.name})
+
+
 def branches(kind: type[TwoBranches], otherwise: Callable[[At], Flow], at: At) -> Flow:
     """Mul or Concat of two values, which makes a Product or Concatenate of two branches."""
-    flows = [each for each in at.inputs if isinstance(each, Flow) and each.waves is None]
+    flows = [each for each in at.inputs if isinstance(each, Flow) and not each.is_wave]
     if len(flows) != 2 or len(at.inputs) != 2:
         return otherwise(at)
     return joined(kind, [each.settled for each in flows], at)
@@ -280,7 +315,10 @@ OPERATORS: dict[str, Callable[[At], Flow]] = {
     "MatMul": dense,
     "ai.onnx.ml.LinearClassifier": linear_classifier,
     "ai.onnx.ml.Normalizer": normalizer,
+    "ai.onnx.ml.Scaler": scaler,
     "Add": add,
+    "Sub": subtract,
+    "Div": divide,
     "Conv": convolution,
     "MaxPool": max_pool,
     "AveragePool": average_pool,

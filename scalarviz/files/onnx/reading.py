@@ -26,13 +26,10 @@ from scalarviz.training.network.network import Network
 MOST_TOLD = 40  # lines about unsupported nodes
 
 # Advice for frequent unsupported operators.
-FOLD = "put it into the weights or biases of the layer beside it"
 HINTS = {
     "ai.onnx.ml.ZipMap": "export with options={'zipmap': False}",
     "If": "export the model in evaluation mode",
-    "Sub": f"{FOLD}, or choose an earlier value with output=",
-    "Div": FOLD,
-    "Neg": FOLD,
+    "Neg": "put it into the weights or biases of the layer beside it",
 }
 
 

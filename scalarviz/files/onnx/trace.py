@@ -16,7 +16,7 @@ import numpy as np
 from scalarviz.base.checks.limits import Budget
 from scalarviz.base.checks.numbers import shorten
 from scalarviz.core.formulas.elementary import pi
-from scalarviz.core.layers import Flatten, FrequencyEncoding, Layer, Reshape
+from scalarviz.core.layers import Affine, Flatten, FrequencyEncoding, Layer, Reshape
 from scalarviz.core.layers.activation import Activation
 from scalarviz.core.layers.branches import TwoBranches
 from scalarviz.errors import InputError
@@ -31,8 +31,8 @@ MOST_OCTAVES = 64
 PICTURE = 3  # dimensions: channels, height, width
 # Supported products, for errors about others.
 READ = (
-    "a Mul is read in sin and cos of pi x, 2 pi x, 4 pi x and so on, for each input x in turn, and "
-    "in Swish, Gelu and RMSNorm; a scale can be put into the weights of the layer beside it"
+    "a Mul is read by a number for each feature or channel, in sin and cos of pi x, 2 pi x, 4 pi x "
+    "and so on, for each input x in turn, and in Swish, Gelu and RMSNorm"
 )
 SAME = 1e-5  # relative tolerance for constants of a formula
 
@@ -137,6 +137,21 @@ class Flow:
         step = LayerStep(layer, names, parameters, **more)
         return Flow(to, to, (*here.steps, step))
 
+    def scaled(self, scale: Array, shift: Array, names: Names) -> Flow:
+        """Append an Affine, or join it with one that comes just before.
+
+        scale, shift  arrays that broadcast to a sample, equal within each channel of a picture
+        """
+        here = self.settled
+        scale, shift = (of_features(each, here.shape) for each in (scale, shift))
+        last = here.steps[-1] if here.steps else None
+        if last is not None and isinstance(last.layer, Affine):
+            with np.errstate(all="ignore"):  # Affine raises an error for what is not finite
+                scale, shift = last.layer.scale * scale, last.layer.shift * scale + shift
+            here, names = replace(here, steps=here.steps[:-1]), {**last.names, **names}
+        shape = here.shape if len(here.shape) == PICTURE else here.shape[0]
+        return here.then(Affine(shape, scale, shift), names)
+
     def seen_as(self, shape: Shape, node: GraphNode) -> Flow:
         """Return the same numbers in another shape."""
         if prod(shape) != prod(self.shape):
@@ -161,12 +176,20 @@ class Flow:
             layer = Reshape(self.seen if len(self.seen) == PICTURE else self.seen[0], self.shape)
         return Flow(self.shape, self.shape, (*self.steps, LayerStep(layer, self.view)))
 
+    @property
+    def is_wave(self) -> bool:
+        """Whether some of its numbers are sines or cosines of an encoding."""
+        return self.waves is not None and bool((self.waves.f != "").any())
+
     def _encoded(self, waves: Waves) -> Flow:
         inputs = prod(self.seen)
+        if not self.is_wave and np.array_equal(waves.place.ravel(), np.arange(inputs)):
+            names: Names = {"node": waves.nodes[-1].name, "weight": waves.stored}
+            return replace(self, waves=None).scaled(waves.factor, np.zeros(1), names)
         layer = waves.encoding(inputs)
         if layer is None or len(self.seen) != 1:
             raise Refused(f"it is no frequency encoding: {READ}", waves.nodes[0])
-        names: Names = {"frequencies": waves.stored}
+        names = {"frequencies": waves.stored}
         for node in waves.nodes:
             names[ROLES.get(node.operator, "node")] = node.name
         return Flow(self.shape, self.shape, (*self.steps, LayerStep(layer, names)))
@@ -181,6 +204,22 @@ def checked(shape: Shape) -> Shape:
     if prod(shape) > LARGEST_SAMPLE:
         raise Refused(f"{shorten(shape)} are more than {LARGEST_SAMPLE:,} numbers")
     return shape
+
+
+def of_features(numbers: Array, shape: Shape) -> Array:
+    """Return one number for each feature or channel, of numbers that broadcast to a sample."""
+    try:
+        each = np.broadcast_to(numbers, (1, *shape)).reshape(shape[0], -1)
+    except ValueError:
+        raise Refused(
+            f"it takes numbers of the shape {numbers.shape} and {shorten(shape)} a sample: give "
+            "each feature or channel one"
+        ) from None
+    if len(shape) not in (1, PICTURE) or (each != each[:, :1]).any():
+        raise Refused("its numbers differ within a channel: give each channel one")
+    if not np.isfinite(each).all():
+        raise Refused("its numbers are not all finite")
+    return each[:, 0].astype(np.float64)
 
 
 def is_list_of(kind: type, found: list[Any]) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 from scalarviz.core.formulas.activations import ACTIVATIONS, OnnxOperator
 from scalarviz.core.formulas.elementary import pi
 from scalarviz.core.layers import (
+    Affine,
     AvgPool2d,
     BatchNorm,
     Conv2d,
@@ -190,6 +191,17 @@ def batch_norm(at: LayerContext) -> None:
     at.writer.node("BatchNormalization", at.name, *inputs, epsilon=layer.eps, momentum=kept)
 
 
+def affine(at: LayerContext) -> None:
+    layer, writer = at.layer, at.writer
+    assert isinstance(layer, Affine)
+    if not layer.input_shape:
+        writer.flat(at.name)
+    of_each: Shape = (layer.features, 1, 1) if layer.input_shape else (layer.features,)
+    writer.node("Mul", at.name, writer.current, at.rows("weight", 0, of_each))
+    shift = at.rows("bias", layer.features, of_each)
+    writer.node("Add", at.called("add", ".add"), writer.current, shift)
+
+
 def layer_norm(at: LayerContext) -> None:
     writer, layer = at.writer, at.layer
     assert isinstance(layer, LayerNorm)
@@ -328,6 +340,7 @@ WRITERS: Mapping[str, tuple[str, Callable[[LayerContext], None]]] = {
     "Flatten": ("flatten", flatten),
     "Reshape": ("reshape", reshape),
     "BatchNorm": ("batch_norm", batch_norm),
+    "Affine": ("affine", affine),
     "LayerNorm": ("layer_norm", layer_norm),
     "RMSNorm": ("rms_norm", rms_norm),
     "PReLU": ("prelu", prelu),

@@ -69,11 +69,11 @@ class GrownNetwork:
         The slots of new weights begin at 0. Gradients are those after `zero_grad`.
         """
         new, stay = self.network.bank, self.rows != NONE
+        new.frozen[stay] = bank.frozen[self.rows[stay]]
         if self.fresh is not None:
             stay &= ~self.fresh
         rows = self.rows[stay]
         new.value[stay] = bank.value[rows]
-        new.frozen[stay] = bank.frozen[rows]
         if self.fresh is None:
             for names, block in bank.blocks.items():
                 new.slot_block(names)[:, stay] = block[:, rows]

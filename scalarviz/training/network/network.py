@@ -30,8 +30,8 @@ class Network(SavedNetwork):
     """Layers in order, on one bank of numbers.
 
     `layers` is a list of sizes, such as [3, 8, 3], which makes Dense layers with `activation`
-    between them and `output` after the last; or a list of layers. A layer may be in the list
-    twice: its weights are then shared, and their gradients add up.
+    between them and `output` after the last; a list of layers; or a layer and then both. A layer
+    may be in the list twice: its weights are then shared, and their gradients add up.
 
     Calling the network evaluates it and keeps nothing; `forward` keeps what `backward` needs,
     and each backward belongs to the newest forward that none has matched yet.
@@ -59,7 +59,7 @@ class Network(SavedNetwork):
     @answered
     def __init__(
         self,
-        layers: Sequence[int] | Sequence[Layer],
+        layers: Sequence[int | Layer],
         activation: str | None = None,
         output: str | None = None,
         *,

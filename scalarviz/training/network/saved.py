@@ -14,6 +14,8 @@ from scalarviz.base.leaf_calls import (
     save_network,
 )
 from scalarviz.base.progress import Progress
+from scalarviz.core.layers import Layer
+from scalarviz.engines.registry import choose
 from scalarviz.training.network.parts import NetworkParts
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ WRITERS = {".onnx": save_model, **dict.fromkeys((".npz", ".glsl", ".hlsl"), expo
 
 
 class SavedNetwork(NetworkParts):
-    """The base of Network: how it is copied, saved, exported, and displayed in notebooks."""
+    """The base of Network: how it is copied, begun anew, saved, exported and displayed."""
 
     def save(self, path: object, *, progress: bool = True) -> None:
         """Write layers, numbers and optimizer slots to a file, for `sv.load(path)`.
@@ -61,6 +63,24 @@ class SavedNetwork(NetworkParts):
         other.to(self.engine, self.precision)
         other.bank.copy_from(self.bank)
         return other
+
+    def is_as_made(self) -> bool:
+        """Return whether nothing was computed, changed or handed out, and no session trains it."""
+        new = cast("Network", self).fresh(cast("Network", self).seed)
+        used = self._waiting or self._bank.session or any(each.is_in_use() for each in self._parts)
+        return not used and self._bank.is_like(new.bank)
+
+    def begin_with(self, layer: Layer) -> None:
+        """Put a layer before the first one, in a network that is as it was made.
+
+        The others get the initial numbers of their new rows, as if it had been made with it.
+        """
+        net, precision = cast("Network", self), self.precision
+        row = choose(self.engine, precision=precision)
+        for each in self._parts:
+            each.leave_bank(self._bank)
+        vars(self).pop("program", None)
+        net._begin((layer, *self.layers), net.init, net.seed, row, precision, self.dtype)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Let the copy of the bank name its rows by the copy of the network."""

@@ -129,9 +129,10 @@ class Replicas:
         made = []
         with self._session_lock.taken():
             for seed, bank in zip(self.seeds, self.banks, strict=True):
-                value, state = bank.value.copy(), bank.state.copy()
+                kept = [(each, each.copy()) for each in (bank.value, bank.frozen, bank.state)]
                 made.append(self._evaluator.fresh(seed, bank=bank))
-                bank.value[:], bank.state[:] = value, state
+                for array, numbers in kept:
+                    array[:] = numbers
         return made
 
     def advance(self, n: int = 1, *, progress: bool = True) -> None:

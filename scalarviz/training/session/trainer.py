@@ -28,6 +28,7 @@ from scalarviz.engines.common.cores import may_call_kernels
 from scalarviz.engines.registry import AUTO
 from scalarviz.errors import InputError, OrderError, ShapeError
 from scalarviz.training.network.base import Model
+from scalarviz.training.network.standardizing import begin_with_affine
 from scalarviz.training.session.branches import Action, Frame
 from scalarviz.training.session.conditions import Condition
 
@@ -53,6 +54,8 @@ class Trainer:
     def __init__(self, network: Model, settings: Settings, seed: int) -> None:
         check_fits(settings.data, network)
         network.check_loss(settings.loss)
+        if begin_with_affine(network, settings.data):
+            settings = replace(settings, activations=network.activations)
         network.start(settings.engine, settings.precision)
         self.network = network
         self.bank: Bank = network.bank
@@ -117,6 +120,7 @@ class Trainer:
         """Return data for this network and a loss; raise InputError if it does not fit them."""
         found = data_for(self.network, data, loss)
         check_fits(found, self.network)
+        begin_with_affine(self.network, found)  # raises an error: it is in use
         return found
 
     def check_untouched(self) -> None:

@@ -28,6 +28,7 @@ MAKERS: dict[str, Callable[[], sv.Layer]] = {
     "Flatten": lambda: sv.Flatten((1, 2, 2)),
     "Reshape": lambda: sv.Reshape(4, (1, 2, 2)),
     "BatchNorm": lambda: sv.BatchNorm((2, 1, 2)),
+    "Affine": lambda: sv.Affine((2, 1, 2), [0.5, -3.0], 1.5),
     "Dropout": lambda: sv.Dropout(4, 0.4),
     "Residual": lambda: sv.Residual(sv.Dense(4, 3, "tanh"), sv.Dense(3, 4)),
     "Product": lambda: sv.Product([sv.Dense(4, 3, "tanh"), sv.Dense(3, 2)], sv.Dense(4, 2)),

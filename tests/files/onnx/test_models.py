@@ -85,6 +85,13 @@ def test_numbers_keep_their_names_where_nodes_cannot(tmp_path: Path) -> None:
     assert {("MatMul", "MatMul"), ("Add", "Add"), ("Tanh", "Tanh")} < nodes
 
 
+def test_the_probability_of_the_first_of_two_classes_is_1_minus_the_other() -> None:
+    file = FOLDER / "sklearn_binary.onnx"
+    net = sv.onnx.load(file)
+    assert [type(layer).__name__ for layer in net.layers][-1] == "Concatenate"
+    np.testing.assert_allclose(net(batch(net)), run(file, batch(net), "probabilities"), atol=1e-6)
+
+
 def test_a_batch_norm_keeps_what_it_has_seen() -> None:
     net = load("torch_batchnorm")
     norm = net.layers[1]

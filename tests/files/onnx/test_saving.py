@@ -26,6 +26,7 @@ SAME_VALUES = {"relu_right": "relu"}
 def pictures() -> sv.Network:
     layers = [
         sv.Reshape(36, (1, 6, 6)),
+        sv.Affine((1, 6, 6), [0.25], [-1.5]),
         sv.Conv2d((1, 6, 6), 2, kernel=3, padding=1, activation="relu"),
         sv.MaxPool2d((2, 6, 6), 2),
         sv.Conv2d((2, 3, 3), 3, kernel=(2, 2), bias=False),
@@ -41,7 +42,7 @@ def pictures() -> sv.Network:
         sv.Softmax(4),
     ]
     net = sv.Network(layers, seed=1)
-    norm = net.layers[4]
+    norm = net.layers[5]
     norm.running_mean[:] = [0.1, -0.2, 0.3]
     norm.running_variance[:] = [0.5, 1.5, 2.0]
     return net
@@ -49,6 +50,7 @@ def pictures() -> sv.Network:
 
 def rows() -> sv.Network:
     layers = [
+        sv.Affine(2, [0.125, 7.0], [1.5, -3.0]),
         sv.FrequencyEncoding(2, octaves=3),
         sv.Dense(12, 6, "sin", bias=False),
         sv.LayerNorm(6, 1e-3),

@@ -1,0 +1,109 @@
+"""ScaledLayer: the base of layers that end with a gain and a shift for each feature or channel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from math import prod
+from typing import final
+
+from scalarviz.core.layers.base import Batch
+from scalarviz.core.layers.shapes import numbers_of
+from scalarviz.core.layers.weighted import WeightedLayer
+from scalarviz.core.model.operations import Shape
+from scalarviz.core.model.program import Program
+from scalarviz.core.model.weight import Weight
+
+
+class ScaledLayer(WeightedLayer):
+    """A layer with a gain and a shift for each feature, or for each channel of a picture.
+
+    shape  number of features, or channels, height and width of a picture
+    """
+
+    def __init__(self, shape: int | Sequence[int]) -> None:
+        picture, count = numbers_of(shape, f"the features of {type(self).__name__}")
+        self.features = picture[0] if picture else count
+        self.pixels = prod(picture[1:]) if picture else 1
+        super().__init__(count, count)
+        self.size = 2 * self.features
+        self.input_shape = self.output_shape = picture
+
+    @final
+    @property
+    def shape(self) -> int | list[int]:
+        """The shape as a setting: the number of features, or a list for a picture."""
+        return list(self.input_shape) if self.input_shape else self.features
+
+    @final
+    def parameter_shapes(self) -> dict[str, Shape]:
+        return dict.fromkeys(("weight", "bias"), (self.features,))
+
+    @final
+    @cached_property
+    def gains(self) -> tuple[Weight, ...]:
+        """The factor of each feature, a Weight."""
+        return tuple([Weight.on(self.bank, self.first_row + i) for i in range(self.features)])
+
+    @final
+    @cached_property
+    def shifts(self) -> tuple[Weight, ...]:
+        """The term added to each feature, a Weight."""
+        first = self.first_row + self.features
+        return tuple([Weight.on(self.bank, row) for row in range(first, self.rows.stop)])
+
+    @final
+    def made_parts(self) -> Sequence[Weight]:
+        made = vars(self)
+        return (*made.get("gains", ()), *made.get("shifts", ()))
+
+    @final
+    def row_name(self, row: int) -> str:
+        return f"{'gain' if row < self.features else 'shift'} of {self.feature_name(row)}"
+
+    @final
+    def feature_name(self, place: int) -> str:
+        """Return the name of a feature or channel, counted through gains and shifts."""
+        return f"{'channel' if self.input_shape else 'feature'} {place % self.features}"
+
+    @final
+    def weight(self, row: int) -> Weight:
+        return self.gains[row] if row < self.features else self.shifts[row - self.features]
+
+    @final
+    def lower_scale(self, program: Program) -> None:
+        """Append the operation that applies gains and shifts to a `program`."""
+        program.add(
+            "scale",
+            size=self.outputs,
+            weights=self.first_row,
+            biases=self.first_row + self.features,
+            settings=(float(self.pixels),),
+            shape=self.output_shape,
+        )
+
+    @final
+    def scaled(self, rows: Batch, verb: Callable[[Weight, float], float]) -> Batch:
+        """Return each number times the gain of its feature, plus its shift."""
+        p = self.pixels
+        return [
+            [
+                verb(self.gains[i // p], y) + verb(self.shifts[i // p], 1.0)
+                for i, y in enumerate(row)
+            ]
+            for row in rows
+        ]
+
+    @final
+    def unscaled(self, upstream: Batch) -> Batch:
+        """Return the gradients of what is scaled, last sample first off the stacks."""
+        p = self.pixels
+        inner: Batch = []
+        for sample in reversed(upstream):
+            row = [0.0] * self.inputs
+            for i in range(self.inputs - 1, -1, -1):
+                self.shifts[i // p].backward(sample[i])
+                row[i] = self.gains[i // p].backward(sample[i])
+            inner.append(row)
+        inner.reverse()
+        return inner

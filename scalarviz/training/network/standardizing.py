@@ -1,0 +1,32 @@
+"""Networks for data with `standardize=True`: they begin with an Affine."""
+
+from __future__ import annotations
+
+from scalarviz.core.layers.affine import Affine
+from scalarviz.data import DataSet
+from scalarviz.errors import InputError, OrderError
+from scalarviz.training.network.base import Model
+from scalarviz.training.network.network import Network
+
+
+def begin_with_affine(network: Model, data: DataSet) -> bool:
+    """Put the Affine of `data` before the first layer, if they ask for it; return whether it was.
+
+    A network that begins with an Affine stays as it is. Raises OrderError for one that is not as it
+    was made, InputError for an expression.
+    """
+    if not data.standardize or any(isinstance(each, Affine) for each in network.layers[:1]):
+        return False
+    if not isinstance(network, Network):
+        raise InputError(
+            "data with standardize=True put an Affine before the layers of a network, and a "
+            "compiled function has none: scale its inputs in the function, or leave it out"
+        )
+    if not network.is_as_made():
+        raise OrderError(
+            "data with standardize=True put an Affine before the first layer of a new network, and "
+            "this one was computed with, changed or read already: make it with that layer, "
+            "sv.Network([data.affine(), 16, 3]), say"
+        )
+    network.begin_with(data.affine(network.input_shape))
+    return True
