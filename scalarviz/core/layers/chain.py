@@ -47,11 +47,9 @@ def as_layers(
     for name in (inner, last):
         pick(ACTIVATIONS, name, "activation")
     names = iter([inner] * (len(sizes) - 2 + leads) + [last])
-    made: list[Layer] = (
-        [first] if isinstance(first, Layer) else [Dense(sizes[0], sizes[1], next(names))]
-    )
-    for each in layers[2 - leads :]:
-        width = made[-1].outputs
+    made = [first] if isinstance(first, Layer) else []
+    for each in layers[1:]:
+        width = made[-1].outputs if made else sizes[0]
         made.append(each if isinstance(each, Layer) else Dense(width, int(each), next(names)))
     return check_chain(tuple(made))
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any, final
 
-from scalarviz.base.checks.numbers import number
+from scalarviz.base.checks.numbers import number, size
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.formulas.rowwise import ROW_FORMULAS, RowFormula
 from scalarviz.core.layers.base import Batch
-from scalarviz.core.layers.weighted import WeightedLayer
-from scalarviz.core.model.operations import NONE, Shape
+from scalarviz.core.layers.scaled import ScaledLayer
 from scalarviz.core.model.program import Program
 from scalarviz.core.model.weight import Weight
 
 
-class Norm(WeightedLayer):
+class Norm(ScaledLayer):
     """A row formula that normalizes, then a gain for each feature, and a shift if there is one.
 
     features  numbers of a sample, at least 1
@@ -26,47 +23,13 @@ class Norm(WeightedLayer):
     """
 
     def __init__(self, features: int, eps: float, formula: RowFormula, *, shift: bool) -> None:
-        super().__init__(features, features)
+        super().__init__(size(features, f"the inputs of {type(self).__name__}"), shift=shift)
         self.eps = number(eps, "eps", 0.0, open_low=True)
         self.formula = formula
-        self.has_shift = shift
-        self.size = self.inputs * (1 + shift)
-
-    @final
-    def parameter_shapes(self) -> dict[str, Shape]:
-        names = ("weight", "bias") if self.has_shift else ("weight",)
-        return dict.fromkeys(names, (self.inputs,))
-
-    @final
-    @cached_property
-    def gains(self) -> tuple[Weight, ...]:
-        """The factor of each feature, a Weight; at first 1."""
-        return tuple([Weight.on(self.bank, self.first_row + i) for i in range(self.inputs)])
-
-    @final
-    @cached_property
-    def shifts(self) -> tuple[Weight, ...]:
-        """The term added to each feature, a Weight; at first 0."""
-        first = self.first_row + self.inputs
-        return tuple([Weight.on(self.bank, row) for row in range(first, self.rows.stop)])
-
-    @final
-    def made_parts(self) -> Sequence[Weight]:
-        made = vars(self)
-        return (*made.get("gains", ()), *made.get("shifts", ()))
 
     @final
     def initialize(self, init: Init, seed: int) -> None:
         self.bank.value[self.first_row : self.first_row + self.inputs] = 1.0
-
-    @final
-    def row_name(self, row: int) -> str:
-        kind = "gain" if row < self.inputs else "shift"
-        return f"{kind} of feature {row % self.inputs}"
-
-    @final
-    def weight(self, row: int) -> Weight:
-        return self.gains[row] if row < self.inputs else self.shifts[row - self.inputs]
 
     @final
     def settings(self) -> dict[str, Any]:
@@ -76,31 +39,18 @@ class Norm(WeightedLayer):
     def lower(self, program: Program) -> None:
         settings = (float(self.inputs), self.eps)
         program.add("row", self.formula.name, size=self.outputs, settings=settings)
-        shifts = self.first_row + self.inputs if self.has_shift else NONE
-        program.add(
-            "scale",
-            size=self.outputs,
-            weights=self.first_row,
-            biases=shifts,
-            settings=(1.0,),
-        )
+        self.lower_scale(program)
 
     @final
     def forward_rows(self, batch: Batch) -> Batch:
-        outputs = []
-        for x in batch:
-            y, scale = self._normalize(x)
-            self.kept.append((x, y, scale))
-            outputs.append(self._scaled(y, Weight.forward))
-        return outputs
+        found = [self._normalize(x) for x in batch]
+        self.kept.extend((x, y, scale) for x, (y, scale) in zip(batch, found, strict=True))
+        return self.scaled([y for y, _ in found], Weight.forward)
 
     @final
     def backward_rows(self, upstream: Batch) -> Batch:
         gradients = []
-        for sample in reversed(upstream):
-            for shift, g in zip(self.shifts, sample, strict=False):
-                shift.backward(g)
-            inner = [gain.backward(g) for gain, g in zip(self.gains, sample, strict=True)]
+        for inner in reversed(self.unscaled(upstream)):
             x, y, scale = self.kept.pop()
             gradient = [0.0] * self.inputs
             self.formula.backward(x, y, scale, inner, gradient, float(self.inputs), self.eps)
@@ -110,14 +60,7 @@ class Norm(WeightedLayer):
 
     @final
     def evaluate_rows(self, batch: Batch) -> Batch:
-        return [self._scaled(self._normalize(x)[0], Weight.evaluate) for x in batch]
-
-    def _scaled(self, y: list[float], verb: Callable[[Weight, float], float]) -> list[float]:
-        """Return each feature times its gain, plus its shift if there is one."""
-        scaled = list(map(verb, self.gains, y))
-        if not self.has_shift:
-            return scaled
-        return [v + verb(shift, 1.0) for v, shift in zip(scaled, self.shifts, strict=True)]
+        return self.scaled([self._normalize(x)[0] for x in batch], Weight.evaluate)
 
     def _normalize(self, x: list[float]) -> tuple[list[float], float]:
         y = [0.0] * self.inputs

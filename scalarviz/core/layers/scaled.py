@@ -1,4 +1,4 @@
-"""ScaledLayer: the base of layers that end with a gain and a shift for each feature or channel."""
+"""ScaledLayer: the base of layers that end with a gain for each feature, and mostly a shift."""
 
 from __future__ import annotations
 
@@ -10,23 +10,25 @@ from typing import final
 from scalarviz.core.layers.base import Batch
 from scalarviz.core.layers.shapes import numbers_of
 from scalarviz.core.layers.weighted import WeightedLayer
-from scalarviz.core.model.operations import Shape
+from scalarviz.core.model.operations import NONE, Shape
 from scalarviz.core.model.program import Program
 from scalarviz.core.model.weight import Weight
 
 
 class ScaledLayer(WeightedLayer):
-    """A layer with a gain and a shift for each feature, or for each channel of a picture.
+    """A layer with a gain for each feature, or channel of a picture, and a shift if there is one.
 
     shape  number of features, or channels, height and width of a picture
+    shift  whether there is a shift for each; by default True
     """
 
-    def __init__(self, shape: int | Sequence[int]) -> None:
+    def __init__(self, shape: int | Sequence[int], *, shift: bool = True) -> None:
         picture, count = numbers_of(shape, f"the features of {type(self).__name__}")
         self.features = picture[0] if picture else count
         self.pixels = prod(picture[1:]) if picture else 1
         super().__init__(count, count)
-        self.size = 2 * self.features
+        self.has_shift = shift
+        self.size = self.features * (1 + shift)
         self.input_shape = self.output_shape = picture
 
     @final
@@ -37,7 +39,8 @@ class ScaledLayer(WeightedLayer):
 
     @final
     def parameter_shapes(self) -> dict[str, Shape]:
-        return dict.fromkeys(("weight", "bias"), (self.features,))
+        names = ("weight", "bias") if self.has_shift else ("weight",)
+        return dict.fromkeys(names, (self.features,))
 
     @final
     @cached_property
@@ -77,22 +80,19 @@ class ScaledLayer(WeightedLayer):
             "scale",
             size=self.outputs,
             weights=self.first_row,
-            biases=self.first_row + self.features,
+            biases=self.first_row + self.features if self.has_shift else NONE,
             settings=(float(self.pixels),),
             shape=self.output_shape,
         )
 
     @final
     def scaled(self, rows: Batch, verb: Callable[[Weight, float], float]) -> Batch:
-        """Return each number times the gain of its feature, plus its shift."""
+        """Return each number times the gain of its feature, plus its shift if there is one."""
         p = self.pixels
-        return [
-            [
-                verb(self.gains[i // p], y) + verb(self.shifts[i // p], 1.0)
-                for i, y in enumerate(row)
-            ]
-            for row in rows
-        ]
+        found = [[verb(self.gains[i // p], y) for i, y in enumerate(row)] for row in rows]
+        if not self.has_shift:
+            return found
+        return [[y + verb(self.shifts[i // p], 1.0) for i, y in enumerate(row)] for row in found]
 
     @final
     def unscaled(self, upstream: Batch) -> Batch:
@@ -102,7 +102,8 @@ class ScaledLayer(WeightedLayer):
         for sample in reversed(upstream):
             row = [0.0] * self.inputs
             for i in range(self.inputs - 1, -1, -1):
-                self.shifts[i // p].backward(sample[i])
+                if self.has_shift:
+                    self.shifts[i // p].backward(sample[i])
                 row[i] = self.gains[i // p].backward(sample[i])
             inner.append(row)
         inner.reverse()

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from scalarviz.core.layers.affine import Affine
 from scalarviz.data import DataSet
 from scalarviz.errors import InputError, OrderError
-from scalarviz.training.network.base import Model
-from scalarviz.training.network.network import Network
 
 
-def begin_with_affine(network: Model, data: DataSet) -> bool:
+def begin_with_affine(network: Any, data: DataSet) -> bool:
     """Put the Affine of `data` before the first layer, if they ask for it; return whether it was.
 
-    A network that begins with an Affine stays as it is. Raises OrderError for one that is not as it
-    was made, InputError for an expression.
+    network  a Model; one that begins with an Affine stays as it is
+
+    Raises OrderError for a network that is not as it was made, InputError for an expression.
     """
     if not data.standardize or any(isinstance(each, Affine) for each in network.layers[:1]):
         return False
-    if not isinstance(network, Network):
+    if not network.layers:
         raise InputError(
             "data with standardize=True put an Affine before the layers of a network, and a "
             "compiled function has none: scale its inputs in the function, or leave it out"
