@@ -105,6 +105,8 @@ def scene_data(show: object, shapes: Sequence[float] = ()) -> Any:
         "inputs": program.inputs.name,
         "outputs": program.outputs.name,
         "tints": tints_data(session),
+        "raw": program.raw,
+        "apart": [[each.parameters.start, each.parameters.stop] for each in program.affines],
         "logits": session.trainer.loss.row.logits,
     }
 

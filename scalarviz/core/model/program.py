@@ -12,6 +12,7 @@ backward that one writes the gradient of the buffer, and each branch adds to it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -139,6 +140,19 @@ class Program:
     def readers(self, buffer: Buffer) -> list[Operation]:
         """Return the operations that read a buffer: its branches, then the one that goes on."""
         return [each for each in self.operations if buffer in each.sources]
+
+    @cached_property
+    def affines(self) -> list[Operation]:
+        """The operations of Affine layers: a scale that is all that its layer does."""
+        counts = Counter(each.label for each in self.operations)
+        return [each for each in self.operations if each.kind == "scale" and counts[each.label] < 2]
+
+    @cached_property
+    def raw(self) -> dict[str, str]:
+        """The name of the inputs, or outputs, that an Affine scales, and of its other buffer."""
+        ends = [(each.source, each.target) for each in self.affines]
+        first = {x.name: y.name for x, y in ends if x == self.inputs}
+        return first | {y.name: x.name for x, y in ends if y == self.outputs}
 
     @cached_property
     def products(self) -> int:

@@ -24,7 +24,7 @@ const MANY_CUBES = 10000; // of which some are small at first
 /** Draws the cubes of all plates of a layout. */
 export class Cubes {
   constructor(gl, scene) {
-    Object.assign(this, { gl, scene, given: null, sizes: null, turn: 0, scale: 1, sizeScale: 1 });
+    Object.assign(this, { gl, scene, given: null, sizes: null, turn: 0 });
     const [vertex, fragment] = scene.programs.cubes;
     const withFar = (far) => fragment.replace("#define FAR 1", `#define FAR ${far}`);
     this.programs = [0, 1].map((far) => [vertex, withFar(far)]);
@@ -69,9 +69,14 @@ export class Cubes {
   }
 
   /** Set the numbers that colors and sizes show; the same array counts as the same numbers. */
-  setNumbers(colors, sizes, scale, sizeScale) {
+  setNumbers({ colors, sizes, scaleAt, sizeScaleAt }) {
     if (colors !== this.given || sizes !== this.sizes) this.turn++;
-    Object.assign(this, { given: colors, sizes, scale, sizeScale });
+    Object.assign(this, { given: colors, sizes, scaleAt, sizeScaleAt });
+  }
+
+  /** The inverse scales of colors and sizes of a plate. */
+  scalesOf({ first }) {
+    return [inverseScale(this.scaleAt(first)), inverseScale(this.sizeScaleAt(first))];
   }
 
   /** Draw all cubes, as seen by a projection, with their lights. */
@@ -136,7 +141,7 @@ export class Cubes {
         ...plate.origin, ...plate.along, ...plate.across, ...plate.toward,
         plate.columns, plate.rows, 2 * half,
         plate.columns, plate.rows, ...pair(plate.first),
-        ...pair(plate.stride), inverseScale(this.scale), inverseScale(this.sizeScale),
+        ...pair(plate.stride), ...this.scalesOf(plate),
         lights.plates[i], lights.white[i], this.levels[i], lights.outside[i],
         0, this.tops[i], columns, rows,
         plate.wide, plate.high, plate.pitch[1], plate.pitch[0],
@@ -160,7 +165,7 @@ export class Cubes {
       const levels = this.levels[plate.place];
       if (!levels || !(most > shader.meansFrom)) continue;
       const finest = Math.min(levels, Math.max(1, Math.floor(Math.log2(Math.max(fine, 1)) + 0.5)));
-      const key = `${this.turn} ${finest} ${this.scale} ${this.sizeScale}`;
+      const key = `${this.turn} ${finest} ${this.scalesOf(plate).join(" ")}`;
       if (this.meant[plate.place] === key) continue;
       this.meant[plate.place] = key;
       this.sendMeans(plate, finest);
@@ -185,9 +190,8 @@ export class Cubes {
   sendMeans(plate, finest) {
     const { means, meansBytes } = this;
     const table = { bytes: meansBytes, width: means.width, top: this.tops[plate.place] };
-    const scales = [inverseScale(this.scale), inverseScale(this.sizeScale)];
     const { given, sizes, palette } = this;
-    fillMeans(table, plate, given, sizes, scales, palette, finest, this.scene.shader);
+    fillMeans(table, plate, given, sizes, this.scalesOf(plate), palette, finest, this.scene.shader);
     const start = 4 * table.width * table.top;
     const part = meansBytes.subarray(start, start + 4 * table.width * plate.room[0]);
     means.put(0, table.top, table.width, plate.room[0], part);

@@ -27,7 +27,8 @@ export function facesSeen(view, first) {
     const order = [0, 1, 2].sort((a, b) => shares[b] - shares[a]);
     for (const [row, column, index] of cellsOf(view, plate, first)) {
       const middle = plate.point(column + 0.5, row + 0.5);
-      const half = halfSide(frame.sizes[index], frame.sizeScale, frame.scene.shader) * plate.unit;
+      const half =
+        halfSide(frame.sizes[index], frame.sizeScaleAt(index), frame.scene.shader) * plate.unit;
       const face = faceOf(view, plate, eye, axes, middle, half);
       if (face) found.push({ index, plate, order, ...face });
     }

@@ -5,7 +5,7 @@ import { readAnswers } from "./answers.js";
 import { cutOff, partlyGrown, walkedIn } from "./by_neuron.js";
 import { ARRIVES, MOVED } from "./lights.js";
 import { movedPart } from "./motion.js";
-import { countBeyond, roundedUp } from "./scales.js";
+import { roundedUp } from "./scales.js";
 
 /** @type {any} */
 const WHOLE = { walked: null }; // all neurons of a moment
@@ -79,9 +79,10 @@ export function frameOf(scene, layout, state, options, remembered, now) {
     color,
     size,
     scale: scales.of(color),
-    sizeScale: scales.of(size),
+    scaleAt: (row) => scales.of(color, row),
+    sizeScaleAt: (row) => scales.of(size, row),
     grown: scales.grown(now),
-    clipped: countBeyond(colors, scales.of(color)),
+    clipped: scales.beyond(color, colors),
     before:
       moment?.kind === "step" && size === color && color === "value"
         ? fewOrNone(state.before)
@@ -140,8 +141,8 @@ function buffersOf(scene, state, moment, part, walked) {
   if (state.inputs && !(scene.inputs in whole)) whole[scene.inputs] = state.inputs;
   const { gradientsBefore: before } = state; // in a graph they add up
   let largest = 0;
-  for (const each of Object.values(whole)) {
-    for (const value of each)
+  for (const [name, each] of Object.entries(whole)) {
+    for (const value of scene.raw[name] ? [] : each)
       if (Number.isFinite(value)) largest = Math.max(largest, Math.abs(value));
   }
   const come = walked ? walked[1] + (isEarly ? 0 : 1) : 0; // neurons

@@ -87,7 +87,7 @@ export function edgesOf({ paper, see, scale }, corners, color, width) {
 }
 
 function halfOfCube(frame, row) {
-  return halfSide(frame.sizes[row], frame.sizeScale, frame.scene.shader);
+  return halfSide(frame.sizes[row], frame.sizeScaleAt(row), frame.scene.shader);
 }
 
 /** Draw a bar along each side of a frozen cube. */

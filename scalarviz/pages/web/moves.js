@@ -46,7 +46,8 @@ function drawArrows({ paper, see, frame, palette, scale }, plate, chosen, number
   // prettier-ignore
   const ways = [[1 / wide, 0], [-1 / wide, 0], [0, 1 / high], [0, -1 / high]];
   const places = chosen.map(({ row, column, index }) => {
-    const half = halfSide(frame.sizes[index], frame.sizeScale, frame.scene.shader) * plate.unit;
+    const half =
+      halfSide(frame.sizes[index], frame.sizeScaleAt(index), frame.scene.shader) * plate.unit;
     const beside = numbered.has(index);
     const face = plate.point(column + 0.5, row + 0.5, half);
     const front = see.one(face);

@@ -9,7 +9,9 @@ export function paintedNeurons(name, frame, palette) {
   if (tint === "rgb" && values.length === 3) {
     return [0, 1, 2].map((i) => [0, 1, 2].map((k) => (i === k ? clipped(values[i]) : 0)));
   }
-  return Array.from(values, (each) => palette.map(each, frame.activationScale));
+  const raw = frame.scene.raw[name]; // of numbers in units of their own, those behind an Affine
+  const shown = raw ? (frame.values[raw] ?? []) : values;
+  return Array.from(values, (_, i) => palette.map(shown[i] ?? 0, frame.activationScale));
 }
 
 /** The buffer whose numbers a line shows: its outputs if they are there, else its sums. */

@@ -49,7 +49,8 @@ function walkPlate(frame, plate, start, way) {
   for (let i = 0; i < 4 * steps; i++) {
     const row = plate.indexOf(cell[1], cell[0]);
     if (row >= 0) {
-      const side = plate.unit * halfSide(frame.sizes[row], frame.sizeScale, frame.scene.shader);
+      const side =
+        plate.unit * halfSide(frame.sizes[row], frame.sizeScaleAt(row), frame.scene.shader);
       const sides = [side / wide, side / high, side];
       const middle = [cell[0] + 0.5 - place[0], cell[1] + 0.5 - place[1], -place[2]];
       const at = (k, aside) => (middle[k] + aside) / step[k];

@@ -60,7 +60,9 @@ export class Picture {
     this.ratio = 1;
     this.onlost = () => {}; // called when the graphics card takes the picture away
     this.onrestored = () => {}; // called when it is to be drawn again
-    this.remembered = new Remembered(new Scales(this.scene.stops, this.scene.patience));
+    this.remembered = new Remembered(
+      new Scales(this.scene.stops, this.scene.patience, this.scene.apart),
+    );
     canvas.addEventListener("webglcontextlost", (event) => {
       event.preventDefault();
       this.gl = null;
@@ -263,7 +265,7 @@ export class Picture {
     gl.viewport(0, 0, canvas.width, canvas.height);
     gl.clearColor(...palette.groundColor, 1);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
-    this.cubes.setNumbers(frame.colors, frame.sizes, frame.scale, frame.sizeScale);
+    this.cubes.setNumbers(frame);
     this.cubes.draw(see, lit, canvas.width, canvas.height);
     const pixels = [canvas.width, canvas.height, ratio];
     this.spheres.draw(sphereRows(frame, lit, palette, scale), see, ...pixels);

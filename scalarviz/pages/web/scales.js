@@ -1,11 +1,13 @@
 // The number with the strongest color and the largest cube: a stop that only grows by itself.
 
+const KNOWN_PARTS = new WeakMap(); // by array
 const SCALES = { few: 4096, high: 99, sample: 65536 };
 
 /** As pictures/presenter/scales.py, one scale for the network. */
 export class Scales {
-  constructor(stops, patience) {
+  constructor(stops, patience, apart = []) {
     this.stops = stops;
+    this.apart = apart; // the rows of each Affine, which has units and a scale of its own
     this.patience = patience;
     this.known = new Map();
     this.grownAt = -Infinity;
@@ -21,24 +23,39 @@ export class Scales {
 
   /** Choose the scale of a channel for these numbers. */
   choose(channel, numbers) {
-    this.known.set(channel, this.above(largestOf(numbers)));
+    for (const [key, own] of this.parts(channel, numbers))
+      this.known.set(key, this.above(largestOf(own)));
     this.growth = null;
   }
 
   /** Let the scale grow if numbers exceed it, not more often than every few seconds. */
   follow(channel, numbers, now) {
-    const stop = this.above(largestOf(numbers));
-    const before = this.known.get(channel) ?? 0;
-    if (!before) {
-      this.known.set(channel, stop);
-    } else if (
-      stop > before &&
-      (now < this.hasty || now - this.grownAt >= this.patience || now < this.grownAt)
-    ) {
-      this.known.set(channel, stop);
-      this.grownAt = now;
-      this.growth = [before, stop];
+    for (const [key, own] of this.parts(channel, numbers)) {
+      const stop = this.above(largestOf(own));
+      const before = this.known.get(key) ?? 0;
+      if (!before) {
+        this.known.set(key, stop);
+      } else if (
+        stop > before &&
+        (now < this.hasty || now - this.grownAt >= this.patience || now < this.grownAt)
+      ) {
+        this.known.set(key, stop);
+        this.grownAt = now;
+        this.growth = [before, stop];
+      }
     }
+  }
+
+  /** The numbers with a scale of their own, each with its key: those of the network, and of each Affine. */
+  parts(channel, numbers) {
+    if (!this.apart.length) return [[channel, numbers]];
+    if (!KNOWN_PARTS.has(numbers)) {
+      const common = Float64Array.from(numbers);
+      for (const [start, stop] of this.apart) common.fill(NaN, start, stop);
+      KNOWN_PARTS.set(numbers, [common, ...this.apart.map((rows) => numbers.slice(...rows))]);
+    }
+    const keys = [channel, ...this.apart.map(([start]) => `${channel} ${start}`)];
+    return KNOWN_PARTS.get(numbers).map((own, i) => [keys[i], own]);
   }
 
   /** The scale before and after it has grown, for some seconds; else null. */
@@ -47,8 +64,18 @@ export class Scales {
     return passed >= 0 && passed < this.patience ? this.growth : null;
   }
 
-  of(channel) {
-    return this.known.get(channel) || 1;
+  /** The scale of a channel: of the network, or of a row that may belong to an Affine. */
+  of(channel, row = -1) {
+    const own = this.apart.find(([start, stop]) => row >= start && row < stop);
+    return this.known.get(own ? `${channel} ${own[0]}` : channel) || 1;
+  }
+
+  /** How many numbers of a channel exceed their scale. */
+  beyond(channel, numbers) {
+    const counts = this.parts(channel, numbers).map(([key, own]) =>
+      countBeyond(own, this.known.get(key) || 1),
+    );
+    return counts.reduce((a, b) => a + b, 0);
   }
 
   /** The smallest stop that is not below a number; 0 for 0. */

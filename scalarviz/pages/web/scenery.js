@@ -77,7 +77,8 @@ function cubesSeen({ see, frame }) {
     const { indices } = plate.cells();
     const seen = see.see(plate.middles());
     indices.forEach((index, i) => {
-      const half = halfSide(frame.sizes[index], frame.sizeScale, frame.scene.shader) * plate.unit;
+      const half =
+        halfSide(frame.sizes[index], frame.sizeScaleAt(index), frame.scene.shader) * plate.unit;
       found.push([seen.x[i], seen.y[i], HEADS.corner * half * seen.unit[i]]);
     });
   }

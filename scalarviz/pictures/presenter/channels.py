@@ -126,16 +126,20 @@ def read(name: str, source: Source) -> FloatArray:
 
 
 def largest_of(
-    plates: Sequence[Plate], numbers: FloatArray, *, per_layer: bool
+    plates: Sequence[Plate], layers: Sequence[int], numbers: FloatArray
 ) -> dict[int, float]:
-    """Return the magnitude that a scale should cover, by layer; -1 stands for the network.
+    """Return the magnitude that a scale should cover, by layer.
+
+    layers  that of each plate whose layer has a scale of its own; -1 for all other plates
 
     Of many numbers it is the one that all but one in a hundred are below.
     """
-    if not per_layer:
+    if not {*layers} - {-1}:
         return {-1: largest(numbers)}
-    layers = dict.fromkeys(plate.layer for plate in plates)
-    return {layer: largest(plate_numbers(plates, layer, numbers)) for layer in layers}
+    found: dict[int, list[FloatArray]] = {layer: [] for layer in layers}
+    for plate, layer in zip(plates, layers, strict=True):
+        found[layer].append(numbers[plate.indices])
+    return {layer: largest(np.concatenate(parts)) for layer, parts in found.items()}
 
 
 def largest(numbers: FloatArray) -> float:
@@ -147,10 +151,6 @@ def largest(numbers: FloatArray) -> float:
     if not len(sizes):
         return 0.0
     return float(np.percentile(sizes, HIGH) if len(sizes) > FEW else sizes.max())
-
-
-def plate_numbers(plates: Sequence[Plate], layer: int, numbers: FloatArray) -> FloatArray:
-    return np.concatenate([numbers[plate.indices] for plate in plates if plate.layer == layer])
 
 
 def count_beyond(plates: Sequence[Plate], numbers: FloatArray, scales: FloatArray) -> int:

@@ -247,7 +247,8 @@ class LiveValues:
             known.update(buffer.name for buffer in moment.values)
             flows.update(buffer.name for buffer in moment.gradients if done)
         values = {name: v for name, v in way.values.items() if name in known}
-        finite = [np.abs(v[np.isfinite(v)]) for v in values.values()]
+        raw = self.program.raw
+        finite = [np.abs(v[np.isfinite(v)]) for name, v in values.items() if name not in raw]
         scale = max((float(v.max()) for v in finite if v.size), default=1.0)
         answers = self._answers(values)
         is_softmax = self.session.trainer.loss.row.logits == "softmax"
@@ -263,6 +264,7 @@ class LiveValues:
             way.left_out,
             answers if has_shares else None,
             answers,
+            raw,
         )
         return self.neurons.cut(found, self.program.outputs) if done and self.neurons else found
 

@@ -22,6 +22,7 @@ from scalarviz.pictures.view.scene.plates import Plate
 
 LAST = 0.3  # seconds in which the last picture is drawn
 SECONDS = 5.0  # least time from one growth of a scale to the next
+OF_AFFINE = "gain", "shift"  # roles of its plates
 STOPS = 1.0, 2.0, 5.0, 10.0
 
 
@@ -33,12 +34,15 @@ class Scales:
     """A scale is a stop: 1, 2 or 5 times a power of ten. It only grows by itself.
 
     color, size  the channels
-    per_layer    whether each layer has a scale of its own
+    per_layer    whether each layer has a scale of its own, as each Affine has in any case
     """
 
     def __init__(self) -> None:
         self.color, self.size = "value", "value"
         self.per_layer = False
+        self._apart: set[int] = (
+            set()
+        )  # layers with an Affine, whose numbers have units of their own
         self._stops: dict[tuple[str, int], float] = {}
         self._grown_at = -math.inf
         self._grown: tuple[float, float] | None = None
@@ -70,8 +74,9 @@ class Scales:
     def _largest(self, channel: str, shown: Sequence[Shown]) -> dict[int, float]:
         """Return the magnitudes that the scales of a channel should cover, by layer."""
         found: dict[int, float] = {}
+        self._apart = {each.layer for source, _ in shown for each in source.program.affines}
         for source, plates in shown:
-            largest = largest_of(plates, read(channel, source), per_layer=self.per_layer)
+            largest = largest_of(plates, self._layers(plates), read(channel, source))
             for layer, number in largest.items():
                 found[layer] = max(number, found.get(layer, 0.0))
         return found
@@ -86,8 +91,20 @@ class Scales:
 
     def of(self, channel: str, plates: Sequence[Plate]) -> FloatArray:
         """Return the scale of a channel for each plate."""
-        layers = [plate.layer if self.per_layer else -1 for plate in plates]
-        return np.array([self._stops.get((channel, layer), 0.0) or 1.0 for layer in layers])
+        return np.array([self.stop(channel, layer) for layer in self._layers(plates)])
+
+    def stop(self, channel: str, layer: int = -1) -> float:
+        """Return the scale of a channel: by default that of the network."""
+        return self._stops.get((channel, layer), 0.0) or 1.0
+
+    def _layers(self, plates: Sequence[Plate]) -> list[int]:
+        """Return the layer of each plate that has a scale of its own, -1 for the others."""
+        return [
+            each.layer
+            if self.per_layer or (each.role in OF_AFFINE and each.layer in self._apart)
+            else -1
+            for each in plates
+        ]
 
     def laid_out(self, cubes: CubeValues, plates: Sequence[Plate]) -> CubeValues:
         """Return what cubes show, with the scales of the plates of another layout."""

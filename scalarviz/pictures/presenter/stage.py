@@ -366,6 +366,7 @@ class Stage(Pointed):
                 scales.grown(self._now),
                 pushed,
                 top,
+                None if scales.per_layer else scales.stop(scales.color),
             ),
             reading.buffers(self.motion.done),
             reading.curves.pointed(

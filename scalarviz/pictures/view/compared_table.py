@@ -91,7 +91,7 @@ def draw_legend(
     """Draw the colors and sizes of cubes between their ends, in a line; return where it ends."""
     scale = size / SIZE
     scales = np.asarray(cubes.color_scales)
-    most = float(scales[0]) if len(scales) else 1.0
+    most = cubes.common or (float(scales[0]) if len(scales) else 1.0)
     ends = [f"-{most:g}", f"+{most:g}"]
     if cubes.per_layer and len(set(scales.tolist())) > 1:
         ends = [text("legend.least"), text("legend.most")]

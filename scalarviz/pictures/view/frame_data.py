@@ -39,6 +39,7 @@ class CubeValues:
     grown          the color scale before and after, while it has just grown; else None
     pushes         the gradients known in the step that is shown, NaN where they are not; or None
     top_push       gradient with the longest arrow; None: the largest one
+    common         number with the strongest color where plates have one scale together; or None
     """
 
     colors: FloatArray
@@ -54,6 +55,7 @@ class CubeValues:
     grown: tuple[float, float] | None = None
     pushes: FloatArray | None = None
     top_push: float | None = None
+    common: float | None = None
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ class Buffers:
     target     targets of the outputs
     shares     probability of each output, if they are logits of a softmax; else None
     answers    outputs as the loss reads them: of logits, their softmax or sigmoid; or None
+    raw        buffers in units of their own, and those whose colors they have, behind an Affine
     """
 
     values: Mapping[str, FloatArray] = field(default_factory=dict)
@@ -80,6 +83,7 @@ class Buffers:
     left_out: Mapping[str, FloatArray] = field(default_factory=dict)
     shares: FloatArray | None = None
     answers: FloatArray | None = None
+    raw: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

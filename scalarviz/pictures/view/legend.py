@@ -100,7 +100,7 @@ def draw_squares(
 def ends_of(cubes: CubeValues) -> list[str]:
     """Return the numbers below the squares: at both ends, in the middle, and between."""
     scales = np.asarray(cubes.color_scales)
-    most = float(scales[0]) if len(scales) else 1.0
+    most = cubes.common or (float(scales[0]) if len(scales) else 1.0)
     if cubes.per_layer and len(set(scales.tolist())) > 1:
         return [text("legend.least"), "", "0", "", text("legend.most")]
     return [f"{-most:g}", f"{-most / 2:g}", "0", f"+{most / 2:g}", f"+{most:g}"]

@@ -16,9 +16,13 @@ def painted(
     buffer: str, values: FloatArray | None, frame_data: FrameData, theme: Theme
 ) -> FloatArray:
     """Return the color of each neuron: its true color if it stands for one, else by its number."""
-    if buffer in frame_data.buffers.tints and values is not None:
-        return frame_data.buffers.tints[buffer]
-    return theme.map(np.zeros(0) if values is None else values, frame_data.buffers.scale)
+    buffers, numbers = frame_data.buffers, np.zeros(0) if values is None else values
+    if buffer in buffers.tints and values is not None:
+        return buffers.tints[buffer]
+    if buffer in buffers.raw:
+        known, unknown = buffers.values.get(buffers.raw[buffer], ()), np.zeros(len(numbers))
+        numbers = np.append(known, unknown)[: len(numbers)]
+    return theme.map(numbers, buffers.scale)
 
 
 def held(line: Neurons, frame_data: FrameData) -> FloatArray:

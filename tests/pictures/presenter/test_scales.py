@@ -22,7 +22,8 @@ def numbers(*largest: float, grads: float = 0.0) -> Source:
     value = np.array([first, 0, 0, 0, 0, 0, *(second or [0.0]), 0, 0, 0], float)
     grad = np.full(10, grads)
     shown: Any = SimpleNamespace(value=value, grad=grad, slots={})
-    return Source(shown, value, SimpleNamespace(), SimpleNamespace(values={}))
+    program: Any = SimpleNamespace(affines=[])
+    return Source(shown, value, program, SimpleNamespace(values={}))
 
 
 def of_layers() -> list[Any]:
