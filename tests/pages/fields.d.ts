@@ -21,7 +21,7 @@ declare module "../../scalarviz/pages/web/colors.js" {
   interface Palette extends Fields<"negative zero positive power unknown"> {}
 }
 declare module "../../scalarviz/pages/web/cubes.js" {
-  interface Cubes extends Fields<"gl scene given sizes turn scale sizeScale"> {}
+  interface Cubes extends Fields<"gl scene given sizes turn scaleAt sizeScaleAt"> {}
 }
 declare module "../../scalarviz/pages/web/eyes.js" {
   interface Eyes extends Fields<"layout presets name cuts size inner legend started seconds"> {}

@@ -85,6 +85,7 @@ def test_scales_have_the_same_stops_and_grow_as_slowly() -> None:
     expected = []
     for now, top in times:
         source = type("Source", (), {})()
+        source.program = session.network.program
         source.numbers = type("Numbers", (), {"value": np.array([top, -0.5 * top])})()
         scales.follow([(source, plan.plates)], now)
         grown = scales.grown(now)

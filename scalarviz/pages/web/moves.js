@@ -84,14 +84,14 @@ function drawArrows({ paper, see, frame, palette, scale }, plate, chosen, number
 /** Draw the outline of each cube as it was before the step, where the difference is seen. */
 export function drawGhosts(view) {
   const { frame, see, palette } = view;
-  const { before, sizes, sizeScale, scene } = frame;
+  const { before, sizes, sizeScaleAt, scene } = frame;
   if (!before || before.length > MOVES.most) return;
   for (const plate of frame.layout.plates) {
     const { rows, columns, indices } = plate.cells();
     const { unit } = see.see(plate.middles());
     for (let i = 0; i < plate.size; i++) {
       const [old, now] = [before, sizes].map((all) =>
-        halfSide(all[indices[i]], sizeScale, scene.shader),
+        halfSide(all[indices[i]], sizeScaleAt(indices[i]), scene.shader),
       );
       if (!(2 * Math.abs(now - old) * unit[i] * plate.unit >= scene.ghost)) continue;
       const corners = plate.cornersOf(rows[i], columns[i], old * plate.unit);
