@@ -79,16 +79,16 @@ class Affine(ScaledLayer):
     def lower(self, program: Program) -> None:
         if self.input_shape:
             program.set_shape(self.input_shape)
-        self.lower_scale(program)
+        self._lower_scale(program)
 
     def forward_rows(self, batch: Batch) -> Batch:
-        return self.scaled(batch, Weight.forward)
+        return self._scaled(batch, Weight.forward)
 
     def backward_rows(self, upstream: Batch) -> Batch:
-        return self.unscaled(upstream)
+        return self._unscaled(upstream)
 
     def evaluate_rows(self, batch: Batch) -> Batch:
-        return self.scaled(batch, Weight.evaluate)
+        return self._scaled(batch, Weight.evaluate)
 
 
 def of_each(numbers: object, features: int, what: str) -> FloatArray:

@@ -67,7 +67,7 @@ class BatchNorm(ScaledLayer):
 
     def state_name(self, place: int) -> str:
         what = "mean" if place < self.features else "variance"
-        return f"running {what} of {self.feature_name(place)}"
+        return f"running {what} of {self._feature_name(place)}"
 
     def settings(self) -> dict[str, Any]:
         return {"shape": self.shape, "eps": self.eps, "momentum": self.momentum}
@@ -88,7 +88,7 @@ class BatchNorm(ScaledLayer):
             state=self.first_state,
             held_by=range(self.rows.start, self.rows.stop),
         )
-        self.lower_scale(program)
+        self._lower_scale(program)
 
     def forward_rows(self, batch: Batch) -> Batch:
         held = bool(self.bank.frozen[self.rows].all())
@@ -101,10 +101,10 @@ class BatchNorm(ScaledLayer):
         scales = [1.0 / sqrt(variance + self.eps) for variance in variances]
         standard = self._standardized(batch, means, scales)
         self.kept.append((standard, scales, held))
-        return self.scaled(standard, Weight.forward)
+        return self._scaled(standard, Weight.forward)
 
     def backward_rows(self, upstream: Batch) -> Batch:
-        inner = self.unscaled(upstream)
+        inner = self._unscaled(upstream)
         standard, scales, held = self.kept.pop()
         count = len(upstream) * self.pixels
         gradients: Batch = [[0.0] * self.inputs for _ in upstream]
@@ -124,7 +124,7 @@ class BatchNorm(ScaledLayer):
         variances = self.running_variance.tolist()
         scales = [1.0 / sqrt(variance + self.eps) for variance in variances]
         standard = self._standardized(batch, self.running_mean.tolist(), scales)
-        return self.scaled(standard, Weight.evaluate)
+        return self._scaled(standard, Weight.evaluate)
 
     def _by_feature(self, batch: Batch) -> list[list[float]]:
         """Return all numbers of each feature."""

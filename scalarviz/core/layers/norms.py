@@ -39,18 +39,18 @@ class Norm(ScaledLayer):
     def lower(self, program: Program) -> None:
         settings = (float(self.inputs), self.eps)
         program.add("row", self.formula.name, size=self.outputs, settings=settings)
-        self.lower_scale(program)
+        self._lower_scale(program)
 
     @final
     def forward_rows(self, batch: Batch) -> Batch:
         found = [self._normalize(x) for x in batch]
         self.kept.extend((x, y, scale) for x, (y, scale) in zip(batch, found, strict=True))
-        return self.scaled([y for y, _ in found], Weight.forward)
+        return self._scaled([y for y, _ in found], Weight.forward)
 
     @final
     def backward_rows(self, upstream: Batch) -> Batch:
         gradients = []
-        for inner in reversed(self.unscaled(upstream)):
+        for inner in reversed(self._unscaled(upstream)):
             x, y, scale = self.kept.pop()
             gradient = [0.0] * self.inputs
             self.formula.backward(x, y, scale, inner, gradient, float(self.inputs), self.eps)
@@ -60,7 +60,7 @@ class Norm(ScaledLayer):
 
     @final
     def evaluate_rows(self, batch: Batch) -> Batch:
-        return self.scaled([self._normalize(x)[0] for x in batch], Weight.evaluate)
+        return self._scaled([self._normalize(x)[0] for x in batch], Weight.evaluate)
 
     def _normalize(self, x: list[float]) -> tuple[list[float], float]:
         y = [0.0] * self.inputs

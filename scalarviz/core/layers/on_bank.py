@@ -228,7 +228,7 @@ class LayerOnBank(Part):
 
     @final
     def leave_bank(self, bank: Bank) -> None:
-        """Leave its bank, whose arrays become read-only, so that no write to them is lost."""
+        """Leave its `bank`, whose arrays become read-only, so that no write to them is lost."""
         for array in (bank.value, bank.grad, bank.frozen, bank.state):
             array.flags.writeable = False
         self._bank, self._has_own_bank = None, False

@@ -62,10 +62,10 @@ class ScaledLayer(WeightedLayer):
 
     @final
     def row_name(self, row: int) -> str:
-        return f"{'gain' if row < self.features else 'shift'} of {self.feature_name(row)}"
+        return f"{'gain' if row < self.features else 'shift'} of {self._feature_name(row)}"
 
     @final
-    def feature_name(self, place: int) -> str:
+    def _feature_name(self, place: int) -> str:
         """Return the name of a feature or channel, counted through gains and shifts."""
         return f"{'channel' if self.input_shape else 'feature'} {place % self.features}"
 
@@ -74,7 +74,7 @@ class ScaledLayer(WeightedLayer):
         return self.gains[row] if row < self.features else self.shifts[row - self.features]
 
     @final
-    def lower_scale(self, program: Program) -> None:
+    def _lower_scale(self, program: Program) -> None:
         """Append the operation that applies gains and shifts to a `program`."""
         program.add(
             "scale",
@@ -86,7 +86,7 @@ class ScaledLayer(WeightedLayer):
         )
 
     @final
-    def scaled(self, rows: Batch, verb: Callable[[Weight, float], float]) -> Batch:
+    def _scaled(self, rows: Batch, verb: Callable[[Weight, float], float]) -> Batch:
         """Return each number times the gain of its feature, plus its shift if there is one."""
         p = self.pixels
         found = [[verb(self.gains[i // p], y) for i, y in enumerate(row)] for row in rows]
@@ -95,7 +95,7 @@ class ScaledLayer(WeightedLayer):
         return [[y + verb(self.shifts[i // p], 1.0) for i, y in enumerate(row)] for row in found]
 
     @final
-    def unscaled(self, upstream: Batch) -> Batch:
+    def _unscaled(self, upstream: Batch) -> Batch:
         """Return the gradients of what is scaled, last sample first off the stacks."""
         p = self.pixels
         inner: Batch = []

@@ -71,7 +71,7 @@ class SavedNetwork(NetworkParts):
         return not used and self._bank.is_like(new.bank)
 
     def begin_with(self, layer: Layer) -> None:
-        """Put a layer before the first one, in a network that is as it was made.
+        """Put a `layer` before the first one, in a network that is as it was made.
 
         The others get the initial numbers of their new rows, as if it had been made with it.
         """
