@@ -129,18 +129,14 @@ class DataSet(ABC):
         """
 
     @final
-    def affine(self, shape: Sequence[int] = ()) -> Affine:
+    def affine(self) -> Affine:
         """Return a new layer that gives each input of the training samples mean 0, deviation 1.
 
         It is the first layer of a network that takes these samples as they are. Those of a function
-        are judged by its first batch.
-
-        shape  channels, height and width of a sample whose channels are scaled as a whole; by
-               default that of pictures that were given as such, else each number has its own scale
+        are judged by its first batch, and pictures channel by channel.
         """
-        inputs, _ = self.batches().at(0)
-        known = self.sample_shape if isinstance(self, TableSet) else ()
-        return Affine.standardizing(inputs.reshape(-1, *(shape or known or inputs.shape[1:])))
+        shape = self.sample_shape if isinstance(self, TableSet) else ()
+        return Affine.standardizing(in_shape(self.batches().at(0)[0], shape or (self.inputs,)))
 
     @classmethod
     def cost(cls, settings: Mapping[str, Any]) -> int:

@@ -7,14 +7,15 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray, as_batch, as_floats
+from scalarviz.base.checks.numbers import FloatArray, as_batch, as_floats, number
 from scalarviz.base.messages import inform
 from scalarviz.core.formulas.initializers import Init
+from scalarviz.core.layers.arrays import checked_array
 from scalarviz.core.layers.base import Batch
 from scalarviz.core.layers.scaled import ScaledLayer
 from scalarviz.core.model.program import Program
 from scalarviz.core.model.weight import Weight
-from scalarviz.errors import InputError, NotFiniteError, ShapeError
+from scalarviz.errors import InputError, ShapeError
 
 PICTURES = (3, 4)  # dimensions of an array of pictures, without and with channels
 MOST_MEAN = 1e5  # deviations of a mean that float32 holds with two digits behind them
@@ -62,15 +63,15 @@ class Affine(ScaledLayer):
         if array.ndim == 1:
             raise ShapeError(f"{who} takes samples in rows, not an array of shape {array.shape}")
         picture = (1, *array.shape[1:])[-3:] if array.ndim in PICTURES and array.size else ()
-        rows, _ = as_batch(array.reshape(len(array), -1) if picture else array, None, who)
+        table = array.reshape(len(array), -1) if picture else array
+        rows, _ = as_batch(table, None, who, copy=False)
         features = picture[0] if picture else rows.shape[1]
         return cls(picture or features, *standards(rows.reshape(len(rows), features, -1)))
 
     def initialize(self, init: Init, seed: int) -> None:
-        for numbers in (self.scale, self.shift):
-            self.bank.number(float(np.abs(numbers).max()), f"a number of {self}")
-        values = self.bank.value[self.rows].reshape(2, -1)
-        values[0], values[1] = self.scale, self.shift
+        of_all = [np.broadcast_to(each, self.features) for each in (self.scale, self.shift)]
+        self.bank.number(float(np.abs(of_all).max()), f"a number of {self}")
+        self.bank.value[self.rows] = np.concatenate(of_all)
         self.bank.frozen[self.rows] = True
 
     def settings(self) -> dict[str, Any]:
@@ -94,15 +95,9 @@ class Affine(ScaledLayer):
 def of_each(numbers: object, features: int, what: str) -> FloatArray:
     """Return finite numbers, one or one a feature; raise InputError for anything else."""
     found = as_floats(numbers, what)
-    if found.shape not in ((), (features,)):
-        raise ShapeError(
-            f"{what} is one number, or one for each of {features}, not an array of shape "
-            f"{found.shape}: make the two equal"
-        )
-    if not np.isfinite(found).all():
-        bad = found[~np.isfinite(found)].flat[0]
-        raise NotFiniteError(f"{what} is made of finite numbers, and one is {bad}: replace it")
-    return found
+    if not found.ndim:
+        return np.array(number(found.item(), what))
+    return checked_array(found, what, (features,), "float64", "replace it")
 
 
 def standards(columns: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -110,14 +105,13 @@ def standards(columns: FloatArray) -> tuple[FloatArray, FloatArray]:
 
     Raises InputError if float32 cannot hold them.
     """
-    axes, low = (0, 2), columns.min((0, 2))
+    low = columns.min((0, 2))
     with np.errstate(all="ignore"):
-        mean, deviation = columns.mean(axes, np.float64), columns.std(axes, np.float64)
-        same = columns.max(axes) == low  # else rounding could make a deviation of its mean
+        mean, deviation = columns.mean((0, 2), np.float64), columns.std((0, 2), np.float64)
+        same = columns.max((0, 2)) == low  # else rounding could make a deviation of its mean
         mean[same], deviation[same] = low[same], 1.0
         scale, ratio = 1.0 / deviation, mean / deviation
-        rounded = np.array([scale, ratio], np.float32)
-    fits = np.isfinite(rounded).all(axis=0) & (rounded[0] > 0.0)
+        fits = np.isfinite(np.array([scale, ratio, deviation], np.float32)).all(axis=0)
     if not fits.all():
         column = int(np.argmin(fits))
         raise InputError(

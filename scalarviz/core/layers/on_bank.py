@@ -22,6 +22,8 @@ from scalarviz.errors import InputError, OwnershipError
 if TYPE_CHECKING:
     from scalarviz.core.layers.base import Layer
 
+FEW = 9  # numbers of a setting that the text of a layer has, at most
+
 
 class LayerOnBank(Part):
     """The base of Layer, without the verbs: its sizes, activation, names and rows of a bank.
@@ -247,10 +249,8 @@ class LayerOnBank(Part):
 
     @final
     def __repr__(self) -> str:
-        settings = ", ".join(f"{key}={brief(value)}" for key, value in self.settings().items())
+        settings = ", ".join(
+            f"{key}={shorten(value) if isinstance(value, list) and len(value) > FEW else value!r}"
+            for key, value in self.settings().items()
+        )
         return f"{type(self).__name__}({settings})"
-
-
-def brief(value: object) -> str:
-    """Return a setting as it is written in code; of a long list of numbers only the beginning."""
-    return shorten(value) if isinstance(value, list) and type(value[0]) is float else repr(value)

@@ -150,9 +150,9 @@ class Program:
     @cached_property
     def raw(self) -> dict[str, str]:
         """The name of the inputs, or outputs, that an Affine scales, and of its other buffer."""
-        ends = [(each.source, each.target) for each in self.affines]
-        first = {x.name: y.name for x, y in ends if x == self.inputs}
-        return first | {y.name: x.name for x, y in ends if y == self.outputs}
+        sides = [(each.source, each.target) for each in self.affines]
+        ends = self.inputs, self.outputs
+        return {x.name: y.name for a, b in sides for x, y in ((a, b), (b, a)) if x in ends}
 
     @cached_property
     def products(self) -> int:

@@ -35,7 +35,7 @@ def multiply(at: At) -> Flow:
         raise Refused(f"it multiplies two {kind} values: {READ}")
     flow, numbers, name = flows[0], stored[0].array, stored[0].name
     if len(flow.seen) != 1 and flow.waves is None:
-        return flow.scaled(numbers, np.zeros(1), {"node": at.node.name, "weight": name})
+        return at.scaled(flow, numbers, np.zeros(1), {"node": at.node.name, "weight": name})
     waves = waves_of(at, flow)
     if numbers.dtype.kind != "f" or flow.is_wave or len(flow.seen) != 1:
         raise Refused(f"it multiplies by numbers that are no frequencies: {READ}")

@@ -132,7 +132,7 @@ def add(at: At) -> Flow:
     """Add of two values, which makes a Residual: with a skip, unless one follows from the other."""
     flows = [each.settled for each in at.inputs if isinstance(each, Flow)]
     if len(flows) != 2 or len(at.inputs) != 2:
-        return shifted(at)
+        return moved(at)
     before, after = sorted(flows, key=lambda flow: len(flow.steps))
     count = len(before.steps)
     if before.shape != after.shape:
@@ -147,41 +147,31 @@ def add(at: At) -> Flow:
     )
 
 
-def shifted(at: At) -> Flow:
-    """Add of numbers of the file: an Affine."""
-    flow, numbers = value_and_numbers(at)
-    return flow.scaled(np.ones(1), numbers.array, {"add": at.node.name, "bias": numbers.name})
-
-
-def subtract(at: At) -> Flow:
-    """Sub of numbers of the file, in either order: an Affine."""
-    flow, numbers = value_and_numbers(at)
-    sign = 1.0 if at.inputs[0] is flow else -1.0
-    return flow.scaled(np.full(1, sign), -sign * numbers.array, {"add": at.node.name})
-
-
-def divide(at: At) -> Flow:
-    """Div by numbers of the file: an Affine."""
-    flow, numbers = value_and_numbers(at)
-    if at.inputs[0] is not flow or not numbers.array.all():
-        raise Refused("it is to divide a computed value by numbers of the file other than 0")
-    return flow.scaled(1.0 / numbers.array.astype(np.float64), np.zeros(1), {"node": at.node.name})
-
-
-def value_and_numbers(at: At) -> tuple[Flow, Constant]:
-    """Return the computed value and the numbers of the file that an operator takes."""
+def moved(at: At) -> Flow:
+    """Add or Sub of numbers of the file, in either order: an Affine."""
     flows = [each for each in at.inputs if isinstance(each, Flow)]
     stored = [each for each in at.inputs if isinstance(each, Constant)]
     if len(flows) != 1 or len(stored) != 1:
         raise Refused("it is to take one computed value, and numbers of the file")
-    return flows[0], stored[0]
+    sign = -1.0 if at.node.operator == "Sub" else 1.0
+    scale = sign if at.inputs[0] is stored[0] else 1.0
+    names = {"add": at.node.name} | ({"bias": stored[0].name} if sign > 0.0 else {})
+    return at.scaled(flows[0], np.full(1, scale), scale * sign * stored[0].array, names)
+
+
+def divide(at: At) -> Flow:
+    """Div by numbers of the file: an Affine."""
+    numbers = at.needed(1, "divisors").array.astype(np.float64)
+    if not numbers.all():
+        raise Refused("it divides by 0")
+    return at.scaled(at.flow, 1.0 / numbers, np.zeros(1), {"node": at.node.name})
 
 
 def scaler(at: At) -> Flow:
     """scikit-learn's scalers: (x - offset) times scale."""
     offset, scale = (np.array(at.get(name, [], float)) for name in ("offset", "scale"))
-    moved = at.row.scaled(np.ones(1), -offset, {})
-    return moved.scaled(scale, np.zeros(1), {"node": at.node.name})
+    centred = at.scaled(at.row, np.ones(1), -offset, {})
+    return centred.scaled(scale, np.zeros(1), {"node": at.node.name})
 
 
 def branches(kind: type[TwoBranches], otherwise: Callable[[At], Flow], at: At) -> Flow:
@@ -317,7 +307,7 @@ OPERATORS: dict[str, Callable[[At], Flow]] = {
     "ai.onnx.ml.Normalizer": normalizer,
     "ai.onnx.ml.Scaler": scaler,
     "Add": add,
-    "Sub": subtract,
+    "Sub": moved,
     "Div": divide,
     "Conv": convolution,
     "MaxPool": max_pool,

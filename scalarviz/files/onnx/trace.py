@@ -28,6 +28,7 @@ Names = dict[str, Any]
 
 LARGEST_SAMPLE = 2**24  # numbers
 MOST_OCTAVES = 64
+SCALED = 32  # bytes that an Affine takes for a number, at most
 PICTURE = 3  # dimensions: channels, height, width
 # Supported products, for errors about others.
 READ = (
@@ -215,10 +216,9 @@ def of_features(numbers: Array, shape: Shape) -> Array:
             f"it takes numbers of the shape {numbers.shape} and {shorten(shape)} a sample: give "
             "each feature or channel one"
         ) from None
-    if len(shape) not in (1, PICTURE) or (each != each[:, :1]).any():
-        raise Refused("its numbers differ within a channel: give each channel one")
-    if not np.isfinite(each).all():
-        raise Refused("its numbers are not all finite")
+    is_even = np.isfinite(each).all() and (each == each[:, :1]).all()
+    if not is_even or len(shape) not in (1, PICTURE):
+        raise Refused("it takes finite numbers that are equal within a channel: give each one")
     return each[:, 0].astype(np.float64)
 
 
@@ -325,6 +325,11 @@ class At:
         found = self.get(name, default)
         if found not in (allowed or (default,)):
             raise Refused(f"its {name} must be {shorten(default)} here, not {shorten(found)}")
+
+    def scaled(self, flow: Flow, scale: Array, shift: Array, names: Names) -> Flow:
+        """Append an Affine to a `flow`, as `flow.scaled`, within the budget."""
+        self.budget.take(SCALED * prod(flow.shape), f"what scales {shorten(flow.shape)}")
+        return flow.scaled(scale, shift, names)
 
     @property
     def names(self) -> Names:

@@ -40,9 +40,7 @@ class Scales:
     def __init__(self) -> None:
         self.color, self.size = "value", "value"
         self.per_layer = False
-        self._apart: set[int] = (
-            set()
-        )  # layers with an Affine, whose numbers have units of their own
+        self._apart: set[int] = set()  # layers of an Affine, which has units of its own
         self._stops: dict[tuple[str, int], float] = {}
         self._grown_at = -math.inf
         self._grown: tuple[float, float] | None = None

@@ -16,13 +16,13 @@ def painted(
     buffer: str, values: FloatArray | None, frame_data: FrameData, theme: Theme
 ) -> FloatArray:
     """Return the color of each neuron: its true color if it stands for one, else by its number."""
-    buffers, numbers = frame_data.buffers, np.zeros(0) if values is None else values
-    if buffer in buffers.tints and values is not None:
-        return buffers.tints[buffer]
-    if buffer in buffers.raw:
-        known, unknown = buffers.values.get(buffers.raw[buffer], ()), np.zeros(len(numbers))
-        numbers = np.append(known, unknown)[: len(numbers)]
-    return theme.map(numbers, buffers.scale)
+    if buffer in frame_data.buffers.tints and values is not None:
+        return frame_data.buffers.tints[buffer]
+    numbers = np.zeros(0) if values is None else values
+    if behind := frame_data.buffers.raw.get(buffer):
+        known = frame_data.buffers.values.get(behind, np.zeros(0))
+        numbers = np.append(known, np.zeros(len(numbers)))[: len(numbers)]
+    return theme.map(numbers, frame_data.buffers.scale)
 
 
 def held(line: Neurons, frame_data: FrameData) -> FloatArray:

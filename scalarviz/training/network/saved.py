@@ -75,12 +75,12 @@ class SavedNetwork(NetworkParts):
 
         The others get the initial numbers of their new rows, as if it had been made with it.
         """
-        net, precision = cast("Network", self), self.precision
-        row = choose(self.engine, precision=precision)
+        net = cast("Network", self)
         for each in self._parts:
             each.leave_bank(self._bank)
         vars(self).pop("program", None)
-        net._begin((layer, *self.layers), net.init, net.seed, row, precision, self.dtype)
+        row, layers = choose(self.engine, precision=self.precision), (layer, *self.layers)
+        net._begin(layers, net.init, net.seed, row, self.precision, self.dtype)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Let the copy of the bank name its rows by the copy of the network."""

@@ -29,5 +29,6 @@ def begin_with_affine(network: Any, data: DataSet) -> bool:
             "this one was computed with, changed or read already: make it with that layer, "
             "sv.Network([data.affine(), 16, 3]), say"
         )
-    network.begin_with(data.affine(network.input_shape))
+    shape = network.input_shape or (network.inputs,)
+    network.begin_with(Affine.standardizing(data.batches().at(0)[0].reshape(-1, *shape)))
     return True

@@ -119,6 +119,21 @@ def test_a_huge_sample_is_refused(tmp_path: Path) -> None:
     refuse(graph(*wide, numbers=numbers, shape=(1, 10**5), out=None), tmp_path, "numbers")
 
 
+def test_numbers_that_scale_many_large_samples_count(tmp_path: Path) -> None:
+    nodes = [node("Sub", "x c", "v0")]
+    for i in range(4):
+        nodes += [node("Relu", f"v{i}", f"w{i}"), node("Sub", f"w{i} c", f"v{i + 1}")]
+    model = graph(*nodes, node("Relu", "v4", "y"), numbers={"c": floats(1)}, shape=(1, 10**5))
+    path = saved(model, tmp_path)
+    with refused(FileError, "what scales (100000,)"):
+        sv.onnx.load(path, limit=10 * 2**20)
+    bare = {"Add": [["x"], ["c"], []], "Sub": [["x"]], "Div": [["x"], ["c", "x"]]}
+    for operator, given in bare.items():
+        for inputs in given:
+            model = graph(node(operator, " ".join(inputs), "y"), numbers={"c": floats(1)})
+            refuse(model, tmp_path, f"({operator}): ")
+
+
 def test_a_convolution_of_huge_padding_is_refused(tmp_path: Path) -> None:
     conv = node("Conv", "x k", "y", pads=[2**31] * 4)
     refuse(graph(conv, numbers={"k": floats(1, 1, 1, 1)}, shape=(1, 1, 2, 2)), tmp_path, "padding")
