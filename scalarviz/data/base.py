@@ -20,6 +20,7 @@ from scalarviz.core.formulas.table import pick
 from scalarviz.core.layers.affine import Affine
 from scalarviz.data.adding import MOST_ADDED, Room, as_samples
 from scalarviz.data.batches import Batches, InOrder, Pair, Picked, Shuffled
+from scalarviz.data.settings import brief, unlike, whole
 from scalarviz.data.tables import (
     MOST_NAMES,
     as_labels,
@@ -496,29 +497,3 @@ class Arrays(TableSet):
         copies = 1 if settings.get("share", 1.0) == 1.0 else 2
         labels = np.size(settings.get("targets", ())) * whole(settings.get("classes"))
         return copies * (super().cost(settings) + DOUBLE * labels)
-
-
-def whole(value: object, otherwise: int = 0) -> int:
-    """Return `value` if it is a non-negative int, else `otherwise`; it is checked later."""
-    return value if isinstance(value, int) and value >= 0 else otherwise
-
-
-def unlike(value: object, default: object) -> bool:
-    """Return whether a setting differs from its default; arrays always do."""
-    return isinstance(value, np.ndarray) or value != default
-
-
-def brief(value: object) -> str:
-    """Return a setting in a few characters; an array by its shape."""
-    if isinstance(value, np.ndarray):
-        return " x ".join(str(n) for n in value.shape)
-    if isinstance(value, float):
-        return f"{value:g}"
-    if callable(value):
-        return str(getattr(value, "__name__", type(value).__name__))
-    return shorten(value)
-
-
-def same_bits(table: FloatArray) -> FloatArray:
-    """Round to 2**-20, since machines differ in the last digits of sines and logarithms."""
-    return np.round(table * 2.0**20) * 2.0**-20

@@ -21,7 +21,8 @@ from scalarviz.base.checks.numbers import (
 from scalarviz.core.formulas.randomness import check_seed, unit_pairs
 from scalarviz.core.formulas.table import pick
 from scalarviz.data.adding import check_within
-from scalarviz.data.base import DOUBLE, STREAM_COLORS, DataChoice, TableSet, whole
+from scalarviz.data.base import DOUBLE, STREAM_COLORS, DataChoice, TableSet
+from scalarviz.data.settings import whole
 from scalarviz.data.tables import count_of
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
 

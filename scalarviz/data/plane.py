@@ -17,15 +17,9 @@ from scalarviz.core.formulas.elementary import sin
 from scalarviz.core.formulas.randomness import check_seed, unit_pairs
 from scalarviz.core.formulas.retarget import Target
 from scalarviz.core.formulas.table import pick
-from scalarviz.data.base import (
-    DOUBLE,
-    STREAM_NOISE,
-    STREAM_PLACES,
-    TableSet,
-    same_bits,
-    whole,
-)
-from scalarviz.data.tables import count_of, share_of, split
+from scalarviz.data.base import DOUBLE, STREAM_NOISE, STREAM_PLACES, TableSet
+from scalarviz.data.settings import whole
+from scalarviz.data.tables import count_of, same_bits, share_of, split
 from scalarviz.errors import InputError
 
 PORTION = 2**16  # points made at once

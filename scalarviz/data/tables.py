@@ -210,3 +210,8 @@ def count_of(value: object, what: str, low: int = 1, high: int = LARGEST_SET) ->
     if low <= result <= high:
         return result
     raise InputError(f"{what} must be an integer from {low:,} to {high:,}, not {result:,}")
+
+
+def same_bits(table: FloatArray) -> FloatArray:
+    """Round to 2**-20, since machines differ in the last digits of sines and logarithms."""
+    return np.round(table * 2.0**20) * 2.0**-20
