@@ -84,7 +84,11 @@ def caption_data(session: Session, show: Show) -> Data:
         "learning": any(each.about.learning for each in program.operations),
         "activations": activations_of(program),
         "parametrics": {
-            name: {"parameters": row.parameters, "value": function_tree(row.value)}
+            name: {
+                "parameters": row.parameters,
+                "value": function_tree(row.value),
+                "derivative": function_tree(row.derivative),
+            }
             for name, row in PARAMETRIC_FORMULAS.items()
             if name in {each.formula for each in operations}
         },

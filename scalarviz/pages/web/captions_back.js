@@ -2,7 +2,7 @@
 
 import { factorOf } from "./captions_loss.js";
 import { productTerm } from "./captions_forward.js";
-import { captionOfKey, lossTerm } from "./captions_parts.js";
+import { captionOfKey, lossTerm, parametersOf } from "./captions_parts.js";
 import { featureOf, isHeldNow, meanOf, poolWindow, varianceOf } from "./captions_rows.js";
 import { calledFormula, caseOf, computedTree, logSumExp } from "./formulas.js";
 import { agreeing, exactSum, fillNumbers, inBrackets, pretty, said } from "./format.js";
@@ -310,6 +310,20 @@ function concatenationBack(ctx) {
   return arriving(ctx, captionOfKey("concatenation_back", [line], fields), found);
 }
 
+/** Through a formula with parameters: what arrives, times its slope. */
+function parametricBack(ctx) {
+  const { formula: name } = ctx.operation;
+  const [place] = ctx.place;
+  const { derivative } = ctx.say.parametrics[name];
+  if (derivative === null) return rowBack(ctx);
+  const given = parametersOf(ctx, place).map((row) => ctx.state.value[row]);
+  const slope = calledFormula(derivative, [ctx.inputs[place], ...given]);
+  const term = termOf([ctx.upstream[place], slope], { words: asProduct });
+  const line = sumLine([term], ctx.gradient[place], { about: ctx.before });
+  const caption = captionOfKey("row_back", [line], { name, formula: name });
+  return arriving(ctx, caption, ctx.gradient[place]);
+}
+
 function dropoutBack(ctx) {
   const [rate] = ctx.operation.settings;
   const [place] = ctx.place;
@@ -363,6 +377,7 @@ const BACKWARD_CAPTIONS = {
   product: productBack,
   concatenation: concatenationBack,
   dropout: dropoutBack,
+  parametric: parametricBack,
   batch_norm: normBack,
   layer_norm: normBack,
   rms_norm: normBack,

@@ -5,6 +5,7 @@ import {
   aboutOutput,
   activationLine,
   captionOfKey,
+  parametersOf,
   standardized,
   standardizing,
 } from "./captions_parts.js";
@@ -85,19 +86,16 @@ function activationCaption(ctx) {
 
 /** A formula with parameters, of one number. */
 function parametricCaption(ctx) {
-  const { formula, weights, settings } = ctx.operation;
+  const { formula } = ctx.operation;
   const [place] = ctx.place;
   const row = ctx.say.parametrics[formula];
   const unit = ctx.called(ctx.behind);
   const title = asSentence(text("captions.parametric", { unit, name: formula }));
   if (row.value === null) return { ...plainForward(ctx), title };
   const parts = [`${formula}(`, termOf([ctx.inputs[place]], { neuron: ctx.before })];
-  let first = weights;
-  row.parameters.forEach((_, i) => {
-    const own = first + Math.floor(place / settings[i]);
+  for (const own of parametersOf(ctx, place)) {
     parts.push(", ", termOf([ctx.state.value[own]], { row: own }));
-    first += ctx.outputs.length / settings[i];
-  });
+  }
   const made = (v) => calledFormula(row.value, v);
   const line = equationLine([...parts, ")"], made, ctx.outputs[place], { about: ctx.behind });
   const written = `y = ${formula}(x, ${row.parameters.join(", ")})`;

@@ -20,6 +20,16 @@ export function aboutOutput(ctx, caption, value) {
   return { ...caption, neurons: [ctx.behind], callout };
 }
 
+/** Return the rows of the parameters that a formula has for an output. */
+export function parametersOf({ operation, outputs }, place) {
+  let first = operation.weights;
+  return operation.settings.map((each) => {
+    const row = first + Math.floor(place / each);
+    first += outputs.length / each;
+    return row;
+  });
+}
+
 /** Return the parts of (x - mean) / sqrt(variance + eps). */
 export function standardizing(x, mean, variance, eps) {
   const minus = mean < 0 ? " + " : " - ";

@@ -11,8 +11,9 @@ import numpy as np
 from scalarviz.base.texts import plural, row_text, text
 from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
 from scalarviz.core.formulas.losses import LossRow, log_sum_exp
+from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS
 from scalarviz.core.formulas.written import formula_of, written
-from scalarviz.core.model.operations import NONE, Buffer, Operation
+from scalarviz.core.model.operations import NONE, Buffer, Operation, parametric_rows
 from scalarviz.core.model.program import Program
 from scalarviz.pictures.presenter.captions.format import MOST, agreeing, pretty, said
 from scalarviz.pictures.presenter.captions.lines import (
@@ -310,6 +311,19 @@ def product_back(ctx: TracedWeight) -> Caption:
     return about(ctx, caption, found * float(ctx.held(b)[place]), "arrives")
 
 
+def parametric_back(ctx: TracedWeight) -> Caption:
+    """Through a formula with parameters: what arrives, times its slope."""
+    name, place = ctx.operation.formula, ctx.place[0]
+    x, g = (
+        float(ctx.of_sample(each)[place]) for each in (ctx.numbers.inputs, ctx.numbers.upstream)
+    )
+    found, value = float(ctx.of_sample(ctx.numbers.gradient)[place]), ctx.network.bank.value
+    given = [float(value[row]) for row in parametric_rows(ctx.operation, place)]
+    slope = PARAMETRIC_FORMULAS[name].derivative(x, *given)
+    line = sum_line([Term((g, slope), PRODUCT)], found, about=ctx.before)
+    return about(ctx, caption_of("row_back", line, name=name, formula=name), found, "arrives")
+
+
 def dropout_back(ctx: TracedWeight) -> Caption:
     (rate,), place = ctx.operation.settings, ctx.place[0]
     arrived = float(ctx.of_sample(ctx.numbers.upstream)[place])
@@ -367,6 +381,7 @@ BACKWARD_KINDS: dict[str, CaptionFn] = {
     "affine": weighted_back,
     "convolution": weighted_back,
     "scale": weighted_back,
+    "parametric": parametric_back,
     "row": row_formula_back,
     "branch": branch_back,
     "sum": unchanged_back,
