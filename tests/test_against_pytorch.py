@@ -16,6 +16,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.arithmetic import OPERATIONS
+from scalarviz.core.formulas.families import activation_row
 from scalarviz.core.formulas.initializers import BIASES, INITIALIZERS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
@@ -132,6 +133,13 @@ def assert_same_at_every_point(row: Formula, expected: Mapping[str, Any]) -> Non
 @pytest.mark.parametrize("name", REFERENCE["activations"])
 def test_an_activation_and_its_derivative(name: str) -> None:
     assert_same_at_every_point(ACTIVATIONS[name], reference("activations", name))
+
+
+@pytest.mark.parametrize("name", REFERENCE["activations_with_settings"])
+def test_an_activation_with_settings(name: str) -> None:
+    row = activation_row(name)
+    assert row.name == name
+    assert_same_at_every_point(row, reference("activations_with_settings", name))
 
 
 @every_row("operations")

@@ -28,9 +28,8 @@ ACTIVATIONS = {
     "logistic": "sigmoid",
     **dict.fromkeys(("identity", "none", "null", ""), "linear"),
     "softmax": "sv.Softmax is a layer here, and the loss 'softmax_cross_entropy' has its own",
-    "logsoftmax": "the loss 'softmax_cross_entropy' has its own, behind a linear layer",
-    **dict.fromkeys(("celu", "hardsigmoid", "hardswish", "hardtanh", "mish", "prelu"), OWN),
-    **dict.fromkeys(("relu6", "selu", "softsign"), OWN),
+    "logsoftmax": "sv.LogSoftmax is a layer here; 'softmax_cross_entropy' has its own",
+    **dict.fromkeys(("hardshrink", "softshrink", "tanhshrink", "prelu"), OWN),
 }
 SOFTMAX_LOSS = dict.fromkeys(
     ("ce", "crossentropy", "categoricalcrossentropy", "sparsecategoricalcrossentropy", "nll"),

@@ -9,6 +9,7 @@ import numpy as np
 
 from scalarviz.base.checks.limits import LONGEST_CONDITION, MOST_CONDITIONS
 from scalarviz.base.checks.numbers import shorten, size
+from scalarviz.core.formulas.families import activation_row
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
 from scalarviz.core.formulas.settings import check_names
@@ -193,8 +194,11 @@ def check_engine(network: Network, details: Details) -> None:
 
 
 def check_activation(network: Network, details: Details) -> None:
-    if network.check_activation(details["layer"], details["name"]) != details["layer"]:
+    name = details["name"]
+    if network.check_activation(details["layer"], name) != details["layer"]:
         raise InputError(f"a layer must be counted from 0, not {details['layer']}")
+    if activation_row(name).name != name:
+        raise InputError(f"the activation {shorten(name)} must be {activation_row(name).name}")
 
 
 def check_stops(network: Network, details: Details) -> None:

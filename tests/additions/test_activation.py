@@ -1,4 +1,4 @@
-"""A new activation is one row: engines, files, captions and errors take `mish` from the table."""
+"""A new activation is one row: engines, files, captions and errors take `erf` from the table."""
 
 import os
 import subprocess
@@ -10,16 +10,16 @@ import pytest
 from tests.engines.test_cuda import needs_numba_cuda
 
 ROOT = Path(__file__).parent.parent.parent
-WITH_MISH = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "mish", "-m", ""]
-WITH_MISH += ["-p", "tests.additions.mish"]
+WITH_ERF = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "erf", "-m", ""]
+WITH_ERF += ["-p", "tests.additions.erf"]
 
 
 def run(*options: str, **settings: str) -> str:
-    """Run the tests that are about mish in a process that has it in its table; what it printed."""
+    """Run the tests that are about erf in a process that has it in its table; what it printed."""
     done = subprocess.run(
-        [*WITH_MISH, *options],
+        [*WITH_ERF, *options],
         cwd=ROOT,
-        env=os.environ | settings | {"WITH_MISH": "1"},
+        env=os.environ | settings | {"WITH_ERF": "1"},
         capture_output=True,
         text=True,
     )
@@ -30,7 +30,7 @@ def run(*options: str, **settings: str) -> str:
 @pytest.mark.slow  # kernels with one more formula are compiled, the first time
 def test_everything_knows_an_activation_by_its_row() -> None:
     names = """
-        additions/with_mish.py core/formulas/test_activations.py core/formulas/test_compiled.py
+        additions/with_erf.py core/formulas/test_activations.py core/formulas/test_compiled.py
         core/autograd/test_gradients.py engines/test_one_answer.py files/onnx/test_saving.py
         pictures/presenter/test_captions.py files/shaders/test_glsl.py
     """

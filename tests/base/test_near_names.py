@@ -68,7 +68,10 @@ LAYERS = ([2, 3, 1],)
 @pytest.mark.parametrize(
     ("make", "given", "word"),
     [
-        *[(sv.Network, LAYERS, each) for each in ("lrelu", "SiLU", "identity", "selu", "tan")],
+        *[
+            (sv.Network, LAYERS, each)
+            for each in ("lrelu", "SiLU", "identity", "softshrink", "tan")
+        ],
         (sv.Network, LAYERS, relu),
         *[(sv.Loss, (), each) for each in ("cross_entropy", "crossentropy", "L1Loss")],
         (sv.Loss, (), "BCEWithLogitsLoss"),

@@ -122,7 +122,7 @@ NETWORKS: dict[str, Callable[[], list[sv.Layer]]] = {
     "products": lambda: [sv.Dense(18, 33, "tanh"), sv.Dense(33, 2, bias=False)],
     "rows": lambda: [
         sv.FrequencyEncoding(2, 3), sv.Dense(12, 19), sv.LayerNorm(19), sv.Dense(19, 9, "swish"),
-        sv.RMSNorm(9), sv.Dense(9, 3), sv.Softmax(3),
+        sv.RMSNorm(9), sv.Dense(9, 3), sv.Softmax(3), sv.LogSoftmax(3),
     ],
     "shared": lambda: [sv.Dense(2, 9), *[sv.Dense(9, 9, "leaky_relu")] * 2, sv.Dense(9, 3)],
     "residual": lambda: [

@@ -49,6 +49,7 @@ SETTINGS = {
     "rms_norm": [5.0, 1e-5],
     "frequency_encoding": [3.0],
     "softmax": [5.0],
+    "log_softmax": [5.0],
     "max_pool": [1.0, 1.0, 5.0, 3.0, 1.0, 1.0],
     "average_pool": [1.0, 1.0, 5.0, 3.0, 1.0, 1.0, 1.0 / 9.0],
 }

@@ -19,6 +19,7 @@ SIZES: dict[str, tuple[int, int, list[float]]] = {
     "rms_norm": (19, 19, [19.0, 1e-5]),
     "frequency_encoding": (5, 30, [3.0]),
     "softmax": (19, 19, [19.0]),
+    "log_softmax": (19, 19, [19.0]),
     "max_pool": (40, 12, [2.0, 4.0, 5.0, 3.0, 2.0, 1.0]),
     "average_pool": (40, 12, [2.0, 4.0, 5.0, 3.0, 2.0, 1.0, 1.0 / 9.0]),
 }
@@ -66,6 +67,7 @@ DIVIDED = {
     "rms_norm": ("2 of 2", "2 of 2"),
     "frequency_encoding": ("1 of 1", "1 of 1"),
     "softmax": ("2 of 3", "2 of 2"),
+    "log_softmax": ("2 of 3", "2 of 2"),
     "max_pool": ("1 of 1", "1 of 2"),
     "average_pool": ("1 of 1", "1 of 2"),
 }

@@ -43,6 +43,11 @@ def gradients_agree(net: sv.Network, engine: str, batch: Array) -> None:
 
 # In float32 each activation is compared by `test_dispatch`, with the same body in its kernels.
 QUICK = {("float32", "tanh"), *(("float64", name) for name in ACTIVATIONS)}
+# Of those that are like others here a long run compiles the kernels.
+QUICK -= {
+    ("float64", name)
+    for name in "celu hard_sigmoid hard_swish hard_tanh relu6 softsign log_sigmoid".split()
+}
 
 
 @every_engine
@@ -55,6 +60,14 @@ QUICK = {("float32", "tanh"), *(("float64", name) for name in ACTIVATIONS)}
 )
 def test_every_activation(engine: str, dtype: str, activation: str) -> None:
     net = sv.Network([3, 7, 5, 2], activation, activation, dtype=dtype, seed=1)
+    gradients_agree(net, engine, numbers(9, 3))
+
+
+@every_engine
+@pytest.mark.some(1)
+@pytest.mark.parametrize("first", ["elu(0.5)", "celu(2)", "softplus(3)", "hard_sigmoid(0.25,0.4)"])
+def test_activations_with_settings(engine: str, first: str) -> None:
+    net = sv.Network([3, 7, 5, 2], first, "hard_tanh(-2,0.5)", dtype="float64", seed=1)
     gradients_agree(net, engine, numbers(9, 3))
 
 

@@ -59,7 +59,7 @@ def test_it_can_be_mended_under_the_same_name(table: dict[str, Formula]) -> None
     assert table["cube"].derivative(2.0, 8.0) == 12.0
 
 
-def mish(x: float) -> float:
+def smooth(x: float) -> float:
     return x * math.tanh(math.log1p(math.exp(x)))
 
 
@@ -79,7 +79,7 @@ def kink(x: float) -> float:
     return x if x > 0.0 else 0.0
 
 
-@pytest.mark.parametrize("function", [cube, mish, bent])
+@pytest.mark.parametrize("function", [cube, smooth, bent])
 @pytest.mark.parametrize("engine", ["python", "cpu"])
 def test_a_derivative_is_found_by_itself(
     function: Any, engine: str, table: dict[str, Formula]

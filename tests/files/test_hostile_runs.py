@@ -246,6 +246,7 @@ ONE: dict[str, Spoil] = {
     "a layer out of range": action("activation", {"layer": 5, "name": "relu"}),
     "a layer from the end": action("activation", {"layer": -1, "name": "relu"}),
     "an unknown activation": action("activation", {"layer": 0, "name": "x"}),
+    "an activation in another spelling": action("activation", {"layer": 0, "name": "elu(0.50)"}),
     "one place of two": action("activation", {"layer": 1, "name": "relu"}),
     "no activation": action("activation", {"layer": 2, "name": "relu"}),
     "numbers without arrays": action("numbers", {"count": 1, "has_gradients": False}),

@@ -180,6 +180,7 @@ WRONG: dict[str, Spoil] = {
     "an unknown layer": setting("layers", 0, "kind", to="Evil"),
     "a layer that is no object": setting("layers", 0, to=[]),
     "an unknown activation": setting("layers", 0, "settings", "activation", to="sine"),
+    "settings of an activation": setting("layers", 0, "settings", "activation", to="elu(nan)"),
     "an unknown setting": setting("layers", 0, "settings", "file", to="x"),
     "another size": setting("layers", 1, "settings", "inputs", to=9),
     "a huge size": setting("layers", 0, "settings", "outputs", to=10**15),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import scalarviz as sv
 from scalarviz.engines.codegen.cache_files import keep
 from scalarviz.engines.wasm.linking import (
     A_MEMORY,
@@ -116,6 +117,12 @@ def test_a_page_that_trains_is_made_where_nothing_compiles(cache: Path, tmp_path
     run_alone(f"sv.page(session, {str(page)!r})", cache)
     data = data_in(page.read_bytes())
     assert data["spec"]["engine"]["kernels"] == FIRST + len(units_of_pages())
+
+
+def test_an_activation_with_settings_changes_no_module_of_other_pages() -> None:
+    units = units_of_pages()
+    sv.Dense(2, 2, "leaky_relu(0.25)")
+    assert units_of_pages() == units
 
 
 def test_a_page_without_its_kernels_has_a_recording(tmp_path: Path) -> None:

@@ -82,6 +82,7 @@ COLOURS: dict[str, tuple[list[sv.Layer], dict[str, Any]]] = {
     "no biases": ([sv.Dense(3, 4, "tanh", bias=False), sv.Dense(4, 3, bias=False)], {}),
     "linear only": ([sv.Dense(3, 3)], {}),
     "softmax": ([sv.Dense(3, 5, "tanh"), sv.Dense(5, 3), sv.Softmax(3)], {}),
+    "log_softmax": ([sv.Dense(3, 5, "selu"), sv.Dense(5, 3), sv.LogSoftmax(3)], {}),
     "layer norm": ([sv.Dense(3, 5, "tanh"), sv.LayerNorm(5), sv.Dense(5, 3)], {}),
     "rms norm": ([sv.Dense(3, 5, "tanh"), sv.RMSNorm(5), sv.Dense(5, 3)], {}),
     "batch norm": ([sv.Dense(3, 5, "tanh"), sv.BatchNorm(5), sv.Dense(5, 3)], {}),
@@ -110,6 +111,7 @@ COLOURS: dict[str, tuple[list[sv.Layer], dict[str, Any]]] = {
 }
 NETWORKS: dict[str, Make] = {
     **{name: partial(colours, *layers, **options) for name, (layers, options) in COLOURS.items()},
+    "settings": lambda: colours(sv.Dense(3, 5, "elu(0.5)"), sv.Dense(5, 3, "hard_tanh(-2,0.5)")),
     "frozen": part_frozen,
     "held batch norm": held_norm,
     "own rates": partial(own_rates, sv.SGD(0.1)),

@@ -103,6 +103,7 @@ MODULES: dict[str, Callable[[Entry], nn.Module]] = {
     "RMSNorm": lambda s: nn.RMSNorm(s["features"], s["eps"]),
     "FrequencyEncoding": lambda s: Encoding(s["octaves"]),
     "Softmax": lambda s: nn.Softmax(dim=1),
+    "LogSoftmax": lambda s: nn.LogSoftmax(dim=1),
     "MaxPool2d": lambda s: pool(s, nn.MaxPool2d),
     "AvgPool2d": lambda s: pool(s, nn.AvgPool2d),
     "Conv2d": convolution,
@@ -138,8 +139,8 @@ def dense(chance: random.Random, inputs: int, outputs: int, activation: str = ""
 def on_vector(chance: random.Random, width: int) -> tuple[list[Entry], int]:
     """A layer or two that take so many numbers; how many they give."""
     kind = chance.choice(
-        "Dense Dense Dense Activation LayerNorm RMSNorm BatchNorm Softmax Residual Dropout "
-        "FrequencyEncoding Reshape Product Concatenate".split()
+        "Dense Dense Dense Activation LayerNorm RMSNorm BatchNorm Softmax LogSoftmax Residual "
+        "Dropout PReLU FrequencyEncoding Reshape Product Concatenate".split()
     )
     if kind == "Dense" or (width < 3 and "Norm" in kind) or (width > 4 and "Freq" in kind):
         outputs = chance.randint(1, 8)
@@ -167,10 +168,12 @@ def on_vector(chance: random.Random, width: int) -> tuple[list[Entry], int]:
         return [layer(kind, shape=width, **options)], width
     if kind == "Dropout":
         return [layer(kind, shape=width, rate=0.0)], width
+    if kind == "PReLU":
+        return [layer(kind, shape=width, slopes=chance.choice([1, width]))], width
     if kind == "Reshape":
         shape = [1, 1, width]
         return [layer(kind, inputs=width, shape=shape), layer("Flatten", shape=shape)], width
-    options = {} if kind == "Softmax" else {"eps": chance.choice([1e-5, 0.1])}
+    options = {} if "Softmax" in kind else {"eps": chance.choice([1e-5, 0.1])}
     return [layer(kind, features=width, **options)], width
 
 

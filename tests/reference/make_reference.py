@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 from networks import biases, initializers, layers, networks
-from scalars import activations, losses, operations
+from scalars import activations, activations_with_settings, losses, operations
 from state_dicts import state_dicts
 from tensors import Entry
 from training import optimizers, schedules, steps
@@ -35,8 +35,8 @@ def text(value: Any, depth: int = 0) -> str:
 def main() -> None:
     torch.set_num_threads(1)
     groups = (
-        activations, operations, losses, steps, optimizers, schedules, initializers, biases,
-        layers, networks, state_dicts,
+        activations, activations_with_settings, operations, losses, steps, optimizers, schedules,
+        initializers, biases, layers, networks, state_dicts,
     )  # fmt: skip
     reference: Entry = {"torch": torch.__version__}
     reference |= {group.__name__: group() for group in groups}

@@ -161,6 +161,7 @@ LAYERS: dict[str, list[tuple[Entry, Callable[[], nn.Module]]]] = {
         ({"shape": 5}, nn.PReLU),
         ({"shape": [2, 3, 2], "slopes": 2}, lambda: pictures(2, 3, 2, nn.PReLU(2))),
     ],
+    "LogSoftmax": [({"features": 5}, lambda: nn.LogSoftmax(dim=1))],
 }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from torch.nn import functional as F
 SIZES = """
     1e-300 1e-8 1e-4 0.01 0.1 0.3 0.5 0.7 1 1.5 2 3 4.5 6 8 12 20 30 40 100 700 1000
 """.split()
+GELU = 2.0 * math.sqrt(2.0 / math.pi)
 POINTS = sorted([0.0, *(float(size) for size in SIZES), *(-float(size) for size in SIZES)])
 
 ACTIVATIONS: dict[str, Callable[..., Tensor]] = {
@@ -28,8 +29,28 @@ ACTIVATIONS: dict[str, Callable[..., Tensor]] = {
     "swish": F.silu,
     # F.gelu itself adds 1 to erf, which leaves no correct digit from -9 down.
     "gelu": lambda x: x * 0.5 * torch.erfc(-x * math.sqrt(0.5)),
+    # F.gelu(x, approximate="tanh") itself adds 1 to tanh, which leaves no correct digit either.
+    "gelu_tanh": lambda x: x * torch.sigmoid(GELU * (x + 0.044715 * x * x * x)),
+    "selu": F.selu,
+    "celu": F.celu,
+    "mish": F.mish,
+    # F.hardsigmoid itself has the derivative 1 / 6 in float32.
+    "hard_sigmoid": lambda x: F.relu6(x + 3.0) / 6.0,
+    "hard_swish": F.hardswish,
+    "hard_tanh": F.hardtanh,
+    "relu6": F.relu6,
+    "softsign": F.softsign,
+    "log_sigmoid": F.logsigmoid,
     "exp": torch.exp,
     "sin": torch.sin,
+}
+WITH_SETTINGS: dict[str, Callable[..., Tensor]] = {
+    "leaky_relu(0.2)": lambda x: F.leaky_relu(x, 0.2),
+    "elu(0.5)": lambda x: F.elu(x, 0.5),
+    "celu(2)": lambda x: F.celu(x, 2.0),
+    "softplus(3)": lambda x: -F.logsigmoid(-3.0 * x) / 3.0,
+    "hard_sigmoid(0.25,0.4)": lambda x: torch.clamp(0.25 * x + 0.4, 0.0, 1.0),
+    "hard_tanh(-2,0.5)": lambda x: F.hardtanh(x, -2.0, 0.5),
 }
 
 PAIRS = [(0.3, 2.0), (-1.7, 0.6), (4.0, -3.1), (-2.5, -0.2), (1e-8, 1e8), (0.0, 1.0)]
@@ -76,6 +97,11 @@ def operation(function: Callable[..., Tensor], points: list[tuple[float, ...]]) 
 def activations() -> Entry:
     points = [(x,) for x in POINTS]
     return {name: operation(function, points) for name, function in ACTIVATIONS.items()}
+
+
+def activations_with_settings() -> Entry:
+    points = [(x,) for x in POINTS]
+    return {name: operation(function, points) for name, function in WITH_SETTINGS.items()}
 
 
 def operations() -> Entry:

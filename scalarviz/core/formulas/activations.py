@@ -15,7 +15,13 @@ from dataclasses import dataclass, field
 from scalarviz.core.formulas.elementary import cos, erfc, exp, expm1, log1p, pi, sin, sqrt, tanh
 from scalarviz.core.formulas.table import Formula, table
 
+# Settings that a name can give other values, such as "leaky_relu(0.2)"; see `families.py`.
 LEAK = 0.01  # the slope of leaky_relu below zero
+ALPHA = BETA = 1.0
+LOW, HIGH = -1.0, 1.0
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
+GELU_FIRST = 2.0 * sqrt(2.0 / pi)  # gelu_tanh is x sigmoid(GELU_FIRST x + GELU_THIRD x^3)
+GELU_THIRD = 0.044715 * GELU_FIRST
 SQRT_HALF = sqrt(0.5)
 INVERSE_SQRT_2_PI = 1.0 / sqrt(2.0 * pi)
 INFINITY = exp(1000.0)
@@ -30,11 +36,15 @@ class OnnxOperator:
     attributes  for each attribute, the value that it must have, and ONNX's default for it
     gate        an operator g with which the activation can be written as x * g(x), for operators
                 that many programs do not know yet
+    inputs      numbers that it takes besides x
+    around      an operator that is written before it, and one behind it, each with its numbers
     """
 
     name: str
     attributes: Attributes = field(default_factory=dict, hash=False)
     gate: str = ""
+    inputs: tuple[float, ...] = ()
+    around: tuple[tuple[str, tuple[float, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +101,19 @@ def leaky_relu_derivative(x: float, y: float) -> float:
 
 
 def elu(x: float) -> float:
-    return expm1(x) if x <= 0.0 else x
+    return ALPHA * expm1(x) if x <= 0.0 else x
 
 
 def elu_derivative(x: float, y: float) -> float:
-    return exp(x) if x <= 0.0 else 1.0
+    return ALPHA * exp(x) if x <= 0.0 else 1.0
+
+
+def celu(x: float) -> float:
+    return ALPHA * expm1(x / ALPHA) if x <= 0.0 else x
+
+
+def celu_derivative(x: float, y: float) -> float:
+    return exp(x / ALPHA) if x <= 0.0 else 1.0
 
 
 def sigmoid(x: float) -> float:
@@ -111,11 +129,11 @@ def tanh_derivative(x: float, y: float) -> float:
 
 
 def softplus(x: float) -> float:
-    return (0.0 if x <= 0.0 else x) + log1p(exp(-abs(x)))
+    return (0.0 if x <= 0.0 else x) + log1p(exp(-abs(BETA * x))) / BETA
 
 
 def softplus_derivative(x: float, y: float) -> float:
-    return sigmoid(x)
+    return sigmoid(BETA * x)
 
 
 def swish(x: float) -> float:
@@ -134,6 +152,81 @@ def gelu(x: float) -> float:
 def gelu_derivative(x: float, y: float) -> float:
     density = INVERSE_SQRT_2_PI * exp(-0.5 * x * x)
     return 0.5 * erfc(-x * SQRT_HALF) + x * density
+
+
+# The tanh of the paper, 0.5 (1 + tanh(u)), is sigmoid(2 u), which keeps its digits below zero.
+def gelu_tanh(x: float) -> float:
+    return x * sigmoid(x * (GELU_FIRST + GELU_THIRD * x * x))
+
+
+def gelu_tanh_derivative(x: float, y: float) -> float:
+    s = sigmoid(x * (GELU_FIRST + GELU_THIRD * x * x))
+    return s + y * (1.0 - s) * (GELU_FIRST + 3.0 * GELU_THIRD * x * x)
+
+
+def selu(x: float) -> float:
+    return SELU_SCALE * (SELU_ALPHA * expm1(x) if x <= 0.0 else x)
+
+
+def selu_derivative(x: float, y: float) -> float:
+    return SELU_SCALE * (SELU_ALPHA * exp(x) if x <= 0.0 else 1.0)
+
+
+def mish(x: float) -> float:
+    return x * tanh(softplus(x))
+
+
+def mish_derivative(x: float, y: float) -> float:
+    t = tanh(softplus(x))
+    return t + x * sigmoid(x) * (1.0 - t * t)
+
+
+def hard_sigmoid(x: float) -> float:
+    return 0.0 if x <= -3.0 else (1.0 if x >= 3.0 else x / 6.0 + 0.5)
+
+
+def hard_sigmoid_derivative(x: float, y: float) -> float:
+    return 0.0 if x <= -3.0 else (0.0 if x >= 3.0 else 1.0 / 6.0)
+
+
+def hard_swish(x: float) -> float:
+    return x * hard_sigmoid(x)
+
+
+def hard_swish_derivative(x: float, y: float) -> float:
+    return 0.0 if x <= -3.0 else (1.0 if x >= 3.0 else x / 3.0 + 0.5)
+
+
+def hard_tanh(x: float) -> float:
+    return LOW if x <= LOW else (HIGH if x >= HIGH else x)
+
+
+def hard_tanh_derivative(x: float, y: float) -> float:
+    return 0.0 if x <= LOW else (0.0 if x >= HIGH else 1.0)
+
+
+def relu6(x: float) -> float:
+    return 0.0 if x <= 0.0 else (6.0 if x >= 6.0 else x)
+
+
+def relu6_derivative(x: float, y: float) -> float:
+    return 0.0 if x <= 0.0 else (0.0 if x >= 6.0 else 1.0)
+
+
+def softsign(x: float) -> float:
+    return x / (1.0 + abs(x))
+
+
+def softsign_derivative(x: float, y: float) -> float:
+    return 1.0 / ((1.0 + abs(x)) * (1.0 + abs(x)))
+
+
+def log_sigmoid(x: float) -> float:
+    return (x if x <= 0.0 else 0.0) - log1p(exp(-abs(x)))
+
+
+def log_sigmoid_derivative(x: float, y: float) -> float:
+    return sigmoid(-x)
 
 
 def exp_derivative(x: float, y: float) -> float:
@@ -224,6 +317,80 @@ ACTIVATIONS = table(
             (gelu_derivative,),
             limits=(0.0, 1000.0, 0.0, 1.0),
             onnx=OnnxOperator("Gelu", {"approximate": ("none", "none")}),
+        ),
+        ActivationFormula(
+            "gelu_tanh",
+            gelu_tanh,
+            (gelu_tanh_derivative,),
+            limits=(0.0, 1000.0, 0.0, 1.0),
+            onnx=OnnxOperator("Gelu", {"approximate": ("tanh", "none")}),
+        ),
+        ActivationFormula(
+            "selu",
+            selu,
+            (selu_derivative,),
+            limits=(-SELU_SCALE * SELU_ALPHA, 1000.0 * SELU_SCALE, 0.0, SELU_SCALE),
+            onnx=OnnxOperator(
+                "Selu",
+                {"alpha": (SELU_ALPHA, SELU_ALPHA), "gamma": (SELU_SCALE, SELU_SCALE)},
+            ),
+        ),
+        ActivationFormula(
+            "celu",
+            celu,
+            (celu_derivative,),
+            limits=(-1.0, 1000.0, 0.0, 1.0),
+            slope="(1 if z > 0, else e^z)",
+            onnx=OnnxOperator("Celu", {"alpha": (1.0, 1.0)}),
+        ),
+        ActivationFormula(
+            "mish",
+            mish,
+            (mish_derivative,),
+            limits=(0.0, 1000.0, 0.0, 1.0),
+            onnx=OnnxOperator("Mish"),
+        ),
+        ActivationFormula(
+            "hard_sigmoid",
+            hard_sigmoid,
+            (hard_sigmoid_derivative,),
+            limits=(0.0, 1.0, 0.0, 0.0),
+            onnx=OnnxOperator("HardSigmoid", {"alpha": (1.0 / 6.0, 0.2), "beta": (0.5, 0.5)}),
+        ),
+        ActivationFormula(
+            "hard_swish",
+            hard_swish,
+            (hard_swish_derivative,),
+            limits=(0.0, 1000.0, 0.0, 1.0),
+            onnx=OnnxOperator("HardSwish"),
+        ),
+        ActivationFormula(
+            "hard_tanh",
+            hard_tanh,
+            (hard_tanh_derivative,),
+            limits=(-1.0, 1.0, 0.0, 0.0),
+            onnx=OnnxOperator("Clip", inputs=(-1.0, 1.0)),
+        ),
+        ActivationFormula(
+            "relu6",
+            relu6,
+            (relu6_derivative,),
+            limits=(0.0, 6.0, 0.0, 0.0),
+            onnx=OnnxOperator("Clip", inputs=(0.0, 6.0)),
+        ),
+        ActivationFormula(
+            "softsign",
+            softsign,
+            (softsign_derivative,),
+            limits=(-1000.0 / 1001.0, 1000.0 / 1001.0, 1001.0**-2, 1001.0**-2),
+            onnx=OnnxOperator("Softsign"),
+        ),
+        ActivationFormula(
+            "log_sigmoid",
+            log_sigmoid,
+            (log_sigmoid_derivative,),
+            limits=(-1000.0, 0.0, 1.0, 0.0),
+            onnx=OnnxOperator("Softplus", around=(("Neg", ()), ("Neg", ()))),
         ),
         ActivationFormula(
             "exp",

@@ -14,7 +14,7 @@ from inspect import signature
 from typing import Any
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.core.formulas.elementary import cos, exp, pi, sin, sqrt
+from scalarviz.core.formulas.elementary import cos, exp, log, pi, sin, sqrt
 from scalarviz.core.formulas.pooling import (
     average_pool,
     average_pool_backward,
@@ -126,6 +126,32 @@ def softmax_backward(
         gradient[i] = y[i] * (upstream[i] - mean)
 
 
+def log_softmax(x: Row, y: MutableRow, length: float) -> float:
+    """Write the logarithms of the shares of `softmax`, also of shares too small for a float."""
+    largest = x[0]
+    for i in range(len(x)):
+        largest = x[i] if x[i] > largest else largest
+    total = 0.0
+    for i in range(len(x)):
+        y[i] = x[i] - largest
+        total += exp(y[i])
+    logarithm = log(total)
+    for i in range(len(x)):
+        y[i] = y[i] - logarithm
+    return total
+
+
+def log_softmax_backward(
+    x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, length: float
+) -> None:
+    """Each y loses its share of what all of them gain."""
+    total = 0.0
+    for i in range(len(y)):
+        total += upstream[i]
+    for i in range(len(y)):
+        gradient[i] = upstream[i] - exp(y[i]) * total
+
+
 @dataclass(frozen=True, slots=True)
 class RowFormula:
     """One operation on a row of numbers.
@@ -145,6 +171,7 @@ ROW_FORMULAS = table(
         RowFormula("rms_norm", rms_norm, rms_norm_backward),
         RowFormula("frequency_encoding", frequency_encoding, frequency_encoding_backward),
         RowFormula("softmax", softmax, softmax_backward),
+        RowFormula("log_softmax", log_softmax, log_softmax_backward),
         RowFormula("max_pool", max_pool, max_pool_backward),
         RowFormula("average_pool", average_pool, average_pool_backward),
     ]

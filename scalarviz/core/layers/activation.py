@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, final
 
-from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.families import activation_row
 from scalarviz.core.layers.base import Batch, Layer
 from scalarviz.core.layers.shapes import numbers_of
 from scalarviz.core.model.program import Program
@@ -27,16 +26,16 @@ class Activation(Layer):
 
     def __init__(self, shape: int | Sequence[int], activation: str) -> None:
         picture, count = numbers_of(shape, "the numbers of Activation")
-        super().__init__(count, count, activation)
-        self.formula = pick(ACTIVATIONS, activation, "activation")
+        self.formula = activation_row(activation)
+        super().__init__(count, count, self.formula.name)
         self.input_shape = self.output_shape = picture
 
     def check_activation(self, name: str) -> None:
-        pick(ACTIVATIONS, name, "activation")
+        activation_row(name)
 
     def set_activation(self, name: str) -> None:
-        self.formula = pick(ACTIVATIONS, name, "activation")
-        self._activation = name
+        self.formula = activation_row(name)
+        self._activation = self.formula.name
 
     def settings(self) -> dict[str, Any]:
         shape = list(self.input_shape) if self.input_shape else self.inputs

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from scalarviz.base.checks.numbers import shorten, size
-from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.families import activation_row
 from scalarviz.core.layers.base import Layer
 from scalarviz.core.layers.dense import Dense
 from scalarviz.errors import InputError, ShapeError
@@ -45,7 +44,7 @@ def as_layers(
         raise InputError(f"a network needs at least two sizes, inputs and outputs, not {sizes}")
     inner, last = ("linear" if name is None else name for name in (activation, output))
     for name in (inner, last):
-        pick(ACTIVATIONS, name, "activation")
+        activation_row(name)
     names = iter([inner] * (len(sizes) - 2 + leads) + [last])
     made = [first] if isinstance(first, Layer) else []
     for each in layers[1:]:

@@ -22,7 +22,8 @@ class Dense(PerceptronLayer):
 
     inputs      numbers of a sample, at least 1
     outputs     number of perceptrons, at least 1
-    activation  name of a row of core/formulas/activations.py; by default "linear"
+    activation  name of a row of core/formulas/activations.py, or one with settings such as
+                "leaky_relu(0.2)"; by default "linear"
     bias        whether each perceptron has one; by default True
     init        initializer of this layer, a name or an Init; None, the default: that of the network
 

@@ -6,6 +6,7 @@ from scalarviz.core.layers.encoding import FrequencyEncoding as FrequencyEncodin
 from scalarviz.core.layers.norms import LayerNorm as LayerNorm
 from scalarviz.core.layers.norms import RMSNorm as RMSNorm
 from scalarviz.core.layers.softmax import Softmax as Softmax
+from scalarviz.core.layers.softmax import LogSoftmax as LogSoftmax
 from scalarviz.core.layers.convolution import Conv2d as Conv2d
 from scalarviz.core.layers.pooling import MaxPool2d as MaxPool2d
 from scalarviz.core.layers.pooling import AvgPool2d as AvgPool2d

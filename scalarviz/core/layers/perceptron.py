@@ -11,10 +11,10 @@ import numpy as np
 from scalarviz.base.checks.numbers import answered, as_sample, number, size, true_or_false
 from scalarviz.base.leaf_calls import perceptron_html
 from scalarviz.base.process.memory import enough_memory
-from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.families import activation_row
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.formulas.randomness import check_seed
-from scalarviz.core.formulas.table import Formula, pick
+from scalarviz.core.formulas.table import Formula
 from scalarviz.core.model.bank import Bank, Rows
 from scalarviz.core.model.part import Part
 from scalarviz.core.model.weight import Weight
@@ -69,7 +69,7 @@ class Perceptron(Part):
         dtype: str = "float64",
     ) -> None:
         inputs, bias = size(inputs, "the inputs of a perceptron"), true_or_false(bias, "bias")
-        formula = pick(ACTIVATIONS, activation, "activation")
+        formula = activation_row(activation)
         init, seed = Init.of(init), check_seed(seed)
         bank = Bank(inputs + bias, dtype)
         shape = (inputs, 1)

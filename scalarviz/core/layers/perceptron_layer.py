@@ -8,9 +8,8 @@ from functools import cached_property
 from typing import final
 
 from scalarviz.base.checks.numbers import true_or_false
-from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.families import activation_row
 from scalarviz.core.formulas.initializers import Init
-from scalarviz.core.formulas.table import pick
 from scalarviz.core.layers.base import Layer
 from scalarviz.core.layers.lazy_list import OnDemand
 from scalarviz.core.layers.perceptron import Perceptron
@@ -43,10 +42,10 @@ class PerceptronLayer(WeightedLayer):
         bias: bool,
         init: str | Init | None,
     ) -> None:
-        super().__init__(inputs, outputs, activation)
+        self.formula = activation_row(activation)
+        super().__init__(inputs, outputs, self.formula.name)
         self.count = count
         self.fan_in = fan_in
-        self.formula = pick(ACTIVATIONS, activation, "activation")
         self.has_bias = true_or_false(bias, "bias")
         self.init = None if init is None else Init.of(init)
         self.size = count * fan_in + self.has_bias * count
@@ -86,12 +85,12 @@ class PerceptronLayer(WeightedLayer):
 
     @final
     def check_activation(self, name: str) -> None:
-        pick(ACTIVATIONS, name, "activation")
+        activation_row(name)
 
     @final
     def set_activation(self, name: str) -> None:
-        self.formula = pick(ACTIVATIONS, name, "activation")
-        self._activation = name
+        self.formula = activation_row(name)
+        self._activation = self.formula.name
         for perceptron in self.perceptrons.made():
             perceptron.set_activation(self.formula)
 

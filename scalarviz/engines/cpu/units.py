@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
@@ -126,7 +127,7 @@ def kernels_of_parts() -> dict[str, Unit]:
 
 def kernels_of(name: str, kernels: Kernels, row: Any) -> dict[str, Unit]:
     """Return kernels of the table, for a row of the formulas of their kind if it has some."""
-    label = name if row is None else f"{name}_{row.name}"
+    label = name if row is None else re.sub(r"\W", "_", f"{name}_{row.name}")
     return {
         field: Unit(f"cpu_{label}_{field}", called(field, kernel), row)
         for field, kernel in kernels._asdict().items()

@@ -13,6 +13,7 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from scalarviz.core.formulas.families import WithSettings
 from scalarviz.engines.codegen.cache_files import cache_folder, keep, kept
 from scalarviz.engines.codegen.kernel_source import versions
 from scalarviz.engines.codegen.kernel_units import text_of
@@ -27,12 +28,13 @@ NOT_IN_PAGES = "all_cores", "lanes", "networks", "part_of"  # in the names of ke
 
 
 def units_of_pages() -> list[Unit]:
-    """Return the kernels that pages may have, apart from those of a user's own formulas."""
+    """Return the kernels that pages may have, apart from those of rows that a user has made."""
     return [
         unit
         for unit in dict.fromkeys(every_unit())
         if not any(word in unit.name for word in NOT_IN_PAGES)
         and not getattr(unit.row, "digest", "")  # only rows that a user has added have one
+        and not isinstance(unit.row, WithSettings)
     ]
 
 

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.families import activation_row
 from scalarviz.core.formulas.initializers import INITIALIZERS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES, Loss
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
-from scalarviz.core.formulas.table import pick
 from scalarviz.core.model.precision import PRECISIONS
 from scalarviz.faces.controller.edits import as_number
 from scalarviz.faces.scenefiles.made_again import another_optimizer, hidden_places, with_penalty
@@ -96,7 +96,7 @@ def choose_batch(session: Session, count: object) -> None:
 
 def choose_activation(session: Session, name: str) -> None:
     """Set the activation of all hidden layers, as one change."""
-    pick(ACTIVATIONS, name, "activation")
+    activation_row(name)
     with session.doing(as_one=True):
         for place in hidden_places(session.network):
             session.set_activation(place, name)

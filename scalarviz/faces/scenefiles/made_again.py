@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from scalarviz.base.checks.numbers import number
-from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.families import activation_row
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
@@ -135,7 +135,7 @@ def hidden_places(network: Network) -> list[int]:
 
 def set_hidden_activations(network: Network, name: str) -> None:
     """Set the activation of all layers but the last; raise InputError if none can have one."""
-    pick(ACTIVATIONS, name, "activation")
+    activation_row(name)
     hidden = hidden_places(network)
     if not hidden:
         raise InputError(

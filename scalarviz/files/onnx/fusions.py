@@ -8,21 +8,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from math import sqrt
 
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.files.onnx.graph import GraphNode, ModelGraph
+from scalarviz.files.onnx.patterns import written_out
 from scalarviz.files.onnx.tensors import Constant
 from scalarviz.files.onnx.trace import SAME
 
 Fused = tuple[GraphNode, tuple[GraphNode, ...]]
-DEEPEST = 4  # nested products
-
-# From here on PyTorch's Softplus is x itself.
-LINEAR_FROM = 20.0
 
 # The number of inputs of operators with more than one.
-INPUTS = {"Add": 2, "Div": 2, "Greater": 2, "MatMul": 2, "Mul": 2}
+INPUTS = {"Add": 2, "Div": 2, "Greater": 2, "MatMul": 2, "Mul": 2, "Pow": 2, "Sub": 2}
 
 
 class Uses:
@@ -95,56 +91,6 @@ def product_and_sum(node: GraphNode, uses: Uses) -> Fused | None:
     return None
 
 
-def factors(name: str, uses: Uses, depth: int = 0) -> tuple[list[str], list[GraphNode]]:
-    """Return the factors of a value, and the Mul nodes between them."""
-    made = uses.maker(name, "Mul") if depth < DEEPEST else None
-    if made is None:
-        return [name], []
-    found: list[str] = []
-    nodes = [made]
-    for each in made.inputs:
-        more, inner = factors(each, uses, depth + 1)
-        found += more
-        nodes += inner
-    return found, nodes
-
-
-def gelu(node: GraphNode, uses: Uses) -> Fused | None:
-    """x * 0.5 * (1 + erf(x / sqrt(2))), in any order."""
-    found: list[str] = []
-    nodes: list[GraphNode] = []
-    for each in node.inputs:
-        more, inner = factors(each, uses)
-        found += more
-        nodes += inner
-    half = [name for name in found if uses.is_number(name, 0.5)]
-    rest = [name for name in found if name not in half]
-    if len(half) != 1 or len(rest) != 2:
-        return None
-    for x, sum_ in (rest, rest[::-1]):
-        inner_nodes = erf_of(x, sum_, uses)
-        if inner_nodes:
-            taken = (*nodes, *inner_nodes)
-            return replaced("Gelu", node, (x,), GraphNode("Gelu", node.name, (), (), {})), taken
-    return None
-
-
-def erf_of(x: str, name: str, uses: Uses) -> tuple[GraphNode, ...]:
-    """Return the nodes of 1 + erf(x / sqrt(2)); empty if a value is something else."""
-    added = uses.maker(name, "Add")
-    for value, one in both_ways(added) if added else ():
-        erf = uses.maker(value, "Erf") if uses.is_number(one, 1.0) else None
-        if erf is None or added is None:
-            continue
-        divided, times = uses.maker(erf.inputs[0], "Div"), uses.maker(erf.inputs[0], "Mul")
-        if divided and divided.inputs[0] == x and uses.is_number(divided.inputs[1], sqrt(2.0)):
-            return added, erf, divided
-        for inner, factor in both_ways(times) if times else ():
-            if times and inner == x and uses.is_number(factor, sqrt(0.5)):
-                return added, erf, times
-    return ()
-
-
 def gated(node: GraphNode, uses: Uses) -> Fused | None:
     """x times an operator of x: an activation with a gate, such as swish."""
     for operator in [row.onnx for row in ACTIVATIONS.values() if row.onnx and row.onnx.gate]:
@@ -156,44 +102,47 @@ def gated(node: GraphNode, uses: Uses) -> Fused | None:
     return None
 
 
-def softplus(node: GraphNode, uses: Uses) -> Fused | None:
-    """PyTorch's Softplus, which is x itself from 20 on."""
-    if len(node.inputs) != 3:
-        return None
-    which, x, value = node.inputs
-    made, compared = uses.maker(value, "Softplus"), uses.maker(which, "Greater")
-    fits = made and made.inputs == (x,) and compared and compared.inputs[0] == x
-    if made and compared and fits and uses.is_number(compared.inputs[1], LINEAR_FROM):
-        return replaced("Softplus", node, (x,), made), (made, compared)
-    return None
-
-
 def rms_norm(node: GraphNode, uses: Uses) -> Fused | None:
-    """x / sqrt(mean(x * x) + eps), times a gain: what `save` writes for RMSNorm."""
+    """x / sqrt(mean(x * x) + eps), times a gain: as `save` writes RMSNorm, and as PyTorch does."""
     for value, gain in both_ways(node):
-        divided = uses.maker(value, "Div")
-        root = uses.maker(divided.inputs[1], "Sqrt") if divided else None
+        x, divided = quotient(value, uses)
+        root = uses.maker(divided[-1].inputs[-1], "Sqrt") if divided else None
         added = uses.maker(root.inputs[0], "Add") if root else None
         mean = uses.maker(added.inputs[0], "ReduceMean") if added else None
-        square = uses.maker(mean.inputs[0], "Mul") if mean else None
+        square = square_of(x, mean.inputs[0], uses) if mean else None
         if not (divided and root and added and mean and square) or gain not in uses.constants:
             continue
-        x = divided.inputs[0]
-        if square.inputs != (x, x):
-            continue
-        parts = {"square": square, "mean": mean, "sum": added, "root": root, "quotient": divided}
+        parts = {"square": square, "mean": mean, "sum": added, "root": root, "quotient": divided[0]}
         inputs = (x, gain, added.inputs[1], *mean.inputs[1:])
         made = replaced("RMSNorm", node, inputs, node, **parts)
         norm = GraphNode(
             made.operator, made.name, inputs, made.outputs, mean.attributes, made.parts
         )
-        return norm, (divided, root, added, mean, square)
+        return norm, (*divided, root, added, mean, square)
     return None
+
+
+def quotient(name: str, uses: Uses) -> tuple[str, tuple[GraphNode, ...]]:
+    """Return x and the nodes of x / y: a Div, or a Mul with a Reciprocal, which is the last."""
+    divided, product = uses.maker(name, "Div"), uses.maker(name, "Mul")
+    for x, value in both_ways(product) if product else ():
+        inverse = uses.maker(value, "Reciprocal")
+        if product and inverse:
+            return x, (product, inverse)
+    return (divided.inputs[0], (divided,)) if divided else ("", ())
+
+
+def square_of(x: str, name: str, uses: Uses) -> GraphNode | None:
+    """Return the node of x^2: a Mul or a Pow; None for others."""
+    product, power = uses.maker(name, "Mul"), uses.maker(name, "Pow")
+    if power and power.inputs[0] == x and uses.is_number(power.inputs[1], 2.0):
+        return power
+    return product if product and product.inputs == (x, x) else None
 
 
 # The rules by the operator of the last node.
 RULES: dict[str, tuple[Callable[[GraphNode, Uses], Fused | None], ...]] = {
     "Add": (product_and_sum,),
-    "Mul": (gelu, gated, rms_norm),
-    "Where": (softplus,),
+    "Mul": (written_out, gated, rms_norm),
+    **dict.fromkeys(("Concat", "Div", "Log", "Neg", "Where"), (written_out,)),
 }

@@ -6,16 +6,18 @@ Refused, with the reason, if it cannot.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import takewhile
-from math import prod
+from math import inf, prod
 
 import numpy as np
 
 from scalarviz.base.checks.numbers import shorten
-from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula, OnnxOperator
-from scalarviz.core.layers import BatchNorm, Dense, LayerNorm, PReLU, RMSNorm, Softmax
+from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
+from scalarviz.core.formulas.families import FAMILIES, WithSettings, activation_row
+from scalarviz.core.layers import BatchNorm, Dense, LayerNorm, LogSoftmax, PReLU, RMSNorm, Softmax
 from scalarviz.core.layers.activation import Activation
 from scalarviz.core.layers.branches import Concatenate, Product, TwoBranches
 from scalarviz.core.layers.residual import Residual
@@ -38,6 +40,7 @@ from scalarviz.files.onnx.trace import (
     At,
     Flow,
     LayerStep,
+    Names,
     Parameter,
     Refused,
     checked,
@@ -51,21 +54,27 @@ from scalarviz.files.onnx.windows import (
     reduce_mean,
 )
 
+LARGEST = 3e38  # bounds of a Clip from here on bound nothing
+CLIPPED = {(0.0, inf): "relu", (0.0, 6.0): "relu6"}
+MOST_ROWS = 2**16  # of coefficients
 SOFTMAX_IS_OF_ONE_AXIS = 13  # the opset; earlier ones flatten from an axis on
 
 # ---- sums ---------------------------------------------------------------------------------------
 
 
 def gemm(at: At) -> Flow:
-    """Gemm: a layer, with weights as (out, in) or as (in, out)."""
-    at.only("alpha", 1.0)
-    at.only("beta", 1.0)
+    """Gemm: a layer, with weights as (out, in) or as (in, out); its factors become theirs."""
     at.only("transA", 0)
-    return dense(at, "Gemm" if at.get("transB", 0) else "Gemm (in, out)")
+    form = "Gemm" if at.get("transB", 0) else "Gemm (in, out)"
+    return dense(at, form, at.get("alpha", 1.0), at.get("beta", 1.0))
 
 
-def dense(at: At, form: str = "MatMul") -> Flow:
-    """A fully connected layer: by default MatMul, with the Add behind it if it was fused."""
+def dense(at: At, form: str = "MatMul", alpha: float = 1.0, beta: float = 1.0) -> Flow:
+    """A fully connected layer: by default MatMul, with the Add behind it if it was fused.
+
+    alpha  factor of the weights
+    beta   factor of the biases
+    """
     flow, weights = at.row, at.needed(1, "weights")
     if len(weights.shape) != 2:
         raise Refused(f"its weights {shorten(weights.name)} have the shape {weights.shape}")
@@ -78,34 +87,38 @@ def dense(at: At, form: str = "MatMul") -> Flow:
         )
     if weights.turned:
         form = "Gemm" if form != "Gemm" else "Gemm (in, out)"
-    bias = at.bias(outputs)
-    weight = Parameter("weight", weights.name, matrix, matrix=True)
+    bias = [times(each, beta) for each in at.bias(outputs)]
+    weight = times(Parameter("weight", weights.name, matrix, matrix=True), alpha)
     layer = Dense(inputs, outputs, bias=bool(bias))
     return flow.then(layer, {**at.names, "form": form}, weight, *bias, shape=(outputs,))
 
 
+def times(parameter: Parameter, factor: float) -> Parameter:
+    """Return a parameter whose numbers are multiplied."""
+    return parameter if factor == 1.0 else replace(parameter, values=parameter.values * factor)
+
+
+def linear_regressor(at: At) -> Flow:
+    """scikit-learn's linear models of numbers."""
+    at.only("post_transform", "NONE")
+    targets = at.get("targets", 1)
+    return linear(at, targets, at.get("intercepts", [], float) or [0.0] * min(targets, MOST_ROWS))
+
+
 def linear_classifier(at: At) -> Flow:
-    """scikit-learn's linear models, with the softmax or sigmoid behind them."""
-    flow = at.row
-    inputs = flow.shape[0]
-    numbers = [
-        np.array(at.get(name, [], float), np.float64) for name in ("coefficients", "intercepts")
-    ]
-    outputs = len(numbers[1])
+    """scikit-learn's linear classifiers, with the softmax or sigmoid behind them."""
+    intercepts, kind = at.get("intercepts", [], float), at.get("post_transform", "NONE")
+    outputs = len(intercepts)
     classes = len(at.get("classlabels_ints", []) or at.get("classlabels_strings", [], str))
+    if (outputs, classes, kind) == (1, 2, "LOGISTIC"):
+        return both_shares(linear(at, 1, intercepts), {"node": f"{at.node.name}.softmax"})
     if outputs != classes:  # the format then derives the missing rows by a rule of its own
         rows = "1 row" if outputs == 1 else f"{outputs} rows"
         raise Refused(
             f"it has {rows} of coefficients for {classes} classes, and needs one for each: choose "
             "an earlier value with output=, or train it with more classes"
         )
-    if not outputs or numbers[0].size != inputs * outputs or not all(map(is_finite, numbers)):
-        raise Refused(f"its coefficients are not {outputs} rows of {inputs}")
-    names = {**at.names, "form": "Gemm"}
-    roles = (("weight", numbers[0], True), ("bias", numbers[1], False))
-    parameters = [Parameter(role, f"{at.node.name}.{role}", v, m) for role, v, m in roles]
-    found = flow.then(Dense(inputs, outputs), names, *parameters, shape=(outputs,))
-    kind = at.get("post_transform", "NONE")
+    found = linear(at, outputs, intercepts)
     last = {"node": f"{at.node.name}.{kind.lower()}"}
     if kind == "SOFTMAX":
         return found.then(Softmax(outputs), last, shape=(outputs,))
@@ -113,6 +126,36 @@ def linear_classifier(at: At) -> Flow:
         return found.then(Activation(outputs, "sigmoid"), last, shape=(outputs,))
     at.only("post_transform", "NONE")
     return found
+
+
+def linear(at: At, outputs: int, intercepts: list[float]) -> Flow:
+    """A fully connected layer whose numbers are attributes."""
+    flow = at.row
+    inputs = flow.shape[0]
+    lists = at.get("coefficients", [], float), intercepts
+    numbers = [np.array(each, np.float64) for each in lists]
+    sizes = [each.size for each in numbers]
+    if outputs < 1 or sizes != [inputs * outputs, outputs] or not all(map(is_finite, numbers)):
+        raise Refused(f"its coefficients are not {outputs} rows of {inputs}")
+    names = {**at.names, "form": "Gemm"}
+    roles = (("weight", numbers[0], True), ("bias", numbers[1], False))
+    parameters = [Parameter(role, f"{at.node.name}.{role}", v, m) for role, v, m in roles]
+    return flow.then(Dense(inputs, outputs), names, *parameters, shape=(outputs,))
+
+
+def both_shares(flow: Flow, names: Names) -> Flow:
+    """1 - p and p, with p = sigmoid(z): the softmax of 0 and z, so a row of weights is 0."""
+    *before, last = flow.steps or (nothing(flow.shape),)
+    if not isinstance(last.layer, Dense) or flow.shape != (1,):
+        raise Refused("its share is no sigmoid of a layer with one output")
+    parts = [
+        replace(each, values=np.concatenate([np.zeros(each.values.size), each.values.ravel()]))
+        for each in last.parameters
+    ]
+    layer = Dense(last.layer.inputs, 2, bias=last.layer.has_bias)
+    begun = Flow((layer.inputs,), (layer.inputs,), tuple(before))
+    found = begun.then(layer, {**last.names, "form": "Gemm"}, *parts, shape=(2,))
+    return found.then(Softmax(2), names, shape=(2,))
 
 
 def is_finite(numbers: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> bool:
@@ -205,30 +248,65 @@ def joined(kind: type[TwoBranches], flows: list[Flow], at: At) -> Flow:
 # ---- activations --------------------------------------------------------------------------------
 
 
-def activation(row: ActivationFormula, operator: OnnxOperator, at: At) -> Flow:
-    """An activation; its attributes must equal the constants of the formula here."""
-    for name, (here, default) in operator.attributes.items():
-        if isinstance(here, str):
-            at.only(name, here)
-            continue
-        given = at.get(name, default)
-        if not abs(given - here) <= SAME * abs(here):  # also true for nan
-            raise Refused(f"its {name} is {given:g}, and {row.name} has {here:g}")
-    return at.activated(row.name)
+def activation(rows: Sequence[ActivationFormula], at: At) -> Flow:
+    """The activation with these attributes, or that of its family with these settings."""
+    given: dict[str, float | str] = {}
+    for row in rows:
+        assert row.onnx is not None
+        given = {key: at.get(key, usual) for key, (_, usual) in row.onnx.attributes.items()}
+        if all(is_same(given[key], here) for key, (here, _) in row.onnx.attributes.items()):
+            return at.activated(row.name)
+    if rows[0].name not in FAMILIES:
+        told = ", ".join(f"{key} = {value}" for key, value in given.items())
+        raise Refused(f"it has {told}, which no activation here has")
+    settings = ",".join(map(repr, given.values()))
+    return at.activated(activation_row(f"{rows[0].name}({settings})").name)
+
+
+def is_same(given: float | str, here: float | str) -> bool:
+    """Return whether an attribute is that of an activation; NaN is not."""
+    if isinstance(given, str) or isinstance(here, str):
+        return given == here
+    return abs(given - here) <= SAME * abs(here)
+
+
+def softplus(at: At) -> Flow:
+    """Softplus, and PyTorch's with a beta, which was fused."""
+    return at.activated(activation_row(f"softplus({at.get('beta', 1.0)!r})").name)
+
+
+def clip(at: At) -> Flow:
+    """Clip: relu, relu6, or hard_tanh with its bounds."""
+    bounds = bound(at, 1, "min", -inf), bound(at, 2, "max", inf)
+    if bounds not in CLIPPED and inf in map(abs, bounds):
+        raise Refused("it has one bound, and hard_tanh has two; a lower bound of 0 alone is relu")
+    name = CLIPPED.get(bounds) or activation_row("hard_tanh({},{})".format(*bounds)).name
+    return at.activated(name, **constant_names(at, clip1=1, clip2=2))
+
+
+def bound(at: At, place: int, name: str, none: float) -> float:
+    """Return a bound of a Clip, from an input or an attribute; infinity if it is above all."""
+    stored = at.constant(place)
+    if stored is None and place < len(at.inputs) and at.inputs[place] is not None:
+        raise Refused(f"its {name} is computed, and must be a number")
+    if stored is not None and stored.array.size != 1:
+        raise Refused(f"its {name} {shorten(stored.name)} is not one number")
+    number = at.get(name, none) if stored is None else shortest(float(stored.array.ravel()[0]))
+    return none if abs(number) >= LARGEST else number
 
 
 # ---- norms and shares ---------------------------------------------------------------------------
 
 
-def softmax(at: At) -> Flow:
-    """Softmax over all numbers of a sample."""
+def softmax(kind: type[Softmax] | type[LogSoftmax], at: At) -> Flow:
+    """Softmax over all numbers of a sample, or LogSoftmax."""
     flow = at.flow.settled
     rank = len(flow.shape) + 1
     newer = at.opset >= SOFTMAX_IS_OF_ONE_AXIS
     axis = at.get("axis", -1 if newer else 1)
     if axis not in (1, 1 - rank) or (newer and rank != 2):
         raise Refused(f"it is over axis {axis} of {rank}, and here it takes all numbers")
-    return flow.then(Softmax(prod(flow.shape)), at.names, shape=flow.shape)
+    return flow.then(kind(prod(flow.shape)), at.names, shape=flow.shape)
 
 
 def batch_norm(at: At) -> Flow:
@@ -304,6 +382,7 @@ OPERATORS: dict[str, Callable[[At], Flow]] = {
     "Gemm": gemm,
     "MatMul": dense,
     "ai.onnx.ml.LinearClassifier": linear_classifier,
+    "ai.onnx.ml.LinearRegressor": linear_regressor,
     "ai.onnx.ml.Normalizer": normalizer,
     "ai.onnx.ml.Scaler": scaler,
     "Add": add,
@@ -318,7 +397,10 @@ OPERATORS: dict[str, Callable[[At], Flow]] = {
     "LayerNormalization": layer_norm,
     "RMSNorm": rms_norm,
     "PRelu": prelu,
-    "Softmax": softmax,
+    "Softmax": partial(softmax, Softmax),
+    "LogSoftmax": partial(softmax, LogSoftmax),
+    "Softplus": softplus,
+    "Clip": clip,
     "Identity": identity,
     "Cast": cast,
     "Dropout": dropout,
@@ -333,15 +415,20 @@ OPERATORS: dict[str, Callable[[At], Flow]] = {
     "Concat": partial(branches, Concatenate, concat),
 }
 
+# What fusions make of several nodes, apart from RMSNorm.
+FUSED: dict[str, Callable[[At], Flow]] = {
+    "LogSigmoid": partial(At.activated, name="log_sigmoid"),
+    "BothShares": lambda at: both_shares(at.row, at.names),
+}
+
 # The output to use, of operators where it is not the first.
 PLACES = {"ai.onnx.ml.LinearClassifier": 1}
 
 
 def reader(operator: str) -> Callable[[At], Flow] | None:
     """Return the function that reads an operator or activation; None if it is unknown."""
-    if operator in OPERATORS:
-        return OPERATORS[operator]
-    for row in ACTIVATIONS.values():
-        if row.onnx is not None and row.onnx.name == operator:
-            return partial(activation, row, row.onnx)
-    return None
+    if found := OPERATORS.get(operator) or FUSED.get(operator):
+        return found
+    usual = (row for row in ACTIVATIONS.values() if not isinstance(row, WithSettings))
+    rows = [row for row in usual if row.onnx is not None and row.onnx.name == operator]
+    return partial(activation, rows) if rows else None

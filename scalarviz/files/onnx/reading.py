@@ -9,6 +9,7 @@ import numpy as np
 
 from scalarviz.base.checks.limits import Budget
 from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.messages import inform
 from scalarviz.core.formulas.table import pick
 from scalarviz.core.model.bank_arrays import DTYPES
 from scalarviz.errors import FileError, InputError, UnknownNameError
@@ -26,8 +27,8 @@ from scalarviz.training.network.network import Network
 MOST_TOLD = 40  # lines about unsupported nodes
 
 # Advice for frequent unsupported operators.
+ZIP_MAP = "ai.onnx.ml.ZipMap"
 HINTS = {
-    "ai.onnx.ml.ZipMap": "export with options={'zipmap': False}",
     "If": "export the model in evaluation mode",
     "Neg": "put it into the weights or biases of the layer beside it",
 }
@@ -94,12 +95,27 @@ def ends(graph: ModelGraph, output: str | None) -> tuple[Port, str]:
         if output not in made:
             raise UnknownNameError("value of the graph", output, made)
         return source, output
-    outputs = [port.name for port in graph.outputs if port.numbers]
+    maps = {node.outputs[:1]: node for node in graph.nodes if node.operator == ZIP_MAP}
+    outputs = [
+        before_map(maps[port.name,]) if (port.name,) in maps else port.name
+        for port in graph.outputs
+        if port.numbers or (port.name,) in maps
+    ]
     if len(outputs) == 1:
         return source, outputs[0]
     if outputs:
         raise InputError(f"it has several outputs, {shorten(outputs)}: choose one with output=")
     raise InputError("it has no output of numbers", *list_of(odd_nodes(graph)))
+
+
+def before_map(node: GraphNode) -> str:
+    """Return the value of which a ZipMap makes a list of maps; a message says so."""
+    labels = [node.attributes.get(f"classlabels_{kind}") for kind in ("int64s", "strings")]
+    inform(
+        f"the ZipMap {shorten(node.name)} at the end is left out: the network gives numbers, in "
+        f"the order of the labels {shorten(labels[0] or labels[1])}"
+    )
+    return next(iter(node.inputs), "")
 
 
 def odd_nodes(graph: ModelGraph) -> list[tuple[GraphNode, str]]:

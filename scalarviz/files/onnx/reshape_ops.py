@@ -98,6 +98,9 @@ def squeeze(at: At) -> Flow:
 def dropout(at: At) -> Flow:
     """Dropout: the identity in inference mode."""
     flow = at.flow.settled
+    training = at.constant(2)
+    if training is not None and training.array.any():
+        raise Refused("it drops numbers in training mode: export the model in evaluation mode")
     stored = at.constant(1)
     rate = float(stored.array.ravel()[0]) if stored and stored.array.size == 1 else 0.5
     rate = at.get("ratio", rate)

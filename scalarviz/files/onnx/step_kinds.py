@@ -323,6 +323,16 @@ def softmax_back(at: At) -> tuple[str, ...]:
     return (graph.put("Mul", y, graph.put("Sub", at.upstream, mean)),)
 
 
+def log_softmax(at: At) -> str:
+    return at.graph.put("LogSoftmax", at.x, axis=1)
+
+
+def log_softmax_back(at: At) -> tuple[str, ...]:
+    graph = at.graph
+    total = graph.sums(at.upstream, 1, keep=True)
+    return (graph.put("Sub", at.upstream, graph.put("Mul", graph.put("Exp", at.y), total)),)
+
+
 def waves(at: At) -> tuple[str, str, str]:
     """Return frequencies, sines and cosines of a frequency encoding."""
     octaves = int(at.operation.settings[0])
@@ -413,6 +423,7 @@ ROWS: dict[str, tuple[Forward, Backward]] = {
     "layer_norm": (layer_norm, layer_norm_back),
     "rms_norm": (rms_norm, rms_norm_back),
     "softmax": (softmax, softmax_back),
+    "log_softmax": (log_softmax, log_softmax_back),
     "frequency_encoding": (encoding, encoding_back),
     "max_pool": (max_pool, max_pool_back),
     "average_pool": (average_pool, average_pool_back),

@@ -336,9 +336,9 @@ class At:
         """The names of this node, and of those fused into it."""
         return {"node": self.node.name, **self.node.parts}
 
-    def activated(self, name: str) -> Flow:
-        """Append an activation."""
+    def activated(self, name: str, **names: str) -> Flow:
+        """Append an activation, whose numbers have these names in the file."""
         flow = self.flow.settled
         shape = flow.shape if len(flow.shape) == PICTURE else prod(flow.shape)
         layer = Activation(shape, name)
-        return flow.then(layer, self.names, shape=flow.shape)
+        return flow.then(layer, {**self.names, **names}, shape=flow.shape)

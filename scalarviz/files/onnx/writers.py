@@ -89,11 +89,22 @@ class LayerContext:
             role_of_gate = operator.gate.lower()
             gate = writer.node(operator.gate, self.called(role_of_gate, f".{role_of_gate}"))
             writer.node("Mul", self.called(role, ending), x, gate)
-        else:
-            attributes: dict[str, Any] = {
-                name: here for name, (here, _) in operator.attributes.items()
-            }
-            writer.node(operator.name, self.called(role, ending), **attributes)
+            return
+        attributes: dict[str, Any] = {name: here for name, (here, _) in operator.attributes.items()}
+        for before, numbers in operator.around[:1]:
+            self.apply(before, self.called("before", f"{ending}.before"), numbers)
+        self.apply(operator.name, self.called(role, ending), operator.inputs, **attributes)
+        for behind, numbers in operator.around[1:]:
+            self.apply(behind, self.called("behind", f"{ending}.behind"), numbers)
+
+    def apply(
+        self, operator: str, name: str, numbers: tuple[float, ...], **attributes: Any
+    ) -> None:
+        """Write an operator on the last value and on numbers."""
+        x = self.writer.current
+        roles = [f"{operator.lower()}{i}" for i in range(1, len(numbers) + 1)]
+        stored = map(self.numbers, roles, map(np.array, numbers))
+        self.writer.node(operator, name, x, *stored, **attributes)
 
     @property
     def ending(self) -> str:
@@ -235,6 +246,11 @@ def softmax(at: LayerContext) -> None:
     at.writer.node("Softmax", at.name, axis=-1)
 
 
+def log_softmax(at: LayerContext) -> None:
+    at.writer.flat(at.name)
+    at.writer.node("LogSoftmax", at.name, axis=-1)
+
+
 def activation(at: LayerContext) -> None:
     at.activate("node", "")
 
@@ -346,6 +362,7 @@ WRITERS: Mapping[str, tuple[str, Callable[[LayerContext], None]]] = {
     "PReLU": ("prelu", prelu),
     "Elementwise": ("formula", elementwise),
     "Softmax": ("softmax", softmax),
+    "LogSoftmax": ("log_softmax", log_softmax),
     "Activation": ("activation", activation),
     "Dropout": ("dropout", dropout),
     "FrequencyEncoding": ("encoding", encoding),

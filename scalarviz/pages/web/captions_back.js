@@ -119,7 +119,7 @@ function outputWords(ctx, derivative) {
     return asSentence(text("captions.last_delta.none", { unit }));
   }
   const way = text(`captions.way.${derivative > 0 ? "down" : "up"}`);
-  const isLogit = ctx.say.loss.logits || ctx.operation.formula === "softmax";
+  const isLogit = ctx.say.loss.logits || ["softmax", "log_softmax"].includes(ctx.operation.formula);
   const [p, t] = ctx.answers.map((each) => each[ctx.place[0]]);
   const off = p - t;
   if (isLogit || Math.sign(off) !== Math.sign(derivative)) {
@@ -269,6 +269,19 @@ function softmaxBack(ctx) {
   return arriving(ctx, captionOfKey("softmax_back", [line], fields), result);
 }
 
+function logSoftmaxBack(ctx) {
+  const place = ctx.place[1];
+  const total = [...ctx.upstream].reduce((sum, each) => sum + each, 0);
+  const sign = -Math.sign(total);
+  const own = termOf([ctx.outputs[place]], { neuron: ctx.behind });
+  const parts = [termOf([ctx.upstream[place]]), ...signedParts(total), " × exp(", own, ")"];
+  const result = ctx.gradient[place];
+  const compute = (v) => v[0] + sign * v[1] * Math.exp(v[2]);
+  const line = equationLine(parts, compute, result, { about: ctx.before });
+  const fields = { unit: ctx.called(ctx.before) };
+  return arriving(ctx, captionOfKey("log_softmax_back", [line], fields), result);
+}
+
 function branchBack(ctx) {
   const column = ctx.place[1];
   const { around } = ctx.operation;
@@ -382,6 +395,7 @@ const BACKWARD_CAPTIONS = {
   layer_norm: normBack,
   rms_norm: normBack,
   softmax: softmaxBack,
+  log_softmax: logSoftmaxBack,
   max_pool: poolBack,
   average_pool: poolBack,
 };

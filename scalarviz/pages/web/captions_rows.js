@@ -76,6 +76,17 @@ function softmaxLines(ctx, x, y) {
   return [line, ...plainLines(words)];
 }
 
+function logSoftmaxLines(ctx, x, y) {
+  const top = Math.max(...x);
+  const total = x.reduce((sum, each) => sum + Math.exp(each - top), 0);
+  const own = termOf([x[ctx.place[0]]], { neuron: ctx.before });
+  const parts = [own, " - ", termOf([top]), " - log(", termOf([total]), ")"];
+  const compute = (v) => v[0] - v[1] - Math.log(v[2]);
+  const line = equationLine(parts, compute, y, { about: ctx.behind });
+  const words = text("captions.log_softmax.over", { count: x.length, top: said(top, 3) });
+  return [line, ...plainLines(words)];
+}
+
 function waveLines(ctx, x, y) {
   const [octaves] = ctx.operation.settings;
   const [place] = ctx.place;
@@ -124,6 +135,7 @@ const ROW_LINES = {
   layer_norm: layerNormLines,
   rms_norm: rmsNormLines,
   softmax: softmaxLines,
+  log_softmax: logSoftmaxLines,
   frequency_encoding: waveLines,
   max_pool: maxPoolLines,
   average_pool: averagePoolLines,

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from scalarviz.base.checks.numbers import shorten, size
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.families import activation_row
 from scalarviz.core.layers import Dense, Layer
 from scalarviz.core.model.bank import Bank
 from scalarviz.core.model.operations import NONE
@@ -142,7 +142,7 @@ def with_layer(
     width = after.inputs
     outputs = width if neurons is None else check_width(size(neurons, "neurons"))
     name = net[max(index - 1, 0)].activation if activation is None else activation
-    pick(ACTIVATIONS, name, "activation")
+    name = activation_row(name).name
     new = Dense(width, outputs, name, bias=after.has_bias, init=after.init)
     stay = np.full(outputs, NONE)
     stay[:width] = np.arange(min(width, outputs))

@@ -30,6 +30,7 @@ from scalarviz.base.leaf_calls import (
 from scalarviz.base.messages import caution, inform
 from scalarviz.base.process.memory import check_losses
 from scalarviz.base.progress import Progress
+from scalarviz.core.formulas.families import activation_row
 from scalarviz.core.formulas.losses import AnyLoss, Loss
 from scalarviz.core.formulas.randomness import check_seed
 from scalarviz.core.formulas.table import pick
@@ -742,6 +743,7 @@ class Session:
         Raises UnknownNameError for an unknown name, InputError for a layer without activation.
         """
         places = self.network.places_of(self.network.check_activation(layer, name))
+        name = activation_row(name).name
         with self.doing(as_one=True):
             if len(self.network.activations) - 1 in places:
                 settings_now(self).loss.check_output(name)

@@ -21,6 +21,7 @@ MAKERS: dict[str, Callable[[], sv.Layer]] = {
     "LayerNorm": lambda: sv.LayerNorm(4),
     "RMSNorm": lambda: sv.RMSNorm(4),
     "Softmax": lambda: sv.Softmax(4),
+    "LogSoftmax": lambda: sv.LogSoftmax(4),
     "MaxPool2d": lambda: sv.MaxPool2d((1, 2, 2), kernel=2, stride=1, padding=1),
     "AvgPool2d": lambda: sv.AvgPool2d((1, 2, 2), kernel=2, stride=1, padding=1),
     "Conv2d": lambda: sv.Conv2d((1, 2, 2), 3, kernel=2, padding=1, stride=2, activation="tanh"),
@@ -243,6 +244,13 @@ def test_softmax_gives_shares_however_large_the_numbers_are() -> None:
     assert layer([1000.0, 1000.0, -1000.0]).tolist() == [0.5, 0.5, 0.0]
     assert layer([-1e9, -1e9 + 1.0, -1e9]).sum() == pytest.approx(1.0)
     assert layer.forward([[0.3, -2.0, 5.0]] * 2).sum(axis=1) == pytest.approx([1.0, 1.0])
+
+
+def test_log_softmax_is_the_logarithm_of_softmax_also_of_shares_that_are_0() -> None:
+    layer = sv.LogSoftmax(3)
+    assert layer([1000.0, 0.0, -1000.0]).tolist() == [0.0, -1000.0, -2000.0]
+    x = [[0.3, -2.0, 5.0]] * 2
+    assert layer.forward(x) == pytest.approx(np.log(sv.Softmax(3)(x)), rel=1e-12)
 
 
 def test_pools_look_at_their_windows() -> None:

@@ -35,10 +35,26 @@ def classifier(rows: int, labels: int, **attributes: Any) -> onnx.ModelProto:
     return graph(made, out=None)
 
 
-@pytest.mark.parametrize("after", ["NONE", "LOGISTIC", "SOFTMAX"])
+@pytest.mark.parametrize("after", ["NONE", "SOFTMAX"])
 def test_a_classifier_of_two_classes_and_one_row_is_refused(after: str, tmp_path: Path) -> None:
     with refused(FileError, "1 row of coefficients"):
         read(classifier(1, 2, post_transform=after), tmp_path)
+
+
+def test_a_row_for_two_classes_with_a_sigmoid_gives_the_shares_of_both(tmp_path: Path) -> None:
+    net = same(classifier(1, 2, post_transform="LOGISTIC"), tmp_path)
+    assert net(floats(5, 3)).sum(axis=1) == pytest.approx(np.ones(5))
+
+
+@pytest.mark.parametrize("targets", [1, 2])
+@pytest.mark.parametrize("intercepts", [True, False])
+def test_a_linear_regressor_is_read(targets: int, intercepts: bool, tmp_path: Path) -> None:
+    given = {"intercepts": floats(targets, seed=1).tolist()} if intercepts else {}
+    made = helper.make_node(
+        "LinearRegressor", ["x"], ["y"], name="lr", domain="ai.onnx.ml", targets=targets,
+        coefficients=floats(targets, 3).ravel().tolist(), **given,
+    )  # fmt: skip
+    assert same(graph(made, out=None), tmp_path).outputs == targets
 
 
 @pytest.mark.parametrize("after", ["NONE", "LOGISTIC", "SOFTMAX"])

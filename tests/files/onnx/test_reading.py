@@ -12,7 +12,7 @@ from onnx import TensorProto, helper
 
 import scalarviz as sv
 from scalarviz.errors import FileError, InputError
-from tests.files.onnx.models import floats, graph, node, read, same
+from tests.files.onnx.models import batch, floats, graph, node, read, run, same
 from tests.wording import refused
 
 W, B = {"w": floats(3, 2)}, {"b": floats(2)}
@@ -45,6 +45,122 @@ def test_gelu_and_swish_are_found_in_their_parts(tmp_path: Path) -> None:
     ]
     net = same(graph(*nodes, numbers=numbers), tmp_path)
     assert [layer.activation for layer in net.layers] == ["gelu", "swish"]
+
+
+def part(operator: str, inputs: str, output: str, **attributes: Any) -> onnx.NodeProto:
+    """A node called by its output: several have one operator."""
+    return node(operator, inputs, output, name=output, **attributes)
+
+
+NUMBERS = {
+    name: np.float32(number)
+    for name, number in {
+        "one": 1.0, "half": 0.5, "two": 2.0, "three": 3.0, "six": 6.0, "low": -1.0, "zero": 0.0,
+        "twenty": 20.0, "third": 0.044715, "root": math.sqrt(2.0 / math.pi),
+    }.items()
+}  # fmt: skip
+SIGMOID, SOFTPLUS = part("Sigmoid", "z", "s"), part("Softplus", "z", "s")
+TWICE = [part("Mul", "z two", "d"), part("Softplus", "d", "s"), part("Div", "s two", "q")]
+CUBE = part("Mul", "z z", "square"), part("Mul", "z square", "cube")
+TANH = [
+    part("Mul", "third cube", "c"), part("Add", "z c", "a"), part("Mul", "root a", "u"),
+    part("Tanh", "u", "t"), part("Add", "one t", "p"), part("Mul", "z p", "g"),
+    part("Mul", "half g", "y"),
+]  # fmt: skip
+WRITTEN = {
+    "gelu_tanh, products": ([*CUBE, *TANH], "gelu_tanh"),
+    "gelu_tanh, a power": ([part("Pow", "z three", "cube"), *TANH], "gelu_tanh"),
+    "gelu_tanh": ([part("Gelu", "z", "y", approximate="tanh")], "gelu_tanh"),
+    "mish": ([SOFTPLUS, part("Tanh", "s", "t"), part("Mul", "z t", "y")], "mish"),
+    "hard_swish": (
+        [part("HardSigmoid", "z", "s", alpha=1.0 / 6.0), part("Mul", "z s", "y")], "hard_swish"
+    ),
+    "hard_sigmoid": ([part("HardSigmoid", "z", "y", alpha=1.0 / 6.0)], "hard_sigmoid"),
+    "hard_sigmoid of ONNX": ([part("HardSigmoid", "z", "y")], "hard_sigmoid(0.2,0.5)"),
+    "softsign": (
+        [part("Abs", "z", "m"), part("Add", "m one", "p"), part("Div", "z p", "y")], "softsign"
+    ),
+    "log_sigmoid": ([SIGMOID, part("Log", "s", "y")], "log_sigmoid"),
+    "log_sigmoid, as saved": (
+        [part("Neg", "z", "n"), part("Softplus", "n", "s"), part("Neg", "s", "y")], "log_sigmoid"
+    ),
+    "softplus, as saved": ([*TWICE[:2], part("Div", "s two", "y")], "softplus(2)"),
+    "softplus, of PyTorch": (
+        [*TWICE, part("Greater", "d twenty", "over"), part("Where", "over z q", "y")], "softplus(2)"
+    ),
+    "leaky_relu": ([part("LeakyRelu", "z", "y", alpha=0.2)], "leaky_relu(0.2)"),
+    "elu": ([part("Elu", "z", "y", alpha=2.0)], "elu(2)"),
+    "celu": ([part("Celu", "z", "y", alpha=0.5)], "celu(0.5)"),
+    "selu": ([part("Selu", "z", "y")], "selu"),
+    "hard_tanh": ([part("Clip", "z low one", "y")], "hard_tanh"),
+    "hard_tanh, other bounds": ([part("Clip", "z low half", "y")], "hard_tanh(-1,0.5)"),
+    "relu6": ([part("Clip", "z zero six", "y")], "relu6"),
+    "relu": ([part("Clip", "z zero", "y")], "relu"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_an_activation_is_found_in_its_parts(name: str, tmp_path: Path) -> None:
+    nodes, activation = WRITTEN[name]
+    used = {each for made in nodes for each in made.input} & NUMBERS.keys()
+    numbers = {"w": 4.0 * floats(3, 2)} | {each: NUMBERS[each] for each in used}
+    net = same(graph(MATMUL, *nodes, numbers=numbers, opset=20), tmp_path)
+    assert [layer.activation for layer in net.layers] == [activation]
+    sv.onnx.save(net, tmp_path / "again.onnx")
+    again = sv.onnx.load(tmp_path / "again.onnx")
+    assert [layer.activation for layer in again.layers] == [activation]
+
+
+def test_the_bounds_of_an_old_clip_are_attributes(tmp_path: Path) -> None:
+    clip = node("Clip", "z", "y", min=-2.0, max=0.5)
+    net = same(graph(MATMUL, clip, numbers=W, opset=9), tmp_path)
+    assert net.layers[0].activation == "hard_tanh(-2,0.5)"
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        [*CUBE, *TANH[:4], part("Add", "two t", "p"), *TANH[5:]],
+        [part("HardSigmoid", "z", "s"), part("Mul", "z s", "y")],
+        [*TWICE[:2], part("Div", "s half", "y")],
+        [*TWICE, part("Greater", "z twenty", "over"), part("Where", "over z q", "y")],
+        [part("Softplus", "z", "s"), part("Neg", "s", "y")],
+        [part("Abs", "z", "m"), part("Add", "m two", "p"), part("Div", "z p", "y")],
+    ],
+)
+def test_what_only_resembles_an_activation_is_not_taken_for_it(
+    nodes: list[onnx.NodeProto], tmp_path: Path
+) -> None:
+    used = {each for made in nodes for each in made.input} & NUMBERS.keys()
+    model = graph(MATMUL, *nodes, numbers=W | {each: NUMBERS[each] for each in used}, opset=20)
+    try:
+        net = same(model, tmp_path)
+    except FileError:
+        return
+    assert {layer.activation for layer in net.layers} & {"gelu_tanh", "hard_swish"} == set()
+
+
+@pytest.mark.parametrize("form", ["Gemm", "Gemm (in, out)"])
+def test_the_factors_of_a_gemm_become_those_of_its_numbers(form: str, tmp_path: Path) -> None:
+    turned = form == "Gemm"
+    numbers = {"w": floats(2, 3) if turned else floats(3, 2), "b": floats(2)}
+    made = node("Gemm", "x w b", "y", alpha=0.5, beta=-2.0, transB=int(turned))
+    net = same(graph(made, numbers=numbers), tmp_path)
+    assert net.layers[0].bias == pytest.approx(-2.0 * numbers["b"])
+
+
+def test_rms_norm_is_found_as_pytorch_writes_it(tmp_path: Path) -> None:
+    numbers = {"two": NUMBERS["two"], "axes": np.array([1]), "eps": np.float32(1e-6)}
+    nodes = [
+        part("Pow", "x two", "p"), part("ReduceMean", "p axes", "m", keepdims=1),
+        part("Add", "m eps", "e"), part("Sqrt", "e", "s"), part("Reciprocal", "s", "r"),
+        part("Mul", "x r", "n"), part("Mul", "n gain", "y"),
+    ]  # fmt: skip
+    model = graph(*nodes, numbers=numbers | {"gain": floats(3)}, out=("batch", 3), opset=18)
+    net = same(model, tmp_path)
+    assert [repr(layer) for layer in net.layers] == ["RMSNorm(features=3, eps=1e-06)"]
+    sv.onnx.save(net, tmp_path / "again.onnx")
+    assert repr(sv.onnx.load(tmp_path / "again.onnx").layers[0]) == repr(net.layers[0])
 
 
 def test_flatten_reshape_and_transpose_are_read_where_they_are_plain(tmp_path: Path) -> None:
@@ -145,8 +261,8 @@ def test_all_that_is_not_supported_is_named_at_once(tmp_path: Path) -> None:
     nodes = [
         node("LSTM", "x w w", "a", hidden_size=2, name="memory"),
         MATMUL,
-        node("HardSwish", "z", "h", name="/act/hard"),
-        node("LeakyRelu", "z", "l", alpha=0.2),
+        node("Shrink", "z", "h", name="/act/hard"),
+        node("LeakyRelu", "z", "l", alpha=math.nan),
         node("Foo", "l", "f", domain="my.own"),
         node("Concat", "a h f", "y", axis=1),
     ]
@@ -154,16 +270,34 @@ def test_all_that_is_not_supported_is_named_at_once(tmp_path: Path) -> None:
         read(graph(*nodes, numbers=W), tmp_path)
     text = str(error.value)
     assert "'memory' (LSTM): there is no such layer" in text
-    assert "'/act/hard' (HardSwish): there is no such layer" in text
-    assert "'leakyrelu' (LeakyRelu): its alpha is 0.2, and leaky_relu has 0.01" in text
+    assert "'/act/hard' (Shrink): there is no such layer" in text
+    assert "'leakyrelu' (LeakyRelu): leaky_relu cannot have the settings 'nan'" in text
     assert "'foo' (my.own.Foo): there is no such layer" in text
     assert "4 nodes have no counterpart here" in text
 
 
-def test_a_classifier_that_ends_in_a_list_of_maps_is_told_how_to_export(tmp_path: Path) -> None:
-    maps = node("ZipMap", "z", "y", domain="ai.onnx.ml")
-    with refused(FileError, "zipmap"):
-        read(graph(MATMUL, maps, numbers=W), tmp_path)
+def test_a_classifier_of_two_classes_has_a_share_for_each() -> None:
+    binary = Path(__file__).parent / "models" / "sklearn_binary.onnx"
+    net = sv.onnx.load(binary)
+    assert net.names is not None and net.outputs == 2
+    x = batch(net, 5)
+    expected = run(binary, x, net.names["output"])
+    np.testing.assert_allclose(net(x), expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("labels", [{"int64s": [3, 5]}, {"strings": ["no", "yes"]}])
+def test_a_list_of_maps_at_the_end_is_left_out_and_a_message_says_so(
+    labels: dict[str, list[Any]], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    ((kind, given),) = labels.items()
+    made = {f"classlabels_{kind}": given}
+    model = graph(MATMUL, node("ZipMap", "z", "y", domain="ai.onnx.ml", **made), numbers=W)
+    model.graph.output[0].type.CopyFrom(onnx.TypeProto(sequence_type=onnx.TypeProto.Sequence()))
+    x = floats(4, 3)
+    np.testing.assert_allclose(read(model, tmp_path)(x), x @ W["w"], rtol=1e-5)
+    assert "the ZipMap 'zipmap' at the end is left out" in caplog.text
+    assert str(given) in caplog.text
 
 
 def test_mul_and_concat_of_two_values_are_a_product_and_a_concatenation(tmp_path: Path) -> None:
@@ -184,7 +318,7 @@ CONV = {"k": floats(2, 3, 3, 3)}
 @pytest.mark.parametrize(
     ("nodes", "numbers", "shape"),
     [
-        ([node("Gemm", "x w", "y", alpha=0.5)], W, (1, 3)),
+        ([MATMUL, node("Selu", "z", "y", alpha=2.0)], W, (1, 3)),
         ([node("Gemm", "x w", "y", transA=1)], W, (1, 3)),
         ([node("MatMul", "x x", "y")], {}, (1, 3)),
         ([node("MatMul", "x w", "y")], W, (1, 4)),
@@ -200,8 +334,8 @@ CONV = {"k": floats(2, 3, 3, 3)}
         ([node("Sub", "x x", "y")], {}, (1, 3)),
         ([node("Div", "c x", "y")], TWO, (1, 3)),
         ([MATMUL, node("Cos", "z", "y")], W, (1, 3)),
-        ([MATMUL, node("Gelu", "z", "y", approximate="tanh")], W, (1, 3)),
-        ([MATMUL, node("Elu", "z", "y", alpha=2.0)], W, (1, 3)),
+        ([MATMUL, node("Gelu", "z", "y", approximate="other")], W, (1, 3)),
+        ([MATMUL, node("Celu", "z", "y", alpha=-1.0)], W, (1, 3)),
         ([node("Softmax", "x", "y", axis=1)], {}, (1, 3, 4, 4)),
         ([node("Conv", "x k", "y", group=3)], CONV, PICTURE),
         ([node("Conv", "x k", "y", strides=[1, 2])], CONV, PICTURE),
@@ -302,3 +436,23 @@ def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyP
     for use in (lambda: sv.onnx.load("x.onnx"), lambda: sv.onnx.save(sv.Network([1, 1]), "x.onnx")):
         with refused(InputError, "onnx"):
             use()
+
+
+FURTHER = TWO | B | {"t": np.array(True)}
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        node("Clip", "z c", "y", name="one bound"),
+        node("Clip", "z z", "y", name="a computed bound"),
+        node("Clip", "z b", "y", name="many bounds"),
+        node("LogSoftmax", "z", "y", axis=0, name="samples"),
+        node("Dropout", "z c t", "y", name="training"),
+    ],
+    ids=lambda made: made.name,
+)
+def test_an_operator_with_other_numbers_is_refused(made: onnx.NodeProto, tmp_path: Path) -> None:
+    numbers = {name: FURTHER[name] for name in made.input if name in FURTHER}
+    with refused(FileError, made.name):
+        read(graph(MATMUL, made, numbers=W | numbers, shape=(1, 3), out=None), tmp_path)

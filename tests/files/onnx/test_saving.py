@@ -38,7 +38,8 @@ def pictures() -> sv.Network:
         sv.Dropout((3, 2, 2), 0.25),
         sv.Residual(sv.Conv2d((3, 2, 2), 3, 1, activation="relu"), skip=sv.BatchNorm((3, 2, 2))),
         sv.Flatten((3, 2, 2)),
-        sv.Dense(12, 4),
+        sv.Dense(12, 4, "softplus(2)"),
+        sv.LogSoftmax(4),
         sv.Softmax(4),
     ]
     net = sv.Network(layers, seed=1)
@@ -99,7 +100,13 @@ def test_slopes_that_onnx_cannot_have_are_refused(path: Path) -> None:
     assert not path.exists()
 
 
-@pytest.mark.parametrize("name", ACTIVATIONS)
+SETTINGS = (
+    "leaky_relu(0.2)", "elu(0.5)", "celu(2)", "softplus(3)", "hard_sigmoid(0.25,0.4)",
+    "hard_tanh(-2,0.5)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*ACTIVATIONS, *SETTINGS])
 def test_an_activation_comes_back(name: str, path: Path) -> None:
     net = sv.Network([sv.Dense(3, 4, name), sv.LayerNorm(4), Activation(4, name)])
     again = there_and_back(net, path)

@@ -71,6 +71,7 @@ NETWORKS: dict[str, tuple[list[sv.Layer], dict[str, Any]]] = {
         {"optimizer": sv.RMSProp(0.001)},
     ),
     "batch norm": ([Dense(3, 8, "swish"), sv.BatchNorm(8), Dense(8, 3), sv.Softmax(3)], {}),
+    "logarithms": ([Dense(3, 8, "softplus"), Dense(8, 3), sv.LogSoftmax(3)], {}),
     "slopes": ([Dense(3, 6), sv.PReLU(6, 2), Dense(6, 3), sv.PReLU(3, 3)], {}),
     "waves": ([Dense(3, 6), sv.FrequencyEncoding(6, 2), Dense(24, 3)], {"optimizer": sv.SGD(1e-3)}),
     "branches": (
@@ -118,7 +119,8 @@ def test_each_kind_of_operation_that_is_not_drawn_is_among_them() -> None:
     assert {op.formula for op in operations if op.kind == "row"} == ROW_FORMULAS.keys()
 
 
-@pytest.mark.parametrize("name", ACTIVATIONS)
+@pytest.mark.some(8)
+@pytest.mark.parametrize("name", [*ACTIVATIONS, "celu(2)"])
 def test_activations_learn_as_in_the_session(name: str, tmp_path: Path) -> None:
     s = session(Dense(3, 8, name), Dense(8, 3), optimizer=sv.SGD(0.02))
     agrees(s, tmp_path / "step.onnx", 40)

@@ -127,6 +127,7 @@ CASES = {
     "Residual at the end": layered(sv.Residual(sv.Residual(sv.Dense(2, 2, "tanh")))),
     "Activation": layered(sv.Dense(2, 3), sv.Activation(3, "sigmoid"), sv.Activation(3, "exp")),
     "Softmax": layered(sv.Dense(2, 5), sv.Softmax(5)),
+    "LogSoftmax": layered(sv.Dense(2, 5), sv.LogSoftmax(5)),
     "FrequencyEncoding": layered(sv.FrequencyEncoding(3), sv.Dense(18, 2), width=1.0),
     "FrequencyEncoding alone": layered(sv.FrequencyEncoding(1, octaves=6), width=1.0),
     "a shared layer": Case(shared(), grid(2)),
@@ -197,6 +198,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", CASES)
 def test_the_shader_computes_what_forward_computes(name: str, folder: Path) -> None:
     check(found(folder, name), CASES[name])
+
+
+@pytest.mark.parametrize("name", ["celu(2)", "softplus(3)", "hard_sigmoid(0.25,0.4)"])
+def test_the_shader_has_the_settings_of_an_activation(name: str, tmp_path: Path) -> None:
+    case = single(name)
+    write_case(tmp_path, "settings", case)
+    run_all(tmp_path)
+    check(found(tmp_path, "settings"), case)
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -132,7 +133,7 @@ def output_words(ctx: TracedWeight, derivative: float) -> str:
     if derivative == 0.0 or not np.isfinite(derivative):
         return sentence(text("captions.last_delta.none", unit=unit))
     way = text(f"captions.way.{'down' if derivative > 0.0 else 'up'}")
-    if ctx.loss.row.logits or ctx.operation.formula == "softmax":
+    if ctx.loss.row.logits or ctx.operation.formula in ("softmax", "log_softmax"):
         return sentence(text("captions.last_delta.logit", unit=unit, way=way))
     p, t = (float(each[ctx.sample, ctx.place[0]]) for each in ctx.answers)
     off = p - t
@@ -264,6 +265,17 @@ def softmax_back(ctx: TracedWeight) -> Caption:
     return about(ctx, caption_of("softmax_back", line, unit=unit), result, "arrives")
 
 
+def log_softmax_back(ctx: TracedWeight) -> Caption:
+    place, g = ctx.place[1], ctx.of_sample(ctx.numbers.upstream)
+    y, total = float(ctx.of_sample(ctx.numbers.outputs)[place]), float(np.sum(g))
+    result, sign = float(ctx.of_sample(ctx.numbers.gradient)[place]), -float(np.sign(total))
+    parts: list[Term | str] = [Term((float(g[place]),)), *signed(total), " × exp("]
+    parts += [Term((y,), neuron=ctx.behind), ")"]
+    line = equation(parts, lambda v: v[0] + sign * v[1] * math.exp(v[2]), result, about=ctx.before)
+    unit = ctx.called(ctx.before)
+    return about(ctx, caption_of("log_softmax_back", line, unit=unit), result, "arrives")
+
+
 def branch_back(ctx: TracedWeight) -> Caption:
     """The sum of what arrives over the branch, and what has arrived over other ways."""
     column, around = ctx.place[1], way_around(ctx.program, ctx.operation)
@@ -374,6 +386,7 @@ ROWS_BACK: dict[str, CaptionFn] = {
     "layer_norm": norm_back,
     "rms_norm": norm_back,
     "softmax": softmax_back,
+    "log_softmax": log_softmax_back,
     "max_pool": pool_back,
     "average_pool": pool_back,
 }

@@ -70,6 +70,15 @@ def softmax(ctx: TracedWeight, x: FloatArray, y: float) -> tuple[Line, ...]:
     return line, *plain_lines(text("captions.softmax.over", count=len(x), top=said(top, 3)))
 
 
+def log_softmax(ctx: TracedWeight, x: FloatArray, y: float) -> tuple[Line, ...]:
+    top, own = float(x.max()), float(x[ctx.place[0]])
+    total = float(np.exp(x - top).sum())
+    parts: list[Term | str] = [Term((own,), neuron=ctx.before), " - ", Term((top,)), " - log("]
+    parts += [Term((total,)), ")"]
+    line = equation(parts, lambda v: v[0] - v[1] - math.log(v[2]), y, about=ctx.behind)
+    return line, *plain_lines(text("captions.log_softmax.over", count=len(x), top=said(top, 3)))
+
+
 def waves(ctx: TracedWeight, x: FloatArray, y: float) -> tuple[Line, ...]:
     octaves, place = int(ctx.operation.settings[0]), ctx.place[0]
     which, wave = divmod(place, 2 * octaves)
@@ -124,6 +133,7 @@ LINES: dict[str, LineFn] = {
     "layer_norm": layer_norm,
     "rms_norm": rms_norm,
     "softmax": softmax,
+    "log_softmax": log_softmax,
     "frequency_encoding": waves,
     "max_pool": max_pool,
     "average_pool": average_pool,

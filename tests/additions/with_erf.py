@@ -1,4 +1,4 @@
-"""A program that uses `mish` from the table; test_activation.py runs it in a process."""
+"""A program that uses `erf` from the table; test_activation.py runs it in a process."""
 
 from pathlib import Path
 
@@ -10,25 +10,25 @@ from scalarviz import data
 from scalarviz.base import near_names
 from scalarviz.errors import DisplayError
 from scalarviz.pictures.presenter.captions.moments import caption
-from tests.additions.mish import mish, mish_derivative
+from tests.additions.erf import erf, erf_derivative
 from tests.wording import refused
 
 
 def session(engine: str = "python") -> sv.Session:
-    network = sv.Network([3, 4, 3], "mish", seed=0)
+    network = sv.Network([3, 4, 3], "erf", seed=0)
     return sv.Session(network, data.Rgb(), "mse", sv.SGD(0.1), batch=8, engine=engine)
 
 
 def test_a_value_has_its_method() -> None:
     x = sv.Value(0.7)
-    x.mish().backward()  # type: ignore[attr-defined]  # the row is not in the package
-    assert x.grad == mish_derivative(0.7, mish(0.7))
+    x.erf().backward()  # type: ignore[attr-defined]  # the row is not in the package
+    assert x.grad == erf_derivative(0.7, erf(0.7))
 
 
 @pytest.mark.parametrize("engine", ["python", "cpu"])
 def test_an_expression_can_have_it(engine: str) -> None:
-    f = sv.compile(lambda x: x.mish() * 2, inputs=1, engine=engine)
-    assert f([0.7]) == pytest.approx([2 * mish(0.7)])
+    f = sv.compile(lambda x: x.erf() * 2, inputs=1, engine=engine)
+    assert f([0.7]) == pytest.approx([2 * erf(0.7)])
 
 
 @pytest.mark.parametrize("engine", ["python", "cpu"])
@@ -38,7 +38,7 @@ def test_a_network_learns_with_it_and_its_run_comes_back(engine: str, tmp_path: 
     s.advance(20)
     s.network.save(tmp_path / "net.safetensors")
     again = sv.load(tmp_path / "net.safetensors")
-    assert again.layers[0].activation == "mish"
+    assert again.layers[0].activation == "erf"
     assert again([0.1, 0.2, 0.3]).tolist() == pytest.approx(s.network([0.1, 0.2, 0.3]).tolist())
     s.save(tmp_path / "run.safetensors")
     run = sv.Session.load(tmp_path / "run.safetensors")
@@ -48,7 +48,7 @@ def test_a_network_learns_with_it_and_its_run_comes_back(engine: str, tmp_path: 
 @pytest.mark.parametrize("ending", ["glsl", "hlsl"])
 def test_a_shader_has_it(ending: str, tmp_path: Path) -> None:
     session().network.export(tmp_path / f"net.{ending}")
-    assert "_mish(" in (tmp_path / f"net.{ending}").read_text(encoding="utf-8")
+    assert "_erf(" in (tmp_path / f"net.{ending}").read_text(encoding="utf-8")
 
 
 def test_captions_say_what_the_row_says() -> None:
@@ -56,8 +56,8 @@ def test_captions_say_what_the_row_says() -> None:
     for _ in s.operations:
         s.advance(1, "operation")
         told.append(caption(s))
-    assert "Mish is almost relu." in [each.title for each in told]
-    assert any("tanh(softplus(z))" in each.formula for each in told)
+    assert "Erf is almost tanh." in [each.title for each in told]
+    assert any("exp(-z" in each.formula for each in told)
 
 
 def test_the_picture_is_drawn(tmp_path: Path) -> None:
@@ -69,6 +69,6 @@ def test_the_picture_is_drawn(tmp_path: Path) -> None:
 
 
 def test_who_writes_it_as_another_library_does_is_told() -> None:
-    with refused(AttributeError, "'mish'"):
-        sv.Mish  # type: ignore[attr-defined]  # noqa: B018  # what PyTorch calls it
-    assert near_names.meaning("activation", "Mish", ["mish"]) == "mish"
+    with refused(AttributeError, "'erf'"):
+        sv.Erf  # type: ignore[attr-defined]  # noqa: B018  # what PyTorch calls it
+    assert near_names.meaning("activation", "Erf", ["erf"]) == "erf"
