@@ -144,5 +144,5 @@ def square_of(x: str, name: str, uses: Uses) -> GraphNode | None:
 RULES: dict[str, tuple[Callable[[GraphNode, Uses], Fused | None], ...]] = {
     "Add": (product_and_sum,),
     "Mul": (written_out, gated, rms_norm),
-    **dict.fromkeys(("Concat", "Div", "Log", "Neg", "Where"), (written_out,)),
+    **dict.fromkeys(("Div", "Log", "Neg", "Where"), (written_out,)),
 }

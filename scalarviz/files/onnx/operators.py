@@ -40,7 +40,6 @@ from scalarviz.files.onnx.trace import (
     At,
     Flow,
     LayerStep,
-    Names,
     Parameter,
     Refused,
     checked,
@@ -101,24 +100,25 @@ def times(parameter: Parameter, factor: float) -> Parameter:
 def linear_regressor(at: At) -> Flow:
     """scikit-learn's linear models of numbers."""
     at.only("post_transform", "NONE")
-    targets = at.get("targets", 1)
-    return linear(at, targets, at.get("intercepts", [], float) or [0.0] * min(targets, MOST_ROWS))
+    zeros = [0.0] * min(at.get("targets", 1), MOST_ROWS)
+    return linear(at, at.get("coefficients", [], float), at.get("intercepts", [], float) or zeros)
 
 
 def linear_classifier(at: At) -> Flow:
     """scikit-learn's linear classifiers, with the softmax or sigmoid behind them."""
-    intercepts, kind = at.get("intercepts", [], float), at.get("post_transform", "NONE")
-    outputs = len(intercepts)
+    coefficients, intercepts = at.get("coefficients", [], float), at.get("intercepts", [], float)
+    outputs, kind = len(intercepts), at.get("post_transform", "NONE")
     classes = len(at.get("classlabels_ints", []) or at.get("classlabels_strings", [], str))
-    if (outputs, classes, kind) == (1, 2, "LOGISTIC"):
-        return both_shares(linear(at, 1, intercepts), {"node": f"{at.node.name}.softmax"})
+    if (outputs, classes, kind) == (1, 2, "LOGISTIC"):  # 1 - sigmoid(z) and sigmoid(z)
+        coefficients, intercepts = [0.0] * len(coefficients) + coefficients, [0.0, *intercepts]
+        outputs, kind = 2, "SOFTMAX"
     if outputs != classes:  # the format then derives the missing rows by a rule of its own
         rows = "1 row" if outputs == 1 else f"{outputs} rows"
         raise Refused(
             f"it has {rows} of coefficients for {classes} classes, and needs one for each: choose "
             "an earlier value with output=, or train it with more classes"
         )
-    found = linear(at, outputs, intercepts)
+    found = linear(at, coefficients, intercepts)
     last = {"node": f"{at.node.name}.{kind.lower()}"}
     if kind == "SOFTMAX":
         return found.then(Softmax(outputs), last, shape=(outputs,))
@@ -128,34 +128,17 @@ def linear_classifier(at: At) -> Flow:
     return found
 
 
-def linear(at: At, outputs: int, intercepts: list[float]) -> Flow:
+def linear(at: At, coefficients: list[float], intercepts: list[float]) -> Flow:
     """A fully connected layer whose numbers are attributes."""
     flow = at.row
-    inputs = flow.shape[0]
-    lists = at.get("coefficients", [], float), intercepts
-    numbers = [np.array(each, np.float64) for each in lists]
-    sizes = [each.size for each in numbers]
-    if outputs < 1 or sizes != [inputs * outputs, outputs] or not all(map(is_finite, numbers)):
+    inputs, outputs = flow.shape[0], len(intercepts)
+    numbers = [np.array(each, np.float64) for each in (coefficients, intercepts)]
+    if not outputs or numbers[0].size != inputs * outputs or not all(map(is_finite, numbers)):
         raise Refused(f"its coefficients are not {outputs} rows of {inputs}")
     names = {**at.names, "form": "Gemm"}
     roles = (("weight", numbers[0], True), ("bias", numbers[1], False))
     parameters = [Parameter(role, f"{at.node.name}.{role}", v, m) for role, v, m in roles]
     return flow.then(Dense(inputs, outputs), names, *parameters, shape=(outputs,))
-
-
-def both_shares(flow: Flow, names: Names) -> Flow:
-    """1 - p and p, with p = sigmoid(z): the softmax of 0 and z, so a row of weights is 0."""
-    *before, last = flow.steps or (nothing(flow.shape),)
-    if not isinstance(last.layer, Dense) or flow.shape != (1,):
-        raise Refused("its share is no sigmoid of a layer with one output")
-    parts = [
-        replace(each, values=np.concatenate([np.zeros(each.values.size), each.values.ravel()]))
-        for each in last.parameters
-    ]
-    layer = Dense(last.layer.inputs, 2, bias=last.layer.has_bias)
-    begun = Flow((layer.inputs,), (layer.inputs,), tuple(before))
-    found = begun.then(layer, {**last.names, "form": "Gemm"}, *parts, shape=(2,))
-    return found.then(Softmax(2), names, shape=(2,))
 
 
 def is_finite(numbers: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> bool:
@@ -418,7 +401,6 @@ OPERATORS: dict[str, Callable[[At], Flow]] = {
 # What fusions make of several nodes, apart from RMSNorm.
 FUSED: dict[str, Callable[[At], Flow]] = {
     "LogSigmoid": partial(At.activated, name="log_sigmoid"),
-    "BothShares": lambda at: both_shares(at.row, at.names),
 }
 
 # The output to use, of operators where it is not the first.

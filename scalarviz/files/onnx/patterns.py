@@ -76,9 +76,6 @@ PATTERNS = (
         f"Where(Greater(Mul(x, mul1), 20.0), x, {SCALED})",
         "- - before behind node before",
     ),
-    # scikit-learn's classifiers of two classes
-    Pattern("BothShares", "Concat(Sub(1.0, Sigmoid(x)), Sigmoid(x), axis=1)"),
-    Pattern("BothShares", "Concat(Sub(1.0, Sigmoid(x)), Sigmoid(x), axis=-1)"),
 )
 
 

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper
 
 import scalarviz as sv
 from scalarviz.errors import FileError, InputError
-from tests.files.onnx.models import batch, floats, graph, node, read, run, same
+from tests.files.onnx.models import floats, graph, node, read, same
 from tests.wording import refused
 
 W, B = {"w": floats(3, 2)}, {"b": floats(2)}
@@ -274,15 +274,6 @@ def test_all_that_is_not_supported_is_named_at_once(tmp_path: Path) -> None:
     assert "'leakyrelu' (LeakyRelu): leaky_relu cannot have the settings 'nan'" in text
     assert "'foo' (my.own.Foo): there is no such layer" in text
     assert "4 nodes have no counterpart here" in text
-
-
-def test_a_classifier_of_two_classes_has_a_share_for_each() -> None:
-    binary = Path(__file__).parent / "models" / "sklearn_binary.onnx"
-    net = sv.onnx.load(binary)
-    assert net.names is not None and net.outputs == 2
-    x = batch(net, 5)
-    expected = run(binary, x, net.names["output"])
-    np.testing.assert_allclose(net(x), expected, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("labels", [{"int64s": [3, 5]}, {"strings": ["no", "yes"]}])
