@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 
@@ -10,12 +10,13 @@ from scalarviz.base.messages import inform
 from scalarviz.core.formulas.table import pick, table
 from scalarviz.core.layers import Layer
 from scalarviz.core.model.bank import Bank
-from scalarviz.core.model.operations import SCALAR
+from scalarviz.core.model.operations import SCALAR, Operation
 from scalarviz.core.model.precision import Precision
 from scalarviz.core.model.program import Program
 from scalarviz.core.model.trace_program import TraceProgram
 from scalarviz.engines.common.base import Engine
 from scalarviz.engines.common.cores import check_process
+from scalarviz.engines.common.reference import runs_as_python
 from scalarviz.engines.expression.engines import PythonExpressionEngine
 from scalarviz.engines.python.engine import PythonEngine
 from scalarviz.errors import EngineError
@@ -33,6 +34,7 @@ class EngineRow:
     kernels    returns the kinds of operations that it has kernels for; None if it runs no kernels.
                One that does raises EngineError in a process forked from one that has loaded kernels
     only_full  why it cannot compute in mixed precision; "" if it can
+    falls_back  whether it runs an operation as Python that it has no kernels for
     """
 
     name: str
@@ -40,17 +42,26 @@ class EngineRow:
     lack: Callable[[], str] = str
     kernels: Callable[[], Container[str]] | None = None
     only_full: str = ""
+    falls_back: bool = False
+
+    def lacking(self, program: Program) -> Iterator[Operation]:
+        """Yield the operations that it has no kernels for."""
+        known = None if self.kernels is None else self.kernels()
+        for operation in program.operations:
+            if known is not None and operation.kind not in known:
+                yield operation
 
     def check(self, bank: Bank, precision: Precision, program: Program) -> None:
         """Raise EngineError if the engine cannot run a program on a bank in a precision."""
         if self.kernels is not None:
             check_process()
-            known = self.kernels()
-            for operation in program.operations:
-                if operation.kind not in known:
+            for operation in self.lacking(program):
+                can_fall_back = runs_as_python(operation)
+                if not (self.falls_back and can_fall_back):
+                    other = "cpu', which runs it as Python" if can_fall_back else "python'"
                     raise EngineError(
-                        f"the engine {self.name!r} has no kernels for operations of the kind "
-                        f"{operation.kind!r}: choose the engine 'python'"
+                        f"the engine {self.name!r} has no kernels for {operation.owner}: choose "
+                        f"the engine '{other}"
                     )
         if precision.mixed and self.only_full:
             raise EngineError(self.only_full)
@@ -120,7 +131,7 @@ MIXED_ON_CPU = (
 ENGINES = table(
     [
         EngineRow("cuda", make_cuda, why_no_cuda, kinds_of_cuda, MIXED_ON_CPU("cuda")),
-        EngineRow("cpu", make_cpu, missing_for_cpu, kinds_of_cpu),
+        EngineRow("cpu", make_cpu, missing_for_cpu, kinds_of_cpu, falls_back=True),
         EngineRow("python", PythonEngine, only_full=MIXED_ON_CPU("python")),
     ]
 )
@@ -140,14 +151,17 @@ LARGE = 10**7
 _said: set[str] = set()
 
 
-def choose(name: str, work: int = 0, precision: Precision = FULL) -> EngineRow:
+def choose(
+    name: str, work: int = 0, precision: Precision = FULL, program: Program | None = None
+) -> EngineRow:
     """Return the row of an engine; raise EngineError if it cannot run. "auto" is the best one.
 
     work       multiply-adds of a step; by default few
     precision  for "auto": cuda has no mixed precision
+    program    for "auto": cuda runs nothing as Python
     """
     if name == AUTO:
-        return choose_best(work, precision)
+        return choose_best(work, precision, program)
     row = pick({**ENGINES, AUTO: next(iter(ENGINES.values()))}, name, "engine")
     if row.lack():
         raise EngineError(f"the engine {name!r} cannot run here: {row.lack()}")
@@ -168,7 +182,7 @@ def engines_for(program: Program) -> Mapping[str, EngineRow]:
     return EXPRESSION_ENGINES if isinstance(program, TraceProgram) else ENGINES
 
 
-def choose_best(work: int, precision: Precision) -> EngineRow:
+def choose_best(work: int, precision: Precision, program: Program | None = None) -> EngineRow:
     """Return the fastest engine that can run here; log once which one it is, and why."""
     lacks = {name: row.lack() for name, row in ENGINES.items()}
     if precision.mixed and not lacks["cuda"] and not lacks["cpu"]:
@@ -176,6 +190,8 @@ def choose_best(work: int, precision: Precision) -> EngineRow:
     elif not lacks["cuda"] and not lacks["cpu"]:
         best = "cuda" if work >= LARGE else "cpu"
         why = f"cuda is the faster one from {LARGE:,} multiply-adds a step on"
+        if best == "cuda" and program and (lacking := [*ENGINES["cuda"].lacking(program)]):
+            best, why = "cpu", f"cuda has no kernels for {lacking[0].owner}"
     else:
         best = next(name for name in ENGINES if not lacks[name])
         better = list(ENGINES)[: list(ENGINES).index(best)]

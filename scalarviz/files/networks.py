@@ -8,6 +8,7 @@ Forwards that wait for a backward are not saved, nor is the engine, which depend
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,10 +18,12 @@ from scalarviz.base.checks.limits import LAYER, Budget
 from scalarviz.base.checks.numbers import shorten
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.core.formulas.settings import check_names as check_settings
 from scalarviz.core.formulas.settings import make
 from scalarviz.core.formulas.table import pick
 from scalarviz.core.layers import LAYERS, Layer
 from scalarviz.core.layers.nested import MOST_DEPTH
+from scalarviz.core.layers.own import OWN
 from scalarviz.core.layers.perceptron_layer import PerceptronLayer
 from scalarviz.core.model.bank import Bank
 from scalarviz.core.model.bank_arrays import SCALING
@@ -98,19 +101,26 @@ def describe(net: Network) -> Description:
 
 
 def describe_layer(layer: Layer) -> Description:
-    """Return the kind of a layer, by its row in LAYERS, and its settings."""
+    """Return the kind of a layer, by the name of its class, and its settings."""
     kind = type(layer).__name__
-    if LAYERS.get(kind) is not type(layer):
+    if {**OWN, **LAYERS}.get(kind) is not type(layer):
         raise InputError(
-            f"a layer of the kind {kind} cannot be saved, since it could not be loaded: say "
-            f"`from scalarviz.core.layers import LAYERS; LAYERS[{kind!r}] = {kind}`, here and "
-            "where it is loaded"
+            f"a layer of the class {kind} cannot be saved, since another class of layers has that "
+            "name by now: give yours another name, and make the network anew"
         )
     settings = layer.settings()
     if isinstance(layer, PerceptronLayer) and layer.init is not None:
         settings["init"] = describe_init(layer.init)
     if layer.layers:
         settings["layers"] = [describe_layer(part) for part in layer.layers]
+    check_settings(type(layer), settings, f"layer {kind}")
+    try:
+        json.dumps(settings, allow_nan=False)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"the settings of the layer {kind} cannot be saved, {shorten(settings)}: return finite "
+            "numbers, texts, and lists of them"
+        ) from None
     return {"kind": kind, "settings": settings}
 
 
@@ -161,7 +171,12 @@ def build_layer(description: object, budget: Budget, depth: int = 0) -> Layer:
     if not isinstance(description, dict):
         raise InputError(f"a layer is described by an object, not by {shorten(description)}")
     name = field(description, "kind", str)
-    kind = pick(LAYERS, name, "layer")
+    kind: type[Layer] | None = LAYERS.get(name) or OWN.get(name)
+    if kind is None:
+        raise InputError(
+            f"it has a layer {shorten(name)}, and a file holds no code: define that class, a "
+            "subclass of sv.Layer, before loading"
+        )
     settings = field(description, "settings", dict)
     if isinstance(settings.get("init"), dict):
         settings = {**settings, "init": build_init(settings["init"])}

@@ -15,7 +15,7 @@ from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.model.bank import Bank
 from scalarviz.data.batches import Batches, InOrder, Picked, Shuffled
 from scalarviz.engines.codegen.unit_source import Unit
-from scalarviz.engines.registry import missing_for_cpu
+from scalarviz.engines.registry import ENGINES, missing_for_cpu
 from scalarviz.engines.wasm.jobs import PAGE, PageMemory, Training, others_than
 from scalarviz.engines.wasm.linking import STACK, end_of_data
 from scalarviz.engines.wasm.module import module_of
@@ -122,6 +122,11 @@ def why_not(session: Session) -> str:
         return (
             f"a page trains networks of layers, and {type(session.network).__name__} is none: "
             "make the function a Network, or record a video of it"
+        )
+    for operation in ENGINES["cpu"].lacking(session.network.program):
+        return (
+            f"a page has no kernels for {operation.owner}, which runs as Python: record this "
+            "training by engine=False, or make it of layers that lower to operations with kernels"
         )
     if type(session.trainer.batches).block is not Batches.block:
         return (

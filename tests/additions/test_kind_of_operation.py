@@ -171,11 +171,29 @@ def test_onnx_is_refused_in_one_sentence(tmp_path: Path) -> None:
         sv.onnx.save(session(Mirror(4)).network, tmp_path / "net.onnx")
 
 
-def test_an_engine_without_its_kernels_is_refused_in_one_sentence() -> None:
-    s = session(Mirror(4))
+@pytest.mark.parametrize("name", ["mirror", "difference"])
+def test_an_engine_without_its_kernels_runs_the_reference(name: str) -> None:
+    layers = {
+        "mirror": lambda: Mirror(4),
+        "difference": lambda: Difference([sv.Dense(4, 4, "tanh"), sv.Dense(4, 4)], sv.Dense(4, 4)),
+    }
+    one, other = session(layers[name]()), session(layers[name]())
+    other.to("cpu")
+    for each in (one, other):
+        each.advance(20)
+    assert other.engine == "cpu"
+    np.testing.assert_allclose(one.network.bank.value, other.network.bank.value, rtol=1e-5)
+    whole = other.network.bank.value.copy()
+    other.seek(19)
+    other.advance(len(other.operations), "operation")
+    assert (other.network.bank.value == whole).all()
+
+
+def test_one_whose_reference_has_no_gradient_of_its_parameters_is_refused(stretched: None) -> None:
+    s = session(sv.LayerNorm(4))
     s.advance(2)
     for move in (s, s.network):
-        with refused(EngineError, "'mirror'"):
+        with refused(EngineError, "'stretch'"):
             move.to("cpu")
     s.advance(1)
     assert (s.step_index, s.engine) == (3, "python")

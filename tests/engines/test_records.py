@@ -166,11 +166,11 @@ def test_two_runs_of_one_network_share_no_scratch_arrays() -> None:
             self._run, self._kernel = run, run._train
             run._train = self
 
-        def call(self, job: int) -> None:
+        def __call__(self, job: int) -> None:
             if self._run is outer:
                 inner.steps(optimizer, 0, 1)
             found.append(places(self._run))
-            self._kernel.call(job)
+            self._kernel(job)
 
     for run in (outer, inner):
         Nested(run)

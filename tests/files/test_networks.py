@@ -6,7 +6,6 @@ from functools import reduce
 from operator import getitem
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -108,16 +107,6 @@ def test_an_engine_that_cannot_run_here_is_not_called_a_bad_file(
     save_network(sv.Network([2, 2]), path)
     with refused(EngineError, "a cable"):
         sv.load(path, "far")
-
-
-def test_a_layer_that_could_not_be_loaded_is_not_saved(path: Path) -> None:
-    from scalarviz.core.layers import LAYERS
-
-    with patch.dict(LAYERS):  # which puts it back in its place
-        del LAYERS["RMSNorm"]
-        with refused(InputError, "RMSNorm"):
-            save_network(example(), path)
-    assert not path.exists()
 
 
 # ---- files that describe no network -------------------------------------------------------------

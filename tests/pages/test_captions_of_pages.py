@@ -14,6 +14,7 @@ from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.losses import LOSSES, MEANS
 from scalarviz.pictures.presenter.arithmetic import change_between
 from scalarviz.pictures.presenter.captions.format import said
+from tests.additions.layer_classes import Radial, Sines
 from tests.pages.walks import Walk, compare, compared, expected, questions, said_by_node, spec_of
 from tests.sessions import advanced
 
@@ -105,6 +106,8 @@ COLOURS: dict[str, tuple[list[sv.Layer], dict[str, Any]]] = {
         ],
         {},
     ),
+    "as Python": ([sv.Dense(3, 4, "tanh"), Radial(4, 6), sv.Dense(6, 3)], {}),
+    "as Python inside": ([sv.Dense(3, 4), sv.Residual(Sines(4, 4)), sv.Dense(4, 3)], {}),
     "waves": ([sv.FrequencyEncoding(3, 2), sv.Dense(12, 3)], {}),
     "diverging": ([sv.Dense(3, 4, "relu"), sv.Dense(4, 3)], {"lr": 1e4}),
     "tiny steps": ([sv.Dense(3, 4, "tanh"), sv.Dense(4, 3)], {"lr": 1e-6}),

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from math import prod
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray, as_floats
-from scalarviz.core.layers.base import Layer
 from scalarviz.core.model.bank import Bank
 from scalarviz.core.model.operations import Shape
 from scalarviz.core.model.part import Part
 from scalarviz.errors import NotFiniteError, ShapeError
+
+if TYPE_CHECKING:
+    from scalarviz.core.layers.base import Layer
+    from scalarviz.core.layers.on_bank import LayerOnBank
 
 UNCHANGED = "nothing was changed"
 
@@ -65,8 +68,13 @@ class ParameterArray(Part):
 
     @property
     def grad(self) -> FloatArray:
-        """The gradients, a view of `bank.grad`."""
+        """The gradients, a view of `bank.grad`; setting them, as by `+=`, copies an array."""
         return self._bank.grad[self.rows].reshape(self.shape)
+
+    @grad.setter
+    def grad(self, numbers: object) -> None:
+        self._bank.has_gradients = True
+        self.grad[...] = numbers
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -101,7 +109,7 @@ def checked_array(
     return made
 
 
-def own_parameters(layer: Layer, prefix: str = "") -> dict[str, ParameterArray]:
+def own_parameters(layer: LayerOnBank, prefix: str = "") -> dict[str, ParameterArray]:
     """Return the arrays of a layer by role, "weight" and "bias", without those of inner layers."""
     found, bank, row = {}, layer.bank, layer.first_row
     for role, shape in layer.parameter_shapes().items():

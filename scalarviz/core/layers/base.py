@@ -9,7 +9,7 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray, as_array, as_batch
 from scalarviz.core.layers.on_bank import LayerOnBank
-from scalarviz.core.model.program import Program
+from scalarviz.core.layers.own import evaluated
 from scalarviz.errors import OrderError, ShapeError, lost_by_forward
 
 Batch = list[list[float]]  # one row a sample, as plain Python floats
@@ -18,22 +18,19 @@ Batch = list[list[float]]  # one row a sample, as plain Python floats
 class Layer(LayerOnBank):
     """A layer that maps `inputs` numbers of a sample to `outputs` numbers.
 
-    A subclass defines what happens to a batch in the three `*_rows` methods, how to make another
-    such layer (`settings`) and its operations (`lower`). With parameters it also sets `size` and
-    defines `initialize`, `row_name` and `weight`; `parameter_shapes` gives their arrays names.
+    A subclass defines what happens to a batch, in `forward_rows` and `backward_rows`, and how to
+    make another such layer (`settings`); engines with kernels take `lower`, if it has one. What its
+    methods return is checked; docs/guide/own-layers.md has an example.
 
     A layer used by itself makes a bank of its own, in float64; in a network it is on the network's
-    bank. A layer with a bank of its own can still join a network as long as nothing was computed,
-    changed or made on that bank, whose arrays then become read-only.
+    bank. It can still join a network as long as nothing was computed, changed or made on a bank of
+    its own, whose arrays then become read-only.
 
     inputs      numbers of a sample, at least 1
     outputs     numbers of the result, at least 1
     activation  name of a row of core/formulas/activations.py; by default "linear"
+    parameters  shape of each array of parameters by name; by default there are none
     """
-
-    @abstractmethod
-    def lower(self, program: Program) -> None:
-        """Append the operations of this layer to a `program`."""
 
     @abstractmethod
     def forward_rows(self, batch: Batch) -> Batch:
@@ -47,9 +44,9 @@ class Layer(LayerOnBank):
         the bank. What was kept comes off the stacks last sample first.
         """
 
-    @abstractmethod
     def evaluate_rows(self, batch: Batch) -> Batch:
-        """Return the outputs of a `batch`, a list of samples, without keeping anything."""
+        """Return the outputs of a `batch` as `forward_rows` does, without keeping anything."""
+        return evaluated(self, batch)
 
     # The verbs for users; zero_grad and step are inherited from Part.
 

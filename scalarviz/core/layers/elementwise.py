@@ -62,14 +62,6 @@ class Elementwise(Layer):
             row += count
 
     @final
-    def row_name(self, row: int) -> str:
-        for key, count in zip(self.formula.parameters, self.counts, strict=True):
-            if row < count:
-                return key if count == 1 else f"{key} {row}"
-            row -= count
-        raise IndexError(f"{self} has {self.size} parameters")
-
-    @final
     @cached_property
     def weights(self) -> OnDemand[Weight]:
         """The parameters, one after the other; each Weight is made on first access."""

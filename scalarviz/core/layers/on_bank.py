@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import prod
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from scalarviz.base.checks.attributes import set_known
+from scalarviz.base.checks.attributes import OURS, set_known
 from scalarviz.base.checks.numbers import FloatArray, answered, shorten, size
 from scalarviz.core.formulas.initializers import Init
+from scalarviz.core.formulas.table import pick
+from scalarviz.core.layers.arrays import ParameterArray, own_parameters
+from scalarviz.core.layers.own import adopt, lower_as_python, shapes_of
 from scalarviz.core.layers.perceptron import Perceptron
 from scalarviz.core.model.bank import Bank
 from scalarviz.core.model.bank_arrays import ROW_NAME, SCALING
 from scalarviz.core.model.operations import Shape
 from scalarviz.core.model.part import Part
+from scalarviz.core.model.program import Program
 from scalarviz.core.model.weight import Weight
 from scalarviz.errors import InputError, OwnershipError
 
@@ -28,7 +34,7 @@ FEW = 9  # numbers of a setting that the text of a layer has, at most
 class LayerOnBank(Part):
     """The base of Layer, without the verbs: its sizes, activation, names and rows of a bank.
 
-    `inputs`, `outputs` and `activation` are as in Layer.
+    `inputs`, `outputs`, `activation` and `parameters` are as in Layer.
     """
 
     if not TYPE_CHECKING:  # a type checker knows the names by itself
@@ -37,12 +43,23 @@ class LayerOnBank(Part):
     def __init_subclass__(cls) -> None:
         if "__init__" in vars(cls):
             cls.__init__ = answered(cls.__init__)  # type: ignore[method-assign]  # the same arguments
+        if not cls.__module__.startswith(OURS):
+            adopt(cls)
 
-    def __init__(self, inputs: int, outputs: int, activation: str = "linear") -> None:
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        activation: str = "linear",
+        *,
+        parameters: Mapping[str, Sequence[int]] = MappingProxyType({}),
+    ) -> None:
         self.inputs = size(inputs, f"the inputs of {type(self).__name__}")
         self.outputs = size(outputs, f"the outputs of {type(self).__name__}")
         self._activation = activation
-        self.size = 0  # number of parameters; set by subclasses
+        self._shapes = shapes_of(parameters, type(self).__name__)
+        # Number of parameters; subclasses set it that do not pass their `parameters`.
+        self.size = sum(map(prod, self._shapes.values()))
         self.first_row = 0
         self.state_size = 0  # length of its part of the bank's state; set by subclasses
         self.first_state = 0
@@ -53,6 +70,7 @@ class LayerOnBank(Part):
         self._bank: Bank | None = None
         self._has_own_bank = False
         self._has_lent = False  # whether views of the bank were handed out
+        self._weights: dict[int, Weight] = {}  # those that `weight` has made
         # For unmatched forwards: the size of each batch, and what `forward_rows` keeps.
         self._batches: list[int] = []
         self.kept: list[Any] = []
@@ -79,10 +97,32 @@ class LayerOnBank(Part):
         self.check_activation(name)
 
     def initialize(self, init: Init, seed: int) -> None:
-        """Write the initial numbers of `init` and `seed` into this layer's rows, if any."""
+        """Write the initial numbers of `init` and `seed` into this layer's rows, if any.
+
+        By default those of its `parameters`, of which "bias" begins as biases do.
+        """
+        row, fans = self.first_row, (self.inputs, self.outputs)
+        for name, shape in self._shapes.items():
+            part = self.bank.value[row : row + prod(shape)]
+            init.fill(part, init.bias if name == "bias" else init.weight, fans, seed, row)
+            row += len(part)
+
+    @final
+    def parameter(self, name: str) -> ParameterArray:
+        """Return the array of parameters of a `name`, whose `value` and `grad` are numpy arrays.
+
+        Raises UnknownNameError for a name that is not in `parameter_shapes`.
+        """
+        self._has_lent = True
+        return pick(own_parameters(self), name, f"parameter of {self}:")
 
     def row_name(self, row: int) -> str:
-        """Return the name of a parameter; `row` counts from the layer's first."""
+        """Return the name of a parameter, such as "slope 2"; `row` counts from the first."""
+        for name, shape in self.parameter_shapes().items():
+            if 0 <= row < prod(shape):
+                places = ", ".join(map(str, np.unravel_index(row, shape)))
+                return f"{name} {places}" if prod(shape) > 1 else name
+            row -= prod(shape)
         raise IndexError(f"{self} has no parameters")
 
     def state_name(self, place: int) -> str:
@@ -92,8 +132,11 @@ class LayerOnBank(Part):
     def parameter_shapes(self) -> dict[str, Shape]:
         """Return the shapes of its arrays of parameters by name, in the order of their rows.
 
-        By default all of them are one array, "weight"; those of inner layers are theirs.
+        By default those of `parameters`, or all are one array, "weight"; those of inner layers are
+        theirs.
         """
+        if self._shapes:
+            return dict(self._shapes)
         return {"weight": (self.size,)} if self.size and not self.layers else {}
 
     def state_shapes(self) -> dict[str, Shape]:
@@ -102,7 +145,9 @@ class LayerOnBank(Part):
 
     def weight(self, row: int) -> Weight:
         """Return the Weight on a row, made on first use; `row` counts from the layer's first."""
-        raise IndexError(f"{self} has no parameters")
+        self.row_name(row)  # raises IndexError
+        self._has_lent = True
+        return self._weights.setdefault(row, Weight.on(self.bank, self.first_row + row))
 
     def check_states(self, states: FloatArray) -> None:
         """Raise InputError if states read from a file are not possible for this layer.
@@ -130,6 +175,10 @@ class LayerOnBank(Part):
     def again(self) -> Layer:
         """Return another layer of this kind and shape, without a bank."""
         return type(self)(**self.settings())  # type: ignore[return-value]  # all are Layers
+
+    def lower(self, program: Program) -> None:
+        """Append its operations to a `program`; by default one, which is run as Python."""
+        lower_as_python(self, program)
 
     # The bank: that of a network, or one of its own.
 
@@ -184,7 +233,9 @@ class LayerOnBank(Part):
         self._bank = bank
         self.first_row = first_row
         self.first_state = first_state
+        lent = self._has_lent
         self.initialize(init, seed)
+        self._has_lent = lent  # the arrays that it wrote to were not for others
 
     @final
     def is_on(self, bank: Bank) -> bool:

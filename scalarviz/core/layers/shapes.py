@@ -46,7 +46,7 @@ def padding_of(padding: object) -> int:
 class ReshapeLayer(Layer):
     """A layer that changes the shape of its numbers only.
 
-    `inputs`, `outputs` and `activation` are as in Layer.
+    `inputs`, `outputs`, `activation` and `parameters` are as in Layer.
     """
 
     @final

@@ -15,7 +15,7 @@ from scalarviz.errors import InputError
 class WeightedLayer(Layer):
     """A layer with one or two arrays of parameters.
 
-    `inputs`, `outputs` and `activation` are as in Layer.
+    `inputs`, `outputs`, `activation` and `parameters` are as in Layer.
     """
 
     @abstractmethod

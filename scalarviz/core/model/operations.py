@@ -3,15 +3,17 @@
 KINDS describes each kind of operation apart from the kernels: engines read the shape of its
 parameters and what it keeps for backward; pictures and explanations, where a weight is used.
 A new kind, to which a layer lowers, is one row of KINDS, its forward and backward, a row of
-REFERENCES in engines/common/reference.py, and its kernels on each compiling engine.
+REFERENCES in engines/common/reference.py, and its kernels on each compiling engine; on the engine
+cpu the Python of that row, or of the layer, stands in for kernels that it lacks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from math import prod
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -52,6 +54,7 @@ class Operation:
                      empty
     layer            index of its layer in the network; `label` is that index as text, with the
                      place in a residual such as "2.1"
+    own              the layer whose Python computes an operation of the kind "own", else None
     """
 
     kind: str
@@ -65,6 +68,7 @@ class Operation:
     label: str = ""
     state: int = NONE
     held_by: range = range(0)
+    own: Any = field(default=None, compare=False, repr=False)
 
     @property
     def source(self) -> Buffer:
@@ -90,6 +94,11 @@ class Operation:
     def name(self) -> str:
         """Name in displays: "affine 0", "tanh 0"."""
         return f"{self.formula or self.kind} {self.label or self.layer}"
+
+    @property
+    def owner(self) -> str:
+        """Name in messages: "Radial(2 -> 8) of layer 1", "'row' of layer 2.1"."""
+        return f"{repr(self.kind) if self.own is None else self.own} of layer {self.label}"
 
     @property
     def shape(self) -> Shape:
@@ -128,7 +137,7 @@ class Operation:
 
         Both are indices into the buffers, pair by pair; the second is None for a bias.
         """
-        if self.biases != NONE and row >= self.biases:
+        if self.about.multiplies and self.biases != NONE and row >= self.biases:
             count = self.outputs_per_bias
             return np.arange(count) + (row - self.biases) * count, None
         return self.about.uses(self, row - self.weights)
@@ -280,6 +289,10 @@ def convolution_uses(operation: Operation, place: int) -> tuple[Places, Places]:
     return kernel * windows.pixels + written, read
 
 
+def own_shape(operation: Operation) -> Shape:
+    return tuple(map(int, operation.settings))
+
+
 def batch_norm_features(operation: Operation) -> int:
     return int(operation.settings[0])
 
@@ -372,6 +385,7 @@ KINDS = table(
             statistics=batch_norm_features,
             learning=True,
         ),
+        Kind("own", "y = what the Python of the layer returns for x", shape=own_shape),
     ]
 )
 

@@ -94,6 +94,7 @@ class Program:
         sources: tuple[Buffer, ...] = (),
         state: int = NONE,
         held_by: range = range(0),
+        own: object = None,
     ) -> Buffer:
         """Append an operation; return the buffer it writes. By default it reads the outputs."""
         formulas = pick(KINDS, kind, "kind of operation").formulas
@@ -101,7 +102,7 @@ class Program:
             pick(formulas, formula, f"formula of the kind {kind}")
         label = f"{self.layer}{self.part}"
         target = self.buffer(f"{formula or kind} {label}", size, shape)
-        ours = weights, biases, settings, self.layer, label, state, held_by
+        ours = weights, biases, settings, self.layer, label, state, held_by, own
         read = sources or (self.outputs,)
         self.operations.append(Operation(kind, formula, read, target, *ours))
         self.outputs = target

@@ -44,6 +44,10 @@ def take_steps(
             restore(run, optimizer, before, kept, done)
             engine.forget()
             raise Interrupted(losses[:done], steps) from None
+        except Exception:  # of a layer that runs as Python
+            restore(run, optimizer, before, kept, done)
+            engine.forget()
+            raise
         taken = len(outcome.losses)
         if taken == steps:
             return outcome.losses

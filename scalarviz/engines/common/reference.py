@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeVar
+from typing import TypeVar, final
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS
 from scalarviz.core.formulas.rowwise import ROW_FORMULAS, typed
+from scalarviz.core.layers.base import Layer
 from scalarviz.core.layers.dropout import dropout_factors
 from scalarviz.core.model.operations import NONE, Buffer, Operation, Windows, parametric_counts
 from scalarviz.core.model.program import Program
@@ -57,7 +58,8 @@ class OperationArrays:
 class Reference:
     """Forward and backward of a kind of operation: y, and the gradient with respect to x.
 
-    A kind that reads several buffers returns the gradient of each, as a tuple.
+    A kind that reads several buffers returns the gradient of each, as a tuple; that of the kind
+    "own" ends with the gradient of its parameters.
     """
 
     forward: Callable[[Operation, OperationArrays], FloatArray]
@@ -67,7 +69,7 @@ class Reference:
 def operation_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
     """Return the outputs of an operation."""
     with np.errstate(all="ignore"):
-        return REFERENCES[operation.kind].forward(operation, numbers)
+        return reference_of(operation).forward(operation, numbers)
 
 
 def program_forward(
@@ -89,9 +91,25 @@ def program_forward(
 
 def operation_backward(operation: Operation, numbers: OperationArrays) -> tuple[FloatArray, ...]:
     """Return what an operation adds to the gradient of each buffer that it reads."""
+    found = all_gradients(reference_of(operation), operation, numbers)
+    return found[: len(operation.sources)]
+
+
+def all_gradients(
+    reference: Reference, operation: Operation, numbers: OperationArrays
+) -> tuple[FloatArray, ...]:
+    """Return what the backward of an operation returns, as a tuple."""
     with np.errstate(all="ignore"):
-        found = REFERENCES[operation.kind].backward(operation, numbers)
+        found = reference.backward(operation, numbers)
     return found if isinstance(found, tuple) else (found,)
+
+
+def reference_of(operation: Operation) -> Reference:
+    """Return forward and backward of an operation: of its kind, or the Python of its layer."""
+    if operation.own is None:
+        return REFERENCES[operation.kind]
+    twin = Twin(operation.own)
+    return Reference(twin.forward, twin.backward)
 
 
 def add_gradients(
@@ -312,6 +330,51 @@ def batch_norm_backward(operation: Operation, numbers: OperationArrays) -> Float
         stretch = (g * y).mean(axis=(0, 2), keepdims=True)
         gradient = scale * (g - shift - y * stretch)
     return gradient.reshape(numbers.x.shape)
+
+
+@final
+class Twin:
+    """Computes what a layer does for given numbers, by another one with the same settings.
+
+    So nothing is mixed up with forwards of the layer itself, and its gradients stay apart.
+    """
+
+    def __init__(self, layer: Layer) -> None:
+        self._layer = layer
+        self._settings = ""
+
+    def forward(self, operation: Operation, numbers: OperationArrays) -> FloatArray:
+        twin = self._ready(operation, numbers)
+        run = twin.forward_rows if numbers.learning else twin.evaluate_rows
+        return np.array(run(numbers.x.tolist()))
+
+    def backward(
+        self, operation: Operation, numbers: OperationArrays
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the gradients of the samples and of the parameters."""
+        twin = self._ready(operation, numbers)
+        twin.forward_rows(numbers.x.tolist())
+        twin.bank.grad[:] = 0.0
+        rows = twin.backward_rows(not_none(numbers.upstream).tolist())
+        return np.array(rows), twin.bank.grad
+
+    def _ready(self, operation: Operation, numbers: OperationArrays) -> Layer:
+        """Return the other layer with these parameters; it is made anew after a setting changed."""
+        settings = repr(self._layer.settings())
+        if settings != self._settings:
+            self._twin, self._settings = self._layer.again(), settings
+        self._twin.forget()
+        self._twin.bank.value[:] = numbers.value[operation.parameters]
+        return self._twin
+
+
+def runs_as_python(operation: Operation) -> bool:
+    """Return whether Python can stand in for a kernel, on some samples of a batch at a time.
+
+    A row of REFERENCES has no gradient of parameters.
+    """
+    is_known = operation.kind in REFERENCES and not operation.about.statistics(operation)
+    return operation.own is not None or (is_known and not operation.parameters)
 
 
 def weights(operation: Operation, numbers: OperationArrays) -> FloatArray:

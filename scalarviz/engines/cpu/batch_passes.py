@@ -36,7 +36,7 @@ class BatchPasses:
         self._guard = work.guard(samples, apart=apart)
         passing = TOGETHER if work.together(samples, apart=apart) else ALONE
         kernels = work.load(PASSES | passing, samples)
-        self._call = kernels["run"].call
+        self._call = work.calling(kernels["run"])
         self._passes: Records | None = None
         job = self._job = CpuJob(work.bank)
         job.set_program(work.linked(tables, samples), tables.plan if plan is None else plan)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, final
@@ -17,6 +17,7 @@ from scalarviz.engines.codegen.kernel_units import Kernel, load
 from scalarviz.engines.codegen.unit_source import Unit
 from scalarviz.engines.common.cores import ONE_AT_A_TIME
 from scalarviz.engines.common.thread_choice import ThreadChoice
+from scalarviz.engines.cpu.fallback import Fallback
 from scalarviz.engines.cpu.job import CpuJob
 from scalarviz.engines.cpu.records import OPERATION
 from scalarviz.engines.cpu.sizes import count_chunks
@@ -63,6 +64,7 @@ class CpuCalls:
         self.rooms: dict[
             tuple[int, ...], Any
         ] = {}  # buffers of the last call that no run uses, by sizes
+        self.fallback = Fallback(program, bank.dtype)
         self._loaded: dict[Unit, Kernel] = {}
         self._fields: dict[int, dict[str, list[Unit | None]]] = {}  # by size of the batch
 
@@ -110,7 +112,15 @@ class CpuCalls:
             operations[field] = [
                 0 if unit is None else self._loaded[unit].address for unit in units
             ]
+        self.fallback.link(operations)
         return replace(tables, operations=operations)
+
+    def calling(self, kernel: Kernel, jobs: Sequence[int] = ()) -> Callable[..., object]:
+        """Return how to call a kernel that calls those of operations, for `jobs` or for one."""
+        fallback = self.fallback
+        if not fallback.operations:
+            return kernel.call
+        return lambda *given: fallback.call(kernel.call, jobs or given[:1], *given)
 
     def rounding(self) -> dict[str, Kernel]:
         """Return the kernels of mixed precision, by the fields of a `Job`; else none."""

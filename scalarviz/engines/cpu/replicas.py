@@ -201,9 +201,10 @@ class CpuMany:
     def _train_alone(self, first: int, losses: FloatArray) -> None:
         """Take steps with each network by itself."""
         self.jobs.ask(first, losses)
-        self.kernels["train_networks"].call(
-            address(self.jobs.jobs), self.count, self.groups, self.kernels["train"].address
-        )
+        first, size = address(self.jobs.jobs), JOB.itemsize
+        jobs = range(first, first + self.count * size, size)
+        call = self.work.calling(self.kernels["train_networks"], jobs)
+        call(first, self.count, self.groups, self.kernels["train"].address)
 
 
 @final

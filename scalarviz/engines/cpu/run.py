@@ -127,7 +127,7 @@ class CpuRun(Run):
         wanted = TRAINING | passing | draws | of_loss | units_of_optimizer(optimizer)
         wanted |= ROUNDING if work.precision.mixed else {}
         kernels = work.load(wanted, batches.size)
-        self._train = kernels["train"]
+        self._train = work.calling(kernels["train"])
         tables = work.linked(self.engine.tables, batches.size)
         for field in of_loss:
             self._plan[field] = kernels[field].address
@@ -198,7 +198,7 @@ class CpuRun(Run):
         progress.count, progress.taken, progress.result = before, 0, NONE
 
         if self._choice is None or self._guard is None:
-            self._train.call(job.address)
+            self._train(job.address)
         else:
             with self._guard:
                 self._choice.run(count, self._train_some)
@@ -220,7 +220,7 @@ class CpuRun(Run):
         assert self._job is not None
         progress = self._job.progress
         progress.steps = steps
-        self._train.call(self._job.address)
+        self._train(self._job.address)
         progress.first += steps
         progress.losses += steps * DOUBLE
         return bool(progress.result == NONE)

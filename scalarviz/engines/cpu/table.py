@@ -81,8 +81,8 @@ class Kernels(NamedTuple):
     gather_back  statistics of the whole batch that its backward needs
     """
 
-    forward: Kernel
-    back: Kernel
+    forward: Kernel | None = None
+    back: Kernel | None = None
     parameters: Kernel | None = None
     gather: Kernel | None = None
     gather_back: Kernel | None = None
@@ -109,6 +109,7 @@ KERNELS = {
 }
 
 
+AS_PYTHON = Kernels()  # of a kind without a row, see `fallback`
 WIDE_AFFINE = Kernels(wide_forward, wide_inputs, wide_parameters)
 AFFINE_OF_LANES = Kernels(forward_of_lanes, inputs_of_lanes, parameters_of_lanes)
 
@@ -129,7 +130,7 @@ def kernels_for(operation: Operation) -> tuple[str, Kernels]:
     """Return the name and the kernels of an operation: those of its kind, or of its shape."""
     if operation.kind == "affine" and min(operation.source.size, operation.target.size) >= WIDE:
         return "wide_affine", WIDE_AFFINE
-    return operation.kind, KERNELS[operation.kind]
+    return operation.kind, KERNELS.get(operation.kind, AS_PYTHON)
 
 
 def on_tile(kernel: Kernel) -> Kernel:

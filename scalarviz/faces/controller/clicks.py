@@ -34,11 +34,9 @@ CLICKS = {
     re.compile(r"drop one on `scalarviz watch texture`"): "texture",
     re.compile(
         r"register (it|the former one) with sv\.\w+\(\.\.\.\) before loading"
-        r"|pass it again, with data="
+        r"|pass it again, with data=|define that class, a subclass of sv\.Layer, before loading"
     ): "program",
-    re.compile(
-        r"say `from scalarviz\.core\.layers import LAYERS; .*`, here and where it is loaded"
-    ): "program_saves",
+    re.compile(r"give yours another name, and make the network anew"): "program_saves",
     re.compile(
         r"pass one that scalarviz has saved(, whole)?"
         r"|make the network, and write net\.load_state_dict\(safetensors\.numpy\.load_file\("

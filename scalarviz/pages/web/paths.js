@@ -24,6 +24,7 @@ export function unraveled(place, shape) {
 /** Return the outputs that a parameter adds to, and the inputs it multiplies; null for a bias. */
 export function usesOf(say, operation, row) {
   const { weights, biases, each, kind } = operation;
+  if (!operation.multiplies) return { written: [], read: [] };
   if (biases !== NO_INDEX && row >= biases) {
     return { written: counted(each).map((i) => i + (row - biases) * each), read: null };
   }
@@ -36,7 +37,7 @@ export function usesOf(say, operation, row) {
     const numbers = counted(each).map((i) => place * each + i);
     return { written: numbers, read: numbers };
   }
-  return operation.multiplies ? convolved(operation, place) : { written: [], read: [] };
+  return convolved(operation, place);
 }
 
 /** Return outputs and inputs of a weight of a kernel: one pair for each window. */

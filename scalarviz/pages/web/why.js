@@ -124,6 +124,9 @@ function whySentence(known, grad) {
   const { say, found } = known;
   const { uses, places, samples, sample, own } = found;
   const [use] = uses.filter((each) => each.written.length);
+  const isSum = uses.every((each) => each.operation.multiplies);
+  const byRule = () => `${text("card.chain_rule", { grad })} ${pushedSentence(known)}`.trimEnd();
+  if (!isSum) return found.isPushed ? byRule() : waitsSentence(known, "grad");
   if (!use) return text("explanation.beyond");
   const unit = neuronName(say, [use.operation.target, use.written[0]]);
   if (places > 1) return sharedSentence(known, grad);
@@ -131,7 +134,7 @@ function whySentence(known, grad) {
   const g = found.g?.[sample] ?? own.g;
   const isEarly = use.read !== null && x === null;
   if (found.isPushed && (isEarly || g === null)) {
-    return `${text("card.chain_rule", { grad })} ${pushedSentence(known)}`.trimEnd();
+    return byRule();
   }
   const sent = senderSentence(say, use, x);
   if (g === null) return `${sent} ${waitsSentence(known, "delta")}`;
@@ -154,7 +157,7 @@ function sharedSentence(known, grad) {
 
 /** Return which number is not computed yet, and at which operation it comes. */
 function waitsSentence({ say, found }, what) {
-  const own = found.uses.find((each) => each.written.length)?.operation;
+  const own = found.uses[0]?.operation;
   const moment = say.moments.find(({ kind, operation, gradients }) => {
     if (what === "delta") return own && gradients.includes(own.target);
     return kind === "weight gradient" && say.operations[operation] === own;

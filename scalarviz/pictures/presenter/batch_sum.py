@@ -22,8 +22,9 @@ MOST = 4_000_000  # products of an input and an output of an operation; more are
 
 
 def can_add_up(operation: Operation) -> bool:
-    """Return whether a BatchSum of an operation takes little time and memory."""
-    return operation.source.size * operation.target.size <= MOST
+    """Return whether an operation has a BatchSum, which takes little time and memory."""
+    size = operation.source.size * operation.target.size
+    return operation.about.multiplies and size <= MOST
 
 
 @final
@@ -64,6 +65,8 @@ class BatchSum:
             traced = TracedWeight(session, moment, NONE if followed is None else followed, neuron)
             numbers, row = traced.numbers, traced.own_row
             if numbers.inputs is None or numbers.upstream is None:
+                return None
+            if not can_add_up(traced.operation):
                 return None
             ones = np.ones((len(numbers.inputs), 1))
             return BatchSum(

@@ -72,22 +72,30 @@ class Why:
         return is_ready(self.session.trainer, self.row, self.done or FINAL)
 
     @property
+    def homes(self) -> list[Operation]:
+        """Operations that have the weight among their parameters."""
+        return [each for each in self.program.operations if self.row in each.parameters]
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether the weight is a factor of inputs wherever it is used."""
+        return all(each.about.multiplies for each in self.homes)
+
+    @property
     def uses(self) -> list[tuple[Operation, int, int]]:
         """Operations that use the weight, with the output and input of the first of its places."""
         found = []
-        for operation in self.program.operations:
-            if self.row in operation.parameters:
-                written, read = operation.uses(self.row)
-                if len(written):
-                    column = NONE if read is None else int(read[0])
-                    found.append((operation, int(written[0]), column))
+        for operation in self.homes:
+            written, read = operation.uses(self.row)
+            if len(written):
+                column = NONE if read is None else int(read[0])
+                found.append((operation, int(written[0]), column))
         return found
 
     @property
     def places(self) -> int:
         """Number of places of each sample at which the weight is used."""
-        own = [each for each in self.program.operations if self.row in each.parameters]
-        return sum(len(operation.uses(self.row)[0]) for operation in own)
+        return sum(len(operation.uses(self.row)[0]) for operation in self.homes)
 
 
 def blocks_about(session: Session, row: int, *, foretells: bool = True) -> Blocks:
@@ -157,7 +165,7 @@ def sentence(known: Why, grad: str) -> str:
     """
     found = known.found
     assert found is not None
-    if known.program.is_graph:
+    if known.program.is_graph or not known.multiplies:
         return by_chain_rule(known, found, grad)
     if not known.uses:
         return text("explanation.beyond")
@@ -198,7 +206,7 @@ def shared(known: Why, found: Explanation, grad: str) -> str:
 
 def waits(known: Why, what: str) -> str:
     """Return which number is not computed yet, and at which operation it comes."""
-    operations = [operation for operation, _, _ in known.uses]
+    operations = known.homes
     when = text("card.later")
     if isinstance(program := known.program, TraceProgram):  # on the way back, the first is the last
         places = range(len(program.operations))

@@ -111,7 +111,7 @@ class Network(SavedNetwork):
 
     def _choose(self, engine: str, samples: int, precision: Precision) -> EngineRow:
         work = 3 * samples * self.program.products  # once forward, twice back
-        return choose(engine, work, precision)
+        return choose(engine, work, precision, self.program)
 
     def _ones(self) -> tuple[FloatArray, bool]:
         return np.ones((self._engine.newest_batch(), self.outputs)), False

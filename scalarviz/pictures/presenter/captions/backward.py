@@ -396,10 +396,12 @@ BACKWARD_KINDS: dict[str, CaptionFn] = {
     "scale": weighted_back,
     "parametric": parametric_back,
     "row": row_formula_back,
+    "parametric": row_back,
     "branch": branch_back,
     "sum": unchanged_back,
     "product": product_back,
     "concatenation": unchanged_back,
     "dropout": dropout_back,
     "batch_norm": norm_back,
+    "own": row_back,
 }

@@ -270,6 +270,7 @@ FORWARD_KINDS: dict[str, CaptionFn] = {
     "concatenation": unchanged,
     "dropout": dropout,
     "batch_norm": batch_norm,
+    "own": plain,
 }
 TELLERS: dict[str, Callable[[TracedWeight], Caption]] = {
     "zero_grad": zero_grad,

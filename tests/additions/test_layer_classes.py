@@ -1,0 +1,419 @@
+"""Layers that users write, with parameters; without `lower` the engine cpu runs them as Python."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.errors import (
+    GradientError,
+    InputError,
+    Interrupted,
+    ShapeError,
+    UnknownNameError,
+)
+from tests.additions.layer_classes import (
+    PLACES,
+    Radial,
+    Scaled,
+    Trouble,
+    X,
+    Y,
+    radial,
+    raw,
+    same_bits,
+    session,
+)
+from tests.ctrl_c import at_each_moment
+from tests.engines.agreement import TOLERANCE, difference
+from tests.wording import refused
+
+
+@pytest.fixture(autouse=True)
+def no_trouble(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("act", "at", "count"):
+        monkeypatch.setattr(Trouble, name, vars(Trouble)[name])
+
+
+# ---- the numbers --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_its_gradients_agree_with_finite_differences(name: str) -> None:
+    assert sv.gradcheck(sv.Network(PLACES[name](), seed=3), X[:3]).error < 1e-6
+
+
+@pytest.mark.parametrize("batch", [1, 16, 300])
+@pytest.mark.parametrize("name", PLACES)
+def test_the_engines_agree(name: str, batch: int) -> None:
+    one, other = (session(engine, *PLACES[name](), batch=batch) for engine in ("python", "cpu"))
+    for each in (one, other):
+        each.advance(10)
+    assert other.engine == "cpu"
+    assert difference(one.network.bank.value, other.network.bank.value) < 1e-10
+    assert difference(one.network.bank.grad, other.network.bank.grad) < 1e-10
+    assert one.network(X[:7]) == pytest.approx(other.network(X[:7]))
+    found = [each.network.forward(X[:5]) for each in (one, other)]
+    assert found[0] == pytest.approx(found[1])
+    found = [each.network.backward(np.ones((5, 1))) for each in (one, other)]
+    assert found[0] == pytest.approx(found[1])
+    assert difference(one.network.bank.grad, other.network.bank.grad) < 1e-10
+
+
+def test_they_agree_where_a_chunk_has_several_tiles() -> None:
+    x = np.random.default_rng(3).normal(size=(4000, 2))
+    found = []
+    for engine in ("python", "cpu"):
+        net = sv.Network(radial(), seed=1, dtype="float64", engine=engine)
+        net.train(x, x[:, :1], "mse", sv.SGD(0.1), steps=2)
+        found.append(net.bank.value.copy())
+    assert difference(*found) < 1e-10
+
+
+def test_they_agree_in_float32_and_in_mixed_precision() -> None:
+    found = {}
+    for engine, precision in (("python", "full"), ("cpu", "full"), ("cpu", "mixed")):
+        net = sv.Network(radial(), seed=1).to(engine, precision)
+        found[engine, precision] = net.train(X, Y, "mse", sv.SGD(0.1), steps=20)
+    wanted = found["python", "full"]
+    assert difference(wanted, found["cpu", "full"]) < TOLERANCE["float32"]
+    assert difference(wanted, found["cpu", "mixed"]) < 1e-2
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_moments_and_going_back_have_the_bits_of_whole_steps(name: str) -> None:
+    whole, parts = (session("cpu", *PLACES[name](), batch=200) for _ in range(2))
+    whole.advance(6)
+    parts.advance(6 * len(parts.operations), "operation")
+    assert same_bits(whole, parts)
+    whole.advance(20)
+    whole.seek(6)
+    assert same_bits(whole, parts)
+    parts.back(3, "operation")
+    parts.seek(6)
+    assert same_bits(whole, parts)
+
+
+def test_nothing_is_kept_from_one_step_to_the_next() -> None:
+    class Counting(Radial):
+        most = 0
+
+        def backward_rows(self, upstream: Any) -> Any:
+            Counting.most = max(Counting.most, len(self.kept))
+            return super().backward_rows(upstream)
+
+    s = session("cpu", sv.Dense(2, 4), Counting(4, 6), sv.Dense(6, 1))
+    s.advance(20)
+    s.advance(20, "operation")
+    assert Counting.most == 1
+
+
+def test_no_bit_depends_on_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for worth in (0, 10**12):
+        monkeypatch.setattr("scalarviz.engines.cpu.calls.WORTH_CORES", worth)
+        s = session("cpu", batch=300)
+        assert s.trainer.run._together is (worth == 0)  # type: ignore[attr-defined]
+        s.advance(8)
+        found.append(s)
+    assert same_bits(*found)
+
+
+def test_one_that_mixes_samples_or_draws_numbers_is_refused_where_tiles_are_computed() -> None:
+    drawn = np.random.default_rng(0)
+    wrong: dict[str, Callable[[Any, Any], Any]] = {
+        "Centred": lambda self, rows: np.array(rows) - np.mean(rows, axis=0),
+        "Noisy": lambda self, rows: drawn.normal(size=(len(rows), self.outputs)),
+    }
+    for name, forward in wrong.items():
+        made: Any = type(name, (Scaled,), {"forward_rows": forward})
+        net = sv.Network([made(2)], engine="cpu")
+        net(X[:1])
+        for _ in range(2):
+            with refused(InputError, f"{name}(2 -> 2)"):
+                net(X[:5])
+        assert net.to("python")(X[:5]).shape == (5, 2)
+
+
+def test_a_setting_that_changes_is_seen_by_both_engines() -> None:
+    layer = Scaled(2)
+    net = sv.Network([layer, sv.Dense(2, 1)], seed=0, engine="cpu")
+    before = net(X[:3])
+    layer.factor = 0.0
+    assert (net(X[:3]) == net.layers[1].bias).all() and (net(X[:3]) != before).all()
+
+
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_a_call_between_forward_and_backward_changes_nothing(engine: str) -> None:
+    found = []
+    for between in (0, 3):
+        net = sv.Network(radial(), seed=0, engine=engine)
+        net.forward(X[:4])
+        for _ in range(between):
+            net(X[4:8])
+        net.backward()
+        layer: Any = net.layers[1]
+        found.append(net.bank.grad.copy())
+        assert layer.kept == []
+    assert (found[0] == found[1]).all()
+
+
+def test_another_thread_may_ask_while_it_trains() -> None:
+    alone, s = session("cpu", batch=300), session("cpu", batch=300)
+    wanted, stopped = s.network.copy()(X), threading.Event()
+    other = s.network.copy()
+    found: list[Any] = []
+
+    def ask() -> None:
+        while not stopped.is_set():
+            found.append(other(X))
+
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    for each in threads:
+        each.start()
+    s.advance(60)
+    stopped.set()
+    for each in threads:
+        each.join()
+    alone.advance(60)
+    assert same_bits(alone, s) and found and all((each == wanted).all() for each in found)
+
+
+# ---- what it costs ------------------------------------------------------------------------------
+
+
+def test_one_sentence_names_the_layer_and_what_it_costs_a_step(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scalarviz.engines.cpu.fallback._said", set())
+    for _ in range(2):
+        s = session("cpu", *radial())
+        s.network(X)
+        s.advance(30)
+    (said,) = [each.message for each in caplog.records if "as Python" in each.message]
+    start, _, end = said.partition(": as Python it takes ")
+    assert start == "the engine cpu has no kernels for Radial(4 -> 6) of layer 1"
+    python, whole = (float(each.split(" ms")[0]) for each in end.split(" of a step of "))
+    assert 0.0 < python <= whole
+    session("cpu", Radial(2, 2), sv.Residual(Scaled(2)), sv.Dense(2, 1)).advance(30)
+    assert "for Radial(2 -> 2) of layer 0 and Scaled(2 -> 2) of layer 1.0: " in caplog.text
+
+
+# ---- errors and interruptions -------------------------------------------------------------------
+
+
+def fail() -> None:
+    raise ZeroDivisionError("in the layer")
+
+
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+@pytest.mark.parametrize("batch", [16, 300])
+def test_an_error_of_its_python_leaves_whole_steps(engine: str, batch: int) -> None:
+    def made() -> sv.Network:
+        return sv.Network([sv.Dense(2, 3), Trouble(3), sv.Dense(3, 1)], seed=0, engine=engine)
+
+    whole, broken = made(), made()
+    x, y = X[:batch], Y[:batch]
+    Trouble.act, Trouble.at = staticmethod(fail), 57
+    with pytest.raises(ZeroDivisionError, match="in the layer"):
+        broken.train(x, y, "mse", sv.Momentum(0.1), steps=100)
+    steps = broken.bank.step_count
+    assert 0 < steps < 57
+    whole.train(x, y, "mse", sv.Momentum(0.1), steps=steps)
+    assert whole.bank.value.tobytes() == broken.bank.value.tobytes()
+    for each in (whole, broken):  # and it goes on
+        each.train(x, y, "mse", sv.Momentum(0.1), steps=5)
+    assert whole.bank.value.tobytes() == broken.bank.value.tobytes()
+
+
+@pytest.mark.parametrize("unit", ["step", "operation"])
+def test_so_does_one_in_a_session(unit: str) -> None:
+    layers = [sv.Dense(2, 3), Trouble(3), sv.Dense(3, 1)]
+    s = session("cpu", *layers)
+    Trouble.act, Trouble.at = staticmethod(fail), 30
+    with pytest.raises(ZeroDivisionError):
+        s.advance(1000, unit)
+    other = session("cpu", *[each.again() for each in layers])
+    other.seek(s.step_index)
+    s.seek(s.step_index)
+    assert s.step_index > 0 and same_bits(s, other)
+    s.advance(5)
+    other.advance(5)
+    assert same_bits(s, other)
+
+
+def test_an_error_in_a_replica_is_raised() -> None:
+    many = sv.replicate(session("cpu", sv.Dense(2, 3), Trouble(3), sv.Dense(3, 1)), seeds=[1, 2, 3])
+    Trouble.act, Trouble.at = staticmethod(fail), Trouble.count + 40
+    with pytest.raises(ZeroDivisionError):
+        many.advance(100)
+
+
+def test_ctrl_c_in_its_python_ends_after_a_whole_step() -> None:
+    net = sv.Network([sv.Dense(2, 3), Trouble(3), sv.Dense(3, 1)], seed=0, engine="cpu")
+    other = net.copy()
+    Trouble.act, Trouble.at = lambda: signal.raise_signal(signal.SIGINT), 57
+    with pytest.raises(Interrupted) as caught:
+        net.train(X[:8], Y[:8], steps=1000)
+    taken = len(caught.value.losses)
+    assert 0 < taken == net.bank.step_count < 60
+    other.train(X[:8], Y[:8], steps=taken)
+    assert net.bank.value.tobytes() == other.bank.value.tobytes()
+
+
+@pytest.mark.slow
+def test_ctrl_c_at_any_moment_leaves_whole_steps() -> None:
+    start = sv.Network([sv.Dense(2, 3), Scaled(3), sv.Dense(3, 1)], seed=0, engine="cpu")
+    net = start.copy()
+
+    def act() -> Callable[[], object]:
+        net.bank.value[:], net.bank.step_count = start.bank.value, 0
+        return lambda: net.train(X[:8], Y[:8], steps=6)
+
+    known = [start.bank.value.tobytes()]
+    other = start.copy()
+    for _ in range(6):
+        other.train_step(X[:8], Y[:8])
+        known.append(other.bank.value.tobytes())
+    raised = 0
+    for is_raised in at_each_moment(act, folder="engines/cpu"):
+        raised += is_raised
+        assert net.bank.value.tobytes() == known[net.bank.step_count]
+    assert raised > 100
+
+
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_a_nan_ends_the_training_as_in_every_layer(engine: str) -> None:
+    s = session(engine, sv.Dense(2, 2), Scaled(2, float("nan")), sv.Dense(2, 1))
+    with refused(GradientError, "nan"):
+        s.advance(2)
+    assert s.step_index == 0
+
+
+WRONG: dict[str, Callable[[Any, Any], Any]] = {
+    "too few rows": lambda self, rows: [*rows][1:],
+    "too many numbers": lambda self, rows: [[*row, 0.0] for row in rows],
+    "one number": raw(1.0),
+    "nothing": raw(None),
+    "text": raw([["a", "b"], ["c", "d"]]),
+    "ragged rows": raw([[1.0, 2.0], [3.0]]),
+    "no list": raw({1, 2}),
+}
+ACTS: dict[str, Callable[[sv.Network], object]] = {
+    "forward_rows": lambda net: net.train_step(X[:2], X[:2]),
+    "backward_rows": lambda net: net.train_step(X[:2], X[:2]),
+    "evaluate_rows": lambda net: net(X[:2]),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_its_methods_return_is_checked(name: str) -> None:
+    for method, act in ACTS.items():
+        made: Any = type("Wrong", (Scaled,), {method: WRONG[name]})
+        for engine in ("python", "cpu"):
+            net = sv.Network([sv.Dense(2, 2), made(2)], seed=0, engine=engine)
+            before = net.bank.value.copy()
+            with refused(ShapeError, f"{method} of Wrong(2 -> 2)"):
+                act(net)
+            assert (net.bank.value == before).all()
+
+
+# ---- its parameters -----------------------------------------------------------------------------
+
+
+def test_its_parameters_have_names_shapes_and_initial_numbers() -> None:
+    class Affine(sv.Layer):
+        def __init__(self) -> None:
+            super().__init__(2, 3, parameters={"weight": (3, 2), "bias": (3,), "one": ()})
+
+        def settings(self) -> dict[str, Any]:
+            return {}
+
+        def forward_rows(self, batch: Any) -> Any:
+            return np.zeros((len(batch), 3))
+
+        def backward_rows(self, upstream: Any) -> Any:
+            return np.zeros((len(upstream), 2))
+
+    net = sv.Network([sv.Dense(2, 2), Affine()], init="pytorch", seed=4)
+    found = dict(net.named_parameters())
+    assert {name: each.shape for name, each in found.items()} == {
+        "0.weight": (2, 2), "0.bias": (2,), "1.weight": (3, 2), "1.bias": (3,), "1.one": (),
+    }  # fmt: skip
+    layer: Any = net.layers[1]
+    assert layer.row_name(3) == "weight 1, 1" and layer.row_name(8) == "bias 2"
+    assert layer.row_name(9) == "one"
+    assert str(net.bank.name_of(9)) == "layer 1, weight 1, 1"
+    assert len({*layer.parameter("weight").value.ravel().tolist()}) == 6
+    zeros = sv.Network([Affine()], init=sv.Init("xavier_uniform", bias="zeros"), seed=4)
+    assert not zeros.layers[0].parameter("bias").value.any()
+    assert zeros.layers[0].parameter("weight").value.all()
+    assert layer.weight(4) is layer.weight(4) and layer.weight(4).index == 10
+    layer.parameter("weight").grad += 2.0
+    assert layer.bank.grad[6:12].tolist() == [2.0] * 6 and layer.bank.has_gradients
+    with refused(UnknownNameError, "'wieght'"):
+        layer.parameter("wieght")
+
+
+def test_a_layer_that_was_tried_joins_a_network_but_not_one_whose_arrays_are_held() -> None:
+    class Own(Radial):
+        def initialize(self, init: Any, seed: int) -> None:
+            self.parameter("centres").value = np.ones((self.outputs, self.inputs))
+
+        def evaluate_rows(self, batch: Any) -> Any:
+            return self.parameter("centres").value[:, 0] * np.array(batch)[:, :1]
+
+    for kind in (Radial, Own):
+        layer = kind(2, 3)
+        layer(X[:2])
+        sv.Network([layer])
+    other = Radial(2, 3)
+    other.parameter("centres")
+    with refused(sv.errors.OwnershipError, "Radial"):
+        sv.Network([other])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "value"),
+    [
+        ([3, 2], "[3, 2]"),
+        ({"a": 3}, "{'a': 3}"),
+        ({"a b": (3,)}, "{'a b': (3,)}"),
+        ({"a": (3, 0)}, "not 0"),
+        ({"a": (2.5,)}, "2.5"),
+        ({3: (2,)}, "{3: (2,)}"),
+    ],
+)
+def test_parameters_that_are_no_shapes_are_refused(parameters: Any, value: str) -> None:
+    class Bad(Scaled):
+        def __init__(self) -> None:
+            sv.Layer.__init__(self, 2, 2, parameters=parameters)
+
+    with refused(InputError, value):
+        Bad()
+
+
+def test_a_layer_without_settings_is_refused() -> None:
+    made: Any = type("Bare", (sv.Layer,), {"forward_rows": raw([]), "backward_rows": raw([])})
+    with pytest.raises(TypeError, match="settings"):
+        made(2, 2)
+
+
+def test_one_that_keeps_numbers_of_its_batches_says_its_operations_itself() -> None:
+    layer = Scaled(2)
+    layer.state_size = 3
+    with refused(InputError, "Scaled(2 -> 2)"):
+        sv.Network([layer])
+
+
+def test_one_made_of_layers_says_itself_how_it_evaluates() -> None:
+    layer = Scaled(2)
+    layer.layers = (sv.Dense(2, 2),)
+    with refused(InputError, "Scaled(2 -> 2)"):
+        layer(X[:2])
