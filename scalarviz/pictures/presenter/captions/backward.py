@@ -396,7 +396,6 @@ BACKWARD_KINDS: dict[str, CaptionFn] = {
     "scale": weighted_back,
     "parametric": parametric_back,
     "row": row_formula_back,
-    "parametric": row_back,
     "branch": branch_back,
     "sum": unchanged_back,
     "product": product_back,
