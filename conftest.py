@@ -11,11 +11,14 @@ import pytest
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS
 
 # Grammars of addresses, which no lesson has, and which nbformat takes seconds to build.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]  # it is not to be found
 
-TABLES: tuple[dict[str, Any], ...] = (ACTIVATIONS, LOSSES, ROW_LOSSES, OPTIMIZERS)
+TABLES: tuple[dict[str, Any], ...] = (
+    ACTIVATIONS, LOSSES, ROW_LOSSES, OPTIMIZERS, PARAMETRIC_FORMULAS,
+)  # fmt: skip
 
 
 LONG_LESSONS = ("05-xor", "10-your-own", "11-retrain")
