@@ -40,6 +40,7 @@ NOT_IN_PYTORCH = {
         "Elementwise": "a formula with parameters; PReLU is one",
         "Flatten": "no number changes",
         "Reshape": "no number changes",
+        "Spread": "numbers are copied",
         "Residual": "layers of ours and a sum; test_residual.py has it",
         "Product": "layers of ours and a product; test_branches.py has it",
         "Concatenate": "layers of ours, side by side; test_branches.py has it",

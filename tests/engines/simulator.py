@@ -141,6 +141,7 @@ NETWORKS: dict[str, Callable[[], list[sv.Layer]]] = {
     "channels": lambda: [
         sv.BatchNorm(SHAPE, eps=0.1, momentum=0.3), sv.BatchNorm(SHAPE), sv.Dense(40, 2)
     ],
+    "gate": lambda: [sv.Dense(3, 2), sv.Spread((2, 3, 4)), sv.Dense(24, 2)],
     "pools": lambda: [
         sv.MaxPool2d(SHAPE, kernel=2, stride=1, padding=1), sv.AvgPool2d((2, 5, 6), kernel=3)
     ],

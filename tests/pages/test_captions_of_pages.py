@@ -90,6 +90,14 @@ COLOURS: dict[str, tuple[list[sv.Layer], dict[str, Any]]] = {
     "slopes": ([sv.PReLU(3), sv.Dense(3, 4), sv.PReLU(4, slopes=2), sv.Dense(4, 3)], {}),
     "dropout": ([sv.Dense(3, 8, "tanh"), sv.Dropout(8, 0.5), sv.Dense(8, 3)], {}),
     "residual": ([sv.Dense(3, 4, "tanh"), sv.Residual(sv.Dense(4, 4, "tanh")), sv.Dense(4, 3)], {}),
+    "gate": (
+        [
+            sv.Dense(3, 8, "tanh"),
+            sv.Product(sv.Activation((2, 2, 2), "linear"), [sv.Dense(8, 2), sv.Spread((2, 2, 2))]),
+            sv.Dense(8, 3),
+        ],
+        {},
+    ),
     "projection": (
         [sv.Dense(3, 4), sv.Residual(sv.Dense(4, 5, "tanh"), skip=sv.Dense(4, 5)), sv.Dense(5, 3)],
         {},

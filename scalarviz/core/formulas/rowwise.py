@@ -152,6 +152,23 @@ def log_softmax_backward(
         gradient[i] = upstream[i] - exp(y[i]) * total
 
 
+def spread(x: Row, y: MutableRow, each: int) -> float:
+    """Write each x `each` times."""
+    for i in range(len(y)):
+        y[i] = x[i // each]
+    return 0.0
+
+
+def spread_backward(
+    x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, each: int
+) -> None:
+    for i in range(len(x)):
+        total = 0.0
+        for k in range(each):
+            total += upstream[i * each + k]
+        gradient[i] = total
+
+
 @dataclass(frozen=True, slots=True)
 class RowFormula:
     """One operation on a row of numbers.
@@ -172,6 +189,7 @@ ROW_FORMULAS = table(
         RowFormula("frequency_encoding", frequency_encoding, frequency_encoding_backward),
         RowFormula("softmax", softmax, softmax_backward),
         RowFormula("log_softmax", log_softmax, log_softmax_backward),
+        RowFormula("spread", spread, spread_backward),
         RowFormula("max_pool", max_pool, max_pool_backward),
         RowFormula("average_pool", average_pool, average_pool_backward),
     ]

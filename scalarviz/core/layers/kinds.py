@@ -15,6 +15,7 @@ from scalarviz.core.layers.shapes import Reshape as Reshape
 from scalarviz.core.layers.batch_norm import BatchNorm as BatchNorm
 from scalarviz.core.layers.affine import Affine as Affine
 from scalarviz.core.layers.dropout import Dropout as Dropout
+from scalarviz.core.layers.spread import Spread as Spread
 from scalarviz.core.layers.residual import Residual as Residual
 from scalarviz.core.layers.branches import Product as Product
 from scalarviz.core.layers.branches import Concatenate as Concatenate

@@ -21,6 +21,7 @@ from scalarviz.core.layers import BatchNorm, Dense, LayerNorm, LogSoftmax, PReLU
 from scalarviz.core.layers.activation import Activation
 from scalarviz.core.layers.branches import Concatenate, Product, TwoBranches
 from scalarviz.core.layers.residual import Residual
+from scalarviz.core.layers.spread import Spread
 from scalarviz.files.onnx.frequency_encoding import concat, multiply, wave
 from scalarviz.files.onnx.graph import shortest
 from scalarviz.files.onnx.reshape_ops import (
@@ -42,6 +43,7 @@ from scalarviz.files.onnx.trace import (
     LayerStep,
     Parameter,
     Refused,
+    Shape,
     checked,
     nothing,
 )
@@ -208,9 +210,25 @@ def branches(kind: type[TwoBranches], otherwise: Callable[[At], Flow], at: At) -
     return joined(kind, [each.settled for each in flows], at)
 
 
+def expand(at: At) -> Flow:
+    """Expand of one number for each channel to a picture."""
+    flow, size = at.picture, at.few(1)[-PICTURE:]
+    if len(size) != PICTURE or flow.shape != (size[0], 1, 1):
+        raise Refused(f"it makes {shorten(size)} of {shorten(flow.shape)}")
+    return flow.then(Spread(size), {**at.names, **constant_names(at, shape=1)}, shape=tuple(size))
+
+
+def of_pixels(flow: Flow, shape: Shape) -> Flow:
+    """Return a value as a picture of a shape, if it has one number for each channel of it."""
+    is_gate = len(shape) == PICTURE and flow.shape == (shape[0], 1, 1)
+    return flow.then(Spread(shape), {}, shape=shape) if is_gate else flow
+
+
 def joined(kind: type[TwoBranches], flows: list[Flow], at: At) -> Flow:
     """Return two values joined by a layer of a kind; their first steps are those of both."""
     a, b = flows
+    if kind is Product and a.shape != b.shape:
+        a, b = of_pixels(a, b.shape), of_pixels(b, a.shape)
     if kind is Concatenate:
         at.only("axis", 1, 1, -len(a.shape))
     sizes = [each.shape[1:] if kind is Concatenate else each.shape for each in (a, b)]
@@ -380,6 +398,7 @@ OPERATORS: dict[str, Callable[[At], Flow]] = {
     "LayerNormalization": layer_norm,
     "RMSNorm": rms_norm,
     "PRelu": prelu,
+    "Expand": expand,
     "Softmax": partial(softmax, Softmax),
     "LogSoftmax": partial(softmax, LogSoftmax),
     "Softplus": softplus,

@@ -333,6 +333,21 @@ def log_softmax_back(at: At) -> tuple[str, ...]:
     return (graph.put("Sub", at.upstream, graph.put("Mul", graph.put("Exp", at.y), total)),)
 
 
+def spread(at: At) -> str:
+    each = int(at.operation.settings[0])
+    wide = at.graph.put(
+        "Mul",
+        at.graph.shaped(at.x, -1, at.operation.source.size, 1),
+        at.graph.number(np.ones((1, each))),
+    )
+    return at.graph.shaped(wide, -1, at.operation.target.size)
+
+
+def spread_back(at: At) -> tuple[str, ...]:
+    each = int(at.operation.settings[0])
+    return (at.graph.sums(at.graph.shaped(at.upstream, -1, at.operation.source.size, each), 2),)
+
+
 def waves(at: At) -> tuple[str, str, str]:
     """Return frequencies, sines and cosines of a frequency encoding."""
     octaves = int(at.operation.settings[0])
@@ -425,6 +440,7 @@ ROWS: dict[str, tuple[Forward, Backward]] = {
     "softmax": (softmax, softmax_back),
     "log_softmax": (log_softmax, log_softmax_back),
     "frequency_encoding": (encoding, encoding_back),
+    "spread": (spread, spread_back),
     "max_pool": (max_pool, max_pool_back),
     "average_pool": (average_pool, average_pool_back),
 }

@@ -251,6 +251,17 @@ def log_softmax(at: LayerContext) -> None:
     at.writer.node("LogSoftmax", at.name, axis=-1)
 
 
+def spread(at: LayerContext) -> None:
+    shape = at.layer.output_shape
+    at.writer.node(
+        "Expand",
+        at.name,
+        at.writer.current,
+        at.numbers("shape", np.array([1, *shape])),
+        shape=shape,
+    )
+
+
 def activation(at: LayerContext) -> None:
     at.activate("node", "")
 
@@ -362,6 +373,7 @@ WRITERS: Mapping[str, tuple[str, Callable[[LayerContext], None]]] = {
     "PReLU": ("prelu", prelu),
     "Elementwise": ("formula", elementwise),
     "Softmax": ("softmax", softmax),
+    "Spread": ("spread", spread),
     "LogSoftmax": ("log_softmax", log_softmax),
     "Activation": ("activation", activation),
     "Dropout": ("dropout", dropout),

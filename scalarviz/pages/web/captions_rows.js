@@ -76,6 +76,12 @@ function softmaxLines(ctx, x, y) {
   return [line, ...plainLines(words)];
 }
 
+function spreadLines(ctx, x, y) {
+  const channel = Math.floor(ctx.place[0] / ctx.operation.settings[0]);
+  const number = termOf([x[channel]], { neuron: [ctx.operation.source, channel] });
+  return [equationLine([number], (v) => v[0], y, { about: ctx.behind })];
+}
+
 function logSoftmaxLines(ctx, x, y) {
   const top = Math.max(...x);
   const total = x.reduce((sum, each) => sum + Math.exp(each - top), 0);
@@ -137,6 +143,7 @@ const ROW_LINES = {
   softmax: softmaxLines,
   log_softmax: logSoftmaxLines,
   frequency_encoding: waveLines,
+  spread: spreadLines,
   max_pool: maxPoolLines,
   average_pool: averagePoolLines,
 };

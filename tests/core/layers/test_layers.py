@@ -33,6 +33,7 @@ MAKERS: dict[str, Callable[[], sv.Layer]] = {
     "Dropout": lambda: sv.Dropout(4, 0.4),
     "Residual": lambda: sv.Residual(sv.Dense(4, 3, "tanh"), sv.Dense(3, 4)),
     "Product": lambda: sv.Product([sv.Dense(4, 3, "tanh"), sv.Dense(3, 2)], sv.Dense(4, 2)),
+    "Spread": lambda: sv.Spread((4, 2, 3)),
     "PReLU": lambda: sv.PReLU((2, 1, 2), slopes=2),
     "Elementwise": lambda: sv.Elementwise(4, "prelu", {"weight": 4}),
     "Concatenate": lambda: sv.Concatenate(sv.Softmax(4), [sv.Dense(4, 3), sv.LayerNorm(3)]),

@@ -35,6 +35,10 @@ def pictures() -> sv.Network:
         sv.Residual(sv.Conv2d((3, 2, 2), 3, kernel=3, padding=1, activation="elu")),
         sv.AvgPool2d((3, 2, 2), 2, padding=1),
         sv.PReLU((3, 2, 2), 3),
+        sv.Product(
+            sv.Activation((3, 2, 2), "tanh"),
+            [sv.AvgPool2d((3, 2, 2)), sv.Conv2d((3, 1, 1), 3, 1), sv.Spread((3, 2, 2))],
+        ),
         sv.Dropout((3, 2, 2), 0.25),
         sv.Residual(sv.Conv2d((3, 2, 2), 3, 1, activation="relu"), skip=sv.BatchNorm((3, 2, 2))),
         sv.Flatten((3, 2, 2)),
@@ -81,8 +85,9 @@ def test_a_network_of_all_layers_comes_back(make: object, dtype: str, path: Path
 
 
 def test_these_two_networks_have_every_layer_that_can_be_written() -> None:
-    kinds = {type(layer).__name__ for net in (pictures(), rows()) for layer in net.layers}
-    assert kinds | {"RMSNorm", "Elementwise"} == set(WRITERS)
+    layers = [layer for net in (pictures(), rows()) for layer in net.layers]
+    kinds = {type(each).__name__ for layer in layers for each in (layer, *layer.layers)}
+    assert kinds | {"Elementwise"} == set(WRITERS)
 
 
 @pytest.mark.parametrize("slopes", [1, 6])

@@ -88,6 +88,10 @@ NETWORKS: dict[str, tuple[list[sv.Layer], dict[str, Any]]] = {
         [
             sv.Conv2d((1, 6, 6), 3, 3, padding=1, activation="relu"),
             sv.BatchNorm((3, 6, 6)),
+            sv.Product(
+                sv.Activation((3, 6, 6), "linear"),
+                [sv.AvgPool2d((3, 6, 6), 6), sv.Dense(3, 3, "sigmoid"), sv.Spread((3, 6, 6))],
+            ),
             sv.MaxPool2d((3, 6, 6), 2),
             sv.Conv2d((3, 3, 3), 4, 2, stride=2, bias=False),
             Dense(4, 3),

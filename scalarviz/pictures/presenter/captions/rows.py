@@ -91,6 +91,12 @@ def waves(ctx: TracedWeight, x: FloatArray, y: float) -> tuple[Line, ...]:
     return (line,)
 
 
+def spread(ctx: TracedWeight, x: FloatArray, y: float) -> tuple[Line, ...]:
+    channel = ctx.place[0] // int(ctx.operation.settings[0])
+    number = Term((float(x[channel]),), neuron=(ctx.operation.source.name, channel))
+    return (equation([number], sum, y, about=ctx.behind),)
+
+
 def window(ctx: TracedWeight, place: int) -> list[int]:
     """Return the inputs in the window of an output of a pooling."""
     channels, height, width, kernel, stride, padding = map(int, ctx.operation.settings[:6])
@@ -135,6 +141,7 @@ LINES: dict[str, LineFn] = {
     "softmax": softmax,
     "log_softmax": log_softmax,
     "frequency_encoding": waves,
+    "spread": spread,
     "max_pool": max_pool,
     "average_pool": average_pool,
 }
