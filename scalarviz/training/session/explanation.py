@@ -158,7 +158,7 @@ def explain(trainer: Trainer, row: int, done: int) -> Explanation:
             with np.errstate(all="ignore"):  # infinities and NaN are shown as they are
                 products = x * g
                 total = float(products.sum())
-    elif is_ready(trainer, row, done):
+    elif is_final(trainer, row, done):
         total = grad  # of a compiled function, or a formula: no sum of products
     lines: tuple[FormulaLine, ...] = ()
     if total is not None and not frozen and is_ready(trainer, row, done):
@@ -177,6 +177,13 @@ def explain(trainer: Trainer, row: int, done: int) -> Explanation:
         lines,
         new_value,
     )
+
+
+def is_final(trainer: Trainer, row: int, done: int) -> bool:
+    """Return whether the gradient of a weight is final that is no sum of products."""
+    if trainer.network.program.is_graph:
+        return all(each.kind == "step" for each in trainer.moments[done:])
+    return is_ready(trainer, row, done)
 
 
 def is_ready(trainer: Trainer, row: int, done: int) -> bool:
