@@ -58,11 +58,16 @@ def networks(draw: st.DrawFn, learning: bool = False) -> tuple[sv.Network, np.nd
             layers.append(pool((1, 1, width), kernel=2, stride=1, padding=1))
             width = layers[-1].outputs
         elif kind == "convolution":
-            channels = draw(st.integers(1, 5))
+            groups = draw(st.sampled_from([n for n in (1, 2, 3) if width % n == 0]))
             padding, stride = draw(st.integers(0, 1)), draw(st.integers(1, 2))
-            kernel = (3, 2) if padding else (1, min(2, width))
-            shape = (1, 1, width)
-            layers.append(sv.Conv2d(shape, channels, kernel, stride, padding, "tanh"))
+            shape = (groups, 1, width // groups)
+            kernel = (3, 2) if padding else (1, min(2, shape[2]))
+            dilation = (1, draw(st.integers(1, 2)) if padding else 1)
+            layer = sv.Conv2d(
+                shape, groups * draw(st.integers(1, 5)), kernel, (1, stride), padding, "tanh",
+                dilation=dilation, groups=groups,
+            )  # fmt: skip
+            layers.append(layer)
             width = layers[-1].outputs
         elif kind == "residual":
             inner = draw(st.integers(1, 3))
@@ -124,7 +129,11 @@ def picture_networks(draw: st.DrawFn) -> Program:
         if kind == "conv":
             channels, stride = draw(st.integers(1, 7)), draw(st.integers(1, 2))
             bias, activation = draw(st.booleans()), draw(st.sampled_from(["relu", "linear"]))
-            layers.append(sv.Conv2d(shape, channels, 3, stride, 1, activation, bias=bias))
+            groups = draw(st.sampled_from([1, shape[0]]))
+            layer = sv.Conv2d(
+                shape, channels * groups, 3, stride, 1, activation, bias=bias, groups=groups
+            )
+            layers.append(layer)
         elif kind == "pool":
             layers.append(sv.MaxPool2d(shape, 2, 2, 1))
         elif kind == "norm":

@@ -311,5 +311,6 @@ def fan_data(fan: Fan) -> dict[str, Any]:
         **{name: getattr(fan, name) for name in "weights inputs radius".split()},
         "biases": fan.biases if fan.biases != NONE else -1,
         "wired": fan.is_wired,
+        "first": fan.is_first,
         **{name: points(getattr(fan, name)) for name in places},
     }

@@ -150,6 +150,10 @@ NETWORKS: dict[str, Callable[[], list[sv.Layer]]] = {
     "far apart": lambda: [sv.Conv2d((2, 6, 3), 9, (3, 2), stride=3, padding=1, bias=False)],
     "five channels": lambda: [sv.Conv2d((5, 3, 3), 4, 3, padding=1)],
     "tall window": lambda: [sv.Conv2d((2, 3, 5), 3, (4, 2), padding=1)],
+    "depthwise": lambda: [sv.Conv2d((3, 4, 4), 6, (3, 2), (2, 1), 1, groups=3)],
+    "groups with holes": lambda: [
+        sv.Conv2d((4, 5, 6), 10, 3, (3, 2), 1, bias=False, dilation=(2, 3), groups=2)
+    ],
     "two convolutions": lambda: [
         sv.Conv2d((2, 3, 4), 2, 2, padding=1, bias=False), sv.Conv2d((2, 4, 5), 2, 3, padding=1),
         sv.Dense(40, 2),

@@ -86,6 +86,11 @@ SHAPE = (1, 4, 5)
 LAYERS: dict[str, Callable[[], list[sv.Layer]]] = {
     "layer norm": lambda: [sv.Dense(3, 5, "tanh"), sv.LayerNorm(5), sv.Dense(5, 2)],
     "convolution": lambda: [sv.Conv2d(SHAPE, 2, (2, 3), padding=1), sv.Dense(50, 2, "sigmoid")],
+    "groups": lambda: [
+        sv.Dense(2, 40),
+        sv.Conv2d((2, 4, 5), 4, 2, (2, 1), 1, dilation=(2, 3), groups=2),
+        sv.Dense(32, 2),
+    ],
     "batch norm": lambda: [sv.Dense(3, 4), sv.BatchNorm(4), sv.Dense(4, 2, bias=False)],
 }
 FORMULAS = [
@@ -112,7 +117,7 @@ CONVOLVED = 64
 @pytest.mark.parametrize("name", LAYERS)
 def test_kernels_of_layers_give_what_the_objects_give(name: str) -> None:
     how = {"optimizer": sv.Momentum(0.01), "whole": False, "steps": 1}
-    samples = CONVOLVED if name == "convolution" else 11
+    samples = CONVOLVED if name in ("convolution", "groups") else 11
     agrees(Card(2, 32), lambda: sv.Network(LAYERS[name](), seed=2), samples, **how)
 
 

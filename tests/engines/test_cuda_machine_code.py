@@ -33,9 +33,9 @@ BOUNDS: list[tuple[Any, list[tuple[str, str]], int, int]] = [
     (kernels.forward_all, AFFINE, 2_300, 232),
     (kernels.input_gradient_all, AFFINE, 2_400, 232),
     (kernels.parameter_gradients, AFFINE, 2_900, 168),
-    (kernels.forward_all, CONVOLUTION, 1_400, 128),
-    (kernels.input_gradient_all, CONVOLUTION, 1_400, 128),
-    (kernels.parameter_gradients, CONVOLUTION, 4_500, 168),
+    (kernels.forward_all, CONVOLUTION, 1_600, 128),
+    (kernels.input_gradient_all, CONVOLUTION, 1_900, 128),
+    (kernels.parameter_gradients, CONVOLUTION, 4_500, 160),
     (kernels.forward_all, LAYER_NORM, 4_400, 128),
     (kernels.input_gradient_all, LAYER_NORM, 3_150, 128),
 ]

@@ -25,5 +25,12 @@ def convolved() -> sv.Session:
     return sv.Session(sv.Network(layers, seed=2), samples, "mse", engine="python")
 
 
+def depthwise() -> sv.Session:
+    few = sv.Conv2d((2, 6, 6), 4, 3, (2, 1), groups=2, dilation=(2, 1))
+    layers = [few, sv.Conv2d((4, 1, 4), 4, 1, groups=4), sv.Dense(16, 3)]
+    samples = np.linspace(0.0, 1.0, 144).reshape(2, 72), np.zeros((2, 3))
+    return sv.Session(sv.Network(layers, seed=2), samples, "mse", engine="python")
+
+
 def box_data(box: Box) -> dict[str, float]:
     return dict(zip(("x", "y", "width", "height"), box.place, strict=True))

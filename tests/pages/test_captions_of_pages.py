@@ -56,6 +56,12 @@ def with_kernels(pool: Any) -> sv.Session:
     return classes(sv.Network([kernels, pool((3, 8, 8), 2), sv.Dense(48, 2)], seed=1), 64, 3)
 
 
+def with_groups() -> sv.Session:
+    few = sv.Conv2d((4, 5, 5), 4, 3, (2, 1), 1, "relu", dilation=(1, 2), groups=2)
+    depthwise = sv.Conv2d((4, 3, 3), 8, 2, groups=4)
+    return classes(sv.Network([few, depthwise, sv.Dense(32, 2)], seed=1), 100, 3)
+
+
 def part_frozen() -> sv.Session:
     session = colours(sv.Dense(3, 8, "tanh"), sv.Dense(8, 3, "sigmoid"))
     session.freeze(session.network.layers[0])
@@ -129,6 +135,7 @@ NETWORKS: dict[str, Make] = {
     "scheduled own rates": partial(own_rates, sv.Adam(0.1, schedule=COSINE)),
     "max pool": partial(with_kernels, sv.MaxPool2d),
     "average pool": partial(with_kernels, sv.AvgPool2d),
+    "groups": with_groups,
 }
 
 

@@ -16,7 +16,7 @@ from scalarviz.pictures.view.scene.camera import CAMERAS, Camera
 from scalarviz.pictures.view.scene.frame import Box, Division, Projection
 from scalarviz.pictures.view.scene.plates import Layout
 from tests.pages.in_web import floats, in_web
-from tests.pages.samples import SEE, box_data, convolved, made
+from tests.pages.samples import SEE, box_data, convolved, depthwise, made
 from tests.pages.states import state_of
 from tests.sessions import advanced
 
@@ -162,7 +162,7 @@ def test_every_cube_of_a_plate_is_in_its_cell() -> None:
         assert {*map(tuple, ours.round(6))} == {*map(tuple, theirs.round(6))}
 
 
-@pytest.mark.parametrize("make", [lambda: made(3, 8, 3), convolved])
+@pytest.mark.parametrize("make", [lambda: made(3, 8, 3), convolved, depthwise])
 def test_the_same_things_are_under_the_pointer(make: Any) -> None:
     session = advanced(make(), 1)
     stage = Stage(session, reduced_motion=True)

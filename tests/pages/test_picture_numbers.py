@@ -25,7 +25,7 @@ from scalarviz.pictures.view.scene.camera import Camera
 from scalarviz.pictures.view.scene.frame import Box, Projection
 from scalarviz.pictures.view.scene.plates import NEAR, RIGHT, UP, Plate, Tiles
 from tests.pages.in_web import floats, in_web
-from tests.pages.samples import SEE, box_data, convolved, made
+from tests.pages.samples import SEE, box_data, convolved, depthwise, made
 
 VALUES = [
     *(0.0, 0.125, 0.375, -0.125, 0.645, 0.615, 1.005, -0.004, 0.0049, 0.005, 9.995, 10.0, 99.96),
@@ -120,7 +120,7 @@ def test_scales_have_the_same_stops_and_grow_as_slowly() -> None:
     np.testing.assert_allclose(found["halves"], half_sides([*numbers, np.nan], 0.9), rtol=1e-12)
 
 
-@pytest.mark.parametrize("make", [lambda: made(3, 4, 2), convolved])
+@pytest.mark.parametrize("make", [lambda: made(3, 4, 2), convolved, depthwise])
 def test_every_moment_is_lit_alike(make: Any) -> None:
     session = make()
     program, plan = session.network.program, layout_of(session)

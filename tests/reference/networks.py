@@ -164,6 +164,28 @@ LAYERS: dict[str, list[tuple[Entry, Callable[[], nn.Module]]]] = {
     "LogSoftmax": [({"features": 5}, lambda: nn.LogSoftmax(dim=1))],
 }  # fmt: skip
 
+# Further cases, whose numbers are drawn last: those above keep theirs.
+LATER: dict[str, list[tuple[Entry, Callable[[], nn.Module]]]] = {
+    "Conv2d": [
+        (
+            {
+                "shape": [4, 7, 6], "channels": 6, "kernel": [3, 2], "stride": [2, 1], "padding": 1,
+                "dilation": [1, 2], "groups": 2,
+            },
+            lambda: pictures(4, 7, 6, nn.Conv2d(4, 6, (3, 2), (2, 1), 1, (1, 2), 2)),
+        ),
+        (
+            {
+                "shape": [3, 5, 6], "channels": 3, "stride": 2, "padding": 2, "dilation": 3,
+                "groups": 3, "activation": "tanh", "bias": False,
+            },
+            lambda: pictures(
+                3, 5, 6, nn.Sequential(nn.Conv2d(3, 3, 3, 2, 2, 3, 3, bias=False), nn.Tanh())
+            ),
+        ),
+    ],
+}  # fmt: skip
+
 
 def fill(module: nn.Module) -> list[float]:
     """Give a module random parameters; they are returned as they stand in our bank."""
@@ -199,7 +221,10 @@ def layer(settings: Entry, make: Callable[[], nn.Module]) -> Entry:
 
 def layers() -> Entry:
     torch.manual_seed(2)
-    return {name: [layer(*case) for case in cases] for name, cases in LAYERS.items()}
+    found = {name: [layer(*case) for case in cases] for name, cases in LAYERS.items()}
+    for name, cases in LATER.items():
+        found[name] += [layer(*case) for case in cases]
+    return found
 
 
 def encoded() -> nn.Module:

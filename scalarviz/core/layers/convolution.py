@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import astuple
 from math import prod
 from typing import Any, final
+
+import numpy as np
 
 from scalarviz.base.checks.numbers import size
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.layers.base import Batch
+from scalarviz.core.layers.perceptron import Perceptron
 from scalarviz.core.layers.perceptron_layer import PerceptronLayer
 from scalarviz.core.layers.shapes import padding_of, shape_of
 from scalarviz.core.model.operations import Shape, Windows
@@ -25,19 +29,24 @@ class Conv2d(PerceptronLayer):
 
     Each weight is one `Weight`, however many windows it is used on: it keeps its input on each of
     them, and its gradient is the sum. In the bank the weights are ordered (kernel, channel, line,
-    column), then come the biases.
+    column), then come the biases. With `groups`, channels of the picture and kernels are cut into
+    as many equal parts, in order, and a kernel sees the channels of its own part; with a group
+    for each channel, the convolution is depthwise.
 
     shape       channels, height and width of the picture, whose numbers are in that order
     channels    number of kernels, and so of channels of the result
     kernel      pixels along a side of a window, or (height, width); by default 3
-    stride      pixels from one window to the next; by default 1
+    stride      pixels from one window to the next, or (down, across); by default 1
     padding     pixels by which the first window reaches beyond the edge, where all is 0; by
                 default 0
     activation  name of a row of core/formulas/activations.py; by default "linear"
     bias        whether each kernel has one; by default True
     init        initializer of this layer, a name or an Init; None, the default: that of the network
+    dilation    pixels from one number of a window to the next, or (down, across); by default 1
+    groups      number of parts; it divides the channels of the picture and `channels`; by default 1
 
-    Raises ShapeError if no window fits into the picture, or one could lie beyond its edge.
+    Raises ShapeError if no window fits into the picture, or one could lie beyond its edge, or if
+    `groups` does not divide the channels.
 
     >>> layer = Conv2d((1, 3, 3), 1, kernel=2, bias=False)
     >>> layer.kernel[0, 0] = [[1, 0], [0, -1]]
@@ -52,21 +61,27 @@ class Conv2d(PerceptronLayer):
         shape: Sequence[int],
         channels: int,
         kernel: int | Sequence[int] = 3,
-        stride: int = 1,
+        stride: int | Sequence[int] = 1,
         padding: int = 0,
         activation: str = "linear",
         *,
         bias: bool = True,
         init: str | Init | None = None,
+        dilation: int | Sequence[int] = 1,
+        groups: int = 1,
     ) -> None:
         self.shape = shape_of(shape, "Conv2d")
         self.channels = size(channels, "the channels of Conv2d")
-        self.kernel_size = kernel_of(kernel)
-        self.stride = size(stride, "stride")
+        self.kernel_size = pair_of(kernel, "kernel")
+        self.stride = pair_of(stride, "stride")
         self.padding = padding_of(padding)
-        self.windows = Windows(*self.shape, *self.kernel_size, self.stride, self.padding)
+        self.dilation = pair_of(dilation, "dilation")
+        self.groups = groups_of(groups, self.shape[0], self.channels)
+        self.windows = Windows(
+            *self.shape, *self.kernel_size, *self.stride, self.padding, *self.dilation, self.groups
+        )
         check_fit(self.windows)
-        fan_in = self.shape[0] * prod(self.kernel_size)
+        fan_in = prod(self.window_shape())
         outputs = self.channels * self.windows.pixels
         super().__init__(prod(self.shape), outputs, self.channels, fan_in, activation, bias, init)
         self.input_shape = self.shape
@@ -76,47 +91,47 @@ class Conv2d(PerceptronLayer):
         return self.fan_in, self.channels * prod(self.kernel_size)
 
     def window_shape(self) -> Shape:
-        return self.shape[0], *self.kernel_size
+        return self.windows.seen_channels, *self.kernel_size
 
     def part_name(self, perceptron: int) -> str:
         return f"kernel {perceptron}"
 
-    def weight_name(self, place: int) -> str:
+    def weight_name(self, row: int) -> str:
+        kernel, place = divmod(row, self.fan_in)
         channel, at = divmod(place, prod(self.kernel_size))
         line, column = divmod(at, self.kernel_size[1])
+        channel += self.windows.first_channel(kernel, self.channels)
         return f"weight of channel {channel} at {line}, {column}"
 
     def settings(self) -> dict[str, Any]:
-        return {
+        found = {
             "shape": list(self.shape),
             "channels": self.channels,
             "kernel": list(self.kernel_size),
-            "stride": self.stride,
+            "stride": in_short(self.stride),
             "padding": self.padding,
             "activation": self.activation,
             "bias": self.has_bias,
         }
+        # Earlier versions read the files of plain convolutions.
+        rare = {"dilation": in_short(self.dilation), "groups": self.groups}
+        return found | {name: value for name, value in rare.items() if value != 1}
 
     def lower(self, program: Program) -> None:
         program.set_shape(self.shape)
-        numbers = (*self.shape, *self.kernel_size, self.stride, self.padding)
-        self.lower_sums(program, "convolution", tuple(map(float, numbers)))
+        self.lower_sums(program, "convolution", tuple(map(float, astuple(self.windows))))
 
     def forward_rows(self, batch: Batch) -> Batch:
-        perceptrons, places = self.perceptrons.all(), self._places()
-        rows = []
-        for sample in batch:
-            windows = seen(sample, places)
-            rows.append([p.forward_sample(window) for p in perceptrons for window in windows])
-        return rows
+        return self._sums(batch, Perceptron.forward_sample)
 
     def backward_rows(self, upstream: Batch) -> Batch:
-        places, pixels = self._places(), self.windows.pixels
+        all_places, pixels = self._places(), self.windows.pixels
         parts = list(enumerate(self.perceptrons.all()))
         gradients = []
         for sample in reversed(upstream):
             gradient = [0.0] * (self.inputs + 1)  # the last is for what lies beyond the edge
             for k, p in reversed(parts):
+                places = all_places[self._group(k)]
                 for pixel in range(pixels - 1, -1, -1):
                     delta = p.delta(sample[k * pixels + pixel])
                     if p.bias is not None:
@@ -128,24 +143,30 @@ class Conv2d(PerceptronLayer):
         return gradients
 
     def evaluate_rows(self, batch: Batch) -> Batch:
-        perceptrons, places = self.perceptrons.all(), self._places()
+        return self._sums(batch, Perceptron.evaluate_sample)
+
+    def _sums(self, batch: Batch, verb: Callable[[Perceptron, list[float]], float]) -> Batch:
+        """Return for each sample the result of a verb for each perceptron and window."""
+        parts, places = list(enumerate(self.perceptrons.all())), self._places()
         rows = []
         for sample in batch:
-            windows = seen(sample, places)
-            rows.append([p.evaluate_sample(window) for p in perceptrons for window in windows])
+            windows = [seen(sample, each) for each in places]
+            rows.append([verb(p, x) for k, p in parts for x in windows[self._group(k)]])
         return rows
 
-    def _places(self) -> list[list[int]]:
-        """Return for each window the indices of its inputs, in the order of a kernel's weights."""
+    def _group(self, kernel: int) -> int:
+        return kernel * self.groups // self.channels
+
+    def _places(self) -> list[list[list[int]]]:
+        """Return the inputs of each window, in the order of a kernel's weights, for each group."""
         windows = self.windows
-        found = [[OUTSIDE] * self.fan_in for _ in range(windows.pixels)]
-        for weight in range(self.fan_in):
-            channel, at = divmod(weight, prod(self.kernel_size))
-            line, column = divmod(at, self.kernel_size[1])
-            pixels, places = windows.inputs_of(channel, line, column)
-            for pixel, place in zip(pixels.tolist(), places.tolist(), strict=True):
-                found[pixel][weight] = place
-        return found
+        found = np.full((self.groups, windows.pixels, self.fan_in), OUTSIDE)
+        for weight, (channel, line, column) in enumerate(np.ndindex(self.window_shape())):
+            for group in range(self.groups):
+                here = group * windows.seen_channels + channel
+                pixels, places = windows.inputs_of(here, line, column)
+                found[group, pixels, weight] = places
+        return found.tolist()
 
 
 def seen(sample: list[float], places: list[list[int]]) -> list[list[float]]:
@@ -154,24 +175,42 @@ def seen(sample: list[float], places: list[list[int]]) -> list[list[float]]:
     return [[*[padded[i] for i in window], 1.0] for window in places]
 
 
-def kernel_of(kernel: object) -> tuple[int, int]:
-    """Return height and width of a window."""
-    if isinstance(kernel, Sequence) and not isinstance(kernel, str) and len(kernel) == 2:
-        return size(kernel[0], "the height of a kernel"), size(kernel[1], "the width of a kernel")
-    side = size(kernel, "kernel")
-    return side, side
+def pair_of(value: object, name: str) -> tuple[int, int]:
+    """Return numbers of pixels down and across, given both or one for both."""
+    if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2:
+        return size(value[0], f"{name}[0]"), size(value[1], f"{name}[1]")
+    both = size(value, name)
+    return both, both
+
+
+def in_short(pair: tuple[int, int]) -> int | list[int]:
+    """Return one number for two that are equal."""
+    return pair[0] if pair[0] == pair[1] else list(pair)
+
+
+def groups_of(groups: object, seen: int, made: int) -> int:
+    """Return a number of groups; raise ShapeError unless it divides the channels on both sides."""
+    found = size(groups, "groups")
+    if seen % found or made % found:
+        raise ShapeError(
+            f"groups is {found}, which does not divide the number of channels of the picture, "
+            f"{seen}, and of the result, {made}: choose a number that divides both"
+        )
+    return found
 
 
 def check_fit(windows: Windows) -> None:
     """Raise ShapeError if no window fits into the picture, or one could lie beyond its edge."""
-    kernel = windows.kernel_height, windows.kernel_width
+    size = " x ".join(map(str, windows.extent))
+    if (windows.dilation_height, windows.dilation_width) != (1, 1):
+        size += " with its dilation"
     if min(windows.out_height, windows.out_width) < 1:
         raise ShapeError(
-            f"a window of {kernel[0]} x {kernel[1]} does not fit into a picture of "
+            f"a window of {size} does not fit into a picture of "
             f"{windows.height} x {windows.width}: choose a smaller kernel, or some padding"
         )
-    if windows.padding >= min(kernel):
+    if windows.padding >= min(windows.extent):
         raise ShapeError(
-            f"with a padding of {windows.padding} a window of {kernel[0]} x {kernel[1]} would see "
+            f"with a padding of {windows.padding} a window of {size} would see "
             "nothing of the picture: choose a smaller padding"
         )

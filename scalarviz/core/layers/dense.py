@@ -56,8 +56,8 @@ class Dense(PerceptronLayer):
     def part_name(self, perceptron: int) -> str:
         return f"perceptron {perceptron}"
 
-    def weight_name(self, place: int) -> str:
-        return f"weight from input {place}"
+    def weight_name(self, row: int) -> str:
+        return f"weight from input {row % self.inputs}"
 
     def settings(self) -> dict[str, Any]:
         return {

@@ -59,8 +59,8 @@ class PerceptronLayer(WeightedLayer):
         """Return the name of the perceptron at index `perceptron`."""
 
     @abstractmethod
-    def weight_name(self, place: int) -> str:
-        """Return the name of the weight at index `place` of a perceptron."""
+    def weight_name(self, row: int) -> str:
+        """Return the name of the weight at index `row` of the layer, without its perceptron's."""
 
     @abstractmethod
     def window_shape(self) -> Shape:
@@ -110,7 +110,7 @@ class PerceptronLayer(WeightedLayer):
     def row_name(self, row: int) -> str:
         if row >= self.fan_in * self.count:
             return f"{self.part_name(row - self.fan_in * self.count)}, bias"
-        return f"{self.part_name(row // self.fan_in)}, {self.weight_name(row % self.fan_in)}"
+        return f"{self.part_name(row // self.fan_in)}, {self.weight_name(row)}"
 
     @final
     def weight(self, row: int) -> Weight:

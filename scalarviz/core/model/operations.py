@@ -162,15 +162,22 @@ def all_uses(operation: Operation) -> tuple[Places, Places, Places]:
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """The windows of a picture that a convolution visits, one for each output pixel."""
+    """The windows of a picture that a convolution visits, one for each output pixel.
+
+    Each kernel sees the channels of its group only.
+    """
 
     channels: int
     height: int
     width: int
     kernel_height: int
     kernel_width: int
-    stride: int
+    stride_height: int
+    stride_width: int
     padding: int
+    dilation_height: int = 1
+    dilation_width: int = 1
+    groups: int = 1
 
     @staticmethod
     def of(operation: Operation) -> Windows:
@@ -178,14 +185,31 @@ class Windows:
         return Windows(*map(int, operation.settings))
 
     @property
+    def seen_channels(self) -> int:
+        """Number of channels of a window."""
+        return self.channels // self.groups
+
+    def first_channel(self, kernel: int, kernels: int) -> int:
+        """Return the first channel that a kernel sees, one of so many."""
+        return kernel * self.groups // kernels * self.seen_channels
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Height and width of a window in pixels of the picture."""
+        return (
+            (self.kernel_height - 1) * self.dilation_height + 1,
+            (self.kernel_width - 1) * self.dilation_width + 1,
+        )
+
+    @property
     def out_height(self) -> int:
         """Number of windows from top to bottom."""
-        return (self.height + 2 * self.padding - self.kernel_height) // self.stride + 1
+        return (self.height + 2 * self.padding - self.extent[0]) // self.stride_height + 1
 
     @property
     def out_width(self) -> int:
         """Number of windows from left to right."""
-        return (self.width + 2 * self.padding - self.kernel_width) // self.stride + 1
+        return (self.width + 2 * self.padding - self.extent[1]) // self.stride_width + 1
 
     @property
     def pixels(self) -> int:
@@ -193,9 +217,13 @@ class Windows:
         return self.out_height * self.out_width
 
     def inputs_of(self, channel: int, line: int, column: int) -> tuple[Places, Places]:
-        """Return the windows with (channel, line, column) on the picture, and the inputs there."""
-        y = np.arange(self.out_height) * self.stride - self.padding + line
-        x = np.arange(self.out_width) * self.stride - self.padding + column
+        """Return the windows with (channel, line, column) on the picture, and the inputs there.
+
+        `channel` is one of the picture, `line` and `column` are those of a number of a window.
+        """
+        down, across = line * self.dilation_height, column * self.dilation_width
+        y = np.arange(self.out_height) * self.stride_height - self.padding + down
+        x = np.arange(self.out_width) * self.stride_width - self.padding + across
         rows = np.flatnonzero((y >= 0) & (y < self.height))
         columns = np.flatnonzero((x >= 0) & (x < self.width))
         windows = rows[:, np.newaxis] * self.out_width + columns
@@ -275,7 +303,7 @@ def parametric_memo(operation: Operation) -> int:
 def convolution_shape(operation: Operation) -> Shape:
     windows = Windows.of(operation)
     kernels = operation.target.size // windows.pixels
-    return kernels, windows.channels, windows.kernel_height, windows.kernel_width
+    return kernels, windows.seen_channels, windows.kernel_height, windows.kernel_width
 
 
 def convolution_outputs_per_bias(operation: Operation) -> int:
@@ -285,6 +313,7 @@ def convolution_outputs_per_bias(operation: Operation) -> int:
 def convolution_uses(operation: Operation, place: int) -> tuple[Places, Places]:
     windows = Windows.of(operation)
     kernel, channel, line, column = (int(i) for i in np.unravel_index(place, operation.shape))
+    channel += windows.first_channel(kernel, operation.shape[0])
     written, read = windows.inputs_of(channel, line, column)
     return kernel * windows.pixels + written, read
 

@@ -210,30 +210,43 @@ def parametric_backward(operation: Operation, numbers: OperationArrays) -> Float
 
 @lru_cache(maxsize=64)
 def windows_of(operation: Operation) -> npt.NDArray[np.intp]:
-    """Return the inputs of each window, shape (windows, weights); `source.size` beyond the edge."""
+    """Return the inputs of each window, shape (groups, windows, weights).
+
+    `source.size` stands for what lies beyond the edge.
+    """
     windows = Windows.of(operation)
     _, channels, high, wide = operation.shape
-    found = np.full((windows.pixels, channels, high, wide), operation.source.size)
-    for channel, line, column in np.ndindex(channels, high, wide):
-        pixels, places = windows.inputs_of(channel, line, column)
-        found[pixels, channel, line, column] = places
-    return found.reshape(windows.pixels, -1)
+    shape = windows.groups, windows.pixels, channels, high, wide
+    found = np.full(shape, operation.source.size)
+    for group, channel, line, column in np.ndindex(windows.groups, channels, high, wide):
+        pixels, places = windows.inputs_of(group * channels + channel, line, column)
+        found[group, pixels, channel, line, column] = places
+    return found.reshape(*shape[:2], -1)
+
+
+def by_group(operation: Operation, array: FloatArray) -> FloatArray:
+    """Return an array whose last but one axis is that of kernels, cut into groups."""
+    return np.stack(np.split(array, Windows.of(operation).groups, axis=-2), axis=-3)
 
 
 def convolution_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
     padded = np.pad(numbers.x, ((0, 0), (0, 1)))
-    sums = weights(operation, numbers) @ padded[:, windows_of(operation)].transpose(0, 2, 1)
+    kernels = by_group(operation, weights(operation, numbers))
+    sums = kernels @ padded[:, windows_of(operation)].swapaxes(-1, -2)
     found: FloatArray = sums.reshape(len(padded), -1) + biases(operation, numbers)
     return found
 
 
 def convolution_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    places, kernels = windows_of(operation), weights(operation, numbers)
-    g = not_none(numbers.upstream)
-    by_windows = kernels.T @ g.reshape(len(g), len(kernels), -1)
+    kernels, g = weights(operation, numbers), not_none(numbers.upstream)
+    by_kernels = by_group(operation, g.reshape(len(g), len(kernels), -1))
+    by_windows = by_group(operation, kernels).swapaxes(-1, -2) @ by_kernels
     found = np.zeros((len(g), operation.source.size + 1))
-    for weight in range(len(kernels.T)):  # by one weight, no two windows read the same input
-        found[:, places[:, weight]] += by_windows[:, weight]
+    for group, places in enumerate(windows_of(operation)):
+        for weight, read in enumerate(
+            places.T
+        ):  # by one weight, no two windows read the same input
+            found[:, read] += by_windows[:, group, weight]
     return found[:, :-1]
 
 

@@ -37,7 +37,7 @@ from scalarviz.engines.cpu.records import (
 from scalarviz.engines.cpu.simd import Emitted, instruction
 
 Address = Any  # an unsigned integer
-MOST_SETTINGS = np.uint64(7)  # of an operation
+MOST_SETTINGS = np.uint64(11)  # of an operation
 
 
 class BankArrays(NamedTuple):

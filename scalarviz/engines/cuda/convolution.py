@@ -12,9 +12,13 @@ multiply-adds; indices are unsigned and advance by additions, see `products`. Ne
 have neighbouring samples, which are neighbours in memory. The samples of a thread are APART from
 each other: the compiler knows how far, and needs one address for all of them.
 
-    channels, height, width   shape of a picture
+    groups                    number of groups of channels and convolution kernels
+    channels, kernels         number of channels of a group, and of its convolution kernels
+    height, width             of a picture
     tall, broad               height and width of a window
-    apart, padding            stride of the windows, and zeros around the picture
+    apart_y, apart_x          stride of the windows
+    gap_y, gap_x              dilation: pixels from one number of a window to the next
+    padding                   zeros around the picture
     high, wide                number of windows from top to bottom and from left to right
     taps                      number of weights of a convolution kernel
     o, c                      index of a convolution kernel, and of a channel
@@ -63,30 +67,81 @@ def steps_in(length: Index, step: Index) -> Index:
 
 @kernel
 def geometry(plan: Whole, op: Index, arena: Numbers) -> Any:
-    """Return channels, height, width of the picture; height, width, stride, padding of a window.
+    """Return groups, and channels and kernels of each; height and width of the picture.
 
-    Then the number of windows from top to bottom and from left to right.
+    Then height and width of a window, strides, padding, dilations, and the number of windows from
+    top to bottom and from left to right.
     """
     first = plan[op + SETTINGS]
-    channels, height = np.int64(arena[first]), np.int64(arena[first + 1])
-    width, tall = np.int64(arena[first + 2]), np.int64(arena[first + 3])
-    broad, apart = np.int64(arena[first + 4]), np.int64(arena[first + 5])
-    padding = np.int64(arena[first + 6])
-    high = steps_in(height + 2 * padding - tall, apart) + 1
-    wide = steps_in(width + 2 * padding - broad, apart) + 1
-    return channels, height, width, tall, broad, apart, padding, high, wide
+    height, width = np.int64(arena[first + 1]), np.int64(arena[first + 2])
+    tall, broad = np.int64(arena[first + 3]), np.int64(arena[first + 4])
+    apart_y, apart_x = np.int64(arena[first + 5]), np.int64(arena[first + 6])
+    padding, groups = np.int64(arena[first + 7]), np.int64(arena[first + 10])
+    gap_y, gap_x = np.int64(arena[first + 8]), np.int64(arena[first + 9])
+    high = steps_in(height + 2 * padding - (tall - 1) * gap_y - 1, apart_y) + 1
+    wide = steps_in(width + 2 * padding - (broad - 1) * gap_x - 1, apart_x) + 1
+    channels = steps_in(np.int64(arena[first]), groups)
+    kernels = steps_in(steps_in(plan[op + OUTPUTS], plan[op + EACH]), groups)
+    return (
+        groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, padding, gap_y,
+        gap_x, high, wide,
+    )  # fmt: skip
 
 
 @kernel
-def seeing(place: Index, count: Index, size: Index, apart: Index) -> Any:
-    """Return the range of places, in steps of `apart`, at which windows of `size` read a number.
+def four_of(place: Index, count: Index) -> Any:
+    """Return a group, and the first of up to four of its `count` members, and its last one.
+
+    `place` counts these fours over all groups.
+    """
+    each = (count + 3) // 4
+    group = steps_in(place, each)
+    return group, group * count + (place - group * each) * 4, group * count + count - 1
+
+
+@kernel
+def inside(place: Index, length: Index, gap: Index, size: Index) -> Any:
+    """Return the range of indices, below `size`, of numbers of a window that lie on the picture.
+
+    The first is at `place`, which is less than `length`, and the next `gap` further.
+    """
+    first, end = np.int64(0), size
+    if place < 0:
+        first = steps_in(gap - 1 - place, gap)
+    if place + (size - 1) * gap >= length:
+        end = steps_in(length - place + gap - 1, gap)
+    return first, end
+
+
+@kernel
+def seeing(place: Index, count: Index, size: Index, apart: Index, gap: Index) -> Any:
+    """Return the range of places, in steps of `turns`, at which windows of `size` read a number.
 
     `place` is the number's, counted from `padding` before the edge; there are `count` windows,
-    `apart` numbers from one to the next.
+    `apart` numbers from one to the next, whose own numbers are `gap` apart.
     """
+    first, end = np.int64(0), size
     far = place - (count - 1) * apart
-    first = far if far > 0 else place - steps_in(place, apart) * apart
-    return first, min(size, place + 1)
+    if far > 0:
+        first = steps_in(far + gap - 1, gap)
+    if place < (size - 1) * gap:
+        end = steps_in(place, gap) + 1
+    left = place - first * gap
+    while left > 0 and left != steps_in(left, apart) * apart:
+        first += 1
+        left -= gap
+    if left < 0:
+        return np.int64(0), np.int64(0)
+    return first, end
+
+
+@kernel
+def turns(apart: Index, gap: Index) -> Index:
+    """Return after how many numbers of a window the next one is read by a window, too."""
+    found = np.int64(1)
+    while found * gap != steps_in(found * gap, apart) * apart:
+        found += 1
+    return found
 
 
 # ---- forward, and gradients of inputs -----------------------------------------------------------
@@ -179,19 +234,23 @@ def convolution_forward(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
 ) -> None:
     """z = b + the sum over a window of w x; for 4 kernels and 4 samples a thread."""
-    channels, height, width, tall, broad, apart, padding, high, wide = geometry(plan, op, arena)
+    (
+        groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, padding, gap_y,
+        gap_x, high, wide,
+    ) = geometry(plan, op, arena)  # fmt: skip
     base, stride = plan[SPACE], plan[STRIDE]
     x0, z0 = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
     pixels, taps, threads = high * wide, channels * tall * broad, threads_of(count)
-    last = plan[op + OUTPUTS] // pixels - 1
     biased, channel = plan[op + HAS_BIASES] != 0, np.uint64(height * width * stride)
-    for job in range(cuda.grid(1), (last + 4) // 4 * pixels * threads, cuda.gridsize(1)):
+    jobs = groups * ((kernels + 3) // 4) * pixels * threads
+    for job in range(cuda.grid(1), jobs, cuda.gridsize(1)):
         place = np.int64(row_of(job, threads))
         n = first_sample(job - place * threads, count)
         quad = np.int64(row_of(place, pixels))
-        pixel, o = place - quad * pixels, quad * 4
+        pixel = place - quad * pixels
+        group, o, last = four_of(quad, kernels)
         y = np.int64(row_of(pixel, wide))
-        top, left = y * apart - padding, (pixel - y * wide) * apart - padding
+        top, left = y * apart_y - padding, (pixel - y * wide) * apart_x - padding
         o1, o2, o3 = min(o + 1, last), min(o + 2, last), min(o + 3, last)
         b, c, d = np.uint32((o1 - o) * taps), np.uint32((o2 - o) * taps), np.uint32((o3 - o) * taps)
         a0 = b0 = c0 = d0 = Real(0)
@@ -203,20 +262,25 @@ def convolution_forward(
         b1 = b2 = b3 = b0
         c1 = c2 = c3 = c0
         d1 = d2 = d3 = d0
-        weights = plan[VALUE] + plan[op + WEIGHT_ROW] + o * taps
-        line, end = max(0, -top), min(tall, height - top)
-        while line < end:
-            column = max(0, -left)
-            x = x0 + np.uint64(((top + line) * width + left + column) * stride + n)
-            while column < min(broad, width - left):
+        line, end = inside(top, height, gap_y, tall)
+        column, stop = inside(left, width, gap_x, broad)
+        top += group * channels * height + line * gap_y
+        x_line = x0 + np.uint64((top * width + left + column * gap_x) * stride + n)
+        w_line = np.uint64(plan[VALUE] + plan[op + WEIGHT_ROW] + o * taps + line * broad + column)
+        lines, columns = np.uint32(end - line), np.uint32(stop - column)
+        while lines != 0:
+            x, w, left_over = x_line, w_line, columns
+            while left_over != 0:
                 a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3 = sums_along(
-                    arena, np.uint64(weights + line * broad + column), np.uint64(tall * broad),
-                    b, c, d, np.uint64(channels), arena, x, channel,
-                    a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3,
+                    arena, w, np.uint64(tall * broad), b, c, d, np.uint64(channels), arena, x,
+                    channel, a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3,
                 )  # fmt: skip
-                x += np.uint64(stride)
-                column += 1
-            line += 1
+                x += np.uint64(gap_x * stride)
+                w += np.uint64(1)
+                left_over -= np.uint32(1)
+            x_line += np.uint64(gap_y * width * stride)
+            w_line += np.uint64(broad)
+            lines -= np.uint32(1)
         z, step, k = z0 + np.uint64(pixel * stride + n), np.uint64(pixels * stride), last + 1
         z += np.uint64(o) * step
         write_four_samples(arena, z, o, k, n, count, a0, a1, a2, a3)
@@ -233,47 +297,61 @@ def convolution_inputs(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
 ) -> None:
     """The sum of w g over the windows that read an input; for 4 channels and 4 samples a thread."""
-    channels, height, width, tall, broad, apart, padding, high, wide = geometry(plan, op, arena)
+    (
+        groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, padding, gap_y,
+        gap_x, high, wide,
+    ) = geometry(plan, op, arena)  # fmt: skip
     base, stride = plan[FLOW], plan[STRIDE]
     h0, g0 = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
-    pixels, size, window, last = plan[op + EACH], height * width, tall * broad, channels - 1
-    threads = threads_of(count)
-    taps, kernels = np.uint64(channels * window), np.uint64(plan[op + OUTPUTS] // pixels)
-    for job in range(cuda.grid(1), (last + 4) // 4 * size * threads, cuda.gridsize(1)):
+    pixels, size, window = plan[op + EACH], height * width, tall * broad
+    # From one weight to the next that reads a number, and between their windows.
+    turns_y, turns_x = turns(apart_y, gap_y), turns(apart_x, gap_x)
+    next_y, next_x = np.uint32(turns_y * broad), np.uint32(turns_x)
+    back_y = np.uint64(steps_in(turns_y * gap_y, apart_y) * wide * stride)
+    back_x = np.uint64(steps_in(turns_x * gap_x, apart_x) * stride)
+    threads, taps = threads_of(count), np.uint64(channels * window)
+    jobs = groups * ((channels + 3) // 4) * size * threads
+    job = cuda.grid(1)
+    while job < jobs:
         place = np.int64(row_of(job, threads))
         n = first_sample(job - place * threads, count)
         quad = np.int64(row_of(place, size))
-        pixel, channel = place - quad * size, quad * 4
+        pixel = place - quad * size
+        group, channel, last = four_of(quad, channels)
         y = np.int64(row_of(pixel, width))
         row, column = y + padding, pixel - y * width + padding
-        up, down = seeing(row, high, tall, apart)
-        left, right = seeing(column, wide, broad, apart)
+        up, down = seeing(row, high, tall, apart_y, gap_y)
+        left, right = seeing(column, wide, broad, apart_x, gap_x)
         b = np.uint32((min(channel + 1, last) - channel) * window)
         c = np.uint32((min(channel + 2, last) - channel) * window)
         d = np.uint32((min(channel + 3, last) - channel) * window)
         a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = Real(0)
         c0 = c1 = c2 = c3 = d0 = d1 = d2 = d3 = Real(0)
-        weights = plan[VALUE] + plan[op + WEIGHT_ROW] + channel * window
-        # From one weight to the next that reads this number, the window is one before.
-        windows = steps_in(row - up, apart) * wide + steps_in(column - left, apart)
-        while up < down:
-            g, k = g0 + np.uint64(windows * stride + n), left
-            while k < right:
+        weights = plan[VALUE] + plan[op + WEIGHT_ROW] + left
+        weights += (group * (kernels - 1) * channels + channel) * window
+        windows = steps_in(row - up * gap_y, apart_y) * wide + group * kernels * pixels
+        windows += steps_in(column - left * gap_x, apart_x)
+        g_line, columns = g0 + np.uint64(windows * stride + n), np.uint32(max(0, right - left))
+        w_line, last_line = np.uint32(weights + up * broad), np.uint32(weights + down * broad)
+        while w_line < last_line:
+            g, w = g_line, w_line
+            while w < np.uint32(w_line + columns):
                 a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3 = sums_along(
-                    arena, np.uint64(weights + up * broad + k), taps, b, c, d, kernels, arena, g,
+                    arena, w, taps, b, c, d, np.uint64(kernels), arena, g,
                     np.uint64(pixels * stride),
                     a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3,
                 )  # fmt: skip
-                g -= np.uint64(stride)
-                k += apart
-            windows -= wide
-            up += apart
+                g -= back_x
+                w = np.uint32(w + next_x)
+            g_line -= back_y
+            w_line = np.uint32(w_line + next_y)
         h, step, o = h0 + np.uint64(pixel * stride + n), np.uint64(size * stride), channel
         h += np.uint64(o) * step
-        write_four_samples(arena, h, o, channels, n, count, a0, a1, a2, a3)
+        write_four_samples(arena, h, o, last + 1, n, count, a0, a1, a2, a3)
         h += step
-        write_four_samples(arena, h, o + 1, channels, n, count, b0, b1, b2, b3)
+        write_four_samples(arena, h, o + 1, last + 1, n, count, b0, b1, b2, b3)
         h += step
-        write_four_samples(arena, h, o + 2, channels, n, count, c0, c1, c2, c3)
+        write_four_samples(arena, h, o + 2, last + 1, n, count, c0, c1, c2, c3)
         h += step
-        write_four_samples(arena, h, o + 3, channels, n, count, d0, d1, d2, d3)
+        write_four_samples(arena, h, o + 3, last + 1, n, count, d0, d1, d2, d3)
+        job += cuda.gridsize(1)

@@ -17,6 +17,7 @@ from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.convolution import geometry
 from scalarviz.engines.cuda.matrix_products import add_products
 from scalarviz.engines.cuda.places import (
+    BIAS_ROW,
     CHUNKS,
     DOWN,
     EACH,
@@ -24,12 +25,12 @@ from scalarviz.engines.cuda.places import (
     FOUR,
     HAS_BIASES,
     MATRIX_TILE,
-    OUTPUTS,
     PANEL,
     SOURCE,
     SPACE,
     STRIDE,
     TARGET,
+    WEIGHT_ROW,
     Exact,
     Index,
     Numbers,
@@ -46,49 +47,58 @@ def convolution_parameters(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
 ) -> None:
     """Gradients of weights and biases for each chunk, a tile of 64 x 64 a block."""
-    channels, height, width, tall, broad, apart, padding, high, wide = geometry(plan, op, arena)
-    kernels, taps = plan[op + OUTPUTS] // plan[op + EACH], channels * tall * broad
-    columns = taps + (1 if plan[op + HAS_BIASES] != 0 else 0)
-    across = -(-columns // MATRIX_TILE)
-    tiles = across * -(-kernels // MATRIX_TILE)
-    table = cuda.shared.array(TABLE, np.int64)
-    for job in range(cuda.blockIdx.x, plan[CHUNKS] * tiles, cuda.gridDim.x):
-        chunk = job // tiles
-        tile = job - chunk * tiles
-        first = tile % across * MATRIX_TILE
-        here = min(columns - first, MATRIX_TILE)
+    table, job = cuda.shared.array(TABLE, np.int64), cuda.blockIdx.x
+    while True:
+        # Computed anew for each tile: they take no registers while products are added up.
+        (
+            groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, padding, gap_y,
+            gap_x, high, wide,
+        ) = geometry(plan, op, arena)  # fmt: skip
+        taps = channels * tall * broad
+        columns = taps + (1 if plan[op + HAS_BIASES] != 0 else 0)
+        across = (columns + MATRIX_TILE - 1) // MATRIX_TILE
+        share = across * ((kernels + MATRIX_TILE - 1) // MATRIX_TILE)
+        part = np.int64(row_of(job, share))
+        down = np.int64(row_of(job - part * share, across))
+        first, o = (job - part * share - down * across) * MATRIX_TILE, down * MATRIX_TILE
+        chunk = np.int64(row_of(part, groups))
+        if chunk >= plan[CHUNKS]:
+            break
+        group, here = part - chunk * groups, min(columns - first, MATRIX_TILE)
         for i in range(cuda.threadIdx.x, here, cuda.blockDim.x):
             channel = np.int64(row_of(first + i, tall * broad))
             line = np.int64(row_of(first + i, broad)) - channel * tall
-            column = first + i - (channel * tall + line) * broad - padding
-            line -= padding
+            column = (first + i - (channel * tall + line) * broad) * gap_x - padding
+            line = line * gap_y - padding
+            channel += group * channels
             table[i] = ((channel * height + line) * width + column) * plan[STRIDE]
             table[MATRIX_TILE + i] = line
             table[2 * MATRIX_TILE + i] = column
         cuda.syncthreads()
         part_of_gradients(
-            plan, op, arena, table, chunk, count, tile // across * MATRIX_TILE, first, here,
-            kernels, taps, height, width, apart, high, wide,
+            plan, op, arena, table, chunk, count, group * kernels + o, first, here,
+            min(kernels - o, MATRIX_TILE), taps, height, width, apart_y, apart_x, high, wide,
         )  # fmt: skip
+        job += cuda.gridDim.x
 
 
 @kernel
 def part_of_gradients(
     plan: Whole, op: Index, arena: Numbers, table: Whole, chunk: Index, count: Index, o: Index,
-    first: Index, columns: Index, kernels: Index, taps: Index, height: Index, width: Index,
-    apart: Index, high: Index, wide: Index,
+    first: Index, columns: Index, rows: Index, taps: Index, height: Index, width: Index,
+    apart_y: Index, apart_x: Index, high: Index, wide: Index,
 ) -> None:  # fmt: skip
-    """One tile, for a chunk: `columns` taps from `first` on, of the kernels from o on.
+    """One tile, for a chunk: `columns` taps from `first` on, of `rows` kernels from o on.
 
     A block with fewer threads than the tile has parts takes several turns.
     """
     left = cuda.shared.array(PANEL, Real)
     right = cuda.shared.array(PANEL, Real)
-    stride, pixels, step = plan[STRIDE], plan[op + EACH], apart * plan[STRIDE]
+    stride, pixels, step = plan[STRIDE], plan[op + EACH], apart_x * plan[STRIDE]
     x0 = plan[SPACE] + plan[op + SOURCE] * stride
     g0 = plan[FLOW] + (plan[op + TARGET] + o * pixels) * stride
     start, end = chunk_start(plan, chunk, count), chunk_start(plan, chunk + 1, count)
-    begin, rows = partial_of(plan, op, chunk), min(kernels - o, MATRIX_TILE)
+    begin = partial_of(plan, op, chunk)
     down, across = quarter(np.uint64(rows)), quarter(np.uint64(columns))
     parts, sums = np.int64(down * across), cuda.local.array(16, Real)
     for turn in range(0, parts, cuda.blockDim.x):
@@ -99,7 +109,7 @@ def part_of_gradients(
             sums[i] = Real(0)
         for n in range(start, end, 4):
             for line in range(high):
-                g, x = g0 + line * wide * stride + n, x0 + line * width * step + n
+                g, x = g0 + line * wide * stride + n, x0 + line * apart_y * width * stride + n
                 for place in range(0, wide, 4):
                     windows = min(wide - place, 4)
                     fetch_gradients(
@@ -107,8 +117,9 @@ def part_of_gradients(
                         left,
                     )  # fmt: skip
                     fetch_inputs(
-                        arena, x + place * step, step, table, columns, taps - first, line * apart,
-                        place * apart, apart, windows, end - n, height, width, right,
+                        arena, x + place * step, step, table, columns, taps - first,
+                        line * apart_y, place * apart_x, apart_x, windows, end - n, height, width,
+                        right,
                     )  # fmt: skip
                     cuda.syncthreads()
                     add_products(
@@ -122,7 +133,7 @@ def part_of_gradients(
                     tap = c + j * np.int64(across)
                     if r < rows and tap < columns:
                         write_gradient(
-                            arena, begin, taps, kernels, o + r, first + tap, sums[4 * i + j]
+                            plan, op, arena, begin, taps, o + r, first + tap, sums[4 * i + j]
                         )
                 r += np.int64(down)
 
@@ -173,7 +184,9 @@ def fetch_inputs(
 
 @kernel
 def write_gradient(
-    arena: Numbers, begin: Index, taps: Index, kernels: Index, o: Index, tap: Index, total: Any
-) -> None:
+    plan: Whole, op: Index, arena: Numbers, begin: Index, taps: Index, o: Index, tap: Index,
+    total: Any,
+) -> None:  # fmt: skip
     """Write the gradient of a tap, or, for the one after the last, that of the bias."""
-    arena[begin + (o * taps + tap if tap < taps else kernels * taps + o)] = total
+    biases = plan[op + BIAS_ROW] - plan[op + WEIGHT_ROW]
+    arena[begin + (o * taps + tap if tap < taps else biases + o)] = total

@@ -160,8 +160,7 @@ def parametric_back(at: At) -> tuple[str, ...]:
 def convolution(at: At) -> str:
     w = Windows.of(at.operation)
     x = at.graph.shaped(at.x, -1, w.channels, w.height, w.width)
-    moves = {"strides": [w.stride] * 2, "pads": [w.padding] * 4}
-    found = at.graph.put("Conv", x, at.weights, *at.biases, **moves)
+    found = at.graph.put("Conv", x, at.weights, *at.biases, group=w.groups, **moves_of(w))
     return at.graph.shaped(found, -1, at.operation.target.size)
 
 
@@ -170,9 +169,12 @@ def convolution_back(at: At) -> tuple[str, ...]:
     x = graph.shaped(at.x, -1, w.channels, w.height, w.width)
     g = graph.shaped(at.upstream, -1, at.operation.shape[0], w.out_height, w.out_width)
     # The gradient of a kernel is a convolution of the inputs by what arrives, over the samples.
-    wide = graph.put(
-        "Conv", graph.turned(x), graph.turned(g), dilations=[w.stride] * 2, pads=[w.padding] * 4
-    )
+    moves = moves_of(w)
+    moves["strides"], moves["dilations"] = moves["dilations"], moves["strides"]
+    seen = graph.shaped(x, -1, w.groups, w.seen_channels, w.height * w.width)
+    seen = graph.put("Transpose", seen, perm=[2, 1, 0, 3])
+    seen = graph.shaped(seen, w.seen_channels, -1, w.height, w.width)
+    wide = graph.put("Conv", seen, graph.turned(g), group=w.groups, **moves)
     ends, axes = graph.integers(w.kernel_height, w.kernel_width), graph.integers(2, 3)
     at.learn(
         at.operation.weights,
@@ -180,23 +182,26 @@ def convolution_back(at: At) -> tuple[str, ...]:
     )
     if at.biases:
         at.learn(at.operation.biases, graph.sums(g, 0, 2, 3))
-    return (back_through(at, w, g, at.weights, 1),)
+    return (back_through(at, w, g, at.weights),)
 
 
-def back_through(at: At, w: Windows, g: str, kernel: str, groups: int) -> str:
+def moves_of(w: Windows) -> dict[str, list[int]]:
+    """Return the attributes of windows, apart from their size."""
+    return {
+        "strides": [w.stride_height, w.stride_width],
+        "pads": [w.padding] * 4,
+        "dilations": [w.dilation_height, w.dilation_width],
+    }
+
+
+def back_through(at: At, w: Windows, g: str, kernel: str) -> str:
     """Return what arrives at the pixels that windows have read."""
     rest = [
-        (size + 2 * w.padding - kernel) % w.stride
-        for size, kernel in ((w.height, w.kernel_height), (w.width, w.kernel_width))
+        (w.height + 2 * w.padding - w.extent[0]) % w.stride_height,
+        (w.width + 2 * w.padding - w.extent[1]) % w.stride_width,
     ]
     found = at.graph.put(
-        "ConvTranspose",
-        g,
-        kernel,
-        strides=[w.stride] * 2,
-        pads=[w.padding] * 4,
-        output_padding=rest,
-        group=groups,
+        "ConvTranspose", g, kernel, output_padding=rest, group=w.groups, **moves_of(w)
     )
     return at.graph.shaped(found, -1, at.operation.source.size)
 
@@ -384,7 +389,8 @@ def len_of(at: At) -> int:
 
 def pool_windows(at: At) -> Windows:
     channels, height, width, kernel, stride, padding = map(int, at.operation.settings[:6])
-    return Windows(channels, height, width, kernel, kernel, stride, padding)
+    size = kernel, kernel, stride, stride, padding
+    return Windows(channels, height, width, *size, groups=channels)
 
 
 def pooled(at: At, operator: str, results: int, **more: int) -> list[str]:
@@ -392,7 +398,7 @@ def pooled(at: At, operator: str, results: int, **more: int) -> list[str]:
     w = pool_windows(at)
     x = at.graph.shaped(at.x, -1, w.channels, w.height, w.width)
     kernel = [w.kernel_height, w.kernel_width]
-    moves = {"kernel_shape": kernel, "strides": [w.stride] * 2, "pads": [w.padding] * 4}
+    moves = {"kernel_shape": kernel, "strides": [w.stride_height] * 2, "pads": [w.padding] * 4}
     return at.graph.puts(operator, x, results=results, **moves, **more)
 
 
@@ -419,7 +425,7 @@ def average_pool_back(at: At) -> tuple[str, ...]:
     shape = w.channels, 1, w.kernel_height, w.kernel_width
     kernel = at.graph.number(np.full(shape, at.operation.settings[6]))
     g = at.graph.shaped(at.upstream, -1, w.channels, w.out_height, w.out_width)
-    return (back_through(at, w, g, kernel, w.channels),)
+    return (back_through(at, w, g, kernel),)
 
 
 KINDS: dict[str, tuple[Forward, Backward]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from scalarviz.base.checks.numbers import shorten
@@ -13,11 +13,18 @@ from scalarviz.files.onnx.trace import PICTURE, At, Flow, Parameter, Refused
 
 @dataclass(frozen=True)
 class PoolingWindow:
-    """A kernel (height, width), the stride of its windows, and the padding on each side."""
+    """Shape of a window, strides, padding on each side, and dilations; pairs are (down, across)."""
 
     kernel: tuple[int, int]
-    stride: int
+    stride: tuple[int, int]
     padding: int
+    dilation: tuple[int, int]
+
+    @property
+    def extent(self) -> list[int]:
+        """Height and width in pixels of the picture."""
+        pairs = zip(self.kernel, self.dilation, strict=True)
+        return [(kernel - 1) * gap + 1 for kernel, gap in pairs]
 
 
 def picture_of(flow: Flow) -> PictureShape:
@@ -31,18 +38,23 @@ def window_of(at: At, kernel: tuple[int, ...] | None = None) -> PoolingWindow:
     given = tuple(at.get("kernel_shape", list(kernel or ())))
     if len(given) != 2 or (kernel and given != kernel) or min(given) < 1:
         raise Refused(f"its kernel has the shape {shorten(given)}, and not (height, width)")
-    at.only("dilations", [1, 1])
-    strides = at.get("strides", [1, 1])
-    if len(strides) != 2 or strides[0] != strides[1] or strides[0] < 1:
-        raise Refused(f"its strides are {shorten(strides)}: they must be equal")
-    found = PoolingWindow((given[0], given[1]), strides[0], 0)
+    strides, dilations = pair_of(at, "strides"), pair_of(at, "dilations")
+    found = PoolingWindow((given[0], given[1]), strides, 0, dilations)
     pads = pads_of(at, found)
     if len(set(pads)) != 1 or len(pads) != 4 or pads[0] < 0:
         raise Refused(f"its pads are {shorten(pads)}: they must be the same on all sides")
-    found = PoolingWindow(found.kernel, found.stride, pads[0])
+    found = replace(found, padding=pads[0])
     if at.get("ceil_mode", 0) and any(left_over(at, found)):
         raise Refused("its ceil_mode lets windows reach beyond the edge")
     return found
+
+
+def pair_of(at: At, name: str) -> tuple[int, int]:
+    """Return an attribute of two numbers of pixels; raise Refused for others."""
+    found = at.get(name, [1, 1])
+    if len(found) != 2 or min(found) < 1:
+        raise Refused(f"its {name} are {shorten(found)}, and not two numbers of at least 1")
+    return found[0], found[1]
 
 
 def pads_of(at: At, window: PoolingWindow) -> list[int]:
@@ -54,9 +66,10 @@ def pads_of(at: At, window: PoolingWindow) -> list[int]:
         return [0, 0, 0, 0]
     at.only("auto_pad", "NOTSET", "SAME_UPPER", "SAME_LOWER")
     totals = []
-    for side, kernel in zip(at.picture.shape[1:], window.kernel, strict=True):
-        count = -(-side // window.stride)
-        totals.append(max((count - 1) * window.stride + kernel - side, 0))
+    sides = zip(at.picture.shape[1:], window.extent, window.stride, strict=True)
+    for side, extent, stride in sides:
+        count = -(-side // stride)
+        totals.append(max((count - 1) * stride + extent - side, 0))
     if any(total % 2 for total in totals):
         raise Refused(f"its auto_pad {auto} pads one side more than the other")
     return [total // 2 for total in totals] * 2
@@ -64,51 +77,62 @@ def pads_of(at: At, window: PoolingWindow) -> list[int]:
 
 def left_over(at: At, window: PoolingWindow) -> list[int]:
     """Return the pixels that windows leave over, vertically and horizontally."""
-    sides = zip(at.picture.shape[1:], window.kernel, strict=True)
-    return [(side + 2 * window.padding - kernel) % window.stride for side, kernel in sides]
+    sides = zip(at.picture.shape[1:], window.extent, window.stride, strict=True)
+    return [(side + 2 * window.padding - extent) % stride for side, extent, stride in sides]
 
 
 def convolution(at: At) -> Flow:
     """Conv: kernels on an image."""
     flow, weights = at.picture, at.needed(1, "weights")
-    at.only("group", 1)
+    groups = at.get("group", 1)
     shape = weights.shape
-    if len(shape) != PICTURE + 1 or shape[1] != flow.shape[0]:
+    if len(shape) != PICTURE + 1 or shape[1] * groups != flow.shape[0]:
         raise Refused(
             f"its weights {shorten(weights.name)} have the shape {shape}, for a picture of "
-            f"{flow.shape}"
+            f"{flow.shape} in {groups} group{'s' * (groups != 1)}"
         )
     window = window_of(at, shape[2:])
     bias = [at.parameter("bias", 2, shape[:1])] if at.constant(2) else []
     layer = Conv2d(
-        picture_of(flow), shape[0], window.kernel, window.stride, window.padding, bias=bool(bias)
+        picture_of(flow),
+        shape[0],
+        window.kernel,
+        window.stride,
+        window.padding,
+        bias=bool(bias),
+        dilation=window.dilation,
+        groups=groups,
     )
     weight = Parameter("weight", weights.name, weights.array, matrix=True)
     return flow.then(layer, at.names, weight, *bias, shape=layer.output_shape)
 
 
-def square(window: PoolingWindow) -> int:
-    """Return the side of a window; raise Refused if it is not a square."""
+def square(at: At) -> tuple[int, int, int]:
+    """Return side, stride and padding of a window; raise Refused if it is not a square."""
+    window = window_of(at)
+    at.only("dilations", [1, 1])
     height, width = window.kernel
     if height != width:
         raise Refused(f"its window is {height} x {width}, and only squares can be had")
-    return height
+    if window.stride[0] != window.stride[1]:
+        raise Refused(f"its strides are {shorten(list(window.stride))}: they must be equal")
+    return height, window.stride[0], window.padding
 
 
 def max_pool(at: At) -> Flow:
     """MaxPool."""
-    flow, window = at.picture, window_of(at)
+    flow, window = at.picture, square(at)
     at.only("storage_order", 0)
-    layer = MaxPool2d(picture_of(flow), square(window), window.stride, window.padding)
+    layer = MaxPool2d(picture_of(flow), *window)
     return flow.then(layer, at.names, shape=layer.output_shape)
 
 
 def average_pool(at: At) -> Flow:
     """AveragePool; if windows reach beyond the edge, padding must count as 0."""
-    flow, window = at.picture, window_of(at)
-    if window.padding and not at.get("count_include_pad", 0):
+    flow, window = at.picture, square(at)
+    if window[2] and not at.get("count_include_pad", 0):
         raise Refused("its count_include_pad is 0, and what lies beyond the edge counts here")
-    layer = AvgPool2d(picture_of(flow), square(window), window.stride, window.padding)
+    layer = AvgPool2d(picture_of(flow), *window)
     return flow.then(layer, at.names, shape=layer.output_shape)
 
 

@@ -148,15 +148,23 @@ def convolution(at: LayerContext) -> None:
     inputs = [at.writer.current, at.rows("weight", 0, shape)]
     if layer.has_bias:
         inputs.append(at.rows("bias", int(np.prod(shape)), (layer.channels,)))
-    at.writer.node("Conv", at.name, *inputs, shape=layer.output_shape, **windows(layer))
+    more: dict[str, Any] = {
+        "kernel_shape": list(layer.kernel_size),
+        "strides": list(layer.stride),
+        "pads": [layer.padding] * 4,
+    }
+    if layer.dilation != (1, 1):
+        more["dilations"] = list(layer.dilation)
+    if layer.groups != 1:
+        more["group"] = layer.groups
+    at.writer.node("Conv", at.name, *inputs, shape=layer.output_shape, **more)
     at.activate("activation", at.ending)
 
 
-def windows(layer: Conv2d | MaxPool2d | AvgPool2d) -> dict[str, list[int]]:
+def windows(layer: MaxPool2d | AvgPool2d) -> dict[str, list[int]]:
     """Return the attributes of a window."""
-    kernel = layer.kernel_size if isinstance(layer, Conv2d) else [layer.kernel] * 2
     return {
-        "kernel_shape": list(kernel),
+        "kernel_shape": [layer.kernel] * 2,
         "strides": [layer.stride] * 2,
         "pads": [layer.padding] * 4,
     }

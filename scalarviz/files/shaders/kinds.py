@@ -36,26 +36,29 @@ def convolution(shader: Shader, operation: Operation) -> list[str]:
     w = Windows.of(operation)
     kernels, count = operation.shape[0], int(np.prod(operation.shape[1:]))
     weights = shader.four(operation.weights, (kernels, count), "k", "j")
-    fours = padded(count) // 4
+    fours, share, seen = padded(count) // 4, kernels // w.groups, w.seen_channels
     bias = "0.0"
     if operation.biases != NONE:
         bias = shader.number("biases", operation.biases, kernels, "k")
     inside = f"y >= 0 && y < {w.height} && x >= 0 && x < {w.width}"
     return [
-        f"for (int p = 0; p < {w.pixels}; p++) {{",
+        f"for (int q = 0; q < {w.groups * w.pixels}; q++) {{",
+        f"    int group = q / {w.pixels};",
+        f"    int p = q - group * {w.pixels};",
         f"    float seen[{padded(count)}];",
         f"    for (int i = 0; i < {padded(count)}; i++) {{",
         f"        int c = i / {w.kernel_height * w.kernel_width};",
         f"        int at = i - c * {w.kernel_height * w.kernel_width};",
         f"        int down = at / {w.kernel_width};",
-        f"        int y = p / {w.out_width} * {w.stride} - {w.padding} + down;",
-        f"        int x = (p - p / {w.out_width} * {w.out_width}) * {w.stride} - {w.padding}"
-        f" + at - down * {w.kernel_width};",
+        f"        int y = p / {w.out_width} * {w.stride_height} - {w.padding}"
+        f" + down * {w.dilation_height};",
+        f"        int x = (p - p / {w.out_width} * {w.out_width}) * {w.stride_width} - {w.padding}"
+        f" + (at - down * {w.kernel_width}) * {w.dilation_width};",
         "        seen[i] = 0.0;",
-        f"        if (c < {w.channels} && {inside})"
-        f" seen[i] = {x}[(c * {w.height} + y) * {w.width} + x];",
+        f"        if (c < {seen} && {inside})"
+        f" seen[i] = {x}[((group * {seen} + c) * {w.height} + y) * {w.width} + x];",
         "    }",
-        f"    for (int k = 0; k < {kernels}; k++) {{",
+        f"    for (int k = group * {share}; k < (group + 1) * {share}; k++) {{",
         f"        float total = {bias};",
         f"        for (int j = 0; j < {fours}; j++)"
         f" total += dot({weights}, {shader.vector('seen')});",

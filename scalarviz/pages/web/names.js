@@ -1,7 +1,7 @@
 // Names of neurons and weights, as captions speak of them; as pictures/presenter/captions/names.py.
 
 import { NO_INDEX } from "./lines.js";
-import { owns, unraveled, usesOf } from "./paths.js";
+import { firstChannel, owns, unraveled, usesOf } from "./paths.js";
 import { text } from "./texts.js";
 
 /** Return the name of a neuron: "input R", "neuron 3", "map 2 at 4, 4", "output 0". */
@@ -44,9 +44,10 @@ export function weightName(say, operation, row) {
   const isBias = biases !== NO_INDEX && row >= biases;
   if (kind === "convolution") {
     if (isBias) return text("captions.unit.kernel_bias", { kernel: row - biases });
-    const [kernel, channel, line, column] = unraveled(row - weights, shape);
+    const [kernel, ownChannel, line, column] = unraveled(row - weights, shape);
     const at = { kernel, row: line, column };
     if (shape[1] === 1) return text("captions.unit.kernel_weight", at);
+    const channel = firstChannel(operation, kernel) + ownChannel;
     return text("captions.unit.map_weight", { channel, ...at });
   }
   const { written, read } = usesOf(say, operation, row);

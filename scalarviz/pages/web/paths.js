@@ -40,19 +40,26 @@ export function usesOf(say, operation, row) {
   return convolved(operation, place);
 }
 
+/** Return the first channel of the picture that a kernel sees. */
+export function firstChannel({ settings, shape }, kernel) {
+  const groups = settings[10];
+  return Math.floor((kernel * groups) / shape[0]) * shape[1];
+}
+
 /** Return outputs and inputs of a weight of a kernel: one pair for each window. */
 function convolved({ settings, shape }, place) {
-  const [, height, width, high, wide, stride, padding] = settings;
-  const rows = Math.floor((height + 2 * padding - high) / stride) + 1;
-  const columns = Math.floor((width + 2 * padding - wide) / stride) + 1;
-  const [kernel, channel, line, column] = unraveled(place, shape);
+  const [, height, width, high, wide, strideY, strideX, padding, gapY, gapX] = settings;
+  const rows = Math.floor((height + 2 * padding - (high - 1) * gapY - 1) / strideY) + 1;
+  const columns = Math.floor((width + 2 * padding - (wide - 1) * gapX - 1) / strideX) + 1;
+  const [kernel, ownChannel, line, column] = unraveled(place, shape);
+  const channel = firstChannel({ settings, shape }, kernel) + ownChannel;
   const written = [];
   const read = [];
   for (let i = 0; i < rows; i++) {
-    const y = i * stride - padding + line;
+    const y = i * strideY - padding + line * gapY;
     if (y < 0 || y >= height) continue;
     for (let j = 0; j < columns; j++) {
-      const x = j * stride - padding + column;
+      const x = j * strideX - padding + column * gapX;
       if (x < 0 || x >= width) continue;
       written.push(kernel * rows * columns + i * columns + j);
       read.push((channel * height + y) * width + x);
@@ -139,7 +146,7 @@ function outputFor(say, operation, column, source) {
   if (!operation.multiplies) return across(say, operation.source, operation.target, column);
   const { into } = weightsFrom(say, operation, column);
   if (!into.length) return column % say.buffers[operation.target].size;
-  const units = operation.shape.length > 1 ? operation.shape[0] : 1;
+  const units = operation.shape.length > 1 ? unitsOn(operation, column).length : 1;
   const width = into.length / units;
   return into[(column % units) * width + middleUse(Math.floor(into.length / units))];
 }
@@ -184,19 +191,31 @@ export function weightsInto(say, operation, output) {
   return found;
 }
 
+/** Return the perceptrons that see an input, or the kernels of its group. */
+function unitsOn({ kind, settings, shape }, column) {
+  const units = counted(shape[0]);
+  if (kind !== "convolution") return units;
+  const [, height, width] = settings;
+  const channel = Math.floor(column / (height * width));
+  const group = Math.floor(channel / shape[1]);
+  return units.filter((unit) => firstChannel({ settings, shape }, unit) === group * shape[1]);
+}
+
 /** Return the weights that multiply an input, and the output of each. */
 export function weightsFrom(say, operation, column) {
   const { shape, weights, each } = operation;
   if (shape.length === 1) return { rows: [weights + Math.floor(column / each)], into: [column] };
   const count = perUnit(operation);
+  const units = unitsOn(operation, column);
+  const first = weights + units[0] * count;
   const pairs = [];
-  for (let row = weights; row < weights + count; row++) {
+  for (let row = first; row < first + count; row++) {
     const { written, read } = usesOf(say, operation, row);
     read.forEach((place, i) => place === column && pairs.push([row, written[i]]));
   }
   pairs.sort((a, b) => a[1] - b[1]);
   const found = { rows: [], into: [] };
-  for (let unit = 0; unit < shape[0]; unit++) {
+  for (let unit = 0; unit < units.length; unit++) {
     for (const [row, output] of pairs) {
       found.rows.push(row + unit * count);
       found.into.push(output + unit * each);

@@ -37,7 +37,7 @@ function drawHeads(view) {
   const cubes = layout.fans.some((fan) => fan.wired) ? cubesSeen(view) : [];
   for (const fan of layout.fans) {
     if (!fan.wired) continue;
-    const turned = back && fan !== layout.fans[0]; // inputs get no gradient
+    const turned = back && !fan.first; // inputs get no gradient
     const count = turned ? fan.all - (fan.biases >= 0 ? 1 : 0) : fan.units;
     const [places, own, other] = turned
       ? [fan.starts, fan.columns, fan.rows]

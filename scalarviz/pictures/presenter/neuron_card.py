@@ -320,7 +320,7 @@ def sent_table(known: NeuronNumbers, operation: Operation) -> Table:
         rows = operation.biases + np.arange(count)
         outputs = np.arange(count) * operation.outputs_per_bias
     else:
-        rows, outputs, _ = weights_from(operation, known.place)
+        rows, outputs = weights_from(operation, known.place)
     name = partial(known.in_table, operation.target.name)
     sent = terms_of(known.weights[rows], np.full(len(rows), value), outputs, name)
     head = ("to", "sends", "weight", "arrives")

@@ -6,7 +6,7 @@ from math import isqrt, prod
 
 import numpy as np
 
-from scalarviz.core.model.operations import Buffer, Operation, Places
+from scalarviz.core.model.operations import Buffer, Operation, Places, Windows
 from scalarviz.core.model.program import Program
 from scalarviz.training.session.caption import Neuron
 
@@ -92,10 +92,10 @@ def output_for(operation: Operation, column: int, source: Buffer | None = None) 
         return column + (source == operation.sources[1]) * operation.source.size
     if not operation.about.multiplies:
         return across(operation, column, forward=True)
-    _, written, _ = weights_from(operation, column)
+    _, written = weights_from(operation, column)
     if not len(written):  # no window covers it
         return column % operation.target.size
-    units = operation.shape[0] if len(operation.shape) > 1 else 1
+    units = len(units_on(operation, column)) if len(operation.shape) > 1 else 1
     return int(written.reshape(units, -1)[column % units, middle(len(written) // units)])
 
 
@@ -136,20 +136,29 @@ def weights_into(operation: Operation, output: int) -> tuple[Places, Places]:
     return np.array(rows, np.intp), np.array(inputs, np.intp)
 
 
-def weights_from(operation: Operation, column: int) -> tuple[Places, Places, Places]:
-    """Return the weights that multiply an input, the output of each, and its perceptron.
+def units_on(operation: Operation, column: int) -> range:
+    """Return the perceptrons that see an input, or the kernels of its group."""
+    units = operation.shape[0]
+    if operation.kind != "convolution":
+        return range(units)
+    windows = Windows.of(operation)
+    share = units // windows.groups
+    group = column // (windows.height * windows.width) // windows.seen_channels
+    return range(group * share, (group + 1) * share)
 
-    All perceptrons, or kernels, use an input in the same way, so the first is looked up.
+
+def weights_from(operation: Operation, column: int) -> tuple[Places, Places]:
+    """Return the weights that multiply an input, and the output of each.
+
+    All perceptrons, or kernels, that see an input use it in the same way: the first is looked up.
     """
-    each, count, units = operation.outputs_per_bias, per_unit(operation), operation.shape[0]
+    each, count = operation.outputs_per_bias, per_unit(operation)
     if len(operation.shape) == 1:
-        return (
-            np.array([operation.weights + column // each]),
-            np.array([column]),
-            np.zeros(1, int),
-        )
+        return np.array([operation.weights + column // each]), np.array([column])
+    units = units_on(operation, column)
+    first_row = operation.weights + units.start * count
     rows, outputs = [], []
-    for row in range(operation.weights, operation.weights + count):
+    for row in range(first_row, first_row + count):
         written, read = operation.uses(row)
         if read is not None:
             found = written[read == column]
@@ -157,9 +166,5 @@ def weights_from(operation: Operation, column: int) -> tuple[Places, Places, Pla
             outputs += found.tolist()
     order = np.argsort(outputs, kind="stable")
     first, into = np.array(rows, np.intp)[order], np.array(outputs, np.intp)[order]
-    unit = np.arange(units)[:, np.newaxis]
-    return (
-        (first + unit * count).ravel(),
-        (into + unit * each).ravel(),
-        np.repeat(np.arange(units), len(first)),
-    )
+    unit = np.arange(len(units))[:, np.newaxis]
+    return (first + unit * count).ravel(), (into + unit * each).ravel()

@@ -186,7 +186,7 @@ def row_beside(program: Program, neuron: Neuron) -> int:
             return int(own[0]) if len(own) else operation.weights
     for operation, (_, column) in steps[home + 1 :]:
         if operation.about.multiplies:
-            rows, _, _ = weights_from(operation, column)
+            rows, _ = weights_from(operation, column)
             return int(rows[0]) if len(rows) else operation.weights
     return NONE
 

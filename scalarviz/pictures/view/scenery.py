@@ -64,7 +64,7 @@ def draw_heads(
     for fan in frame_data.layout.fans:
         if not fan.is_wired:
             continue
-        if back and fan is not frame_data.layout.fans[0]:  # inputs get no gradient
+        if back and not fan.is_first:  # inputs get no gradient
             count = len(fan.columns) - (fan.biases != NONE)
             places, through = fan.starts[:count], fan.columns[:count] + fan.rows.mean(axis=0)
         else:

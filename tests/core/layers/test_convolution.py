@@ -1,10 +1,17 @@
 """Conv2d: sums over windows, one Weight for many windows, names, errors."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.errors import ShapeError
+from scalarviz.engines.common.reference import (
+    OperationArrays,
+    operation_backward,
+    operation_forward,
+)
+from scalarviz.errors import InputError, ShapeError
 from tests.wording import refused
 
 
@@ -44,6 +51,87 @@ def test_it_is_a_sum_over_windows(stride: int, padding: int) -> None:
 def test_windows_that_make_no_sense_are_refused(arguments: tuple, value: str) -> None:
     with refused(ShapeError, value):
         sv.Conv2d(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "value"),
+    [
+        ({"groups": 3}, ShapeError, "groups is 3"),
+        ({"groups": 4}, ShapeError, "groups is 4"),
+        ({"groups": 0}, InputError, "0"),
+        ({"dilation": 0}, InputError, "0"),
+        ({"dilation": (1, 2.5)}, InputError, "2.5"),
+        ({"dilation": (1, 3)}, ShapeError, "3 x 7"),
+        ({"stride": (1, 2, 3)}, InputError, "(1, 2, 3)"),
+        ({"padding": 5, "dilation": 2}, ShapeError, "5 x 5"),
+    ],
+)
+def test_groups_and_dilations_that_make_no_sense_are_refused(
+    settings: dict, error: type[Exception], value: str
+) -> None:
+    with refused(error, value):
+        sv.Conv2d((4, 5, 5), 6, **settings)
+
+
+def test_a_kernel_sees_the_channels_of_its_group_only() -> None:
+    layer = sv.Conv2d((4, 3, 3), 2, groups=2, bias=False)
+    assert layer.kernel.shape == (2, 2, 3, 3)
+    layer.kernel = np.ones((2, 2, 3, 3))
+    x = np.repeat([1.0, 10.0, 100.0, 1000.0], 9)
+    assert layer(x).tolist() == [9 * 11.0, 9 * 1100.0]
+    assert layer.row_name(18) == "kernel 1, weight of channel 2 at 0, 0"
+
+
+@pytest.mark.parametrize("stride", [1, 2, (2, 1), (1, 3)])
+@pytest.mark.parametrize("dilation", [1, 2, (1, 2), (3, 2)])
+@pytest.mark.parametrize("groups", [1, 2, 4])
+def test_engines_agree_on_groups_dilations_and_strides(
+    stride: Any, dilation: Any, groups: int
+) -> None:
+    layer = sv.Conv2d((4, 7, 8), 8, (3, 2), stride, 1, dilation=dilation, groups=groups)
+    x = np.random.default_rng(0).normal(size=(9, layer.inputs))
+    g = np.random.default_rng(1).normal(size=(9, layer.outputs))
+    found = []
+    for engine in ("python", "cpu"):
+        # A layer before it, so that its inputs get a gradient.
+        net = sv.Network([sv.Activation(layer.inputs, "linear"), layer.again()], dtype="float64")
+        net.to(engine)
+        found.append([net.forward(x), net.backward(g), net.bank.grad.copy()])
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+    (operation,) = [each for each in net.program.operations if each.parameters]
+    numbers = OperationArrays(net.bank.value, net.bank.state, 0, (x,), upstream=g)
+    np.testing.assert_allclose(operation_forward(operation, numbers), found[0][0], atol=1e-12)
+    np.testing.assert_allclose(operation_backward(operation, numbers)[0], found[0][1], atol=1e-12)
+
+
+def test_going_back_with_groups_is_exact() -> None:
+    layers = [sv.Conv2d((4, 5, 5), 8, 3, (2, 1), 1, dilation=(1, 2), groups=4), sv.Dense(72, 2)]
+    x = np.random.default_rng(0).normal(size=(16, 100))
+    session = sv.Session(sv.Network(layers, seed=0), (x, x[:, :2]), batch=4, engine="cpu")
+    session.advance(30)
+    end = session.network.bank.value.copy()
+    session.seek(7)
+    session.seek(30)
+    assert session.network.bank.value.tobytes() == end.tobytes()
+
+
+def test_fans_are_those_of_pytorch() -> None:
+    # torch.nn.init._calculate_fan_in_and_fan_out of its weights.
+    assert sv.Conv2d((4, 5, 5), 6, 3, groups=2).fans() == (2 * 9, 6 * 9)
+
+
+def test_a_layer_of_an_older_file_has_one_group_and_only_other_ones_say_it() -> None:
+    plain = sv.Conv2d((2, 5, 5), 4, stride=2, padding=1)
+    assert plain.settings() == {
+        "shape": [2, 5, 5], "channels": 4, "kernel": [3, 3], "stride": 2, "padding": 1,
+        "activation": "linear", "bias": True,
+    }  # fmt: skip
+    other = sv.Conv2d((2, 5, 5), 4, stride=(2, 1), dilation=2, groups=2)
+    assert other.settings() == plain.settings() | {
+        "stride": [2, 1], "padding": 0, "dilation": 2, "groups": 2
+    }  # fmt: skip
+    assert other.again().settings() == other.settings()
 
 
 def test_an_operation_knows_every_use_of_a_weight() -> None:

@@ -41,7 +41,7 @@ def forward(program: Program, value: Array, x: Array) -> Array:
         elif operation.kind == "convolution":
             weights, biases = parameters(operation, value)
             seen = windows(operation, source)
-            sums = np.einsum("nws,ks->nkw", seen, weights)
+            sums = np.einsum("nws,ks->nkw", seen, on_all_channels(operation, weights))
             target[:] = (sums + (0.0 if biases is None else biases[:, None])).reshape(target.shape)
         elif operation.kind == "branch":
             target[:] = source
@@ -81,10 +81,12 @@ def backward(program: Program, value: Array, space: Array, upstream: Array) -> t
             weights, _ = parameters(operation, value)
             by_weights, by_biases = parameters(operation, grad)
             by_windows = g.reshape(len(g), len(weights), -1)
-            by_weights += np.einsum("nkw,nws->ks", by_windows, windows(operation, x))
+            by_all = np.einsum("nkw,nws->ks", by_windows, windows(operation, x))
+            by_weights += np.take_along_axis(by_all, own_columns(operation), axis=1)
             if by_biases is not None:
                 by_biases += by_windows.sum(axis=(0, 2))
-            spread = np.einsum("nkw,ks->nws", by_windows, weights)
+            whole = on_all_channels(operation, weights)
+            spread = np.einsum("nkw,ks->nws", by_windows, whole)
             one = np.eye(x.shape[1])  # where a number of the picture is seen
             places = windows(operation, one)
             part(flow, operation.source)[:] += np.einsum("nws,iws->ni", spread, places)
@@ -113,13 +115,31 @@ def backward(program: Program, value: Array, space: Array, upstream: Array) -> t
 
 def windows(operation: Operation, pictures: Array) -> Array:
     """What each window of a convolution sees, (samples, windows, numbers)."""
-    channels, height, width, tall, broad, stride, padding = map(int, operation.settings)
+    channels, height, width, tall, broad, down, across, padding, *gaps, _ = map(
+        int, operation.settings
+    )
     shaped = pictures.reshape(-1, channels, height, width)
     edge = (padding, padding)
     padded = np.pad(shaped, ((0, 0), (0, 0), edge, edge))
-    seen = np.lib.stride_tricks.sliding_window_view(padded, (tall, broad), axis=(2, 3))
-    seen = seen[:, :, ::stride, ::stride].transpose(0, 2, 3, 1, 4, 5)
+    extent = (tall - 1) * gaps[0] + 1, (broad - 1) * gaps[1] + 1
+    seen = np.lib.stride_tricks.sliding_window_view(padded, extent, axis=(2, 3))
+    seen = seen[:, :, ::down, ::across, :: gaps[0], :: gaps[1]].transpose(0, 2, 3, 1, 4, 5)
     return seen.reshape(len(shaped), -1, channels * tall * broad)
+
+
+def own_columns(operation: Operation) -> Array:
+    """Where each kernel has its weights, if it had some for all channels: (kernels, numbers)."""
+    kernels, channels, tall, broad = operation.shape
+    group = np.arange(kernels) * int(operation.settings[-1]) // kernels
+    columns: Array = np.arange(channels * tall * broad)
+    return columns + group[:, None] * len(columns)
+
+
+def on_all_channels(operation: Operation, weights: Array) -> Array:
+    """Kernels with weights for all channels, which are 0 for those of other groups."""
+    found = np.zeros((len(weights), weights.shape[1] * int(operation.settings[-1])))
+    np.put_along_axis(found, own_columns(operation), weights, axis=1)
+    return found
 
 
 def part(space: Array, buffer: Any) -> Array:

@@ -94,6 +94,14 @@ def normed_pictures() -> nn.Module:
     )  # fmt: skip
 
 
+def depthwise() -> nn.Module:
+    return nn.Sequential(
+        nn.Conv2d(2, 6, 3, (2, 1), 1, groups=2), nn.ReLU(),
+        nn.Conv2d(6, 6, 3, padding=2, dilation=(2, 3), groups=6, bias=False), nn.Conv2d(6, 4, 1),
+        nn.ReLU(), nn.Flatten(), nn.Linear(64, 3),
+    )  # fmt: skip
+
+
 def normed() -> nn.Module:
     return nn.Sequential(
         nn.Linear(4, 8), nn.LayerNorm(8), nn.GELU(), nn.Linear(8, 6), nn.GELU(),
@@ -209,6 +217,8 @@ MODELS: dict[str, Callable[[str], None]] = {
     "torch_conv_newer": lambda name: newer(name, pictures(), (1, 8, 8)),
     "torch_batchnorm": lambda name: older(name, normed_pictures(), (2, 6, 6)),
     "torch_batchnorm_newer": lambda name: newer(name, normed_pictures(), (2, 6, 6)),
+    "torch_depthwise": lambda name: older(name, depthwise(), (2, 7, 6)),
+    "torch_depthwise_newer": lambda name: newer(name, depthwise(), (2, 7, 6)),
     "torch_layernorm": lambda name: older(name, normed(), (4,)),
     "torch_layernorm_newer": lambda name: newer(name, normed(), (4,), opset=20),
     "torch_residual": lambda name: older(name, residual(), (3,)),

@@ -10,7 +10,7 @@ from onnx import TensorProto, helper
 
 import scalarviz as sv
 from scalarviz.errors import FileError
-from tests.files.onnx.models import floats, graph, node, read, same
+from tests.files.onnx.models import floats, graph, node, read, same, there_and_back
 from tests.wording import refused
 
 W = {"w": floats(3, 2)}
@@ -135,6 +135,20 @@ def test_a_bias_may_be_one_number_for_all(
     assert list(bias.dims) == [2]
     again = sv.onnx.load(tmp_path / "again.onnx")
     np.testing.assert_array_equal(again.bank.value, net.bank.value)
+
+
+# onnxruntime pads nothing by itself where there are dilations.
+@pytest.mark.parametrize(
+    ("auto_pad", "dilations"), [("SAME_UPPER", [1, 1]), ("SAME_LOWER", [1, 1]), ("VALID", [2, 1])]
+)
+def test_a_convolution_may_have_groups_dilations_and_two_strides(
+    auto_pad: str, dilations: list[int], tmp_path: Path
+) -> None:
+    about = {"auto_pad": auto_pad, "group": 2, "dilations": dilations, "strides": [1, 3]}
+    conv, numbers = node("Conv", "x k", "y", **about), {"k": floats(6, 2, 5, 5)}
+    net = same(graph(conv, numbers=numbers, shape=("batch", 4, 9, 7), out=None), tmp_path)
+    assert net.layers[0].settings()["groups"] == 2
+    there_and_back(net, tmp_path / "again.onnx")
 
 
 def test_the_same_weights_turned_are_another_layer(tmp_path: Path) -> None:

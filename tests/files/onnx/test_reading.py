@@ -329,9 +329,9 @@ CONV = {"k": floats(2, 3, 3, 3)}
         ([MATMUL, node("Celu", "z", "y", alpha=-1.0)], W, (1, 3)),
         ([node("Softmax", "x", "y", axis=1)], {}, (1, 3, 4, 4)),
         ([node("Conv", "x k", "y", group=3)], CONV, PICTURE),
-        ([node("Conv", "x k", "y", strides=[1, 2])], CONV, PICTURE),
+        ([node("Conv", "x k", "y", strides=[1, 0])], CONV, PICTURE),
         ([node("Conv", "x k", "y", pads=[1, 1, 0, 0])], CONV, PICTURE),
-        ([node("Conv", "x k", "y", dilations=[2, 2])], CONV, PICTURE),
+        ([node("Conv", "x k", "y", dilations=[1, 3])], CONV, PICTURE),
         ([node("Conv", "x k", "y")], CONV, (1, 3, 2, 2)),
         ([node("Conv", "x k", "y")], CONV, (1, 4, 6, 6)),
         ([node("MaxPool", "x", "y", kernel_shape=[2, 3])], {}, PICTURE),
@@ -363,6 +363,8 @@ CONV = {"k": floats(2, 3, 3, 3)}
             [node("Scaler", "x", "y", domain="ai.onnx.ml", scale=[math.inf], offset=[0.0])],
             {}, (1, 3),
         ),
+        ([node("Conv", "x k", "y", group=3)], CONV, (1, 9, 6, 6)),
+        ([node("MaxPool", "x", "y", kernel_shape=[2, 2], strides=[1, 2])], {}, PICTURE),
     ],
 )  # fmt: skip
 def test_what_cannot_be_had_says_why(

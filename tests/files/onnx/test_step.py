@@ -98,6 +98,14 @@ NETWORKS: dict[str, tuple[list[sv.Layer], dict[str, Any]]] = {
         ],
         {"loss": "softmax_cross_entropy"},
     ),
+    "groups": (
+        [
+            sv.Conv2d((4, 7, 6), 6, (3, 2), (2, 1), 1, dilation=(1, 2), groups=2),
+            sv.Conv2d((6, 4, 6), 6, 3, (1, 2), 1, bias=False, dilation=(2, 1), groups=6),
+            Dense(36, 3),
+        ],
+        {"optimizer": sv.SGD(0.01)},
+    ),
     "mean": (
         [
             sv.Conv2d((2, 6, 5), 3, (2, 3), stride=2, padding=1),

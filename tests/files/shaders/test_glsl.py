@@ -111,6 +111,12 @@ CASES = {
         sv.Flatten((3, 2, 3)),
         sv.Dense(18, 2),
     ),
+    "Conv2d of groups": layered(
+        sv.Dense(2, 60, "tanh"),
+        sv.Conv2d((4, 3, 5), 6, (3, 2), (2, 1), 1, dilation=(1, 3), groups=2),
+        sv.Conv2d((6, 2, 4), 6, 1, groups=6),
+        sv.Dense(48, 2),
+    ),
     "Conv2d without biases": layered(
         sv.Reshape(12, (3, 2, 2)), sv.Conv2d((3, 2, 2), 5, 1, bias=False)
     ),

@@ -77,6 +77,14 @@ def pictures() -> sv.Session:
     return sv.Session(network, (numbers, targets), loss, sv.RMSProp(0.01), 4, engine="python")
 
 
+def groups() -> sv.Session:
+    """Kernels that see some of the maps."""
+    first = sv.Conv2d((4, 5, 5), 4, 3, (2, 1), 1, "tanh", dilation=(1, 2), groups=2)
+    network = sv.Network([first, sv.Conv2d((4, 3, 3), 4, 2, groups=4), sv.Dense(16, 2)], seed=2)
+    numbers = np.random.default_rng(1).random((8, 100))
+    return sv.Session(network, (numbers, numbers[:, :2]), batch=4, engine="python")
+
+
 def one_sample() -> sv.Session:
     network = sv.Network([3, 4, 3], "tanh", "sigmoid", seed=0)
     return sv.Session(network, data.Rgb(), "smape", sv.Nesterov(0.1), batch=1, engine="python")
@@ -103,6 +111,7 @@ SESSIONS: dict[str, Callable[[], sv.Session]] = {
     "texture": of_scene("texture", hidden=16, batch=64, size=32),
     "zoo": zoo,
     "pictures": pictures,
+    "groups": groups,
     "one sample": one_sample,
     "neurons": neurons,
     "neurons of a batch": batch,

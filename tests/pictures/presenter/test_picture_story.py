@@ -11,6 +11,7 @@ import scalarviz as sv
 from scalarviz.base.texts import texts
 from scalarviz.pictures.presenter.captions.backward import BACKWARD_KINDS
 from scalarviz.pictures.presenter.captions.moments import FORWARD_KINDS, caption
+from scalarviz.pictures.presenter.captions.names import weight_name
 from scalarviz.pictures.presenter.cards import arithmetic
 from scalarviz.pictures.presenter.paths import weights_from, weights_into
 from scalarviz.pictures.presenter.traced_weight import path
@@ -195,11 +196,17 @@ def test_weights_of_an_output_and_of_an_input_are_those_of_all_uses(made: Any) -
             mine = weights & (written == output)
             assert found == sorted(zip(rows[mine].tolist(), read[mine].tolist(), strict=True))
         for column in range(operation.source.size):
-            found_rows, into, _ = weights_from(operation, column)
+            found_rows, into = weights_from(operation, column)
             mine = weights & (read == column)
             assert sorted(zip(found_rows.tolist(), into.tolist(), strict=True)) == sorted(
                 zip(rows[mine].tolist(), written[mine].tolist(), strict=True)
             )
+
+
+def test_a_kernel_of_a_group_is_named_with_the_map_that_it_reads() -> None:
+    session = session_of(sv.Conv2d((4, 3, 3), 2, 2, groups=2), sv.Dense(8, 2))
+    operation = session.network.program.operations[0]
+    assert weight_name(session, operation, 8) == "the weight at 0, 0 of filter 1 for map 2"
 
 
 # Lights.

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import pairwise
+from math import prod
 
 import numpy as np
 import pytest
@@ -92,7 +93,7 @@ def forms(draw: st.DrawFn) -> Form:
 
 def in_form(program: Program, form: Form) -> Layout:
     """A network with skip connections stays in one row, and large ones are not laid out closely."""
-    skips = any(operation.kind == "sum" for operation in program.operations)
+    skips = any(len(operation.sources) > 1 for operation in program.operations)
     form = replace(form, rows=1) if skips else form
     return laid(program, form if is_close(stations_of(program, {})) else replace(form, high=0.0))
 
@@ -135,6 +136,16 @@ def cubes_of(layout: Layout) -> dict[int, np.ndarray]:
 def walls(program: Program) -> list[tuple[int, Operation]]:
     """The operations that have a wall, by their place."""
     return [(i, op) for i, op in enumerate(program.operations) if len(op.shape) > 1]
+
+
+def fans(program: Program, layout: Layout) -> list[tuple[Fan, Operation, int]]:
+    """Each fan of a layout with its operation, and the number of its group."""
+    groups = [
+        (op, group)
+        for _, op in walls(program)
+        for group in range(int(op.settings[-1]) if op.kind == "convolution" else 1)
+    ]
+    return [(fan, *of) for fan, of in zip(layout.fans, groups, strict=True)]
 
 
 def lines_of(layout: Layout, buffer: str) -> list[Neurons]:
@@ -213,8 +224,9 @@ def units_before(program: Program, operation: Operation, fan: Fan) -> int:
 def test_a_weight_stands_where_its_row_and_its_column_cross(program: Program, form: Form) -> None:
     layout = in_form(program, form)
     cubes = cubes_of(layout)
-    assert [fan.weights for fan in layout.fans] == [op.weights for _, op in walls(program)]
-    for fan, (_, operation) in zip(layout.fans, walls(program), strict=True):
+    rows = [row for fan in layout.fans for i in range(len(fan.ends)) for row in fan.rows_of(i)]
+    assert rows == [op.weights + i for _, op in walls(program) for i in range(prod(op.shape))]
+    for fan, operation, _ in fans(program, layout):
         each = units_before(program, operation, fan)
         columns = fan.inputs // each
         rng = np.random.default_rng(0)
@@ -225,8 +237,8 @@ def test_a_weight_stands_where_its_row_and_its_column_cross(program: Program, fo
             assert layout.fan_of(first) == (fan, i) and first in fan.rows_of(i)
             if operation.biases != NONE:
                 place = fan.rows[i] + fan.columns[-1]
-                np.testing.assert_allclose(cubes[operation.biases + i], place, atol=1e-9)
-                assert layout.fan_of(operation.biases + i) == (fan, i)
+                np.testing.assert_allclose(cubes[fan.biases + i], place, atol=1e-9)
+                assert layout.fan_of(fan.biases + i) == (fan, i)
 
 
 @every_form
@@ -234,13 +246,13 @@ def test_a_fan_leads_from_the_units_before_to_the_units_behind(
     program: Program, form: Form
 ) -> None:
     layout = in_form(program, form)
-    for fan, (_, operation) in zip(layout.fans, walls(program), strict=True):
+    for fan, operation, group in fans(program, layout):
         before, behind = (
             lines_of(layout, buffer.name) for buffer in (operation.source, operation.target)
         )
         starts = fan.starts[:-1] if operation.biases != NONE else fan.starts
-        assert any(stands_at(line, starts) for line in before)
-        assert any(stands_at(line, fan.ends) for line in behind)
+        assert any(stands_at(line, starts, group) for line in before)
+        assert any(stands_at(line, fan.ends, group) for line in behind)
         if operation.biases != NONE:
             ones = [line.one for line in before if line.one is not None]
             assert any(np.allclose(fan.starts[-1], one) for one in ones)
@@ -253,8 +265,12 @@ def units_of(line: Neurons) -> np.ndarray:
     return line.points.reshape(line.shape[0], -1, 3).mean(axis=1) if line.shape else line.points
 
 
-def stands_at(line: Neurons, places: np.ndarray) -> bool:
+def stands_at(line: Neurons, places: np.ndarray, group: int) -> bool:
+    """Whether the units of a group are at these places; each has as many units."""
     points = units_of(line)
+    if len(points) % max(1, len(places)):
+        return False
+    points = points[group * len(places) :][: len(places)]
     return len(points) == len(places) and np.allclose(points, places)
 
 

@@ -192,7 +192,7 @@ def weighted_back(ctx: TracedWeight) -> Caption:
     operation, (output, column) = ctx.operation, ctx.place
     upstream = ctx.of_sample(ctx.numbers.upstream)
     arrived = float(ctx.of_sample(ctx.numbers.gradient)[column])
-    rows, into, _ = weights_from(operation, column)
+    rows, into = weights_from(operation, column)
     target, value = operation.target.name, ctx.network.bank.value
     terms = [
         Term((float(value[row]), float(upstream[i])), PRODUCT, row, (target, i), FIRST_ON_CUBE)

@@ -8,7 +8,7 @@ import numpy as np
 
 from scalarviz.base.texts import text
 from scalarviz.core.model.formula_of import formula_words
-from scalarviz.core.model.operations import NONE, Buffer, Operation
+from scalarviz.core.model.operations import NONE, Buffer, Operation, Windows
 from scalarviz.core.model.program import Program
 from scalarviz.core.model.trace_program import TraceProgram
 from scalarviz.pictures.presenter.captions.format import pretty
@@ -144,6 +144,7 @@ def weight_name(session: Session, operation: Operation | None, row: int) -> str:
         if is_bias:
             return text("captions.unit.kernel_bias", kernel=row - operation.biases)
         kernel, channel, line, column = np.unravel_index(row - operation.weights, operation.shape)
+        channel += Windows.of(operation).first_channel(int(kernel), operation.shape[0])
         at = {"kernel": kernel, "row": line, "column": column}
         if operation.shape[1] == 1:
             return text("captions.unit.kernel_weight", **at)

@@ -38,7 +38,7 @@ from scalarviz.pictures.view.scene.beads_form import (
 )
 from scalarviz.pictures.view.scene.beads_lines import Station, stations_of
 from scalarviz.pictures.view.scene.beads_walls import plates_of
-from scalarviz.pictures.view.scene.beads_wires import IMAGES, fan_at, skips, straight, wires_of
+from scalarviz.pictures.view.scene.beads_wires import IMAGES, fans_at, skips, straight, wires_of
 from scalarviz.pictures.view.scene.plates import (
     DOWN,
     HALF,
@@ -159,8 +159,9 @@ def laid_out(
         words = about(program.operations[station.place].label)
         labels.append(label_of(words, own))
         if station.kind == "wall":
-            fans.append(fan_at(program, stations, number, few=few))
-            wires += wires_of(fans[-1], stations, number, len(neurons) - 1)
+            for fan in fans_at(program, stations, number, few=few, first=not fans):
+                fans.append(fan)
+                wires += wires_of(fan, stations, number, len(neurons) - 1)
     if tied:
         for place, outwards in ((0, UP - NEAR), (-1, UP + NEAR)):
             points = neurons[place].points

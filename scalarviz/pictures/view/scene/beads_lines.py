@@ -278,6 +278,17 @@ def line_of(program: Program, place: int, run: Run, buffer: Buffer, names: Names
     return Station("line", place, run, run, shape=shape, neurons=neurons)
 
 
+def parts_of(program: Program, station: Station) -> list[tuple[range, range]]:
+    """Return units behind a wall, and those before it that they read: all, or those of a group."""
+    operation = program.operations[station.place]
+    groups = Windows.of(operation).groups if operation.kind == "convolution" else 1
+    rows, columns = station.run.count // groups, station.before.count // groups
+    return [
+        (range(i * rows, (i + 1) * rows), range(i * columns, (i + 1) * columns))
+        for i in range(groups)
+    ]
+
+
 def is_open(last: Station) -> bool:
     """Return whether the last line has sums only, so that an activation goes into the same line."""
     return not last.neurons.sums and last.neurons.layer != NONE

@@ -10,7 +10,7 @@ import numpy as np
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.model.operations import NONE
 from scalarviz.core.model.program import Program
-from scalarviz.pictures.view.scene.beads_lines import Run, Station
+from scalarviz.pictures.view.scene.beads_lines import Run, Station, parts_of
 from scalarviz.pictures.view.scene.plates import DOWN, NEAR, RIGHT, Plate, Tiles
 
 About = tuple[str, int, int]  # role, operation and layer of a plate
@@ -36,32 +36,42 @@ def lanes_of(run: Run) -> Iterator[range]:
 
 
 def wall(program: Program, station: Station) -> Iterator[Plate]:
-    """Iterate over the plates of a wall: one for each pair of blocks, and the biases."""
+    """Iterate over the plates of a wall: for each pair of blocks those of groups, and biases."""
     before, run, tile = station.before, station.run, station.tile
-    operation = program.operations[station.place]
+    operation, parts = program.operations[station.place], parts_of(program, station)
     pixels = prod(tile)
-    inputs = before.count * pixels
+    inputs = len(parts[0][1]) * pixels
     about = "weight", station.place, operation.layer
     for rows in blocks_of(run):
         if station.fold > 1:  # a plate for each unit
             for unit in rows:
                 first = operation.weights + unit * inputs
-                yield kernels(station, first, range(unit, unit + 1), range(before.count), about)
+                ranges = range(unit, unit + 1), range(before.count)
+                yield kernels(station, first, *ranges, inputs, about)
         for columns in blocks_of(before) if station.fold == 1 else ():
-            first = operation.weights + rows[0] * inputs + columns[0] * pixels
-            if tile:
-                yield kernels(station, first, rows, columns, about)
-                continue
-            begin = corner(station, rows, columns)
-            along, across = station.cells[1] * before.axis, station.cells[0] * run.axis
-            shape = first, len(rows), len(columns), inputs, begin - 0.5 * (along + across)
-            yield Plate(*shape, along, across, -RIGHT, *about)
+            for units, seen in parts:
+                own, read = overlap(rows, units), overlap(columns, seen)
+                if not own or not read:
+                    continue
+                first = operation.weights + own[0] * inputs + (read[0] - seen[0]) * pixels
+                if tile:
+                    yield kernels(station, first, own, read, inputs, about)
+                    continue
+                begin = corner(station, own, read)
+                along, across = station.cells[1] * before.axis, station.cells[0] * run.axis
+                shape = first, len(own), len(read), inputs, begin - 0.5 * (along + across)
+                yield Plate(*shape, along, across, -RIGHT, *about)
         if operation.biases != NONE:
             begin = corner(station, rows, range(before.count, before.count + 1))
             along = (station.grain if tile else station.cells[1]) * before.axis
             axes = begin, along, station.cells[0] * run.axis
-            own = "bias", station.place, operation.layer
-            yield column(operation.biases + rows[0], len(rows), *axes, own)
+            bias = "bias", station.place, operation.layer
+            yield column(operation.biases + rows[0], len(rows), *axes, bias)
+
+
+def overlap(one: range, other: range) -> range:
+    """Return what is in both ranges."""
+    return range(max(one.start, other.start), min(one.stop, other.stop))
 
 
 def corner(station: Station, rows: range, columns: range) -> FloatArray:
@@ -84,12 +94,17 @@ def column(
     return Plate(first, count, 1, stride, origin, along, across, -RIGHT, *about)
 
 
-def kernels(station: Station, first: int, rows: range, columns: range, about: About) -> Plate:
-    """Return a plate of tiles, upright like the images they belong to."""
-    before, run, (height, width) = station.before, station.run, station.tile
+def kernels(
+    station: Station, first: int, rows: range, columns: range, inputs: int, about: About
+) -> Plate:
+    """Return a plate of tiles, upright like the images they belong to.
+
+    inputs  weights of a unit
+    """
+    run, (height, width) = station.run, station.tile
     grain, pixels = station.grain, height * width
     each = len(columns) // station.fold
-    outwards = len(rows), round(station.cells[0] / grain), before.count * pixels
+    outwards = len(rows), round(station.cells[0] / grain), inputs
     if station.fold > 1:  # the tiles of one unit, in several rows
         outwards = station.fold, max(station.tile) + 1, each * pixels
     inwards = each, round(station.cells[1] / grain), pixels

@@ -10,7 +10,7 @@ from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.model.operations import NONE
 from scalarviz.core.model.program import Program
 from scalarviz.pictures.view.scene.beads_flow import places_of
-from scalarviz.pictures.view.scene.beads_lines import Station
+from scalarviz.pictures.view.scene.beads_lines import Station, parts_of
 from scalarviz.pictures.view.scene.plates import NEAR, Fan, Wires
 
 PASSING = 1.2  # from the walls to a skip connection
@@ -20,7 +20,7 @@ ENTRY, BRANCH = 0.9, 1.5  # cells before a wall where wires enter its rows, and 
 
 
 def wires_of(fan: Fan, stations: list[Station], number: int, line: int) -> list[Wires]:
-    """Return the wires of a wall between the lines `line` and `line` + 1.
+    """Return the wires of a fan of a wall between the lines `line` and `line` + 1.
 
     A large wall has wires at its edges only; one of kernels has a wire along each row and each
     column, which cross at the kernels.
@@ -29,14 +29,15 @@ def wires_of(fan: Fan, stations: list[Station], number: int, line: int) -> list[
     before, run = station.before, station.run
     if fan.is_wired:
         return through(fan, station.place, line)
-    if station.tile and before.count * run.count <= KERNELS:
+    columns = len(fan.starts) - (fan.biases != NONE)
+    if station.tile and run.count * columns <= KERNELS:
         return through(fan, station.place, line, head=half_of(stations[number + 1]))
     if station.fold > 1:
         return to_blocks(fan, station, line)
     single = run.blocks == before.blocks == 1
     if station.tile and run.images and single and max(run.count, before.count) <= IMAGES:
         return crossing(fan, stations, number, line)
-    last = run.count - 1, before.count - 1
+    last = len(fan.ends) - 1, columns - 1
     return through(fan, station.place, line, ([0, last[0]], [0, last[1]]))
 
 
@@ -97,23 +98,31 @@ def skips(stations: list[Station], boxes: list[FloatArray]) -> dict[int, FloatAr
     return found
 
 
-def fan_at(program: Program, stations: list[Station], number: int, *, few: bool) -> Fan:
-    """Return the wires through a wall."""
+def fans_at(
+    program: Program, stations: list[Station], number: int, *, few: bool, first: bool
+) -> list[Fan]:
+    """Return the wires through a wall, for each group."""
     station, line, behind = stations[number], stations[number - 1], stations[number + 1]
-    before, run = station.before, station.run
-    operation = program.operations[station.place]
-    count = before.count + (operation.biases != NONE)
-    return Fan(
-        operation.weights,
-        before.count * prod(station.tile),
-        operation.biases,
-        places_of(line, stations)[:count] + line.origin,
-        station.columns_at(np.arange(count)) + station.origin,
-        places_of(behind, stations)[: run.count] + behind.origin,
-        station.rows_at(np.arange(run.count)),
-        behind.radius,
-        few,
-    )
+    operation, found = program.operations[station.place], []
+    starts, ends = places_of(line, stations), places_of(behind, stations)
+    biased = operation.biases != NONE
+    for units, read in parts_of(program, station):
+        columns = [*read, *[station.before.count] * biased]
+        inputs = len(read) * prod(station.tile)
+        fan = Fan(
+            operation.weights + units.start * inputs,
+            inputs,
+            operation.biases + units.start * biased,
+            starts[columns] + line.origin,
+            station.columns_at(columns) + station.origin,
+            ends[units.start : units.stop] + behind.origin,
+            station.rows_at(units),
+            behind.radius,
+            few,
+            first,
+        )
+        found.append(fan)
+    return found
 
 
 def through(

@@ -232,7 +232,7 @@ class Wires:
 
 @dataclass(frozen=True, slots=True)
 class Fan:
-    """Where the wires of the sums of a wall begin, pass it, and end.
+    """Where the wires of the sums of a wall, or of one of its groups, begin, pass it, and end.
 
     weights, inputs  first bank index of the weights, and their number for each unit behind
     biases           first bank index of the biases; NONE without
@@ -240,6 +240,7 @@ class Fan:
     ends, rows       (m, 3), the units behind it, and their rows: a cube is at rows[i] + columns[j]
     radius           of the units behind it
     is_wired         whether all of its wires are drawn
+    is_first         whether its wall is the first one
     """
 
     weights: int
@@ -251,6 +252,7 @@ class Fan:
     rows: FloatArray
     radius: float = 0.5
     is_wired: bool = False
+    is_first: bool = False
 
     def unit_of(self, index: int) -> int | None:
         """Return the unit whose sum a bank index belongs to; None if it is not in this wall."""
