@@ -159,9 +159,11 @@ def laid_out(
         words = about(program.operations[station.place].label)
         labels.append(label_of(words, own))
         if station.kind == "wall":
-            for fan in fans_at(program, stations, number, few=few, first=not fans):
-                fans.append(fan)
-                wires += wires_of(fan, stations, number, len(neurons) - 1)
+            own_fans = fans_at(program, stations, number, few=few, first=not fans)
+            for fan in own_fans:
+                again = fan is not own_fans[0]
+                wires += wires_of(fan, stations, number, len(neurons) - 1, again=again)
+            fans += own_fans
     if tied:
         for place, outwards in ((0, UP - NEAR), (-1, UP + NEAR)):
             points = neurons[place].points

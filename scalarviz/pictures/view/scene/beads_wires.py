@@ -19,11 +19,13 @@ NEARER = 0.9  # so much nearer must the other end of the rows of kernels be
 ENTRY, BRANCH = 0.9, 1.5  # cells before a wall where wires enter its rows, and where they branch
 
 
-def wires_of(fan: Fan, stations: list[Station], number: int, line: int) -> list[Wires]:
+def wires_of(
+    fan: Fan, stations: list[Station], number: int, line: int, *, again: bool
+) -> list[Wires]:
     """Return the wires of a fan of a wall between the lines `line` and `line` + 1.
 
     A large wall has wires at its edges only; one of kernels has a wire along each row and each
-    column, which cross at the kernels.
+    column, which cross at the kernels. `again`: the fan is not that of the first group.
     """
     station = stations[number]
     before, run = station.before, station.run
@@ -36,13 +38,16 @@ def wires_of(fan: Fan, stations: list[Station], number: int, line: int) -> list[
         return to_blocks(fan, station, line)
     single = run.blocks == before.blocks == 1
     if station.tile and run.images and single and max(run.count, before.count) <= IMAGES:
-        return crossing(fan, stations, number, line)
+        return crossing(fan, stations, number, line, again)
     last = len(fan.ends) - 1, columns - 1
     return through(fan, station.place, line, ([0, last[0]], [0, last[1]]))
 
 
-def crossing(fan: Fan, stations: list[Station], number: int, line: int) -> list[Wires]:
-    """Return wires to each row of kernels and along it, and down each column to its image."""
+def crossing(fan: Fan, stations: list[Station], number: int, line: int, again: bool) -> list[Wires]:
+    """Return wires to each row of kernels and along it, and down each column to its image.
+
+    The 1 has one wire, to the first group.
+    """
     station, behind = stations[number], stations[number + 1]
     reach = 0.5 * station.grain * max(station.tile) + ENTRY * station.grain
     first, last = fan.columns[0], fan.columns[-1]
@@ -51,8 +56,9 @@ def crossing(fan: Fan, stations: list[Station], number: int, line: int) -> list[
     other = away[1] < NEARER * away[0]  # wires enter at the near end
     far, near = (ends[1], fan.rows[0]) if other else (ends[0], fan.rows[-1])
     place, head = station.place, half_of(behind)
+    count = len(fan.starts) - (again and fan.biases != NONE)
     return [
-        Wires(fan.starts, fan.columns + far, place, line, True, 0.0),
+        Wires(fan.starts[:count], fan.columns[:count] + far, place, line, True, 0.0),
         Wires(fan.columns + far, fan.columns + near, place, line, True),
         Wires(fan.rows + first, fan.rows + last, place, line + 1, False),
         Wires(fan.rows + last, fan.ends, place, line + 1, False, head),
