@@ -106,7 +106,8 @@ def errors(engine: str, recipe: dict[str, Any], expected: Numbers) -> dict[str, 
 def test_random_networks_have_every_kind_of_everything() -> None:
     recipes = [recipe for recipe, _ in cases()]
     layers = [layer for recipe in recipes for layer in recipe["layers"]]
-    apart = {"Elementwise", "Affine"}  # a formula of the user; numbers that do not learn
+    # A formula of the user, numbers that do not learn, and a copy of numbers.
+    apart = {"Elementwise", "Affine", "Spread"}
     assert {layer["kind"] for layer in layers} == set(LAYERS) - apart
     assert {layer["settings"].get("activation", "linear") for layer in layers} == set(ACTIVATIONS)
     assert {recipe["loss"]["name"] for recipe in recipes} == {*LOSSES, *ROW_LOSSES}
