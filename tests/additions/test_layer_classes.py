@@ -15,6 +15,7 @@ from scalarviz.errors import (
     GradientError,
     InputError,
     Interrupted,
+    OrderError,
     ShapeError,
     UnknownNameError,
 )
@@ -246,6 +247,14 @@ def test_so_does_one_in_a_session(unit: str) -> None:
     s.advance(5)
     other.advance(5)
     assert same_bits(s, other)
+
+
+def test_one_that_computes_with_its_own_network_is_refused() -> None:
+    net = sv.Network([sv.Dense(2, 3), Trouble(3)], seed=0, engine="cpu")
+    Trouble.act, Trouble.at = lambda: net(X[:2]), Trouble.count + 1
+    with refused(OrderError, "Trouble(3 -> 3) of layer 1 computes with the network"):
+        net(X[:2])
+    assert net(X[:2]).shape == (2, 3)
 
 
 def test_an_error_in_a_replica_is_raised() -> None:

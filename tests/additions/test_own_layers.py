@@ -216,6 +216,23 @@ def test_what_no_layer_can_be_made_of_is_refused(make: Callable[[], Any], words:
     assert before == PARAMETRIC_FORMULAS
 
 
+def stretched(x: Any, parameter: Any, place: Any, stretched_by_place: Any) -> Any:
+    return x * parameter + place * stretched_by_place
+
+
+def test_a_parameter_can_have_any_name() -> None:
+    net = sv.Network([sv.layer(stretched, shape=2)], seed=0, dtype="float64")
+    assert sv.gradcheck(net, [[1.0, -2.0]]).error < 1e-7
+
+
+def sin(x: Any, w: Any) -> Any:
+    return math.sin(w * x)
+
+
+def test_a_formula_can_have_the_name_of_what_it_calls() -> None:
+    assert sv.layer(sin, shape=2)([0.5, 1.0]).tolist() == pytest.approx([math.sin(0.5), math.sin(1)])
+
+
 def test_an_unknown_formula_is_refused() -> None:
     with refused(UnknownNameError, "'snaek'"):
         sv.Elementwise(3, "snaek")

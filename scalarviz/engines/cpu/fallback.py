@@ -39,7 +39,7 @@ from scalarviz.engines.cpu.records import (
     TileRecord,
 )
 from scalarviz.engines.cpu.table import KERNELS
-from scalarviz.errors import InputError
+from scalarviz.errors import InputError, OrderError
 
 CALLBACK = ctypes.CFUNCTYPE(None, *[ctypes.c_uint64] * 3)
 _said: set[str] = set()
@@ -139,6 +139,7 @@ class Fallback:
     def __init__(self, program: Program, dtype: str) -> None:
         self._dtype = np.dtype(dtype)
         self._lock = threading.Lock()  # one tile at a time, also of several threads
+        self._worker = 0  # the thread that computes it
         self._errors: dict[int, BaseException] = {}  # by the address of their job
         self._seconds = 0.0  # that Python has taken
         self._is_warm = False  # after the first steps, which load and allocate
@@ -171,8 +172,14 @@ class Fallback:
         tile: int,
     ) -> None:
         """Compute a tile; after an error, which waits for the end of the call, do nothing."""
+        if self._worker == threading.get_ident():  # the lock would wait for ever
+            self._errors[job] = OrderError(
+                f"{operation.owner} computes with the network that it is part of, which waits for "
+                "it: compute with a copy, net.copy()"
+            )
+            return
         with self._lock:
-            start = time.perf_counter()
+            start, self._worker = time.perf_counter(), threading.get_ident()
             try:
                 if job not in self._errors:
                     with np.errstate(all="ignore"):
@@ -180,6 +187,7 @@ class Fallback:
             except BaseException as error:  # also Ctrl-C: kernels would pass over it
                 self._errors[job] = error
             self._seconds += time.perf_counter() - start
+            self._worker = 0
 
     @uncut
     def call(self, kernel: Callable[..., object], jobs: Sequence[int], *arguments: int) -> None:

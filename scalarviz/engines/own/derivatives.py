@@ -12,6 +12,7 @@ import linecache
 import math
 import re
 from collections.abc import Callable, Hashable, Mapping
+from dis import get_instructions
 from itertools import count
 from types import CellType, FunctionType, ModuleType
 from typing import Any, final
@@ -88,8 +89,7 @@ class UserTarget(Target):
     def _copy(self, function: FunctionType) -> FunctionType:
         known = {
             name: self._translate(function.__globals__[name])
-            for name in function.__code__.co_names
-            if name in function.__globals__
+            for name in outer_names(function)
         }
         cells = [CellType(self._translate(x.cell_contents)) for x in function.__closure__ or ()]
         made = FunctionType(
@@ -135,7 +135,7 @@ def is_function(value: Any) -> bool:
 def used_values(function: FunctionType) -> list[Any]:
     """Return the outer values of a function, and the functions of modules that it may call."""
     names = function.__code__.co_names
-    found = [function.__globals__[name] for name in names if name in function.__globals__]
+    found = [function.__globals__[name] for name in outer_names(function)]
     found += [cell.cell_contents for cell in function.__closure__ or ()]
     return found + [
         getattr(module, name)
@@ -144,6 +144,12 @@ def used_values(function: FunctionType) -> list[Any]:
         for name in names
         if name in vars(module) or name in lazy_names(module)
     ]
+
+
+def outer_names(function: FunctionType) -> list[str]:
+    """Return the names of a module that a function uses; `sin` in math.sin(x) is none."""
+    used = {each.argval for each in get_instructions(function) if each.opname == "LOAD_GLOBAL"}
+    return [name for name in function.__code__.co_names if name in used & {*function.__globals__}]
 
 
 def lazy_names(module: ModuleType) -> list[str]:

@@ -144,11 +144,21 @@ def check_number(row: ParametricFormula, given: list[float]) -> None:
 
 def by_place(function: Any, slopes: list[Any]) -> Any:
     """Return a function of a place and all arguments that calls the derivative at this place."""
-    arguments = ", ".join(inspect.signature(function).parameters)
-    lines = [f"def {function.__name__}_by_parameter(place, {arguments}):"]
-    for i, slope in enumerate(slopes[:-1]):
-        lines += [f"    if place == {i}:", f"        return {slope.__name__}({arguments})"]
-    lines.append(f"    return {slopes[-1].__name__}({arguments})")
-    known = {slope.__name__: slope for slope in slopes}
-    name, text = f"{function.__name__}_by_parameter", "\n".join([*lines, ""])
-    return function_of(text, name, function.__module__, known)
+    name = f"{function.__name__}_by_parameter"
+    given = [*inspect.signature(function).parameters]
+    names = [slope.__name__ for slope in slopes]
+    place, *called = (unlike(each, [*given, name]) for each in ["place", *names])
+    arguments = ", ".join(given)
+    lines = [f"def {name}({place}, {arguments}):"]
+    for i, slope in enumerate(called[:-1]):
+        lines += [f"    if {place} == {i}:", f"        return {slope}({arguments})"]
+    lines.append(f"    return {called[-1]}({arguments})")
+    known = dict(zip(called, slopes, strict=True))
+    return function_of("\n".join([*lines, ""]), name, function.__module__, known)
+
+
+def unlike(name: str, others: list[str]) -> str:
+    """Return a name, with underscores behind it while it is one of others."""
+    while name in others:
+        name += "_"
+    return name
