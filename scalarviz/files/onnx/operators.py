@@ -96,14 +96,18 @@ def dense(at: At, form: str = "MatMul", alpha: float = 1.0, beta: float = 1.0) -
 
 def times(parameter: Parameter, factor: float) -> Parameter:
     """Return a parameter whose numbers are multiplied."""
-    return parameter if factor == 1.0 else replace(parameter, values=parameter.values * factor)
+    with np.errstate(all="ignore"):  # what is not finite then is refused
+        return parameter if factor == 1.0 else replace(parameter, values=parameter.values * factor)
 
 
 def linear_regressor(at: At) -> Flow:
     """scikit-learn's linear models of numbers."""
     at.only("post_transform", "NONE")
-    zeros = [0.0] * min(at.get("targets", 1), MOST_ROWS)
-    return linear(at, at.get("coefficients", [], float), at.get("intercepts", [], float) or zeros)
+    targets = at.get("targets", 1)
+    intercepts = at.get("intercepts", [], float) or [0.0] * min(targets, MOST_ROWS)
+    if len(intercepts) != targets:
+        raise Refused(f"it has {len(intercepts)} intercepts for {targets} targets")
+    return linear(at, at.get("coefficients", [], float), intercepts)
 
 
 def linear_classifier(at: At) -> Flow:
@@ -212,9 +216,10 @@ def branches(kind: type[TwoBranches], otherwise: Callable[[At], Flow], at: At) -
 
 def expand(at: At) -> Flow:
     """Expand of one number for each channel to a picture."""
-    flow, size = at.picture, at.few(1)[-PICTURE:]
-    if len(size) != PICTURE or flow.shape != (size[0], 1, 1):
-        raise Refused(f"it makes {shorten(size)} of {shorten(flow.shape)}")
+    flow, given = at.picture, at.few(1)
+    size = given[-PICTURE:]
+    if given not in (size, [1, *size]) or flow.shape != (*size[:1], 1, 1):
+        raise Refused(f"it makes {shorten(given)} of {shorten(flow.shape)}")
     return flow.then(Spread(size), {**at.names, **constant_names(at, shape=1)}, shape=tuple(size))
 
 
@@ -364,8 +369,7 @@ def prelu(at: At) -> Flow:
     """PRelu with one slope, or one for each channel or feature."""
     flow = at.flow.settled
     slopes = at.needed(1, "weight").array
-    shape = flow.shape[:1] if slopes.size > 1 else (1,)
-    if slopes.size != shape[0] or slopes.size not in slopes.shape[:1]:
+    if slopes.size != 1 and slopes.shape != flow.shape[:1] + (1,) * len(flow.shape[1:]):
         raise Refused(f"its slopes have the shape {slopes.shape} for {flow.shape} numbers")
     size = flow.shape if len(flow.shape) == PICTURE else flow.shape[0]
     weight = at.parameter("weight", 1, slopes.shape)

@@ -65,6 +65,40 @@ def test_a_classifier_with_a_row_for_each_class_is_read(
     assert same(classifier(classes, classes, post_transform=after), tmp_path).outputs == classes
 
 
+def test_a_linear_regressor_has_an_intercept_for_each_target(tmp_path: Path) -> None:
+    made = helper.make_node(
+        "LinearRegressor", ["x"], ["y"], name="lr", domain="ai.onnx.ml", targets=1,
+        coefficients=floats(2, 3).ravel().tolist(), intercepts=[0.0, 1.0],
+    )  # fmt: skip
+    with refused(FileError, "2 intercepts for 1 targets"):
+        read(graph(made, out=None), tmp_path)
+
+
+# ---- shapes that are for other numbers than features or channels ---------------------------------
+
+
+@pytest.mark.parametrize("shape", [(2, 1), (2, 1, 1)])
+def test_slopes_for_each_sample_are_refused(shape: tuple[int, ...], tmp_path: Path) -> None:
+    made = [MATMUL, node("PRelu", "z s", "y")]
+    with refused(FileError, "its slopes have the shape"):
+        read(graph(*made, numbers={**W, "s": floats(*shape)}, out=None), tmp_path)
+
+
+def test_slopes_for_each_column_of_a_picture_are_refused(tmp_path: Path) -> None:
+    made = [node("PRelu", "x s", "z"), node("Flatten", "z", "y")]
+    given = graph(*made, numbers={"s": floats(2)}, out=None, shape=("batch", 2, 2, 2))
+    with refused(FileError, "its slopes have the shape"):
+        read(given, tmp_path)
+
+
+def test_an_expand_to_more_samples_is_refused(tmp_path: Path) -> None:
+    made = [node("Expand", "x s", "z"), node("Flatten", "z", "y")]
+    sizes = np.array([5, 2, 3, 3])
+    given = graph(*made, numbers={"s": sizes}, out=None, shape=("batch", 2, 1, 1))
+    with refused(FileError, "it makes"):
+        read(given, tmp_path)
+
+
 # ---- attributes of another type -----------------------------------------------------------------
 
 PICTURE = ("batch", 1, 4, 4)
