@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
+from functools import wraps
 from numbers import Integral
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, Self, TypeVar, cast, final
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +30,23 @@ from scalarviz.training.session.session import Session
 RATE = 0.01  # of an optimizer that is a name
 OPEN = {"open_low": True, "open_high": True}
 Array = npt.NDArray[Any]
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def whole_or_not(method: Method) -> Method:
+    """Decorator: after an error an estimator is what it was before, with what it had learned."""
+
+    @wraps(method)
+    def call(self: Any, *args: Any, **named: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return method(self, *args, **named)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return cast("Method", call)
 
 
 class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without types
@@ -84,6 +103,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
         """
 
     @final
+    @whole_or_not
     def fit(self, X: Any, y: Any) -> Self:
         """Train a new network, and return the estimator.
 
@@ -170,6 +190,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
             )
         return Optimizer.of(self.optimizer)
 
+    @whole_or_not
     def _go_on(self, X: Any, y: Any, **classes: Any) -> Self:
         """Train for one epoch of these samples, on from the present numbers if there are some."""
         if self.early_stopping:

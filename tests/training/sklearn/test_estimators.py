@@ -326,6 +326,16 @@ def test_a_parameter_by_its_name_in_scikit_learn_is_told(theirs: str, ours: str)
             kind(**{theirs: 1})
 
 
+def test_after_an_error_it_is_what_it_was() -> None:
+    x, y = [[0.0], [1.0], [2.0], [3.0]], ["low", "low", "high", "high"]
+    est = sv.sklearn.Classifier(hidden=(8,), epochs=40, engine="python", random_state=0).fit(x, y)
+    known = est.predict(x).tolist()
+    est.set_params(hidden=(-1,))
+    with refused(InputError, "-1"):
+        est.fit(np.zeros((4, 2)), ["a", "b", "c", "d"])
+    assert est.predict(x).tolist() == known
+
+
 def test_what_cannot_be_learned_is_refused() -> None:
     X, y = FLOWERS.data, FLOWERS.target
     with refused(InputError, "'setosa'"):
