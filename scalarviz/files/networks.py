@@ -22,6 +22,7 @@ from scalarviz.core.formulas.settings import check_names as check_settings
 from scalarviz.core.formulas.settings import make
 from scalarviz.core.formulas.table import pick
 from scalarviz.core.layers import LAYERS, Layer
+from scalarviz.core.layers.elementwise import Elementwise
 from scalarviz.core.layers.nested import MOST_DEPTH
 from scalarviz.core.layers.own import OWN
 from scalarviz.core.layers.perceptron_layer import PerceptronLayer
@@ -108,6 +109,8 @@ def describe_layer(layer: Layer) -> Description:
             f"a layer of the class {kind} cannot be saved, since another class of layers has that "
             "name by now: give yours another name, and make the network anew"
         )
+    if isinstance(layer, Elementwise):
+        layer.formula.check_is_current()
     settings = layer.settings()
     if isinstance(layer, PerceptronLayer) and layer.init is not None:
         settings["init"] = describe_init(layer.init)

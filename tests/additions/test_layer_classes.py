@@ -257,6 +257,32 @@ def test_one_that_computes_with_its_own_network_is_refused() -> None:
     assert net(X[:2]).shape == (2, 3)
 
 
+class Forgetful(Scaled):
+    def settings(self) -> dict[str, Any]:
+        return {"features": self.inputs}
+
+
+def test_one_whose_settings_lack_something_is_refused() -> None:
+    with refused(InputError, "Forgetful(2 -> 2) computes other numbers"):
+        session("cpu", Forgetful(2, 5.0), sv.Dense(2, 1)).advance(1)
+
+
+class Table(Scaled):
+    def __init__(self, features: int, factor: Any) -> None:
+        super().__init__(features, factor)
+
+    def forward_rows(self, batch: Any) -> Any:
+        return np.array(batch) * self.factor[2000]
+
+
+def test_a_number_in_a_long_array_of_settings_can_change() -> None:
+    layer = Table(2, np.ones(4000))
+    net = sv.Network([layer], seed=0, engine="cpu")
+    before = net(X[:3])
+    layer.factor = np.where(np.arange(4000) == 2000, 1.001, 1.0)  # type: ignore[assignment]
+    assert net(X[:3]) == pytest.approx(before * 1.001)
+
+
 def test_an_error_in_a_replica_is_raised() -> None:
     many = sv.replicate(session("cpu", sv.Dense(2, 3), Trouble(3), sv.Dense(3, 1)), seeds=[1, 2, 3])
     Trouble.act, Trouble.at = staticmethod(fail), Trouble.count + 40

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from scalarviz.core.formulas.table import FloatFunction, pick, table
+from scalarviz.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,11 @@ class ParametricFormula:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Copy or pickle by the name, as the functions of a user cannot be pickled."""
-        return formula_called, (self.name,)
+        return formula_called, (self.name, self.digest)
+
+    def check_is_current(self) -> None:
+        """Raise InputError if another formula has its name by now."""
+        formula_called(self.name, self.digest)
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -41,9 +46,15 @@ class ParametricFormula:
         return tuple([name for name, _ in self.starts])
 
 
-def formula_called(name: str) -> ParametricFormula:
-    """Return a row by its name; raise UnknownNameError."""
-    return pick(PARAMETRIC_FORMULAS, name, "formula")
+def formula_called(name: str, digest: str) -> ParametricFormula:
+    """Return a row by its name; raise UnknownNameError, and InputError if it is another by now."""
+    row = pick(PARAMETRIC_FORMULAS, name, "formula")
+    if row.digest != digest:
+        raise InputError(
+            f"another formula has the name {name} by now, so that this layer cannot be copied or "
+            "saved: register the former one with sv.layer(...), or give the other one another name"
+        )
+    return row
 
 
 # NaN must give NaN, as in activations.

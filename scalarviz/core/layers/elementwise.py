@@ -79,6 +79,11 @@ class Elementwise(Layer):
         counts = dict(zip(self.formula.parameters, self.counts, strict=True))
         return {"shape": self._shape, "formula": self.formula.name, "parameters": counts}
 
+    @final
+    def again(self) -> Layer:
+        self.formula.check_is_current()
+        return super().again()
+
     @property
     def _shape(self) -> int | list[int]:
         return list(self.input_shape) or self.inputs

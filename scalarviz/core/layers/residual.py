@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, final
 
+from scalarviz.base.checks.numbers import size
 from scalarviz.core.layers.base import Layer
 from scalarviz.core.layers.branches import Row, TwoBranches
 from scalarviz.core.layers.chain import check_chain
@@ -46,7 +47,8 @@ class Residual(TwoBranches):
         first: int = 0,
     ) -> None:
         around = tuple(skip) if isinstance(skip, Sequence) else (skip,)
-        given = (*parts, *layers) if isinstance(layers, Sequence) and type(first) is int else ()
+        first = size(first, "first", 0)
+        given = (*parts, *layers) if isinstance(layers, Sequence) else ()
         inside, around = (given[:first], given[first:]) if first else (given, around)
         check_layers(inside, "Residual", EXAMPLE)
         check_layers((*inside, *around), "Residual", EXAMPLE)

@@ -7,22 +7,24 @@ gives infinity without a warning, as on every engine; the step raises the error.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeVar, final
+from typing import Any, TypeVar, final
 
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray, shorten
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS
 from scalarviz.core.formulas.rowwise import ROW_FORMULAS, typed
-from scalarviz.core.layers.base import Layer
+from scalarviz.core.layers.base import Batch, Layer
 from scalarviz.core.layers.dropout import dropout_factors
 from scalarviz.core.model.operations import NONE, Buffer, Operation, Windows, parametric_counts
 from scalarviz.core.model.program import Program
+from scalarviz.errors import InputError
 
 Key = TypeVar("Key", str, Buffer)
 
@@ -354,7 +356,7 @@ class Twin:
 
     def __init__(self, layer: Layer) -> None:
         self._layer = layer
-        self._settings = ""
+        self._settings: object = None
 
     def forward(self, operation: Operation, numbers: OperationArrays) -> FloatArray:
         twin = self._ready(operation, numbers)
@@ -373,12 +375,35 @@ class Twin:
 
     def _ready(self, operation: Operation, numbers: OperationArrays) -> Layer:
         """Return the other layer with these parameters; it is made anew after a setting changed."""
-        settings = repr(self._layer.settings())
+        settings = known_by(self._layer.settings())
         if settings != self._settings:
-            self._twin, self._settings = self._layer.again(), settings
+            self._twin = checked_twin(self._layer, numbers.x.tolist())
+            self._settings = settings
         self._twin.forget()
         self._twin.bank.value[:] = numbers.value[operation.parameters]
         return self._twin
+
+
+def known_by(settings: dict[str, Any]) -> object:
+    """Return what differs after a setting changed, also in the middle of an array."""
+    try:
+        return pickle.dumps(settings)
+    except Exception:  # whatever a user's setting cannot do
+        return repr(settings)
+
+
+def checked_twin(layer: Layer, batch: Batch) -> Layer:
+    """Return another layer with the same settings; raise InputError if it computes otherwise."""
+    twin = layer.again()
+    twin.bank.value[:] = layer.bank.value[layer.rows]
+    here, again, other = (np.array(each.evaluate_rows(batch)) for each in (layer, layer, twin))
+    is_same = np.allclose(here, other, 1e-3, 1e-5, equal_nan=True)
+    if not is_same and np.array_equal(here, again, equal_nan=True):  # else it draws numbers
+        raise InputError(
+            f"{layer} computes other numbers than one made again of its settings, "
+            f"{shorten(layer.settings())}: let settings() return all arguments of __init__"
+        )
+    return twin
 
 
 def runs_as_python(operation: Operation) -> bool:

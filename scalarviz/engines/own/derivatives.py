@@ -88,8 +88,7 @@ class UserTarget(Target):
 
     def _copy(self, function: FunctionType) -> FunctionType:
         known = {
-            name: self._translate(function.__globals__[name])
-            for name in outer_names(function)
+            name: self._translate(function.__globals__[name]) for name in outer_names(function)
         }
         cells = [CellType(self._translate(x.cell_contents)) for x in function.__closure__ or ()]
         made = FunctionType(

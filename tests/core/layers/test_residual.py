@@ -93,6 +93,9 @@ def test_layers_that_do_not_fit_are_refused() -> None:
         sv.Residual()
     with refused(InputError):
         sv.Residual(*[sv.Dense(4, 4)] * 2)
+    for first in (-1, 1.0):
+        with refused(InputError, "first must be"):
+            sv.Residual(layers=[sv.Dense(4, 4)] * 2, first=first)  # type: ignore[arg-type]
     used = sv.Dense(4, 4)
     used(X)
     with pytest.raises(OwnershipError):
