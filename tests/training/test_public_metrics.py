@@ -107,6 +107,24 @@ def test_probabilities_are_softmax_and_sigmoid_of_logits(engine: str) -> None:
         np.testing.assert_array_equal(ends.predict_proba(X), ends(X))
 
 
+@pytest.mark.parametrize(
+    ("scale", "shift", "end", "sure"),
+    [
+        (-1.0, 1.0, "sigmoid", True),
+        (-1.0, 0.5, "sigmoid", False),
+        (-2.0, 1.0, "sigmoid", False),
+        (-1.0, 1.0, "tanh", False),
+    ],
+)
+def test_a_probability_and_its_rest_are_probabilities(
+    scale: float, shift: float, end: str, sure: bool
+) -> None:
+    rest = sv.Concatenate(sv.Affine(1, scale, shift), sv.Activation(1, "linear"))
+    net = sv.Network([sv.Dense(2, 1, end), rest], seed=1)  # as skl2onnx writes an MLPClassifier
+    assert bool((net.predict_proba(X) == net(X)).all()) is sure
+    np.testing.assert_allclose(net.predict_proba(X).sum(axis=1), 1.0, rtol=1e-6)
+
+
 @pytest.mark.parametrize("name", ["sgd", "momentum", "nesterov", "rmsprop", "adam", "adamw"])
 def test_an_optimizer_is_called_by_its_name(name: str) -> None:
     s = sv.Session(sv.Network([2, 3, 3], "tanh", seed=0), (X, ROWS), "mse", name)

@@ -17,6 +17,7 @@ from scalarviz.core.formulas.metrics import predictions_of
 from scalarviz.core.layers import Layer
 from scalarviz.core.model.bank import Bank
 from scalarviz.core.model.formula_of import Piece
+from scalarviz.core.model.operations import NONE, Operation
 from scalarviz.core.model.part import Part
 from scalarviz.core.model.precision import Precision
 from scalarviz.core.model.program import Program
@@ -28,6 +29,7 @@ from scalarviz.errors import InputError
 from scalarviz.training.network.walls import Wall
 
 ENDS = "sigmoid", "softmax"  # whose results are probabilities
+JOINS = "branch", "concatenation"  # which pass on what they read
 
 
 class ModelOnEngine(Part):
@@ -146,10 +148,11 @@ class ModelOnEngine(Part):
 
         They are the softmax of the outputs, or the sigmoid of a single one, as the losses
         softmax_cross_entropy and sigmoid_cross_entropy take them; of a network that ends with a
-        sigmoid or softmax of its own, its outputs. `x` is as in a call.
+        sigmoid or softmax of its own, its outputs, and so of one that ends with p and 1 - p side
+        by side, as models of two classes from scikit-learn do. `x` is as in a call.
         """
         outputs = self(x)
-        if any(each.formula in ENDS for each in self.program.operations[-1:]):
+        if gives_probabilities(self.program, self._bank.value):
             return outputs
         loss = Loss("sigmoid_cross_entropy" if self.outputs == 1 else "softmax_cross_entropy")
         found = predictions_of(loss, np.atleast_2d(outputs)).astype(outputs.dtype)
@@ -281,3 +284,25 @@ class ModelOnEngine(Part):
             self.layers[place].set_activation(name)
             self.program = self._lowered()  # at once: other threads may read it
             self.to(self.engine)
+
+
+def gives_probabilities(program: Program, values: FloatArray) -> bool:
+    """Return whether a sigmoid or softmax makes all outputs, perhaps with p and 1 - p at last."""
+    makers = {each.target: each for each in program.operations}
+    reached = [program.outputs]
+    for buffer in reached:  # which grows
+        made = makers.get(buffer)
+        if made is not None and made.formula in ENDS:
+            continue
+        if made is None or not (made.kind in JOINS or turns_round(made, values)):
+            return False
+        reached += [each for each in made.sources if each not in reached]
+    return True
+
+
+def turns_round(made: Operation, values: FloatArray) -> bool:
+    """Return whether an operation makes 1 - p of each p."""
+    if made.kind != "scale" or made.biases == NONE:
+        return False
+    gains, shifts = np.split(values[made.weights :][: 2 * (made.biases - made.weights)], 2)
+    return bool((gains == -1.0).all() and (shifts == 1.0).all())
