@@ -32,7 +32,7 @@ from scalarviz.errors import InputError, NotFiniteError, ShapeError
 
 PIECE = 2**20  # bytes read at once
 MISSING_CELLS = {"refuse": False, "drop": True}
-MISSING = ("", "na", "n/a", "null", "?", "-")  # cells of tables that lack a number
+MISSING = ("", "na", "nan", "n/a", "null", "?", "-")  # cells of tables that lack a number
 ZIPPED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # as np.savez and np.savez_compressed do
 
 Columns = str | int | Sequence[str | int]
@@ -64,9 +64,9 @@ def from_csv(
     inputs   columns; None, the default: all but the targets
     targets  columns; None, the default: the last one
     header   whether line 1 holds names; None, the default: if no cell of it is a number
-    missing  of a line in which a cell of these columns is empty, or "NA", "null", "?" or "-":
-             "refuse" it, the default, with an error that names the cell, or "drop" it; how many
-             were left out is logged
+    missing  of a line in which a cell of these columns is empty, or "NA", "NaN", "null", "?" or
+             "-": "refuse" it, the default, with an error that names the cell, or "drop" it; how
+             many were left out is logged
     share    share of the samples for training, up to 1.0, the default; the rest is held out
     seed     seed of the choice of held-out samples; by default 0
     order    "shuffled", the default, "in_order" or "picked", as in Arrays
@@ -214,11 +214,19 @@ def to_name(cell: str, path: Path, line: int, column: int) -> str:
     """Return the name of a class, or raise an error with its line and column, from 1."""
     if is_name(cell):
         return cell.strip()
+    place = f"{called(path)}, line {line}, column {column + 1}"
+    refuse_missing(cell, place, "name")
     raise InputError(
-        f"{called(path)}, line {line}, column {column + 1}: {shorten(cell)} is not the name of a "
-        "class, as those in the lines before: correct it, leave the line out, or say header=True "
-        "if line 1 holds names"
+        f"{place}: {shorten(cell)} is not the name of a class, as those in the lines before: "
+        "correct it, leave the line out, or say header=True if line 1 holds names"
     )
+
+
+def refuse_missing(cell: str, place: str, wanted: str) -> None:
+    """Raise InputError if a cell at a place, of a table, says that it lacks what is wanted."""
+    if cell.strip().lower() in MISSING:
+        what = f"{shorten(cell)} stands for no {wanted}" if cell.strip() else "the cell is empty"
+        raise InputError(f"{place}: {what}: fill it, choose other columns, or say missing='drop'")
 
 
 def as_numbers(cells: list[str]) -> list[float]:
@@ -233,9 +241,7 @@ def as_numbers(cells: list[str]) -> list[float]:
 def to_number(cell: str, path: Path, line: int, column: int) -> float:
     """Return the number in a cell, or raise an error with its line and column, from 1."""
     place = f"{called(path)}, line {line}, column {column + 1}"
-    if cell.strip().lower() in MISSING:
-        what = f"{shorten(cell)} stands for no number" if cell.strip() else "the cell is empty"
-        raise InputError(f"{place}: {what}: fill it, choose other columns, or say missing='drop'")
+    refuse_missing(cell, place, "number")
     if not is_number(cell):
         raise InputError(
             f"{place}: {shorten(cell)} is not a number: correct it, choose other columns, or say "

@@ -82,8 +82,8 @@ def test_a_sample_without_a_name_is_refused(missing: object) -> None:
     ("text", "where"),
     [
         ("1,a\n2,3\n", "line 2, column 2: '3'"),
-        ("1,a\n2,\n", "line 2, column 2: ''"),
-        ("1,a\n2,NA\n", "line 2, column 2: 'NA'"),
+        ("1,a\n2,\n", "line 2, column 2: the cell is empty"),
+        ("1,a\n2,NA\n", "line 2, column 2: 'NA' stands for no name"),
         ("1,7\n2,b\n", "line 2, column 2: 'b'"),
         ("x,1,5\n,2,6\n", "line 1, column 1: 'x'"),
         ("1,5%\n", "line 1, column 2: '5%'"),

@@ -90,7 +90,8 @@ def test_a_share_of_a_file_is_held_out(written: Any) -> None:
         ("1,\n", InputError, "line 1, column 2"),
         ("1,2\n1_000,2\n", InputError, "'1_000'"),
         ("1;2\n1,5;2\n", InputError, "'1,5'"),
-        ("1,2\nnan,2\n", NotFiniteError, "column 1: nan"),
+        ("1,2\nNaN,2\n", InputError, "column 1: 'NaN' stands"),
+        ("1,2\ninf,2\n", NotFiniteError, "column 1: inf"),
         ("1,2\n1,-1e999\n", NotFiniteError, "column 2: -1e999"),
         ("1,2\n1,2,3\n", ShapeError, "3 cells"),
         ("1\n2\n", InputError, "1 column"),
@@ -109,7 +110,7 @@ def test_a_bad_table_of_text_is_one_sentence(
     assert "\n" not in str(caught.value)
 
 
-GAPS = "a,b,other,kind\n1,2,,x\n,3,5,y\n3,NA,5,x\n4,5,5, ? \n5,6,?,y\n"
+GAPS = "a,b,other,kind\n1,2,,x\n,3,5,y\n3,NA,5,x\n4,5,5, ? \n5,6,?,y\nNaN,6,5,y\n6,nan,5,y\n"
 
 
 def test_lines_with_missing_cells_are_dropped_if_that_is_wanted(
@@ -119,7 +120,7 @@ def test_lines_with_missing_cells_are_dropped_if_that_is_wanted(
         table = data.from_csv(written(GAPS), ["a", "b"], "kind", missing="drop")
     assert table.training[0].tolist() == [[1.0, 2.0], [5.0, 6.0]]
     assert table.output_names == ["x", "y"] and table.training[1].ravel().tolist() == [0.0, 1.0]
-    assert [each.endswith(": 3") for each in caplog.messages] == [True]
+    assert [each.endswith(": 5") for each in caplog.messages] == [True]
     caplog.clear()
     whole = data.from_csv(written("a,b\n1,2\n3,4\n"), missing="drop")
     assert len(whole.training[0]) == 2 and not caplog.messages
