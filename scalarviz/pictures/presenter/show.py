@@ -81,11 +81,15 @@ def whole_numbers(text: str, what: str, least: int = 1) -> list[int]:
 def trained_by(shown: Any) -> Any:
     """Return the session of an estimator, as `sv.sklearn` has them; anything else as it is.
 
-    It can be the last part of a pipeline of scikit-learn, or the best one of a search.
+    It can be the last part of a pipeline of scikit-learn, the best one of a search, or the one
+    within a TransformedTargetRegressor, and these in each other.
     """
-    if hasattr(type(shown), "get_params"):
-        shown = getattr(shown, "best_estimator_", shown)
-        shown = shown[-1] if hasattr(shown, "named_steps") else shown
+    while hasattr(type(shown), "get_params"):
+        inner = getattr(shown, "best_estimator_", getattr(shown, "regressor_", shown))
+        inner = inner[-1] if hasattr(inner, "named_steps") else inner
+        if inner is shown:
+            break
+        shown = inner
     return shown.session_ if hasattr(type(shown), "session_") else shown
 
 

@@ -256,6 +256,17 @@ def test_a_search_finds_settings_of_a_pipeline(jobs: int) -> None:
     assert Show.of(search.best_estimator_).session is s
 
 
+def test_a_search_around_scaled_targets_and_a_pipeline_shows_its_session() -> None:
+    pipe = make_pipeline(StandardScaler(), regressor(epochs=1))
+    scaled = TransformedTargetRegressor(pipe, transformer=StandardScaler())
+    X, y = load_diabetes(return_X_y=True)
+    search = GridSearchCV(scaled, {"regressor__regressor__lr": [0.01]}, cv=2).fit(X, y)
+    s = search.best_estimator_.regressor_[-1].session_
+    assert Show.of(search).session is s and Show.of(search.best_estimator_).session is s
+    with refused(InputError, "TransformedTargetRe..."):
+        Show.of(scaled)
+
+
 def test_it_stands_behind_and_inside_other_estimators() -> None:
     X = np.array([[0.1, "red"], [0.9, "blue"]] * 20, dtype=object)
     y = ["a", "b"] * 20
