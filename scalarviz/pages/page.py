@@ -118,7 +118,8 @@ def page(
     check_place(place)
     with nullcontext() if true_or_false(progress, "progress") else Progress(0, wanted=False):
         made = page_of(session, title=title, theme=theme, engine=engine, steps=steps, every=every)
-        inform(made.words(place.name))
+        for line in made.words(place.name).splitlines():
+            inform(line)
         replace_file(place, made.text)
     return len(made.text)
 

@@ -301,6 +301,7 @@ def test_what_a_page_cannot_train_is_recorded_and_the_reason_said(
     size = sv.page(session, tmp_path / "a.html", steps=5)
     assert size == (tmp_path / "a.html").stat().st_size
     assert "The page is a recording: the batches of Generated" in said[0]
+    assert [line.count("\n") for line in said] == [0, 0] and said[1].startswith("a.html: ")
     with refused(EngineError, "Generated"):
         sv.page(session, tmp_path / "b.html", engine=True)
     assert [*tmp_path.iterdir()] == [tmp_path / "a.html"]
