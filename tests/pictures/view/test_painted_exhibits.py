@@ -248,6 +248,8 @@ def test_a_plane_shows_its_map_and_its_samples(studio: Studio, theme: Theme) -> 
 def test_a_plane_names_its_axes_and_says_how_many_are_right() -> None:
     canvas, _ = drawn(CROWD, (1280, 800))
     assert {"-6", "6", "petal length"} <= set(canvas.words)
+    large, _ = drawn(replace(PLANE, low=(1316.0, 0.00561), high=(137400.0, 2e7)), (1280, 800))
+    assert {"1320", "0.00561", "137000", "2e+07"} <= set(large.words)
     right = (CROWD.outputs > 1.0) == (CROWD.targets > 1.0)
     assert f"{right.sum()} of 250 are right" in canvas.words and "wrong" in canvas.words
     corners, _ = drawn(PLANE, (1280, 800))

@@ -34,7 +34,7 @@ class Axes:
     def plot(self, canvas: Canvas2D, box: Box) -> Box:
         """Return the part of a box that is left for the plot."""
         size = letter_size(canvas)
-        words = (self.names[1], f"{self.low[1]:.3g}", f"{self.high[1]:.3g}")
+        words = (self.names[1], short(self.low[1]), short(self.high[1]))
         left = max(canvas.measure(each, size=size) for each in words) + 0.5 * size
         left = left if left <= MOST * box.width else 0.0
         wide, high = box.width - left, box.height - LINE * size
@@ -48,13 +48,13 @@ class Axes:
         if right > box.x:
             middle = plot.y + 0.5 * plot.height + 0.36 * size
             for words, y, color in (
-                (f"{self.high[1]:.3g}", plot.y + 0.8 * size, quiet),
+                (short(self.high[1]), plot.y + 0.8 * size, quiet),
                 (self.names[1], middle, theme.ink),
-                (f"{self.low[1]:.3g}", plot.bottom, quiet),
+                (short(self.low[1]), plot.bottom, quiet),
             ):
                 canvas.text(right, y, words, size=size, color=color, anchor="right")
         base = plot.bottom + self.margin + 1.2 * size
-        ends = [f"{end:.3g}" for end in (self.low[0], self.high[0])]
+        ends = [short(end) for end in (self.low[0], self.high[0])]
         wide = [canvas.measure(each, size=size) for each in (*ends, self.names[0])]
         if plot.width < wide[0] + wide[1] + size:
             return
@@ -63,6 +63,11 @@ class Axes:
         if plot.width > wide[2] + 2.0 * max(wide[:2]) + 2.0 * size:
             middle = plot.x + 0.5 * plot.width
             canvas.text(middle, base, self.names[0], size=size, color=theme.ink, anchor="center")
+
+
+def short(value: float) -> str:
+    """Return a number with three digits, in full below a million: "1320", as pages have it."""
+    return f"{float(f'{value:.3g}'):g}"
 
 
 def paint_key(canvas: Canvas2D, box: Box, marks: Sequence[Key], theme: Theme) -> None:

@@ -12,7 +12,7 @@ from scalarviz.base.texts import text
 from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.colors import rgb
 from scalarviz.pictures.draw2d.theme import Theme
-from scalarviz.pictures.view.exhibits.axes import LINE, Axes
+from scalarviz.pictures.view.exhibits.axes import LINE, Axes, short
 from scalarviz.pictures.view.exhibits.exhibit import Exhibit, letter_size
 from scalarviz.pictures.view.exhibits.plane import FAINT, Plane
 from scalarviz.pictures.view.scene.frame import Box
@@ -38,7 +38,7 @@ class NeuronMap(Exhibit):
     def words(self) -> list[str]:
         known = self.values[np.isfinite(self.values)]
         ends = (float(known.min()), float(known.max())) if known.size else (np.nan, np.nan)
-        return [text("exhibits.neuron_map.range", low=f"{ends[0]:.3g}", high=f"{ends[1]:.3g}")]
+        return [text("exhibits.neuron_map.range", low=short(ends[0]), high=short(ends[1]))]
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """Draw the map with its axes and the samples, and its least and largest number below."""

@@ -15,7 +15,15 @@ from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.class_colors import class_colors
 from scalarviz.pictures.draw2d.colors import ColorMap, rgb
 from scalarviz.pictures.draw2d.theme import Theme
-from scalarviz.pictures.view.exhibits.axes import LINE, Axes, Key, key_rows, paint_frame, paint_key
+from scalarviz.pictures.view.exhibits.axes import (
+    LINE,
+    Axes,
+    Key,
+    key_rows,
+    paint_frame,
+    paint_key,
+    short,
+)
 from scalarviz.pictures.view.exhibits.exhibit import (
     LETTERS,
     Exhibit,
@@ -273,7 +281,7 @@ class Plane(Exhibit):
         """Return what the colors of the samples stand for."""
         low, high = self.middle - self.reach, self.middle + self.reach
         marks: list[Key] = [
-            ("dot", theme.map([sign])[0], text("exhibits.plane.target", target=f"{value:.3g}"))
+            ("dot", theme.map([sign])[0], text("exhibits.plane.target", target=short(value)))
             for sign, value in ((-STRONG, low), (STRONG, high))
         ]
         if self.classes:
