@@ -13,7 +13,7 @@ from scalarviz.core.layers.nested import NestedLayer, check_layers, unlike
 from scalarviz.core.model.operations import Shape
 from scalarviz.errors import ShapeError
 
-EXAMPLE = "layers, at least one: write Residual(Dense(8, 8, 'relu'))"
+EXAMPLE = "layers, at least one: write Residual(Dense(8, 4), Dense(4, 8)), or layers= for a list"
 
 
 @final
