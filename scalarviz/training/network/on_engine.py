@@ -152,7 +152,7 @@ class ModelOnEngine(Part):
         by side, as models of two classes from scikit-learn do. `x` is as in a call.
         """
         outputs = self(x)
-        if gives_probabilities(self.program, self._bank.value):
+        if end_of(self.program, self._bank.value):
             return outputs
         loss = Loss("sigmoid_cross_entropy" if self.outputs == 1 else "softmax_cross_entropy")
         found = predictions_of(loss, np.atleast_2d(outputs)).astype(outputs.dtype)
@@ -250,7 +250,8 @@ class ModelOnEngine(Part):
         """Raise InputError if a `loss` does not go with the last activation."""
         if self.layers:
             last = [each.formula for each in self.program.operations[-1:]]
-            for name in {self.layers[-1].activation, *last}:
+            end = end_of(self.program, self._bank.value)
+            for name in {self.layers[-1].activation, *last, end}:
                 loss.check_output(name)
 
     @final
@@ -286,18 +287,20 @@ class ModelOnEngine(Part):
             self.to(self.engine)
 
 
-def gives_probabilities(program: Program, values: FloatArray) -> bool:
-    """Return whether a sigmoid or softmax makes all outputs, perhaps with p and 1 - p at last."""
+def end_of(program: Program, values: FloatArray) -> str:
+    """Return which of ENDS makes all outputs, perhaps with p and 1 - p at last; "" if none does."""
+    end = ""
     makers = {each.target: each for each in program.operations}
     reached = [program.outputs]
     for buffer in reached:  # which grows
         made = makers.get(buffer)
         if made is not None and made.formula in ENDS:
-            continue
-        if made is None or not (made.kind in JOINS or turns_round(made, values)):
-            return False
-        reached += [each for each in made.sources if each not in reached]
-    return True
+            end = made.formula
+        elif made is not None and (made.kind in JOINS or turns_round(made, values)):
+            reached += [each for each in made.sources if each not in reached]
+        else:
+            return ""
+    return end
 
 
 def turns_round(made: Operation, values: FloatArray) -> bool:
