@@ -324,7 +324,8 @@ class At:
         """Raise Refused if an attribute has another value than the default or those allowed."""
         found = self.get(name, default)
         if found not in (allowed or (default,)):
-            raise Refused(f"its {name} must be {shorten(default)} here, not {shorten(found)}")
+            wanted, *_ = allowed or (default,)
+            raise Refused(f"its {name} must be {shorten(wanted)} here, not {shorten(found)}")
 
     def scaled(self, flow: Flow, scale: Array, shift: Array, names: Names) -> Flow:
         """Append an Affine to a `flow`, as `flow.scaled`, within the budget."""

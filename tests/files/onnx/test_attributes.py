@@ -35,6 +35,13 @@ def classifier(rows: int, labels: int, **attributes: Any) -> onnx.ModelProto:
     return graph(made, out=None)
 
 
+@pytest.mark.parametrize("norm", ["L2", "MAX"])
+def test_a_normalizer_that_is_no_sum_is_refused(norm: str, tmp_path: Path) -> None:
+    made = helper.make_node("Normalizer", ["x"], ["y"], name="n", domain="ai.onnx.ml", norm=norm)
+    with refused(FileError, f"its norm must be 'L1' here, not '{norm}'"):
+        read(graph(made, out=None), tmp_path)
+
+
 @pytest.mark.parametrize("after", ["NONE", "SOFTMAX"])
 def test_a_classifier_of_two_classes_and_one_row_is_refused(after: str, tmp_path: Path) -> None:
     with refused(FileError, "1 row of coefficients"):
