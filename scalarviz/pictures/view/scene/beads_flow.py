@@ -45,7 +45,7 @@ def box_of(station: Station, stations: list[Station]) -> FloatArray:
         ends = places_of(station, stations)
         half = 0.5 * station.pixel * max(station.shape[1:]) if station.shape else station.radius
     elif station.kind == "scale":
-        ends = run.all_at(corner_units(run))
+        ends = run.all_at(corner_units(run)) + station.aside
         half = 0.5 * run.pitch if run.images else 0.5
     else:
         before = station.before
@@ -117,6 +117,13 @@ def along_flow(stations: list[Station], angle: float, wider: float = 1.0) -> lis
     return boxes
 
 
+def set_aside(stations: list[Station]) -> None:
+    """Put gains and shifts of long lines on the wires between these, at the edge of the walls."""
+    for station in stations:
+        if station.kind == "scale" and is_corridor(station):
+            station.aside = rim(station, stations)
+
+
 def hang(stations: list[Station]) -> None:
     """Put images in depth below the wall of their kernels, so that its columns lead to them."""
     for i, wall in enumerate(stations):
@@ -182,7 +189,8 @@ def allowed(front: Station, before: FloatArray, station: Station, own: FloatArra
     high = min(before[1, 1], own[1, 1]) - max(before[0, 1], own[0, 1])
     if station.kind != "wall":
         return 0.0 if high >= 0.35 * np.ptp(own[:, 1]) else None
-    if high <= 0.0 or (front.kind == "line" and is_corridor(front)):
+    is_above = high <= 0.0 and front.kind != "scale"  # gains above a wall would cover its top
+    if is_above or (front.kind == "line" and is_corridor(front)):
         return None
     if front.kind == "wall":
         return OVERLAP if station.fold == 1 else -BRANCHES

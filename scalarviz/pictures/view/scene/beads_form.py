@@ -21,6 +21,7 @@ from scalarviz.pictures.view.scene.beads_flow import (
     box_of,
     folded,
     hang,
+    set_aside,
 )
 from scalarviz.pictures.view.scene.beads_lines import LEAST_IMAGES, Station, measure, stations_of
 from scalarviz.pictures.view.scene.beads_room import close_along_flow
@@ -201,6 +202,7 @@ def placed(
     """
     stations = stations_of(program, names, upright=form.upright)
     measure(stations, form.longest, form.lanes, form.fold, hanging=form.hanging, high=form.high)
+    set_aside(stations)
     last = stations[-1]
     if any(each.run.images for each in stations) and last.run.upright and last.neurons.names:
         last.bars = BARS

@@ -140,6 +140,7 @@ class Station:
     cells    from one row of a wall to the next, and from one column to the next
     fold     rows of tiles that each unit has in a wall of tiles
     lift     height of its middle over the middle of the flow
+    aside    way of gains and shifts from there to the line that they are on
     neurons  what a line shows, without points
     joins    the station where a skip connection begins that ends here
     first    unit with the wire from the first one of the line before
@@ -158,6 +159,7 @@ class Station:
     cells: tuple[float, float] = (1.0, 1.0)
     fold: int = 1
     lift: float = 0.0
+    aside: FloatArray = field(default_factory=lambda: np.zeros(3))
     neurons: Neurons = NO_NEURONS
     joins: int = NONE
     first: int = 0

@@ -78,7 +78,7 @@ def middles_of(station: Station, stations: list[Station]) -> FloatArray:
     if station.kind == "line":
         return places_of(station, stations)
     if station.kind == "scale":
-        points = run.all_at(np.arange(run.count))
+        points = run.all_at(np.arange(run.count)) + station.aside
         return np.concatenate([points + side * 0.5 * BESIDE * RIGHT for side in (-1.0, 1.0)])
     columns = station.columns_at(np.arange(station.before.count + station.before.one))
     rows = station.rows_at(np.arange(run.count))[:, np.newaxis]

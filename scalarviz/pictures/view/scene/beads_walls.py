@@ -124,7 +124,7 @@ def scale(program: Program, station: Station) -> Iterator[Plate]:
     parts = [(role, first) for role, first in parts if first != NONE]
     count, aside = operation.shape[0], NEAR if run.upright else DOWN
     for number, (role, first) in enumerate(parts):
-        at = station.origin + BESIDE * (number - (len(parts) - 1) / 2.0) * RIGHT
+        at = station.origin + station.aside + BESIDE * (number - (len(parts) - 1) / 2.0) * RIGHT
         about = role, station.place, operation.layer
         if count == run.count:
             for units in lanes_of(run):
