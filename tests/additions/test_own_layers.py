@@ -12,6 +12,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS, ParametricFormula
 from scalarviz.errors import FileError, InputError, UnknownNameError
+from scalarviz.pictures.presenter.scene_layout import about_layer
 from tests.pages.pages import InPage
 from tests.wording import refused
 
@@ -88,6 +89,10 @@ def test_a_parameter_is_explained_without_products() -> None:
     assert found.total == found.grad == s.network.bank.grad[row] != 0.0
     s.advance(1, "operation")
     assert s.network.bank.value[row] == found.new_value
+
+
+def test_pictures_call_it_by_its_function() -> None:
+    assert about_layer(session("python"), "1")[1] == "6 → 6  snake"
 
 
 def test_parameters_are_weights_by_name() -> None:

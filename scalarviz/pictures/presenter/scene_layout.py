@@ -11,7 +11,7 @@ from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import plural, text
 from scalarviz.base.visible_text import shortened
 from scalarviz.core.formulas.table import pick
-from scalarviz.core.layers import Dense
+from scalarviz.core.layers import Dense, Elementwise
 from scalarviz.core.model.operations import Shape
 from scalarviz.core.model.program import Program
 from scalarviz.core.model.trace_program import TraceProgram
@@ -88,7 +88,7 @@ def about_layer(session: Session, label: str) -> tuple[str, str]:
     name, activation = text("plates.layer", label=label), getattr(layer, "activation", "")
     if isinstance(layer, Dense):
         return name, plural("plates.neurons", layer.outputs, activation=activation)
-    kind = [type(layer).__name__]
+    kind = [layer.formula.name if type(layer) is Elementwise else type(layer).__name__]
     if activation not in ("", "linear"):
         kind.append(activation)
     sizes = size_of(layer.input_shape, layer.inputs), size_of(layer.output_shape, layer.outputs)
