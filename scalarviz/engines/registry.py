@@ -34,7 +34,6 @@ class EngineRow:
     kernels    returns the kinds of operations that it has kernels for; None if it runs no kernels.
                One that does raises EngineError in a process forked from one that has loaded kernels
     only_full  why it cannot compute in mixed precision; "" if it can
-    falls_back  whether it runs an operation as Python that it has no kernels for
     """
 
     name: str
@@ -42,7 +41,6 @@ class EngineRow:
     lack: Callable[[], str] = str
     kernels: Callable[[], Container[str]] | None = None
     only_full: str = ""
-    falls_back: bool = False
 
     def lacking(self, program: Program) -> Iterator[Operation]:
         """Yield the operations that it has no kernels for."""
@@ -56,12 +54,10 @@ class EngineRow:
         if self.kernels is not None:
             check_process()
             for operation in self.lacking(program):
-                can_fall_back = runs_as_python(operation)
-                if not (self.falls_back and can_fall_back):
-                    other = "cpu', which runs it as Python" if can_fall_back else "python'"
+                if not runs_as_python(operation):
                     raise EngineError(
                         f"the engine {self.name!r} has no kernels for {operation.owner}: choose "
-                        f"the engine '{other}"
+                        "the engine 'python'"
                     )
         if precision.mixed and self.only_full:
             raise EngineError(self.only_full)
@@ -131,7 +127,7 @@ MIXED_ON_CPU = (
 ENGINES = table(
     [
         EngineRow("cuda", make_cuda, why_no_cuda, kinds_of_cuda, MIXED_ON_CPU("cuda")),
-        EngineRow("cpu", make_cpu, missing_for_cpu, kinds_of_cpu, falls_back=True),
+        EngineRow("cpu", make_cpu, missing_for_cpu, kinds_of_cpu),
         EngineRow("python", PythonEngine, only_full=MIXED_ON_CPU("python")),
     ]
 )
@@ -158,7 +154,7 @@ def choose(
 
     work       multiply-adds of a step; by default few
     precision  for "auto": cuda has no mixed precision
-    program    for "auto": cuda runs nothing as Python
+    program    for "auto": what runs as Python waits for cuda
     """
     if name == AUTO:
         return choose_best(work, precision, program)

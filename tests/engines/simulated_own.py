@@ -6,13 +6,18 @@ shift them.
 
 import math
 
+import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.core.model.operations import KINDS, Kind
 from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.data.batches import InOrder
+from scalarviz.engines.common.reference import REFERENCES, Reference, not_none
 from scalarviz.engines.cuda.run import CudaRun
 from scalarviz.errors import EngineError
+from tests.additions.layer_classes import Radial, Sines
+from tests.additions.test_kind_of_operation import Mirror
 from tests.additions.test_own_losses import chosen, square, squares, squares_gradient, twice
 from tests.additions.test_own_optimizers import constants, my_adam, plain
 from tests.engines.agreement import difference
@@ -131,3 +136,45 @@ def test_layers_of_users(whole: bool) -> None:
     net.bank.value[:] += 0.1 * numbers(len(net.bank))
     run = run_of(net.copy(), InOrder(*pair(net)), sv.Loss("mse"), whole=whole)
     agree(run, net, sv.Adam(0.05), range(3))
+
+
+def own_layers() -> sv.Network:
+    layers = [
+        sv.Dense(3, 4, "tanh"), sv.Residual(Radial(4, 4)), Sines(4, 3), Mirror(3), sv.Dense(3, 2)
+    ]  # fmt: skip
+    net = sv.Network(layers, dtype="float64", seed=1)
+    net.bank.value[:] += 0.1 * numbers(len(net.bank))
+    return net
+
+
+def test_what_has_no_kernel_runs_on_the_host_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(KINDS, "mirror", Kind("mirror", "y = -x"))
+    mirror = Reference(lambda _, given: -given.x, lambda _, given: -not_none(given.upstream))
+    monkeypatch.setitem(REFERENCES, "mirror", mirror)
+    said: list[str] = []
+    monkeypatch.setattr("scalarviz.engines.common.costs.inform", said.append)
+    monkeypatch.setattr("scalarviz.engines.common.costs._said", set())
+    net = own_layers()
+    other, x = net.copy().to("cuda"), np.random.default_rng(0).normal(size=(11, 3))
+    np.testing.assert_allclose(other(x), net(x), atol=1e-12)
+    g = np.random.default_rng(1).normal(size=(11, 2))
+    for each in (net, other):
+        each.forward(x)
+    np.testing.assert_allclose(other.backward(g), net.backward(g), atol=1e-12)
+    np.testing.assert_allclose(other.bank.grad, net.bank.grad, atol=1e-12)
+    targets = np.random.default_rng(2).normal(size=(11, 2))
+    sessions = [
+        sv.Session(own_layers(), (x, targets), "mse", sv.Adam(0.02), batch=4, engine=engine)
+        for engine in ("python", "cuda", "cuda")
+    ]
+    plain, whole, slow = sessions
+    for each in (plain, whole):
+        each.advance(3)
+        each.advance(6)  # the last batch of an epoch has three samples
+    slow.advance(9 * len(slow.operations), "operation")
+    np.testing.assert_allclose(whole.losses, plain.losses, rtol=1e-11)
+    assert difference(whole.network.bank.value, plain.network.bank.value) < 1e-11
+    assert np.array_equal(whole.network.bank.value, slow.network.bank.value)
+    assert not whole.trainer.run.whole_steps
+    (line,) = [each for each in said if "engine cuda has no kernels" in each]
+    assert "Radial(4 -> 4)" in line and "'mirror'" in line

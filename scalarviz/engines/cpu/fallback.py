@@ -21,10 +21,10 @@ from weakref import WeakSet
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.base.messages import inform
 from scalarviz.base.process.whole import cuttable, uncut
 from scalarviz.core.model.operations import Operation
 from scalarviz.core.model.program import Program
+from scalarviz.engines.common.costs import Costs
 from scalarviz.engines.common.reference import (
     OperationArrays,
     Reference,
@@ -42,7 +42,6 @@ from scalarviz.engines.cpu.table import KERNELS
 from scalarviz.errors import InputError, OrderError
 
 CALLBACK = ctypes.CFUNCTYPE(None, *[ctypes.c_uint64] * 3)
-_said: set[str] = set()
 _tried: WeakSet[Any] = WeakSet()  # layers that compute each sample by itself
 
 
@@ -141,11 +140,10 @@ class Fallback:
         self._lock = threading.Lock()  # one tile at a time, also of several threads
         self._worker = 0  # the thread that computes it
         self._errors: dict[int, BaseException] = {}  # by the address of their job
-        self._seconds = 0.0  # that Python has taken
-        self._is_warm = False  # after the first steps, which load and allocate
         self.operations = {
             i: each for i, each in enumerate(program.operations) if each.kind not in KERNELS
         }
+        self._costs = Costs("cpu", [*self.operations.values()])
         self._kept = {i: self._functions(each) for i, each in self.operations.items()}
 
     def _functions(self, operation: Operation) -> dict[str, Any]:
@@ -186,29 +184,16 @@ class Fallback:
                         work(reference, Tile(operation, self._dtype, place, job, tile))
             except BaseException as error:  # also Ctrl-C: kernels would pass over it
                 self._errors[job] = error
-            self._seconds += time.perf_counter() - start
+            self._costs.seconds += time.perf_counter() - start
             self._worker = 0
 
     @uncut
     def call(self, kernel: Callable[..., object], jobs: Sequence[int], *arguments: int) -> None:
         """Call a kernel for jobs; raise the error of Python in it, say once what steps cost."""
-        start, before = time.perf_counter(), self._seconds
+        start = time.perf_counter()
         kernel(*arguments)
-        whole, python = time.perf_counter() - start, self._seconds - before
+        whole = time.perf_counter() - start
         for error in filter(None, [self._errors.pop(job, None) for job in jobs]):
             raise error
         records = [ProgressRecord.from_address(Job.from_address(job).progress) for job in jobs]
-        if steps := sum(each.steps for each in records):
-            if self._is_warm:
-                self._say(whole / steps, python / steps)
-            self._is_warm = True
-
-    def _say(self, whole: float, python: float) -> None:
-        """Log once what has no kernel, and the seconds that this costs of those of a step."""
-        names = " and ".join(each.owner for each in self.operations.values())
-        if names not in _said:
-            _said.add(names)
-            inform(
-                f"the engine cpu has no kernels for {names}: as Python it takes "
-                f"{python * 1e3:.2g} ms of a step of {whole * 1e3:.2g} ms"
-            )
+        self._costs.say(sum(each.steps for each in records), whole)

@@ -17,6 +17,7 @@ from scalarviz.core.model.program import Program
 from scalarviz.data.batches import Batches
 from scalarviz.engines.cuda import kernels, places, steps
 from scalarviz.engines.cuda.api import cuda
+from scalarviz.engines.cuda.fallback import HostOperations
 from scalarviz.engines.cuda.fused.launch import FusedSteps
 from scalarviz.engines.cuda.graphs import Launch, Steps, nvidia
 from scalarviz.engines.cuda.memory import Memory
@@ -104,6 +105,7 @@ class CudaCalls:
         self.steps = Steps(device.stream, graphs=not device.simulated)
         self._noted: list[Launch] | None = None  # instead of being launched, while a step is noted
         self.kernels = KernelsInUse(program, bank.dtype)
+        self.host = HostOperations(program, samples)
 
     @property
     def outdated(self) -> bool:
@@ -138,15 +140,18 @@ class CudaCalls:
         else:
             self._noted.append(launch)
 
-    def repeat(self, step: Callable[[], None], count: int) -> None:
-        """Take `count` steps, each of which launches what `step` launches."""
+    def repeat(self, step: Callable[[], None], counts: list[int]) -> None:
+        """Take steps of so many samples, each of which launches what `step` launches."""
+        if self.host.references:
+            self.host.steps(step, counts)
+            return
         launches: list[Launch] = []
         self._noted = launches
         try:
             step()
         finally:
             self._noted = None
-        self.steps.repeat(launches, count)
+        self.steps.repeat(launches, len(counts))
 
     @property
     def _arrays(self) -> tuple[Any, Any, Any]:
@@ -164,6 +169,9 @@ class CudaCalls:
     def forward(self, i: int) -> None:
         """Run the forward of one operation."""
         operation, op = self.program.operations[i], self.layout.op(i)
+        if operation in self.host.references:
+            self.host.forward(self, operation)
+            return
         if operation.about.statistics(operation):
             self._launch(kernels.gather_all, *self._arrays, op, operation=operation)
         self._launch(kernels.forward_all, *self._arrays, op, operation=operation)
@@ -181,12 +189,18 @@ class CudaCalls:
         """Add the gradient of an operation's parameters to that of the bank."""
         self.memory.forget_bank()
         operation, op = self.program.operations[i], self.layout.op(i)
+        if operation in self.host.references:
+            self.host.parameter_gradient(self, operation)
+            return
         self._launch(kernels.parameter_gradients, *self._arrays, op, operation=operation)
         self._launch(kernels.add_all, *self._arrays, op)
 
     def input_gradient(self, i: int) -> None:
         """Compute the gradient with respect to the inputs of an operation."""
         operation, op = self.program.operations[i], self.layout.op(i)
+        if operation in self.host.references:
+            self.host.input_gradient(self, operation)
+            return
         if operation.about.statistics(operation):
             self._launch(kernels.gather_back_all, *self._arrays, op, operation=operation)
         self._launch(kernels.input_gradient_all, *self._arrays, op, operation=operation)

@@ -82,6 +82,7 @@ class CudaEngine(StackEngine[CudaCalls]):
         return found[0] if len(found) == 1 else np.concatenate(found)
 
     def _run_forward(self, work: CudaCalls, batch: FloatArray) -> None:
+        work.host.samples = len(batch)
         work.write(places.SPACE, self.program.inputs.offset, self.array(batch))
         for i in range(len(self.program.operations)):
             work.forward(i)

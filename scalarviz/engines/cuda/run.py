@@ -141,6 +141,11 @@ class CudaRun(Run):
             other._work.memory.stream.synchronize()  # until they have arrived
             self._work.memory.data, self._on_device = other._work.memory.data, here
 
+    @property
+    def _may_stay(self) -> bool:
+        """Whether numbers may stay on the GPU: the Python of a layer looks at those of the bank."""
+        return self.engine.bank.away.allowed and not self._work.host.references
+
     def launch(self, optimizer: Optimizer, first: int, count: int) -> None:
         """Queue at most MOST_STEPS steps; `outcome` waits for them."""
         self._order(optimizer, first, count)
@@ -150,11 +155,12 @@ class CudaRun(Run):
         else:
             self._work.begin(slots)
         self.slots = slots
-        if away.allowed:
+        if self._may_stay:
             away.leave(self)
         self.whole_steps = self.whole_steps and self._work.whole_steps(count)
         if not self.whole_steps:
-            self._work.repeat(self._step, count)
+            counts = [self.batches.count(step) for step in range(first, first + count)]
+            self._work.repeat(self._step, counts)
 
     def outcome(self, optimizer: Optimizer) -> Outcome:
         """Wait for the steps of `launch`; copy the bank from the device, unless it may stay."""
@@ -162,7 +168,7 @@ class CudaRun(Run):
         memory.take_plan()
         plan = memory.host_plan
         is_whole = plan[places.BAD] == NONE and plan[places.OVERFLOWED] == places.NOBODY
-        if not (is_whole and bank.away.allowed):
+        if not (is_whole and self._may_stay):
             bank.away.end()
             memory.take_bank(bank, slots)
         # A refused step has not changed running statistics either.
@@ -215,7 +221,7 @@ class CudaRun(Run):
         self._order(None, step, 1)
         self._work.memory.put_plan()
         self._work.draw()
-        self._count = self.batches.count(step)
+        self._count = self._work.host.samples = self.batches.count(step)
         self._statistics = Statistics(self.engine)
         self.loss = np.nan
 

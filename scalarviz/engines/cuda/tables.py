@@ -250,7 +250,7 @@ def fill_operations(
     memo, partial = program.workspace + program.outputs.size, 0
     for i, operation in enumerate(program.operations):
         table[i] = [
-            list(WHOLE_BATCH).index(operation.kind),
+            [*WHOLE_BATCH, operation.kind].index(operation.kind),  # one behind them: no kernels
             operation.formula_place,
             operation.source.offset,
             operation.target.offset,

@@ -106,13 +106,13 @@ def units_of_group(
 
     Each is found by its function, and, if it is one of an operation, by the rows of that.
     """
-    found = {}
+    found, operations = {}, [each for each in program.operations if each.kind in WHOLE_BATCH]
     for function in group:
         if function not in OF_OPERATIONS:
-            whole = rows.union(*map(rows_of_operation, program.operations))
+            whole = rows.union(*map(rows_of_operation, operations))
             found[function, Rows()] = CudaUnit(function, InUse(whole))
             continue
-        for operation in program.operations:
+        for operation in operations:
             if is_needed(function, operation):
                 own = rows_alone(operation)
                 found[function, own] = CudaUnit(function, InUse(own))
