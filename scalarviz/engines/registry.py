@@ -154,7 +154,7 @@ def choose(
 
     work       multiply-adds of a step; by default few
     precision  for "auto": cuda has no mixed precision
-    program    for "auto": what runs as Python waits for cuda
+    program    for "auto": cuda is not chosen if it would run a part of it as Python
     """
     if name == AUTO:
         return choose_best(work, precision, program)

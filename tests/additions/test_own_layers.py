@@ -101,7 +101,7 @@ def test_parameters_are_weights_by_name() -> None:
     assert layer.weight(6).name == "layer 1, shift"
     assert net.name_of(layer.first_row + 2) == "layer 1, slope 2"
     assert [*net.state_dict()][2:4] == ["1.slope", "1.shift"]
-    layer.weights[0].value = 2.0
+    layer.weight(0).value = 2.0
     assert pickle.loads(pickle.dumps(net)).state_dict()["1.slope"][0] == 2.0
     assert network().copy().layers[1].settings()["parameters"] == {"slope": 6, "shift": 1}
 
@@ -167,7 +167,7 @@ def other_gate(x: Any, least: Any) -> Any:
 
 def test_pictures_share_a_parameter_by_channel() -> None:
     layer = sv.layer(gate, {"least": (2,)}, shape=(2, 1, 2))
-    layer.weights[1].value = 3.0
+    layer.weight(1).value = 3.0
     assert layer([0.5, 2.0, 2.0, 4.0]).tolist() == [0.05, 2.0, 0.2, 4.0]
     assert layer.output_shape == (2, 1, 2)
 

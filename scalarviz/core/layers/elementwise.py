@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any, final
 
 from scalarviz.base.checks.numbers import shorten, size
@@ -11,11 +10,8 @@ from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS, ParametricFormula
 from scalarviz.core.formulas.table import pick
 from scalarviz.core.layers.base import Batch, Layer
-from scalarviz.core.layers.lazy_list import OnDemand
 from scalarviz.core.layers.shapes import numbers_of
-from scalarviz.core.model.operations import Shape
 from scalarviz.core.model.program import Program
-from scalarviz.core.model.weight import Weight
 from scalarviz.errors import InputError
 
 
@@ -42,17 +38,12 @@ class Elementwise(Layer):
         parameters: Mapping[str, int] | None = None,
     ) -> None:
         picture, count = numbers_of(shape, f"the numbers of {type(self).__name__}")
-        super().__init__(count, count)
-        self.formula: ParametricFormula = pick(PARAMETRIC_FORMULAS, formula, "formula")
+        row: ParametricFormula = pick(PARAMETRIC_FORMULAS, formula, "formula")
+        counts = counts_of(row, count, parameters)
+        shapes = {key: (each,) for key, each in zip(row.parameters, counts, strict=True)}
+        super().__init__(count, count, parameters=shapes)
+        self.formula, self.counts = row, counts
         self.input_shape = self.output_shape = picture
-        self.counts = counts_of(self.formula, count, parameters)
-        self.size = sum(self.counts)
-
-    @final
-    def parameter_shapes(self) -> dict[str, Shape]:
-        return {
-            key: (count,) for key, count in zip(self.formula.parameters, self.counts, strict=True)
-        }
 
     @final
     def initialize(self, init: Init, seed: int) -> None:
@@ -60,20 +51,6 @@ class Elementwise(Layer):
         for (_, start), count in zip(self.formula.starts, self.counts, strict=True):
             self.bank.value[row : row + count] = start
             row += count
-
-    @final
-    @cached_property
-    def weights(self) -> OnDemand[Weight]:
-        """The parameters, one after the other; each Weight is made on first access."""
-        self._has_lent = True
-        return OnDemand(self.size, self._weight)
-
-    def _weight(self, i: int) -> Weight:
-        return Weight.on(self.bank, self.first_row + i)
-
-    @final
-    def weight(self, row: int) -> Weight:
-        return self.weights[row]
 
     def settings(self) -> dict[str, Any]:
         counts = dict(zip(self.formula.parameters, self.counts, strict=True))

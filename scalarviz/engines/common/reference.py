@@ -190,23 +190,21 @@ def parametric_given(operation: Operation, numbers: OperationArrays) -> list[lis
     return np.stack([np.repeat(*pair) for pair in zip(parts, each, strict=True)], 1).tolist()  # type: ignore[no-any-return]
 
 
+def of_each(
+    function: Callable[..., float], operation: Operation, numbers: OperationArrays
+) -> FloatArray:
+    """Return a function of each number and its parameters."""
+    given, rows = parametric_given(operation, numbers), numbers.x.tolist()
+    return np.array([[function(x, *p) for x, p in zip(row, given, strict=True)] for row in rows])
+
+
 def parametric_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    value, given = (
-        PARAMETRIC_FORMULAS[operation.formula].value,
-        parametric_given(operation, numbers),
-    )
-    rows = numbers.x.tolist()
-    return np.array([[value(x, *p) for x, p in zip(row, given, strict=True)] for row in rows])
+    return of_each(PARAMETRIC_FORMULAS[operation.formula].value, operation, numbers)
 
 
 def parametric_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    slope, given = (
-        PARAMETRIC_FORMULAS[operation.formula].derivative,
-        parametric_given(operation, numbers),
-    )
-    rows = numbers.x.tolist()
-    slopes = [[slope(x, *p) for x, p in zip(row, given, strict=True)] for row in rows]
-    gradient: FloatArray = not_none(numbers.upstream) * np.array(slopes)
+    slopes = of_each(PARAMETRIC_FORMULAS[operation.formula].derivative, operation, numbers)
+    gradient: FloatArray = not_none(numbers.upstream) * slopes
     return gradient
 
 
@@ -245,9 +243,8 @@ def convolution_backward(operation: Operation, numbers: OperationArrays) -> Floa
     by_windows = by_group(operation, kernels).swapaxes(-1, -2) @ by_kernels
     found = np.zeros((len(g), operation.source.size + 1))
     for group, places in enumerate(windows_of(operation)):
-        for weight, read in enumerate(
-            places.T
-        ):  # by one weight, no two windows read the same input
+        # By one weight, no two windows read the same input.
+        for weight, read in enumerate(places.T):
             found[:, read] += by_windows[:, group, weight]
     return found[:, :-1]
 

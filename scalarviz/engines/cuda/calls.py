@@ -168,10 +168,10 @@ class CudaCalls:
 
     def forward(self, i: int) -> None:
         """Run the forward of one operation."""
-        operation, op = self.program.operations[i], self.layout.op(i)
-        if operation in self.host.references:
-            self.host.forward(self, operation)
+        if i in self.host.references:
+            self.host.forward(self, i)
             return
+        operation, op = self.program.operations[i], self.layout.op(i)
         if operation.about.statistics(operation):
             self._launch(kernels.gather_all, *self._arrays, op, operation=operation)
         self._launch(kernels.forward_all, *self._arrays, op, operation=operation)
@@ -188,19 +188,19 @@ class CudaCalls:
     def parameter_gradient(self, i: int) -> None:
         """Add the gradient of an operation's parameters to that of the bank."""
         self.memory.forget_bank()
-        operation, op = self.program.operations[i], self.layout.op(i)
-        if operation in self.host.references:
-            self.host.parameter_gradient(self, operation)
+        if i in self.host.references:
+            self.host.parameter_gradient(self, i)
             return
+        operation, op = self.program.operations[i], self.layout.op(i)
         self._launch(kernels.parameter_gradients, *self._arrays, op, operation=operation)
         self._launch(kernels.add_all, *self._arrays, op)
 
     def input_gradient(self, i: int) -> None:
         """Compute the gradient with respect to the inputs of an operation."""
-        operation, op = self.program.operations[i], self.layout.op(i)
-        if operation in self.host.references:
-            self.host.input_gradient(self, operation)
+        if i in self.host.references:
+            self.host.input_gradient(self, i)
             return
+        operation, op = self.program.operations[i], self.layout.op(i)
         if operation.about.statistics(operation):
             self._launch(kernels.gather_back_all, *self._arrays, op, operation=operation)
         self._launch(kernels.input_gradient_all, *self._arrays, op, operation=operation)

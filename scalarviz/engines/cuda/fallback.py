@@ -34,9 +34,11 @@ class HostOperations:
 
     def __init__(self, program: Program, samples: int) -> None:
         self.samples = samples
-        own = [each for each in program.operations if each.kind not in WHOLE_BATCH]
-        self.references = {each: reference_of(each) for each in own}
-        self._costs = Costs("cuda", own)
+        own = [
+            (i, each) for i, each in enumerate(program.operations) if each.kind not in WHOLE_BATCH
+        ]
+        self.references = {i: reference_of(each) for i, each in own}
+        self._costs = Costs("cuda", [each for _, each in own])
 
     def _numbers(self, work: CudaCalls, operation: Operation, **more: Any) -> OperationArrays:
         read = [work.values(each.offset, each.size, self.samples) for each in operation.sources]
@@ -48,30 +50,33 @@ class HostOperations:
         found = OperationArrays(value, state, steps, tuple(read))
         return replace(found, learning=work.learning, **more)
 
-    def forward(self, work: CudaCalls, operation: Operation) -> None:
-        """Write the outputs."""
+    def forward(self, work: CudaCalls, i: int) -> None:
+        """Write the outputs of operation i."""
+        operation = work.program.operations[i]
         with self._costs.python():
-            y = self.references[operation].forward(operation, self._numbers(work, operation))
+            y = self.references[i].forward(operation, self._numbers(work, operation))
         work.write(places.SPACE, operation.target.offset, y)
 
-    def _gradients(self, work: CudaCalls, operation: Operation) -> tuple[FloatArray, ...]:
+    def _gradients(self, work: CudaCalls, i: int) -> tuple[FloatArray, ...]:
+        operation = work.program.operations[i]
         target = operation.target
         y = work.values(target.offset, target.size, self.samples)
         upstream = work.gradients(target.offset, target.size, self.samples)
         with self._costs.python():
             numbers = self._numbers(work, operation, y=y, upstream=upstream)
-            return all_gradients(self.references[operation], operation, numbers)
+            return all_gradients(self.references[i], operation, numbers)
 
-    def parameter_gradient(self, work: CudaCalls, operation: Operation) -> None:
-        """Add the gradient of the parameters to that of the bank."""
-        memory, rows = work.memory, operation.parameters
+    def parameter_gradient(self, work: CudaCalls, i: int) -> None:
+        """Add the gradient of its parameters to that of the bank."""
+        memory, rows = work.memory, work.program.operations[i].parameters
         place = memory.grad_place + rows.start
-        found = self._gradients(work, operation)[-1]
+        found = self._gradients(work, i)[-1]
         memory.write(place, memory.read(place, len(rows)) + found)
 
-    def input_gradient(self, work: CudaCalls, operation: Operation) -> None:
+    def input_gradient(self, work: CudaCalls, i: int) -> None:
         """Write the gradient of each buffer that it reads."""
-        for source, found in zip(operation.sources, self._gradients(work, operation), strict=False):
+        sources = work.program.operations[i].sources
+        for source, found in zip(sources, self._gradients(work, i), strict=False):
             work.write(places.FLOW, source.offset, found)
 
     def steps(self, step: Callable[[], None], counts: list[int]) -> None:
