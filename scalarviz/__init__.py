@@ -41,7 +41,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Public names, and the modules that define them. Each kind of layer is public, too, by its line in
 # core/layers/kinds.py.

@@ -13,7 +13,6 @@ from packaging.requirements import Requirement
 
 from scalarviz.base.package_files import text_beside
 from scalarviz.files.shaders.live import live_shader
-from scalarviz.pages.lessons.lesson import HANDOUTS
 from scalarviz.pictures.view.cubes import shaders
 from scalarviz.pictures.view.shading.evaluator import fragment_of
 from scalarviz.pictures.view.spheres.shaders import SPHERE
@@ -24,7 +23,7 @@ PACKAGE = ROOT / "scalarviz"
 FILES = sorted(
     path
     for path in PACKAGE.rglob("*")
-    if path.is_file() and path.suffix != ".py" and not {"__pycache__", "scenes"} & {*path.parts}
+    if path.is_file() and path.suffix != ".py" and "__pycache__" not in path.parts
 )
 SCRIPTS = {path.name: path for path in FILES if path.suffix == ".js"}
 # Scripts that a browser loads as modules.
@@ -80,7 +79,7 @@ def test_an_installed_package_has_every_file(tmp_path: Path) -> None:
     pytest.importorskip("setuptools", reason="builds the package with setuptools")
     for name in ("setup.cfg", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, tmp_path)
-    omitted = shutil.ignore_patterns("__pycache__", "scenes")
+    omitted = shutil.ignore_patterns("__pycache__")
     shutil.copytree(PACKAGE, tmp_path / "scalarviz", ignore=omitted)
     for name in ("scenes", "notebooks", "docs/guide"):
         shutil.copytree(ROOT / name, tmp_path / name)
@@ -89,13 +88,27 @@ def test_an_installed_package_has_every_file(tmp_path: Path) -> None:
     built = tmp_path / "built"
     files = [*FILES, *PACKAGE.rglob("*.py")]
     assert [path for path in files if not (built / path.relative_to(ROOT)).is_file()] == []
-    assert {path.name for path in (ROOT / "scenes").glob("*.py")} == {
-        path.name for path in (built / "scalarviz" / "scenes").glob("*.py")
+    for folder in ("scenes", "notebooks", "docs/guide"):
+        there = {path.name for path in (ROOT / folder).iterdir() if path.is_file()}
+        assert {path.name for path in (built / "scalarviz" / folder).iterdir()} == there
+    check_lesson(built / "scalarviz" / "notebooks" / "01-one-weight.ipynb")
+    guide = built / "scalarviz" / "docs" / "guide"
+    assert "](../../notebooks/01-one-weight.ipynb)" in guide.joinpath("glossary.md").read_text()
+    assert (
+        "](https://scalarviz.example/docs/sweep.png)" in guide.joinpath("sessions.md").read_text()
+    )
+
+
+def check_lesson(path: Path) -> None:
+    """Check that an installed lesson has its drawings, and no stills of what trains in a page."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    drawn = {
+        "".join(cell["source"]).rpartition("\n")[2].partition("(")[0]
+        for cell in cells
+        for output in cell.get("outputs", ())
+        if "image/png" in output.get("data", {})
     }
-    assert {path.name for path in (ROOT / "notebooks").glob("*.ipynb")} == {
-        path.name for path in (built / "scalarviz" / "notebooks").iterdir()
-    }
-    assert {path.stem for path in (built / "scalarviz" / "guide").glob("*.md")} == {*HANDOUTS}
+    assert drawn == {"plt.tight_layout"}
 
 
 def test_a_file_that_does_not_exist_is_an_error() -> None:

@@ -1,9 +1,11 @@
-"""text_beside: reads package data of other languages: shaders, pages, styles and scripts."""
+"""Files that are no code: shaders, pages, styles and scripts; scenes, lessons and the guide."""
 
 from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+
+PACKAGE = Path(__file__).parents[1]
 
 
 @cache
@@ -16,3 +18,9 @@ def text_beside(module_file: str, name: str) -> str:
     Raises FileNotFoundError if the file does not exist.
     """
     return Path(module_file).with_name(name).read_text(encoding="utf-8")
+
+
+def top_folder(name: str) -> Path:
+    """Return a folder at the top of a checkout, which an installed package has in it."""
+    inside = PACKAGE / name
+    return inside if inside.is_dir() else PACKAGE.parent / name

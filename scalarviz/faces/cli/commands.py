@@ -62,6 +62,7 @@ EXAMPLES = (
     "scalarviz page rgb -o rgb.html",
     "scalarviz class rgb xor circle --address 0.0.0.0",
     "scalarviz collect answers -o table.csv",
+    "scalarviz lessons",
     "scalarviz replay it.safetensors",
     "scalarviz open 'rgb?hidden=4#step=120&op=7&pin=42'",
     "scalarviz doctor",
@@ -245,6 +246,14 @@ def application(words: Sequence[str]) -> Typer:
         from scalarviz.faces.cli.lesson_pages import write
 
         write(lessons or (), out, without=without, solutions=solutions)
+
+    target = typer.Argument("scalarviz-lessons", metavar="[FOLDER]", help="Where they are copied.")
+
+    @simple("lessons", "Copy the lessons and the guide into a folder, and open them.")
+    def _(folder: str = target) -> None:
+        from scalarviz.faces.cli.lesson_folder import copy_lessons
+
+        copy_lessons(folder)
 
     sweeping = sweep_command() if words[:1] == ["sweep"] else print_scenes
     simple("sweep", "Train a scene under many settings and seeds.")(sweeping)

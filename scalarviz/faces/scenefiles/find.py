@@ -15,16 +15,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from scalarviz.base.package_files import top_folder
 from scalarviz.base.visible_text import say
 from scalarviz.errors import InputError, UnknownNameError
-from scalarviz.faces.scenefiles.user_code import folder_of_scenes, place, told_by_line
+from scalarviz.faces.scenefiles.user_code import place, told_by_line
 
 Scene = Callable[..., Any]
 
 
 def scenes() -> dict[str, Path]:
     """Return the scenes of the package by name."""
-    return {path.stem: path for path in sorted(folder_of_scenes().glob("[!_]*.py"))}
+    return {path.stem: path for path in sorted(top_folder("scenes").glob("[!_]*.py"))}
 
 
 def find(name: str) -> Path:

@@ -14,18 +14,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from scalarviz.base.package_files import PACKAGE, top_folder
 from scalarviz.errors import FileError, ScalarvizError, SceneError
 
-PACKAGE = Path(__file__).parents[2]
 MOST_FRAMES = 10  # the last ones, for endless recursion
 LONGEST = 300  # characters of an error
 FORMER = "write `from scalarviz import Show` instead"  # of `scalarviz.stage.show`
-
-
-def folder_of_scenes() -> Path:
-    """Return the folder of the package's scenes: inside the package, or beside it in a checkout."""
-    folders = [PACKAGE / "scenes", PACKAGE.parent / "scenes"]
-    return next((folder for folder in folders if (folder / "__init__.py").exists()), folders[0])
 
 
 def is_users(file: str) -> bool:
@@ -33,7 +27,7 @@ def is_users(file: str) -> bool:
     path = Path(file)
     installed = {"site-packages", "dist-packages"} & set(path.parts)
     library = Path(sysconfig.get_path("stdlib"))
-    ours = any(path.is_relative_to(home) for home in (PACKAGE, folder_of_scenes(), library))
+    ours = any(path.is_relative_to(home) for home in (PACKAGE, top_folder("scenes"), library))
     return path.is_absolute() and not (installed or ours)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.package_files import top_folder
 from scalarviz.base.texts import text
 from scalarviz.errors import InputError
 from scalarviz.pages.lessons.answers import LIMITS
@@ -20,7 +21,6 @@ from scalarviz.pages.lessons.prose import html_of
 from scalarviz.pages.lessons.questions import Question, made, question
 from scalarviz.pages.lessons.translation import Translation, translation_of
 
-PACKAGE = Path(__file__).parents[2]
 LARGEST = 5_000_000  # bytes of a file
 LEFT_OUT = {"check", "notebook"}  # tags of cells that pages leave out
 IMAGE = re.compile(r'<img src="(data:image/[\w+]+;base64,[A-Za-z0-9+/=]+)"')
@@ -83,18 +83,14 @@ class Lesson:
 
 
 def lessons() -> dict[str, Path]:
-    """Return the notebooks of lessons by their numbers: inside the package, or in a checkout."""
-    inside = PACKAGE / "notebooks"
-    folder = inside if inside.is_dir() else PACKAGE.parent / "notebooks"
-    found = sorted(folder.glob("[0-9][0-9]*-*.ipynb"))
+    """Return the notebooks of lessons by their numbers."""
+    found = sorted(top_folder("notebooks").glob("[0-9][0-9]*-*.ipynb"))
     return {path.stem.partition("-")[0]: path for path in found}
 
 
 def handouts() -> dict[str, Path]:
-    """Return the texts beside lessons by their names: inside the package, or in a checkout."""
-    inside = PACKAGE / "guide"
-    folder = inside if inside.is_dir() else PACKAGE.parent / "docs" / "guide"
-    return {name: folder / f"{name}.md" for name in HANDOUTS}
+    """Return the texts beside lessons by their names."""
+    return {name: top_folder("docs/guide") / f"{name}.md" for name in HANDOUTS}
 
 
 def without_solutions(lesson: Lesson) -> Lesson:

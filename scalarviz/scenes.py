@@ -1,0 +1,5 @@
+"""The scenes, as a package: in a checkout their folder stands at its top."""
+
+from scalarviz.base.package_files import top_folder
+
+__path__ = [str(top_folder("scenes"))]
