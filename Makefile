@@ -21,7 +21,7 @@ BROWSER = chromium firefox-esr
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV CONDA_PREFIX PIP_USER PIP_TARGET PIP_PREFIX
 unexport PYTHONDONTWRITEBYTECODE
 .NOTPARALLEL:
-.PHONY: help watch notebooks lesson-pictures docs lessons pages test test-all proofs bench check lint lint-js format clean again
+.PHONY: help watch notebooks pictures docs lessons pages release test test-all proofs bench check lint lint-js format clean again
 
 SCRIPTS = "**/*.js" "**/*.mjs" "**/*.ts"
 # Tests do without Node: lint calls it where it is there and lint-js has set up what it runs.
@@ -35,10 +35,6 @@ watch: .venv/ready-to-run ## train a scene and watch it: make watch SCENE=rgb
 
 notebooks: .venv/ready-for-notebooks ## open the lessons in JupyterLab
 	@.venv/bin/python -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) --notebook-dir=notebooks
-
-lesson-pictures: .venv/ready-to-test ## run the lessons and store what they draw now; README's picture of one, too
-	@.venv/bin/python -m tests.lessons
-	@.venv/bin/python -m tests.faces.notebook.readme_picture
 
 # Kernels are compiled while one core checks types; an end before that ends both.
 test: .venv/ready-to-test ## style, types and the tests
@@ -64,9 +60,12 @@ pages: .venv/ready-to-run .venv/ready-for-docs ## build/docs/docs/pages: scenes 
 	@.venv/bin/python -W error -m docs.build_demo_pages
 	@echo "Open build/docs/docs/pages/index.html"
 
-wheel: .venv/ready-to-run ## dist/: a wheel with the kernels of pages, for a release
-	@.venv/bin/python -W error -m scalarviz.engines.wasm.shared
-	@.venv/bin/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+pictures: .venv/ready-to-test-all ## draw all pictures anew: README's, the guide's, those of lessons, the page
+	@.venv/bin/python -W error -m docs.build_pictures
+	@.venv/bin/python -m tests.lessons
+
+release: docs pages ## dist/: what is released, tried in empty environments; build/docs: the site
+	@.venv/bin/python -m docs.build_release
 
 bench: .venv/ready-to-test ## measure beside micrograd, and PyTorch and JAX if they are there
 	@.venv/bin/python -m benchmarks

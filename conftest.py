@@ -50,7 +50,7 @@ class LessonItem(pytest.Item):
             self.config.stash[KERNEL] = lessons.WarmKernel()
         self.config.stash[KERNEL].run(book)
         found = lessons.former(stored, book)
-        assert not found, f"pictures have changed, {found}: make lesson-pictures stores them"
+        assert not found, f"pictures have changed, {found}: make pictures stores them"
 
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:

@@ -27,6 +27,7 @@ class Build(build_py):
         for folder, patterns in {} if self.editable_mode else FOLDERS.items():
             place = Path(self.build_lib, "scalarviz", folder)
             place.mkdir(parents=True, exist_ok=True)
+            place.with_suffix(".py").unlink(missing_ok=True)  # stands for the folder in a checkout
             for path in (found for each in patterns for found in Path(folder).glob(each)):
                 change = CHANGES.get(path.suffix)
                 content = path.read_bytes()

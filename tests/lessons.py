@@ -1,6 +1,6 @@
 """Runs the lessons and keeps what comes out, so that they can be read without running them.
 
-    python -m tests.lessons             all of them, as `make lesson-pictures` does
+    python -m tests.lessons             all of them, as `make pictures` does
     python -m tests.lessons 04          those whose names begin so
 
 Only what a reader sees is kept: the same lesson gives the same file.

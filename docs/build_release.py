@@ -1,0 +1,180 @@
+"""Builds what is released, and tries it as somebody does who has only the files.
+
+    python -m docs.build_release     into dist/; after `make docs pages`, whose pages it looks for
+
+The wheel is made of the source distribution, and must be the one that the checkout makes. It is
+installed into empty environments: by the stock Python and the newest one that is found, and with
+the oldest numpy, numba and vispy that setup.cfg permits. There it has to write a page, to train
+without a screen, to pass its doctests, and to run lesson 1.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from configparser import ConfigParser
+from pathlib import Path
+from zipfile import ZipFile
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+
+ROOT = Path(__file__).parent.parent
+DIST, SITE = ROOT / "dist", ROOT / "build" / "docs"
+MEGABYTE = 1e6
+LARGEST = 4.0  # megabytes of the wheel
+STOCK = "/usr/bin/python3"
+OLDEST = "numpy", "numba", "vispy"
+LINK = re.compile(r"\]\(\s*([^)\s#]*)")
+BY_HAND = "## What only a person can do"
+
+# What is run in a folder that is empty at first, by name; {} is the folder of the programs.
+TRIALS = {
+    "writes a page": "{}/scalarviz page rgb -o rgb.html",
+    "trains without a screen": "script -eqc {}/scalarviz /dev/null </dev/null",
+    "passes its doctests": "{}/python -m pytest -q -p no:cacheprovider --import-mode=importlib "
+    "--doctest-modules --doctest-ignore-import-errors --pyargs scalarviz",
+    "copies the lessons": "{}/scalarviz lessons",
+    "runs lesson 1": "{}/jupyter execute scalarviz-lessons/notebooks/01-one-weight.ipynb",
+    "writes lesson 1 as a page": "{}/scalarviz lesson 01",
+}
+
+settings = ConfigParser()
+settings.read(ROOT / "setup.cfg", encoding="utf-8")
+
+
+def main() -> None:
+    """Build, check, and try; raise an error for the first fault."""
+    os.environ.pop("PYTHONPATH", None)  # pip takes what is there as installed
+    wheel = built()
+    check_links(wheel)
+    print_sizes(wheel)
+    for name, (python, constraints) in environments().items():
+        try_in(name, python, constraints, wheel)
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    print(
+        BY_HAND.lstrip("# "),
+        *text.partition(BY_HAND)[2].partition("\n## ")[0].splitlines(),
+        sep="\n",
+    )
+
+
+def built() -> Path:
+    """Return the wheel of the source distribution; check that the checkout makes the same one."""
+    shutil.rmtree(DIST, ignore_errors=True)
+    run(sys.executable, "-m", "scalarviz.engines.wasm.shared")
+    run(sys.executable, "-m", "build", "--outdir", str(DIST), ".")
+    (wheel,) = DIST.glob("*.whl")
+    with tempfile.TemporaryDirectory() as folder:
+        run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--wheel-dir", folder, ".")
+        if contents(wheel) != contents(Path(folder, wheel.name)):
+            raise ValueError("the source distribution and the checkout make different wheels")
+    return wheel
+
+
+def run(*command: str) -> None:
+    subprocess.run(command, cwd=ROOT, check=True)
+
+
+def contents(wheel: Path) -> dict[str, bytes]:
+    with ZipFile(wheel) as file:
+        return {name: file.read(name) for name in file.namelist()}
+
+
+def check_links(wheel: Path) -> None:
+    """Raise an error for a link in the description, or in the guide, that leads nowhere."""
+    address = settings["metadata"]["url"]
+    for name, content in contents(wheel).items():
+        described = name.endswith("/METADATA")
+        if not described and not name.endswith(".md"):
+            continue
+        for link in LINK.findall(content.decode()):
+            page = SITE / link.removeprefix(address).strip("/")
+            if link.startswith(address) and not page.exists():
+                raise LookupError(f"{name} links to {link}, of which `make docs pages` has no page")
+            if described and link and not link.startswith("https://"):
+                raise LookupError(f"the description links to {link}, which is nowhere in an index")
+
+
+def print_sizes(wheel: Path) -> None:
+    """Print the sizes of what is released; raise an error if the wheel is too large."""
+    for path in sorted(DIST.iterdir()):
+        print(f"{path.stat().st_size / MEGABYTE:6.2f} MB  {path.name}")
+    size = sum(path.stat().st_size for path in SITE.rglob("*") if path.is_file())
+    print(f"{size / MEGABYTE:6.2f} MB  the site\nOf the wheel:")
+    parts: Counter[str] = Counter()
+    with ZipFile(wheel) as file:
+        for entry in file.infolist():
+            parts["/".join(entry.filename.split("/")[:2])] += entry.compress_size
+    for part, bytes_of_it in parts.most_common(8):
+        print(f"{bytes_of_it / MEGABYTE:6.2f} MB  {part}")
+    if wheel.stat().st_size > LARGEST * MEGABYTE:
+        raise ValueError(f"the wheel has more than {LARGEST} MB")
+
+
+def environments() -> dict[str, tuple[str, list[str]]]:
+    """Return by their names a Python and versions that are asked for."""
+    bounds = SpecifierSet(settings["options"]["python_requires"])
+    names = ["python3", *(f"python3.{minor}" for minor in range(11, 20))]
+    pythons = {version_of(path): path for path in map(shutil.which, names) if path}
+    suitable = [each for each in pythons if each in bounds]
+    newest = max(suitable, key=lambda version: [*map(int, version.split("."))])
+    stock = STOCK if Path(STOCK).exists() else pythons[newest]
+    named = {stock: version_of(stock), pythons[newest]: newest}
+    found = {f"Python {version}": (path, list[str]()) for path, version in named.items()}
+    required = settings["options"]["install_requires"].splitlines()
+    wanted = [Requirement(line) for line in required if line and not line.startswith("#")]
+    lowest = [
+        f"{each.name}=={bound.version}"
+        for each in wanted
+        for bound in each.specifier
+        if each.name in OLDEST and bound.operator == ">="
+    ]
+    return found | {f"Python {version_of(stock)}, {', '.join(lowest)}": (stock, lowest)}
+
+
+def version_of(python: str) -> str:
+    """Return the version of a program that may be a Python; "0" if it is none."""
+    asked = [python, "-c", "import platform; print(platform.python_version())"]
+    done = subprocess.run(asked, capture_output=True, text=True)
+    return done.stdout.strip() or "0"
+
+
+def try_in(name: str, python: str, constraints: list[str], wheel: Path) -> None:
+    """Install a wheel into an empty environment and try it there; raise an error for a failure."""
+    print(f"{name}:", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        home, place = Path(folder, "home"), Path(folder, "place")
+        home.mkdir()
+        place.mkdir()
+        run(python, "-m", "venv", f"{folder}/venv")
+        programs = f"{folder}/venv/bin"
+        extras = f"{wheel}[lessons]"
+        run(f"{programs}/pip", "install", "-q", extras, "pytest", "nbclient", *constraints)
+        clean = {key: os.environ[key] for key in ("PATH", "LANG") if key in os.environ}
+        for trial, command in TRIALS.items():
+            words = command.replace("{}", programs)
+            done = subprocess.run(
+                words,
+                cwd=place,
+                env={**clean, "HOME": str(home)},
+                shell=True,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+            )
+            if done.returncode:
+                raise RuntimeError(
+                    f"{name}: not so that it {trial}: {words}\n{done.stdout[-4000:]}"
+                )
+            print(f"  {trial}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
