@@ -55,11 +55,12 @@ def write(
 
 
 def all_named(names: Iterable[str]) -> list[str]:
-    """Return names, with numbers of all lessons for "lessons", each once.
+    """Return names, with numbers of all lessons for "lessons" and "01" for "1", each once.
 
     The glossary follows lessons of the package, which link to it.
     """
-    found = [each for name in names for each in (lessons() if name == "lessons" else (name,))]
+    numbers = {number.removeprefix("0"): (number,) for number in lessons()} | {"lessons": lessons()}
+    found = [each for name in names for each in numbers.get(name, (name,))]
     is_linked = not lessons().keys().isdisjoint(found)
     return [*dict.fromkeys([*found, *["glossary"] * is_linked])]
 

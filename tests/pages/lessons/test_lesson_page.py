@@ -264,6 +264,7 @@ def test_the_command_line_leaves_solutions_out_or_writes_them_alone(tmp_path: Pa
 def test_lessons_lead_to_the_glossary_which_leads_to_their_pages() -> None:
     assert 'href="glossary.html"' in page_of_lesson(without_pictures(named("01"))).decode()
     assert all_named(["lessons"]) == [*lessons(), "glossary"]
+    assert all_named(["1", "4b", "14"]) == ["01", "04b", "14", "glossary"]
     for names, beside in [(["01"], 1), (["01", "glossary"], 0), (["questions-before"], 0)]:
         assert all_named(names) == [*names, *["glossary"] * beside]
     page = page_of_lesson(named("glossary")).decode()
