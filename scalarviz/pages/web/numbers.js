@@ -88,7 +88,8 @@ function choicesOf(frame, { index, order }, mark, rank) {
     const old = frame.before[index];
     words.push(oldAndNew(old, value), ...changedBy(old, value));
   }
-  words.push(shortNumber(value, 2), shortNumber(value, 1));
+  for (const digits of Math.abs(value) >= 1 ? [2, 1, 0] : [2, 1])
+    words.push(shortNumber(value, digits));
   const every = (isOpen) => words.flatMap((each) => [0, 1].map((k) => [each, order[k], isOpen]));
   return rank < 2 ? [...every(true), ...every(false)] : every(true);
 }
