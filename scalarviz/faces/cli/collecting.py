@@ -147,8 +147,9 @@ class Collecting:
                     raise InputError("the file of your teacher is full: say that, and send again")
                 if file.write(line) != len(line):
                     file.truncate(size)
-                    raise OSError
-        except OSError:
+                    raise OSError("the disk is full")
+        except OSError as error:
+            say(*unsaved(self.path, error).lines)
             raise InputError("your teacher's machine cannot keep answers: say that") from None
         self._count += 1
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryFile, gettempdir
 from time import monotonic
 from typing import final
 
@@ -125,9 +125,19 @@ class Keep:
                 return text("saving.saved", path=path)
         except ScalarvizError as error:
             if self.path is not None:
+                error.args = (*error.lines, *self._saved_elsewhere(session))
                 raise
             return text("saving.nothing", why=error)
         return text("saving.how") if stopped else ""
+
+    def _saved_elsewhere(self, session: Session) -> list[str]:
+        """Save a session that its path does not take elsewhere; return how to resume, if at all."""
+        for folder in (Path.cwd, gettempdir):
+            with suppress(ScalarvizError, OSError):
+                path = unused(Path(folder(), f"{self.name or 'training'}-kept"))
+                session.save(path)
+                return [text("saving.saved", path=path)]
+        return []
 
 
 def lost_since(session: Session) -> int | None:
@@ -144,7 +154,7 @@ def step_of_smallest_loss(session: Session) -> int:
     return int(np.argmin(np.where(np.isfinite(losses), losses, np.inf)))
 
 
-def unused(stem: str) -> Path:
-    """Return a file name in the current folder that does not exist yet."""
+def unused(stem: str | Path) -> Path:
+    """Return a file name, by default in the current folder, that does not exist yet."""
     names = (Path(f"{stem}{'' if i == 1 else f'-{i}'}.safetensors") for i in count(1))
     return next(path for path in names if not path.exists())

@@ -257,7 +257,10 @@ def test_the_file_holds_so_many_records_and_so_many_bytes(
 
 @pytest.mark.parametrize("taken", [None, 7])
 def test_what_the_disk_does_not_take_is_told_and_the_file_stays_whole(
-    room: Callable[..., Room], monkeypatch: pytest.MonkeyPatch, taken: int | None
+    room: Callable[..., Room],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    taken: int | None,
 ) -> None:
     at = room()
     assert at.sends(record("Anna")) == OK
@@ -283,6 +286,7 @@ def test_what_the_disk_does_not_take_is_told_and_the_file_stays_whole(
 
     monkeypatch.setattr(at.collecting, "_opened", Full)
     assert "cannot keep" in at.sends(record("Bo"))["error"]
+    assert "cannot be saved: " in capsys.readouterr().out  # where the teacher reads it
     monkeypatch.undo()
     assert at.sends(record("Cem")) == OK
     assert [each["name"] for each in at.lines] == ["Anna", "Cem"]

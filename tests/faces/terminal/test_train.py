@@ -95,6 +95,20 @@ def test_it_is_saved_at_the_end_and_it_says_where(
     assert f"Saved to {tmp_path / 'it'}; --resume" in capsys.readouterr().out
 
 
+def test_what_its_file_does_not_take_is_saved_elsewhere(
+    show: Show, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, here = tmp_path / "gone", tmp_path / "here"
+    place.mkdir()
+    here.mkdir()
+    keep = Keep(place / "it", name="rgb")
+    place.rmdir()
+    monkeypatch.chdir(here)
+    with refused(FileError, "gone"):
+        train(show, 20, keep)
+    assert sv.Session.load(here / "rgb-kept.safetensors").step_index == 20
+
+
 def test_it_is_saved_now_and_then(
     show: Show, tmp_path: Path, saved: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
