@@ -53,8 +53,11 @@ export function drawTied(view) {
     const error = shortNumber(Math.max(...answer.map((each, i) => Math.abs(each - goal[i]))));
     const words = text("outputs.off", { error });
     const hasRoom = tied.box.y >= view.see.box.y - size;
+    // Else below the goal, since wires come to the answer from below.
+    const most = view.see.box.right + 0.7 * size - paper.measure(words, { size: fitted }) / 2;
+    const middle = hasRoom ? x + side / 2 : Math.min(x + side, most);
     const low = hasRoom ? top - 1.9 * size : top + side + 1.3 * size;
-    paper.text(x + side / 2, low, words, { ...look, color: palette.ink });
+    paper.text(middle, low, words, { ...look, color: palette.ink });
   }
 }
 

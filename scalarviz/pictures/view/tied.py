@@ -85,8 +85,11 @@ def draw_tied(
         if named and off is not None:
             words = text("outputs.off", error=short(off))
             has_room = tied.box.y >= see.box.y - size
-            low = top - 1.9 * size if has_room else top + side + 1.3 * size
-            write(x + 0.5 * side, low, words, color=theme.ink)
+            middle, low = x + 0.5 * side, top - 1.9 * size
+            if not has_room:  # below the goal, since wires come to the answer from below
+                most = see.box.right + 0.7 * size - 0.5 * canvas.measure(words, size=named_size)
+                middle, low = min(x + side, most), top + side + 1.3 * size
+            write(middle, low, words, color=theme.ink)
 
 
 def draw_wires(canvas: Canvas2D, see: Projection, tied: Tied, theme: Theme, scale: float) -> None:

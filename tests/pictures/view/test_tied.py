@@ -66,6 +66,17 @@ def test_they_are_those_of_the_sample_and_the_gap_is_named() -> None:
     assert canvas.words == ["IN", "OUT", "goal", f"off by {short(np.abs(answer - goal).max())}"]
 
 
+def test_where_the_gap_stands_below_it_leaves_the_wires_of_the_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stage, canvas = stage_of(colours(8), (720, 450)), Canvas2D(720, 450)
+    placed: dict[str, tuple[float, float]] = {}
+    monkeypatch.setattr(canvas, "text", lambda x, y, words, **_: placed.update({words: (x, y)}))
+    draw_tied(canvas, projection(stage), stage.frame_data(), THEMES["dark"], 1.0)
+    (x, y), (goal, _) = next(placed[words] for words in placed if "off" in words), placed["goal"]
+    assert y > placed["OUT"][1] and 0.5 * (placed["OUT"][0] + goal) < x <= goal
+
+
 def test_what_is_not_computed_yet_is_empty() -> None:
     s = colours(8)
     s.advance(1, "operation")
