@@ -1,10 +1,10 @@
-"""Draws the pictures of README and of the guide.
+"""Draws the pictures of README and of the guide, and writes the page to which README links.
 
     python -W error -m docs.build_pictures            all of them
     python -W error -m docs.build_pictures step rgb   some, by the names of their files
 
-They show the picture as it is now: run it after a change of what one sees. `notebook.png` is not
-among them: it is a screenshot of JupyterLab.
+They show the picture as it is now: run it after a change of what one sees. `notebook.png` is a
+screenshot of JupyterLab in a browser, and stays as it is where there is none.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from scalarviz import data
 from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.faces.scenefiles.making import played
 from scalarviz.pictures.presenter.show import Show
+from tests.faces.notebook import readme_picture
 
 FOLDER = Path(__file__).parent
 PINNED = 17  # the weight from input B to neuron 5
@@ -95,6 +96,10 @@ def gpt(path: Path) -> None:
     sv.picture(Show(session, "Two hundred lines of scalars"), path)
 
 
+def page(path: Path) -> None:
+    sv.page(scene("rgb", 0), path, progress=False)
+
+
 PICTURES = {
     "rgb.png": rgb,
     "step.png": step,
@@ -106,6 +111,8 @@ PICTURES = {
     "gpt.png": gpt,
     "sweep.png": sweep,
     "side-by-side.png": side_by_side,
+    "notebook.png": readme_picture.draw,
+    "pages/rgb.html": page,
 }
 
 

@@ -1,19 +1,23 @@
 """Draws README's picture of a notebook: the lesson on layers in JupyterLab, with a cube pinned.
 
-python -m tests.faces.notebook.readme_picture
+python -m docs.build_pictures notebook
 """
 
 import tempfile
 from pathlib import Path
 
-from tests.faces.notebook.lab import ROOT, LivePage, Page, chromium, lack, prepared, serving
+from tests.faces.notebook.lab import LivePage, Page, chromium, lack, prepared, serving
 from tests.lessons import small_file
 
-PICTURE = ROOT / "docs" / "notebook.png"
 ROW = 29  # of a bias, which is in front
+STEPS = 900
 
 
-def main() -> None:
+def draw(path: Path) -> None:
+    """Draw it, or say what is missing for it."""
+    if why := lack():
+        print(f"{path.name} stays as it is: {why}")
+        return
     with (
         tempfile.TemporaryDirectory() as folder,
         serving(Path(folder)) as server,
@@ -22,14 +26,10 @@ def main() -> None:
         index, *_ = prepared(server.notebooks / "lesson.ipynb")
         page = Page.open(browser, server, "lesson.ipynb")
         page.run_all()
+        page.answer_all()
         live = LivePage(page, index).show()
-        live.do(f"pin({{row: {ROW}}})")
-        live.rest(1.0)
-        PICTURE.write_bytes(small_file(live.element.screenshot()))
-
-
-if __name__ == "__main__":
-    if why := lack():
-        print(f"docs/notebook.png stays as it is: {why}")
-    else:
-        main()
+        live.ask(f"session.advance({STEPS})")
+        live.wait(lambda: live.step == STEPS)
+        live.show().do(f"pin({{row: {ROW}}})")
+        live.rest(8.0)  # until the legend no longer says that its scale has grown
+        path.write_bytes(small_file(live.element.screenshot()))
