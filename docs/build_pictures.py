@@ -91,9 +91,9 @@ def side_by_side(path: Path) -> None:
 def gpt(path: Path) -> None:
     model = Gpt(sv.Value)
     loss = sv.compile(lambda _: model.loss("nel"), 1, parameters=vars(model), engine="python")
-    session = sv.Session(loss, ([[0.0]], [[0.0]]), engine="python")
+    session = sv.Session(loss, ([[0.0]], [[0.0]]), "mae", engine="python")
     session.advance(len(session.network.program.moments) - 14, "operation")
-    sv.picture(Show(session, "Two hundred lines of scalars"), path)
+    sv.picture(Show(session, "A GPT in scalars learns the name nel"), path)
 
 
 def page(path: Path) -> None:

@@ -60,7 +60,7 @@ def test_a_teacher_is_told_in_one_screen() -> None:
     code, text = examined(for_class=True)
     assert code == 0
     assert len(text.splitlines()) <= 24
-    assert text.splitlines()[-1].startswith("Ready for a class: make notebooks")
+    assert text.splitlines()[-1].startswith("Ready for a class: scalarviz lessons")
     assert "window" not in text and "cuda" not in text
 
 
