@@ -268,7 +268,7 @@ class Camera:
         way = forward(program, value, inputs[focus], SampleContext(state, step, focus))
         taken.steps.append(step)
         taken.batches.append(len(inputs))
-        taken.rates.append(float(self.trainer.settings.optimizer.lr))
+        taken.rates.append(session.learning_rate)
         taken.rows.append(self._row(before, focus))
         add = taken.arrays.append
         add(("value", value))

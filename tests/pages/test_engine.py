@@ -11,7 +11,9 @@ from scalarviz.engines.common.reference import program_forward
 from scalarviz.errors import EngineError, UpdateError
 from scalarviz.pages import engine_data as data_of_page
 from scalarviz.pages.engine_data import engine_data, why_not
+from tests.pages.in_web import in_web
 from tests.pages.pages import InPage
+from tests.pages.walks import spec_of
 from tests.sessions import advanced
 from tests.wording import refused
 
@@ -208,6 +210,36 @@ def test_a_page_trains_with_the_rates_of_single_weights(tmp_path: Path) -> None:
     session.advance(20)
     value = page.run("engine.train(20); return engine.value")
     np.testing.assert_allclose(value, session.network.bank.value, rtol=1e-4, atol=1e-5)
+
+
+def test_a_page_has_the_rate_of_the_schedule_until_one_is_set(tmp_path: Path) -> None:
+    optimizer = sv.SGD(0.5, schedule=sv.Schedule("step", every=5, factor=0.5))
+    session = advanced(rgb(optimizer=optimizer), 2)
+    page, say = InPage(session, tmp_path), spec_of(session)["say"]
+    rates, state, is_same = page.run("""
+        const clock = new Clock(engine);
+        const rates = [];
+        for (const rate of [null, null, 0.25]) {
+            if (rate) clock.change({kind: "rate", rate});
+            clock.advance(4);
+            rates.push(clock.state().rate);
+        }
+        const state = clock.state();
+        clock.seek(3);
+        const twin = await open();
+        twin.restore(engine.save());
+        rates.push(twin.rate);
+        clock.seek(state.step);
+        return [rates, state, same(state.value, engine.value)];
+    """)
+    session.advance(8)
+    assert rates == [0.25, 0.125, 0.25, 0.5] and session.learning_rate == 0.125 and is_same
+    session.learning_rate = 0.25
+    session.advance(4)
+    np.testing.assert_allclose(state["value"], session.network.bank.value, rtol=1e-5, atol=1e-6)
+    body = "return explained(data.say, data.state, 7).lines"
+    shown = in_web("optimizer", body, say=say, state=state)
+    assert shown[-1]["value"] == pytest.approx(state["value"][7], rel=1e-5)
 
 
 @pytest.mark.parametrize(("number", "why"), [("NaN", "gradient"), ("Infinity", "overflow")])

@@ -363,7 +363,9 @@ class PageMemory:
                 "drawing": image.fields(self._drawing),
                 "pass": image.fields(self._apart_passes),
                 "asked": image.fields(self._evaluate.batch),
+                "update": image.fields(train.update),
             },
+            "steady": numbers[units_of_optimizer(SGD())["factor_of_rate"]],
             "optimizers": [
                 self._optimizer(number, optimizer) for number, optimizer in enumerate(of.optimizers)
             ],

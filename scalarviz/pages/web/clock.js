@@ -277,8 +277,8 @@ export class Clock {
 
   /** What the arithmetic of a step needs besides the numbers of its weights. */
   get settings() {
-    const { optimizer, rate, count, step, frozen } = this.engine;
-    return { optimizer, rate, counted: count - step, frozen: frozen.slice() };
+    const { optimizer, rate, isSteady, count, step, frozen } = this.engine;
+    return { optimizer, rate, isSteady, counted: count - step, frozen: frozen.slice() };
   }
 
   /** Write the losses of steps; those that are known do not change. */

@@ -14,7 +14,7 @@ const POINTER = "__stack_pointer";
 const NO_ROW = -1;
 const OVERFLOW = -2;
 const SURVEYED = 64; // samples of a survey that are evaluated at once
-const HEAD = 48; // bytes of what is saved before the bank
+const HEAD = 56; // bytes of what is saved before the bank
 
 /** Functions of C that kernels may call, from Math: those whose name ends in f round to float32. */
 function mathOf(name) {
@@ -45,6 +45,7 @@ export class Engine {
   constructor(spec, memory, table) {
     this.spec = spec;
     this.memory = memory;
+    this.table = table;
     this.numbers = new DataView(memory.buffer);
     const { at, first, size } = spec.heap;
     this.numbers.setUint32(at, first, true);
@@ -94,12 +95,28 @@ export class Engine {
     this.numbers.setFloat64(this.spec.records[record][field], number, true);
   }
 
-  /** The learning rate, before the schedule. */
+  /** The learning rate of the next step, schedule included. Setting it ends the schedule. */
   get rate() {
-    return this.numbers.getFloat64(this.spec.optimizers[this.optimizer].how.rate, true);
+    this.table.get(this.take("update", "factor_of_rate"))(this.jobs.train, BigInt(this.count));
+    return this.base * this.numbers.getFloat64(this.spec.records.update.factor, true);
   }
 
   set rate(rate) {
+    this.base = rate;
+    this.endSchedule();
+  }
+
+  endSchedule() {
+    this.isSteady = true;
+    this.put("update", "factor_of_rate", this.spec.steady);
+  }
+
+  /** The learning rate, before the schedule. */
+  get base() {
+    return this.numbers.getFloat64(this.spec.optimizers[this.optimizer].how.rate, true);
+  }
+
+  set base(rate) {
     this.numbers.setFloat64(this.spec.optimizers[this.optimizer].how.rate, rate, true);
   }
 
@@ -112,6 +129,7 @@ export class Engine {
     const { update } = optimizers[number];
     bytes.set(number ? bytes.subarray(update, update + size) : this.ownUpdate, at);
     this.optimizer = number;
+    this.isSteady = false; // whether its schedule was ended
     this.slots = {};
     const rows = this.value.length;
     optimizers[number].slots.forEach((name, k) => {
@@ -122,7 +140,7 @@ export class Engine {
   /** Begin with another optimizer: with its own rate, and slots of 0. */
   setOptimizer(number) {
     this.takeOptimizer(number);
-    this.rate = this.spec.optimizers[number].rate;
+    this.base = this.spec.optimizers[number].rate;
     this.arrays.slots.fill(0);
     this.count = 0;
   }
@@ -402,8 +420,9 @@ export class Engine {
   save() {
     const bank = this.bank();
     const saved = new Uint8Array(HEAD + bank.length);
-    const { step, count, rate, loss, size, optimizer } = this;
-    new Float64Array(saved.buffer, 0, HEAD / 8).set([step, count, rate, loss, size, optimizer]);
+    const { step, count, base, loss, size, optimizer, isSteady } = this;
+    const head = [step, count, base, loss, size, optimizer, isSteady];
+    new Float64Array(saved.buffer, 0, HEAD / 8).set(head);
     saved.set(bank, HEAD);
     return saved;
   }
@@ -419,9 +438,10 @@ export class Engine {
   /** Go back to what `save` returned. */
   restore(saved) {
     const head = new Float64Array(saved.buffer, saved.byteOffset, HEAD / 8);
-    const [step, count, rate, loss, size, optimizer] = head;
+    const [step, count, base, loss, size, optimizer, isSteady] = head;
     this.takeOptimizer(optimizer);
-    Object.assign(this, { step, count, rate, loss, size });
+    Object.assign(this, { step, count, base, loss, size });
+    if (isSteady) this.endSchedule();
     this.done = 0;
     this.bank().set(saved.subarray(HEAD));
   }

@@ -33,7 +33,8 @@ export function explained(say, state, row) {
 
 /** Return the optimizer of the step that a state shows, whichever is chosen since. */
 export function optimizerOf(say, state) {
-  return say.optimizers?.[state.made?.optimizer] ?? say.optimizer;
+  const found = say.optimizers?.[state.made?.optimizer] ?? say.optimizer;
+  return state.made?.isSteady ? { ...found, schedule: "constant" } : found;
 }
 
 /** Return the rows that do not move in the step that a state shows. */
