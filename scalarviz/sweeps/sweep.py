@@ -461,12 +461,13 @@ def sweep(
               setting; or a list of settings, each a mapping from names to values
     seeds     integers from 0, one for each network of a setting; by default 0 to 9
     success   what counts as success at a check: a bound on the mean loss since the previous check;
-              a function f(outputs, targets) on all samples; "all right": every output is on the
-              side of its target; None: nothing. By default "all right" if the targets are two
-              numbers, else None
+              a function f(outputs, targets) on all samples for training; "all right": every
+              output is on the side of its target; None: nothing. By default "all right" if the
+              targets are two numbers, else None
     stop      "success", or such a condition: at it a network ends; by default None
     metrics   names and functions f(predictions, targets) -> float, measured at checks on all
-              samples (4,096 of them, evenly spaced, if there are more)
+              samples for training (4,096 of them, evenly spaced, if there are more); those held out
+              are measured in single runs, `sv.metrics.accuracy(runs[3, 17].network(x), t)`
     executor  where the networks are trained: None, the default: in this process; "processes"; an
               Executor of concurrent.futures; a Dask Client, the address of a Dask scheduler, or
               "dask" for a cluster on this machine. Sessions are sent as files, functions are
