@@ -67,7 +67,7 @@ class Scales:
                     self._stops[key] = stop
                 elif stop > before and (now - self._grown_at >= SECONDS or now < self._grown_at):
                     self._stops[key], self._grown_at = stop, now
-                    self._grown = before, stop
+                    self._grown = (before, stop) if channel == self.color else None
 
     def _largest(self, channel: str, shown: Sequence[Shown]) -> dict[int, float]:
         """Return the magnitudes that the scales of a channel should cover, by layer."""

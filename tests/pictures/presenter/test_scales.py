@@ -81,6 +81,16 @@ def test_growth_is_said_for_some_seconds() -> None:
     assert scales.grown(10.0) is None
 
 
+def test_growth_of_the_sizes_is_not_said_of_the_colors() -> None:
+    scales = Scales()
+    scales.color = "gradient"
+    scales.choose([(numbers(0.8, grads=0.1), PLATES)])
+    scales.follow([(numbers(3.0, grads=0.1), PLATES)], 10.0)
+    assert scales.grown(10.0) is None
+    scales.follow([(numbers(3.0, grads=0.3), PLATES)], 20.0)
+    assert scales.grown(20.0) == (0.1, 0.5)
+
+
 def test_each_layer_may_have_its_own() -> None:
     scales, plates = Scales(), of_layers()
     scales.per_layer = True
