@@ -48,6 +48,13 @@ LOSSES = {
     "smoothl1": "huber",
     "meanabsolutepercentageerror": "mape",
 }
+METRIC_NAMES = {
+    "acc": "accuracy",
+    **dict.fromkeys(
+        ("heldoutaccuracy", "valaccuracy", "testaccuracy", "heldoutloss", "valloss"),
+        "a Session measures each metric on held-out samples too, a sweep on those for training",
+    ),
+}
 SCHEDULES = {
     "steplr": "write Schedule('step', every=step_size, factor=gamma)",
     **dict.fromkeys(
@@ -236,6 +243,9 @@ ATTRIBUTES_OF: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("predict", "eval"), "write s.network(x)"),
         "statedict": "write s.save(path), and sv.Session.load(path)",
         "requiresgrad": FREEZE,
+        **dict.fromkeys(("dead", "deadneurons"), "write s.first('a neuron is dead')"),
+        **dict.fromkeys(("grad", "gradients"), "write s.norms(), or s.network.bank.grad"),
+        **dict.fromkeys(("todataframe", "dataframe"), "to_pandas"),
     },
     "Part": {
         **dict.fromkeys(("requiresgrad", "trainable", "frozen"), FREEZE),
@@ -256,6 +266,7 @@ ATTRIBUTES_OF: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("modules", "children"), "layers"),
         **dict.fromkeys(("fit", "optimize"), TRAIN),
         "summary": "write print(net)",
+        **dict.fromkeys(("onnx", "toonnx", "exportonnx"), "write net.save('net.onnx')"),
         **dict.fromkeys(("lr", "learningrate", "optimizer"), "write net.step(sv.SGD(lr))"),
     },
     "Weight": dict.fromkeys(("numpy", "detach"), "value"),
@@ -282,6 +293,7 @@ ATTRIBUTES_OF: Mapping[str, Mapping[str, str]] = {
 KINDS: Mapping[str, Mapping[str, str]] = {
     "activation": ACTIVATIONS,
     "loss": LOSSES,
+    "metric": METRIC_NAMES,
     "schedule": SCHEDULES,
     "initializer": INITIALIZERS,
     "engine": ENGINES,

@@ -13,6 +13,7 @@ from scalarviz.base import near_names
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.initializers import INITIALIZERS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
+from scalarviz.core.formulas.metrics import METRICS
 from scalarviz.core.formulas.schedules import SCHEDULES
 from scalarviz.engines.registry import AUTO, ENGINES
 from scalarviz.errors import InputError, UnknownNameError
@@ -86,6 +87,26 @@ def test_a_word_of_another_library_is_answered_by_ours(
 ) -> None:
     with refused(UnknownNameError, getattr(word, "__name__", repr(word))):
         make(*given, word)
+
+
+@pytest.mark.parametrize("metric", ["acc", "held_out_accuracy"])
+def test_a_metric_of_another_library_is_answered_by_ours(metric: str) -> None:
+    with refused(UnknownNameError, repr(metric)):
+        sv.Session(network(), PAIR, metrics=[metric])
+
+
+@pytest.mark.parametrize(
+    ("thing", "name"),
+    [
+        (sv.Session(network(), PAIR), "dead_neurons"),
+        (sv.Session(network(), PAIR), "gradients"),
+        (sv.Session(network(), PAIR), "to_dataframe"),
+        (network(), "to_onnx"),
+    ],
+)
+def test_an_attribute_of_another_library_is_answered_by_ours(thing: object, name: str) -> None:
+    with refused(AttributeError, name):
+        getattr(thing, name)
 
 
 @pytest.mark.parametrize(
@@ -200,6 +221,7 @@ def test_every_name_in_the_table_is_one_of_ours() -> None:
     known = {
         "activation": {*ACTIVATIONS},
         "loss": {*LOSSES, *ROW_LOSSES},
+        "metric": {*METRICS},
         "schedule": {*SCHEDULES},
         "initializer": {*INITIALIZERS},
         "engine": {*ENGINES, AUTO},
