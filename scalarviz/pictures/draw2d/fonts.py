@@ -24,7 +24,7 @@ QUARTERED = 24  # pixels: from this size on, without subpixel shifts
 
 BOX = "□"  # replaces a letter that no font has
 # A sign of a number, a difference, and the sign of an exponent; no hyphen, as in 3-8-3.
-MINUS = re.compile(r"(?<![\w.)\]-])-(?=[.\d(]|inf\b)|(?<= )-(?= )|(?<=\de)-(?=\d)")
+MINUS = re.compile(r"(?<![\w.)\]-])-(?=[.\d(]|inf\b)|(?<= )-(?=\s|$)|(?<=\de)-(?=\d)")
 SPELLINGS = {"\n": "\n", "\u00a0": " ", "\t": "    "}
 
 

@@ -10,7 +10,7 @@ import pytest
 from scalarviz.pictures.draw2d import font_files
 from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.font_files import fallback, packaged, styled
-from scalarviz.pictures.draw2d.fonts import ATLAS, BOX, Font
+from scalarviz.pictures.draw2d.fonts import ATLAS, BOX, Font, layout
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.view.frame_data import Words
 from scalarviz.pictures.view.overlay import draw_head
@@ -77,6 +77,13 @@ def test_fonts_of_the_system_are_not_looked_for_without_need(
     monkeypatch.setattr(font_files, "system_files", lambda: pytest.fail("looked for"))
     for words in ("Weight 3 → Σ δ²", "Вес нейрона", "Gewicht β ≈ −0.5", "a\x07b\tc\n"):
         assert BOX not in font(bold=bold).spell(words.replace("\x07", ""))
+
+
+@pytest.mark.parametrize("words", ["a - b", "a -", "a -\n-2 - b"])
+def test_a_minus_is_one_at_the_end_of_a_line_too(words: str) -> None:
+    both = words, words.replace("-", "−")
+    drawn, wanted = (layout(each, 13, False, "left", 0) for each in both)
+    np.testing.assert_array_equal(drawn.glyphs, wanted.glyphs)
 
 
 def test_a_letter_that_dejavu_lacks_is_drawn_by_a_font_of_the_system(folder: Path) -> None:
