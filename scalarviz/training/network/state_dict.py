@@ -46,7 +46,7 @@ def copies_of(ours: Mapping[str, FloatArray], like: object = None) -> dict[str, 
     names, keys = match(ours, theirs)
     check_keys(keys, "")
     wrong = [
-        f"{name} has shape {np.shape(theirs[name])}, and {own} {ours[own].shape}"
+        f"{name} has shape {tuple(np.shape(theirs[name]))}, and {own} {ours[own].shape}"
         for name, own in names.items()
         if tuple(np.shape(theirs[name])) != ours[own].shape
     ]
@@ -69,9 +69,9 @@ def load_arrays(
     found: list[tuple[FloatArray, FloatArray]] = []
     wrong: list[str] = []
     for name, own in names.items():
-        array = ours[own]
+        array, said = ours[own], name if name == own else f"{own}, from {name},"
         try:
-            found.append((array, checked_array(theirs[name], name, array.shape, array.dtype.name)))
+            found.append((array, checked_array(theirs[name], said, array.shape, array.dtype.name)))
         except ShapeError as error:
             wrong.append(str(error))
     check_shapes(wrong)

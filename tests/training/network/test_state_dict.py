@@ -255,6 +255,12 @@ def test_names_of_another_network_are_refused(like: Any, value: str) -> None:
         dense().state_dict(like=like)
 
 
+def test_a_wrong_shape_is_told_by_both_names() -> None:
+    theirs = {f"{2 * int(name[0])}{name[1:]}": each for name, each in dense().state_dict().items()}
+    with refused(ShapeError, "1.bias, from 2.bias"):
+        dense().load_state_dict(theirs | {"2.bias": np.zeros(9)})
+
+
 @pytest.mark.parametrize(
     "names",
     [
