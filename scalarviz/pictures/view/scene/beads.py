@@ -207,7 +207,8 @@ def is_pool(program: Program, station: Station) -> bool:
     if station.place == NONE or not station.shape or station.again:
         return False
     operation = program.operations[station.place]
-    return not operation.parameters and operation.kind != "activation"
+    has_cubes = any(o.parameters for o in program.operations if o.label == operation.label)
+    return not has_cubes and operation.kind != "activation"
 
 
 def label_of(words: tuple[str, str], plates: Sequence[Plate]) -> Label:
