@@ -101,7 +101,7 @@ export class Controls {
   showRate(rate) {
     if (rate === this.rate) return;
     this.rate = rate;
-    byId("rate").value = Math.round(RATE_PARTS * Math.log10(rate));
+    byId("rate").value = Math.round(RATE_PARTS * Math.log10(Math.max(rate, Number.MIN_VALUE)));
     byId("rate").setAttribute("aria-valuetext", generalNumber(rate, 3));
     if (document.activeElement !== byId("rate-number"))
       byId("rate-number").value = generalNumber(rate, 4);
