@@ -48,6 +48,13 @@ def shown(session: sv.Session, body: str, steps: int = 30, every: int = 1) -> An
     return in_web("recording", OPEN + body, **given)
 
 
+def test_rates_are_those_of_the_schedule() -> None:
+    session = small()
+    session.optimizer = sv.SGD(0.5, schedule=sv.Schedule("step", every=2, factor=0.5))
+    found = shown(session, "return own.places.map(({step, rate}) => [step, rate])", 4)
+    assert dict(found) == {0: 0.5, 1: 0.5, 2: 0.25, 3: 0.25, 4: 0.125}
+
+
 def test_numbers_are_those_of_the_training_within_the_stated_precision() -> None:
     session = advanced(small(), 2)
     places = shown(session, "return own.places", 6)
