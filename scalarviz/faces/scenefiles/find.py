@@ -45,6 +45,8 @@ def find(name: str) -> Path:
         raise InputError(
             f"{shown} is a folder: pass the path of a scene, which is a .py file, or a name"
         )
+    if name.endswith(".safetensors"):
+        raise InputError(f"{shown} is a file of a training: open it by scalarviz replay {shown}")
     if not name.endswith(".py"):
         raise UnknownNameError("scene", name, known)
     try:

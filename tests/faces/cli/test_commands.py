@@ -206,6 +206,7 @@ def test_ctrl_c_in_the_middle_is_told_by_it_too(run, monkeypatch: pytest.MonkeyP
         (["train", *SMALL, "--autosave", "3"], 1, "--autosave needs a file"),
         (["train", *SMALL, "--save", "none/it"], 1, "there is no folder 'none' to save in"),
         (["train", *SMALL, "--resume", "none.safetensors"], 1, ".*none.safetensors"),
+        (["render", "it.safetensors"], 1, "'it.safetensors' is a file of a training: open it by"),
         (["train", "none.py"], 1, "there is no file 'none.py'"),
     ],
 )
