@@ -503,6 +503,28 @@ def test_fingers_tap_turn_and_zoom_on_a_phone(opened: Opens) -> None:
     assert tab.ask("app.pinned") is None
     tab.page.touchscreen.tap(*center(tab, "#more"))
     assert tab.page.locator("#rate").is_visible() and tab.page.locator("#speed").is_visible()
+    tab.page.locator("#others summary").tap()
+    tab.page.locator("#enlarge").tap()  # "Weights over time", which the sheet would cover
+    assert not tab.page.locator("#sheet").is_visible() and tab.ask("app.past.isOpen")
+
+
+@ONLY_CHROMIUM
+def test_the_slider_of_a_weight_keeps_its_range_under_a_finger(opened: Opens) -> None:
+    tab = opened("rgb", (390, 844), has_touch=True, is_mobile=True).ready()
+    tab.do("app.pin({row: 30})")
+    slider = "#card label input[type=range]"
+    ends = tab.page.locator(slider).evaluate("(field) => [field.min, field.max]")
+    fingers = tab.page.context.new_cdp_session(tab.page)
+    x, y = center(tab, slider)
+    for kind, right in [("touchStart", 0), *[("touchMove", each) for each in range(10, 101, 10)]]:
+        points = [{"x": x + right, "y": y}]
+        fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+        tab.settle()
+    assert tab.page.locator(slider).evaluate("(field) => [field.min, field.max]") == ends
+    assert 0 < tab.state["value"][30] <= float(ends[1])
+    fingers.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    tab.settle()
+    assert tab.ask("document.activeElement === document.body")  # so that it follows the training
 
 
 def center(tab: Tab, where: str) -> tuple[float, float]:

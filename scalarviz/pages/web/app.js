@@ -437,7 +437,10 @@ export class App {
       guessWay: (way) => this.guess.choose(way),
       guessOn: () => this.guess.goOn(),
       nextTheme: () => this.setTheme(this.theme === "dark" ? "light" : "dark"),
-      enlarge: () => this.past.toggle(),
+      enlarge: () => {
+        this.setSheet(false); // on a phone it covers the weights
+        this.past.toggle();
+      },
       toggleMarks: () => this.toggleMarks(),
       toggleSheet: (isWhole) => this.setSheet(byId("sheet").hidden, isWhole),
       home: () => this.picture.home(),

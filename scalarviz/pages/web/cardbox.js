@@ -29,6 +29,8 @@ export class CardBox {
     byId("picture").append(this.spot);
     this.label = made("label", "", text("page.value"), this.slider, this.value);
     this.slider.addEventListener("input", () => this.edit(this.row, Number(this.slider.value)));
+    this.slider.addEventListener("pointerdown", () => this.slider.focus()); // a finger gives it none
+    this.slider.addEventListener("pointerup", () => this.slider.blur());
     this.toggles = FREEZING.map(([key], k) => {
       const toggle = madeButton("toggle", text(key), () =>
         this.freeze(k ? this.layer : [this.row], toggle.ariaPressed !== "true"),
