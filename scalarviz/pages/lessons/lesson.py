@@ -32,6 +32,7 @@ SOLUTIONS = re.compile(r"<h2>([^<]*)</h2>\s*(<details>.*</details>)", re.DOTALL)
 FENCE = re.compile(r"^`{3,}(.*)$", re.MULTILINE)  # begins a block of a kind, or ends one
 MOST = LIMITS["answers"][1]  # questions, so that all their answers can be collected
 TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
+FROM_FILE = re.compile(r'<img src="((?!data:)[^"]*)"')  # which the policy of pages keeps out
 
 
 @dataclass(frozen=True)
@@ -239,7 +240,7 @@ def of_markdown(content: str, path: Path) -> Lesson:
     count = 0
     for kind, words in parted(content, path):
         count += kind == "question"
-        parts.append(block(kind, words, path, f"{count:02d}") if kind else Text(linked(words)))
+        parts.append(block(kind, words, path, f"{count:02d}") if kind else prose(words, path))
     if count > MOST:
         raise InputError(f"{path.name} has {count:,} questions, and {MOST} are the most: part it")
     return Lesson(path.stem, title_of(content, path), tuple(parts))
@@ -260,12 +261,27 @@ def parted(content: str, path: Path) -> Iterator[tuple[str, str]]:
     yield "", content[before:]
 
 
+def prose(words: str, path: Path) -> Text:
+    """Return a text between blocks; raise InputError if it shows a picture from a file."""
+    html = linked(words)
+    found = FROM_FILE.search(html)
+    if found:
+        raise InputError(
+            f"{path.name} shows {shorten(found[1])}, and a page holds no pictures from files: "
+            "leave it out, or write it as data:image/png;base64,..."
+        )
+    return Text(html)
+
+
 def block(kind: str, content: str, path: Path, key: str) -> Question | Picture:
     """Return the question or the picture of a block; raise InputError for a fault in it."""
     try:
         table = tomllib.loads(content)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"a {kind} in {path.name} is no TOML: {error}") from error
+        raise InputError(
+            f"the {kind} {shorten(content.strip())} in {path.name} is no TOML: {error}"
+            + ("; 'single quotes' around a text keep its backslashes" if "\\" in content else "")
+        ) from error
     if kind == "question":
         return made(table, path.stem, key)
     scene = table.pop("scene", "")

@@ -91,6 +91,8 @@ def test_a_picture_shows_a_scene_or_a_saved_run(tmp_path: Path) -> None:
         ("no title", "mine.md", "title"),
         ("# A\n```question\nask = 1\n```\n", "mine.md", "answer"),
         ("# A\n```question\n[[\n```\n", "mine.md", "TOML"),
+        ('# A\n```question\nask = "$2 \\cdot 3$"\n```\n', "mine.md", "single quotes"),
+        ("# A\n![a plot](plot.png)", "mine.md", "plot.png"),
         ("# A\n```picture\nstep = 1\n```\n", "mine.md", "scene"),
         ('# A\n``` question\nask = "a"\nanswer = 3\n', "mine.md", "no end"),
         (f"# A\n```question\nanswer = {'9' * 5000}\n```\n", "mine.md", "TOML"),
@@ -100,7 +102,7 @@ def test_a_picture_shows_a_scene_or_a_saved_run(tmp_path: Path) -> None:
         ("# A", "mine.txt", ".md"),
         ("# A" * 2_000_000, "mine.md", "bytes"),
     ],
-    ids="title answer toml scene open digits many empty deep ending large".split(),
+    ids="title answer toml backslash file scene open digits many empty deep ending large".split(),
 )
 def test_what_is_no_lesson_is_refused(content: str, name: str, wrong: str, tmp_path: Path) -> None:
     with refused(InputError, wrong):
