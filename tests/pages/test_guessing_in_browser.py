@@ -238,6 +238,12 @@ def test_a_finger_drags_the_arrow_on_a_phone_where_nothing_is_clipped(
     tab.settle()
     count, least, clipped, _ = tab.ask(FIT)
     assert (count, clipped) == (2, 0) and least >= 44
+    tab.do("app.pin({row: 30})")
+    slider = tab.page.locator("#card label")
+    assert slider.is_visible()
+    tab.click("#guess-on")
+    tab.until("app.guess.isAsking")
+    assert slider.is_hidden()  # the picture takes its room
 
 
 def test_the_page_around_a_frame_gets_the_tally(opened: Opens, tmp_path: Path) -> None:

@@ -313,6 +313,12 @@ def test_a_dark_page_is_printed_light_and_is_dark_again(opened: Opens) -> None:
     tab.ask("dispatchEvent(new Event('beforeprint'))")
     assert tab.ask("app.theme") == "light"
     assert tab.ask(f"{BRIGHTNESS}('printed')") > 200
+    tab.do("app.pin({row: 0})")
+    tab.page.emulate_media(media="print")
+    assert tab.page.locator("#card h2").is_visible()
+    for control in ("label", ".freezing", "header button"):
+        assert tab.page.locator(f"#card {control}").is_hidden()
+    tab.page.emulate_media(media="screen")
     tab.do("dispatchEvent(new Event('afterprint'))")
     assert tab.ask("app.theme") == "dark"
     assert tab.page.locator("#printed").count() == 0
