@@ -116,8 +116,12 @@ class LessonPage {
       this.tell(refused ?? text("lesson.sent"));
     });
     byId("again").addEventListener("click", () => {
+      const isSure = byId("told").textContent === text("lesson.again");
+      this.tell(isSure ? "" : text("lesson.again"));
+      if (!isSure) return;
       this.answers.forget();
       this.answers.keep();
+      name.value = "";
       for (const each of this.asked) {
         each.said.replaceChildren();
         each.show();

@@ -27,7 +27,6 @@ export class LessonAnswers {
     this.lesson = lesson;
     this.format = format;
     this.place = `${format} ${lesson}`;
-    this.name = "";
     this.forget();
     try {
       const kept = JSON.parse(wordsIn(hash) || localStorage.getItem(this.place));
@@ -61,6 +60,7 @@ export class LessonAnswers {
   }
 
   forget() {
+    this.name = "";
     this.answers = {};
     this.guessed = { right: 0, asked: 0 };
   }
