@@ -6,16 +6,19 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from scalarviz.base.texts import text
 from scalarviz.base.visible_text import say
 from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError
 from scalarviz.faces.scenefiles.find import load, scenes
+from scalarviz.faces.scenefiles.links import read_link
 from scalarviz.faces.scenefiles.making import played
 from scalarviz.files.atomic import replace_file
 from scalarviz.pages.lessons.lesson import (
     Lesson,
+    Picture,
     handouts,
     lesson_of,
     lessons,
@@ -75,8 +78,22 @@ def named(name: str) -> Lesson:
     return lesson_of(path_of_lesson(name) or pick(lessons() | handouts(), name, "lesson"))
 
 
+def check_moment(picture: Picture, name: str) -> None:
+    """Raise InputError for a moment that the picture of a lesson does not understand."""
+    try:
+        read_link(f"{name}#{urlencode(picture.moment)}")
+    except InputError as error:
+        raise InputError(f"a picture in {name}: {error}") from error
+
+
 def page_of_lesson(lesson: Lesson, *, collects: bool = False) -> bytes:
-    """Return the page of a lesson, in whose pictures scenes of the package train, or saved runs."""
+    """Return the page of a lesson, in whose pictures scenes of the package train, or saved runs.
+
+    Raises InputError for a moment that a picture does not understand.
+    """
+    for each in lesson.parts:
+        if isinstance(each, Picture):
+            check_moment(each, lesson.name)
 
     def shown(name: str) -> Any:
         if name.endswith(".safetensors"):

@@ -72,6 +72,14 @@ def test_a_lesson_of_ones_own_is_a_text_with_questions(tmp_path: Path) -> None:
     assert "That is a sum" not in page  # answers and replies are packed
 
 
+@pytest.mark.parametrize("moment", ["hidden = 3", 'step = "x"'])
+def test_a_moment_that_no_picture_understands_is_refused(moment: str, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.md"
+    mine.write_text(f'# A\n\n```picture\nscene = "rgb"\n{moment}\n```\n')
+    with refused(InputError, "a picture in mine"):
+        page_of_lesson(named(str(mine)))
+
+
 def test_a_picture_shows_a_scene_or_a_saved_run(tmp_path: Path) -> None:
     session = sv.Session(sv.Network([2, 1]), sv.data.Xor(), "mse", sv.SGD(0.5), engine="python")
     session.advance(3)
