@@ -1,6 +1,7 @@
 """The tests that are nearest to a change: python -m tests.nearest [FILE ...]
 
-They are those that import the changed module or mirror it, its own examples, and changed tests.
+They are those that import the changed module or mirror it or its folder, its own examples, changed
+tests, and those that compare lists of names with the package.
 Without files, those that differ from the last commit, or, where none does, the files of that one.
 """
 
@@ -13,6 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+LISTS = [ROOT / "tests" / f"test_{name}.py" for name in ("parity", "public_names", "readme")]
 
 
 def changed() -> list[str]:
@@ -27,23 +29,29 @@ def changed() -> list[str]:
 
 
 def near_tests(path: str) -> list[Path]:
-    """The tests that import a module or mirror it, and its examples; of a test, itself."""
+    """The tests that import a module or mirror it, its examples, and lists; of a test, itself."""
     file = ROOT / path
     if not path.endswith(".py") or not file.is_file():
         return []
+    if path.startswith("scenes/"):
+        return [ROOT / "tests" / "scenes" / "test_scenes.py", *LISTS]
     if not path.startswith("scalarviz/"):
         return [file] if file.name.startswith("test_") else []
     module = re.escape(path.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
     package, _, name = module.rpartition(r"\.")
+    if not package:  # scalarviz itself, which nearly all tests import
+        return [file, *LISTS]
     ways = f"import {module}", f"from {module} import", f"from {package} import .*{name}"
     imports = re.compile(rf"({'|'.join(ways)})\b")
-    mirror = ROOT / "tests" / file.relative_to(ROOT / "scalarviz").with_name(f"test_{file.name}")
+    folder = ROOT / "tests" / file.relative_to(ROOT / "scalarviz").parent
+    mirrors = folder / f"test_{file.name}", folder / f"test_{folder.name}.py"
     return [
         file,
+        *LISTS,
         *(
             test
             for test in sorted((ROOT / "tests").rglob("test_*.py"))
-            if test == mirror or imports.search(test.read_text(encoding="utf-8"))
+            if test in mirrors or imports.search(test.read_text(encoding="utf-8"))
         ),
     ]
 
