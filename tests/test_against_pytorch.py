@@ -30,9 +30,6 @@ REFERENCE = json.loads(
 TOLERANCE = 1e-12
 
 NOT_IN_PYTORCH = {
-    "activations": {
-        "relu_right": "the derivative of PyTorch's relu is 0 at 0; test_activations.py has ours",
-    },
     "layers": {
         "Affine": "PyTorch has none; test_affine.py compares it with numpy",
         "Activation": "a row of the table of activations; they are compared there",

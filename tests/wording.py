@@ -83,7 +83,7 @@ def check(message: str, values: tuple[object, ...], varies: str) -> None:
     again = RUN.messages[-1:] == [message]  # as in a loop
     known = messages_of(RUN.test.nodeid)[len(RUN.messages) :][:1]
     assert WRITES or again or [message] == known, (
-        f"not {known}, as in {GOLDEN.name}, was said: {message!r}"
+        f"not {known}, as in {GOLDEN.name}, was said: {message!r}; WORDING=write stores it"
     )
     RUN.messages += [] if again else [message]
 
