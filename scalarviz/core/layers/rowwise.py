@@ -24,7 +24,7 @@ class Rowwise(Layer):
         super().__init__(inputs, outputs)
         self.formula = formula
         self.numbers = numbers
-        self._told = typed(formula.forward, numbers)
+        self._typed = typed(formula.forward, numbers)
 
     @final
     def lower(self, program: Program) -> None:
@@ -50,7 +50,7 @@ class Rowwise(Layer):
         for sample in reversed(upstream):
             x, y, scale = self.kept.pop()
             gradient = [0.0] * self.inputs
-            self.formula.backward(x, y, scale, sample, gradient, *self._told)
+            self.formula.backward(x, y, scale, sample, gradient, *self._typed)
             gradients.append(gradient)
         gradients.reverse()
         return gradients
@@ -62,4 +62,4 @@ class Rowwise(Layer):
     def _done(self, x: list[float]) -> tuple[list[float], float]:
         """Return the outputs of a sample, and the number that the backward formula needs."""
         y = [0.0] * self.outputs
-        return y, self.formula.forward(x, y, *self._told)
+        return y, self.formula.forward(x, y, *self._typed)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.formulas.losses import Loss
@@ -25,7 +24,6 @@ from scalarviz.engines.cpu.passes import training_passes
 from scalarviz.engines.cpu.products import LONGEST
 from scalarviz.engines.cpu.records import DRAWING, OPERATION, PLAN, Records
 
-Unsigned = npt.NDArray[np.uint64]
 LINE = 64  # bytes
 
 

@@ -96,7 +96,6 @@ class State:
     undoable: int  # changes that can be undone
     redoable: int  # and done again
     own: tuple[float, ...] | None  # inputs of the user's own that are shown, or None
-    own_color: bool  # whether the inputs are a colour
     offered: tuple[str, ...]  # labels of the large buttons
     needs_hidden_layers: bool  # whether one layer could not learn the data
     color: str
@@ -253,7 +252,6 @@ def state_of(controller: Controller, here: Here | None = None) -> State:
         undoable=len(timeline.undo_log.done) + controller.trail.has_earlier(session),
         redoable=len(timeline.undo_log.undone) + len(controller.trail.later(session)),
         own=None if stage.own is None else tuple(stage.own.tolist()),
-        own_color=session.data.input_tint == "rgb",
         offered=stage.offered,
         needs_hidden_layers=needs_hidden_layers(session),
         color=stage.color,
