@@ -24,7 +24,7 @@ EDGES = ((0, 1), (2, 3), (4, 5), (6, 7), (0, 2), (1, 3), (4, 6), (5, 7), (0, 4),
 
 def draw_marks(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
     """Mark cubes and neurons that are hovered, pinned or spoken of, and frozen cubes."""
-    draw_told(canvas, see, frame_data, theme)
+    draw_highlights(canvas, see, frame_data, theme)
     if frame_data.hover is not None:
         mark(canvas, see, frame_data, frame_data.hover.row, theme.ink, 1.2)
     for row in frame_data.beside:
@@ -36,7 +36,7 @@ def draw_marks(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: 
             hold(canvas, see, frame_data, row, theme)
 
 
-def draw_told(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
+def draw_highlights(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
     """Mark what the caption of an operation is about, and what is hovered and pinned."""
     caption, moment = frame_data.words.caption, frame_data.moment
     if moment is not None and caption is not None:

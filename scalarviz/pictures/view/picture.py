@@ -36,7 +36,7 @@ from scalarviz.pictures.view.scenery import draw_scenery
 from scalarviz.pictures.view.spoken import draw_spoken
 from scalarviz.pictures.view.strip import draw_hovered, draw_strip
 from scalarviz.pictures.view.tied import draw_thread
-from scalarviz.pictures.view.told import draw_opened, draw_told
+from scalarviz.pictures.view.told import draw_caption, draw_opened
 from scalarviz.pictures.view.tooltip import draw_hover
 
 
@@ -169,7 +169,7 @@ class Picture:
             head = overlay.draw_head(canvas, division, frame_data.words, theme)
         cells = draw_strip(canvas, division, frame_data, theme)
         offers, chart = overlay.draw_band(canvas, division, frame_data, theme)
-        told = draw_told(canvas, division, frame_data, theme)
+        told = draw_caption(canvas, division, frame_data, theme)
         buttons: list[overlay.Button] = []
         messages: list[Box] = []
         if frame_data.pane is None:

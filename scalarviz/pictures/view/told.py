@@ -50,7 +50,7 @@ def caption_box(division: Division, *, loss: bool, beside: float = 0.0) -> Box:
     return Box(margin, band.y, max(1.0, end - 2.0 * margin), band.height)
 
 
-def draw_told(
+def draw_caption(
     canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
 ) -> list[Told]:
     """Draw the caption in the band; return the boxes of its pieces.

@@ -18,7 +18,7 @@ from scalarviz.pictures.view.scene.frame import Box
 from scalarviz.pictures.view.told import (
     SIZE,
     colors_of,
-    draw_told,
+    draw_caption,
     is_about,
     rows_of,
     rows_that_fit,
@@ -193,7 +193,7 @@ def test_a_result_is_not_written_while_its_light_is_on_its_way(studio: Studio) -
     drawn_words, boxes = [], []
     for part in (0.5, 0.8):
         sheet = canvas()
-        boxes.append(draw_told(sheet, division, replace(frame_data, part=part), theme))
+        boxes.append(draw_caption(sheet, division, replace(frame_data, part=part), theme))
         drawn_words.append(sheet.words)
     result = frame_data.words.caption.lines[0][-1].words
     early, late = drawn_words

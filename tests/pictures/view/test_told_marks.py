@@ -12,7 +12,7 @@ from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.view.beads import beads_of
 from scalarviz.pictures.view.callout import draw_callout, subject_of, words_of
 from scalarviz.pictures.view.frame_data import FrameData
-from scalarviz.pictures.view.highlights import draw_told
+from scalarviz.pictures.view.highlights import draw_highlights
 from scalarviz.pictures.view.labels import draw_labels
 from scalarviz.pictures.view.lights import Lights, lights
 from scalarviz.pictures.view.scene.frame import Box
@@ -62,7 +62,7 @@ def test_what_is_named_is_marked_where_it_is_named(name: str, size: tuple[int, i
             assert box.x >= view.x - 1.0 and box.right <= view.right + 1.0
             assert box.y >= view.y - 1.0 and box.bottom <= view.bottom + 1.0
             before = len(canvas.vertices()[0])
-            draw_told(canvas, see, frame_data, DARK)
+            draw_highlights(canvas, see, frame_data, DARK)
             assert len(canvas.vertices()[0]) > before, moment
     finally:
         session.back(len(session.operations), "operation")
@@ -79,7 +79,9 @@ def test_the_mark_is_seen_around_its_subject(studio: Studio, monkeypatch: object
             marked = studio.stage(stage, 0.0, size)
             subject = subject_of(stage.frame_data(), projection(stage))
             with monkeypatch.context() as patch:
-                patch.setattr("scalarviz.pictures.view.highlights.draw_told", lambda *given: None)
+                patch.setattr(
+                    "scalarviz.pictures.view.highlights.draw_highlights", lambda *given: None
+                )
                 plain = studio.stage(stage, 0.0, size)
             ys, xs = np.nonzero((marked != plain).any(axis=2))
             near = (
@@ -111,7 +113,7 @@ def test_a_neuron_that_is_looked_at_has_its_ring_and_the_wires_of_both_its_sides
         wires = len(beads_of(looked, bright(looked), DARK).starts) - plain
         assert wires == 2 * (arrive + leave), neuron
         canvas = Canvas2D(1280, 800)
-        draw_told(canvas, see, looked, DARK)
+        draw_highlights(canvas, see, looked, DARK)
         line, place = frame_data.layout.line_of(neuron)
         x, y = see(line.point(place)).xy[0]
         middle = canvas.vertices()[0]["a_place"][0, :2]
