@@ -184,7 +184,8 @@ class Session:
     ) -> None:
         if not isinstance(network, Model):
             raise InputError(
-                f"a session trains a Network or a compiled function, not {shorten(network)}"
+                f"a session trains a Network or a compiled function, not {shorten(network)}: write "
+                "sv.Network([3, 8, 3]), or sv.compile(lambda x, y: model([x, y]), inputs=2)"
             )
         if isinstance(loss, (np.ndarray, list, tuple)):
             raise InputError(
