@@ -79,3 +79,14 @@ def test_all_processes_look_for_the_same_file() -> None:
     names = [subprocess.run(command, check=True, capture_output=True).stdout for _ in range(2)]
     assert names[0] == names[1]
     assert names[0].rstrip().endswith(b".nbc")
+
+
+def test_without_a_folder_to_keep_them_in_they_are_compiled_each_time() -> None:
+    """As for a user without a home, in an installation of somebody else."""
+    program = """
+from numba.core.caching import CacheImpl
+CacheImpl._locator_classes = []
+from scalarviz.faces.controller import precompile
+precompile.compile_kind(precompile.MEANS)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

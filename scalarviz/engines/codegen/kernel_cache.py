@@ -66,7 +66,8 @@ def save_if_possible(save: Callable[..., None], folder: Path, *args: Any) -> Non
         tell_not_kept(folder, error.strerror)
 
 
-def enable_caching(kernel: Any) -> None:
-    """Have numba keep a kernel, unless its file or its folder is not there."""
-    with suppress(OSError, RuntimeError):  # numba's RuntimeError says that it found no folder
-        kernel.enable_caching()
+def enable_caching(*kernels: Any) -> None:
+    """Have numba keep kernels, unless their file or their folder is not there."""
+    for kernel in kernels:
+        with suppress(OSError, RuntimeError):  # numba's RuntimeError says that it found no folder
+            kernel.enable_caching()

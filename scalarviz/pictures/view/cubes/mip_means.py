@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba import njit, prange
 
-from scalarviz.engines.codegen.kernel_cache import keep_whole_files
+from scalarviz.engines.codegen.kernel_cache import enable_caching, keep_whole_files
 from scalarviz.pictures.view.cubes.shaders import HALF, LEAST
 
 
@@ -23,7 +23,7 @@ def cube(colors: Any, sizes: Any, at: int, scale: Any) -> Any:
     return place, side * side * scale[2]
 
 
-@njit(cache=True, parallel=True, fastmath={"contract", "reassoc", "nsz"})
+@njit(parallel=True, fastmath={"contract", "reassoc", "nsz"})
 def block_means(
     colors: Any, sizes: Any, shape: Any, rows: int, columns: int, level: int, scale: Any
 ) -> Any:
@@ -51,7 +51,7 @@ def block_means(
     return found
 
 
-@njit(cache=True, parallel=True, fastmath={"contract", "reassoc", "nsz"})
+@njit(parallel=True, fastmath={"contract", "reassoc", "nsz"})
 def tile_means(
     colors: Any,
     sizes: Any,
@@ -111,14 +111,14 @@ def halve_row(means: Any, found: Any, i: int) -> None:
             found[i, j, k] = quarter * (upper + lower)
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def write_bytes(means: Any, palette: Any, strength: Any, table: Any) -> None:
     """Write the colors of means, multiplied by `strength`, and coverage as bytes."""
     for i in prange(means.shape[0]):
         write_row(means, palette, strength, table, i)
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def halved(means: Any) -> Any:
     """Return the next level, with half as many rows and columns."""
     rows, columns, count = means.shape
@@ -128,7 +128,7 @@ def halved(means: Any) -> Any:
     return found
 
 
-@njit(cache=True)
+@njit
 def write_levels(means: Any, palette: Any, strengths: Any, table: Any, places: Any) -> None:
     """Write a level and all after it, each with its strength and its first column in the table.
 
@@ -146,4 +146,5 @@ def write_levels(means: Any, palette: Any, strengths: Any, table: Any, places: A
             means = found
 
 
+enable_caching(block_means, tile_means, write_bytes, halved, write_levels)
 keep_whole_files(sys.modules[__name__], beside=False)
