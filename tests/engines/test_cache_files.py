@@ -108,6 +108,24 @@ def test_a_folder_that_cannot_be_written_is_passed_over(
     assert cache_files.write(cache_files.path_of(SMALL, "blocked"), SMALL)
 
 
+def test_where_nothing_can_be_written_kernels_are_compiled_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (blocked := tmp_path / "a file").write_text("")
+
+    def nowhere() -> str:
+        raise FileNotFoundError(2, "No usable temporary directory found in ['/tmp']")
+
+    monkeypatch.delenv("SCALARVIZ_CACHE_DIR", raising=False)
+    monkeypatch.setattr(cache_files, "user_cache", lambda: blocked / "cache")
+    monkeypatch.setattr(cache_files.tempfile, "gettempdir", nowhere)
+    cache_files.tell_not_kept.cache_clear()
+    path = cache_files.path_of(SMALL, "nowhere")
+    assert not cache_files.write(path, SMALL) and not path.exists()
+    assert vars(cache_files.run_file(path, SMALL))["__file__"] == str(path)
+    assert "cannot be kept" in caplog.text
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such permissions")
 def test_a_folder_that_others_can_write_is_not_trusted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -35,7 +35,8 @@ def path_of(text: str, stem: str) -> Path:
 def cache_folder() -> Path:
     """Return the cache folder: $SCALARVIZ_CACHE_DIR, the user's cache, or a temporary folder.
 
-    A folder that others can write to is not used: what is in it is run.
+    A folder that others can write to is not used: what is in it is run. If nothing can be written,
+    it is a path at which there can be no folder.
     """
     asked = os.environ.get("SCALARVIZ_CACHE_DIR")
     if asked:
@@ -46,8 +47,11 @@ def cache_folder() -> Path:
         if suits(user_cache()):
             return user_cache()
     user = os.getuid() if sys.platform != "win32" else "user"
-    folder = Path(tempfile.gettempdir()) / f"scalarviz-{user}"
-    return folder if suits(folder) else own_folder()
+    try:
+        folder = Path(tempfile.gettempdir()) / f"scalarviz-{user}"
+        return folder if suits(folder) else own_folder()
+    except OSError:
+        return Path(os.devnull) / "scalarviz"
 
 
 def suits(folder: Path) -> bool:
