@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from scalarviz.base.package_files import PACKAGE, top_folder
-from scalarviz.errors import FileError, ScalarvizError, SceneError
+from scalarviz.errors import FileError, InputError, ScalarvizError, SceneError
 
 MOST_FRAMES = 10  # the last ones, for endless recursion
 LONGEST = 300  # characters of an error
@@ -50,15 +50,20 @@ def answer(error: Exception) -> ScalarvizError | None:
     """Return the error to print on a command line; None for a bug, which needs its traceback.
 
     Errors of scalarviz are returned as they are, errors in users' code as SceneError, and errors of
-    the operating system about a file, or about the current folder, as FileError.
+    the operating system about a file, or about the current folder, as FileError, and too little
+    memory as InputError.
     """
     if isinstance(error, ScalarvizError):
         return error
     told = scene_error(error)
     if told is None and isinstance(error, OSError) and error.filename is not None:
         return FileError(f"{reprlib.repr(error.filename)}: {error.strerror}: choose another file")
-    if told is None and isinstance(error, FileNotFoundError):  # raised by os.getcwd
+    if told is None and isinstance(error, FileNotFoundError):  # raised by os.getcwd, or by tempfile
+        if "temporary" in str(error):
+            return FileError("there is no temporary folder to write to: name one by TMPDIR")
         return FileError("the current folder was removed: change to another one")
+    if told is None and isinstance(error, MemoryError):
+        return InputError("memory does not suffice: take smaller layers, batches or data")
     return told
 
 

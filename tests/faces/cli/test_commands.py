@@ -402,3 +402,10 @@ def test_in_a_removed_folder_it_trains_and_says_where_nothing_can_be_kept(tmp_pa
 def test_an_error_for_want_of_a_current_folder_says_so() -> None:
     error = answer(FileNotFoundError(2, "No such file or directory"))  # as os.getcwd raises it
     assert str(error) == "the current folder was removed: change to another one"
+
+
+def test_an_error_for_want_of_a_temporary_folder_or_of_memory_says_so() -> None:
+    error = answer(FileNotFoundError(2, "No usable temporary directory found in ['/tmp', '/'])"))
+    assert str(error) == "there is no temporary folder to write to: name one by TMPDIR"
+    error = answer(MemoryError())
+    assert str(error) == "memory does not suffice: take smaller layers, batches or data"
