@@ -7,6 +7,7 @@ import math
 import os
 import zipfile
 from array import array
+from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from itertools import chain
@@ -74,8 +75,8 @@ def from_csv(
                  False
     limit    bytes that the file, and its numbers as float64, may take; None, the default: 640 MB
 
-    Returns Arrays. Raises InputError for a file that cannot be read as numbers, UnknownNameError
-    for an unknown column.
+    Returns Arrays. Raises InputError for a file that cannot be read as numbers, and for a name that
+    several columns have, UnknownNameError for an unknown column.
     """
     dropping = pick(MISSING_CELLS, missing, "choice for missing cells")
     budget = Budget(limit)
@@ -292,9 +293,7 @@ def column_numbers(columns: Columns, names: list[str], width: int, path: Path) -
         columns = [columns]
     if not isinstance(columns, (Sequence, range)):
         raise InputError(f"columns are a list of names or numbers, not {shorten(columns)}")
-    numbers: dict[str, int] = {}
-    for place, name in enumerate(names):
-        numbers.setdefault(name, place)
+    numbers, counts = {name: place for place, name in enumerate(names)}, Counter(names)
     found = []
     for column in columns:
         if isinstance(column, (int, np.integer)) and not isinstance(column, bool):
@@ -305,6 +304,10 @@ def column_numbers(columns: Columns, names: list[str], width: int, path: Path) -
             found.append(int(column) % width)
         else:
             found.append(pick(numbers, column, f"column of {called(path)}:"))
+            if counts[str(column)] > 1:
+                raise InputError(
+                    f"{called(path)} has several columns {shorten(column)}: give the number of one"
+                )
     return found
 
 

@@ -155,6 +155,13 @@ def test_a_bad_choice_of_columns_is_one_sentence(
         data.from_csv(written("a,b,c\n0,1,2\n"), inputs=inputs, targets=targets)
 
 
+def test_of_columns_with_one_name_none_is_taken_by_it(written: Any) -> None:
+    path = written("a,a,b\n0,1,2\n")
+    with refused(InputError, "several columns 'a'"):
+        data.from_csv(path, targets="a")
+    assert data.from_csv(path, targets=1).training[1].tolist() == [[1.0]]
+
+
 readers = pytest.mark.parametrize("read", [data.from_csv, data.from_npz, data.Texture])
 
 
@@ -298,7 +305,7 @@ def test_a_column_is_found_quickly_among_very_many(written: Any) -> None:
     path = written(",".join([*names, "c7"]) + "\n" + ",".join("1" * 300_001) + "\n")
     began = process_time()
     known = data.from_csv(path, targets=names[100:200_000:2])
-    assert data.from_csv(path, inputs="c7", targets="c8").inputs == 1
+    assert data.from_csv(path, inputs="c8", targets="c9").inputs == 1
     assert process_time() - began < 60.0  # one search for each name would take hours
     assert known.inputs == 300_001 - len(names[100:200_000:2])
 
