@@ -71,8 +71,11 @@ def watch(
             near = HERE if ip_address(numeric(address)).is_unspecified else numeric(address)
             own = f"{url_of(near, number)}?token={tokens.own}"
             say(text("browser.here", url=own))
-            if is_open:
-                url = url_of(seen_by_others(address) or address, number)
+            seen = seen_by_others(address)
+            if not seen:
+                say(text("class.no_network"))
+            elif is_open:
+                url = url_of(seen, number)
                 may = text(f"browser.may.{share}")
                 say(text("browser.room", url=url, token=tokens.short, may=may))
                 if sys.stdout.isatty():

@@ -138,6 +138,22 @@ def test_it_ends_by_ctrl_c(served: Served) -> None:
         assert heard(client, "closed")["closed"]
 
 
+def test_without_a_network_no_address_is_told_to_others() -> None:
+    words = ["watch", "rgb", "--browser", "--address", "0.0.0.0", "--port", "0"]
+    program = f"""
+from scalarviz.faces.cli.commands import main
+from scalarviz.pages import addresses
+addresses.address_for_others = lambda version: ""
+main({words})
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True
+    ) as process:
+        alone = Served(process)
+        assert alone.end() == 130
+    assert "This machine is in no network" in alone.said and "//0.0.0.0" not in alone.said
+
+
 def test_only_one_session_of_a_network_is_served() -> None:
     with refused(InputError, "browser=True"):
         sv.watch({"a": "rgb", "b": "xor"}, browser=True)
