@@ -69,8 +69,10 @@ class Keep:
     def now_and_then(self, session: Session) -> None:
         """Save if it is time."""
         if self.path is not None and self.due:
-            session.save(self.path)
-            self._last = monotonic()
+            try:
+                session.save(self.path)
+            finally:  # where that fails, a window tries again as seldom
+                self._last = monotonic()
 
     @contextmanager
     def kept(self, session: Session) -> Iterator[None]:

@@ -127,6 +127,20 @@ def test_it_is_saved_now_and_then(
     assert saved[-1] == 38 and len(saved) > 5 and saved == sorted(saved)
 
 
+def test_where_it_cannot_be_saved_now_it_is_tried_again_after_the_same_time(
+    show: Show, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(autosave, "monotonic", lambda: clock[0])
+    (folder := tmp_path / "gone").mkdir()
+    keep = Keep(folder / "it.safetensors", 60.0)
+    folder.rmdir()
+    clock[0] = 70.0
+    with pytest.raises(FileError):
+        keep.now_and_then(show.session)
+    assert not keep.due
+
+
 def test_what_could_not_be_saved_in_the_end_is_refused_at_the_start(tmp_path: Path) -> None:
     with refused(FileError, "'tmp_path/none'"):
         Keep(tmp_path / "none" / "it")
