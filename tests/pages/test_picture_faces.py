@@ -9,13 +9,15 @@ import pytest
 from scalarviz.pages.scene_data import camera_data, layout_data, scene_data
 from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.fonts import MINUS
+from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.neurons import name_lines
+from scalarviz.pictures.view.neurons import name_lines, write_names
 from scalarviz.pictures.view.numbers import numbers_on_cubes
+from scalarviz.pictures.view.scene.plates import Neurons
 from tests.pages.in_web import in_web
 from tests.pages.samples import SEE, box_data, made
-from tests.pictures.view.measures import projection, stage_of, trained
+from tests.pictures.view.measures import Words, projection, stage_of, trained
 
 
 class Even(Canvas2D):
@@ -87,6 +89,31 @@ def test_names_have_the_same_two_lines() -> None:
     canvas = Even(100.0, 100.0)
     expected = [[name_lines(canvas, name, room, 13.0) for name in NAMES] for room in rooms]
     assert in_web("neurons", body, names=NAMES, rooms=rooms) == expected
+
+
+@pytest.mark.parametrize(("apart", "lines"), [(15.0, 1), (45.0, 2)])
+def test_names_of_a_column_have_two_lines_only_if_they_do_not_meet(
+    apart: float, lines: int
+) -> None:
+    names = ["scaler__temperature", "encoder__district_A", "encoder__district_B"]
+    body = """
+    const said = [];
+    const paper = {
+      measure: (words, { size }) => 0.62 * size * words.length,
+      fit: (words) => words,
+      text: (x, y, words) => said.push(words),
+    };
+    const [x, y, depth] = [[200, 200, 200], data.y, [1, 1, 1]];
+    const frame = { layout: { neurons: [] } };
+    const view = { paper, palette: {}, scale: 1, see: { box: { x: 0 } }, frame };
+    writeNames(view, { names: data.names }, { x, y, depth }, [5, 5, 5], [0, 1, 2]);
+    return said;"""
+    y = apart * np.arange(3.0)
+    found, xy = in_web("neurons", body, names=names, y=y), np.column_stack([np.full(3, 200.0), y])
+    canvas, ones, line = Words(400.0, 400.0), np.ones(3), Neurons(np.zeros((3, 3)), "", "", names)
+    write_names(canvas, xy, 5.0 * ones, ones, ones > 0, line, THEMES["dark"], 1.0, 0.0)
+    assert [words for words, _ in canvas.found] == found
+    assert [len(words.split("\n")) for words in found] == 3 * [lines]
 
 
 WORDS = {

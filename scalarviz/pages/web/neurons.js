@@ -156,7 +156,7 @@ export function boxesBelow(see, line, scale) {
 }
 
 /** Write names: below neurons that stand side by side, shortened where they would meet, beside those in a column. */
-function writeNames({ paper, palette, scale, see, frame }, line, seen, radius, good) {
+export function writeNames({ paper, palette, scale, see, frame }, line, seen, radius, good) {
   const size = 13 * scale;
   if (!line.names.length) return;
   const [first, last] = [good[0], good.at(-1)];
@@ -167,7 +167,10 @@ function writeNames({ paper, palette, scale, see, frame }, line, seen, radius, g
   const room = column || !spaces ? Infinity : Math.abs(across) / spaces - 0.3 * size;
   const look = { size, bold: true };
   const own = good.filter((i) => i < line.names.length);
-  const names = own.map((i) => nameLines(paper, line.names[i], room, look));
+  const isOneLine = column && apart < NEURONS.few * size;
+  const names = own.map((i) =>
+    isOneLine ? line.names[i] : nameLines(paper, line.names[i], room, look),
+  );
   const meet = names.some((name) => paper.measure(name, look) > room);
   if (apart < (meet ? NEURONS.letter : 1) * size) return;
   const fitted = (name) => name.split("\n").map((each) => paper.fit(each, room, look));

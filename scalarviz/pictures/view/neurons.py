@@ -242,8 +242,8 @@ def write_names(
     Those in a column are left of it, if they fit there, not further left than `edge`: cubes stand
     at its right.
 
-    Long names are in two lines. Names that would meet side by side are shortened; without room for
-    a letter there are none.
+    Long names are in two lines, in a column only if there is room for two. Names that would meet
+    side by side are shortened; without room for a letter there are none.
     """
     size = 13.0 * scale
     if not line.names or not len(xy):
@@ -254,7 +254,11 @@ def write_names(
     apart = float(np.linalg.norm(way)) / spaces if len(xy) > 1 else math.inf
     room = math.inf if column or len(xy) == 1 else abs(float(way[0])) / spaces - 0.3 * size
     own = [place for place in np.flatnonzero(good).tolist() if place < len(line.names)]
-    names = [name_lines(canvas, line.names[place], room, size) for place in own]
+    one_line = column and apart < FEW * size
+    names = [
+        line.names[place] if one_line else name_lines(canvas, line.names[place], room, size)
+        for place in own
+    ]
     meet = any(canvas.measure(name, size=size, bold=True) > room for name in names)
     if apart < (LETTER if meet else 1.0) * size:
         return
