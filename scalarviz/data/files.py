@@ -244,10 +244,13 @@ def to_number(cell: str, path: Path, line: int, column: int) -> float:
     place = f"{called(path)}, line {line}, column {column + 1}"
     refuse_missing(cell, place, "number")
     if not is_number(cell):
-        mend = "write decimals with a point" if "," in cell else "correct it"
+        hint = "turn words and dates into numbers before, with pandas say"
+        if "," in cell:
+            hint = "write decimals with a point"
+        elif line == 1:
+            hint = "say header=True if line 1 holds names"
         raise InputError(
-            f"{place}: {shorten(cell)} is not a number: {mend}, choose other columns, or say "
-            "header=True if line 1 holds names"
+            f"{place}: {shorten(cell)} is not a number: correct it, choose other columns, or {hint}"
         )
     value = float(cell)
     if not math.isfinite(value):
