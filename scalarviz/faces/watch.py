@@ -138,7 +138,7 @@ def watch(
     if not terminal and (in_notebook() or in_marimo()):
         return notebook.watch(shown, options)
     if isinstance(shown, Show) and terminal:
-        return in_terminal.watch(shown, steps, speed, keep)
+        return in_terminal.watch(shown, steps, speed, keep, play=play)
     try:
         check_window()
         return window.watch(shown, options)

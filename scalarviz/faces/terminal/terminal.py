@@ -44,6 +44,8 @@ def watch(
     steps: int | None = None,
     speed: float | None = None,
     keep: Keep | None = None,
+    *,
+    play: bool | None = None,
 ) -> int:
     """Train a session with a live picture in the terminal; return the exit code.
 
@@ -51,6 +53,7 @@ def watch(
     steps  number of steps; None: those of the show
     speed  steps a second, 0 for as fast as possible; None: the speed of the show
     keep   saves the training
+    play   False: start paused, and leave at once where there is no keyboard
 
     Returns 0, or 130 after Ctrl-C. Raises InputError for an invalid option.
     """
@@ -59,14 +62,23 @@ def watch(
     console = Console()
     if not can_draw(console):
         return train(show, steps, keep)
-    return TerminalSession(show, pace, end, console, keep).run()
+    return TerminalSession(show, pace, end, console, keep, paused=play is False).run()
 
 
 @final
 class TerminalSession:
     """Shows a session on the alternate screen of a terminal."""
 
-    def __init__(self, show: Show, pace: Pace, end: int, console: Console, keep: Keep) -> None:
+    def __init__(
+        self,
+        show: Show,
+        pace: Pace,
+        end: int,
+        console: Console,
+        keep: Keep,
+        *,
+        paused: bool = False,
+    ) -> None:
         self.show = show
         self.session = show.session
         self.pace = pace
@@ -74,7 +86,7 @@ class TerminalSession:
         self.console = console
         self.keep = keep
         self.start = self.session.step_index
-        self.paused = False
+        self.paused = paused
         self.leave = False
         self.suspend = False
         self.keys: Keys = NoKeys()
@@ -82,7 +94,8 @@ class TerminalSession:
     def run(self) -> int:
         """Run until the last step, or until the user quits; return the exit code."""
         compile_kernels(self.session, self.console)
-        warm_up(self.session, self.end)
+        if not self.paused:
+            warm_up(self.session, self.end)
         with Stop() as stop, Progress(0, wanted=False):  # no bars in the picture
             while not self.leave:
                 self.suspend = False
@@ -117,7 +130,8 @@ class TerminalSession:
             live.update(self.picture(), refresh=True)
             for key in self.keys.read():
                 self.obey(key)
-            done = not self.paused and self.session.step_index >= self.end
+            at_end = self.session.step_index >= self.end
+            done = not self.keys.there if self.paused else at_end
             self.leave = self.leave or stop.asked or done
             drawn = perf_counter()
             if not (self.paused or self.leave or self.suspend):

@@ -3,7 +3,7 @@
 import re
 import signal
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +193,13 @@ def test_slow_pictures_become_fewer_where_they_would_hold_the_training_up(
     watching.picture = lambda: ""  # type: ignore[method-assign, assignment]  # in its place
     watching.go(Screen(), Never())  # type: ignore[arg-type]  # parts of them
     assert len(pictures) / clock.now == pytest.approx(pictures_a_second, rel=0.1)
+
+
+def test_a_training_that_starts_paused_takes_no_step(show: Show, tty: Any) -> None:
+    show.session.advance(3)
+    with redirect_stdout(tty):
+        assert sv.watch(show, terminal=True, play=False, steps=30, speed=0) == 0
+    assert show.session.step_index == 3 and LEAVE in tty.getvalue()
 
 
 def test_no_color_is_respected(show: Show, tty: Any, monkeypatch: pytest.MonkeyPatch) -> None:
