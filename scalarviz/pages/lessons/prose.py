@@ -7,7 +7,6 @@ from functools import cache
 from html import escape
 from typing import Any
 
-from scalarviz.base.checks.numbers import shorten
 from scalarviz.errors import InputError
 
 # HTML that texts may have: what folds, and line breaks. All else is shown as it is written.
@@ -54,7 +53,6 @@ def parser() -> Any:
     )
     for kind in ("html_block", "html_inline"):
         made.add_render_rule(kind, folding)
-    made.add_render_rule("image", image)
     return made
 
 
@@ -77,14 +75,3 @@ def folding(_: object, tokens: Any, index: int, *rest: object) -> str:
     """Return HTML of a text with the tags of FOLDING alone."""
     parts = TAG.findall(tokens[index].content)
     return "".join(each if FOLDING.fullmatch(each) else escape(each, quote=False) for each in parts)
-
-
-def image(renderer: Any, tokens: Any, index: int, *rest: object) -> str:
-    """Return a picture within the text; raise InputError for a file, which no page may load."""
-    source = tokens[index].attrGet("src")
-    if not source.startswith("data:"):
-        raise InputError(
-            f"a page of a lesson shows no file such as {shorten(source)}: leave it out, or write "
-            "it as ![](data:image/png;base64,...)"
-        )
-    return str(renderer.image(tokens, index, *rest))

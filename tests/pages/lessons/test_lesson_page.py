@@ -186,13 +186,6 @@ def test_html_in_a_text_is_shown_as_it_is_written() -> None:
     assert "<code>\\unknown{</code>" in html_of("$\\unknown{$")
 
 
-def test_a_picture_in_a_text_is_within_it_since_a_page_loads_no_file() -> None:
-    within = "data:image/png;base64,AAAA"
-    assert f'<img src="{within}" alt="a photo" />' in html_of(f"![a photo]({within})")
-    with refused(InputError, "'photo.png'"):
-        html_of("![a photo](photo.png)")
-
-
 def test_the_sign_behind_a_formula_stays_with_it() -> None:
     first, _, last = html_of("The numbers $a$ and $b$, the leaves").partition(" and ")
     assert "tied" not in first and last.startswith('<span class="tied"><span class="math')
