@@ -93,6 +93,7 @@ def test_a_part_that_goes_wrong_is_told_and_the_next_one_runs(
 ) -> None:
     package = tmp_path / "benchmarks"
     package.mkdir()
+    (package / "__init__.py").touch()
     for name in ("on_gpu.py", "on_gpu_machine.py"):
         text = (ROOT / "benchmarks" / name).read_text()
         (package / name).write_text(text.replace('("first", 120)', '("first", 6)'))

@@ -246,7 +246,7 @@ def to_number(cell: str, path: Path, line: int, column: int) -> float:
     if not is_number(cell):
         hint = "turn words and dates into numbers before, with pandas say"
         if "," in cell:
-            hint = "write decimals with a point"
+            hint = "write numbers as 1234.5"
         elif line == 1:
             hint = "say header=True if line 1 holds names"
         raise InputError(

@@ -26,7 +26,7 @@ def copy_lessons(folder: str) -> None:
     for place in new:
         place.parent.mkdir(parents=True, exist_ok=True)
         replace_file(place, found[place].read_bytes())
-    say(text("lessons.copied", folder=folder))
+    say(text("lessons.copied", folder=Path(folder)))
     if kept := len(found) - len(new):
         say(text("lessons.kept", count=kept))
     if find_spec("jupyterlab") is None:
@@ -34,7 +34,7 @@ def copy_lessons(folder: str) -> None:
     elif sys.stdout.isatty():
         import_module("jupyterlab.labapp").main(["--allow-root", f"--notebook-dir={folder}"])
     else:
-        say(text("lessons.open", folder=shlex.quote(folder)))
+        say(text("lessons.open", folder=shlex.quote(str(Path(folder)))))
 
 
 def files_of(part: str) -> list[Path]:

@@ -15,8 +15,9 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_lessons_and_the_guide_are_copied_and_what_is_there_stays(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr(lesson_folder, "find_spec", lambda name: object())
     mine = tmp_path / "a room" / "notebooks" / "05-xor.ipynb"
     mine.parent.mkdir(parents=True)
     mine.write_text("my answers")
@@ -35,6 +36,7 @@ def test_they_are_opened_where_somebody_looks(
 ) -> None:
     opened: list[list[str]] = []
     monkeypatch.setitem(sys.modules, "jupyterlab.labapp", SimpleNamespace(main=opened.append))
+    monkeypatch.setattr(lesson_folder, "find_spec", lambda name: object())
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     copy_lessons(str(tmp_path))
     assert opened == [["--allow-root", f"--notebook-dir={tmp_path}"]]

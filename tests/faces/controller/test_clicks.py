@@ -329,7 +329,12 @@ REACHED = """
 """.split()
 
 # Of a script that makes a session, or gives its network to a second one.
-OF_SCRIPTS = "the loss is a name", "this network is trained by another session", "pass epochs="
+OF_SCRIPTS = (
+    "a session trains a",
+    "the loss is a name",
+    "this network is trained by another session",
+    "pass epochs=",
+)
 
 
 def template(node: ast.expr) -> str:

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
+from scalarviz.base.package_files import top_folder
 from scalarviz.faces.controller import scenes
 from scalarviz.faces.controller.growing import layer_less, layer_more, one_less, one_more
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.controller.parts import set_learning_rate, set_rate
 from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.faces.scenefiles.find import scenes as all_scenes
-from scalarviz.faces.scenefiles.user_code import folder_of_scenes
 from tests.faces.controller.conftest import Open
 
 Act = Callable[[Any], object]
@@ -152,7 +152,7 @@ def test_while_a_scene_is_made_it_says_so_and_nothing_waits(
 
 def test_a_scene_of_ones_own_is_no_entry_of_the_menu(tmp_path: Any) -> None:
     own = tmp_path / "rgb.py"
-    own.write_text((folder_of_scenes() / "rgb.py").read_text(encoding="utf-8"), encoding="utf-8")
+    own.write_text((top_folder("scenes") / "rgb.py").read_text(encoding="utf-8"), encoding="utf-8")
     recipe = Recipe(load(own))
     assert recipe.name == "" and Recipe(load(find("rgb"))).name == "rgb"
     assert scenes.entry_of("") == ""
