@@ -69,7 +69,7 @@ def plate_drawer(rows: int, columns: int, fresh: bool = True):
 
     plate = Plate(0, rows, columns, columns, np.zeros(3), RIGHT, DOWN, NEAR)
     cubes = CubesVisual([plate], plate.size)
-    cubes.set_map(MAPS["dark"], "#0e1116", "#1a2029")
+    cubes.set_map(MAPS["dark"], "#0e1116")
     cubes.scales(2.0, 2.0)
     camera = CAMERAS["perspective"].framing(plate.corners(), WIDTH / HEIGHT)
     place(cubes, camera.matrix(WIDTH / HEIGHT, 2.0 * max(rows, columns)), WIDTH, HEIGHT)
