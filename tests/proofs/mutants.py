@@ -214,7 +214,7 @@ def other_arrays(raw: bytes, chance: Chance) -> bytes:
 
 # ---- ONNX ----------------------------------------------------------------------------------------
 
-MODELS = Path(__file__).parent.parent / "onnx" / "models"
+MODELS = Path(__file__).parent.parent / "files" / "onnx" / "models"
 
 
 def make_onnx(folder: Path) -> Path:
