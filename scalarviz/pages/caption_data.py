@@ -25,18 +25,14 @@ from scalarviz.pictures.presenter.captions.operations import own_formula
 from scalarviz.pictures.presenter.captions.progress import CHANGES, MEAN, SECONDS
 from scalarviz.pictures.presenter.captions.strip import cells_of, names_of_cells
 from scalarviz.pictures.presenter.scene_layout import layout_of, names_of
-from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.view.pace import TERMS
 from scalarviz.training.session.session import Session
 
 Data = dict[str, Any]  # what JSON can hold
 
 
-def caption_data(session: Session, show: Show) -> Data:
-    """Return what the captions, cards and the strip of a page need to know of a session.
-
-    session  the session, whose network has layers
-    show     its presentation, with the sentence of its beginning
+def caption_data(session: Session) -> Data:
+    """Return what the captions, cards and the strip of a page need to know of a session of layers.
 
     The result has only dictionaries, lists, numbers, texts and None.
     """
@@ -51,7 +47,6 @@ def caption_data(session: Session, show: Show) -> Data:
         operations = program.operations
         buffers = {each.name: buffer_data(program, each, given) for each in program.buffers}
     return {
-        "about": show.about,
         "told": program.is_graph,
         "progress": {"seconds": SECONDS, "mean": MEAN, "changes": CHANGES},
         "first": bank.step_count - session.step_index,

@@ -49,7 +49,7 @@ def description(show: Show, theme: str = "", *, tour: bool = False) -> dict[str,
                 "sizes": {"batch": session.trainer.batches.size},
             },
             "scene": scene_data(show),
-            "say": caption_data(session, show),
+            "say": caption_data(session),
             "page": {
                 "title": show.title,
                 "about": show.about,

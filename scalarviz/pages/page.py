@@ -200,7 +200,7 @@ def made_page(
     spec: dict[str, Any] = {
         "engine": engine_spec,
         "scene": scene_data(show),
-        "say": caption_data(show.session, show),
+        "say": caption_data(show.session),
         "page": {
             "title": show.title,
             "about": show.about,

@@ -13,7 +13,6 @@ from scalarviz.pages.caption_data import caption_data
 from scalarviz.pages.page import properties, style_of_page
 from scalarviz.pictures.draw2d.colors import contrast, rgb
 from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.presenter.show import Show
 from tests.pages.in_web import in_web
 
 LEAST = 4.5  # contrast of letters to their ground, WCAG 2 AA
@@ -43,7 +42,7 @@ def test_all_colors_of_letters_in_the_style_are_among_those() -> None:
 
 
 def tables_of(session: sv.Session) -> list:
-    say = caption_data(session, Show.of(session))
+    say = caption_data(session)
     body = """
     setTexts(data.texts);
     const counted = (count) => [...Array(count).keys()];

@@ -179,6 +179,7 @@ def test_going_back_ends_a_question_and_playing_all(opened: Opens) -> None:
     tab.press("n")
     asked(tab).page.keyboard.press(" ")
     tab.until("app.player.playing && !app.guess.isOn")
+    assert tab.spoken() == text("guess.over")
     tab.page.keyboard.press("p")  # pauses
     asked(tab)
     assert not tab.ask("app.player.playing")

@@ -21,7 +21,6 @@ from scalarviz.pictures.presenter.captions.moments import caption
 from scalarviz.pictures.presenter.neuron_card import NeuronNumbers, neuron_card
 from scalarviz.pictures.presenter.pointing import name_of
 from scalarviz.pictures.presenter.scene_layout import layout_of, names_of
-from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.why import blocks_about, title_of
 from scalarviz.pictures.view.frame_data import Card
 from scalarviz.training.session.caption import Caption, Neuron
@@ -52,7 +51,7 @@ def caption_as_data(found: Caption) -> dict[str, Any]:
 def spec_of(session: sv.Session) -> dict[str, Any]:
     """Return the part of a page's specification that captions need, and the texts of a page."""
     found = texts_of(bundle("main.js", module_text), texts())
-    return {"say": caption_data(session, Show.of(session)), "texts": found}
+    return {"say": caption_data(session), "texts": found}
 
 
 class Walk:

@@ -118,6 +118,7 @@ class Guessing:
             return
         goes_on = controller.session.playing or controller.guide.tour is not None
         if goes_on or stage.own is not None:
+            controller.tell(text("guess.over"))
             return self.turn(False)
         if not self._is_here():
             stage.guess = None

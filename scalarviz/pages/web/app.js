@@ -459,7 +459,7 @@ export class App {
   }
 
   play() {
-    this.guess.end();
+    this.guess.leave();
     this.byNeuron.clear();
     this.moveTo(this.state);
     this.player.play();

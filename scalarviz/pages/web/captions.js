@@ -24,7 +24,7 @@ import { plural, text } from "./texts.js";
 import { TracedWeight, rowBeside, toldNeuron } from "./traced.js";
 
 /**
- * Return the caption of a state: of its last operation, or of the training between two steps.
+ * Return the caption of a state: of its last operation, if there is one.
  *
  * spec   of the page; `say` of it is used
  * state  see the page; `all` has numbers of the whole batch: {values, gradients, targets}, the first
@@ -38,7 +38,7 @@ export function captionOf(spec, state, { row = null, neuron = null } = {}) {
   return onceOf(state, "caption", { row, neuron }, () => {
     const { say } = spec;
     const moment = say.moments[state.moment ?? -1];
-    if (!moment) return withPieces(restCaption(say, state));
+    if (!moment) return withPieces(captionWith(text("captions.before")));
     if (say.told) return withPieces({ ...plainCaption(moment), ...state.caption }); // by Python
     try {
       return withPieces(momentCaption(say, state, moment, row, neuron));
@@ -63,14 +63,6 @@ export function withPieces(caption) {
 /** Return the plain sentence of a moment. */
 function plainCaption({ name }) {
   return captionWith(`${asSentence(name)}.`);
-}
-
-/** Return what is said between two steps: of the beginning, or how far the training has come. */
-function restCaption(say, state) {
-  const { step, loss } = state;
-  const isKnown = step > 0 && loss !== null && !Number.isNaN(loss);
-  if (!isKnown) return captionWith(say.about);
-  return captionWith(restWords(state), text("captions.rest.hint"));
 }
 
 /** Return how far the training has come; the loss is that before weights were changed by hand. */

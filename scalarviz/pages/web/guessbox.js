@@ -61,6 +61,13 @@ export class GuessBox {
     this.app.request();
   }
 
+  /** End where the training goes on by itself, which is said. */
+  leave() {
+    if (!this.isOn) return;
+    this.app.tell(text("guess.over"));
+    this.end();
+  }
+
   /** Go to the operation before which the next question is asked, and ask. */
   async pose() {
     const { app, frozen, asked: k } = this;
@@ -134,7 +141,7 @@ export class GuessBox {
   /** Take up a state: a training that plays ends the questions, one that goes elsewhere this one. */
   see(state) {
     const { place } = this.question ?? {};
-    if (this.isOn && this.app.player.playing) this.end();
+    if (this.app.player.playing) this.leave();
     else if (place && place !== momentName(state)) this.question = null;
   }
 

@@ -10,6 +10,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.base.texts import text
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.pointer import LEFT, Pointer
@@ -384,23 +385,23 @@ def test_a_gradient_has_signs_in_place_of_arrows(controller: Controller, studio:
 
 
 @pytest.mark.parametrize(
-    ("act", "goes_on"),
+    ("act", "end"),
     [
-        (lambda controller: controller.press("left"), True),
-        (lambda controller: controller.press("right"), True),
-        (lambda controller: controller.press("z"), True),
-        (lambda controller: controller.seek(1), True),
-        (lambda controller: controller.edit(0, 0.5), True),
-        (lambda controller: controller.press("space"), False),
-        (lambda controller: controller.press("escape"), False),
-        (lambda controller: controller.press("p"), False),
-        (lambda controller: controller.press("o"), False),
-        (lambda controller: controller.guide.show_tour(), False),
+        (lambda controller: controller.press("left"), ""),
+        (lambda controller: controller.press("right"), ""),
+        (lambda controller: controller.press("z"), ""),
+        (lambda controller: controller.seek(1), ""),
+        (lambda controller: controller.edit(0, 0.5), ""),
+        (lambda controller: controller.press("space"), "said"),
+        (lambda controller: controller.press("escape"), "asked for"),
+        (lambda controller: controller.press("p"), "asked for"),
+        (lambda controller: controller.press("o"), "said"),
+        (lambda controller: controller.guide.show_tour(), "said"),
     ],
     ids=["back", "on", "undo", "seek", "edit", "play", "escape", "off", "own input", "tour"],
 )
 def test_what_moves_time_ends_the_question_and_counts_nothing(
-    controller: Controller, session: sv.Session, act: Any, goes_on: bool
+    controller: Controller, session: sv.Session, act: Any, end: str
 ) -> None:
     session.advance(3)
     session.edit(1, 0.25)
@@ -411,9 +412,10 @@ def test_what_moves_time_ends_the_question_and_counts_nothing(
     assert controller.stage.hidden is not None
     act(controller)
     controller.attend()
-    assert controller.stage.guess is None and controller.guessing.on == goes_on
+    assert controller.stage.guess is None and controller.guessing.on == (end == "")
     assert controller.guessing.asked == 0
-    if goes_on:
+    assert (controller.message == text("guess.over")) == (end == "said")
+    if not end:
         assert controller.stage.offered == ("Next", "End")
         controller.press("enter")
         assert controller.stage.hidden is not None

@@ -181,7 +181,7 @@ def test_a_neuron_is_followed_as_a_weight_is() -> None:
 
 
 def test_at_the_very_start_nothing_is_computed() -> None:
-    assert caption(rgb()) == Caption("Each cube is one weight.")
+    assert caption(rgb()) == Caption("No step is done yet.")
     first = walk(rgb())["zero_grad"]
     assert first.title == "The first step begins: nothing is pushed yet."
     assert first.numbers == ("The weight from input R to neuron 0: gradient 0",)
@@ -387,7 +387,7 @@ def test_a_long_sum_keeps_its_largest_terms_in_their_order() -> None:
 
 def test_a_session_says_what_it_did_last() -> None:
     s = rgb()
-    assert str(s.caption()) == "Each cube is one weight."
+    assert str(s.caption()) == "No step is done yet."
     for _ in s.operations:
         s.advance(1, "operation")
         assert s.caption() == caption(s)

@@ -108,7 +108,7 @@ class Narration:
         if is_read and motion.walking and motion.current:
             return self._lit(motion, pinned, neuron)
         if session.clock == Clock() and not session.playing:
-            return Caption(show.about)
+            return Caption(text("captions.before"), text("captions.rest.hint") if hint else "")
         if session.playing:
             lesson, words = self.lesson(), self._progress.at(now, self.reading)
             lit = text("captions.playing.every", count=every) if every > 1 else ""

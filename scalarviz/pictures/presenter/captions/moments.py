@@ -64,7 +64,7 @@ def caption(session: Session, row: int | None = None, neuron: Neuron | None = No
     with session.doing(), np.errstate(all="ignore"):  # infinities are shown as they are
         step, operation = session.timeline.clock.place
         if (step, operation) == (0, 0):
-            return Caption(text("captions.start"))
+            return Caption(text("captions.before"))
         moment = session.trainer.moments[operation - 1]
         program = session.network.program
         tellers = OF_EXPRESSIONS if program.is_graph else TELLERS
