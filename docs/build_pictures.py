@@ -52,7 +52,7 @@ def landscape(path: Path) -> None:
 
 
 def rgb_gif(path: Path) -> None:
-    sv.record(scene("rgb", 0), path, steps=1000, every=25, size=(720, 450), fps=10, progress=False)
+    sv.record(scene("rgb", 0), path, steps=1000, every=25, size=(720, 450), fps=5, progress=False)
 
 
 def digits(path: Path) -> None:

@@ -1,7 +1,7 @@
 // The number with the strongest color and the largest cube: a stop that only grows by itself.
 
 const KNOWN_PARTS = new WeakMap(); // by array
-const SCALES = { few: 4096, high: 99, sample: 65536 };
+const SCALES = { few: 4096, high: 99, sample: 65536, said: 2 }; // `said` in seconds
 
 /** As pictures/presenter/scales.py, one scale for the network. */
 export class Scales {
@@ -61,7 +61,7 @@ export class Scales {
   /** The scale before and after it has grown, for some seconds; else null. */
   grown(now) {
     const passed = now - this.grownAt;
-    return passed >= 0 && passed < this.patience ? this.growth : null;
+    return passed >= 0 && passed < SCALES.said ? this.growth : null;
   }
 
   /** The scale of a channel: of the network, or of a row that may belong to an Affine. */

@@ -22,6 +22,7 @@ from scalarviz.pictures.view.scene.plates import Plate
 
 LAST = 0.3  # seconds in which the last picture is drawn
 SECONDS = 5.0  # least time from one growth of a scale to the next
+SAID = 2.0  # seconds for which the legend says it
 OF_AFFINE = "gain", "shift"  # roles of its plates
 STOPS = 1.0, 2.0, 5.0, 10.0
 
@@ -81,11 +82,11 @@ class Scales:
 
     def grown(self, now: float) -> tuple[float, float] | None:
         """Return the scale before and after it has grown, for some seconds."""
-        return self._grown if 0.0 <= now - self._grown_at < SECONDS else None
+        return self._grown if 0.0 <= now - self._grown_at < SAID else None
 
     def tick(self, now: float) -> bool:
         """Return whether pictures change by themselves: the words on what has grown go away."""
-        return self._grown is not None and 0.0 <= now - self._grown_at < SECONDS + LAST
+        return self._grown is not None and 0.0 <= now - self._grown_at < SAID + LAST
 
     def of(self, channel: str, plates: Sequence[Plate]) -> FloatArray:
         """Return the scale of a channel for each plate."""

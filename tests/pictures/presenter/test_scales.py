@@ -73,8 +73,8 @@ def test_growth_is_said_for_some_seconds() -> None:
     scales.choose([(numbers(0.8), PLATES)])
     assert scales.grown(0.0) is None
     scales.follow([(numbers(3.0), PLATES)], 10.0)
-    assert scales.grown(10.0) == scales.grown(14.9) == (1.0, 5.0)
-    assert scales.grown(15.0) is None
+    assert scales.grown(10.0) == scales.grown(11.9) == (1.0, 5.0)
+    assert scales.grown(12.0) is None
     scales.follow([(numbers(3.0), PLATES)], 20.0)
     assert scales.grown(20.0) is None
     scales.choose([(numbers(0.8), PLATES)])
