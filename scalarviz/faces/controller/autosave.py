@@ -67,11 +67,19 @@ class Keep:
         return self.seconds is not None and monotonic() - self._last >= self.seconds
 
     def now_and_then(self, session: Session) -> None:
-        """Save if it is time."""
-        if self.path is not None and self.due:
+        """Save if it is time; where that fails it is said, and tried again as seldom."""
+        if self.due:
+            try:
+                self.now(session)
+            except FileError as error:
+                say(text("saving.later", why=error))
+
+    def now(self, session: Session) -> None:
+        """Save at once; raises FileError where that fails."""
+        if self.path is not None:
             try:
                 session.save(self.path)
-            finally:  # where that fails, a window tries again as seldom
+            finally:
                 self._last = monotonic()
 
     @contextmanager

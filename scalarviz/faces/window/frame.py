@@ -287,7 +287,7 @@ class MainWindow(QMainWindow):
             self.group.attend()
             self.farewell.attend()
             if self.keep.due and not self.group.held:
-                kept = partial(self.keep.now_and_then, self.controller.own_session)
+                kept = partial(self.keep.now, self.controller.own_session)
                 self.controller.do(kept, name="keep")
             self.group.drawing(self._refresh)
         finally:
