@@ -235,4 +235,7 @@ def made(table: Any, lesson: str, key: str) -> Question:
             raise InputError(
                 f"{name} of the question {key} is {shorten(given)}: see docs/guide/lessons.md"
             )
-    return Question(**table, lesson=lesson, key=key)
+    try:
+        return Question(**table, lesson=lesson, key=key)
+    except InputError as error:
+        raise InputError(f"the question {key}: {error}") from error
