@@ -18,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from scalarviz.base.checks.numbers import answered, number, shorten, size
+from scalarviz.base.messages import caution
 from scalarviz.core.formulas.losses import AnyLoss
 from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.data import Arrays
@@ -28,6 +29,7 @@ from scalarviz.training.session.plateau import EarlyStopping
 from scalarviz.training.session.session import Session
 
 RATE = 0.01  # of an optimizer that is a name
+LARGE = 1000.0  # target of which a Regressor warns
 OPEN = {"open_low": True, "open_high": True}
 Array = npt.NDArray[Any]
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -350,6 +352,11 @@ class Regressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):  # type: ig
         targets = check_array(targets, dtype="float64", ensure_2d=False)  # no sparse ones
         if first:
             self._shape = targets.shape[1:]
+            if (largest := float(np.abs(targets).max(initial=0.0))) > LARGE:
+                caution(
+                    f"targets as large as {largest:.6g} are hardly learned: fit "
+                    "TransformedTargetRegressor(est, transformer=StandardScaler())"
+                )
         frame = y.to_frame() if hasattr(y, "to_frame") else y
         names = columns_in(frame, int(np.prod(targets.shape[1:])))
         inputs = columns_in(X, x.shape[1])

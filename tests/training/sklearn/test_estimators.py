@@ -105,6 +105,8 @@ def test_targets_of_any_size_are_learned_when_they_are_scaled() -> None:
     ours = TransformedTargetRegressor(net, transformer=StandardScaler())
     found = [cross_val_score(each, X, y).mean() for each in (ours, LinearRegression())]
     assert found[0] > max(0.42, found[1] - 0.05)
+    with pytest.warns(UserWarning, match=r"346000 .*TransformedTargetRegressor"):
+        regressor(epochs=1).fit(X, 1000.0 * y)
 
 
 @pytest.mark.parametrize("labels", [["yes", "no"], [3, -7], [True, False], [2.0, 1.0]])
