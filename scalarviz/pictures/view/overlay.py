@@ -13,7 +13,7 @@ from scalarviz.pictures.view.frame_data import FrameData, Pane, Words
 from scalarviz.pictures.view.past_chart import draw_past, draw_tabs, told_of
 from scalarviz.pictures.view.scene.frame import Box, Division
 from scalarviz.pictures.view.terrain_chart import draw_terrain, told_of_terrain
-from scalarviz.pictures.view.told import NEXT, caption_box
+from scalarviz.pictures.view.told import ABOUT, HEAD, NEXT, caption_box
 from scalarviz.training.session.over_time import KINDS, ORDERS
 
 SHARE = 0.4  # of a large chart that the losses have
@@ -31,14 +31,14 @@ def draw_head(canvas: Canvas2D, division: Division, words: Words, theme: Theme) 
     if not box.height:
         return 0.0
     canvas.box(*box.place, theme.ground)  # nothing of the stage shows through
-    margin, size = 20.0 * scale, 16.0 * scale
+    margin, size = 20.0 * scale, HEAD * scale
     base = box.y + 28.0 * scale
     title = canvas.fit(words.title, box.width - 2.0 * margin, size=size, bold=True)
     x = margin + canvas.text(margin, base, title, size=size, color=theme.ink, bold=True)
     left = box.width - x - 2.0 * margin
     if left > 60.0 * scale:
-        about = canvas.fit(words.about, left, size=14.0 * scale)
-        x += margin + canvas.text(x + margin, base, about, size=14.0 * scale, color=theme.quiet)
+        about = canvas.fit(words.about, left, size=ABOUT * scale)
+        x += margin + canvas.text(x + margin, base, about, size=ABOUT * scale, color=theme.quiet)
     return x
 
 

@@ -16,7 +16,7 @@ from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.colors import contrast, rgb
 from scalarviz.pictures.draw2d.theme import Theme
 from scalarviz.pictures.view.beads import one_color
-from scalarviz.pictures.view.frame_data import FrameData
+from scalarviz.pictures.view.frame_data import FrameData, Words
 from scalarviz.pictures.view.neuron_colors import painted
 from scalarviz.pictures.view.pace import ARRIVES
 from scalarviz.pictures.view.scene.frame import Box, Division
@@ -27,7 +27,8 @@ Line = tuple[Piece, ...]
 Group = list[Piece]  # pieces that stay in one row
 LOSS = 320.0, 160.0  # width of the loss curve, and of that in a picture narrower than NARROW pixels
 NARROW = 1000.0
-TITLE, SIZE = 18.0, 15.0  # letters
+HEAD, ABOUT = 16.0, 14.0  # letters of the title in the head, and of the sentence beside it
+TITLE, SIZE = 18.0, 15.0  # letters of the caption
 SMALLER = 13.0, 11.5  # of a title of one line
 LEAST = 1.25  # distance of rows, in letters
 NEXT = 164.0  # width of the buttons beside what came of a guess
@@ -57,18 +58,22 @@ def draw_caption(
 
     If there is no room for all lines, the formula is left out, then the last lines: "…" opens them.
     """
-    caption, scale = frame_data.words.caption, division.scale
+    words, scale = frame_data.words, division.scale
+    caption = words.caption
     if caption is None or not division.band.height:
         return []
+    title = caption.title
+    if words.alone and not is_headed(canvas, division, words):
+        title = words.alone
     came = frame_data.guess is not None and frame_data.guess.result is not None
     loss = frame_data.has_small_curve(division.band.width)
     box = caption_box(division, loss=loss, beside=NEXT * came)
     y, size = box.y + 4.0 * scale, SIZE * scale
     with canvas.clip(box.x, box.y, box.width, box.height):
-        heads = heading(canvas, caption.title, box.width, scale, one=bool(frame_data.offers))
-        for words, letters in heads:
+        heads = heading(canvas, title, box.width, scale, one=bool(frame_data.offers))
+        for line, letters in heads:
             y += 1.22 * letters
-            canvas.text(box.x, y, words, size=letters, color=theme.ink, bold=True)
+            canvas.text(box.x, y, line, size=letters, color=theme.ink, bold=True)
         if frame_data.offers and not came:
             return []
         free = box.bottom - y - 0.22 * size - (BAR + 1.0) * scale  # bars hang below the letters
@@ -76,6 +81,14 @@ def draw_caption(
         high = min(1.42 * size, free / max(1, room))
         rows = rows_that_fit(canvas, caption, box.width, size, room)
         return draw_rows(canvas, rows, (box.x, y), high, size, frame_data, theme)
+
+
+def is_headed(canvas: Canvas2D, division: Division, words: Words) -> bool:
+    """Return whether the head has room for the title and the whole sentence beside it."""
+    scale, gaps = division.scale, 60.0 * division.scale
+    title = canvas.measure(words.title, size=HEAD * scale, bold=True)
+    about = canvas.measure(words.about, size=ABOUT * scale)
+    return division.head.height > 0.0 and title + about + gaps <= division.head.width
 
 
 def draw_opened(

@@ -183,7 +183,8 @@ def test_a_scale_that_has_grown_is_said_in_the_legend(studio: Studio, stage: Sta
     assert {"scale 1 → 2", "-2", "-1", "0", "+1", "+2"} <= set(said(1.0))
     assert stage.frame_data().cubes.grown == (1.0, 2.0)
     stage.session.edit([3], [4.5])
-    assert "scale 1 → 2" in said(5.9) and "+2" in said(5.9)  # too soon to grow again
+    assert "scale 1 → 2" in said(2.9) and "scale 1 → 2" not in said(3.1)
+    assert "+2" in said(5.9)  # too soon to grow again
     assert stage.frame_data().cubes.clipped == 1
     assert {"scale 2 → 5", "+5"} <= set(said(6.1))
     assert "a cube is a weight: its value" in said(12.0)

@@ -183,6 +183,20 @@ def test_what_came_in_times_delta_has_the_colors_of_two_spheres(pinned: int) -> 
     assert behind == pytest.approx(theme.map(values, frame_data.buffers.scale)[0])
 
 
+def test_before_the_first_step_the_caption_says_what_the_head_has_no_room_for() -> None:
+    stage = stage_at(0)
+    stage.session.seek(0)
+    frame_data, theme = stage.frame_data(), THEMES["dark"]
+    about, found = frame_data.words.about, []
+    for size in ((1280, 800), (1280, 500), (380, 800)):
+        sheet = canvas()
+        draw_caption(sheet, frame_data.division(*size), frame_data, theme)
+        found.append(" ".join(sheet.words))
+    said, *others = found
+    assert said.startswith("No step is done yet.") and about
+    assert all(each.startswith(about) for each in others)
+
+
 def test_a_result_is_not_written_while_its_light_is_on_its_way(studio: Studio) -> None:
     stage = stage_at(3)
     stage.frame_data()

@@ -86,7 +86,8 @@ class Narration:
         step = text("chart.step", step=self.reading.session.step_index) if clock else ""
         about = show, motion, pinned, neuron
         caption = instead or self._caption(*about, now=now, hint=not clock, every=every)
-        return Words(show.title, show.about, step, caption)
+        is_new = instead is None and self.reading.session.clock == Clock()
+        return Words(show.title, show.about, step, caption, show.about if is_new else "")
 
     def _caption(
         self,
