@@ -88,7 +88,7 @@ function choicesOf(frame, { index, order }, mark, rank) {
     const old = frame.before[index];
     words.push(oldAndNew(old, value), ...changedBy(old, value));
   }
-  for (const digits of Math.abs(value) >= 1 ? [2, 1, 0] : [2, 1])
+  for (const digits of Math.abs(value) >= 0.95 ? [2, 1, 0] : [2, 1])
     words.push(shortNumber(value, digits));
   const every = (isOpen) => words.flatMap((each) => [0, 1].map((k) => [each, order[k], isOpen]));
   return rank < 2 ? [...every(true), ...every(false)] : every(true);

@@ -144,7 +144,8 @@ def choices(
     if cubes.before is not None and frame_data.part >= MOVED:
         before = float(cubes.before[row])
         every += [old_and_new(before, value), *changed(before, value)]
-    every += [short(value, digits) for digits in ((2, 1, 0) if abs(value) >= 1 else (2, 1))]
+    is_large = abs(value) >= 0.95  # with one digit, 1.0
+    every += [short(value, digits) for digits in ((2, 1, 0) if is_large else (2, 1))]
     for is_open in (True, False) if rank < 2 else (True,):
         yield from ((words, face, is_open) for words in every for face in own)
 

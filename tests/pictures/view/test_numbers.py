@@ -69,6 +69,16 @@ def test_nine_of_ten_cubes_of_3_8_3_have_a_number(way: str, size: Any) -> None:
     assert len(found) >= 0.9 * 59
 
 
+def test_a_cube_just_below_1_has_its_number_where_one_of_two_letters_fits() -> None:
+    found = []
+    for value in (0.94, 0.97):
+        show = Show.of(load(find("rgb"))())
+        show.session.network.bank.value[:] = value
+        found.append(numbers(stage_of(show, (720, 450))))
+    assert {each.words for each in found[0].values()} == {".9"}
+    assert {each.words for each in found[1].values()} == {"1"} and len(found[0]) == len(found[1])
+
+
 @every_size
 @pytest.mark.parametrize("name", ["rgb", "xor", "circle", "xnor", "2-12-2"])
 def test_numbers_stand_apart_and_on_their_cubes_after_each_turn(name: str, size: Any) -> None:
