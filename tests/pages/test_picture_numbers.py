@@ -277,7 +277,7 @@ def test_a_channel_has_its_own_scale_and_is_computed_once() -> None:
     const kept = first.map(({ colors, again }) => colors === again.colors);
     state.value[0] = 3; // the same state may be drawn later, when the scale may grow
     remembered.take({ ...state, value: value.slice() }, ["value"], 1);
-    const early = shown("value", 4);
+    const early = shown("value", 2);
     const { scale, grown, clipped } = early;
     return {scales, kept, changes: first[2].colors, early: [scale, grown, clipped]};"""
     found = in_web(
