@@ -21,7 +21,7 @@ import {
 import { onceOf } from "./memo.js";
 import { asSentence } from "./names.js";
 import { plural, text } from "./texts.js";
-import { TracedWeight, rowBeside, toldNeuron } from "./traced.js";
+import { TracedWeight, rowBeside, toldNeuron, toldRow } from "./traced.js";
 
 /**
  * Return the caption of a state: of its last operation, if there is one.
@@ -84,7 +84,7 @@ function momentCaption(say, state, moment, row, neuron) {
   }
   if (row !== null) neuron = null;
   else neuron ??= toldNeuron(say, state, moment);
-  if (neuron !== null) row = rowBeside(say, neuron);
+  if (neuron !== null) row = chosen ? rowBeside(say, neuron) : toldRow(say, state, moment, neuron);
   const traced = new TracedWeight(say, state, moment, row ?? say.firstRow, neuron, chosen);
   return writtenAlike(() => tell(traced));
 }

@@ -138,6 +138,24 @@ export function rowBeside(say, neuron) {
   return NO_INDEX;
 }
 
+/** Return the weight of a neuron that is told of if nobody has chosen one; as `told_row` there. */
+export function toldRow(say, state, moment, neuron) {
+  const row = rowBeside(say, neuron);
+  const home = say.operations.find((each) => owns(each, row));
+  if (!home || moment.kind === "zero_grad") return row; // before anything has come in
+  const { written, read } = usesOf(say, home, row);
+  if (read === null || written.length !== 1) return row;
+  const values = state.values[home.source];
+  if (values[read[0]] !== 0) return row;
+  const { rows, read: inputs } = weightsInto(say, home, written[0]);
+  return rows[indexOfLargest(inputs.map((each) => magnitude(values[each])))];
+}
+
+/** The size of a number; what is no number is larger than any. */
+function magnitude(number) {
+  return Number.isNaN(number) ? Infinity : Math.abs(number);
+}
+
 /** Return the neuron that is told of if nobody has chosen one, or null; as `told_neuron` there. */
 export function toldNeuron(say, state, moment) {
   const all = say.operations.flatMap((each, i) => (each.weights === NO_INDEX ? [] : [i]));
@@ -148,8 +166,7 @@ export function toldNeuron(say, state, moment) {
   if (right !== null && (isOfAll || at.length === all.length)) return right;
   if (["zero_grad", "step"].includes(moment.kind) || !at.length) return null;
   const { target } = say.operations[at.at(-1)];
-  const size = (sum) => (Number.isNaN(sum) ? Infinity : Math.abs(sum));
-  return [target, indexOfLargest(Array.from(state.values[target], size))];
+  return [target, indexOfLargest(Array.from(state.values[target], magnitude))];
 }
 
 /** Return the output of the class of the focus sample; null if there are no classes. */

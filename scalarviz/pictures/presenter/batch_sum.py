@@ -14,7 +14,7 @@ from scalarviz.base.texts import text
 from scalarviz.core.model.operations import NONE, Operation
 from scalarviz.core.model.program import Moment
 from scalarviz.pictures.presenter.captions.format import agreeing, exact_sum, said, written_alike
-from scalarviz.pictures.presenter.traced_weight import TracedWeight, row_beside, told_neuron
+from scalarviz.pictures.presenter.traced_weight import TracedWeight, told_neuron, told_row
 from scalarviz.training.session.caption import Caption, Piece
 from scalarviz.training.session.session import Session
 
@@ -59,9 +59,9 @@ class BatchSum:
             moment = last_moment(session)
             if moment is None or moment.kind != "weight gradient":
                 return None
-            program, step = session.network.program, session.timeline.clock.step
+            step = session.timeline.clock.step
             neuron = told_neuron(session, moment, step) if pinned is None else None
-            followed = pinned if neuron is None else row_beside(program, neuron)
+            followed = pinned if neuron is None else told_row(session, moment, neuron)
             traced = TracedWeight(session, moment, NONE if followed is None else followed, neuron)
             numbers, row = traced.numbers, traced.own_row
             if numbers.inputs is None or numbers.upstream is None:

@@ -191,6 +191,31 @@ def row_beside(program: Program, neuron: Neuron) -> int:
     return NONE
 
 
+def told_row(session: Session, moment: Moment, neuron: Neuron) -> int:
+    """Return the weight of a neuron that is told of if nobody has chosen one.
+
+    It is the one of `row_beside`, or if 0 comes in there, that of the neuron's largest input.
+    """
+    program, run = session.network.program, session.timeline.trainer.run
+    row = row_beside(program, neuron)
+    homes = [each for each in program.operations if row in each.parameters]
+    if not homes or moment.kind == "zero_grad":  # before anything has come in
+        return row
+    home, (written, read) = homes[0], homes[0].uses(row)
+    if read is None or len(written) != 1:
+        return row
+    values = run.values(home.source)[min(session.focus, len(run.targets()) - 1)]
+    if values[read[0]] != 0.0:
+        return row
+    rows, inputs = weights_into(home, int(written[0]))
+    return int(rows[place_of_largest(values[inputs])])
+
+
+def place_of_largest(numbers: FloatArray) -> int:
+    """Return the place of the largest magnitude; what is no number is larger than any."""
+    return int(np.argmax(np.where(np.isnan(numbers), np.inf, np.abs(numbers))))
+
+
 def told_neuron(session: Session, moment: Moment, step: int) -> Neuron | None:
     """Return the neuron that is told of if nobody has chosen one; None: there is none yet.
 
@@ -210,7 +235,7 @@ def told_neuron(session: Session, moment: Moment, step: int) -> Neuron | None:
         return None
     target = program.operations[at[-1]].target
     sums = run.values(target)[min(session.focus, len(run.targets()) - 1)].astype(np.float64)
-    return target.name, int(np.argmax(np.where(np.isnan(sums), np.inf, np.abs(sums))))
+    return target.name, place_of_largest(sums)
 
 
 def right_output(session: Session, step: int) -> Neuron | None:

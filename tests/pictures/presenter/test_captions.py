@@ -431,6 +431,17 @@ def test_the_first_operation_on_digits_looks_through_a_window_with_contrast() ->
         s.advance(1, "step")
 
 
+def test_a_weight_that_0_comes_into_is_not_the_one_that_is_told() -> None:
+    s = load(find("digits"))(engine="cpu").session
+    told = walk(s)
+    (row,) = told["weight gradient 4"].rows
+    dense = s.network.program.operations[-1]
+    read = int(dense.uses(row)[1][0])
+    came = s.numbers(dense.name).inputs[s.focus]
+    assert came[read] == came.max() > 0.0 and (came == 0.0).any()
+    assert told["step"].rows[0] == row and s.network.bank.grad[row] != 0.0
+
+
 @pytest.mark.parametrize("sample", [0, 3])
 def test_the_neuron_with_the_largest_sum_of_a_layer_is_told(sample: int) -> None:
     s = rgb()

@@ -47,6 +47,7 @@ from scalarviz.pictures.presenter.traced_weight import (
     old_gradient,
     row_beside,
     told_neuron,
+    told_row,
 )
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.caption import Caption, Neuron, Piece, plain_lines
@@ -77,7 +78,8 @@ def caption(session: Session, row: int | None = None, neuron: Neuron | None = No
             neuron = None
         elif neuron is None:
             neuron = told_neuron(session, moment, step - (operation == 0))
-        if neuron is not None:
+            row = None if neuron is None else told_row(session, moment, neuron)
+        if chosen and neuron is not None:
             row = row_beside(program, neuron)
         followed = row_followed(session, moment) if row is None else int(row)
         traced = TracedWeight(session, moment, followed, neuron, chosen)
