@@ -166,7 +166,9 @@ export function toldNeuron(say, state, moment) {
   if (right !== null && (isOfAll || at.length === all.length)) return right;
   if (["zero_grad", "step"].includes(moment.kind) || !at.length) return null;
   const { target } = say.operations[at.at(-1)];
-  return [target, indexOfLargest(Array.from(state.values[target], magnitude))];
+  const isBent = say.operations.some((each) => each.source === target && each.formula === "relu");
+  const goesOn = (sum) => magnitude(isBent ? Math.max(sum, 0) : sum);
+  return [target, indexOfLargest(Array.from(state.values[target], goesOn))];
 }
 
 /** Return the output of the class of the focus sample; null if there are no classes. */

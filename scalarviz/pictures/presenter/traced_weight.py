@@ -219,8 +219,9 @@ def place_of_largest(numbers: FloatArray) -> int:
 def told_neuron(session: Session, moment: Moment, step: int) -> Neuron | None:
     """Return the neuron that is told of if nobody has chosen one; None: there is none yet.
 
-    It has the largest sum of its layer, which in a convolution is a window with contrast; behind
-    the last layer it is the right output, if there are classes.
+    It has the largest sum of its layer, which in a convolution is a window with contrast; before
+    relu the largest above 0, which goes on. Behind the last layer it is the right output, if there
+    are classes.
     """
     program, run = session.network.program, session.timeline.trainer.run
     summed = [i for i, each in enumerate(program.operations) if each.weights != NONE]
@@ -235,6 +236,8 @@ def told_neuron(session: Session, moment: Moment, step: int) -> Neuron | None:
         return None
     target = program.operations[at[-1]].target
     sums = run.values(target)[min(session.focus, len(run.targets()) - 1)].astype(np.float64)
+    if any(each.source == target and each.formula == "relu" for each in program.operations):
+        sums = np.maximum(sums, 0.0)
     return target.name, place_of_largest(sums)
 
 

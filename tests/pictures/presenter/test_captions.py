@@ -442,6 +442,18 @@ def test_a_weight_that_0_comes_into_is_not_the_one_that_is_told() -> None:
     assert told["step"].rows[0] == row and s.network.bank.grad[row] != 0.0
 
 
+def test_before_relu_the_sum_that_goes_on_is_told() -> None:
+    s = load(find("digits"))(engine="cpu").session
+    told = walk(s)
+    for layer in (0, 2):
+        sums = s.numbers(f"convolution {layer}").outputs[s.focus]
+        assert abs(sums.min()) > sums.max() > 0.0 or layer
+        largest = int(sums.argmax())
+        assert told[f"convolution {layer}"].neurons[0][1] == largest
+        assert told[f"delta {layer}"].neurons[0][1] == largest
+        assert "above 0" in told[f"relu {layer}"].title
+
+
 @pytest.mark.parametrize("sample", [0, 3])
 def test_the_neuron_with_the_largest_sum_of_a_layer_is_told(sample: int) -> None:
     s = rgb()
