@@ -39,7 +39,7 @@ def close_along_flow(stations: list[Station], angle: float, fov: float) -> Float
         right = places * sin(radians(angle))
         low, high = (cos(radians(angle)) * float(np.abs(middles[i][:, 2]).max()) for i in (0, -1))
         ends = right[0] - low, right[-1] + high
-        aside = 2.0 * (right - ends[0]) / (ends[1] - ends[0]) - 1.0
+        aside = 2.0 * (right - ends[0]) / max(ends[1] - ends[0], AIR) - 1.0  # AIR: one line alone
         angles = radians(angle) - np.arctan(aside * tan(radians(fov) / 2.0) * ASPECT)
     return places
 
