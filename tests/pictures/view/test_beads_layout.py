@@ -512,7 +512,7 @@ def test_gains_and_shifts_are_level_with_their_units(program: Program, form: For
         )
         line = lines_of(layout, operation.target.name)[0]
         points = units_of(line)
-        if len(points) != operation.shape[0] or (line.shape and not operation.target.shape):
+        if len(points) != operation.shape[0] or (line.shape and not operation.source.shape):
             continue  # several units share a gain, or it belongs to a pixel
         cubes = {index: at for plate in own for index, at in middles(plate).items()}
         for first in (operation.weights, operation.biases):
