@@ -69,8 +69,18 @@ def own_folders(request: pytest.FixtureRequest) -> None:
 
 
 @pytest.fixture(autouse=True)
-def tables_as_before() -> Iterator[None]:
+def tables_as_before(tables_of_modules: None) -> Iterator[None]:
     """After a test that adds formulas of its own the tables are as before."""
+    yield from kept_tables()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def tables_of_modules() -> Iterator[None]:
+    """The same after fixtures of a module, which may run lessons."""
+    yield from kept_tables()
+
+
+def kept_tables() -> Iterator[None]:
     before = [dict(table) for table in TABLES]
     yield
     for table, rows in zip(TABLES, before, strict=True):
