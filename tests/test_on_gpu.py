@@ -48,7 +48,8 @@ def run_on_gpu(folder: Path, *words: str) -> list[dict[str, object]]:
     ):
         (folder / name).write_text(text)
         (folder / name).chmod(0o755)
-    known = os.environ | {"NUMBA_ENABLE_CUDASIM": "1", "OUT": str(folder / "out")}
+    known = {name: x for name, x in os.environ.items() if not name.startswith("PYTEST_")}
+    known |= {"NUMBA_ENABLE_CUDASIM": "1", "OUT": str(folder / "out")}
     known |= {"SCALARVIZ_CACHE_DIR": str(folder / "kernels"), "PYTHONPATH": str(folder)}
     known["PATH"] = f"{folder}{os.pathsep}{os.environ['PATH']}"
     command = [sys.executable, "-m", "benchmarks.on_gpu", *words]
