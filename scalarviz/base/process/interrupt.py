@@ -124,7 +124,10 @@ class Program:
         trace: TracebackType | None,
     ) -> None:
         global _program
-        stopped = self.code and (error is None or isinstance(error, STOPPED))
+        cause = getattr(error, "__cause__", None)  # code in C may make another error of it
+        stopped = self.code and (
+            error is None or any(isinstance(x, STOPPED) for x in (error, cause))
+        )
         if stopped and self.last:
             self._leave()
         _program = None

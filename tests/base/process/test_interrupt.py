@@ -77,6 +77,19 @@ def test_another_thread_hears_nothing_and_breaks_nothing() -> None:
     assert heard == [False]
 
 
+def test_ctrl_c_that_became_another_error_ends_the_program_as_well() -> None:
+    def run() -> None:
+        with Program(last=False):
+            try:
+                signal.raise_signal(signal.SIGINT)
+            except KeyboardInterrupt as error:
+                raise SystemError("a result with an exception set") from error
+
+    with pytest.raises(SystemExit) as ended:
+        run()
+    assert ended.value.code == 130
+
+
 @pytest.mark.parametrize("name", ["signal", "scalarviz.faces.cli.commands", "typer"])
 @pytest.mark.parametrize("run", [AS_MODULE, AS_PROGRAM])
 def test_ctrl_c_while_the_program_is_loaded_ends_it_without_a_word(name: str, run: str) -> None:
