@@ -113,12 +113,13 @@ def test_tasks_of_a_pool_whose_workers_have_ended_are_named() -> None:
 
 
 JOB = """
-import sys
+import signal
 import scalarviz as sv
 from tests.patience import HANG
 from tests.sweeps.making import xor
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # tests may run below nohup, which ignores it
     runs = sv.sweep(xor, {"hidden": list(range(2, 30))}, seeds=range(200), executor="processes")
     runs.advance(3_000_000, progress=False)
 """
