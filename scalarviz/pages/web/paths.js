@@ -134,7 +134,7 @@ function middleUse(count) {
 }
 
 /** Return the number of weights of a perceptron or kernel. */
-function perUnit(operation) {
+export function perUnit(operation) {
   return product(operation.shape.slice(1));
 }
 

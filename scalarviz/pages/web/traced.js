@@ -7,11 +7,14 @@ import {
   owns,
   pathOfNeuron,
   pathOfRow,
+  perUnit,
   sourcesFor,
   usesOf,
   weightsFrom,
   weightsInto,
 } from "./paths.js";
+
+const PUSHING = ["weight gradient", "step"]; // moments at which gradients are known
 
 /** A weight, by its bank index or NO_INDEX, at a moment of a state; or the neuron that is followed. */
 export class TracedWeight {
@@ -139,16 +142,14 @@ export function rowBeside(say, neuron) {
 }
 
 /** Return the weight of a neuron that is told of if nobody has chosen one; as `told_row` there. */
-export function toldRow(say, state, moment, neuron) {
+export function toldRow(say, { grad }, moment, neuron) {
   const row = rowBeside(say, neuron);
   const home = say.operations.find((each) => owns(each, row));
-  if (!home || moment.kind === "zero_grad") return row; // before anything has come in
-  const { written, read } = usesOf(say, home, row);
-  if (read === null || written.length !== 1) return row;
-  const values = state.values[home.source];
-  if (values[read[0]] !== 0) return row;
-  const { rows, read: inputs } = weightsInto(say, home, written[0]);
-  return rows[indexOfLargest(inputs.map((each) => magnitude(values[each])))];
+  if (!PUSHING.includes(moment.kind) || !home || grad[row] !== 0 || home.shape.length < 2)
+    return row;
+  const count = perUnit(home);
+  const first = row - ((row - home.weights) % count);
+  return first + indexOfLargest(Array.from(grad.slice(first, first + count), magnitude));
 }
 
 /** The size of a number; what is no number is larger than any. */

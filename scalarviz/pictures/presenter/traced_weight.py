@@ -21,6 +21,7 @@ from scalarviz.pictures.presenter.paths import (
     Path,
     path,
     path_of_neuron,
+    per_unit,
     sources_for,
     weights_from,
     weights_into,
@@ -32,6 +33,7 @@ from scalarviz.training.session.explanation import OperationNumbers
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.timeline import Timeline
 
+PUSHING = "weight gradient", "step"  # moments at which gradients are known
 Made = TypeVar("Made")
 
 
@@ -194,21 +196,17 @@ def row_beside(program: Program, neuron: Neuron) -> int:
 def told_row(session: Session, moment: Moment, neuron: Neuron) -> int:
     """Return the weight of a neuron that is told of if nobody has chosen one.
 
-    It is the one of `row_beside`, or if 0 comes in there, that of the neuron's largest input.
+    It is the one of `row_beside`, or if this one is not pushed, the one of its sum that is most.
     """
-    program, run = session.network.program, session.timeline.trainer.run
+    program, grad = session.network.program, session.network.bank.grad
     row = row_beside(program, neuron)
     homes = [each for each in program.operations if row in each.parameters]
-    if not homes or moment.kind == "zero_grad":  # before anything has come in
+    is_pushed = moment.kind not in PUSHING or not homes or grad[row] != 0.0
+    if is_pushed or len(homes[0].shape) < 2:
         return row
-    home, (written, read) = homes[0], homes[0].uses(row)
-    if read is None or len(written) != 1:
-        return row
-    values = run.values(home.source)[min(session.focus, len(run.targets()) - 1)]
-    if values[read[0]] != 0.0:
-        return row
-    rows, inputs = weights_into(home, int(written[0]))
-    return int(rows[place_of_largest(values[inputs])])
+    count = per_unit(homes[0])
+    first = row - (row - homes[0].weights) % count
+    return int(first + place_of_largest(grad[first : first + count]))
 
 
 def place_of_largest(numbers: FloatArray) -> int:
