@@ -15,7 +15,7 @@ from scalarviz import data
 from scalarviz.base.texts import text
 from scalarviz.pages.page import page_of
 from scalarviz.pictures.draw2d.colors import contrast
-from tests.pages.browser import Tab
+from tests.pages.browser import ONLY_CHROMIUM, Tab
 from tests.pages.conftest import Opens
 
 pytestmark = pytest.mark.slow
@@ -307,6 +307,7 @@ BRIGHTNESS = """(id => {
 })"""
 
 
+@ONLY_CHROMIUM  # the driver of the other one does not print
 def test_a_dark_page_is_printed_light_and_is_dark_again(opened: Opens) -> None:
     tab = opened("xor", place="#tour=no&theme=dark").ready()
     tab.settle()
