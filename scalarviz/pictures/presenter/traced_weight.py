@@ -33,7 +33,6 @@ from scalarviz.training.session.explanation import OperationNumbers
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.timeline import Timeline
 
-PUSHING = "weight gradient", "step"  # moments at which gradients are known
 Made = TypeVar("Made")
 
 
@@ -201,8 +200,8 @@ def told_row(session: Session, moment: Moment, neuron: Neuron) -> int:
     program, grad = session.network.program, session.network.bank.grad
     row = row_beside(program, neuron)
     homes = [each for each in program.operations if row in each.parameters]
-    is_pushed = moment.kind not in PUSHING or not homes or grad[row] != 0.0
-    if is_pushed or len(homes[0].shape) < 2:
+    is_known = moment.kind in ("weight gradient", "step")  # its gradient, at this moment
+    if not is_known or not homes or grad[row] != 0.0 or len(homes[0].shape) < 2:
         return row
     count = per_unit(homes[0])
     first = row - (row - homes[0].weights) % count
