@@ -312,14 +312,14 @@ class Words:
     title    of the show; `about` is a sentence beside it
     clock    the step, written above the loss; "" where controls show it
     caption  what the operation did, or another sentence
-    alone    the title of the caption where `about` has no room; "" for its own
+    is_new   no step is done: where `about` has no room, it is the title of the caption
     """
 
     title: str = ""
     about: str = ""
     clock: str = ""
     caption: Caption | None = None
-    alone: str = ""
+    is_new: bool = False
 
 
 @dataclass(frozen=True)

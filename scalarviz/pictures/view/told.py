@@ -62,9 +62,8 @@ def draw_caption(
     caption = words.caption
     if caption is None or not division.band.height:
         return []
-    title = caption.title
-    if words.alone and not is_headed(canvas, division, words):
-        title = words.alone
+    takes_place = words.is_new and not is_headed(canvas, division, words)
+    title = words.about if takes_place else caption.title
     came = frame_data.guess is not None and frame_data.guess.result is not None
     loss = frame_data.has_small_curve(division.band.width)
     box = caption_box(division, loss=loss, beside=NEXT * came)

@@ -87,7 +87,7 @@ class Narration:
         about = show, motion, pinned, neuron
         caption = instead or self._caption(*about, now=now, hint=not clock, every=every)
         is_new = instead is None and self.reading.session.clock == Clock()
-        return Words(show.title, show.about, step, caption, show.about if is_new else "")
+        return Words(show.title, show.about, step, caption, is_new)
 
     def _caption(
         self,
