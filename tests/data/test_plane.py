@@ -56,6 +56,14 @@ def test_half_of_the_points_belong_to_each_class(kind: type[PlaneSet]) -> None:
     assert targets.mean() == 0.5
 
 
+def test_each_arm_of_a_spiral_makes_one_and_three_quarter_turns_opposite_to_the_other() -> None:
+    inputs, classes = whole(data.Spiral, samples=4000)
+    radius = np.hypot(*inputs.T)
+    angle = 2.0 * np.pi * (1.75 * radius + 0.5 * classes)
+    np.testing.assert_allclose(inputs.T, radius * [np.cos(angle), np.sin(angle)], atol=1e-4)
+    assert radius.min() < 0.01 and radius.max() > 0.99
+
+
 @every_cloud
 def test_the_square_worth_showing_holds_the_points(kind: type[PlaneSet]) -> None:
     low, high = kind(scale=5.0).bounds

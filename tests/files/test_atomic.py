@@ -84,7 +84,7 @@ def test_a_pipe_is_not_replaced(tmp_path: Path) -> None:
         replace_file(tmp_path / "pipe", b"")
 
 
-@pytest.mark.parametrize("path", [None, 3, "", "a\0b"])
+@pytest.mark.parametrize("path", [None, 3, "", "a\0b", "a\ud800"])
 def test_what_is_no_path_is_refused(path: object) -> None:
     with refused(InputError, path):
         replace_file(path, b"")

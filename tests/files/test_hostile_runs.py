@@ -235,6 +235,8 @@ ONE: dict[str, Spoil] = {
     "on that is no truth": action("freeze", {"rows": ARRAY, "on": 1}),
     "a rate that is none": action("learning rate", {"rate": "0.5"}),
     "a rate below 0": action("learning rate", {"rate": -1.0}),
+    "an own rate that is none": action("own rate", {"rows": ARRAY, "rate": "0.5"}),
+    "a batch that is none": action("batch", {"size": 2.5}),
     "an optimizer that is none": action("optimizer", {"optimizer": FULL}),
     "data that is none": action("data", {"data": FULL}),
     "data of another width": action(

@@ -116,6 +116,7 @@ def test_a_setting_that_raises_is_named_and_the_others_go_on() -> None:
     runs = advanced(sv.sweep(raising, {"hidden": [4, 5, 6]}, seeds=range(2)), 20)
     assert list(runs.errors) == [1] and runs.table().columns["runs"] == [2, 0, 2]
     assert runs.table().columns["error"] == [None, "ValueError: five is not for me", None]
+    assert "five is not for me" in repr(runs.table())  # longer than other cells may be
     assert len(runs.runs()) == 4
     with pytest.raises(ValueError, match="five"):
         runs.outcome(1)

@@ -5,7 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import scalarviz as sv
+from scalarviz import data
 from scalarviz.base.texts import text
+from scalarviz.errors import InputError
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.presets import PRESETS, go_wrong
@@ -17,6 +20,7 @@ from tests.faces.controller.conftest import Open
 from tests.faces.controller.stages import chips_of
 from tests.sessions import advanced, inverting
 from tests.studio import Studio
+from tests.wording import refused
 
 
 @pytest.fixture
@@ -133,6 +137,12 @@ def playing_caption(controller: Controller) -> Caption:
         controller.session.pause()
     assert caption is not None
     return caption
+
+
+@pytest.mark.parametrize("name", ["shallow", "dead"])
+def test_without_hidden_layers_what_goes_wrong_in_them_is_refused(name: str) -> None:
+    with refused(InputError, "two or more Dense layers"):
+        PRESETS[name].act(sv.Session(sv.Network([2, 1], seed=0), data.Xor(), engine="python"))
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -207,6 +207,12 @@ def test_what_overflows_is_saved_at_a_step_from_which_a_smaller_rate_goes_on(
     assert again.losses[-1] < again.losses[0]
 
 
+def test_what_overflows_without_a_file_is_begun_again_at_a_smaller_rate() -> None:
+    with pytest.raises(GradientError) as caught:
+        train(diverging(), 1000, Keep())
+    assert caught.value.lines[1] == "Nothing was saved: begin again with --lr 1e+299, or less."
+
+
 def lost(good: int) -> Show:
     """A show whose loss is nan after so many good steps, while its gradients count as 0."""
     net = sv.Network([2, 3, 1], "relu", "linear", dtype="float32", seed=0)

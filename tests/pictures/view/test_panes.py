@@ -122,6 +122,8 @@ def test_all_that_is_written_around_the_panes_is_large_enough_and_covers_nothing
         assert box.x >= 0.0 and box.right <= size[0] and box.bottom <= size[1], words
         for other, _, others in drawn.written[:i]:
             assert not box.meets(other), (words, others)
+        if words.startswith("Neuron 3"):
+            assert parts.line.y <= box.y and box.bottom <= parts.line.bottom
     written = [words for _, _, words in drawn.written]
     assert "step" in written and "loss" in written
     assert sum(words in ("0.00123",) for words in written) == count
