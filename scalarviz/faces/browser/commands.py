@@ -243,7 +243,7 @@ def look(link: Link, args: Args) -> None:
 
 
 def control(link: Link, args: Args) -> None:
-    use(link.group, word(args, "name"), args.get("value"))
+    use(link.group, word(args, "name"), args.get("value"), owns=link.owner_asks)
 
 
 def press(link: Link, args: Args) -> None:

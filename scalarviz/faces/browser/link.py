@@ -52,6 +52,7 @@ class Reader:
     """A page: how it is reached, and what it has.
 
     looks     whether it may only look
+    owns      whether it is the owner's of this machine
     asked     numbers of its commands that have not been answered
     taken     whether it has taken the last state
     draws     whether it was asked for its picture
@@ -59,6 +60,7 @@ class Reader:
 
     post: Post
     looks: bool = False
+    owns: bool = True
     asked: list[int] = field(default_factory=list)
     opened: bool = False
     taken: bool = True
@@ -83,6 +85,8 @@ class Link:
     theme   of the pages; "": that of each reader's system
     tour    whether they begin with the tour
     drawn   the last picture that a page has sent, a PNG; empty: none was asked for
+
+    `owner_asks` says whether the command that is done now is one of this machine's owner.
     """
 
     def __init__(
@@ -93,6 +97,7 @@ class Link:
         self.readers: list[Reader] = []
         self.version = 1
         self.drawn = b""
+        self.owner_asks = True
         self._looked = 0.0
         self._begin()
 
@@ -132,9 +137,9 @@ class Link:
 
     # ---- pages ----------------------------------------------------------------------------------
 
-    def join(self, post: Post, *, looks: bool = False) -> Reader:
+    def join(self, post: Post, *, looks: bool = False, owns: bool = True) -> Reader:
         """Take in a page; `post` sends it a message, and must not wait."""
-        reader = Reader(post, looks)
+        reader = Reader(post, looks, owns)
         self.readers.append(reader)
         return reader
 
@@ -183,6 +188,7 @@ class Link:
                 if reader.looks:
                     self._post(reader, {"looks": True})
             self.group.choose_number(self.number)
+            self.owner_asks = reader.owns
             COMMANDS[name](self, args)
         except ScalarvizError as error:
             words = as_sentence(" ".join(error.lines))

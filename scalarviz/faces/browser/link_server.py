@@ -10,7 +10,7 @@ import asyncio
 import socket
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from http import HTTPStatus
 from threading import Lock
@@ -35,7 +35,7 @@ FEW = 4  # messages for a page, beyond which its own wait until it has taken som
 class Link(Protocol):
     """What answers pages; `post(header, buffers)` of a reader sends to it from any thread."""
 
-    def join(self, post: Callable[..., None], *, looks: bool) -> Any: ...
+    def join(self, post: Callable[..., None], *, looks: bool, owns: bool) -> Any: ...
     def receive(self, reader: Any, message: Mapping[str, Any]) -> None: ...
     def leave(self, reader: Any) -> None: ...
 
@@ -113,6 +113,7 @@ class LinkServer:
         self._link, self._page, self._tokens, self._call = link, page, tokens, call
         self._visitors: set[Visitor] = set()
         self._made: File | None = None
+        self._turn = asyncio.Lock()
         self.server = PageServer(listener, gate=self._gate, visit=self._visit)
 
     def __enter__(self) -> Self:
@@ -179,7 +180,8 @@ class LinkServer:
                     visitor.post({"closed": words})
                     await asyncio.wait([sending], timeout=PARTING)
                     return
-                await self._talk(connection, visitor, sending, looks=looks)
+                rights = {"looks": looks, "owns": self._tokens.owns(first["token"])}
+                await self._talk(connection, visitor, sending, rights)
         finally:
             sending.cancel()
 
@@ -188,11 +190,10 @@ class LinkServer:
         connection: ServerConnection,
         visitor: Visitor,
         sending: asyncio.Task[None],
-        *,
-        looks: bool,
+        rights: Mapping[str, bool],
     ) -> None:
         def join() -> None:
-            visitor.reader = self._link.join(visitor.post, looks=looks)
+            visitor.reader = self._link.join(visitor.post, **rights)
 
         def leave() -> None:
             if visitor.reader is not None:
@@ -206,7 +207,10 @@ class LinkServer:
                 if message is None or not is_command(message):
                     await connection.close(CloseCode.POLICY_VIOLATION)
                     return
-                await self._called(partial(self._link.receive, visitor.reader, message))
+                # A command of the owner waits for one command of all others, at most.
+                is_free = rights["owns"] or "taken" in message
+                async with nullcontext() if is_free else self._turn:
+                    await self._called(partial(self._link.receive, visitor.reader, message))
                 while visitor.is_slow and not sending.done():
                     await asyncio.sleep(LOOK)
         finally:

@@ -11,6 +11,7 @@ from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.group import Group
 from scalarviz.faces.controller.options import OptionChoice
 from scalarviz.faces.controller.state import State
+from scalarviz.faces.scenefiles.links import check_plain
 
 # Rows of CONTROLS; a page has the others, or it has no use for them.
 OFFERED = (
@@ -58,8 +59,11 @@ def control_of(row: Control, state: State) -> dict[str, Any]:
             "example": row.words("example")}  # fmt: skip
 
 
-def use(group: Group, name: str, value: object) -> None:
-    """Use an offer by its name; raise InputError if it is none, or not of its kind."""
+def use(group: Group, name: str, value: object, *, owns: bool = True) -> None:
+    """Use an offer by its name; raise InputError if it is none, or not of its kind.
+
+    owns  whether the owner of this machine asks: others set no option to a path
+    """
     controller = group.lead
     found = offers_of(controller.state, controller.stage.offered, several=group.several)
     offers = {each["name"]: each for each in found}
@@ -76,7 +80,10 @@ def use(group: Group, name: str, value: object) -> None:
     if kind == "choice" and value not in offer["names"]:
         raise InputError(f"{offer['label'] or name} has no choice {shorten(value)}")
     if name.startswith(OPTION):
-        controller.set_option(name.removeprefix(OPTION), value)
+        option = name.removeprefix(OPTION)
+        if kind == "entry" and not owns:
+            check_plain(option, str(value), "from another machine", names_files=False)
+        controller.set_option(option, value)
     elif name in controller.stage.offered:
         controller.stage.press(name)
     elif offer["enabled"]:

@@ -59,12 +59,16 @@ class Tokens:
         self._wrong = 0
         self._waits: dict[str, tuple[int, float]] = {}  # by visitor: wrong guesses, until when
 
+    def owns(self, given: str) -> bool:
+        """Return whether a token is that of the owner of this machine."""
+        return is_same(given, self.own)
+
     def looks(self, who: str, given: str) -> bool:
         """Return whether the bearer of a token may only look; raise Denied for a wrong one.
 
         who  the address of the visitor
         """
-        if is_same(given, self.own):
+        if self.owns(given):
             return False
         count, until = self._waits.get(who, (0, 0.0))
         if (rest := until - self._now()) > 0.0:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from os.path import lexists
 from typing import Any, final
 from urllib.parse import parse_qsl, quote, unquote
 
@@ -22,7 +23,8 @@ from scalarviz.errors import InputError
 FURTHEST = 10**9  # step
 LONGEST = 2_000  # characters
 HIDEABLE = ("controls", "strip", "curve", "head", "exhibit")
-PLAIN_VALUE = re.compile(r"[\w .,+-]*", re.ASCII)  # of an option: no path, no address
+# Of an option: no address and no path, also not that of a file in the same folder.
+PLAIN_VALUE = re.compile(r"([\w ,+-]|\.(?=\d))*", re.ASCII)
 GRAMMAR = "write a link such as rgb#step=120&op=7&pin=42"
 
 Neuron = tuple[str, int]
@@ -123,6 +125,19 @@ def is_plain(value: str) -> bool:
     return PLAIN_VALUE.fullmatch(value) is not None
 
 
+def check_plain(option: str, value: str, source: str, *, names_files: bool = True) -> None:
+    """Raise InputError for a value of an option that comes from elsewhere and is not plain.
+
+    source       what it comes from, such as "of a link"
+    names_files  False: also for the name of a file or folder in the current folder
+    """
+    if not is_plain(value) or (not names_files and lexists(value)):
+        raise InputError(
+            f"the option {shorten(option)} {source} takes a number or a name, not "
+            f"{shorten(value)}: write paths and addresses behind `scalarviz watch`"
+        )
+
+
 def read_link(text: str) -> Link:
     """Return the link that a text is; raise InputError, in one sentence, for what is wrong.
 
@@ -136,11 +151,7 @@ def read_link(text: str) -> Link:
         raise InputError(f"the link {shorten(text)} names no scene and no file: {GRAMMAR}")
     options = dict(pairs_of(query))
     for key, value in options.items():
-        if not is_plain(value):
-            raise InputError(
-                f"the option {shorten(key)} of a link takes a number or a name, not "
-                f"{shorten(value)}: write paths and addresses behind `scalarviz watch`"
-            )
+        check_plain(key, value, "of a link")
     found: dict[str, Any] = {}
     for key, value in pairs_of(fragment):
         reader = PARTS.get(key)

@@ -11,6 +11,7 @@ import numpy as np
 import scalarviz as sv
 from scalarviz.faces.browser.link import Link
 from scalarviz.faces.browser.wire import Buffers, Header
+from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.controller.watch_options import WatchOptions
 from scalarviz.pictures.presenter.show import Show
 
@@ -37,12 +38,12 @@ def joined(message: Any, buffers: Buffers) -> Any:
 class FakePage:
     """A page of a link, which takes each state at once."""
 
-    def __init__(self, link: Link, *, looks: bool = False) -> None:
+    def __init__(self, link: Link, *, looks: bool = False, owns: bool = True) -> None:
         self.link = link
         self.messages: list[Any] = []
         self.bytes = 0
         self.state: Any = None
-        self.reader = link.join(self.take, looks=looks)
+        self.reader = link.join(self.take, looks=looks, owns=owns)
         self.number = 0
 
     def take(self, header: Header, buffers: Buffers) -> None:
@@ -68,9 +69,9 @@ class FakePage:
         raise AssertionError(f"{name} was not answered")
 
 
-def linked(session: sv.Session) -> Link:
-    """The link of a session."""
-    group = WatchOptions().group(Show.of(session), "dark")
+def linked(session: sv.Session, *recipes: Recipe) -> Link:
+    """The link of a session, and of the scene that it was made by."""
+    group = WatchOptions(recipes=recipes).group(Show.of(session), "dark")
     group.lead.await_kernels()
     LINKS.append(Link(group))
     return LINKS[-1]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import random
 import time
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,9 @@ import scalarviz as sv
 from scalarviz.errors import InputError
 from scalarviz.faces.browser.commands import COMMANDS
 from scalarviz.faces.browser.light import LEAST
+from scalarviz.faces.controller.options import Recipe
+from scalarviz.faces.scenefiles.options import OptionInfo
+from scalarviz.pictures.presenter.show import Show
 from scalarviz.training.session.of_value import session_of
 from tests.faces.browser.pages import FakePage, linked, opened
 
@@ -226,6 +230,36 @@ def test_who_looks_on_changes_nothing() -> None:
         if name not in ("open", "state"):
             assert "looking on" in page.ask(name, {"count": 1, "row": 0, "value": 1.0})["refused"]
     assert s.step_index == 0
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["/etc/passwd", "C:\\x", "..", "mine.png", "none.png", "private"],
+)
+def test_others_who_control_set_no_option_to_a_path(
+    value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("mine.png", "private"):
+        Path(name).touch()
+    made: list[str] = []
+
+    def scene(source: str = "", form: Annotated[str, OptionInfo(("(a)", "(b)"))] = "(a)") -> Show:
+        made.append(source + form)
+        return Show(session())
+
+    recipe = Recipe(scene)
+    owner = FakePage(linked(recipe.make({}).session, recipe))
+    other = FakePage(owner.link, owns=False)
+    for page in (owner, other):
+        page.ask("open", {"version": 1})
+    asked = {"name": "option source", "value": value}
+    told = other.ask("control", asked)["refused"]
+    assert "'source'" in told and f"not {value!r}" in told and made == ["(a)"]
+    other.ask("control", {"name": "option source", "value": "8,0.5"})
+    other.ask("control", {"name": "option form", "value": "(b)"})
+    owner.ask("control", asked)
+    assert made[-3:] == ["8,0.5(a)", "8,0.5(b)", f"{value}(b)"]
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,10 @@ import json
 import os
 import socket
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -31,10 +32,12 @@ class Noting:
         self.posts: list[Any] = []
         self.told: list[Any] = []
         self.looks: list[bool] = []
+        self.owns: list[bool] = []
 
-    def join(self, post: Any, *, looks: bool) -> Any:
+    def join(self, post: Any, *, looks: bool, owns: bool) -> Any:
         self.posts.append(post)
         self.looks.append(looks)
+        self.owns.append(owns)
         return post
 
     def receive(self, reader: Any, message: Any) -> None:
@@ -89,13 +92,13 @@ def test_a_command_is_answered_by_a_frame_of_a_header_and_arrays(
         assert header == {"id": 1, "state": {"step": 7}, "n": 1, "buffers": [3, 8]}
         assert start % 8 == 0 and frame[start:] == b"abc\0\0\0\0\x0012345678"
     until(lambda: not link.posts)
-    assert link.looks == [False]
+    assert link.looks == [False] and link.owns == [True]
 
 
 def test_the_short_token_only_looks(served: LinkServer, link: Noting, tokens: Tokens) -> None:
     with joined(served, tokens.short.lower()):
         until(lambda: link.posts)
-    assert link.looks == [True]
+    assert link.looks == [True] and link.owns == [False]
 
 
 def test_a_page_is_for_those_with_a_token(served: LinkServer, tokens: Tokens) -> None:
@@ -184,6 +187,31 @@ def test_a_client_that_takes_no_answer_is_not_heard_further(
         for _ in range(40):
             client.recv(timeout=30)
         until(lambda: len(link.told) == 2)
+
+
+def test_commands_of_others_wait_for_each_other_and_the_owner_for_one_of_them(
+    link: Noting, tokens: Tokens
+) -> None:
+    calls: SimpleQueue[Callable[[], object]] = SimpleQueue()
+
+    def work() -> None:
+        while calls.qsize():
+            calls.get()()
+
+    with (
+        LinkServer(link, lambda: b"", listening("127.0.0.1", 0), tokens, calls.put) as served,
+        ExitStack() as stack,
+    ):
+        given = [*[tokens.short] * 3, tokens.own]
+        clients = [stack.enter_context(joined(served, token)) for token in given]
+        until(lambda: len(link.posts) == 4, work)
+        for number, client in enumerate(clients):
+            client.send(json.dumps({"id": number, "name": "evaluate", "args": {}}))
+            until(lambda: calls.qsize())
+        time.sleep(3 * LOOK)
+        assert calls.qsize() == 2  # of the owner, and of one of the others
+        until(lambda: len(link.told) == 4, work)
+        assert {each["id"] for each in link.told[:2]} == {0, 3}
 
 
 def test_a_client_that_pings_and_takes_nothing_is_cut_off(

@@ -38,7 +38,8 @@ def test_a_link_that_is_written_reads_back(text: str) -> None:
      "rgb#pin=1.5", "rgb#step=١٢", "rgb#neuron=tanh 0", "rgb#sample=-1", "rgb#play=0",
      "rgb#play=nan", "rgb#theme=blue", "rgb#tour=yes", "rgb#hide=all", "rgb#hide=", "rgb#hide=,",
      "rgb#alert(1)=2", "rgb#__proto__=1", "rgb?hidden=../x", "rgb?picture=/etc/passwd",
-     "rgb?folder=\\\\host\\x", "rgb?picture=http://host/x", "rgb?hidden=$(id)", "x" * 2001],
+     "rgb?folder=\\\\host\\x", "rgb?picture=http://host/x", "rgb?hidden=$(id)", "x" * 2001,
+     "rgb?picture=mine.png", "rgb?folder=.."],
 )  # fmt: skip
 def test_what_means_nothing_is_refused_in_one_sentence(text: str) -> None:
     with refused(InputError):
