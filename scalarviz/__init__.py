@@ -34,12 +34,11 @@ The names are loaded when they are first used, so `import scalarviz` is quick an
 window toolkit nor a compiler.
 """
 
-from __future__ import annotations
-
 import sys
-from difflib import get_close_matches
 from importlib import import_module
-from typing import TYPE_CHECKING
+
+# Instead of typing's: until this file is loaded, Ctrl-C ends a program with a traceback.
+TYPE_CHECKING = False
 
 __version__ = "0.2.0"
 
@@ -187,7 +186,8 @@ def __getattr__(name: str) -> object:
                 kind.__name__ for kind in import_module("scalarviz.data").DATA_SETS.values()
             ],
         )
-        nearest = [meant] if meant in homes else get_close_matches(name, homes, n=1)
+        close = import_module("difflib").get_close_matches
+        nearest = [meant] if meant in homes else close(name, homes, n=1)
         hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
         hint = f": {meant}" if meant and meant not in homes else hint
         if name in dir(import_module("scalarviz.errors")):

@@ -303,6 +303,15 @@ def test_importing_stays_light(program: str, heavy: tuple[str, ...]) -> None:
     assert loaded == [], f"`{program}` loads {loaded}"
 
 
+def test_before_ctrl_c_is_handled_almost_nothing_is_loaded() -> None:
+    program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); before = {{*sys.modules}}"
+    program += "; import scalarviz; print(*{*sys.modules} - before)"
+    command = [sys.executable, "-I", "-S", "-c", program]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    loaded = {name.partition(".")[0] for name in output.split()}
+    assert "scalarviz" in loaded and loaded <= {"scalarviz", "importlib", "warnings"}
+
+
 def test_the_idea_is_read_in_one_sitting() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     listed = text.partition("## The idea in one sitting")[2].partition("\n## ")[0]

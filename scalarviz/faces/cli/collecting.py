@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
+from math import ceil
 from time import monotonic
 from typing import BinaryIO, cast, final
 from urllib.parse import parse_qs
@@ -36,6 +38,8 @@ KIND = ".jsonl"
 MOST_RECORDS = 1000
 AT_ONCE = 60  # records of a visitor: a room may have one address
 EVERY = 10.0  # seconds, after which a visitor may send one more
+USUAL = 4096  # bytes of a record; a larger one counts as several
+MOST_OF_ONE = MOST_RECORDS // 2  # records that are kept of a visitor
 
 
 @final
@@ -78,6 +82,7 @@ class Collecting:
         self.entries: Sequence[Entry] = ()
         self._count, self._now = len(old), now
         self._left: dict[str, tuple[float, float]] = {}  # by visitor: how many more, and when
+        self._kept: Counter[str] = Counter()  # by visitor
 
     @property
     def query(self) -> str:
@@ -102,7 +107,7 @@ class Collecting:
         """Take one record of a page, and answer {"ok": true} or {"error": a sentence}."""
         with suppress(ConnectionClosed, TimeoutError):
             try:
-                self._count_visit(who)
+                self._charge(who, 1)
                 record = self._take(await asyncio.wait_for(connection.recv(), ASKING), who)
             except InputError as error:
                 return await connection.send(json.dumps({"error": str(error)}))
@@ -110,16 +115,18 @@ class Collecting:
             name = record.name or text("class.nameless")
             say(text("class.record", name=name, lesson=record.lesson))
 
-    def _count_visit(self, who: str) -> None:
-        """Raise InputError for a visitor that comes too often."""
+    def _charge(self, who: str, count: int) -> None:
+        """Raise InputError for a visitor that sends too many records, of USUAL bytes, at once."""
         now = self._now()
         left, since = self._left.pop(who, (AT_ONCE, now))
         left = min(AT_ONCE, left + (now - since) / EVERY)
-        self._left[who] = max(0.0, left - 1.0), now
+        rest = left - count
+        self._left[who] = rest if rest >= 0.0 else left, now
         if len(self._left) > MOST_VISITORS:
             del self._left[next(iter(self._left))]
-        if left < 1.0:
-            raise InputError(f"too many answers come from here: send them again in {EVERY:.0f} s")
+        if rest < 0.0:
+            wait = ceil(-rest * EVERY)
+            raise InputError(f"too many answers come from here: send them again in {wait} s")
 
     def _take(self, sent: str | bytes, who: str) -> Record:
         """Keep and return a record; raise InputError if it cannot be kept, or without the token."""
@@ -134,12 +141,18 @@ class Collecting:
         except Denied as denied:
             raise InputError(refusal(denied, "elsewhere")) from None
         record = record_of(found.get("record"))
-        self._add(record)
+        line = record.line()
+        count = ceil(len(line) / USUAL)
+        if self._kept[who] + count > MOST_OF_ONE:
+            raise InputError("no more answers are kept from here: say that to your teacher")
+        self._charge(who, -1)  # one was charged when it came
+        self._charge(who, count)
+        self._add(line)
+        self._kept[who] += count
         return record
 
-    def _add(self, record: Record) -> None:
-        """Add a record to the file, whole or not at all."""
-        line = record.line()
+    def _add(self, line: bytes) -> None:
+        """Add the line of a record to the file, whole or not at all."""
         try:
             with self._opened() as file:
                 size = file.seek(0, os.SEEK_END)

@@ -145,7 +145,7 @@ def of_notebook(content: str, path: Path) -> Lesson:
         source if cell["cell_type"] == "code" and not is_left_out(cell) else ""
         for cell, source in zip(cells, sources, strict=True)
     )
-    return Lesson(path.stem, title_of(sources[0], path), tuple(parts), code)
+    return Lesson(path.stem, title_of("".join(sources[:1]), path), tuple(parts), code)
 
 
 def source_of(cell: Any, spoken: Translation) -> str:

@@ -12,6 +12,15 @@ from scalarviz.errors import InputError
 # HTML that texts may have: what folds, and line breaks. All else is shown as it is written.
 FOLDING = re.compile(r"</?(details|summary|br|sub|sup)>")
 TAG = re.compile(r"<[^<>]*>|[^<]+|<")
+# Attributes that formulas need; TeX could also give their elements links, classes and styles.
+MATH = frozenset(
+    "accent columnalign columnlines columnspacing depth display displaystyle fence form height "
+    "largeop linebreak linethickness lspace mathbackground mathcolor mathsize mathvariant maxsize "
+    "minsize movablelimits notation rowlines rowspacing rspace scriptlevel separator stretchy "
+    "voffset width xmlns".split()
+)
+ATTRIBUTE = re.compile(r' ([^\s="]+)="[^"]*"')
+ELEMENT = re.compile(rf"<m[a-z]+({ATTRIBUTE.pattern})+")
 LONGEST = 2000  # letters of a formula; the time for one grows with their square
 # A minus after a sign that closes nothing, as in (-4) and = -2: of a number, not between two.
 MINUS = re.compile(r"(?<!&#x000(?:29|5D|7C|7D);</mo>)(?<=</mo>)<mo>(?=&#x02212;</mo>)")
@@ -65,10 +74,16 @@ def formula(tex: str, options: dict[str, bool]) -> str:
             raise ValueError
         plain = tex.replace("<", "< ")  # texts in it come out as they are: no element begins
         display = "block" if options["display_mode"] else "inline"
-        made = MINUS.sub('<mo form="prefix">', convert(plain, display=display))
+        made = ELEMENT.sub(needed, convert(plain, display=display))
+        made = MINUS.sub('<mo form="prefix">', made)
         return NAMED.sub(rf"\1{SPACE}", made)
     except Exception:  # its parser raises errors of many kinds
         return f"<code>{escape(tex)}</code>"
+
+
+def needed(element: re.Match[str]) -> str:
+    """Return the beginning of an element with the attributes of MATH alone."""
+    return ATTRIBUTE.sub(lambda each: each[0] if each[1] in MATH else "", element[0])
 
 
 def folding(_: object, tokens: Any, index: int, *rest: object) -> str:

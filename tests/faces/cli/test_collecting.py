@@ -242,6 +242,30 @@ def test_a_visitor_that_floods_waits(room: Callable[..., Room]) -> None:
     assert len(at.lines) == AT_ONCE + 1
 
 
+def test_large_records_of_a_visitor_count_as_several(room: Callable[..., Room]) -> None:
+    at, large = room(), record("Bo", q=given(*["1" * 1000] * 55))
+    told = [at.sends(large) for _ in range(5)]
+    assert told[:4] == [OK] * 4
+    (wait,) = re.findall(r"in (\d+) s", told[4]["error"])
+    assert at.sends(record("Anna")) == OK  # of the same address
+    at.clock.seconds += int(wait)
+    assert "in 10 s" in at.sends(large)["error"]  # since Anna has sent hers
+    at.clock.tick()
+    assert at.sends(large) == OK and len(at.lines) == 6
+
+
+def test_a_visitor_cannot_fill_the_file(
+    room: Callable[..., Room], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collecting, "MOST_OF_ONE", 5)
+    at, large = room(), record("Bo", q=given(*["1" * 1000] * 9))
+    told = [at.sends(each) for each in (large, record("Bo"), large, record("Cem"), record("Bo"))]
+    assert [each == OK for each in told] == [True, True, False, True, False]
+    assert "to your teacher" in told[2]["error"] and told[4] == told[2]
+    at.collecting._take(json.dumps({"record": record("Anna")}), "10.0.0.2")
+    assert [each["name"] for each in at.lines] == ["Bo", "Bo", "Cem", "Anna"]
+
+
 def test_the_file_holds_so_many_records_and_so_many_bytes(
     room: Callable[..., Room], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -106,11 +106,12 @@ def test_a_picture_shows_a_scene_or_a_saved_run(tmp_path: Path) -> None:
         (f"# A\n```question\nanswer = {'9' * 5000}\n```\n", "mine.md", "TOML"),
         ("# A\n" + '```question\nask = "a"\nanswer = 3\n```\n' * 201, "mine.md", "201 questions"),
         ("{}", "mine.ipynb", "notebook"),
+        ('{"cells": []}', "mine.ipynb", "title"),
         ("[" * 100_000, "mine.ipynb", "notebook"),
         ("# A", "mine.txt", ".md"),
         ("# A" * 2_000_000, "mine.md", "bytes"),
     ],
-    ids="title answer toml backslash file scene open digits many empty deep ending large".split(),
+    ids="title answer toml slash file scene open digits many empty cells deep ending large".split(),
 )
 def test_what_is_no_lesson_is_refused(content: str, name: str, wrong: str, tmp_path: Path) -> None:
     with refused(InputError, wrong):
@@ -210,6 +211,22 @@ def test_a_function_and_what_it_is_taken_of_are_apart(formula: str, spaces: int)
 
 def test_a_formula_that_is_not_understood_is_shown_as_it_is_written() -> None:
     assert "<code>\\left( x</code>" in html_of("$\\left( x$")
+
+
+@pytest.mark.parametrize(
+    ("formula", "kept"),
+    [
+        ("\\href{javascript:alert(1)}{x}", "<mrow><mrow><mi>x</mi>"),
+        ('\\href{a>b" onload="c}{x}', "<mrow><mrow><mi>x</mi>"),
+        ("\\style{position:fixed}{x}", "<mrow><mi>x</mi>"),
+        ("\\class{button}{x}", "<mrow><mi>x</mi>"),
+        ("\\color{a href=}{x}", '<mstyle mathcolor="a href="><mrow><mi>x</mi>'),
+        ("\\begin{array}{l|c} a & b \\end{array}", '<mtable columnlines="solid">'),
+        ('\\text{ href="a"}', '<mtext>&#x000A0;href="a"</mtext>'),
+    ],
+)
+def test_a_formula_has_attributes_of_mathml_alone(formula: str, kept: str) -> None:
+    assert kept in html_of(f"${formula}$")
 
 
 @pytest.mark.parametrize("formula", ["w \\cdot (-4)", "y = -2", "a \\le -1", "(1, -2)"])
