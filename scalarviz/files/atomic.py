@@ -18,7 +18,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
 
 from scalarviz.base.checks.numbers import shorten
 from scalarviz.base.progress import MEGABYTE, saving
@@ -36,7 +39,8 @@ PERMISSIONS = 0o666  # of a new file, before the umask
 ENDING = re.compile("[0-9a-f]{8}")  # the random part of the name
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
-Data = bytes | bytearray | memoryview
+Bytes = bytes | bytearray | memoryview
+Data = Bytes | list[npt.NDArray[Any]]  # arrays, one after the other
 
 
 def as_path(path: object) -> Path:
@@ -201,14 +205,20 @@ def closed_on_error(file: IO[bytes]) -> Iterator[None]:
 
 def write_through(file: IO[bytes], data: Data) -> None:
     """Write, and wait until the data is on the disk."""
-    whole = memoryview(data)
-    with saving(len(whole)) as bar:
+    parts, done = [np.frombuffer(data, np.uint8)] if isinstance(data, Bytes) else data, 0
+    with saving(sum(part.nbytes for part in parts)) as bar:
         bar.tell(0)
-        for start in range(0, len(whole), PIECE):
-            file.write(whole[start : start + PIECE])
-            bar.tell((start + PIECE) // MEGABYTE)
+        for part in map(bytes_of, parts):
+            for start in range(0, len(part), PIECE):
+                done += file.write(part[start : start + PIECE])
+                bar.tell(done // MEGABYTE)
     file.flush()
     os.fsync(file.fileno())
+
+
+def bytes_of(array: npt.NDArray[Any]) -> memoryview:
+    """Return the bytes of an array, which is copied only if they are not side by side."""
+    return np.asarray(array, order="C").reshape(-1).view(np.uint8).data
 
 
 def take_lock(file: IO[bytes]) -> None:

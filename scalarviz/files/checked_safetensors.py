@@ -6,7 +6,7 @@ the description, whose content is up to the caller. The checksum is the SHA-256 
 with zeros in place of the checksum, so that a change of any byte is detected.
 
 Files may come from anywhere: reading executes nothing, checks everything before use, and takes at
-most a small multiple of the file's size in memory.
+most a small multiple of the file's size in memory. Writing copies nothing but the header.
 """
 
 from __future__ import annotations
@@ -26,9 +26,12 @@ from scalarviz.base.checks.numbers import shorten
 from scalarviz.base.process.memory import memory_size
 from scalarviz.core.formulas.table import pick
 from scalarviz.errors import FileError, InputError
-from scalarviz.files.atomic import as_path, replace_file, shown
+from scalarviz.files.atomic import as_path, bytes_of, replace_file, shown
 
 Array = npt.NDArray[Any]
+# An array to be written in parts: its shape, and arrays of one type, one after the other.
+InParts = tuple[tuple[int, ...], Sequence[Array]]
+Arrays = Mapping[str, Array | InParts]
 Description = dict[str, Any]
 
 NAME = "scalarviz"
@@ -55,16 +58,16 @@ WRITTEN_AS = {
 DTYPES = {"U8": "uint8", "I64": "int64", "F32": "float32", "F64": "float64", "BOOL": "bool"}
 
 COPIES = 3  # of a file in memory while it is read
-LENGTH_BYTES = 8  # safetensors begins with the length of the header
+LENGTH_BYTES = 8  # safetensors begins with the length of the header, which is a multiple of that
 
 # The JSON text begins with the checksum; its quotation marks are escaped in the file.
 BEFORE_CHECKSUM = rb"{\"checksum\":\""
 NO_CHECKSUM = "0" * 64
 
 
-def write(path: object, kind: str, description: Description, arrays: Mapping[str, Array]) -> None:
+def write(path: object, kind: str, description: Description, arrays: Arrays) -> None:
     """Save a description, as JSON allows, and arrays; an existing file is replaced."""
-    replace_file(as_own_path(path, kind), encode(kind, description, arrays))
+    replace_file(as_own_path(path, kind), parts_of(kind, description, arrays))
 
 
 def as_own_path(path: object, kind: str) -> Path:
@@ -107,34 +110,49 @@ def current_name(name: str) -> str:
     return first + space + SINCE_VERSION_2.get(last, last)
 
 
-def encode(kind: str, description: Description, arrays: Mapping[str, Array]) -> bytearray:
+def encode(kind: str, description: Description, arrays: Arrays) -> bytearray:
     """Return the bytes of a file."""
-    from safetensors.numpy import save  # slow to import
+    return bytearray(b"".join(map(bytes_of, parts_of(kind, description, arrays))))
 
+
+def parts_of(kind: str, description: Description, arrays: Arrays) -> list[Array]:
+    """Return the parts of a file: a header, with the checksum of all, and those of the arrays."""
     pick(KINDS, kind, "kind of file")
     about = {"checksum": NO_CHECKSUM, "version": VERSION, "kind": kind, "description": description}
     text = json.dumps(about, allow_nan=False, separators=(",", ":"))
-    plain = {name: as_plain(name, array) for name, array in arrays.items()}
-    data = bytearray(save(plain, metadata={NAME: text}))
-    header = data[LENGTH_BYTES : LENGTH_BYTES + header_length(data)]
-    if len(header) > LARGEST_HEADER or max(count_parts(header), count_parts(text)) > MOST_PARTS:
+    header: Description = {METADATA: {NAME: text}}
+    stored = [(name, as_stored(name, array)) for name, array in arrays.items()]
+    stored.sort(key=lambda each: -each[1][1][0].itemsize)  # so that all are aligned
+    codes, end = {dtype: code for code, dtype in DTYPES.items()}, 0
+    for name, (shape, parts) in stored:
+        start, end = end, end + sum(part.nbytes for part in parts)
+        dtype = codes[parts[0].dtype.name]
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [start, end]}
+    letters = json.dumps(header, separators=(",", ":"))
+    letters += " " * (-len(letters) % LENGTH_BYTES)
+    if len(letters) > LARGEST_HEADER or max(count_parts(letters), count_parts(text)) > MOST_PARTS:
         raise InputError(
             f"the description takes {len(text):,} bytes and has {len(arrays):,} arrays, more than "
             f"a file may have, which is {LARGEST_HEADER:,} bytes in {MOST_PARTS:,} parts: put long "
             "values into an array"
         )
-    place = place_of_checksum(data)
-    data[place] = hashlib.sha256(data).hexdigest().encode()
-    return data
+    head = bytearray(len(letters).to_bytes(LENGTH_BYTES, "little") + letters.encode())
+    whole, numbers = hashlib.sha256(head), [part for _, (_, parts) in stored for part in parts]
+    for part in map(bytes_of, numbers):
+        whole.update(part)
+    head[place_of_checksum(head)] = whole.hexdigest().encode()
+    return [np.frombuffer(head, np.uint8), *numbers]
 
 
-def as_plain(name: str, array: Array) -> Array:
-    """Return an array as it is written: contiguous, in native byte order."""
-    if array.dtype.name not in DTYPES.values():
+def as_stored(name: str, array: Array | InParts) -> InParts:
+    """Return an array as it is written: in the byte order of files."""
+    shape, parts = array if isinstance(array, tuple) else (array.shape, [array])
+    dtype = parts[0].dtype
+    if dtype.name not in DTYPES.values():
         raise InputError(
-            f"the array {name!r} holds {array.dtype}: a file holds {', '.join(DTYPES.values())}"
+            f"the array {name!r} holds {dtype}: a file holds {', '.join(DTYPES.values())}"
         )
-    return np.asarray(array, dtype=array.dtype.name, order="C")
+    return shape, [part.astype(dtype.newbyteorder("<"), copy=False) for part in parts]
 
 
 def header_length(data: bytes | bytearray) -> int:

@@ -4,8 +4,8 @@ A file holds the network, the settings at the start, journal, losses and keyfram
 and the clock. A loaded run continues bit for bit as if it had not stopped, on the same machine with
 the same versions, and every earlier moment can be visited.
 
-The size is that of the keyframes, at most the memory of the session, eight bytes for each step, and
-the user's edits, about twenty bytes a weight.
+The size is that of the keyframes, 16 MB unless more are wanted, eight bytes for each step, and the
+user's edits, about twenty bytes a weight.
 """
 
 from __future__ import annotations
@@ -24,9 +24,17 @@ from scalarviz.core.model.bank import Bank
 from scalarviz.data import DataSet
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import ORDER_OF_SUMS
-from scalarviz.errors import InputError
+from scalarviz.errors import FileError, InputError
 from scalarviz.files.atomic import as_path, shown
-from scalarviz.files.checked_safetensors import Array, Description, as_own_path, read, write
+from scalarviz.files.checked_safetensors import (
+    Array,
+    Arrays,
+    Description,
+    InParts,
+    as_own_path,
+    read,
+    write,
+)
 from scalarviz.files.marks import describe_marks, restore_marks
 from scalarviz.files.metrics import describe_metrics, metric_arrays, restore_metrics
 from scalarviz.files.networks import describe, field, not_made
@@ -35,7 +43,7 @@ from scalarviz.files.own_formulas import describe_own
 from scalarviz.files.rebuilding import Rebuilding
 from scalarviz.files.settings_codec import SettingsWriter, describe_loss
 from scalarviz.training.network.network import Network
-from scalarviz.training.session.branches import Action, Clock, Frame
+from scalarviz.training.session.branches import Action, Clock, Frame, thinned
 from scalarviz.training.session.stops import in_force
 from scalarviz.training.session.timeline import Timeline
 from scalarviz.training.session.trainer import Settings
@@ -45,14 +53,22 @@ NUMBERS = ("value", "grad")
 FORMULAS = ("optimizer", "loss")  # kinds of actions that choose other ones
 
 
-def save_timeline(timeline: Timeline, path: object, data: bool = True) -> None:
-    """Save a training; an existing file is replaced atomically.
+def save_timeline(
+    timeline: Timeline, path: object, data: bool = True, keyframes: int | None = None
+) -> None:
+    """Save a training; an existing file is replaced atomically. Raises FileError.
 
-    data  False: without samples of arrays, which are passed again when it is loaded
+    data       False: without samples of arrays, which are passed again when it is loaded
+    keyframes  bytes of the keyframes besides the first and the last; None: all
     """
     network = check_saving(timeline)
-    as_own_path(path, KIND)  # before the work
-    write(path, KIND, *describe_timeline(timeline, network, data))
+    found = as_own_path(path, KIND)  # before the work
+    try:
+        write(path, KIND, *describe_timeline(timeline, network, data, keyframes))
+    except MemoryError as error:
+        raise FileError(
+            f"{shown(found)} cannot be saved, as memory does not suffice: end other programs"
+        ) from error
 
 
 def check_saving(timeline: Timeline) -> Any:
@@ -149,21 +165,22 @@ def needs_of_run(path: object) -> tuple[Network, Batches, list[object], set[str]
 
 
 def describe_timeline(
-    timeline: Timeline, network: Network, data: bool = True
-) -> tuple[Description, dict[str, Array]]:
-    """Return a training as a JSON object and arrays; `data` is as in `save_timeline`."""
+    timeline: Timeline, network: Network, data: bool = True, keyframes: int | None = None
+) -> tuple[Description, Arrays]:
+    """Return a training as a JSON object and arrays; the rest is as in `save_timeline`."""
     trainer, here, start = timeline.trainer, timeline.clock, settings_at_start(timeline)
     with timeline.visit(Clock(here.step)):
         now = Frame.of(trainer.bank, here.step, trainer.settings)
     owner = timeline.branch.owner_of(now.step)
     writer = SettingsWriter(samples=data)
     places = {branch: i for i, branch in enumerate(timeline.branches)}
-    arrays: dict[str, Array] = {}
+    kept = thinned(timeline.branches, timeline.branch, keyframes)
+    arrays: dict[str, Array | InParts] = {}
     branches = []
     for branch, i in places.items():
-        frames = [*branch.frames, *([now] if branch is owner else [])]
+        frames = [*kept[branch], *([now] if branch is owner else [])]
         arrays |= frame_arrays(i, frames)
-        arrays[f"losses {i}"] = branch.record.between(0, len(branch.record))
+        arrays[f"losses {i}"] = (len(branch.record),), branch.record.parts()
         arrays |= metric_arrays(i, branch)
         branches.append(
             {
@@ -247,29 +264,34 @@ def describe_action(action: Action, writer: SettingsWriter) -> list[Any]:
     return [action.step, action.operation, action.kind, details, asked]
 
 
-def frame_arrays(branch: int, frames: Sequence[Frame]) -> dict[str, Array]:
+def frame_arrays(branch: int, frames: Sequence[Frame]) -> dict[str, Array | InParts]:
     """Return the keyframes of a branch as arrays, one row for each."""
     steps = sorted({frame.step: frame for frame in frames}.items())
     kept = [frame for _, frame in steps]
-    arrays = {
+    arrays: dict[str, Array | InParts] = {
         "step": np.array([frame.step for frame in kept], np.int64),
         "count": np.array([frame.step_count for frame in kept], np.int64),
         "has_gradients": np.array([frame.has_gradients for frame in kept], np.bool_),
     }
     if kept:
-        arrays["state"] = np.array([frame.state for frame in kept])
+        arrays["state"] = stacked([frame.state for frame in kept])
         for name in NUMBERS:
-            arrays[name] = np.array([getattr(frame, name) for frame in kept])
+            arrays[name] = stacked([getattr(frame, name) for frame in kept])
         rows = kept[0].value.size
         if any(frame.frozen is not None for frame in kept):
             none = np.zeros(rows, np.bool_)
             frozen = [none if frame.frozen is None else frame.frozen for frame in kept]
-            arrays["frozen"] = np.array(frozen)
+            arrays["frozen"] = stacked(frozen)
         for names in sorted({names for frame in kept for names in frame.slots}):
             none = np.zeros((len(names), rows), kept[0].value.dtype)
-            block = np.array([frame.slots.get(names, none) for frame in kept])
-            arrays[" ".join(("slots", *names))] = block
+            slots = [frame.slots.get(names, none) for frame in kept]
+            arrays[" ".join(("slots", *names))] = stacked(slots)
     return {f"frames {branch} {name}": array for name, array in arrays.items()}
+
+
+def stacked(rows: Sequence[Array]) -> InParts:
+    """Return rows of one shape as an array."""
+    return (len(rows), *rows[0].shape), rows
 
 
 def bits_of(bank: Bank) -> str:

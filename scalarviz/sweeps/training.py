@@ -17,6 +17,8 @@ from scalarviz.core.formulas.metrics import MetricRow, measured, predictions_of
 from scalarviz.core.model.bank import Bank
 from scalarviz.data.batches import GeneratedBatches
 from scalarviz.errors import GradientError, UpdateError
+from scalarviz.files.atomic import bytes_of
+from scalarviz.files.checked_safetensors import as_stored
 from scalarviz.files.runs import bits_of, describe_timeline
 from scalarviz.sweeps.goal import Goal
 from scalarviz.sweeps.outcome import NEVER, Outcome, Steps
@@ -227,4 +229,5 @@ def all_but_seed(session: Session) -> tuple[object, dict[str, bytes]]:
     description["network"].pop("seed")
     for name in ("seed", "bits"):
         description.pop(name)
-    return description, {n: a.tobytes() for n, a in arrays.items() if n != "frames 0 value"}
+    stored = {n: as_stored(n, a)[1] for n, a in arrays.items() if n != "frames 0 value"}
+    return description, {n: b"".join(map(bytes_of, parts)) for n, parts in stored.items()}

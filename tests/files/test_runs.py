@@ -1,5 +1,6 @@
 """Run files: a session goes on as if it had not stopped; test_hostile_runs.py has bad ones."""
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import FileError, InputError
+from scalarviz.training.session import timeline
 from tests.sessions import advanced, reloaded
 from tests.wording import refused
 
@@ -104,6 +106,70 @@ def test_its_size_is_bounded_by_the_memory_for_keyframes(tmp_path: Path) -> None
     loaded.seek(100)
     s.seek(100)
     assert same(s, loaded)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "steps", "portion"),
+    [([2, 2, 1], 2_700_000, timeline.PORTION), ([30, 300, 1], 100, 0.0)],
+    ids=["losses", "keyframes"],
+)
+def test_saving_takes_no_memory_for_what_is_long(
+    sizes: list[int],
+    steps: int,
+    portion: float,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(timeline, "PORTION", portion)
+    samples = np.zeros((4, sizes[0])), np.zeros((4, 1))
+    s = sv.Session(sv.Network(sizes, "tanh"), samples, "mse", sv.Adam(0.001), engine="cpu")
+    s.advance(steps, progress=False)
+    tracemalloc.start()
+    try:
+        s.save(tmp_path / "run", keyframes=None, progress=False)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2**21 < (tmp_path / "run").stat().st_size / 4
+    assert (sv.Session.load(tmp_path / "run").losses == s.losses).all()
+
+
+def test_a_file_with_fewer_keyframes_leads_to_the_same_moments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(timeline, "PORTION", 0.0)
+    s = eventful()
+    sizes, keyframes = [], [None, 30_000, 0]
+    for most in keyframes:
+        path = tmp_path / f"{most}"
+        s.save(path, keyframes=most)
+        sizes.append(path.stat().st_size)
+        loaded = sv.Session.load(path)
+        kept = sum(frame.size for branch in loaded.branches for frame in branch.frames)
+        assert most is None or kept <= max(most, 3 * s.branches[0].frames[-1].size)
+        for branch in (1, 0):
+            for each in (s, loaded):
+                each.switch(branch)
+            for step in (490, 251, 137, 40):
+                for each in (s, loaded):
+                    each.seek(step)
+                assert same(s, loaded)
+    assert sizes[0] > 2 * sizes[1] > 2 * sizes[2]
+    with refused(InputError, "-1"):
+        s.save(tmp_path / "none", keyframes=-1)
+
+
+def test_keyframes_of_a_file_are_16_megabytes_unless_more_are_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(timeline, "PORTION", 0.0)
+    net = sv.Network([100, 300, 1], "tanh", seed=0)
+    s = sv.Session(net, (np.zeros((2, 100)), np.zeros((2, 1))), "mse", sv.Adam(0.001), engine="cpu")
+    s.advance(60, progress=False)
+    s.save(tmp_path / "usual")
+    s.save(tmp_path / "all", keyframes=None)
+    usual, whole = [(tmp_path / name).stat().st_size for name in ("usual", "all")]
+    assert usual < 2**24 + 2**21 < whole
 
 
 def test_a_replay_knows_what_an_optimizer_kept_past_the_session(tmp_path: Path) -> None:

@@ -349,7 +349,8 @@ def open_command() -> Callable[..., None]:
         show_default=False,
         autocompletion=beginning(scenes()),
     )
-    kept = {name: RUNNING[name] for name in ("steps", "save", "autosave", "limit")}
+    names = ("steps", "save", "autosave", "keyframes", "weights", "limit")
+    kept = {name: RUNNING[name] for name in names}
     parameters = [
         inspect.Parameter(LINK, inspect.Parameter.KEYWORD_ONLY, annotation=str, default=link),
         *as_parameters(kept | WATCHING, "Options"),
@@ -368,6 +369,7 @@ def watch_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collec
 def watch_soon(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
     """Open a window on a scene, once what it needs is imported; return the exit code."""
     from scalarviz.faces.cli.watching import watch_anywhere
+    from scalarviz.faces.controller.autosave import keep_of
     from scalarviz.faces.controller.options import Recipe
     from scalarviz.faces.scenefiles.making import make_show
 
@@ -380,6 +382,7 @@ def watch_soon(scene: Scene, given: Mapping[str, Any], name: str, typed: Collect
 
 def train_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
     """Train a scene with a progress bar; return the exit code."""
+    from scalarviz.faces.controller.autosave import keep_of
     from scalarviz.faces.scenefiles.making import make_show
     from scalarviz.faces.terminal.train import train
 
@@ -409,6 +412,7 @@ def shown_and_kept(
     scene: Scene, given: Mapping[str, Any], typed: Collection[str]
 ) -> tuple[Show, dict[str, Any], Keep]:
     """Return the show of a scene, the options that are not its own, and where it is saved."""
+    from scalarviz.faces.controller.autosave import keep_of
     from scalarviz.faces.scenefiles.making import make_show
     from scalarviz.faces.scenefiles.options import own_options
 
@@ -421,14 +425,6 @@ def shown_and_kept(
 
 
 DEEDS = {"watch": watch_scene, "train": train_scene, "render": render_scene, "page": page_scene}
-
-
-def keep_of(given: Mapping[str, Any], name: str) -> Keep:
-    """Return where the training is saved."""
-    from scalarviz.faces.controller.autosave import Keep
-
-    path = given["save"] or (given["resume"] if given["autosave"] else None)
-    return Keep(path, given["autosave"], name)
 
 
 def with_examples(what: str, *examples: str) -> str:

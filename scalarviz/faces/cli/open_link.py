@@ -16,7 +16,7 @@ from scalarviz.base.texts import text
 from scalarviz.base.visible_text import say
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.faces.cli.watching import watch_anywhere
-from scalarviz.faces.controller.autosave import Keep
+from scalarviz.faces.controller.autosave import Keep, keep_of
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.scenefiles.find import load, scenes
 from scalarviz.faces.scenefiles.links import Link, Neuron, read_link
@@ -35,14 +35,14 @@ def open_link(words: str, given: Mapping[str, Any]) -> int:
     """Open a window at the moment of a link; return the exit code.
 
     words  the link
-    given  options: those of WATCHING, and steps, save, autosave and limit
+    given  options: those of WATCHING, steps, limit, and those of `keep_of`
 
     Raises InputError for what is wrong in the link.
     """
     opening_over()  # what the link asks for comes first, with a bar of its own
     link = read_link(words)
     show, recipe = opened(link, given)
-    keep = Keep(given["save"], given["autosave"], "")
+    keep = keep_of(given)
     keep.check(show.session)
     pinned = pinned_by(show.session, link)
     if not go(show.session, link, keep):

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from tempfile import TemporaryFile, gettempdir
+from tempfile import gettempdir
 from time import monotonic
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import number
+from scalarviz.base.checks.numbers import number, size
+from scalarviz.base.process.memory import in_units
 from scalarviz.base.texts import text
 from scalarviz.base.visible_text import say
 from scalarviz.errors import FileError, GradientError, InputError, ScalarvizError
+from scalarviz.files.atomic import check_place
 from scalarviz.files.checked_safetensors import as_own_path
 from scalarviz.files.runs import check_saving
+from scalarviz.training.session.branches import KEYFRAMES
 from scalarviz.training.session.session import Session
 
 
@@ -28,38 +31,41 @@ class Keep:
     With a `name`, a session stopped by Ctrl-C is saved even without a path: in the current folder,
     as NAME-stopped.safetensors, NAME-stopped-2.safetensors, ...
 
-    Raises InputError for seconds without a path, FileError if the path's folder does not exist.
+    keyframes  bytes of the keyframes in a file; None: those of `Session.save`
+    weights    whether the network alone is saved
+
+    Raises InputError for seconds or weights without a path, FileError for a path that nothing can
+    be saved in.
     """
 
     def __init__(
-        self, path: Path | None = None, seconds: float | None = None, name: str = ""
+        self,
+        path: Path | None = None,
+        seconds: float | None = None,
+        name: str = "",
+        *,
+        keyframes: int | None = None,
+        weights: bool = False,
     ) -> None:
+        if weights and path is None:
+            raise InputError("--weights needs a file: add --save net.safetensors")
         if seconds is not None:
             number(seconds, "the seconds of --autosave", 0.0, open_low=True)
             if path is None:
                 raise InputError("--autosave needs a file: add --save run.safetensors")
-        if path is not None and not path.parent.is_dir():
-            raise FileError(f"there is no folder {str(path.parent)!r} to save in: make it first")
-        if path is not None and path.is_dir():
-            raise FileError(f"{str(path)!r} is a folder: pass the name of a file in it")
+        if path is not None:
+            check_place(path)
         self.path = None if path is None else as_own_path(path, "run")
         self.seconds = seconds
+        self.keyframes = KEYFRAMES if keyframes is None else size(keyframes, "--keyframes", 0)
+        self.weights = weights
         self.name = name
         self._last = monotonic()
 
     def check(self, session: Session) -> None:
         """Raise an error if the session could not be saved at the end."""
-        if self.path is None:
-            return
-        check_saving(session.timeline)
-        try:
-            with TemporaryFile(dir=self.path.parent):
-                pass
-        except OSError as error:
-            raise FileError(
-                f"nothing can be saved in {str(self.path.parent)!r} ({error.strerror}): choose "
-                "another folder"
-            ) from error
+        if self.path is not None:
+            check_saving(session.timeline)
 
     @property
     def due(self) -> bool:
@@ -78,9 +84,28 @@ class Keep:
         """Save at once; raises FileError where that fails."""
         if self.path is not None:
             try:
-                session.save(self.path)
+                self._saved(session, self.path)
             finally:
                 self._last = monotonic()
+
+    def _saved(
+        self,
+        session: Session,
+        path: Path,
+        how: str = "saved",
+        **more: float,
+    ) -> str:
+        """Save in a file, "thinned" without keyframes of the past; return the text `how`.
+
+        more  fields of that text
+        """
+        if self.weights:
+            how = "weights"
+            with session.doing():
+                session.network.save(path)
+        else:
+            session.save(path, keyframes=0 if how == "thinned" else self.keyframes)
+        return text(f"saving.{how}", path=path, size=in_units(path.stat().st_size), **more)
 
     @contextmanager
     def kept(self, session: Session) -> Iterator[None]:
@@ -106,14 +131,13 @@ class Keep:
 
     def _save_before(self, session: Session, back: int | None) -> str:
         """Go back to where a smaller rate can continue, and save; return how to resume."""
-        smaller = {"rate": session.learning_rate / 10.0}
+        rate = session.learning_rate / 10.0
         if back is not None:
             session.seek(back)
         path = self._place(session, True)
         if path is None:
-            return text("saving.begin_again", **smaller)
-        session.save(path)
-        return text("saving.saved_before", path=path, step=session.step_index, **smaller)
+            return text("saving.begin_again", rate=rate)
+        return self._saved(session, path, "saved_before", step=session.step_index, rate=rate)
 
     def _place(self, session: Session, stopped: bool) -> Path | None:
         """Return the file to save in at the end; None if there is none."""
@@ -131,8 +155,7 @@ class Keep:
             if lost_since(session) is not None:
                 return self._save_before(session, step_of_smallest_loss(session))
             if path is not None:
-                session.save(path)
-                return text("saving.saved", path=path)
+                return self._saved(session, path)
         except ScalarvizError as error:
             if self.path is not None:
                 error.args = (*error.lines, *self._saved_elsewhere(session))
@@ -141,13 +164,27 @@ class Keep:
         return text("saving.how") if stopped else ""
 
     def _saved_elsewhere(self, session: Session) -> list[str]:
-        """Save a session that its path does not take elsewhere; return how to resume, if at all."""
-        for folder in (Path.cwd, gettempdir):
-            with suppress(ScalarvizError, OSError):
-                path = unused(Path(folder(), f"{self.name or 'training'}-kept"))
-                session.save(path)
-                return [text("saving.saved", path=path)]
+        """Save a session that its path does not take elsewhere; return how to resume, if at all.
+
+        What is too large for all places is saved without the keyframes of its past.
+        """
+        for how in ("saved", "thinned"):
+            for folder in (Path.cwd, gettempdir):
+                with suppress(ScalarvizError, OSError):
+                    path = unused(Path(folder(), f"{self.name or 'training'}-kept"))
+                    return [self._saved(session, path, how)]
         return []
+
+
+def keep_of(given: Mapping[str, Any], name: str = "") -> Keep:
+    """Return where a training is saved, by options of the command line.
+
+    given  save and autosave; resume, keyframes and weights if there are these
+    """
+    keyframes, weights = given.get("keyframes"), given.get("weights", False)
+    resumed = given.get("resume") if given["autosave"] and not weights else None
+    path = given["save"] or resumed
+    return Keep(path, given["autosave"], name, keyframes=keyframes, weights=weights)
 
 
 def lost_since(session: Session) -> int | None:

@@ -136,6 +136,10 @@ RUNNING = {
     "resume": Option(Path | None, None, "a file of a training to go on with"),
     "limit": Option(int | None, None, "bytes that data may take which such a file only describes"),
     "autosave": Option(float | None, None, "save every so many seconds too"),
+    "keyframes": Option(
+        int | None, None, "bytes of keyframes in the file; else 16 MB; fewer make going back slower"
+    ),
+    "weights": Option(bool, False, "save the network alone, for sv.load; --resume needs the rest"),
     "stop_when": Option(
         list[str],
         [],

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, NamedTuple, final
@@ -25,6 +25,7 @@ from scalarviz.training.session.losses import EXACT, Losses
 from scalarviz.training.session.points import Points
 
 CURVE_POINTS = 2000
+KEYFRAMES = 2**24  # bytes of the keyframes in a file
 Rename = Callable[["Branch", str], None]  # of a branch, given its name before
 
 
@@ -310,6 +311,16 @@ def copies_of(branches: Sequence[Branch]) -> list[Branch]:
     return list(copies.values())
 
 
+def thinned(
+    branches: Sequence[Branch], newest: Branch, budget: int | None
+) -> dict[Branch, list[Frame]]:
+    """Return the keyframes of each branch that are kept within a budget of bytes; None: all."""
+    copies = {branch: copy(branch) for branch in branches}
+    if budget is not None:
+        Keyframes(budget).take([*copies.values()], copies[newest])
+    return {branch: each.frames for branch, each in copies.items()}
+
+
 @final
 class Keyframes:
     """The keyframes of all branches, within a budget of bytes; older ones are sparser.
@@ -368,7 +379,6 @@ class Keyframes:
                 self.used -= frame.size
         for branch, places in gone.items():
             if places:
-                kept = [frame for i, frame in enumerate(branch.frames) if i not in places]
-                branch.frames[:] = kept
+                branch.frames = [f for i, f in enumerate(branch.frames) if i not in places]
         if self.used > 0.9 * self.budget and candidates:
             self._thin(newest)

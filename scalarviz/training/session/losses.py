@@ -49,6 +49,12 @@ class Losses:
         old = np.arange(start, min(end, before))
         return np.append(blocks[old // size, old % 2], new) if len(old) else new
 
+    def parts(self) -> list[FloatArray]:
+        """Return arrays with what `between` returns of all steps, without a copy of any."""
+        before, room, blocks, size = self._kept
+        pairs = np.broadcast_to(blocks[:, np.newaxis], (len(blocks), size // 2, 2))
+        return [*pairs, room[: self._count - before]]
+
     def record(self, step: int, losses: FloatArray) -> None:
         """Append the losses of the steps from `step` on; those recorded already are skipped."""
         new = losses[max(self._count - (step - self.first), 0) :]

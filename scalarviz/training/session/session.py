@@ -45,7 +45,7 @@ from scalarviz.training.network.base import Model
 from scalarviz.training.network.norms import Norms, norms_of
 from scalarviz.training.session.background import Player
 from scalarviz.training.session.branch_names import checked_name, find_branch
-from scalarviz.training.session.branches import Branch, Clock
+from scalarviz.training.session.branches import KEYFRAMES, Branch, Clock
 from scalarviz.training.session.callbacks import Callback, StepView, check_callback
 from scalarviz.training.session.caption import Caption
 from scalarviz.training.session.conditions import Function, checked
@@ -1001,21 +1001,32 @@ class Session:
                 copied.timeline.switch(copied.branches[number])
         return copied
 
-    def save(self, path: object, *, data: bool = True, progress: bool = True) -> None:
+    def save(
+        self,
+        path: object,
+        *,
+        data: bool = True,
+        keyframes: int | None = KEYFRAMES,
+        progress: bool = True,
+    ) -> None:
         """Write the session with its past and all branches to a file, for `Session.load(path)`.
 
-        path      the file; one of that name is replaced, whole or not at all
-        data      True, the default: samples of `sv.data.Arrays` travel in the file; False: only
-                  their SHA-256, for `Session.load(path, data=...)` with the same samples
-        progress  True, the default: a progress bar in a terminal or a notebook, if writing takes
-                  longer than a second; False: none
+        path       the file; one of that name is replaced, whole or not at all
+        data       True, the default: samples of `sv.data.Arrays` travel in the file; False: only
+                   their SHA-256, for `Session.load(path, data=...)` with the same samples
+        keyframes  bytes of the keyframes in the file, by default 16 MB; None: all of them. With
+                   fewer the file is smaller, and the loaded session takes longer to go back, to
+                   the same numbers
+        progress   True, the default: a progress bar in a terminal or a notebook, if writing takes
+                   longer than a second; False: none
 
         Raises FileError if the file cannot be written, and InputError if more than one data set
         would have to be passed.
         """
         data = true_or_false(data, "data")
+        keyframes = None if keyframes is None else size(keyframes, "keyframes", 0)
         with Progress(0, true_or_false(progress, "progress"), "megabytes"), self.doing():
-            save_timeline(self.timeline, path, data)
+            save_timeline(self.timeline, path, data, keyframes)
             self.timeline.kept = Kept.of(self.timeline, path)
 
     @classmethod

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import scalarviz as sv
+from scalarviz.base.process.memory import in_units
 from scalarviz.base.texts import text, texts
 from scalarviz.errors import DisplayError, UnknownNameError
 from scalarviz.faces import watch as faces
@@ -175,6 +176,20 @@ def test_a_run_is_saved_and_goes_on(run, own: str, tmp_path: Path) -> None:
     assert ran.code == 0 and re.search(r"^step +10 ", ran.out, re.MULTILINE)
     refused = run("train", own, "--resume", kept, "--size", "5")
     assert refused.code == 1 and "has its size from the file: leave out --size" in refused.err
+
+
+def test_a_file_has_as_many_keyframes_as_asked_or_the_network_alone(
+    run, own: str, tmp_path: Path
+) -> None:
+    train, path = ("train", own, "--steps", "300", "--lr", "0.01", "--save"), tmp_path / "it"
+    sizes = []
+    for more in ((), ("--keyframes", "0"), ("--weights",)):
+        out = run(*train, str(path), *more).out
+        sizes.append(path.stat().st_size)
+        assert f"{path}, {in_units(sizes[-1])}" in out
+    assert sizes == sorted({*sizes}, reverse=True)
+    assert run("train", own, "--resume", str(path)).code == 1
+    assert "--keyframes must be" in run(*train, str(path), "--keyframes", "-1").err
 
 
 def test_ctrl_c_is_told_by_the_exit_code(run, own: str) -> None:

@@ -49,7 +49,9 @@ def test_an_option_of_every_scene_arrives(
         assert given[name] == value
 
 
-@pytest.mark.parametrize("name", [*WATCHING, "steps", "save", "autosave", "limit"])
+@pytest.mark.parametrize(
+    "name", [*WATCHING, "steps", "save", "autosave", "keyframes", "weights", "limit"]
+)
 def test_an_option_of_open_arrives(run: Any, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     given: dict[str, Any] = {}
     monkeypatch.setattr(open_link, "open_link", lambda link, known: given.update(known) or 0)

@@ -149,9 +149,12 @@ def interrupted() -> Show:
 def saved(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Where sessions were saved, and at which step."""
     made: list[Any] = []
-    monkeypatch.setattr(
-        sv.Session, "save", lambda s, path: made.append((path, s.step_index, s.done))
-    )
+
+    def save(session: sv.Session, path: Path, keyframes: int) -> None:
+        path.touch()
+        made.append((path, session.step_index, session.done))
+
+    monkeypatch.setattr(sv.Session, "save", save)
     return made
 
 

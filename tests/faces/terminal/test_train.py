@@ -14,7 +14,9 @@ from scalarviz.errors import FileError, GradientError, InputError
 from scalarviz.faces.controller import autosave
 from scalarviz.faces.controller.autosave import Keep
 from scalarviz.faces.terminal.train import train
+from scalarviz.files import atomic, runs
 from scalarviz.pictures.presenter.show import Show
+from scalarviz.training.session import timeline
 from tests.sessions import advanced
 from tests.wording import refused
 
@@ -23,8 +25,18 @@ from tests.wording import refused
 def saved(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The steps at which sessions were saved."""
     steps: list[int] = []
-    monkeypatch.setattr(sv.Session, "save", lambda s, path: steps.append(s.step_index))
+    monkeypatch.setattr(sv.Session, "save", noted_in(steps))
     return steps
+
+
+def noted_in(steps: list[int]) -> Any:
+    """A `Session.save` that writes nothing into its file and notes the step."""
+
+    def save(session: sv.Session, path: Path, keyframes: int) -> None:
+        path.touch()
+        steps.append(session.step_index)
+
+    return save
 
 
 def test_it_says_what_it_is_how_it_goes_and_what_came_of_it(
@@ -92,7 +104,7 @@ def test_it_is_saved_at_the_end_and_it_says_where(
 ) -> None:
     train(show, 20, Keep(tmp_path / "it"))
     assert saved == [20]
-    assert f"Saved to {tmp_path / 'it'}; --resume" in capsys.readouterr().out
+    assert f"Saved to {tmp_path / 'it'}, 0 bytes; --resume" in capsys.readouterr().out
 
 
 def test_what_its_file_does_not_take_is_saved_elsewhere(
@@ -104,9 +116,58 @@ def test_what_its_file_does_not_take_is_saved_elsewhere(
     keep = Keep(place / "it", name="rgb")
     place.rmdir()
     monkeypatch.chdir(here)
-    with refused(FileError, "gone"):
+    with refused(FileError, "gone", varies=r"[\d.]+ KB"):
         train(show, 20, keep)
     assert sv.Session.load(here / "rgb-kept.safetensors").step_index == 20
+
+
+def test_what_fits_nowhere_is_saved_without_the_keyframes_of_its_past(
+    show: Show, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(timeline, "PORTION", 0.0)
+    show.session.advance(100)
+    write, most = atomic.write_through, 40_000
+
+    def fill(file: Any, parts: Any) -> None:
+        if sum(part.nbytes for part in parts) > most:
+            raise OSError(28, "No space left on device")
+        write(file, parts)
+
+    monkeypatch.setattr(atomic, "write_through", fill)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileError) as caught:
+        Keep(tmp_path / "it", name="rgb").at_end(show.session, False)
+    why, saved = caught.value.lines
+    path = tmp_path / "rgb-kept.safetensors"
+    assert "No space left on device" in why
+    assert saved.startswith(f"Saved to {path}, ") and "without the keyframes of its past" in saved
+    assert path.stat().st_size < most and sv.Session.load(path).step_index == 100
+
+
+def test_where_memory_does_not_suffice_it_says_so_and_the_training_goes_on(
+    show: Show, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def lacking(*arguments: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(runs, "describe_timeline", lacking)
+    keep = Keep(tmp_path / "it", seconds=1e-9)
+    keep.now_and_then(show.session)
+    assert "memory does not suffice" in (said := capsys.readouterr().out)
+    assert "the training goes on" in said
+    with refused(FileError, "tmp_path/it"):
+        keep.at_end(show.session, False)
+
+
+def test_the_network_alone_can_be_saved(show: Show, tmp_path: Path) -> None:
+    path = tmp_path / "net.safetensors"
+    said = Keep(path, weights=True).at_end(show.session, False)
+    assert said == f"Saved the network to {path}, {path.stat().st_size / 1024:.1f} KB; " + (
+        f"sv.load('{path}') reads it."
+    )
+    assert (sv.load(path).bank.value == show.session.network.bank.value).all()
+    with refused(InputError, "--weights"):
+        Keep(None, weights=True)
 
 
 def test_it_is_saved_now_and_then(
@@ -122,7 +183,7 @@ def test_it_is_saved_now_and_then(
     assert saved == [3, 6]
     saved.clear()
     monkeypatch.undo()
-    monkeypatch.setattr(sv.Session, "save", lambda s, path: saved.append(s.step_index))
+    monkeypatch.setattr(sv.Session, "save", noted_in(saved))
     train(show, 30, often)
     assert saved[-1] == 38 and len(saved) > 5 and saved == sorted(saved)
 
@@ -174,7 +235,7 @@ def test_what_is_stopped_is_saved_under_a_name_of_its_own(
     show.session.advance(3)
     keep = Keep(name="rgb")
     assert keep.at_end(show.session, stopped=False) == ""
-    assert keep.at_end(show.session, stopped=True).startswith("Saved to rgb-stopped.safetensors;")
+    assert keep.at_end(show.session, stopped=True).startswith("Saved to rgb-stopped.safetensors, ")
     assert "rgb-stopped-2.safetensors" in keep.at_end(show.session, stopped=True)
     assert sv.Session.load("rgb-stopped.safetensors").step_index == 3
     monkeypatch.setattr(sv.Session, "save", refuse)
@@ -251,5 +312,5 @@ def test_what_cannot_be_saved_after_an_overflow_is_told_with_it(
     assert caught.value.lines[1] == "Nothing was saved: the disk is full"
 
 
-def refuse(session: sv.Session, path: object) -> None:
+def refuse(session: sv.Session, path: object, keyframes: int) -> None:
     raise FileError("the disk is full")
