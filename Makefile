@@ -100,7 +100,7 @@ clean: ## remove all that make has made, .venv too
 WORKS := $(shell { .venv/bin/python -c "" && grep -qxF "$$(pwd -P)" .venv/folder; } 2>&1 || echo no)
 
 .venv/ready-to-run: setup.cfg setup.py pyproject.toml Makefile $(if $(WORKS),again)
-	@sh -euc "$$SETUP" setup ".[desktop,video]" "scalarviz (downloads some 200 MB)"
+	@sh -euc "$$SETUP" setup ".[desktop,video,serve]" "scalarviz (downloads some 200 MB)"
 
 .venv/ready-for-notebooks: setup.cfg setup.py pyproject.toml Makefile $(if $(WORKS),again)
 	@sh -euc "$$SETUP" setup ".[lessons]" "scalarviz and JupyterLab (downloads some 200 MB)"

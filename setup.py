@@ -12,7 +12,11 @@ from setuptools.command.build_py import build_py
 
 # Scenes, lessons and the guide stay at the top of the checkout, where people find them; an
 # installed package has these folders in it.
-FOLDERS = {"scenes": ("*.py", "*.onnx"), "notebooks": ("*.ipynb",), "docs/guide": ("*.md", "*.py")}
+FOLDERS = {
+    "scenes": ("*.py", "*.onnx", "*.safetensors"),
+    "notebooks": ("*.ipynb",),
+    "docs/guide": ("*.md", "*.py"),
+}
 LINK = re.compile(r"(\]\()((?!https?:|#)[^)#]+)")  # of Markdown, to a file
 
 settings = ConfigParser()

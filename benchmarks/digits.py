@@ -129,7 +129,7 @@ SIDES = {"learn": learn, "cpu": cpu, "torch": torch}
 def report(options: Options) -> None:
     """How fast digits are learned, and a step of either side."""
     if not find_spec("sklearn"):
-        print("\nscikit-learn is not installed: pip install 'scalarviz[digits]' has the digits")
+        print("\nscikit-learn is not installed")
         return
     seeds = range(5 if options.long else 3)
     found = [answer([MODULE, "learn", str(seed)]) for seed in seeds]

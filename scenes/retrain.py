@@ -4,9 +4,12 @@ from pathlib import Path
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.core.formulas.table import pick
 from scalarviz.pictures.presenter.show import Show
 
-MODEL = Path(__file__).with_name("digits_0_to_7.onnx")
+MODEL = Path(__file__).with_name("digits_0_to_7.onnx")  # as PyTorch wrote it
+NETWORK = MODEL.with_suffix(".safetensors")  # the same, read without the package onnx
+PARTS = {"conv1": "0", "conv2": "2", "fc": "5"}  # layers of the network
 
 
 def scene(freeze="conv1,conv2", digits="0123456789", lr=0.01, batch=64, engine="auto", seed=0):
@@ -19,8 +22,10 @@ def scene(freeze="conv1,conv2", digits="0123456789", lr=0.01, batch=64, engine="
     engine  the engine: python, cpu, cuda, or auto for the fastest
     seed    seed of the order of the digits
     """
-    frozen = [name for name in freeze.replace("none", "").split(",") if name]
-    network = sv.onnx.load(MODEL, freeze=frozen)
+    network = sv.load(NETWORK)
+    for name in freeze.replace("none", "").split(","):
+        if name:
+            network.freeze(pick(PARTS, name, "layer"))
     still = int(network.bank.frozen.sum())
     session = sv.Session(
         network,

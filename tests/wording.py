@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -25,6 +26,7 @@ from typing import Any
 import pytest
 
 from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.commands import PROGRAM, called, joined, program
 from tests.rows import without_rows
 
 TESTS = Path(__file__).parent
@@ -89,7 +91,9 @@ def check(message: str, values: tuple[object, ...], varies: str) -> None:
 
 
 def without_place(message: str, folder: str) -> str:
-    """A message without addresses of objects and the folder of the test, shown whole or in part."""
+    """A message without what differs between machines: addresses of objects, paths of programs, and
+    the folder of the test, shown whole or in part.
+    """
 
     def in_folder(quoted: re.Match[str]) -> str:
         head, _, tail = quoted[1].partition("...")
@@ -99,6 +103,7 @@ def without_place(message: str, folder: str) -> str:
         return quoted[0]
 
     message = re.sub(r"x[0-9a-f]{6,16}>", "x0>", message)
+    message = message.replace(program(), PROGRAM).replace(joined(called(sys.executable)), "python")
     if not folder:
         return message
     return re.sub(r"'([^']*\.\.\.[^']*)'", in_folder, message.replace(folder, "tmp_path"))

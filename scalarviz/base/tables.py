@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from scalarviz.errors import InputError
+from scalarviz.base.commands import needed
 
 
 def csv_of(columns: Mapping[str, Iterable[object]]) -> str:
@@ -25,13 +25,7 @@ def data_frame(columns: Mapping[str, Any], otherwise: str, rows: int | None = No
     otherwise  what can be done without it, in a few words
     rows       number of rows of an index with the name "step"; None, the default: no such index
     """
-    try:
-        import pandas
-    except ImportError as error:
-        raise InputError(
-            "a DataFrame is made by pandas, which is not installed: pip install "
-            f"'scalarviz[pandas]', or {otherwise}"
-        ) from error
+    pandas = needed("pandas", "a DataFrame is made by pandas", "pandas", f", or {otherwise}")
     return pandas.DataFrame(
         columns, index=None if rows is None else pandas.RangeIndex(rows, name="step")
     )

@@ -1,4 +1,10 @@
-"""Digits: handwritten digits, of scikit-learn or MNIST; a picture in, ten numbers out."""
+"""Digits: handwritten digits, those of digits.npz or MNIST; a picture in, ten numbers out.
+
+digits.npz has the test set of "Optical Recognition of Handwritten Digits" by E. Alpaydin and C.
+Kaynak, UCI Machine Learning Repository, 1998, https://doi.org/10.24432/C50P49, under CC BY 4.0
+(https://creativecommons.org/licenses/by/4.0/): its numbers, in another format, as scikit-learn has
+them.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +12,7 @@ import os
 from collections.abc import Iterable, Mapping
 from functools import cache
 from operator import index
+from pathlib import Path
 from typing import Any, final
 
 import numpy as np
@@ -25,13 +32,13 @@ Rows = npt.NDArray[np.int64]
 
 @final
 class Digits(TableSet):
-    """Handwritten digits, 0 to 9: the 1,797 of 8 x 8 pixels in scikit-learn, or those of MNIST.
+    """Handwritten digits, 0 to 9: 1,797 of 8 x 8 pixels, which scikit-learn also has, or MNIST's.
 
     Inputs are the pixels of a picture, line by line, from 0 to 1; targets are rows of ten numbers,
     1 at the digit, else 0. `shape` is (1, height, width), as sv.Conv2d takes it.
 
     folder    folder with the files of MNIST, compressed or not: train-images-idx3-ubyte, ...; None,
-              the default: the digits of scikit-learn
+              the default: the 1,797 digits
     held_out  share held out for testing, or, from 1 on, the number of digits at the end; by default
               0.2. If the folder has test files, t10k-..., they are held out instead
     digits    which digits to use: "01234567", or a list of numbers; by default all. Whether a digit
@@ -42,7 +49,7 @@ class Digits(TableSet):
                        pixels from 0 to 255
     limit     bytes that the files of a folder may take as float32; None, the default: 640 MB
 
-    Raises InputError or ShapeError for unsuitable files or arrays, or without scikit-learn.
+    Raises InputError or ShapeError for unsuitable files or arrays.
     """
 
     name = "digits"
@@ -165,13 +172,6 @@ def check_own(pictures: Bytes, labels: Bytes) -> None:
 
 @cache
 def built_in() -> tuple[Bytes, Bytes]:
-    """Return the digits of scikit-learn: pictures with pixels from 0 to 16, and labels."""
-    try:
-        from sklearn.datasets import load_digits
-    except ImportError as error:
-        raise InputError(
-            "the 8 x 8 digits are inside scikit-learn, which is not installed: "
-            "pip install 'scalarviz[digits]', or pass a folder with the files of MNIST"
-        ) from error
-    found = load_digits()
-    return found.images.astype(np.uint8), found.target.astype(np.uint8)
+    """Return the digits of digits.npz: pictures with pixels from 0 to 16, and labels."""
+    with np.load(Path(__file__).with_suffix(".npz"), allow_pickle=False) as file:
+        return file["pictures"], file["labels"]

@@ -15,6 +15,7 @@ import numpy as np
 from scalarviz.base.checks.limits import MOST_SCANS, Budget
 from scalarviz.base.checks.numbers import FloatArray, answered, as_floats, shorten
 from scalarviz.base.checks.numbers import size as whole_size
+from scalarviz.base.commands import needed
 from scalarviz.core.formulas.table import pick
 from scalarviz.data.base import DataSet
 from scalarviz.data.batches import Batches, Pair, PictureTransform, Points
@@ -196,23 +197,18 @@ def read_picture(
 ) -> FloatArray:
     """Return the numbers, from 0 to 1, of a PNG or JPEG file; reduced if a size is given."""
     file = readable(path, budget)
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise InputError(
-            "reading pictures needs Pillow, which is not installed: pip install 'scalarviz[images]'"
-        ) from error
+    pillow = needed("PIL.Image", "reading pictures needs Pillow", "images")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # see check_cost
-            with Image.open(file, formats=("PNG", "JPEG")) as image:
-                check_cost(*image.size, size, called(file), budget)
+            warnings.simplefilter("ignore", pillow.DecompressionBombWarning)  # see check_cost
+            with pillow.open(file, formats=("PNG", "JPEG")) as image:
+                check_cost(image.width, image.height, size, called(file), budget)
                 if image.format != "PNG":
                     check_scans(file)
                 return colors_of(image, linear, size)
     except InputError:
         raise
-    except Image.DecompressionBombError as error:
+    except pillow.DecompressionBombError as error:
         raise InputError(
             f"{called(file)} has more pixels than Pillow reads: make it smaller"
         ) from error

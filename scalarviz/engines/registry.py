@@ -6,6 +6,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 
+from scalarviz.base.commands import pip_install
 from scalarviz.base.messages import inform
 from scalarviz.core.formulas.table import pick, table
 from scalarviz.core.layers import Layer
@@ -116,7 +117,7 @@ def why_no_cuda() -> str:
 
 def missing_for_cpu() -> str:
     """Return what the cpu engine lacks, or "": numba may not support this Python yet."""
-    return "" if find_spec("numba") else "numba is not installed (pip install numba)"
+    return "" if find_spec("numba") else f"numba is not installed ({pip_install('numba')})"
 
 
 MIXED_ON_CPU = (

@@ -22,6 +22,7 @@ from threading import Event, Thread
 from typing import Any, Self, final
 from urllib.parse import quote
 
+from scalarviz.base.commands import pip_command
 from scalarviz.errors import InputError
 from scalarviz.pages.index_page import INDEX
 from scalarviz.pages.inline import stated_policy
@@ -33,7 +34,7 @@ try:
     from websockets.protocol import State
 except ImportError as error:
     raise InputError(
-        "serving pages needs websockets 17 or newer: pip install 'scalarviz[serve]'"
+        f"serving pages needs websockets 17 or newer: {pip_command('serve')}"
     ) from error
 
 MOST = 300  # connections at once

@@ -16,6 +16,7 @@ from multiprocessing import get_context, parent_process
 from typing import Any, final
 
 from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.commands import needed
 from scalarviz.errors import EngineError, InputError
 from scalarviz.sweeps.outcome import Outcome
 from scalarviz.sweeps.task import Task, perform
@@ -206,14 +207,11 @@ def cluster(client: Any) -> Workers:
 
     Raises InputError if Dask is not installed, or no scheduler is there.
     """
-    try:
-        import distributed as dask
-        from dask import config
-    except ImportError:
-        raise InputError(
-            "Dask is not installed: pip install 'scalarviz[cluster]', or use executor='processes'"
-        ) from None
-    distributed: Any = dask  # half of it has types
+    distributed = needed(
+        "distributed", "a cluster needs Dask", "cluster", ", or use executor='processes'"
+    )
+    from dask import config
+
     own: list[Any] = []  # what this sweep has begun
 
     def end(client: Any, futures: list[Any]) -> None:

@@ -9,6 +9,7 @@ from html import escape
 from typing import Any, final
 
 from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.commands import needed
 from scalarviz.base.tables import csv_of, data_frame
 from scalarviz.base.visible_text import visible
 from scalarviz.errors import InputError
@@ -80,13 +81,7 @@ class SweepTable:
             )
 
     def _parquet(self) -> bytes:
-        try:
-            import pyarrow  # noqa: F401  # pandas writes parquet by it
-        except ImportError as error:
-            raise InputError(
-                "parquet is written by pyarrow, which is not installed: pip install "
-                "'scalarviz[cluster]', or save a .csv file"
-            ) from error
+        needed("pyarrow", "parquet is written by pyarrow", "cluster", ", or save a .csv file")
         file = io.BytesIO()
         self.to_pandas().to_parquet(file, engine="pyarrow", index=False)
         return file.getvalue()

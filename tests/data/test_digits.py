@@ -1,6 +1,5 @@
 """Digits: those of scikit-learn, and the user's own."""
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,13 @@ def learn() -> Any:
 
 def rows(table: np.ndarray) -> set[bytes]:
     return {row.tobytes() for row in np.ascontiguousarray(table)}
+
+
+def test_their_file_has_every_number_of_scikit_learn(learn: Any) -> None:
+    known, (pictures, labels) = learn.load_digits(), built_in()
+    assert pictures.dtype == labels.dtype == np.uint8
+    np.testing.assert_array_equal(pictures, known.images)
+    np.testing.assert_array_equal(labels, known.target)
 
 
 def test_the_digits_are_those_of_scikit_learn(learn: Any) -> None:
@@ -104,12 +110,3 @@ def test_bad_settings_are_refused(
 ) -> None:
     with refused(error, value):
         data.Digits(**{"pictures": PIXELS, "labels": NAMED} | settings)
-
-
-def test_without_scikit_learn_the_line_that_installs_it_is_told(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    built_in.cache_clear()
-    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
-    with refused(InputError, "scikit-learn"):
-        data.Digits()

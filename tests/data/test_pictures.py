@@ -223,7 +223,7 @@ def test_without_pillow_the_error_says_how_to_install_it(
 ) -> None:
     path = tmp_path / "a.png"
     path.write_bytes(b"a picture")
-    monkeypatch.setitem(sys.modules, "PIL", None)
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
     with refused(InputError, "Pillow"):
         data.Texture(path)
     assert data.Texture().picture.shape == (256, 256, 3)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from scalarviz.base.commands import pip_command, pip_install
 from scalarviz.engines.cuda import missing
 from scalarviz.engines.cuda.missing import missing_for_cuda
 
@@ -71,7 +72,7 @@ def test_nothing_is_missing_where_all_is_there(monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_install_line_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(missing, "find_spec", lambda name: None if name == "numba_cuda" else name)
-    expected = "numba-cuda is not installed (pip install 'scalarviz[cuda]')"
+    expected = f"numba-cuda is not installed ({pip_command('cuda')})"
     assert with_driver(Driver(), monkeypatch) == expected
 
 
@@ -83,7 +84,7 @@ def test_the_install_line_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         (
             Driver(version=12040),
             "the NVIDIA driver is too old: it knows CUDA 12.4, and 13.0 is needed "
-            "(pip install 'scalarviz[cuda12]' suits it)",
+            f"({pip_command('cuda12')} suits it)",
         ),
         (
             Driver(version=11080),
@@ -147,7 +148,9 @@ def test_what_failed_is_tried_again_by_the_next_process_only(
     runs = without_a_cache(monkeypatch, tmp_path, "RuntimeError: odd")
     for _ in range(2):
         found = missing.missing_in_libraries("a driver")
-        assert found.startswith("numba-cuda runs no kernel on the GPU: RuntimeError: odd (pip inst")
+        assert found.startswith(
+            f"numba-cuda runs no kernel on the GPU: RuntimeError: odd ({pip_command('cuda')}"
+        )
     assert len(runs) == 1
     missing.missing_in_libraries.cache_clear()
     assert missing.missing_in_libraries("a driver")
@@ -159,7 +162,7 @@ def test_what_failed_is_tried_again_by_the_next_process_only(
     [
         (
             "AttributeError: module 'numpy' has no attribute 'row_stack'",
-            "numba-cuda 13.4.3 compiles no kernel with numpy 13.4.3 (pip install 'numpy<2.5')",
+            f"numba-cuda 13.4.3 compiles no kernel with numpy 13.4.3 ({pip_install('numpy<2.5')})",
         ),
         (
             "LinkerError: [222] cuLinkAddData results in CUDA_ERROR_UNSUPPORTED_PTX_VERSION",

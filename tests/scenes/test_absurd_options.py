@@ -2,6 +2,7 @@
 
 import re
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ ABSURD: dict[type, tuple[Any, ...]] = {
 # What looks absurd and means something.
 FINE = {
     ("texture", "picture", ""),  # the landscape that comes with it
-    ("digits", "folder", ""),  # the digits inside scikit-learn
+    ("digits", "folder", ""),  # the digits of the package
     ("digits", "channels", ""),  # no convolution at all
     ("retrain", "freeze", ""),  # nothing stands still
     ("retrain", "digits", "9" * 30),  # nines
@@ -114,14 +115,15 @@ def test_a_name_of_an_option_stays_an_unknown_name(monkeypatch: pytest.MonkeyPat
         show("retrain", freeze="conv9")
 
 
-def test_an_error_that_no_option_caused_names_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_that_no_option_caused_names_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
-    from scalarviz.data import digits
-
-    digits.built_in.cache_clear()
-    with refused(ScalarvizError, "scikit-learn"):
-        show("digits", lr=0.5)
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
+    (tmp_path / "picture.png").touch()
+    with refused(ScalarvizError, "Pillow") as caught:
+        show("texture", picture=str(tmp_path / "picture.png"), lr=0.5)
+    assert str(caught.value).startswith("reading pictures needs")
 
 
 @pytest.mark.parametrize(

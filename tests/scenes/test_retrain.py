@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scalarviz.scenes.retrain import MODEL
 
-from scalarviz.errors import InputError, UnknownNameError
+import scalarviz as sv
+from scalarviz.errors import UnknownNameError
 from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pictures.presenter.show import Show
 from tests.wording import refused
@@ -60,10 +62,15 @@ def test_any_of_its_layers_can_stand_still() -> None:
         play(freeze="conv3")
 
 
-def test_without_onnx_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_needs_no_onnx_and_has_the_network_of_the_file_for_onnx(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read = sv.onnx.load(MODEL, freeze=["conv1", "conv2"])
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with refused(InputError, "onnx"):
-        play()
+    network = play().session.network
+    assert repr(network) == repr(read.to("cpu")) and network.names == read.names
+    np.testing.assert_array_equal(network.bank.value, read.bank.value)
+    np.testing.assert_array_equal(network.bank.frozen, read.bank.frozen)
 
 
 def test_a_seed_decides_on_the_order_and_not_on_what_is_held_out() -> None:

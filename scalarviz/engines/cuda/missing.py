@@ -19,13 +19,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from scalarviz.base.commands import pip_command, pip_install
 from scalarviz.base.process import children
 from scalarviz.engines.codegen.cache_files import cache_folder, replace_file
 from scalarviz.engines.codegen.kernel_source import version_of
 from scalarviz.engines.cuda import probe
 
-INSTALL = "pip install 'scalarviz[cuda]'"
-INSTALL_OLDER, OLDER = "pip install 'scalarviz[cuda12]'", 12  # and the version of CUDA
+OLDER = 12  # version of CUDA that the extra "cuda12" is for
 LEAST_CAPABILITY = (7, 5)  # compute capability; CUDA 13 supports no GPUs below
 NO_DEVICE = 100  # result of cuInit without a visible GPU
 MAJOR, MINOR = 75, 76  # device attributes of the compute capability
@@ -39,7 +39,7 @@ PACKAGES = (
 CAUSES = (
     (
         r"no attribute 'row_stack'",
-        "numba-cuda {numba_cuda} compiles no kernel with numpy {numpy} (pip install 'numpy<2.5')",
+        "numba-cuda {numba_cuda} compiles no kernel with numpy {numpy} ({numpy_install})",
     ),
     (
         r"(?i)unsupported.ptx.version|unsupported toolchain",
@@ -58,7 +58,7 @@ CAUSES = (
 def missing_for_cuda() -> str:
     """Return what is missing, or "" if the engine can run, also in numba's simulator."""
     if find_spec("numba") is None or find_spec("numba_cuda") is None:
-        return f"numba-cuda is not installed ({INSTALL})"
+        return f"numba-cuda is not installed ({pip_command('cuda')})"
     if os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0"):
         return ""
     driver = load_driver()
@@ -84,7 +84,7 @@ def missing_in_driver(driver: Any) -> str:
     found = ask(driver.cuDriverGetVersion)
     if found // 1000 < toolkit_version():
         had, needed = f"{found // 1000}.{found % 1000 // 10}", f"{toolkit_version()}.0"
-        older = f" ({INSTALL_OLDER} suits it)" if found // 1000 == OLDER else ""
+        older = f" ({pip_command('cuda12')} suits it)" if found // 1000 == OLDER else ""
         return f"the NVIDIA driver is too old: it knows CUDA {had}, and {needed} is needed{older}"
     if status == NO_DEVICE or ask(driver.cuDeviceGetCount) == 0:
         hidden = os.environ.get("CUDA_VISIBLE_DEVICES")
@@ -158,7 +158,8 @@ def explained(error: str) -> str:
             return sentence.format(
                 numba_cuda=version_of("numba-cuda"),
                 numpy=version_of("numpy"),
-                install=INSTALL,
+                numpy_install=pip_install("numpy<2.5"),
+                install=pip_command("cuda"),
                 error=error[:200],
             )
-    return f"numba-cuda runs no kernel on the GPU: {error[:200]} ({INSTALL})"
+    return f"numba-cuda runs no kernel on the GPU: {error[:200]} ({pip_command('cuda')})"

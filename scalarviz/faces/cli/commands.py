@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scalarviz.base.commands import pasted, program
 from scalarviz.base.process.interrupt import Program
 from scalarviz.base.process.opening import opening
 from scalarviz.base.process.streams import lossy_streams
@@ -429,7 +430,7 @@ DEEDS = {"watch": watch_scene, "train": train_scene, "render": render_scene, "pa
 
 def with_examples(what: str, *examples: str) -> str:
     """Return a help text with examples; lines after "\b" are not rewrapped."""
-    return "\n".join([what, "", "\b", "Examples:", *(f"  {line}" for line in examples)])
+    return "\n".join([what, "", "\b", "Examples:", *(f"  {pasted(line)}" for line in examples)])
 
 
 def help_of(verb: str, scene: str, what: str) -> str:
@@ -466,7 +467,7 @@ def replay_soon(
 
     if path.endswith(".py"):
         raise InputError(
-            f"{path!r} is a scene, not a training that was kept: write `scalarviz watch {path}`"
+            f"{path!r} is a scene, not a training that was kept: write `{program()} watch {path}`"
         )
     session = Session.load(path, limit=limit)
     is_one = not branches or len(session.branches) == 1

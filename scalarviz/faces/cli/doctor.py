@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
-import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from importlib.metadata import PackageNotFoundError, requires
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from scalarviz.base.commands import called, joined, pip_command, program
 from scalarviz.base.texts import text
 from scalarviz.base.visible_text import LONGEST_LINE, visible
 from scalarviz.faces.cli.probes import COMMAND, PIP, SYSTEM
@@ -85,8 +83,12 @@ CHECKS = (
     Check("notebook", "notebook", "notebook", OPENGL),
     Check("images", "images", "images"),
     Check("video", "video", "video"),
-    Check("digits", "digits", "digits"),
     Check("onnx", "onnx", "onnx"),
+    Check("jupyter", "lessons", "lessons"),
+    Check("serve", "serve", "serve"),
+    Check("sklearn", "sklearn", "sklearn"),
+    Check("pandas", "pandas", "pandas"),
+    Check("cluster", "cluster", "cluster"),
 )
 
 # Required for the lessons.
@@ -95,8 +97,7 @@ CLASS = (
     *(FOR_ALL[name] for name in ("python", "packages", "numba")),
     replace(FOR_ALL["opengl"], use="pictures"),
     replace(FOR_ALL["notebook"], use="live"),
-    Check("jupyter", "lessons", "lessons", needed=True),
-    replace(FOR_ALL["digits"], use="lesson_11"),
+    replace(FOR_ALL["jupyter"], use="lessons"),
     replace(FOR_ALL["onnx"], use="lesson_11"),
     Check("pictures", "watching", needed=True),
     Check(
@@ -153,14 +154,16 @@ def of_scenes(lacking: list[str], works: set[str]) -> str:
     """Return a summary for users of scenes."""
     if lacking:
         return text("doctor.scenes.lacking", names=", ".join(lacking))
-    return text(f"doctor.scenes.{'window' if 'window' in works else 'terminal'}")
+    if "window" in works:
+        return text("doctor.scenes.window", program=program())
+    return text("doctor.scenes.terminal", program=program())
 
 
 def of_class(lacking: list[str], works: set[str]) -> str:
     """Return a summary for teachers."""
     if lacking:
         return text("doctor.class.lacking", names=", ".join(lacking))
-    return text("doctor.class.ready")
+    return text("doctor.class.ready", program=program())
 
 
 def run_probe(name: str) -> str:
@@ -197,7 +200,7 @@ def find(check: Check, found: str) -> Finding:
 def command_for(check: Check, kind: str, system: str) -> str:
     """Return the command or instruction that fixes a finding on this system."""
     if kind == COMMAND:
-        return shlex.join([sys.executable, *check.command.split()])
+        return joined(called(sys.executable), *check.command.split())
     if kind == PIP and not (check.name == "cuda" and system == "darwin"):
         return pip_command(check.extra, system)
     if kind not in (PIP, SYSTEM):
@@ -213,30 +216,6 @@ def command_for(check: Check, kind: str, system: str) -> str:
     if shutil.which("apt-get"):
         return APT + check.debian
     return text("doctor.install", packages=check.debian)
-
-
-def pip_command(extra: str, system: str) -> str:
-    """Return the pip command that installs an extra with this Python."""
-    words = [sys.executable, "-m", "pip", "install", *requirements(extra)]
-    if system == "win32":
-        line = " ".join(f'"{word}"' if re.search(r"[^\w.\\:-]", word) else word for word in words)
-        return f"& {line}" if line.startswith('"') else line  # PowerShell's syntax
-    return shlex.join(words)
-
-
-def requirements(extra: str) -> list[str]:
-    """Return the requirements of an extra of scalarviz; of scalarviz itself for ""."""
-    try:
-        listed = requires("scalarviz") or []
-    except PackageNotFoundError:  # run from a folder without being installed
-        return [f"scalarviz[{extra}]" if extra else "scalarviz"]
-    found = []
-    for line in listed:
-        requirement, _, marker = line.partition(";")
-        of = re.search(r"extra\s*==\s*['\"](\w+)['\"]", marker)
-        if (of.group(1) if of else "") == extra:
-            found.append(requirement.strip())
-    return found or [f"scalarviz[{extra}]"]  # an older version without this extra is installed
 
 
 def as_table(findings: list[Finding]) -> Table:

@@ -8,6 +8,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
+from scalarviz.base.commands import pip_command, program
 from scalarviz.base.package_files import top_folder
 from scalarviz.base.texts import text
 from scalarviz.base.visible_text import say
@@ -30,7 +31,7 @@ def copy_lessons(folder: str) -> None:
     if kept := len(found) - len(new):
         say(text("lessons.kept", count=kept))
     if find_spec("jupyterlab") is None:
-        say(text("lessons.install"))
+        say(text("lessons.install", command=pip_command("lessons"), program=program()))
     elif sys.stdout.isatty():
         import_module("jupyterlab.labapp").main(["--allow-root", f"--notebook-dir={folder}"])
     else:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.commands import program
 from scalarviz.base.process.interrupt import Stop
 from scalarviz.base.process.memory import check_losses
 from scalarviz.base.process.opening import opening_over
@@ -66,7 +67,7 @@ def opened(link: Link, given: Mapping[str, Any]) -> tuple[Show, Recipe | None]:
     if target.lower().endswith(".py"):
         raise InputError(
             f"a link opens scenes of the package and files of trainings, and {shorten(target)} is "
-            "code: if you trust it, write `scalarviz watch` and its path"
+            f"code: if you trust it, write `{program()} watch` and its path"
         )
     if "://" in target or target.startswith(("//", "\\\\")):
         raise InputError(f"a link opens what is on this machine, and not {shorten(target)}")

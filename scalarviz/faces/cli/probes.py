@@ -12,11 +12,13 @@ import io
 import json
 import os
 import platform
+import re
 import shutil
 import socket
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -24,6 +26,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from scalarviz.base.commands import lacking, requirements
 from scalarviz.base.texts import text
 
 PIP, SYSTEM, COMMAND, NOTHING = "pip", "system", "command", ""
@@ -54,20 +57,17 @@ def need(*modules: str) -> str:
     missing = [module for module in modules if find_spec(module) is None]
     if missing:
         raise Lack(f"{missing[0]} is not installed", PIP)
-    return ", ".join(f"{module} {version_of(module)}".strip() for module in modules)
+    return ", ".join(map(version_of, modules))
 
 
 def version_of(module: str) -> str:
-    names = {
-        "PySide6": "PySide6-Essentials",
-        "PIL": "Pillow",
-        "OpenGL": "PyOpenGL",
-        "sklearn": "scikit-learn",
-    }
+    """Return the name and the version of the package that a module belongs to."""
+    names = {"PySide6": "PySide6-Essentials", "PIL": "Pillow", "OpenGL": "PyOpenGL"}
+    package = names.get(module, module)
     try:
-        return version(names.get(module, module))
+        return f"{package} {version(package)}"
     except PackageNotFoundError:
-        return ""
+        return package
 
 
 def python() -> str:
@@ -146,7 +146,7 @@ def shader() -> str:
     dense = [sv.Dense(64, 64, "leaky_relu") for _ in range(3)]
     layers = [sv.FrequencyEncoding(2, octaves=3), sv.Dense(12, 64, "leaky_relu"), *dense]
     net = sv.Network([*layers, sv.Dense(64, 3, "sigmoid")], seed=0)
-    points, weights = sv.data.pixel_centres(48, 48), len(net.bank)
+    points = sv.data.pixel_centres(48, 48)
     made = sv.shader(net)
     made(points)
     if made.why:
@@ -156,7 +156,6 @@ def shader() -> str:
         "doctor.found.shader",
         renderer=made.renderer,
         points=len(points),
-        weights=weights,
         shader=1e3 * by_shader,
         cpu=1e3 * by_cpu,
     )
@@ -231,11 +230,12 @@ def video() -> str:
     return text("doctor.found.video", found=found)
 
 
-def digits() -> str:
-    """Load the digits of scikit-learn."""
-    found = need("sklearn")
-    count = len(import_module("sklearn.datasets").load_digits().images)
-    return text("doctor.found.digits", found=found, count=count)
+def packages_of(extra: str) -> str:
+    """The packages of an extra, in versions that it accepts."""
+    if lacks := lacking(extra):
+        raise Lack(f"{lacks[0]} is not installed", PIP)
+    names = [re.split(r"[^\w.-]", line)[0] for line in requirements(extra)]
+    return ", ".join(map(version_of, names))
 
 
 def onnx() -> str:
@@ -316,11 +316,13 @@ ALWAYS = (
     notebook,
     images,
     video,
-    digits,
     onnx,
+    jupyter,
 )
-IN_CLASS = (jupyter, pictures, kernels, room)
+IN_CLASS = (pictures, kernels, room)
 PROBES: dict[str, Callable[[], str]] = {probe.__name__: probe for probe in (*ALWAYS, *IN_CLASS)}
+EXTRAS = "serve", "sklearn", "pandas", "cluster"  # which nothing else tests
+PROBES |= {extra: partial(packages_of, extra) for extra in EXTRAS}
 
 
 def first_line(error: BaseException) -> str:

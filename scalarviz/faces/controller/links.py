@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scalarviz.base.commands import program
 from scalarviz.base.texts import text
 from scalarviz.errors import InputError
 from scalarviz.faces.controller.options import Recipe
@@ -26,7 +27,7 @@ def copy_link(controller: Controller) -> None:
 
     def copy(link: Link) -> None:
         controller.copy_text(str(link))
-        controller.tell(text("notices.link", link=link))
+        controller.tell(text("notices.link", link=link, program=program()))
 
     controller.do(made, copy)
 

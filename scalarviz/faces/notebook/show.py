@@ -7,6 +7,7 @@ from html import escape
 from importlib.util import find_spec
 from typing import Any, cast, final
 
+from scalarviz.base.commands import pip_command
 from scalarviz.base.texts import text
 from scalarviz.errors import DisplayError, EngineError, InputError
 from scalarviz.faces.controller.watch_options import WatchOptions
@@ -39,7 +40,7 @@ def lack() -> str:
     """Return why no page can be linked with the kernel here; "" if one can."""
     missing = [name for name in PACKAGES if find_spec(name) is None]
     if missing:
-        return text("notebook.lack", package=missing[0])
+        return text("notebook.lack", package=missing[0], command=pip_command("notebook"))
     return ""
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from scalarviz.base.commands import program
 from scalarviz.base.package_files import top_folder
 from scalarviz.base.visible_text import say
 from scalarviz.errors import InputError, UnknownNameError
@@ -39,14 +40,14 @@ def find(name: str) -> Path:
     shown = reprlib.repr(name)
     if name.partition("#")[0].partition("?")[0] in known:
         raise InputError(
-            f"{shown} is a link to a moment: go there by `scalarviz open {shlex.quote(name)}`"
+            f"{shown} is a link to a moment: go there by `{program()} open {shlex.quote(name)}`"
         )
     if os.path.isdir(name):
         raise InputError(
             f"{shown} is a folder: pass the path of a scene, which is a .py file, or a name"
         )
     if name.endswith(".safetensors"):
-        raise InputError(f"{shown} is a file of a training: open it by scalarviz replay {shown}")
+        raise InputError(f"{shown} is a file of a training: open it by {program()} replay {shown}")
     if not name.endswith(".py"):
         raise UnknownNameError("scene", name, known)
     try:

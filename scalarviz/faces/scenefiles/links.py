@@ -18,6 +18,7 @@ from typing import Any, final
 from urllib.parse import parse_qsl, quote, unquote
 
 from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.commands import program
 from scalarviz.errors import InputError
 
 FURTHEST = 10**9  # step
@@ -134,7 +135,7 @@ def check_plain(option: str, value: str, source: str, *, names_files: bool = Tru
     if not is_plain(value) or (not names_files and lexists(value)):
         raise InputError(
             f"the option {shorten(option)} {source} takes a number or a name, not "
-            f"{shorten(value)}: write paths and addresses behind `scalarviz watch`"
+            f"{shorten(value)}: write paths and addresses behind `{program()} watch`"
         )
 
 

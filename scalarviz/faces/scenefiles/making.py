@@ -12,7 +12,7 @@ from typing import Any
 from scalarviz.base.checks.numbers import shorten
 from scalarviz.base.texts import row_text
 from scalarviz.core.formulas.table import pick
-from scalarviz.errors import FileError, InputError, SceneError
+from scalarviz.errors import FileError, InputError, ScalarvizError, SceneError
 from scalarviz.faces.scenefiles.find import Scene, name_of
 from scalarviz.faces.scenefiles.made_again import RESTARTS, made_again
 from scalarviz.faces.scenefiles.options import SHARED, YES_OR_NO, Option, own_options
@@ -36,8 +36,10 @@ def told_by_option(given: Mapping[str, Any]) -> Iterator[None]:
         own = error.__cause__ if isinstance(error, SceneError) else error
         text = str(error)
         guilty = {name: value for name, value in given.items() if is_in(value, text)}
-        if not guilty and own is not None and not isinstance(own.__cause__, ImportError):
+        if not guilty and own is not None:
             guilty = dict(given)
+        if isinstance(own, ScalarvizError) and isinstance(own.__cause__, ImportError):
+            guilty = {}
         named = given.keys() & set(re.findall(r"\w+", text))
         if guilty and not named and isinstance(own, (InputError, FileError)):
             told = ", ".join(f"{name}={shorten(value)}" for name, value in guilty.items())

@@ -9,6 +9,7 @@ from time import perf_counter
 from rich.console import Console
 
 from scalarviz.base.checks.numbers import size
+from scalarviz.base.commands import pasted
 from scalarviz.base.process.interrupt import Stop
 from scalarviz.base.process.memory import check_losses
 from scalarviz.base.progress import Bar, Progress, words
@@ -151,7 +152,7 @@ def closing(show: Show, start: int, end: int) -> str:
         taken = text("terminal.closing.stopped", step=step, end=end)
     more = why_lost(session)
     if show.hint and not more:
-        more = text("terminal.closing.next", hint=show.hint)
+        more = text("terminal.closing.next", hint=pasted(show.hint))
     return f"{taken}: {course}. {more}".rstrip()
 
 

@@ -10,6 +10,7 @@ import time
 from importlib.util import find_spec
 from typing import Any
 
+from scalarviz.base.commands import pip_command
 from scalarviz.base.process.opening import has_display
 from scalarviz.errors import DisplayError
 from scalarviz.faces.window import libraries
@@ -22,7 +23,7 @@ def check_window() -> None:
     """Raise DisplayError where no window can be opened: Qt itself would abort the program."""
     if find_spec("PySide6") is None:
         raise DisplayError(
-            "a window needs PySide6, which is not installed: pip install 'scalarviz[desktop]'"
+            f"a window needs PySide6, which is not installed: {pip_command('desktop')}"
         )
     if not has_display():
         raise DisplayError("there is no screen to open a window on: run it where DISPLAY is set")

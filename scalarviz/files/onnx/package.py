@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from scalarviz.errors import InputError
+from scalarviz.base.commands import needed
 
 
 def the_package() -> Any:
     """Return the module onnx; raise InputError if it is not installed."""
-    try:
-        import onnx
-    except ImportError as error:
-        raise InputError(
-            "ONNX files need onnx, which is not installed: pip install 'scalarviz[onnx]'"
-        ) from error
-    return onnx
+    return needed("onnx", "ONNX files need onnx", "onnx")

@@ -11,6 +11,7 @@ from string import Template
 from typing import Any
 from urllib.parse import urlencode
 
+from scalarviz.base.commands import pip_command
 from scalarviz.base.package_files import text_beside
 from scalarviz.base.texts import text, texts
 from scalarviz.errors import EngineError, InputError
@@ -66,7 +67,7 @@ def page_in(lesson: Lesson, picture: Picture, scene: Callable[[str], Any]) -> st
             return page_of(shown_by(lesson.code, picture.cell)).text.decode()
     except ModuleNotFoundError as error:
         raise InputError(
-            f"pictures of {lesson.name} need {error.name}: pip install 'scalarviz[lessons]'"
+            f"pictures of {lesson.name} need {error.name}: {pip_command('lessons')}"
         ) from error
     return ""
 

@@ -7,6 +7,7 @@ from functools import cache
 from html import escape
 from typing import Any
 
+from scalarviz.base.commands import pip_command
 from scalarviz.errors import InputError
 
 # HTML that texts may have: what folds, and line breaks. All else is shown as it is written.
@@ -53,7 +54,7 @@ def parser() -> Any:
     except ImportError as error:
         raise InputError(
             "pages of lessons need markdown-it-py, mdit-py-plugins and latex2mathml: "
-            "pip install 'scalarviz[serve]'"
+            f"{pip_command('serve')}"
         ) from error
     made = MarkdownIt("commonmark").enable("table")
     # Without labels, which become ids: the page finds its own parts by theirs.

@@ -11,6 +11,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
+from scalarviz.base.commands import pip_command
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, check_place, replace_file
 
@@ -184,5 +185,5 @@ def require(module: str, extra: str, kind: str) -> None:
     if find_spec(module) is None:
         name = {"av": "PyAV", "PIL": "Pillow"}[module]
         raise InputError(
-            f"writing {kind} needs {name}, which is not installed: pip install 'scalarviz[{extra}]'"
+            f"writing {kind} needs {name}, which is not installed: {pip_command(extra)}"
         )

@@ -14,6 +14,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from scalarviz.base.commands import pip_install, program
 from scalarviz.engines.common.cores import Guard
 from scalarviz.errors import DisplayError
 
@@ -105,7 +106,7 @@ def use_offscreen() -> Any:
         if find_spec("OpenGL") is None:
             raise DisplayError(
                 "drawing without a window needs PyOpenGL, which is not installed: "
-                "pip install PyOpenGL"
+                f"{pip_install('PyOpenGL')}"
             )
         with bound_to_egl(), environment(EGL_PLATFORM="surfaceless"):
             return toolkit("egl")
@@ -194,5 +195,5 @@ def lost(error: BaseException) -> DisplayError:
 def no_opengl(error: BaseException) -> DisplayError:
     """Return the error that OpenGL cannot be used here, with the command that installs it."""
     said = next(iter(str(error).splitlines()), "") or type(error).__name__
-    mend = f": {NEEDS}, or see scalarviz doctor" if sys.platform == "linux" else ""
+    mend = f": {NEEDS}, or see {program()} doctor" if sys.platform == "linux" else ""
     return DisplayError(f"OpenGL cannot be used here ({said}){mend}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from scalarviz.base.commands import pip_command
 from scalarviz.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def __getattr__(name: str) -> Any:
         found = getattr(import_module("scalarviz.training.sklearn.estimators"), name)
     except ImportError as error:
         raise InputError(
-            "sv.sklearn needs scikit-learn 1.6 or newer: pip install 'scalarviz[sklearn]'"
+            f"sv.sklearn needs scikit-learn 1.6 or newer: {pip_command('sklearn')}"
         ) from error
     globals()[name] = found
     return found

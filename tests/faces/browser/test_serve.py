@@ -166,7 +166,7 @@ def test_without_websockets_a_line_says_what_to_install() -> None:
         "except sv.errors.InputError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert "pip install 'scalarviz[serve]'" in done.stdout, done.stderr
+    assert "-m pip install 'websockets>=17'" in done.stdout, done.stderr
 
 
 def test_what_cannot_be_served_is_refused() -> None:

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from scalarviz.base.commands import pip_command
 from scalarviz.faces.cli import lesson_folder
 from scalarviz.faces.cli.lesson_folder import copy_lessons
 
@@ -47,4 +48,4 @@ def test_what_is_missing_to_open_them_is_named(
 ) -> None:
     monkeypatch.setattr(lesson_folder, "find_spec", lambda name: None)
     copy_lessons(str(tmp_path))
-    assert "pip install 'scalarviz[lessons]'" in capsys.readouterr().out
+    assert pip_command("lessons") in capsys.readouterr().out

@@ -1,12 +1,10 @@
 """`scalarviz warm`: it compiles what is lacking, and says so."""
 
-import sys
 from pathlib import Path
 
 import pytest
 
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.data.digits import built_in
 from scalarviz.engines import every_kernel
 from scalarviz.engines.codegen import cache_files, kernel_units
 from scalarviz.engines.codegen.dispatch import by_address
@@ -66,7 +64,7 @@ def test_a_kernel_that_cannot_be_compiled_is_named(monkeypatch: pytest.MonkeyPat
 
 # ---- for a GPU ----------------------------------------------------------------------------------
 
-SCENES = "digits", "expression", "rgb"
+SCENES = "expression", "rgb"
 # In the place of the process that compiles for a GPU: it leaves the files that numba would leave.
 COMPILER = """
 import os, pathlib, sys
@@ -81,15 +79,16 @@ for name in names.split(os.pathsep):
 
 
 @pytest.fixture
-def a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+def a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A GPU, a scene that needs what is not installed, a compiled function, and a network."""
     monkeypatch.setattr(warm, "choose", lambda name: ENGINES["cuda"])
     monkeypatch.setattr(precompile, "COMMAND", ("-c", COMPILER))
     plain = precompile.is_ready
     monkeypatch.setattr(precompile, "is_ready", lambda kind: kind == "means" or plain(kind))
-    monkeypatch.setattr(warm, "scenes", lambda: {name: find(name) for name in SCENES})
-    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
-    built_in.cache_clear()  # which another test of this process may have filled
+    lacking = tmp_path / "lacking.py"
+    lacking.write_text("def scene():\n    import no_such_package\n", encoding="utf-8")
+    found = {"lacking": lacking} | {name: find(name) for name in SCENES}
+    monkeypatch.setattr(warm, "scenes", lambda: found)
 
 
 @needs_numba_cuda
@@ -103,7 +102,7 @@ def test_the_kernels_of_the_scenes_are_compiled_for_a_gpu(
     assert any(name.startswith("cuda_train_float32") for name in compiled)
     kept = f"kept in {tmp_path}\n"
     assert said.out == f"{len(compiled)} kernels of the scenes compiled for the GPU, {kept}"
-    assert "the scene digits is left out" in said.err and "scikit-learn" in said.err
+    assert "the scene lacking is left out" in said.err and "no_such_package" in said.err
     warm.warm("cuda")
     assert capsys.readouterr().out == f"all kernels of the scenes are compiled for the GPU, {kept}"
 

@@ -13,6 +13,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.base import texts
+from scalarviz.base.commands import pip_command
 from scalarviz.errors import DisplayError, EngineError, InputError, UnknownNameError
 from scalarviz.faces.notebook import cell, place, show
 from scalarviz.pages import page as pages
@@ -220,8 +221,8 @@ def test_without_the_widget_it_shows_a_page_that_trains_and_says_why(
     session.advance(3)
     told = sv.watch(session)
     assert repr(told) == (
-        "a page that is linked with its session takes anywidget: pip install "
-        "'scalarviz[notebook]'. This page trains by itself in the browser; it is not connected to "
+        f"a page that is linked with its session needs anywidget: {pip_command('notebook')}. "
+        "This page trains by itself in the browser; it is not connected to "
         "the session."
     )
     assert html.escape(repr(told)) in shown[0]["text/html"]
@@ -267,7 +268,7 @@ def test_what_is_not_installed_is_named(
 ) -> None:
     monkeypatch.setattr(show, "find_spec", lambda name: None if name == package else name)
     monkeypatch.setattr(canvas, "drawing", no_opengl)
-    assert f"takes {package}: pip install 'scalarviz[notebook]'" in repr(sv.watch(session))
+    assert f"needs {package}: {pip_command('notebook')}" in repr(sv.watch(session))
 
 
 @pytest.mark.usefixtures("no_widget")

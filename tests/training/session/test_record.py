@@ -58,5 +58,5 @@ def test_a_data_frame_has_the_same_columns(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_without_pandas_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with refused(InputError, "scalarviz[pandas]"):
+    with refused(InputError, "pandas>=2.2"):
         session().to_pandas()

@@ -23,6 +23,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import scalarviz as sv
+from scalarviz.base.commands import pip_command
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.pictures.presenter.several import Several
 from scalarviz.pictures.presenter.show import Show
@@ -366,7 +367,7 @@ def test_without_scikit_learn_one_sentence_says_what_to_install(
     monkeypatch.delitem(sys.modules, "scalarviz.training.sklearn.estimators")
     monkeypatch.delattr(sv.sklearn, "Classifier")
     assert "Classifier" in dir(sv.sklearn)
-    with refused(InputError, "pip install 'scalarviz[sklearn]'"):
+    with refused(InputError, pip_command("sklearn")):
         _ = sv.sklearn.Classifier
     with refused(AttributeError, "'Clasifier'"):
         _ = sv.sklearn.Clasifier

@@ -1,0 +1,114 @@
+"""Commands as one can paste them into a terminal here: scalarviz itself, and pip for an extra."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import sys
+from contextlib import suppress
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+from typing import Any
+
+from scalarviz.errors import InputError
+
+PROGRAM = "scalarviz"
+
+
+def program() -> str:
+    """Return how this scalarviz is called: by its name if PATH leads to it, else by its path."""
+    known = shutil.which(PROGRAM)
+    beside = shutil.which(PROGRAM, path=os.path.dirname(python()))
+    if known and beside and os.path.samefile(known, beside):
+        return PROGRAM
+    return joined(called(beside)) if beside else joined(called(python()), "-m", PROGRAM)
+
+
+def pasted(command: str) -> str:
+    """Return a command line that begins with "scalarviz" as it is typed here; others as it is."""
+    name, _, rest = command.partition(" ")
+    return f"{program()} {rest}" if name == PROGRAM else command
+
+
+def needed(module: str, what: str, extra: str, otherwise: str = "") -> Any:
+    """Return a module that an extra installs; raise InputError if it is not installed.
+
+    what       the beginning of the error: what needs which package
+    otherwise  the end of the error: what else can be done
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise InputError(
+            f"{what}, which is not installed: {pip_command(extra)}{otherwise}"
+        ) from error
+
+
+def pip_command(extra: str, system: str = sys.platform) -> str:
+    """Return the command that installs what an extra lacks here; all of it if nothing is lacking.
+
+    extra  the name of an extra; "" for what scalarviz itself needs
+    """
+    return pip_install(*lacking(extra) or requirements(extra), system=system)
+
+
+def pip_install(*packages: str, system: str = sys.platform) -> str:
+    """Return the command that installs packages with this Python."""
+    return joined(called(python()), "-m", "pip", "install", *packages, system=system)
+
+
+def lacking(extra: str) -> list[str]:
+    """Return the requirements of an extra that are not installed, or in another version."""
+    return [line for line in requirements(extra) if not is_installed(line)]
+
+
+def is_installed(requirement: str) -> bool:
+    """Return whether a package is installed in a version that a requirement accepts."""
+    from packaging.requirements import Requirement
+
+    needed = Requirement(requirement)
+    with suppress(PackageNotFoundError):
+        return needed.specifier.contains(version(needed.name), prereleases=True)
+    return False
+
+
+def requirements(extra: str) -> list[str]:
+    """Return the requirements of an extra of scalarviz here; of scalarviz itself for ""."""
+    with suppress(PackageNotFoundError):  # run from a folder without being installed
+        from packaging.requirements import Requirement
+
+        found = []
+        for line in map(Requirement, requires(PROGRAM) or []):
+            is_wanted, is_for_all = (
+                line.marker is None or line.marker.evaluate({"extra": each}) for each in (extra, "")
+            )
+            if is_wanted and is_for_all == (not extra):
+                line.marker = None
+                found.append(str(line))
+        if found:
+            return found
+    # Or an older version is installed, which has no such extra.
+    return [f"scalarviz[{extra}] @ {Path(__file__).parents[2].as_uri()}"]
+
+
+def python() -> str:
+    return sys.executable or "python"
+
+
+def called(path: str) -> str:
+    """Return how a program is called from the current folder: by a shorter path if it is below."""
+    with suppress(OSError):  # the folder may be gone
+        short = path.removeprefix(os.path.join(os.getcwd(), ""))
+        return short if os.sep in short else path
+    return path
+
+
+def joined(*words: str, system: str = sys.platform) -> str:
+    """Return words as a command line of a POSIX shell, or of PowerShell on Windows."""
+    if system != "win32":
+        return shlex.join(words)
+    line = " ".join(f'"{word}"' if re.search(r"[^\w.\\:-]", word) else word for word in words)
+    return f"& {line}" if line.startswith('"') else line
