@@ -8,6 +8,7 @@ from importlib.util import find_spec
 
 from scalarviz.base.commands import pip_install
 from scalarviz.base.messages import inform
+from scalarviz.base.process.surroundings import is_worker
 from scalarviz.core.formulas.table import pick, table
 from scalarviz.core.layers import Layer
 from scalarviz.core.model.bank import Bank
@@ -180,7 +181,7 @@ def engines_for(program: Program) -> Mapping[str, EngineRow]:
 
 
 def choose_best(work: int, precision: Precision, program: Program | None = None) -> EngineRow:
-    """Return the fastest engine that can run here; log once which one it is, and why."""
+    """Return the fastest engine that can run here; log once which one, if there was a choice."""
     lacks = {name: row.lack() for name, row in ENGINES.items()}
     if precision.mixed and not lacks["cuda"] and not lacks["cpu"]:
         best, why = "cpu", "cuda computes in full precision only"
@@ -191,14 +192,15 @@ def choose_best(work: int, precision: Precision, program: Program | None = None)
             best, why = "cpu", f"cuda has no kernels for {lacking[0].owner}"
     else:
         best = next(name for name in ENGINES if not lacks[name])
-        better = list(ENGINES)[: list(ENGINES).index(best)]
-        why = "; ".join(f"{name} cannot run here: {lacks[name]}" for name in better)
-    announce(f"scalarviz runs on the engine {best} ({why})")
+        # What cuda lacks is said where somebody asks for cuda.
+        why = f"cpu cannot run here: {lacks['cpu']}" if best == "python" else ""
+    if why:
+        announce(f"scalarviz runs on the engine {best} ({why})")
     return ENGINES[best]
 
 
 def announce(text: str) -> None:
-    """Log a message, once."""
-    if text not in _said:
+    """Log a message, once, and not in each worker."""
+    if text not in _said and not is_worker():
         _said.add(text)
         inform(text)

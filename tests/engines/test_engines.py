@@ -166,6 +166,27 @@ def test_stepping_by_hand_and_by_the_engine_mix(engine: str) -> None:
 # The choice.
 
 
+def test_auto_says_nothing_of_a_card_that_nobody_asked_for(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("scalarviz.engines.registry._said", set())
+    monkeypatch.setitem(ENGINES, "cuda", replace(ENGINES["cuda"], lack=lambda: "a card is missing"))
+    assert choose("auto").name == "cpu"
+    assert not caplog.messages
+    with refused(EngineError, "a card is missing"):
+        choose("cuda")
+
+
+def test_a_worker_leaves_the_choice_to_be_said_by_its_parent(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("scalarviz.engines.registry._said", set())
+    monkeypatch.setattr("scalarviz.engines.registry.is_worker", lambda: True)
+    monkeypatch.setitem(ENGINES, "cuda", replace(ENGINES["cuda"], lack=str))
+    assert choose("auto").name == "cpu"
+    assert not caplog.messages
+
+
 def test_auto_takes_the_first_that_can_run_and_says_which_and_why(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -174,8 +195,8 @@ def test_auto_takes_the_first_that_can_run_and_says_which_and_why(
         row = EngineRow(name, ENGINES[name].make, lambda lack=lack: lack)  # type: ignore[misc]  # mypy infers no defaults of a lambda
         monkeypatch.setitem(ENGINES, name, row)
     assert choose("auto").name == choose("auto").name == "python"
-    said = "scalarviz runs on the engine python (cuda cannot run here: a card is missing; "
-    assert caplog.messages == [said + "cpu cannot run here: a screwdriver is missing)"]
+    said = "scalarviz runs on the engine python (cpu cannot run here: a screwdriver is missing)"
+    assert caplog.messages == [said]
     with refused(EngineError, "a screwdriver"):
         sv.Network([2, 2]).to("cpu")
 
