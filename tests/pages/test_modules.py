@@ -252,6 +252,7 @@ def test_a_slow_machine_takes_the_steps_of_the_tour_after_its_end() -> None:
         ("-0,5", -0.5),
         (" \u22121e3 ", -1000),
         (".5", 0.5),
+        ("\u2013 8", -8),
         ("0x10", "NaN"),
         ("", "NaN"),
         ("1 2", "NaN"),
@@ -260,6 +261,13 @@ def test_a_slow_machine_takes_the_steps_of_the_tour_after_its_end() -> None:
 def test_a_number_is_typed_in_decimals(words: str, number: object) -> None:
     found = run("format.js", f"return String(page.numberTyped({json.dumps(words)}))")
     assert found == (number if number == "NaN" else f"{number:g}")
+
+
+def test_no_field_for_a_number_has_the_keypad_of_phones_which_lacks_a_minus() -> None:
+    sources = [each for kind in ("js", "html") for each in WEB.parent.rglob(f"*.{kind}")]
+    fields = [line for each in sources for line in each.read_text("utf-8").splitlines()]
+    found = [line for line in fields if "inputmode" in line.lower()]
+    assert len(found) == 1 and 'id="rate-number"' in found[0]  # a rate is never negative
 
 
 def test_what_a_caption_names_is_pinned_by_the_name_of_its_line() -> None:

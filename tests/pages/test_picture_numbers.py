@@ -21,6 +21,7 @@ from scalarviz.pictures.view.cubes.lod import nearness
 from scalarviz.pictures.view.cubes.picking import half_sides
 from scalarviz.pictures.view.cubes.shaders import CONTRAST, DIM
 from scalarviz.pictures.view.lights import lights
+from scalarviz.pictures.view.moves import shares_of
 from scalarviz.pictures.view.scene.camera import Camera
 from scalarviz.pictures.view.scene.frame import Box, Projection
 from scalarviz.pictures.view.scene.plates import NEAR, RIGHT, UP, Plate, Tiles
@@ -185,6 +186,18 @@ def test_gradients_are_pushed_when_they_are_known() -> None:
                 np.testing.assert_allclose(floats(ours), theirs)
                 shown += 1
     assert shown > 10
+
+
+def test_a_gradient_that_is_nearly_0_has_no_arrow() -> None:
+    pushes = [-0.5, 0.25, -7.6e-6, 3e-5, 0.0, float("nan")]
+    given = [str(each) if np.isnan(each) else each for each in pushes]
+    body = """return data.tops.map((top) =>
+      data.given.map((each) => shareOf(Number(each), top, 2)));"""
+    found = in_web("moves", body, given=given, tops=[0.5, 3e-5])
+    for top, ours in zip((0.5, 3e-5), found, strict=True):
+        np.testing.assert_array_equal(ours, shares_of(np.array(pushes), top, 2.0))
+    assert found[0] == [-1.0, 0.5, 0, 3e-5 / 0.5, 0, 0]
+    assert found[1][2:4] == [0, pytest.approx(0.15)]  # the largest of a step may be small
 
 
 @pytest.mark.slow

@@ -13,7 +13,17 @@ from scalarviz.errors import InputError
 
 LONGEST = 200  # characters
 SIGNS = str.maketrans(
-    {"−": "-", "·": "*", "×": "*", "÷": "/", "²": "**2", "³": "**3", "^": "**", "\u00a0": " "}
+    {
+        "−": "-",
+        "–": "-",
+        "·": "*",
+        "×": "*",
+        "÷": "/",
+        "²": "**2",
+        "³": "**3",
+        "^": "**",
+        "\u00a0": " ",
+    }
 )
 # A number, a name or a sign; the pages read the same, see filled_line.js.
 TOKEN = re.compile(

@@ -21,11 +21,12 @@ from scalarviz.base.checks.numbers import number, shorten
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError
-from scalarviz.pages.lessons.lines import value_of
+from scalarviz.pages.lessons.lines import SIGNS, value_of
 
 # A number, with a point or a comma before its decimals; 1,000 may mean two numbers, and is none.
 NUMBER = re.compile(
-    r"(?![+-]?[1-9]\d{0,2},\d{3}$)[+-]?(\d+[.,]?\d*|[.,]\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE
+    r"(?!([+-]\s*)?[1-9]\d{0,2},\d{3}$)([+-]\s*)?(\d+[.,]?\d*|[.,]\d+)(e[+-]?\d+)?",
+    re.ASCII | re.IGNORECASE,
 )
 NEAR = 0.02  # relative tolerance of a numeric guess
 ZERO = 1e-12  # an answer up to this is 0, as of a sum whose terms cancel
@@ -164,14 +165,13 @@ class Question:
 
 
 def as_number(guess: object) -> float:
-    """Return a typed number; raise InputError if it is not one."""
+    """Return a typed number, also a product or a fraction; raise InputError if it is not one."""
     if not isinstance(guess, str):
         return number(guess, "a guess")
-    parts = [each.strip() for each in guess.replace("−", "-").split("/")]
-    values = [float(x.replace(",", ".")) if NUMBER.fullmatch(x) else math.nan for x in parts]
-    divisor = values[1] if len(values) == 2 else 1.0
-    value = values[0] / divisor if divisor else math.nan
-    if len(values) > 2 or not math.isfinite(value):
+    plain = guess.translate(SIGNS)
+    factors = [NUMBER.fullmatch(each.strip()) for each in re.split(r"[*/]", plain)]
+    value = value_of(plain.replace(",", "."), {}) if all(factors) else math.nan
+    if not math.isfinite(value):
         raise InputError("type a number, like 0.25, -3 or 1/3")
     return value
 

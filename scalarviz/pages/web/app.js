@@ -139,6 +139,7 @@ export class App {
     this.card = new CardBox(byId("card"), {
       close: () => this.pin(null),
       edit: (row, value) => this.edit(row, value),
+      hold: (isHeld) => this.hold(isHeld),
       type: (row, value) => typedIn(this, row, value),
       freeze: (rows, on) => this.act() && this.player.ask("freeze", { rows, on }),
       refuse: (words) => this.refuse(words),
@@ -327,6 +328,12 @@ export class App {
   }
 
   // What users do.
+
+  /** Let the scale wait while a hand drags a weight, and grow when it lets go. */
+  hold(isHeld) {
+    this.picture.remembered.scales.hold(isHeld);
+    if (!isHeld) this.request();
+  }
 
   look(thing) {
     byId("cubes").classList.toggle("on", thing !== null);

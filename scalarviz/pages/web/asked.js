@@ -47,7 +47,6 @@ export class Asked {
     });
     this.field.setAttribute("aria-label", text("predict.field"));
     this.field.placeholder = names.length ? names.join(", ") : text("predict.field");
-    this.field.inputMode = typeof this.question.answer === "number" ? "decimal" : "text";
     const form = made("form", "", line ? around(line, this.field) : this.field);
     form.append(made("button", "check", text("predict.check")));
     form.addEventListener("submit", (event) => {

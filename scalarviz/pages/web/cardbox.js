@@ -10,11 +10,11 @@ const MOST_ROWS = 12; // of a table; it says how many more there are
 
 /**
  * Writes cards; `close` is called by its button, `edit` and `type` with a row
- * and the value that a slider or its field gives it, `freeze` with
+ * and the value that a slider or its field gives it, `hold` with whether the slider is held, `freeze` with
  * rows and whether they are frozen, `refuse` with a sentence about what was typed.
  */
 export class CardBox {
-  constructor(element, { close, edit, type, freeze, refuse }) {
+  constructor(element, { close, edit, hold, type, freeze, refuse }) {
     Object.assign(this, { element, edit, type, freeze, refuse });
     this.body = made("div");
     this.name = made("h2");
@@ -28,7 +28,11 @@ export class CardBox {
     this.spot.addEventListener("blur", () => (this.spot.hidden = true));
     byId("picture").append(this.spot);
     this.label = made("label", "", text("page.value"), this.slider, this.value);
-    this.slider.addEventListener("input", () => this.edit(this.row, Number(this.slider.value)));
+    this.slider.addEventListener("input", () => {
+      hold(true);
+      this.edit(this.row, Number(this.slider.value));
+    });
+    this.slider.addEventListener("change", () => hold(false));
     this.slider.addEventListener("pointerdown", () => this.slider.focus()); // a finger gives it none
     this.slider.addEventListener("pointerup", () => this.slider.blur());
     this.toggles = FREEZING.map(([key], k) => {
@@ -46,7 +50,7 @@ export class CardBox {
   /** Return a field for a number. */
   field(name) {
     const field = made("input", name);
-    Object.assign(field, { type: "text", inputMode: "decimal", autocomplete: "off" });
+    Object.assign(field, { type: "text", autocomplete: "off" });
     field.ariaLabel = text("page.value.number");
     field.addEventListener("change", () => this.take(field));
     field.addEventListener("keydown", (event) => {

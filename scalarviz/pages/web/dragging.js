@@ -38,7 +38,7 @@ export function draggingIn(app) {
     if (handle.inputs) app.own.drag(handle, up);
     else {
       app.look({ row: handle.row }); // wherever the pointer is
-      app.picture.grow();
+      app.hold(true);
       player.askLatest("edit", { row: handle.row, value: draggedTo(handle, up) });
     }
   }
@@ -47,6 +47,7 @@ export function draggingIn(app) {
     if (handle.inputs || handle.guess) return;
     const value = draggedTo(handle, up);
     await player.ask("edit", { row: handle.row, value }); // after those that wait
+    app.hold(false);
     tellChange(app, handle.row, handle.value, value, handle.answers);
   }
 

@@ -3,16 +3,23 @@
 import { text } from "./texts.js";
 
 const LONGEST_LINE = 200; // characters
-const SIGNS = { "−": "-", "·": "*", "×": "*", "÷": "/", "²": "**2", "³": "**3", "^": "**" };
+const SIGNS = {
+  "−": "-", "–": "-", "·": "*", "×": "*", "÷": "/", "²": "**2", "³": "**3", "^": "**",
+}; // prettier-ignore
 const TOKEN = /\s*(?:(\d+\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?)|([a-z_]\w*)|(\*\*|[-+*/(),]))/iy;
 const CALLS = {
   exp: [1, Math.exp], log: [1, Math.log], tanh: [1, Math.tanh], sqrt: [1, Math.sqrt],
   abs: [1, Math.abs], relu: [1, (x) => Math.max(x, 0)], max: [2, Math.max], min: [2, Math.min],
 }; // prettier-ignore
 
+/** Return a line with the signs of a program for those of mathematics. */
+export function plainSigns(line) {
+  return line.replace(/[−–·×÷²³^]/g, (sign) => SIGNS[sign]);
+}
+
 /** Return the parts of a line: numbers, names and signs; throw an error if it has others. */
 function tokensOf(line, names) {
-  const plain = line.replace(/[−·×÷²³^]/g, (sign) => SIGNS[sign]).trim();
+  const plain = plainSigns(line).trim();
   const tokens = [];
   TOKEN.lastIndex = 0;
   while (TOKEN.lastIndex < plain.length) {

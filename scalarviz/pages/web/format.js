@@ -318,10 +318,13 @@ export function fillNumbers(formula, numbers) {
   return pretty(filled.replace(/\^(-[\d.]+(?:e-?\d+)?)/g, "^($1)"));
 }
 
-const TYPED = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+const TYPED = /^([+-]\s*)?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
 /** Return the decimal number that a user has typed, with a comma or a point; NaN for anything else. */
 export function numberTyped(words) {
-  const given = words.trim().replace(",", ".").replace("\u2212", "-");
-  return TYPED.test(given) ? Number(given) : NaN;
+  const given = words
+    .trim()
+    .replace(",", ".")
+    .replace(/[\u2212\u2013]/, "-");
+  return TYPED.test(given) ? Number(given.replace(/\s/g, "")) : NaN;
 }

@@ -1,20 +1,18 @@
 // Which guesses at a question are right, and what is said to the others: as questions.py does.
 
-import { lineValue } from "./filled_line.js";
+import { lineValue, plainSigns } from "./filled_line.js";
 import { text } from "./texts.js";
 
 // A number, with a point or a comma before its decimals; 1,000 may mean two numbers, and is none.
-const NUMBER = /^(?![+-]?[1-9]\d{0,2},\d{3}$)[+-]?(\d+[.,]?\d*|[.,]\d+)(e[+-]?\d+)?$/i;
+const NUMBER = /^(?!([+-]\s*)?[1-9]\d{0,2},\d{3}$)([+-]\s*)?(\d+[.,]?\d*|[.,]\d+)(e[+-]?\d+)?$/i;
 const ZERO = 1e-12; // an answer up to this is 0, as of a sum whose terms cancel
 
-/** Return a typed number, also a fraction; throw an error with a sentence if it is none. */
+/** Return a typed number, also a product or a fraction; throw an error with a sentence if it is none. */
 function typedNumber(guess) {
-  const parts = guess.replaceAll("−", "-").split("/");
-  const values = parts.map((part) =>
-    NUMBER.test(part.trim()) ? Number(part.replace(",", ".")) : NaN,
-  );
-  const value = values.length > 1 ? values[0] / values[1] : values[0];
-  if (parts.length > 2 || !Number.isFinite(value)) throw new Error(text("lesson.no_number"));
+  const plain = plainSigns(guess);
+  const isProduct = plain.split(/[*/]/).every((part) => NUMBER.test(part.trim()));
+  const value = isProduct ? lineValue(plain.replaceAll(",", "."), {}) : NaN;
+  if (!Number.isFinite(value)) throw new Error(text("lesson.no_number"));
   return value;
 }
 

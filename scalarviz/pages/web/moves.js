@@ -11,6 +11,8 @@ const MOVES = {
   most: 1500, // arrows
   shortest: 0.3, // of an arrow, as shares of a cell
   longest: 0.95,
+  none: 1e-5, // of the scale of the cubes: a gradient up to this has no arrow
+  full: 10, // times that: the least gradient whose arrow has the full length
   nearer: 1.2, // how far before its cube an arrow is
 };
 
@@ -28,16 +30,25 @@ export function drawPushes(view) {
     const { unit } = see.one(plate.point(plate.columns / 2, plate.rows / 2));
     if (!(unit * plate.unit >= MOVES.least) || left <= 0) continue;
     const { rows, columns, indices } = plate.cells();
+    const scaleOfCubes = frame.sizeScaleAt(plate.first);
     const chosen = [];
     for (let i = 0; i < plate.size && chosen.length < left; i++) {
-      const push = pushes[indices[i]];
-      const cube = { row: rows[i], column: columns[i], index: indices[i], push: -push / top };
-      if (Number.isFinite(push) && push !== 0) chosen.push(cube);
+      const push = -shareOf(pushes[indices[i]], top, scaleOfCubes);
+      const cube = { row: rows[i], column: columns[i], index: indices[i], push };
+      if (push !== 0) chosen.push(cube);
     }
     left -= chosen.length;
     drawArrows(view, plate, chosen, numbered);
   }
   return left < MOVES.most;
+}
+
+/** Return a gradient as a share of the longest arrow's, -1 to 1; 0 if it has none. */
+export function shareOf(push, top, scaleOfCubes) {
+  const none = MOVES.none * scaleOfCubes;
+  return Number.isFinite(push) && Math.abs(push) > none
+    ? push / Math.max(top, MOVES.full * none)
+    : 0;
 }
 
 /** Draw the arrows of some cubes of a plate at the right edges of their fronts, or beside them. */

@@ -79,7 +79,6 @@ class OfferField {
     this.field = made(kind === "choice" ? "select" : "input");
     Object.assign(this.field, { name, placeholder: example });
     if (kind !== "choice") this.field.type = FIELD_TYPES[kind] ?? "text";
-    if (kind === "number") this.field.inputMode = "decimal";
     this.field.autocomplete = "off";
     const change = kind === "slider" ? "input" : "change";
     this.field.addEventListener(change, () => use(this.value));

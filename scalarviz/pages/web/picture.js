@@ -308,11 +308,6 @@ export class Picture {
     return { x, y, half: unit * (cube ? this.scene.shader.half * cube.plate.unit : line.radius) };
   }
 
-  /** Let the scale grow at once, for a second, as by a drag. */
-  grow() {
-    this.remembered.scales.hasty = performance.now() / 1000 + 1;
-  }
-
   /** Show the whole network from its own side again. */
   home() {
     if (!this.eyes) return;

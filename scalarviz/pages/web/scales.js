@@ -12,7 +12,7 @@ export class Scales {
     this.known = new Map();
     this.grownAt = -Infinity;
     this.growth = null;
-    this.hasty = -Infinity; // the time until which it grows without waiting
+    this.held = false; // while a hand drags a cube, which must not shrink meanwhile
   }
 
   /** Forget all scales, for numbers that have nothing to do with those before. */
@@ -37,13 +37,20 @@ export class Scales {
         this.known.set(key, stop);
       } else if (
         stop > before &&
-        (now < this.hasty || now - this.grownAt >= this.patience || now < this.grownAt)
+        !this.held &&
+        (now - this.grownAt >= this.patience || now < this.grownAt)
       ) {
         this.known.set(key, stop);
         this.grownAt = now;
         this.growth = [before, stop];
       }
     }
+  }
+
+  /** Let the scale wait while a hand drags a cube, and grow at once when it lets go. */
+  hold(isHeld) {
+    this.held = isHeld;
+    if (!isHeld) this.grownAt = -Infinity;
   }
 
   /** The numbers with a scale of their own, each with its key: those of the network, and of each Affine. */

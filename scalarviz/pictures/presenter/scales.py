@@ -34,13 +34,14 @@ Shown = tuple[Source, Sequence[Plate]]  # the numbers of a network, and where it
 class Scales:
     """A scale is a stop: 1, 2 or 5 times a power of ten. It only grows by itself.
 
+    held         whether a hand drags a cube, which must not shrink meanwhile: no scale grows
     color, size  the channels
     per_layer    whether each layer has a scale of its own, as each Affine has in any case
     """
 
     def __init__(self) -> None:
         self.color, self.size = "value", "value"
-        self.per_layer = False
+        self.per_layer = self.held = False
         self._apart: set[int] = set()  # layers of an Affine, which has units of its own
         self._stops: dict[tuple[str, int], float] = {}
         self._grown_at = -math.inf
@@ -66,9 +67,17 @@ class Scales:
                 before = self._stops.get(key, 0.0)
                 if not before:  # the first numbers of a channel
                     self._stops[key] = stop
-                elif stop > before and (now - self._grown_at >= SECONDS or now < self._grown_at):
+                elif (
+                    stop > before
+                    and not self.held
+                    and (now - self._grown_at >= SECONDS or now < self._grown_at)
+                ):
                     self._stops[key], self._grown_at = stop, now
                     self._grown = (before, stop) if channel == self.color else None
+
+    def let_go(self) -> None:
+        """Let the scales grow at once after a drag."""
+        self.held, self._grown_at = False, -math.inf
 
     def _largest(self, channel: str, shown: Sequence[Shown]) -> dict[int, float]:
         """Return the magnitudes that the scales of a channel should cover, by layer."""

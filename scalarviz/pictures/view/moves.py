@@ -17,6 +17,8 @@ from scalarviz.pictures.view.scene.plates import Plate
 LEAST = 11.0  # pixels of a cell from which on its cube has an arrow
 MOST = 1500  # arrows
 SHORTEST, LONGEST = 0.3, 0.95  # of an arrow, as shares of a cell
+NONE = 1e-5  # of the scale of the cubes: a gradient up to this has no arrow
+FULL = 10.0  # times that: the least gradient whose arrow has the full length
 NEARER = 1.2  # how far before its cube an arrow is
 SEEN = 2.0  # least pixels by which a cube has grown or shrunk for a ghost
 
@@ -42,14 +44,24 @@ def draw_pushes(
         if not unit * plate.unit >= LEAST or left <= 0:
             continue
         row, column, rows = plate.cells()
-        pushed = np.isfinite(pushes[rows]) & (pushes[rows] != 0.0)
-        row, column, rows = row[pushed][:left], column[pushed][:left], rows[pushed][:left]
+        shares = shares_of(pushes[rows], top, float(frame_data.cubes.size_scales[number]))
+        pushed = np.flatnonzero(shares)[:left]
+        row, column, rows = row[pushed], column[pushed], rows[pushed]
         left -= len(rows)
         half = half_sides(frame_data.cubes.sizes[rows], frame_data.cubes.size_scales[number])
-        push = -pushes[rows] / top
         places = row, column, np.isin(rows, numbered)
-        draw_arrows(canvas, see, plate, places, half * plate.unit, push, theme, scale)
+        draw_arrows(canvas, see, plate, places, half * plate.unit, -shares[pushed], theme, scale)
     return left < MOST
+
+
+def shares_of(pushes: FloatArray, top: float, scale: float) -> FloatArray:
+    """Return gradients as shares of the longest arrow's, -1 to 1; 0 for those without an arrow.
+
+    top    the largest gradient
+    scale  that of the cubes: gradients that are nearly 0 beside it have no arrow
+    """
+    known = np.isfinite(pushes) & (np.abs(pushes) > NONE * scale)
+    return np.where(known, pushes, 0.0) / max(top, FULL * NONE * scale)
 
 
 def draw_arrows(

@@ -49,6 +49,21 @@ def cube(stage: Stage, row: int) -> tuple[float, float]:
     return places(stage, SIZE)[row]
 
 
+def test_the_scale_grows_when_a_dragged_cube_is_let_go(
+    pointer: Pointer, stage: Stage, studio: Studio
+) -> None:
+    x, y = next(
+        place for row in range(20) if stage.target_at(*(place := cube(stage, row))).row == row
+    )
+    scale, found = stage.scales.stop("value"), []
+    pointer.press(LEFT, x, y)
+    for act in (pointer.move, lambda *at: pointer.release(LEFT, *at)):
+        act(x, y - 300.0)
+        studio.stage(stage, 0.0, SIZE)
+        found.append(stage.scales.stop("value"))
+    assert found[0] == scale < found[1]
+
+
 def test_a_drag_on_a_cube_changes_its_weight_while_outputs_follow(
     pointer: Pointer, stage: Stage, studio: Studio
 ) -> None:

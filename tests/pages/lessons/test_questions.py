@@ -47,6 +47,11 @@ def test_a_number_may_have_a_comma_before_its_decimals() -> None:
             asked.is_right(typed)
 
 
+@pytest.mark.parametrize("typed", ["–8", "- 8", "−8,0", "-2*4", "2 · −4", "-16/2", "-1/2*16"])
+def test_a_number_is_read_as_people_write_it(typed: str) -> None:
+    assert Question("?", -8).is_right(typed)
+
+
 def test_a_line_is_compared_by_its_values() -> None:
     asked = Question("?", "b * g", names=("a", "b", "g"), replies={"a * g": "The other one."})
     assert asked.is_right("g*b") and asked.is_right("(b + b) * g / 2")

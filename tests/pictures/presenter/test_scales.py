@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scalarviz.pictures.presenter.channels import Source
-from scalarviz.pictures.presenter.scales import SECONDS, Scales, stop_above
+from scalarviz.pictures.presenter.scales import SECONDS, STOPS, Scales, stop_above
+from tests.pages.in_web import in_web
 from tests.studio import plate
 
 PLATES = [plate(2, 3), plate(1, 4, 6)]
@@ -113,3 +114,24 @@ def test_the_first_gradient_has_a_scale_of_its_own_and_changes_no_other() -> Non
     assert scales.grown(1.0) is None  # it has not grown, it is the first
     scales.follow([(numbers(1.5, grads=3e-4), PLATES)], 1.1)
     assert scales.of("value", PLATES).tolist() == [2.0, 2.0]
+
+
+def test_a_scale_waits_while_a_cube_is_dragged_and_grows_when_it_is_let_go() -> None:
+    scales = Scales()
+    scales.choose([(numbers(0.5), PLATES)])
+    found = []
+    scales.held = True
+    for seconds, value in enumerate((0.7, 1.4, 1.5)):
+        if seconds == 2:
+            scales.let_go()
+        scales.follow([(numbers(value), PLATES)], 10.0 * seconds)
+        found.append(scales.stop("value"))
+    body = """
+      const scales = new Scales(data.stops, data.patience);
+      scales.choose("value", [0.5]);
+      return [0.7, 1.4, 1.5].map((value, seconds) => {
+        scales.hold(seconds < 2);
+        scales.follow("value", [value], 10 * seconds);
+        return scales.of("value");
+      });"""
+    assert found == in_web("scales", body, stops=STOPS, patience=SECONDS) == [0.5, 0.5, 2.0]
