@@ -15,7 +15,7 @@ from scalarviz.faces.cli.lesson_pages import all_named, page_of_lesson, path_of_
 from scalarviz.faces.scenefiles.find import about, find, load
 from scalarviz.faces.scenefiles.making import played
 from scalarviz.pages.addresses import is_loopback, listening, numeric, seen_by_others, url_of
-from scalarviz.pages.index_page import INDEX, Entry, index_of
+from scalarviz.pages.index_page import INDEX, Entry, index_of, links_of
 from scalarviz.pages.lessons.lesson import Picture, lesson_of, without_solutions
 from scalarviz.pages.page import page_of, size_words, trains
 
@@ -51,20 +51,24 @@ def serve(
     collecting = None if collect is None else collecting_in(collect, address)
     with bound(address, port, collecting) as server:
         collects = collecting is not None
+        entries = [entry_of(name, path) for name, path in paths.items()]
         pages = {
-            f"{name}.html": made(path, collects=collects, without=without)
+            f"{name}.html": made(
+                path, collects=collects, without=without, links=links_of(entries, name)
+            )
             for name, path in paths.items()
         }
-        entries = [entry_of(name, path) for name, path in paths.items()]
         pages[INDEX] = index_of(entries, collects=collects)
-        if collecting is not None:
-            collecting.entries = entries
-        code = until_ctrl_c(server, pages, address, collecting)
-    if collecting is not None:
+        if collecting is None:
+            return until_ctrl_c(server, pages, address)
+        collecting.entries = entries
+        from scalarviz.faces.cli.collected import board
         from scalarviz.faces.cli.collected import collect as print_table
 
-        print_table(str(collecting.path))
-    return code
+        with board(collecting.path):
+            until_ctrl_c(server, pages, address, collecting)
+    print_table(str(collecting.path))
+    return INTERRUPTED
 
 
 def until_ctrl_c(
@@ -111,16 +115,16 @@ def entry_of(name: str, path: Path) -> Entry:
     return Entry(name, text("class.lesson" if has_picture else "class.text"), lesson.title)
 
 
-def made(path: Path, *, collects: bool = False, without: bool = False) -> bytes:
-    """Return the page of a scene or of a lesson, which says how large it is."""
+def made(path: Path, *, collects: bool = False, without: bool = False, links: str = "") -> bytes:
+    """Return the page of a scene or of a lesson, with links, which says how large it is."""
     if path.suffix != ".py":
         lesson = without_solutions(lesson_of(path)) if without else lesson_of(path)
-        page = page_of_lesson(lesson, collects=collects)
+        page = page_of_lesson(lesson, collects=collects, links=links)
         say(text("lesson.written", file=f"{path.stem}.html", size=size_words(len(page))))
         return page
     show = played(load(path), {})
     trains(show.session)
-    trained = page_of(show)
+    trained = page_of(show, links=links)
     say(trained.words(f"{path.stem}.html"))
     return trained.text
 

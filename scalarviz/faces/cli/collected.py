@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
+from pathlib import Path
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, Group
+from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
@@ -41,18 +43,37 @@ def collect(place: str, out: str | None = None) -> None:
 
 
 def show(table: AnswerTable) -> None:
-    """Print a table, lesson by lesson, with as many columns beside each other as usually fit."""
-    console, heads = Console(), {each: text(f"answers.column.{each}") for each in HEADS}
+    """Print a table, lesson by lesson, and after it the questions."""
+    console = Console()
+    for each in tables(table, console.width):
+        console.print(each)
+    say(*table.remarks)
+
+
+def board(path: Path) -> Live:
+    """Return what shows the table of a file in a terminal while answers come, questions first."""
+    console = Console()
+
+    def now() -> Group:
+        begun = path.is_file() and path.stat().st_size
+        return Group(*reversed([*tables(table_in(path), console.width)] if begun else []))
+
+    return Live(get_renderable=now, console=console, refresh_per_second=1, transient=True)
+
+
+def tables(table: AnswerTable, width: int) -> Iterator[Table]:
+    """Yield the parts of a table: of each lesson as many columns as usually fit, then questions."""
+    heads = {each: text(f"answers.column.{each}") for each in HEADS}
+    most = max(1, width // USUAL_CELL - 1)
     for lesson, columns in groupby(table.columns, lambda each: each.lesson):
-        own, most = list(columns), max(1, console.width // USUAL_CELL - 1)
+        own = list(columns)
         for part in (own[i : i + most] for i in range(0, len(own), most)):
             rows = [[name, *(table.words(name, each) for each in part)] for name in table.rows]
             rows = [row for row in rows if any(row[1:])]
-            console.print(printed(lesson, [heads["pupil"], *(each.short for each in part)], rows))
+            yield printed(lesson, [heads["pupil"], *(each.short for each in part)], rows)
     rows = [[each.words, *table.summary(each)] for each in table.columns if each.key]
     if rows:
-        console.print(printed(text("answers.summary"), list(heads.values())[1:], rows))
-    say(*table.remarks)
+        yield printed(text("answers.summary"), list(heads.values())[1:], rows)
 
 
 def printed(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:

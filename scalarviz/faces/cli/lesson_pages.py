@@ -86,7 +86,7 @@ def check_moment(picture: Picture, name: str) -> None:
         raise InputError(f"a picture in {name}: {error}") from error
 
 
-def page_of_lesson(lesson: Lesson, *, collects: bool = False) -> bytes:
+def page_of_lesson(lesson: Lesson, *, collects: bool = False, links: str = "") -> bytes:
     """Return the page of a lesson, in whose pictures scenes of the package train, or saved runs.
 
     Raises InputError for a moment that a picture does not understand.
@@ -100,4 +100,4 @@ def page_of_lesson(lesson: Lesson, *, collects: bool = False) -> bytes:
             return Session.load(name)
         return played(load(pick(scenes(), name, "scene")), {})
 
-    return lesson_page(lesson, shown, collects=collects)
+    return lesson_page(lesson, shown, collects=collects, links=links)

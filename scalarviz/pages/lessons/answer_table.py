@@ -39,23 +39,32 @@ class Column(NamedTuple):
 
 @final
 class AnswerTable:
-    """What pupils have answered; of a pupil and a lesson the newest record counts.
+    """What pupils have answered: of a page the newest record, of several pages of one name each.
 
     records  with the name of the pupil each, the newest last
     remarks  sentences about what they were made of
     """
 
     def __init__(self, records: Iterable[tuple[str, Record]], remarks: Iterable[str] = ()) -> None:
-        given = [((pupil, record.lesson), record) for pupil, record in records]
-        counts, newest = Counter(key for key, _ in given), dict(given)
-        self.remarks = list(remarks)
-        for (pupil, lesson), count in counts.items():
-            if count > 1:
-                self.remarks.append(text("answers.again", name=pupil, lesson=lesson, count=count))
-        names = sorted({pupil for pupil, _ in newest}, key=lambda name: (name.casefold(), name))
-        self.rows: dict[str, dict[Column, Given | str]] = {name: {} for name in names}
-        for (pupil, _), record in newest.items():
-            self.rows[pupil] |= cells_of(record)
+        newest = {(name, each.lesson, each.id or each.line()): each for name, each in records}
+        rows: dict[str, dict[Column, Given | str]] = {}
+        taken: set[tuple[str, str]] = set()
+        counts: Counter[tuple[str, str]] = Counter()
+        for (name, lesson, _), record in newest.items():
+            row = name
+            while (row, lesson) in taken:
+                counts[name, lesson] += 1
+                row = f"{name} ({counts[name, lesson] + 1})"
+            taken.add((row, lesson))
+            rows.setdefault(row, {}).update(cells_of(record))
+        self.rows = dict(sorted(rows.items(), key=lambda row: (row[0].casefold(), row[0])))
+        self.remarks = [
+            *remarks,
+            *(
+                text("answers.again", name=name, lesson=lesson, count=more + 1)
+                for (name, lesson), more in counts.items()
+            ),
+        ]
         # A record of many answers has the order of the lesson.
         ordered = sorted(newest.values(), key=lambda each: -len(each.answers))
         columns = dict.fromkeys(column for record in ordered for column in cells_of(record))

@@ -26,6 +26,7 @@ LINK = re.compile(rb"#answers=([\w-]*)")
 LIMITS: dict[str, tuple[type, int]] = {
     "name": (str, 60),
     "lesson": (str, 100),
+    "id": (str, 40),
     "key": (str, 200),
     "guess": (str, 1000),
     "right": (bool, 1),
@@ -75,17 +76,20 @@ class Record:
     name     of the learner; "": not given
     answers  by key of the question
     guessed  of the guesses in the picture how many were right, and how many there were
+    id       random letters of the page, by which two learners of one name differ; "": none
     """
 
     lesson: str
     name: str
     answers: Mapping[str, Given]
     guessed: tuple[int, int] | None = None
+    id: str = ""
 
     def line(self) -> bytes:
         """Return the record as a line of JSON, without anything else that it came with."""
         answers = {key: asdict(each) for key, each in self.answers.items()}
         found = {"format": FORMAT, "version": VERSION, "lesson": self.lesson, "name": self.name}
+        found |= {"id": self.id} if self.id else {}
         found |= {"answers": answers}
         if self.guessed is not None:
             found["guessed"] = dict(zip(("right", "asked"), self.guessed, strict=True))
@@ -112,6 +116,7 @@ def record_of(found: object) -> Record:
         checked("name", found.get("name", "")),
         {checked("key", key): given_of(each) for key, each in answers.items()},
         (counts[0], counts[1]) if counts else None,
+        checked("id", found.get("id", "")),
     )
 
 

@@ -36,17 +36,21 @@ PAGES = str(Path(__file__).parent)  # the templates stand beside this folder
 FINGERPRINT = re.compile(r"'sha256-[^']+'")
 
 
-def lesson_page(lesson: Lesson, scene: Callable[[str], Any], *, collects: bool = False) -> bytes:
+def lesson_page(
+    lesson: Lesson, scene: Callable[[str], Any], *, collects: bool = False, links: str = ""
+) -> bytes:
     """Return the page of a lesson; raise InputError if it would be too large.
 
     scene     returns the Session or the Show of a scene's name
     collects  whether its answers can be sent to where it comes from
+    links     to other pages, as `links_of` returns them
     """
     pictures = [each for each in lesson.parts if isinstance(each, Picture)]
     pages = {id(each): page_in(lesson, each, scene) for each in pictures}
     given = lesson.parts if END in lesson.parts else (*lesson.parts, END)
     parts = [part_html(each, pages) for each in given]
-    content = filled(lesson, parts, {key: page for key, page in pages.items() if page}, collects)
+    pages = {key: page for key, page in pages.items() if page}
+    content = filled(lesson, parts, pages, collects, links)
     if len(content) > LARGEST:
         raise InputError(
             f"the page of {lesson.name} would have {size_words(len(content))}, and "
@@ -80,7 +84,8 @@ def part_html(part: Part, pages: Mapping[int, str]) -> str:
         ask = inline_of(part.ask)
         words = f"<p>{text('predict.html', question=ask)}</p>"
         goes_on = f'<p class="goes-on">{text("predict.goes_on")}</p>'
-        return f'<section class="question">{words}{goes_on}</section>'
+        mark = escape(f"question-{part.key}")
+        return f'<section class="question" id="{mark}">{words}{goes_on}</section>'
     if isinstance(part, End):
         markup = text_beside(PAGES, "lesson_end.html")
         return Template(markup).substitute(said_in(markup))
@@ -91,7 +96,9 @@ def part_html(part: Part, pages: Mapping[int, str]) -> str:
     return f'<section class="picture">{image}</section>'
 
 
-def filled(lesson: Lesson, parts: Iterable[str], pages: Mapping[int, str], collects: bool) -> bytes:
+def filled(
+    lesson: Lesson, parts: Iterable[str], pages: Mapping[int, str], collects: bool, links: str
+) -> bytes:
     """Return the page with its data."""
     script = bundle("lesson.js", module_text)
     shown = {id(each): each for each in lesson.parts if isinstance(each, Picture)}
@@ -107,7 +114,7 @@ def filled(lesson: Lesson, parts: Iterable[str], pages: Mapping[int, str], colle
     markup, words = text_beside(PAGES, "lesson.html"), {"title": lesson.title, "version": version()}
     style = colors_of_page() + text_beside(PAGES, "lesson.css")
     named = f'<a href="glossary.html" target="_blank">{text("lesson.glossary")}</a>'
-    raw = {"parts": "\n".join(parts), "glossary": named if lesson.code else ""}
+    raw = {"parts": "\n".join(parts), "links": links, "glossary": named if lesson.code else ""}
     policy = policy_for(pages.values(), collects)
     words |= said_in(markup)
     page = html(markup, words, style, script, loader(), data, packed, raw, policy)

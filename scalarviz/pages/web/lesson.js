@@ -35,6 +35,8 @@ class LessonPage {
       if (isOurs) link.search = location.search; // the class's token, which no other machine gets
     }
     this.follow();
+    this.call();
+    addEventListener("hashchange", () => this.call());
     setShown(byId("sending"), collects);
     this.fillEnd();
     addEventListener("message", ({ data, source }) => this.hear(data, source));
@@ -51,6 +53,17 @@ class LessonPage {
     setWords(byId("progress"), text("lesson.progress", { done, all: this.asked.length }));
     byId("done").value = this.asked.length ? done / this.asked.length : 1;
     this.fillTable();
+  }
+
+  /** Show the question that the address names, also before those above it are answered. */
+  call() {
+    const place = this.asked.find(
+      ({ place: { id } }) => `#${encodeURI(id)}` === location.hash,
+    )?.place;
+    if (!place) return;
+    place.classList.add("called");
+    setShown(place, true);
+    place.scrollIntoView();
   }
 
   /** Offer the moment of the nearest picture that shows an answer, once it may be seen. */
@@ -96,9 +109,10 @@ class LessonPage {
   /** Offer to keep the answers as a file and as a link, and to begin anew; not in a mere text. */
   fillEnd() {
     const asks = this.questions.length + this.pictures.length > 0;
-    for (const part of ["header", ".end"]) {
+    for (const part of ["#progress", "#done", ".end"]) {
       for (const each of document.querySelectorAll(part)) setShown(each, asks);
     }
+    setShown(document.querySelector("header"), asks || document.querySelector(".links") !== null);
     const name = byId("name");
     name.value = this.answers.name;
     name.addEventListener("input", () => {

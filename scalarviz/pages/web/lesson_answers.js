@@ -10,9 +10,9 @@ function wordsIn(hash) {
 }
 
 /** Whether what is kept or linked is of this form: an older page, or another one, may have made it. */
-function isKept({ name, answers, guessed }) {
+function isKept({ name, answers, guessed, id = "" }) {
   const lists = Object.values(answers).map(({ guesses }) => guesses);
-  const words = [name, ...lists.flat()];
+  const words = [name, id, ...lists.flat()];
   return (
     lists.every(Array.isArray) &&
     words.every((word) => typeof word === "string") &&
@@ -30,8 +30,9 @@ export class LessonAnswers {
     this.forget();
     try {
       const kept = JSON.parse(wordsIn(hash) || localStorage.getItem(this.place));
-      const { name, answers, guessed } = kept;
-      if (kept.lesson === lesson && isKept(kept)) Object.assign(this, { name, answers, guessed });
+      const { name, answers, guessed, id = this.id } = kept;
+      if (kept.lesson === lesson && isKept(kept))
+        Object.assign(this, { name, answers, guessed, id });
     } catch {
       // nothing is kept here, or this browser keeps nothing
     }
@@ -60,6 +61,7 @@ export class LessonAnswers {
   }
 
   forget() {
+    this.id = Math.random().toString(36).slice(2); // two pupils may have one name
     this.name = "";
     this.answers = {};
     this.guessed = { right: 0, asked: 0 };
@@ -67,8 +69,8 @@ export class LessonAnswers {
 
   /** Return all of it, as `scalarviz collect` reads it. */
   record() {
-    const { format, lesson, name, answers, guessed } = this;
-    return { format, version: 1, lesson, name, answers, guessed };
+    const { format, lesson, name, answers, guessed, id } = this;
+    return { format, version: 1, lesson, name, answers, guessed, id };
   }
 
   /** Return a link that has all of it. */

@@ -57,6 +57,7 @@ async function trainingOf(data, lack) {
 }
 
 async function start() {
+  for (const link of document.querySelectorAll("a")) link.search = location.search; // a token
   const data = await dataOfPage();
   const lack = lackOf(!data.spec.recording);
   if (lack && !data.spare) return fail(text(lack));

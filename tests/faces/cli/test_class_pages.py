@@ -30,7 +30,9 @@ Fetched = dict[str, tuple[int, bytes]]
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages are their titles, and `sys.path` stays."""
     monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr(module, "page_of", lambda show: Page(show.title.encode(), 3))
+    monkeypatch.setattr(
+        module, "page_of", lambda show, links: Page((show.title + links).encode(), 3)
+    )
 
 
 @pytest.fixture
@@ -81,7 +83,18 @@ def test_the_named_scenes_are_served_to_this_machine_until_ctrl_c(
     assert [*fetched] == ["", "xor.html", "circle.html", "index.html"]
     assert all(status == 200 and content for status, content in fetched.values())
     assert b"xor.html" in fetched[""][1] and b"rgb.html" not in fetched[""][1]
-    assert "127.0.0.1 opens xor.html\n127.0.0.1 opens circle.html\nEnded: 1 laptop came.\n" in out
+    assert "127.0.0.1 opens xor.html\n127.0.0.1 opens circle.html\nStopped: 1 device came.\n" in out
+
+
+def test_each_page_leads_back_to_the_list_and_on_to_the_next(
+    run: Run, fetched: Fetched, tmp_path: Path
+) -> None:
+    (lesson := tmp_path / "mine.md").write_text("# Mine\n\nA text.", encoding="utf-8")
+    run("xor", str(lesson), "--port", "0")
+    for name, following in (("xor", "mine"), ("mine", "xor")):
+        page = fetched[f"{name}.html"][1].decode()
+        links = re.findall('href="([^"]*html)"', page[page.index('<nav class="links">') :])
+        assert links[:2] == ["index.html", f"{following}.html"]
 
 
 def test_without_names_there_are_three(run: Run, fetched: Fetched) -> None:

@@ -92,16 +92,29 @@ def test_records_without_names_in_one_file_are_those_of_several_pupils(
     assert [*cells(tmp_path)] == [*cells(tmp_path / "class.jsonl")] == ["class 1", "class 2"]
 
 
-def test_of_a_pupil_and_a_lesson_the_newest_counts_and_that_is_said(
+def test_of_a_page_the_newest_answers_count_and_two_of_one_name_have_a_row_each(
     put: Callable[..., None], tmp_path: Path
 ) -> None:
-    put("b.json", record("Anna", gradient=given("8", right=False), old=given()))
-    put("a.json", record("Anna", gradient=given("-8")))
-    put("c.json", record("Anna", "02-layers", w=given("1")))
-    found = cells(tmp_path)["Anna"]
-    assert found[f"{LESSON}/gradient"] == "right" and f"{LESSON}/old" not in found
-    assert found["02-layers/w"] == "right"
-    assert table_in(tmp_path).remarks == [f"Anna has answered {LESSON} 2 times: the newest counts."]
+    put("b.json", record("Anna", gradient=given("8", right=False)) | {"id": "x"})
+    put("c.json", record("Anna", gradient=given("4", right=False)) | {"id": "y"})
+    put("a.json", record("Anna", gradient=given("8", "-8")) | {"id": "x"})
+    put("d.json", record("Anna", "02-layers", w=given("1")) | {"id": "z"})
+    put("e.json", record("Anna (2)", gradient=given("-8")))
+    found = {name: row.get(f"{LESSON}/gradient") for name, row in cells(tmp_path).items()}
+    assert found == {"Anna": "right after 2", "Anna (2)": "wrong: 4", "Anna (2) (2)": "right"}
+    assert cells(tmp_path)["Anna"]["02-layers/w"] == "right"
+    assert table_in(tmp_path).remarks == [
+        f"{LESSON} was answered 2 times under the name {name}: each has its own row."
+        for name in ("Anna", "Anna (2)")
+    ]
+
+
+def test_answers_that_came_twice_without_letters_of_a_page_are_those_of_one(
+    put: Callable[..., None], tmp_path: Path
+) -> None:
+    put("a.json", record("Anna"))
+    put("b.txt", link(record("Anna")))
+    assert [*cells(tmp_path)] == ["Anna"] and not table_in(tmp_path).remarks
 
 
 def test_a_question_shows_who_was_right_at_first_and_what_went_wrong_most(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import socket
 import stat
@@ -347,7 +348,7 @@ def is_served(at: Room) -> bool:
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     """What `scalarviz class` prints; while it serves, a pupil sends a record."""
     monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr(class_pages, "page_of", lambda show: Page(show.title.encode(), 3))
+    monkeypatch.setattr(class_pages, "page_of", lambda show, links: Page(show.title.encode(), 3))
 
     def send(server: PageServer) -> None:
         said = capsys.readouterr().out
@@ -355,6 +356,8 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
         with connect(f"ws://127.0.0.1:{server.port}/socket", proxy=None) as client:
             client.send(json.dumps({"token": token, "record": record("Anna")}))
             assert json.loads(client.recv(timeout=30)) == OK
+        while "FORCE_COLOR" in os.environ and "right after 2" not in said:
+            said += capsys.readouterr().out
         print(said, end="")
         raise KeyboardInterrupt
 
@@ -379,6 +382,16 @@ def test_the_command_keeps_answers_and_ends_with_the_table(
     with pytest.raises(SystemExit):
         commands.main(["collect", str(path)])
     assert said.endswith(capsys.readouterr().out) and "right after 2" in said
+
+
+def test_a_terminal_shows_the_table_while_the_class_works(
+    run: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    said = run("--collect", str(tmp_path / "class.jsonl"))
+    live, end = said.split(text("class.ended.one", count=0).partition(":")[0], 1)
+    assert live.index("once: 8") < live.index("right after 2")  # what fits is the questions
+    assert end.rindex("right after 2") < end.rindex("once: 8")
 
 
 def test_for_a_room_the_address_has_a_token_and_who_can_send_is_said(

@@ -455,7 +455,7 @@ def test_branches_come_round(controller: Any) -> None:
     controller.seek(2)
     controller.edit(3, 0.0)
     controller.press("b")
-    assert controller.state.branch == 0 and controller.message.startswith("Branch 0 of 0 to 1: ")
+    assert controller.state.branch == 0 and controller.message.startswith("Branch 0 (of 0 to 1): ")
     assert "branch 0" in controller.state.where
     assert [(f.parent, f.start, f.end) for f in controller.state.branches] == [
         (-1, 0, 5),

@@ -92,27 +92,29 @@ def test_every_question_is_judged_as_by_python() -> None:
 KEPT: dict[str, Any] = {"guesses": ["8"], "right": False, "shown": True}
 OTHERS: list[Any] = [
     None, 1, [], {"name": 1}, {"name": None}, {"answers": {"01": None}},
-    {"answers": {"01": {}}}, {"answers": {"01": KEPT | {"guesses": "8"}}},
+    {"id": 5}, {"answers": {"01": {}}}, {"answers": {"01": KEPT | {"guesses": "8"}}},
     {"answers": {"01": KEPT | {"guesses": [8]}}}, {"answers": {"01": KEPT | {"right": "no"}}},
     {"guessed": {}}, {"guessed": {"right": "<b>", "asked": 1}}, {"answers": None},
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("other", [{}, *OTHERS], ids=str)
+@pytest.mark.parametrize("other", [{}, {"id": "of this page"}, *OTHERS], ids=str)
 def test_answers_are_taken_up_only_in_the_form_in_which_they_are_kept(other: Any) -> None:
     kept: dict[str, Any] = {
         "name": "Ada",
         "answers": {"01": KEPT},
         "guessed": {"right": 1, "asked": 2},
     }
-    is_whole = isinstance(other, dict) and not other
+    is_whole = other in ({}, {"id": "of this page"})
     found = in_web(
         "lesson_answers",
         """globalThis.localStorage = { getItem: () => data.kept };
-        const { name, answers, guessed } = new LessonAnswers("01", "", "");
-        return { name, answers, guessed };""",
+        const { name, answers, guessed, id } = new LessonAnswers("01", "", "");
+        return { name, answers, guessed, id };""",
         kept=json.dumps({**kept, "lesson": "01", **other} if isinstance(other, dict) else other),
     )
+    mark = found.pop("id")
     assert found == (
         kept if is_whole else {"name": "", "answers": {}, "guessed": {"right": 0, "asked": 0}}
     )
+    assert len(mark) > 5 and (mark == "of this page") == (other == {"id": "of this page"})

@@ -12,6 +12,7 @@ import pytest
 from scalarviz.base.texts import text
 from scalarviz.faces.cli.class_pages import bound, collecting_in
 from scalarviz.faces.cli.lesson_pages import named, page_of_lesson
+from scalarviz.pages.index_page import Entry, links_of
 from scalarviz.pages.lessons.answers import records_in
 from scalarviz.pages.lessons.lesson import lessons
 from scalarviz.pages.lessons.questions import Question, quoted
@@ -30,22 +31,30 @@ OPEN = ".question:not([hidden]):not(.settled)"
 Lessons = Callable[..., Tab]
 
 
+class Pages(dict[str, Path]):
+    """The page of each lesson by its number, made when it is first asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+
+    def __missing__(self, number: str) -> Path:
+        self[number] = self.folder / f"{number}.html"
+        self[number].write_bytes(page_of_lesson(named(number)))
+        return self[number]
+
+
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    folder = tmp_path_factory.mktemp("lessons")
-    found = {}
-    for number in lessons():
-        found[number] = folder / f"{number}.html"
-        found[number].write_bytes(page_of_lesson(named(number)))
-    return found
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
+    return Pages(tmp_path_factory.mktemp("lessons"))
 
 
 @pytest.fixture
-def lesson(browser: Any, pages: dict[str, Path]) -> Iterator[Lessons]:
+def lesson(browser: Any, pages: Pages) -> Iterator[Lessons]:
     tabs = []
 
-    def opened(number: str, size: tuple[int, int] = SIZES[2], **more: Any) -> Tab:
-        tab = Tab(browser, pages[number], size=size, place="", **more)
+    def opened(number: str, size: tuple[int, int] = SIZES[2], place: str = "", **more: Any) -> Tab:
+        tab = Tab(browser, pages[number], size=size, place=place, **more)
         tabs.append(tab)
         tab.page.wait_for_selector(".question .said", state="attached")
         return tab
@@ -159,6 +168,17 @@ def test_a_picture_trains_in_the_lesson_and_a_question_leads_to_its_moment(lesso
 
 
 @ONLY_CHROMIUM
+def test_a_link_leads_to_a_question_before_the_others_are_answered(lesson: Lessons) -> None:
+    tab = lesson("01", place="#question-quarter")
+    assert tab.page.locator(OPEN).count() == 2
+    assert tab.page.locator("#question-quarter").bounding_box()["y"] < SIZES[2][1]
+    give(tab.page.locator("#question-quarter"), "it is divided by four")
+    tab.page.evaluate("location.hash = 'question-line'")
+    tab.page.locator("#question-line").wait_for()
+    assert tab.page.locator(".settled:visible").count() == 1
+
+
+@ONLY_CHROMIUM
 def test_a_page_of_a_class_sends_its_answers(browser: Any, tmp_path: Path) -> None:
     file = tmp_path / "answers.jsonl"
     collecting = collecting_in(str(file), "127.0.0.1")
@@ -191,14 +211,19 @@ def test_the_token_of_a_class_goes_to_its_own_pages_alone(browser: Any, tmp_path
         "# A\n\n[next](02.html) [other](https://other.example/a.html)", encoding="utf-8"
     )
     with bound("127.0.0.1", 0) as server:
-        server.start({"mine.html": page_of_lesson(named(str(mine)))})
+        links = links_of([Entry("mine", "")], "mine")
+        server.start({"mine.html": page_of_lesson(named(str(mine)), links=links)})
         tab = browser.new_page(bypass_csp=True)  # to ask the frame
         tab.goto(f"http://127.0.0.1:{server.port}/mine.html?token=ABC234")
         tab.locator("#guesses").wait_for(state="attached")
         tab.wait_for_function("globalThis.scalarvizLesson")
-        links = tab.locator("main a").evaluate_all("(all) => all.map((a) => a.href)")
+        assert (
+            tab.locator("header:visible").inner_text() == "All pages"
+        )  # and no count of questions
+        links = tab.locator("a").evaluate_all("(all) => all.map((a) => a.href)")
         tab.close()
     assert links == [
+        f"http://127.0.0.1:{server.port}/index.html?token=ABC234",
         f"http://127.0.0.1:{server.port}/02.html?token=ABC234",
         "https://other.example/a.html",
     ]

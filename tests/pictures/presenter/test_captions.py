@@ -80,12 +80,12 @@ def test_a_step_is_told_in_plain_sentences() -> None:
         f"The loss says how far off the outputs are: {said(s.loss, 3)}.",
         f"Output B is {said(t - p)} too low: the loss falls if it goes up.",
         f"The weight from neuron 5 to output B is pushed {way(s, 32 + 2 * 8 + 5)}: "
-        "what came in times what is wrong.",
+        "its gradient is input times error signal.",
         "What is wrong goes back to neuron 5, times the weights.",
         f"Neuron 5 is at {said(float(s.numbers('tanh 0').outputs[0, 5]))}, "
         f"where tanh has the slope {said(slope)}: {said(slope)} of what arrives goes on.",
         f"The weight from input G to neuron 5 is pushed {way(s, 16)}: "
-        "what came in times what is wrong.",
+        "its gradient is input times error signal.",
         f"The weight from input G to neuron 5 moves from {old} to {new}.",
     ]
 

@@ -250,7 +250,7 @@ def test_a_parameter_of_an_expression_has_a_card_without_products() -> None:
     assert card_of(session, 0).blocks
     session.advance(2)
     card = card_of(session, 0)
-    assert "The chain rule gives gradient" in lines_of(card)[0]
+    assert "The chain rule gives a gradient of" in lines_of(card)[0]
     assert_calculates(lines_of(card)[-1])
 
 
