@@ -260,8 +260,7 @@ class Camera:
         """Take the numbers between two steps: weights, their gradients, the sample, the answers."""
         session, program, bank = self.session, self.program, self.session.network.bank
         step = session.step_index
-        before = max(self.first, step - 1)  # the step whose sample is shown
-        inputs, targets = self.trainer.batches.at(before)
+        inputs, targets = self.trainer.batches.at(self.first)  # one sample, as while it plays
         focus = min(session.focus, len(inputs) - 1)
         with session.doing():
             value, grad, state = bank.value.copy(), bank.grad.copy(), bank.state.copy()
@@ -269,7 +268,7 @@ class Camera:
         taken.steps.append(step)
         taken.batches.append(len(inputs))
         taken.rates.append(session.learning_rate)
-        taken.rows.append(self._row(before, focus))
+        taken.rows.append(self._row(self.first, focus))
         add = taken.arrays.append
         add(("value", value))
         add((ROUGH, grad))

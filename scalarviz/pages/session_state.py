@@ -165,13 +165,12 @@ class SessionState:
 
     def _of_playing(self, numbers: SnapshotValues, here: Here) -> State:
         """Return what is shown while whole steps are taken: the sample stays the same."""
-        step, operation = here.clock.place
         before, self._before = self._before, numbers
-        focus, inputs, targets, row = self._sample(max(step - (operation == 0), 0))
+        focus, inputs, targets, row = self._sample(here.seen)
         place = SampleContext(numbers.state, self.session.network.bank.step_count, focus)
         return {
             **of_numbers(numbers),
-            "step": step,
+            "step": here.clock.step,
             "operation": 0,
             "moment": -1,
             "before": before and before.value,

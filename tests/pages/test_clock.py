@@ -315,6 +315,29 @@ def test_playing_goes_at_its_rate_and_sends_states_that_are_taken(page: InPage) 
     assert fast["step"] >= 5000 and found["states"] <= 30 * fast["seconds"] + 4
 
 
+def test_the_sample_stays_while_it_plays_and_in_a_pause(page: InPage) -> None:
+    found = page.run("""
+        const page = client();
+        const seen = new Set();
+        let last = 0;
+        page.onstate = ({inputs, step}) => {
+            seen.add(String(inputs));
+            last = step;
+        };
+        await page.ask("advance", {count: 3, unit: "step"});
+        seen.clear();
+        await page.ask("play", {rate: null});
+        while (last < 500) await sleep(5);
+        await page.ask("pause");
+        await page.ask("edit", {row: 0, value: 0.5});
+        const held = seen.size;
+        await page.ask("advance", {count: 1, unit: "step"});
+        page.end();
+        return [held, seen.size];
+    """)
+    assert found == [1, 2]
+
+
 def test_no_state_is_sent_until_the_page_has_taken_the_last(page: InPage) -> None:
     assert (
         page.run("""

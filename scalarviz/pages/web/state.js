@@ -1,5 +1,7 @@
 // What a page shows of a training at one moment: a plain object of numbers and copied arrays.
 
+import { isSamePlace } from "./branches.js";
+
 const FEW = 20000; // numbers of an optimizer that are sent while it plays
 const MANY = 400000; // numbers of a batch or of an optimizer that are sent at rest
 const SLOW = 12; // milliseconds from which the answers to the probe are computed less often
@@ -11,6 +13,7 @@ const SLOW = 12; // milliseconds from which the answers to the probe are compute
 export class Shown {
   constructor() {
     this.sample = null;
+    this.at = undefined; // the place where the sample was taken, or to which whole steps have played
     this.own = null;
     this.probe = new Float32Array(0);
     this.took = 0; // milliseconds for the answers
@@ -68,7 +71,9 @@ function sampleOf(clock, playing) {
   const rests = operation === 0;
   if (rests && moment < 0) engine.draw(Math.max(clock.first, clock.step - 1));
   const focus = Math.min(clock.focus, engine.batch - 1);
-  if (!playing || shown.sample === null) shown.sample = engine.sample(focus);
+  const holds = playing || isSamePlace(shown.at, clock);
+  if (!holds || shown.sample === null) shown.sample = engine.sample(focus);
+  shown.at = clock.place();
   const { row, inputs, targets } = shown.sample;
   const done = spec.moments.slice(0, moment + 1);
   const flows = done.flatMap((each) => each.gradients);

@@ -167,6 +167,7 @@ export class Server {
     if (steps > 0) {
       const target = rate === null ? clock.after(2 ** 40, "step") : clock.after(steps, "step");
       clock.forward(target, now + PORTION);
+      clock.shown.at = clock.place(); // the sample stays the same, also in a pause
       this.due += clock.step - first;
     }
     if (rate !== null && performance.now() - now > PORTION) this.catchUp();

@@ -46,7 +46,7 @@ from scalarviz.pictures.view.scene.camera import Camera, along_path
 from scalarviz.sweeps.sweep import Sweep
 from scalarviz.training.session.caption import Neuron
 from scalarviz.training.session.session import Session
-from scalarviz.training.session.shared_clock import SharedClock
+from scalarviz.training.session.shared_clock import SharedClock, holding
 
 Move = Literal["still", "orbit", "approach"]
 
@@ -243,6 +243,7 @@ def record(
     with (
         look.canvas() as canvas,  # closed last: it frees what the stage releases
         look.on(show) as stage,
+        holding([each.session for each in stage.stages] if unit == "step" else []),
         stop,
         telling(progress, total, clock) as tell,
         encoder,

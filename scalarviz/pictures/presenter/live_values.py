@@ -82,7 +82,6 @@ class LiveValues:
         self.last = self.numbers
         self.since = here.clock.step
         self.here, self.key, self.leaps = here, key_of(here), here.leaps
-        self._leapt = False  # whether the last move was by more than operations
         self._twins: dict[bool, tuple[Any, Any]] = {}
         self._asking, self._following = Throttle(), Throttle()
         self.curves = Curves(session)
@@ -156,7 +155,6 @@ class LiveValues:
         self.numbers = found
         if key != self.key:
             self.last, self.since = old, self.key[0]
-            self._leapt = here.leaps != self.leaps
         self.here, self.key, self.leaps = here, key, here.leaps
         return self._go_on()
 
@@ -202,11 +200,8 @@ class LiveValues:
             target = target_of(session.data, self.own)
             self.target = np.full(self.program.outputs.size, np.nan) if target is None else target
             return
-        bank, (now, operation, *_) = session.network.bank, self.key
-        # While whole steps play, the sample stays the same, so that one sees what is learned.
-        leaps = session.playing and self._leapt
-        step = 0 if leaps else max(0, now - (operation == 0))
-        batches = trainer.batches
+        bank, batches = session.network.bank, trainer.batches
+        now, step = self.here.clock.step, self.here.seen
         batch = self.ask(self._batch, (batches, step), lambda: batches.at(step))
         if self._batch.pending or batch is None:
             return
@@ -218,7 +213,7 @@ class LiveValues:
             if self._done.pending:
                 return
         # A replaced optimizer counts its steps from 0.
-        taken = bank.step_count - (0 if leaps else now - step)
+        taken = bank.step_count - (now - step if now - step < 2 else 0)
         place = SampleContext(bank.state, taken, focus)
         way = forward(self.program, self.numbers.value, inputs[focus], place)
         self.target = np.asarray(targets[focus], np.float64)

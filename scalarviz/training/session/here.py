@@ -12,7 +12,8 @@ class Here(NamedTuple):
     """A consistent view of a Timeline for other threads; replaced as a whole, never changed.
 
     `leaps` counts the moves by more than single operations, such as whole steps; `end` is that of
-    the branch at this moment, which grows while the training goes on.
+    the branch at this moment, which grows while the training goes on; `seen` is the step of whose
+    batch pictures show a sample, which stays the same while whole steps play.
     """
 
     clock: Clock
@@ -21,3 +22,4 @@ class Here(NamedTuple):
     loss: float
     leaps: int
     end: Clock
+    seen: int

@@ -1075,7 +1075,8 @@ class Session:
             count = count if most is None else min(count, most)
             if until is not None:
                 count = max(0, min(count, until - self.step_index))
-            advance(self.timeline, count, unit)
+            with self.timeline.holding():
+                advance(self.timeline, count, unit)
             if self.visits.stopped:
                 self._player.stop()
         if self._rests or not self.playing:

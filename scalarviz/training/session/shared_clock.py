@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import final
 
 from scalarviz.base.checks.numbers import size
@@ -258,7 +259,8 @@ class SharedClock:
                 went = max(1, int(min(self._pace, left)))
                 went = went if most is None else min(most, went)
                 begun = time.perf_counter()
-                self._advance_to(self.step_index + went)
+                with holding(self.sessions):
+                    self._advance_to(self.step_index + went)
                 seconds = max(time.perf_counter() - begun, 1e-9) / went
                 self._pace = min(max(ROUND / seconds, 1.0), 4.0 * self._pace, MOST_STEPS)
             else:
@@ -266,6 +268,15 @@ class SharedClock:
             if set(self.halted) - before:  # a callback has ended the training of a session
                 self._player.stop()
         return went
+
+
+@contextmanager
+def holding(sessions: Sequence[Session]) -> Iterator[None]:
+    """Let pictures of sessions keep their samples while whole steps are taken in this block."""
+    with ExitStack() as stack:
+        for session in sessions:
+            stack.enter_context(session.timeline.holding())
+        yield
 
 
 def place_of(session: Session) -> Place:

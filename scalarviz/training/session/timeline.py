@@ -63,6 +63,8 @@ class Timeline:
         self.stops = Stops()  # where it stops by itself
         self.undo_log = UndoLog()  # what the user changed
         self.plays = False  # in a portion of background play, after which numbers may stay away
+        self.holds = False  # whether `seen` stays the same while whole steps are taken
+        self.seen, self._place = 0, (0, 0)  # the step whose batch pictures show, and since where
         self.asking = False  # while it visits another moment to look something up
         self._home: Clock | None = None  # where it stands meanwhile
         self._kept_at = 0.0  # when the last keyframe was kept
@@ -73,8 +75,21 @@ class Timeline:
     def show(self) -> None:
         """Publish the present state in `here`, for other threads."""
         if not self.asking:
-            branch, moments = self.branch, self.trainer.moments
-            self.here = Here(self.clock, branch, moments, self.loss, self.leaps, branch.end)
+            branch, moments, (step, operation) = self.branch, self.trainer.moments, self.clock.place
+            if operation or not (self.holds or self._place == self.clock.place):
+                self.seen = max(0, step - (operation == 0))
+            self._place = self.clock.place
+            known = self.clock, branch, moments, self.loss, self.leaps, branch.end
+            self.here = Here(*known, self.seen)
+
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """Let pictures keep their sample while whole steps are taken in this block."""
+        before, self.holds = self.holds, True
+        try:
+            yield
+        finally:
+            self.holds = before
 
     @property
     def is_at_work(self) -> bool:

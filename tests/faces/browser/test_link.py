@@ -106,12 +106,16 @@ def test_seek_goes_to_an_operation_and_to_the_end_at_most() -> None:
 def test_it_plays_and_pauses() -> None:
     s = session()
     page = opened(s)
+    page.ask("advance", {"count": 3, "unit": "step"})
+    seen = [page.state["inputs"].tolist()]
     page.ask("play", {"rate": None})
     until = time.monotonic() + 20.0
     while s.step_index < 50 and time.monotonic() < until:
         page.link.attend()
+        seen.append(page.state["inputs"].tolist())
     page.link.attend()
     page.ask("pause")
+    assert seen[1:] == [seen[0]] * (len(seen) - 1) and page.state["inputs"].tolist() == seen[0]
     assert not s.playing and not page.state["playing"]
     assert page.state["step"] == s.step_index >= 50
     assert (page.state["value"] == s.network.bank.value).all()

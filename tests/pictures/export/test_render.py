@@ -159,6 +159,36 @@ def test_a_video_that_could_not_be_kept_trains_nothing(
     assert session.step_index == 0
 
 
+@pytest.mark.parametrize("unit", ["step", "operation"])
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_video_of_steps_holds_its_sample(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, count: int, unit: Any
+) -> None:
+    seen: list[Any] = []
+
+    def noted(canvas: Any, stage: Any, look: RenderOptions) -> Any:
+        frame = drawn(canvas, stage, look)
+        seen.append([each.reading.way.values["inputs"].tolist() for each in stage.stages])
+        return frame
+
+    monkeypatch.setattr(render, "drawn", noted)
+    sessions = [
+        sv.Session(sv.Network([3, 2, 3]), data.Rgb("invert"), batch=8) for _ in range(count)
+    ]
+    sv.record(
+        sessions,
+        tmp_path / "a.gif",
+        4,
+        every=1,
+        unit=unit,
+        hold=0.1 if unit == "operation" else None,
+        fps=10,
+        **SMALL,
+    )
+    changes = sum(a != b for a, b in pairwise(seen))
+    assert changes == (0 if unit == "step" else 3)
+
+
 def test_a_look_is_kept_and_its_options_can_be_changed(session: sv.Session, tmp_path: Path) -> None:
     look = RenderOptions(size=(160, 100), samples=1)
     sv.record(session, tmp_path / "a.gif", 1, every=1, fps=2, look=look)

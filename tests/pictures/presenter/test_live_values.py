@@ -147,6 +147,27 @@ def test_the_sample_in_use_is_shown(reading: LiveValues) -> None:
         np.testing.assert_allclose(shown.answers, said, atol=1e-6)
 
 
+def test_the_sample_stays_while_it_plays_and_in_a_pause(reading: LiveValues) -> None:
+    session, seen = reading.session, set[Any]()
+
+    def look() -> None:
+        reading.refresh()
+        seen.add(reading.way.values["inputs"].tobytes())
+
+    for start in (session.play, lambda: session.play(200.0)):
+        look()
+        start()
+        until(lambda end=session.step_index + 50: look() or session.step_index > end)
+        session.pause()
+        session.edit(0, 0.5)
+        look()
+    assert len(seen) == 1
+    for count, unit in ((1, "operation"), (2, "step")):
+        session.advance(count, unit)
+        look()
+    assert len(seen) == 3
+
+
 def texture(hidden: int = 1000) -> sv.Session:
     pixels = np.random.default_rng(0).random((90, 150, 3))
     learned = data.Texture(pixels)

@@ -143,6 +143,18 @@ def test_in_the_background_all_stand_at_the_same_step(speed: float | None, unit:
         assert bits(session) == bits(twin)
 
 
+def test_in_the_background_the_samples_stay() -> None:
+    sessions = three()
+    clock = SharedClock(sessions)
+    clock.advance(5)
+    clock.play()
+    until(lambda: clock.step_index > 50)
+    clock.pause()
+    assert [each.timeline.here.seen for each in sessions] == [4, 4, 4]
+    clock.advance(1)
+    assert [each.timeline.here.seen for each in sessions] == [clock.step_index - 1] * 3
+
+
 def test_one_that_plays_by_itself_is_taken_over_and_a_pause_of_one_is_one_of_all() -> None:
     sessions = three()
     sessions[0].play(50.0)
