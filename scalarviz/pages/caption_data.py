@@ -22,7 +22,7 @@ from scalarviz.pictures.presenter.captions.backward import way_around
 from scalarviz.pictures.presenter.captions.losses import loss_text
 from scalarviz.pictures.presenter.captions.names import is_output, writer_of
 from scalarviz.pictures.presenter.captions.operations import own_formula
-from scalarviz.pictures.presenter.captions.progress import CHANGES, MEAN, SECONDS
+from scalarviz.pictures.presenter.captions.progress import CHANGES, MEAN
 from scalarviz.pictures.presenter.captions.strip import cells_of, names_of_cells
 from scalarviz.pictures.presenter.scene_layout import layout_of, names_of
 from scalarviz.pictures.view.pace import TERMS
@@ -48,7 +48,7 @@ def caption_data(session: Session) -> Data:
         buffers = {each.name: buffer_data(program, each, given) for each in program.buffers}
     return {
         "told": program.is_graph,
-        "progress": {"seconds": SECONDS, "mean": MEAN, "changes": CHANGES},
+        "progress": {"mean": MEAN, "changes": CHANGES},
         "first": bank.step_count - session.step_index,
         "inputs": program.inputs.name,
         "outputs": program.outputs.name,

@@ -13,7 +13,6 @@ from scalarviz.pages.exhibit_data import exhibit_data
 from scalarviz.pages.index_page import version
 from scalarviz.pages.inline import POLICY, bundle, html, texts_of
 from scalarviz.pages.page import (
-    came_from,
     first_speed,
     kinds_in,
     loader,
@@ -22,6 +21,7 @@ from scalarviz.pages.page import (
     style_of_page,
 )
 from scalarviz.pages.scene_data import scene_data
+from scalarviz.pictures.presenter.captions.names import came_from
 from scalarviz.pictures.presenter.first_controls import first_groups
 from scalarviz.pictures.presenter.show import Show
 

@@ -35,7 +35,7 @@ from scalarviz.pages.spare import spare_of
 from scalarviz.pictures.draw2d.class_colors import ON_DARK, ON_LIGHT
 from scalarviz.pictures.draw2d.colors import POWER, rgb, to_bytes
 from scalarviz.pictures.draw2d.theme import THEMES, Theme
-from scalarviz.pictures.presenter.captions.names import sentence
+from scalarviz.pictures.presenter.captions.names import came_from
 from scalarviz.pictures.presenter.first_controls import first_groups
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.training.session.session import Session
@@ -141,14 +141,6 @@ def trains(session: Session, engine: bool | None = None) -> bool:
     if reason and (engine or not session.network.layers):
         raise EngineError(reason)
     return not reason if engine is None else engine
-
-
-def came_from(session: Session) -> str:
-    """Return what a network has grown out of, in a sentence; "" if it began untrained."""
-    origin = session.origin
-    if origin is None:
-        return ""
-    return text("page.came", did=sentence(origin.did), step=origin.step)
 
 
 def first_speed(show: Show) -> float | None:

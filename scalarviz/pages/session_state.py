@@ -19,9 +19,11 @@ from scalarviz.engines.common.snapshot import SnapshotValues
 from scalarviz.engines.wasm.jobs import buffer_names
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.pages.exhibit_data import probe_of
+from scalarviz.pictures.presenter.captions.progress import changed_at
 from scalarviz.pictures.presenter.sample_pass import SampleContext, forward
 from scalarviz.training.session.branches import Action, Branch, Clock
 from scalarviz.training.session.here import Here
+from scalarviz.training.session.last_change import done_in
 from scalarviz.training.session.samples_moved import rows_of_batch
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.settings_now import settings_now
@@ -139,9 +141,9 @@ class SessionState:
             "loss": here.loss,
             "rate": float(optimizer.rate(bank.step_count)),
             "frozen": frozen,
-            "edited": {},
             "earlier": None,
             "stopped": None,
+            "changed": changed_at(here),
             "measured": None,
             "branch": here.branch.number,
             "branches": [told(each) for each in list(session.timeline.branches)],
@@ -187,6 +189,7 @@ class SessionState:
             "all": None,
             "fresh": None,
             "own": None,
+            "edited": {},
             "probe": self._answers(),
         }
 
@@ -206,10 +209,21 @@ class SessionState:
             "before": before and before.value,
             "gradBefore": before and before.grad,
             "slotsBefore": before.slots if before else {},
+            "edited": self._edited(),
         }
         if moment >= 0 and not self.program.is_graph:
             found |= self._computed(moment, operation, begun)
         return found
+
+    def _edited(self) -> State:
+        """Return the rows of weights that a user has set since the last step, and what they had."""
+        timeline = self.session.timeline
+        edits = [each.details["rows"] for each in done_in(timeline) if is_edit(each)]
+        if not edits:
+            return {}
+        rows = np.unique(np.concatenate([np.ravel(each) for each in edits]))
+        with timeline.visit(Clock(timeline.clock.step)):
+            return {"rows": rows.astype(np.float64), "old": self.session.network.bank.value[rows]}
 
     def _begun_with(self, step: int) -> Before | None:
         """Return the numbers with which a step began, after the changes there."""

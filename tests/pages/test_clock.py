@@ -245,6 +245,29 @@ def test_a_step_that_overflows_leaves_the_last_good_one(tmp_path: Path) -> None:
     assert found["value"] == pytest.approx(session.network.bank.value.tolist(), rel=1e-4)
 
 
+def test_an_edit_within_a_step_has_its_operations_done_again(page: InPage) -> None:
+    found = page.run(f"""{BOTH}
+        clock.advance(20);
+        clock.advance(5, "operation");
+        const old = engine.value[6];
+        for (const value of [1.2, 1.6]) clock.change({{ kind: "edit", row: 6, value }});
+        const state = clock.state();
+        other.advance(20);
+        other.change({{ kind: "edit", row: 6, value: 1.6 }});
+        other.advance(5, "operation");
+        const wanted = other.state();
+        const are = (name) => JSON.stringify(state[name]) === JSON.stringify(wanted[name]);
+        const shown = ["values", "step", "operation", "moment", "value"].map(are);
+        clock.advance(1, "operation");
+        clock.back(1, "operation");
+        const stays = Math.fround(1.6) === Math.fround(engine.value[6]);
+        clock.undo();
+        return [shown, stays, old === engine.value[6], clock.step, clock.operation,
+            clock.branches.all.length];
+    """)
+    assert found == [[True] * 5, True, True, 20, 0, 1]
+
+
 # ---- behind a worker ----------------------------------------------------------------------------
 
 

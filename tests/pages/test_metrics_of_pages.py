@@ -11,6 +11,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.base.texts import texts
 from scalarviz.core.formulas.metrics import METRICS
 from scalarviz.pages import page as module
 from scalarviz.pages.caption_data import loss_data
@@ -153,6 +154,7 @@ def test_a_recording_has_all_metrics_up_to_its_end() -> None:
 
 
 POINTS_OF_CURVE = """
+    setTexts(data.texts);
     const measures = new Measures({series: [{name: "held out", share: false,
         steps: data.steps, values: data.values}], apart: 0});
     const before = measures.wordsAt(7);
@@ -164,9 +166,11 @@ POINTS_OF_CURVE = """
 
 def test_the_curve_goes_on_with_what_states_bring() -> None:
     steps, values = (packed(np.array(each)) for each in ([5.0, 10.0], [2.0, 1.0]))
-    found = in_web("measures texts", POINTS_OF_CURVE, steps=steps, values=values)
+    given = {"texts": dict(texts()), "steps": steps, "values": values}
+    found = in_web("measures texts", POINTS_OF_CURVE, **given)
     assert found == [
-        ["held out 2"], ["held out"], ["held out 0.5"], [5, 10, 15], [[5, 20], [10, 5]],
+        ["held out 2 (step 5)"], ["held out"], ["held out 0.5 (step 10)"],
+        [5, 10, 15], [[5, 20], [10, 5]],
     ]  # fmt: skip
 
 

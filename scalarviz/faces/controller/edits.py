@@ -26,17 +26,23 @@ class Edits:
         self._drag: tuple[Rows, Change] | None = None  # the rows that were dragged last
 
     def edit(self, row: Rows, value: float | list[float], *, dragged: bool = False) -> None:
-        """Set a weight, or some; `dragged` edits of the same ones at one moment are one change."""
-        session = self.session
+        """Set a weight, or some; `dragged` edits of the same ones at one moment are one change.
+
+        Within a step they are set where it began, and its operations are done again: all that is
+        shown is then of one network.
+        """
+        session, timeline = self.session, self.session.timeline
         with session.doing():
             log = session.undo_log
             last = log.last
             goes_on = dragged and last is not None and self._drag == (row, last)
             if last is not None and last.after is not None:
-                goes_on = goes_on and last.after.branch is session.timeline.branch
-            session.edit(row, value)
+                goes_on = goes_on and last.after.branch is timeline.branch
+            with timeline.step_again():
+                session.edit(row, value)
             if goes_on:
                 log.join()
+            log.done[-1].after = timeline.spot
             self._drag = (row, log.done[-1]) if dragged else None
 
 

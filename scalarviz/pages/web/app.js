@@ -33,7 +33,6 @@ import { rowsBeside } from "./paths.js";
 import { arrange } from "./sheet.js";
 import { Past } from "./past.js";
 import { Player } from "./player.js";
-import { Progress } from "./progress.js";
 import { text } from "./texts.js";
 import { StripBar } from "./stripbar.js";
 import { isSameThing } from "./walking.js";
@@ -57,7 +56,6 @@ export class App {
     this.wave = new Wave(spec.scene.pace);
     this.losses = new LossRecord();
     this.growing = new Growing();
-    this.progress = new Progress(spec.say.progress);
     this.state = null;
     this.hover = null;
     this.pointed = null; // the piece of the caption under the mouse
@@ -241,7 +239,7 @@ export class App {
     const { state, neuron, part, seconds, moving } = this.motion.at(now);
     const wave = this.waveAt(state, now);
     this.guess.show(this.state);
-    const caption = captionFor(this, state, now, neuron);
+    const caption = captionFor(this, state, neuron);
     const moves = this.picture.draw(state, {
       caption, part, neuron, seconds, hover: this.hover, pinned: this.pinned, pointed: this.pointed, box: this.box(),
       beside: this.beside, color: this.channel, size: this.sizes, maps: this.maps?.now, wave, guess: this.guess.question,

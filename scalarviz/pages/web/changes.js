@@ -3,9 +3,11 @@
 //
 // apply(engine, change, clock)   make it
 // between   whether it changes how steps are taken: within a step it waits until that ends
+// again     whether it changes weights: a step that is begun is begun again with them
 
 export const CHANGES = {
   edit: {
+    again: true,
     apply(engine, change, { operation, before }) {
       const { row, value } = change;
       change.old ??= engine.value[row];
@@ -14,6 +16,7 @@ export const CHANGES = {
     },
   },
   roll: {
+    again: true,
     apply(engine, change, { operation, before }) {
       const { values } = change;
       change.old ??= engine.value.slice();

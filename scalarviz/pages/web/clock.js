@@ -339,9 +339,25 @@ export class Clock {
   /**
    * Make a change; `details` have its kind, a row of CHANGES; to undo it leads to `before`.
    *
-   * Edits of one weight at one moment are undone together.
+   * Edits of one weight at one moment are undone together. Within a step, weights are changed where it
+   * began, and its operations are done again: all that is shown is then of one network.
    */
   change(details, before = null) {
+    const { step, operation, branch } = this;
+    const isWithin = (each) => each.step === step && each.operation > 0;
+    const isAgain =
+      operation > 0 && CHANGES[details.kind].again && !this.journal.some(isWithin);
+    if (isAgain) {
+      const begun = { step, operation: 0, applied: this.applied };
+      this.go(begun);
+      const forks = ({ parent, fork }) => parent === branch && isBefore(begun, fork);
+      if (branch.end.step === step && !this.branches.all.some(forks)) branch.end = begun;
+    }
+    this.make(details, before);
+    if (isAgain) this.advance(operation, "operation");
+  }
+
+  make(details, before) {
     if (CHANGES[details.kind].between && this.operation > 0) this.advance(1, "step");
     const change = { ...details, step: this.step, operation: this.operation };
     const last = this.journal[this.applied - 1];
@@ -434,6 +450,14 @@ export class Clock {
     return found;
   }
 
+  /** The first step whose loss is computed after the last change of weights by a user; 0 without. */
+  get changed() {
+    const kinds = ["edit", "roll", "weights"];
+    const done = this.journal.slice(0, this.applied);
+    const { step, operation } = done.findLast(({ kind }) => kinds.includes(kind)) ?? {};
+    return step === undefined ? 0 : step + (operation > 0 ? 1 : 0);
+  }
+
   // ---- what is shown ----------------------------------------------------------------------------
 
   /** The state for a page that knows the losses up to a step; see `stateOf`. */
@@ -447,7 +471,7 @@ export class Clock {
     const measured = this.metrics && this.branches.measuredAfter(from, this.metrics.names.length);
     return {
       ...stateOf(this, from, more), measured, branch: now.key, branches: told, dropped, begun, seed,
-      size: engine.size, optimizer: engine.optimizer, made: this.made,
+      size: engine.size, optimizer: engine.optimizer, made: this.made, changed: this.changed,
       jumps: this.jumps, undoable: this.history.past.length, redoable: this.history.future.length,
     }; // prettier-ignore
   }

@@ -37,6 +37,8 @@ export class BankReader {
     for (const slots of [state.slots, state.slotsBefore]) {
       for (const name of Object.keys(slots ?? {})) slots[name] = this.numbers(slots[name]);
     }
+    const { rows: set = [], old } = state.edited ?? {};
+    state.edited = Object.fromEntries(Array.from(set, (row, i) => [row, old[i]]));
     const { rows = [], ...exact } = state.exact ?? {};
     for (const [name, numbers] of Object.entries(exact)) {
       if (state[name]) rows.forEach((row, i) => (state[name][row] = numbers[i]));

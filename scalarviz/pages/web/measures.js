@@ -3,6 +3,7 @@
 import { unpacked } from "./packed.js";
 import { generalNumber } from "./format.js";
 import { isShown } from "./loss_scale.js";
+import { text } from "./texts.js";
 
 /** The values of the metrics of a page; `given` is the part `measured` of its spec, or undefined. */
 export class Measures {
@@ -28,13 +29,15 @@ export class Measures {
     return this.series.flatMap(({ share, values }) => (share ? [] : values.filter(isShown)));
   }
 
-  /** Return the name of each series with its value at a step, if it has one there. */
+  /** Return the name of each series with its last value up to a step, and the step of an older one. */
   wordsAt(step) {
     return this.series.map(({ name, share, steps, values }) => {
       const known = countUpTo(steps, step);
       if (!known || Number.isNaN(values[known - 1])) return name;
       const value = values[known - 1];
-      return `${name} ${share ? `${generalNumber(100 * value, 3)}%` : generalNumber(value, 3)}`;
+      const said = `${name} ${share ? `${generalNumber(100 * value, 3)}%` : generalNumber(value, 3)}`;
+      const at = steps[known - 1];
+      return at === step ? said : text("chart.measured", { said, step: at });
     });
   }
 

@@ -6,15 +6,16 @@ import { byId, isTouched } from "./dom.js";
 import { tourSentence, verdictIn } from "./guide.js";
 import { captionWith } from "./lines.js";
 import { sentenceOfOwn } from "./own.js";
+import { progressOf } from "./progress.js";
 import { text } from "./texts.js";
 
 const HASTY = 0.45; // seconds for an operation below which its caption cannot be read
 
-/** Return the caption of a page for the state that it draws at a time in seconds.
+/** Return the caption of a page for the state that it draws.
  *
  * number  that of the neuron that its moment has come to, from 1; 0: all are there
  */
-export function captionFor(app, state, now, number) {
+export function captionFor(app, state, number) {
   const { spec } = app;
   if (app.tourPart)
     return captionWith(
@@ -22,7 +23,6 @@ export function captionFor(app, state, now, number) {
       app.tour && app.calm ? text("page.tour.still") : "",
     );
   const isPlaying = app.player.playing;
-  if (!isPlaying) app.progress.rest();
   const walks = state.moment >= 0 || state.operation > 0;
   const hasty = isPlaying && (app.player.operations === null || app.player.operations > 1 / HASTY);
   if (walks && !hasty) {
@@ -34,10 +34,9 @@ export function captionFor(app, state, now, number) {
     return isEarly ? withPieces({ ...found, lines: found.lines.slice(0, 1) }) : found;
   }
   if (isPlaying) {
-    const verdict = () => verdictIn(app, state);
     const { every } = app.wave;
     const lit = every > 1 ? text("captions.playing.every", { count: every }) : "";
-    return captionWith(app.progress.at(now, state, app.losses, verdict), lit);
+    return captionWith(progressOf(spec.say.progress, state, app.losses, verdictIn(app, state)), lit);
   }
   if (state.own) return captionWith(sentenceOfOwn(spec.say, state, app.own.name));
   const looks = document.documentElement.classList.contains("looks"); // and cannot change it

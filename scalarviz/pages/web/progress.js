@@ -3,32 +3,17 @@
 import { generalNumber } from "./format.js";
 import { text } from "./texts.js";
 
-/** The sentence of a training that plays; `rest` forgets it. */
-export class Progress {
-  constructor(told) {
-    this.told = told; // of the page: the seconds of a sentence, and what changes are called
-    this.rest();
-  }
-
-  rest() {
-    this.until = -Infinity;
-  }
-
-  /** Return the sentence at a time in seconds; `verdict` returns how much is right, or "". */
-  at(now, state, losses, verdict) {
-    if (now >= this.until) {
-      this.words = progressOf(this.told, state, losses, verdict());
-      this.until = now + this.told.seconds;
-    }
-    return this.words;
-  }
-}
-
-/** Return how many samples are right, else the loss, and how the loss has changed. */
-function progressOf({ mean, changes }, { step, loss }, losses, verdict) {
+/** Return how many samples are right, else the loss, and how the loss has changed.
+ *
+ * changed  of the state: the first step whose loss is computed after the last change of a user
+ */
+export function progressOf({ mean, changes }, { step, loss, changed = 0 }, losses, verdict) {
+  if (!step && !verdict) return text("captions.before");
   let said = verdict || text("captions.playing.loss", { loss: generalNumber(loss, 3) });
-  const since = Math.floor(step / 2);
-  const count = Math.min(mean, since);
+  const half = Math.floor(Math.max(0, step - changed) / 2);
+  const unit = 10 ** (String(half).length - 1);
+  const since = changed + Math.floor(half / unit) * unit; // of one digit: it stays for a while
+  const count = Math.min(mean, since - changed);
   const [earlier, now] = [since, step].map((end) => {
     let sum = 0;
     for (let i = end - count; i < end; i++) sum += losses.at(i);

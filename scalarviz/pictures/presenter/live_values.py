@@ -302,8 +302,10 @@ class LiveValues:
         session = self.session
         finer = self.has_layers and can_be_finer(session)
         fine = finer and (not session.playing or is_quick(session))
-        step, _, *others = self.key  # the operations of a step have the same weights
-        key = (id(session.data), session.network.activations, step, *others, fine)
+        step, operation, actions, *others = self.key  # operations of a step have the same weights
+        before = (self.here.branch.actions_at((step, each)) for each in range(operation))
+        changed = actions + sum(map(len, before))
+        key = (id(session.data), session.network.activations, step, changed, *others, fine)
         try:
             self._take_exhibit(key[0])
             waits = self._refining or (session.playing and not self._asking.due)
@@ -377,5 +379,5 @@ def numbers_of_step(session: Session) -> dict[str, OperationNumbers]:
 
 
 def key_of(here: Here) -> tuple[int, ...]:
-    """Return the clock, and the number of the branch."""
-    return (*here.clock, here.branch.number)
+    """Return the clock, the number of the branch, and what changes with leaps."""
+    return (*here.clock, here.branch.number, here.leaps)

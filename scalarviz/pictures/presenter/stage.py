@@ -461,7 +461,6 @@ class Stage(Pointed):
         told = (self.guess.row, None) if self.guess is not None else told
         found = self.narration.words(
             *(self.show, self.motion, *told),
-            now=self._now,
             clock=self.silent or self.present,
             instead=instead,
             every=self._wave.every,

@@ -298,7 +298,9 @@ def draw_places(canvas: Canvas2D, scales: Scales, curve: Curve, theme: Theme, sc
     for step, _ in curve.marks:
         x = scales.x(step)
         canvas.segments([(x, plot.y)], [(x, plot.bottom)], theme.accent + "90", width=1.0)
-        canvas.discs((x, plot.y), 3.5 * scale, theme.accent)
+        known = len(curve.steps) > 0
+        y = scales.y(np.interp(step, curve.steps, curve.losses)) if known else plot.y
+        canvas.discs((x, y if math.isfinite(y) else plot.y), 3.5 * scale, theme.accent)
     if curve.pointed is not None:
         x = scales.x(curve.pointed)
         canvas.segments([(x, plot.y)], [(x, plot.bottom)], theme.accent, width=1.0)
@@ -330,7 +332,8 @@ def draw_last_numbers(
         ends = (plot.x, base + 3.0 * scale), (plot.x + wide, base + 3.0 * scale)
         canvas.segments([ends[0]], [ends[1]], theme.accent, width=1.5 * scale)
     end = title = plot.x + canvas.text(plot.x, base, loss, size=size, color=theme.ink)
-    told = [(words_of(each, at), color_of(each, theme)) for each in curve.metrics]
+    seen = curve.at if at is None else at
+    told = [(words_of(each, seen), color_of(each, theme)) for each in curve.metrics]
     right = plot.right
     is_whole = curve.span == (-curve.before, curve.whole)
     if is_whole and clock == step_words(curve):  # the axis says so
@@ -383,18 +386,14 @@ def words_of_branch(curve: Curve) -> str:
     return text("chart.branch.loss", name=curve.name, loss=f"{curve.there:#.3g}")
 
 
-def value_at(steps: FloatArray, values: FloatArray, step: float) -> float:
-    """Return the last value up to a step; NaN before the first one."""
-    known = int(np.searchsorted(steps, step, side="right"))
-    return float(values[known - 1]) if known else math.nan
-
-
-def words_of(metric: Measured, step: float | None) -> str:
-    """Return the name of a metric, with its value at a step, or the last one for None."""
-    value = value_at(metric.steps, metric.values, math.inf if step is None else step)
-    if math.isnan(value):
+def words_of(metric: Measured, step: float) -> str:
+    """Return the name of a metric and its last value up to a step, with the step if earlier."""
+    known = int(np.searchsorted(metric.steps, step, side="right"))
+    if not known or math.isnan(value := float(metric.values[known - 1])):
         return metric.name
-    return f"{metric.name} {100.0 * value:.3g}%" if metric.share else f"{metric.name} {value:#.3g}"
+    words = f"{metric.name} {100.0 * value:.3g}%" if metric.share else f"{metric.name} {value:#.3g}"
+    measured = metric.steps[known - 1]
+    return words if measured == step else text("chart.measured", said=words, step=measured)
 
 
 def color_of(metric: Measured, theme: Theme) -> str:

@@ -202,10 +202,10 @@ class Curve:
 
     @cached_property
     def whole(self) -> float:
-        """The last step there is, at least 1."""
+        """The last step there is, at least 1 without steps `before`."""
         parts = [self.steps, *(line.steps for line in self.others)]
         ends = [float(steps[-1]) for steps in parts if len(steps)]
-        return max(self.at, self.end, 1.0, *ends)
+        return max(self.at, self.end, float(not self.before), *ends)
 
     @cached_property
     def span(self) -> tuple[float, float]:

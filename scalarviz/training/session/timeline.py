@@ -108,6 +108,31 @@ class Timeline:
         """Go to the start of a step, after the actions there, which can change its operations."""
         self.go(Clock(step, 0, len(self.branch.actions_at((step, 0)))))
 
+    @contextmanager
+    def step_again(self) -> Iterator[None]:
+        """Be at the start of the present step in this block; do its operations again after it.
+
+        Here and not there between steps, and where something was changed within the step.
+        """
+        (step, operation), branch = self.clock.place, self.branch
+        begun = Clock(step, 0, len(branch.actions_at((step, 0))))
+        later = branch.next_place(begun.place)
+        if not operation or (later is not None and later[0] <= step + 1):
+            yield
+            return
+        with self.unseen():
+            self.go(begun)
+            self.remember()
+            if branch.end.step == step and not any(
+                each.parent is branch and each.fork > begun for each in self.branches
+            ):
+                branch.end = begun  # else what is changed would begin a branch
+            try:
+                yield
+            finally:
+                self.leaps += 1  # the place is the same again, its numbers are not
+                self.forward(self.clock._replace(operation=operation, actions=0))
+
     def restore(self, step: int, branch: Branch | None = None) -> None:
         """Restore the newest keyframe at or before a step, of another branch if one is given."""
         branch = branch or self.branch

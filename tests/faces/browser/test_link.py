@@ -12,14 +12,19 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.base.texts import texts
 from scalarviz.errors import InputError
 from scalarviz.faces.browser.commands import COMMANDS
 from scalarviz.faces.browser.light import LEAST
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.scenefiles.options import OptionInfo
 from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.pictures.presenter.why import blocks_about
+from scalarviz.pictures.view.frame_data import Line
 from scalarviz.training.session.of_value import session_of
 from tests.faces.browser.pages import FakePage, linked, opened
+from tests.pages.in_web import in_web
 
 X = np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6], [0.7, 0.8, 0.9], [0.9, 0.1, 0.5]])
 NESTED = json.loads("[" * 900 + "]" * 900)  # JSON that is read, and too deep for repr
@@ -92,6 +97,32 @@ def test_going_back_and_changing_begins_a_branch() -> None:
     page.ask("choose", {"key": 0})
     assert page.state["branch"] == 0 and page.state["jumps"] > jumps
     assert len(page.state["losses"]["values"]) == 5  # all, of another branch
+
+
+SAID_OF_AN_EDIT = """
+    setTexts(data.texts);
+    const { scene, say } = data.spec;
+    const state = new BankReader(scene).read(data.state);
+    const lines = blocksAbout(say, state, data.row).map(({ words }) => words);
+    return [restWords(state), ...lines, state.changed];
+"""
+
+
+def test_a_change_by_hand_is_said_to_be_one_as_in_python() -> None:
+    s = session()
+    page, row = opened(s), 3
+    page.ask("advance", {"count": 3})
+    for value in (2.0, 2.5):
+        page.ask("edit", {"row": row, "value": value})
+    spec = page.link.described["spec"]
+    given = {"texts": dict(texts()), "spec": spec, "state": page.state, "row": row}
+    said = in_web("link_data why captions texts", SAID_OF_AN_EDIT, **given)
+    blocks = [each.words for each in blocks_about(s, row) if isinstance(each, Line)]
+    caption = Stage(s).frame_data().words.caption
+    assert caption is not None and said == [caption.title, *blocks, 3]
+    assert blocks[0].startswith("edited: ") and blocks[0].endswith(" → 2.5") and len(blocks) == 2
+    page.ask("advance", {"count": 1})
+    assert page.state["edited"] == {} and page.state["changed"] == 3
 
 
 def test_seek_goes_to_an_operation_and_to_the_end_at_most() -> None:

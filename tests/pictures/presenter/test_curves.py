@@ -41,7 +41,9 @@ def test_the_curve_of_a_network_that_has_grown_goes_on_from_that_before() -> Non
     third = sv.remove_neuron(second, 0, 0)
     stage = Stage(third)
     curve = stage.frame_data().curve
-    assert curve.span == (-40.0, 1.0) and curve.marks == [(0, third.origin.did.capitalize())]
+    assert curve.span == (-40.0, 0.0) and curve.marks == [(0, third.origin.did.capitalize())]
+    caption = stage.frame_data().words.caption
+    assert caption is not None and caption.title.startswith("Neuron 0 removed from layer 0 after s")
     assert curve.steps.tolist() == list(range(-39, 1))
     expected = np.concatenate([first.losses[:30], second.losses])
     np.testing.assert_array_equal(curve.losses, expected)

@@ -124,7 +124,19 @@ def test_metrics_have_curves_and_numbers(studio: Studio) -> None:
     place = plot.x + 9.5 / 11.0 * plot.width, plot.bottom - 0.75 * plot.height
     assert np.hypot(*(accuracy - place).T).min() < 1.5
     assert {"loss 0.0100", "held out 0.300", "accuracy 75%"} <= set(canvas.words)
+    for late in (replace(curve(metrics=metrics), at=12.0), curve(metrics=metrics, pointed=10)):
+        draw_loss(canvas := Canvas2D(900, HEIGHT), replace(BOX, width=880.0), late, DARK)
+        step = 11 if late.pointed is None else 8
+        assert {f"held out 0.300 (step {step})", f"accuracy 75% (step {step})"} <= set(canvas.words)
     assert {"0%", "50%", "100%"} <= set(canvas.words)
+
+
+def test_a_mark_is_on_the_curve(studio: Studio) -> None:
+    for given, place in ((curve(marks=[(4, "grown")]), loss_place(4.0, LOSSES[3])),):
+        draw_loss(canvas := Canvas2D(WIDTH, HEIGHT), BOX, given, DARK)
+        marked = drawn_in(studio.paper(canvas), DARK.accent)
+        near = np.hypot(*(marked - place).T) < 3.0
+        assert near.sum() > 20
 
 
 def test_a_picture_says_its_step_once() -> None:

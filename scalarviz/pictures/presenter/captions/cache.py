@@ -8,7 +8,8 @@ from typing import final
 from scalarviz.base.texts import plural, text
 from scalarviz.pictures.presenter.answers import Answer
 from scalarviz.pictures.presenter.captions.moments import caption_at
-from scalarviz.pictures.presenter.captions.progress import Progress
+from scalarviz.pictures.presenter.captions.names import came_from
+from scalarviz.pictures.presenter.captions.progress import OF_THE_LOSS, progress_of
 from scalarviz.pictures.presenter.live_values import LiveValues
 from scalarviz.pictures.presenter.motion import Motion
 from scalarviz.pictures.presenter.show import Show
@@ -17,7 +18,6 @@ from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.caption import Caption, Neuron
 
 NOTHING = Caption("")
-OF_THE_LOSS = "edit", "numbers", "data", "samples", "loss", "activation"  # actions that change it
 KEPT = 64  # captions of operations
 
 
@@ -33,7 +33,6 @@ class Narration:
         self.lesson: Callable[[], str] = lambda: ""
         self._said = Answer(NOTHING)
         self._kept: dict[object, Caption] = {}
-        self._progress = Progress()
         reading.answers.append(self._said)
 
     def caption(
@@ -67,7 +66,6 @@ class Narration:
         pinned: int | None,
         neuron: Neuron | None = None,
         *,
-        now: float,
         clock: bool,
         instead: Caption | None = None,
         every: int = 1,
@@ -78,14 +76,13 @@ class Narration:
         motion   has the operation that is shown
         pinned   bank index of the pinned weight, or None
         neuron   the pinned neuron, or None
-        now      time in seconds
         clock    whether the step is one of the texts
         instead  the caption if it is not that of the operation; None: that
         every    while it plays, of how many steps one is lit
         """
         step = text("chart.step", step=self.reading.session.step_index) if clock else ""
         about = show, motion, pinned, neuron
-        caption = instead or self._caption(*about, now=now, hint=not clock, every=every)
+        caption = instead or self._caption(*about, hint=not clock, every=every)
         is_new = instead is None and self.reading.session.clock == Clock()
         return Words(show.title, show.about, step, caption, is_new)
 
@@ -96,22 +93,20 @@ class Narration:
         pinned: int | None,
         neuron: Neuron | None,
         *,
-        now: float,
         hint: bool,
         every: int,
     ) -> Caption:
         """Return the caption below the stage: of the operation shown, else of the training."""
         session = self.reading.session
-        if not session.playing:
-            self._progress.rest()
         # Captions that change too quickly cannot be read.
         is_read = not self.reading.asleep and not (session.playing and motion.hasty)
         if is_read and motion.walking and motion.current:
             return self._lit(motion, pinned, neuron)
         if session.clock == Clock() and not session.playing:
-            return Caption(text("captions.before"), text("captions.rest.hint") if hint else "")
+            title = came_from(session) or text("captions.before")
+            return Caption(title, text("captions.rest.hint") if hint else "")
         if session.playing:
-            lesson, words = self.lesson(), self._progress.at(now, self.reading)
+            lesson, words = self.lesson(), progress_of(self.reading)
             lit = text("captions.playing.every", count=every) if every > 1 else ""
             return Caption(lesson, words) if lesson else Caption(words, lit)
         steps, loss = session.step_index, session.loss

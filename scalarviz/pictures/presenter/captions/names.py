@@ -161,6 +161,12 @@ def weight_name(session: Session, operation: Operation | None, row: int) -> str:
     return text("captions.unit.weight", unit=unit, before=before)
 
 
+def came_from(session: Session) -> str:
+    """Return what a network has grown out of, in a sentence; "" if it began untrained."""
+    origin = session.origin
+    return text("page.came", did=sentence(origin.did), step=origin.step) if origin else ""
+
+
 def sentence(words: str) -> str:
     """Return a sentence with a capital letter."""
     return words[:1].upper() + words[1:]

@@ -3,43 +3,41 @@
 from __future__ import annotations
 
 import math
-from typing import final
 
 import numpy as np
 
 from scalarviz.base.texts import text
 from scalarviz.pictures.presenter.live_values import LiveValues
+from scalarviz.training.session.here import Here
 
-SECONDS = 2.0  # from one sentence to the next: more often than that they cannot be read
 MEAN = 20  # losses whose mean is compared
-# Texts of changes of the loss, by the largest ratio to that of half as many steps.
+OF_THE_LOSS = "edit", "numbers", "data", "samples", "loss", "activation"  # actions that change it
+# Texts of changes of the loss, by the largest ratio to that of about half as many steps.
 CHANGES = {"tenth": 0.13, "quarter": 0.35, "half": 0.6, "third": 0.8, "less": 0.97, "same": 1.03}
 
 
-@final
-class Progress:
-    """The sentence of a training that plays; `rest` forgets it."""
-
-    def __init__(self) -> None:
-        self._words, self._until = "", -math.inf
-
-    def rest(self) -> None:
-        self._until = -math.inf
-
-    def at(self, now: float, reading: LiveValues) -> str:
-        """Return the sentence at a time in seconds."""
-        if now >= self._until:
-            self._words, self._until = progress_of(reading), now + SECONDS
-        return self._words
+def changed_at(here: Here) -> int:
+    """Return the first step whose loss is computed after the last change of a user; 0 without."""
+    place = here.clock.place
+    coming = here.branch.actions_at(place)[here.clock.actions :]
+    for action in reversed(here.branch.journal):
+        if action.kind in OF_THE_LOSS and action.place <= place and action not in coming:
+            return action.step + (action.operation > 0)
+    return 0
 
 
 def progress_of(reading: LiveValues) -> str:
     """Return how many samples are right, else the loss, and how the loss has changed."""
     here = reading.here
     step, verdict = here.clock.step, reading.learned.verdict() if reading.learned else ""
+    if not (step or verdict):
+        return text("captions.before")
     words = verdict or text("captions.playing.loss", loss=f"{here.loss:.3g}")
-    since = step // 2
-    count = min(MEAN, since)
+    first = changed_at(here)
+    half = max(0, step - first) // 2
+    unit = 10 ** (len(str(half)) - 1)
+    since = first + half // unit * unit  # of one digit: it stays for a while
+    count = min(MEAN, since - first)
     if count:
         ends = [here.branch.losses_between(end - count, end) for end in (since, step)]
         earlier, now = (float(np.mean(each)) for each in ends)
