@@ -127,6 +127,15 @@ def draw(step: int, batch: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return x, x.sum(axis=1, keepdims=True)
 
 
+def test_samples_that_are_added_once_more_make_the_set_that_they_made_before() -> None:
+    pair = np.array([[2.0]]), np.array([[3.0]])
+    table = data.Arrays([[0.0], [1.0]], [[0.0], [1.0]])
+    grown = table.with_added(*pair)
+    assert grown.training[0].ravel().tolist() == [0.0, 1.0, 2.0] and table.samples == 2
+    assert table.with_added(*pair) is grown
+    assert grown.with_added(*pair).training[1].ravel().tolist() == [0.0, 1.0, 3.0, 3.0]
+
+
 def test_generated_data_come_from_step_batch_and_seed() -> None:
     batches = data.Generated(draw, inputs=2, outputs=1).batches(5, seed=8)
     assert isinstance(batches, GeneratedBatches)

@@ -28,6 +28,7 @@ def answer(known: data.Rgb, color: list[float]) -> list[float]:
         ("copy", DARK, DARK),
         ("invert", DARK, [0.8, 0.6, 0.4]),
         ("grey", RED, [0.299] * 3),
+        ("grey", GREEN, [0.587] * 3),
         ("grey", WHITE, WHITE),
         ("sepia", DARK, [0.4996, 0.4450, 0.3466]),
         ("sepia", WHITE, [1.0, 1.0, 0.937]),

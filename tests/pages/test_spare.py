@@ -13,7 +13,7 @@ from scalarviz.pages import page as page_module
 from scalarviz.pages import spare
 from scalarviz.pages.exhibit_data import probe_of
 from scalarviz.pages.page import page_of
-from scalarviz.pages.spare import spare_of
+from scalarviz.pages.spare import PLACES, spare_of
 from tests.pages.in_web import in_web
 from tests.pages.pages import data_in
 from tests.sessions import advanced
@@ -37,6 +37,7 @@ def test_a_page_has_a_recording_from_where_the_session_stands() -> None:
     session = advanced(small(engine="cpu"), 7)
     before = session.network.bank.value.copy()
     given = data_in(page_of(session).text)["spare"]
+    assert len(given["recording"]["steps"]) > PLACES[1]
     assert session.step_index == 7 and np.array_equal(session.network.bank.value, before)
     content = list(gzip.decompress(base64.b64decode(given.pop("bytes"))))
     step, value, operation, last, loss = in_web("recording", LOOK, **given, bytes=content)

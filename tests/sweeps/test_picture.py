@@ -82,6 +82,12 @@ def test_every_setting_is_named_and_panels_do_not_overlap(
             assert a.right <= b.x or b.right <= a.x or a.bottom <= b.y or b.bottom <= a.y
 
 
+def test_panels_stand_in_the_columns_that_are_wished_or_in_several() -> None:
+    for wished, columns in ((3, 3), (2, 2), (0, 4)):
+        boxes = divided(1280.0, 800.0, [("", 12)], wished).boxes
+        assert len({box.x for box in boxes}) == columns
+
+
 def test_a_picture_has_lines_and_networks_where_they_belong(runs: Sweep, tmp_path: Path) -> None:
     frame = sv.picture(runs, tmp_path / "sweep.png", size=(800, 500), samples=1)
     assert (tmp_path / "sweep.png").stat().st_size > 5000

@@ -98,7 +98,9 @@ def test_networks_that_have_succeeded_are_asked_no_more_unless_something_is_meas
 
 
 def test_networks_that_fail_are_counted_and_rank_last() -> None:
-    runs = advanced(sv.sweep(diverging, {"lr": [1e-3, 10.0]}, seeds=range(5)), 100, every=10)
+    runs = sv.sweep(diverging, {"lr": [1e-3, 10.0]}, seeds=range(5))
+    counts = [now.failed for now in runs.train(100, every=10)]
+    assert counts == sorted(counts) and counts[-1] == 5
     table = runs.table()
     assert table.columns["failed"] == [0, 5]
     assert table.columns["loss"][1] == np.inf and np.isfinite(table.columns["loss"][0])

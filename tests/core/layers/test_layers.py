@@ -159,6 +159,8 @@ def test_reading_the_bank_of_a_layer_leaves_it_free(make: Callable[[], sv.Layer]
     layer = make()
     alone = layer.bank
     assert layer.bank is alone
+    first = sv.Network([make()], dtype="float64", seed=0).bank.value
+    assert alone.value.tolist() == first.tolist()
     net = sv.Network([layer], seed=3)
     assert layer.bank is net.bank
     assert net.bank.value.tolist() == sv.Network([make()], seed=3).bank.value.tolist()
@@ -184,6 +186,12 @@ def test_a_layer_whose_own_bank_was_used_joins_no_network(use: Callable[[sv.Laye
     use(layer)
     with pytest.raises(OwnershipError):
         sv.Network([layer])
+
+
+def test_a_number_of_the_state_is_named_after_the_part_that_keeps_it() -> None:
+    layer = sv.Residual(sv.BatchNorm(2), sv.Dense(2, 2), sv.BatchNorm(2))
+    parts = [layer.state_name(place).partition(",")[0] for place in range(8)]
+    assert parts == ["part 0"] * 4 + ["part 2"] * 4
 
 
 @pytest.mark.parametrize("bad", [0, -1, 2.5, "3", None, True])

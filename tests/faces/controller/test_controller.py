@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.base.texts import text
 from scalarviz.engines.registry import ENGINES
 from scalarviz.faces.controller import guide, play
 from scalarviz.faces.controller.controls import CONTROLS
@@ -728,6 +729,10 @@ def test_after_enter_arrows_walk_and_before_it_they_move_the_clock(controller: A
     controller.press("enter")
     walked = [("walk", way) for way in ("", "right", "up", "left", "down")]
     assert [asked for asked in stage.asked if asked[0] != "stepped"] == [*walked, ("pin_pointed",)]
+    controller.warming.held = True
+    controller.press("enter")
+    assert controller.message == text("notices.wait") and stage.asked[-1] == ("pin_pointed",)
+    controller.warming.held = False
     stage.walking = False
     controller.press("left")
     assert controller.session.step_index == 0

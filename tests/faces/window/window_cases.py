@@ -576,6 +576,11 @@ def case_e_opens_a_field_on_the_pinned_cube() -> None:
         bench.press("0.5", Key.Key_Return)
         bench.until(lambda row=row: bench.session.network.bank.value[row] == 0.5)
         bench.until(lambda: not field.isVisible())
+    field.show()
+    drag(bench, field, +40)
+    bench.until(lambda: bench.session.network.bank.value[58] != 0.5)
+    bench.click(field)
+    bench.until(lambda: field.hasFocus())  # a click after a drag begins to type
 
 
 def case_a_guess_is_typed_and_the_picture_follows() -> None:

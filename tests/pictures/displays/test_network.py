@@ -111,6 +111,11 @@ def test_no_disc_lies_on_another(sizes: list[int]) -> None:
     assert drawn.height < 500
 
 
+def test_columns_of_a_deep_network_stand_closer() -> None:
+    few, many = (Drawn(sv.Network([3] * n)._repr_html_()).width for n in (3, 12))
+    assert few / 3 > many / 12 and many < 1100
+
+
 def test_a_weight_of_your_own_that_several_numbers_share_is_no_line() -> None:
     class Pairs(Twice):
         def lower(self, program: Program) -> None:

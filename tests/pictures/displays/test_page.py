@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scalarviz.core.autograd.value import Value
-from scalarviz.pictures.displays.page import never_raises, number_text, table
+from scalarviz.pictures.displays.page import HEAD, SIDE, never_raises, number_text, table
 from tests.pictures.displays.drawn import cells_of
 
 
@@ -47,6 +47,8 @@ def test_the_head_of_a_table_is_its_first_row_or_its_first_column() -> None:
     lines = [["a", "b"], ["c", "d"]]
     assert table(lines).count("<th") == table(lines, head="column").count("<th") == 2
     assert ">b</th>" in table(lines) and ">b</td>" in table(lines, head="column")
+    assert table(lines).count(f'<th style="{HEAD}"') == 2
+    assert table(lines, head="column").count(f'<th style="{SIDE}"') == 2
 
 
 def test_a_display_that_fails_shows_the_plain_text() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.pictures.displays.svg import width_of
 from tests.pictures.displays.drawn import Drawn
 from tests.sessions import advanced
 
@@ -41,9 +42,12 @@ def state(s: sv.Session) -> list[Any]:
 def test_it_shows_name_value_and_gradient() -> None:
     w = sv.Network([3, 8, 3], seed=0).layers[0].perceptrons[2].weights[1]
     w.value, w.grad = -0.25, 6.5
-    texts = draw(w).texts
+    drawn = draw(w)
+    texts = drawn.texts
     assert texts[:4] == ["−0.25", "layer 0, perceptron 2, weight from input 1", "grad", "6.5"]
     assert "frozen" not in texts
+    _, _, grad, number = (float(each.attrib["x"]) for each in drawn.all("text")[:4])
+    assert number > grad + width_of("grad")
 
 
 def test_a_frozen_weight_says_so() -> None:

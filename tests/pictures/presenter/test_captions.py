@@ -24,7 +24,7 @@ from scalarviz.pictures.presenter.captions.format import (
     said,
     written_alike,
 )
-from scalarviz.pictures.presenter.captions.lines import Term, sum_line
+from scalarviz.pictures.presenter.captions.lines import Term, in_brackets, sum_line
 from scalarviz.pictures.presenter.captions.moments import caption
 from scalarviz.training.session.caption import Caption
 from tests.pictures.presenter.caption_reader import NUMBER, agrees, equations, value_of
@@ -503,3 +503,15 @@ def test_a_number_is_written_alike_wherever_a_caption_has_it() -> None:
     assert made()[0] == "0.33" and made()[1] == "0.3333"
     assert written_alike(made) == ["0.3333", "0.3333", "-0.33", "0.0033", "0.5"]
     assert made()[0] == "0.33"
+
+
+def test_a_gradient_that_is_summed_over_two_places_stands_on_the_cube_of_its_weight() -> None:
+    net = sv.Network([sv.Conv2d((1, 1, 3), 1, (1, 2)), sv.Dense(2, 1)], seed=0)
+    x = np.random.default_rng(0).random((6, 3))
+    s = sv.Session(net, (x, x[:, :1]), batch=3, engine="python")
+    _, line = walk(s, 0)["weight gradient 0"].lines
+    assert line[-1].row == 0 and line[-1].mark == f"gradient\n{line[-1].words}"
+
+
+def test_a_negative_number_beside_a_sign_stands_in_brackets() -> None:
+    assert (in_brackets("-0.5"), in_brackets("0.5")) == ("(-0.5)", "0.5")

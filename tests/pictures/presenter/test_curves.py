@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 import scalarviz as sv
-from scalarviz.pictures.presenter.curves import measured_of
+from scalarviz.pictures.presenter.curves import PART, measured_of, smoothed_of
 from scalarviz.pictures.presenter.stage import Stage
 from tests.sessions import advanced
 
@@ -54,6 +54,11 @@ def test_the_curve_of_a_network_that_has_grown_goes_on_from_that_before() -> Non
     np.testing.assert_array_equal(curve.losses, np.concatenate([expected, third.losses]))
     stage.curve_view.first = 5.0
     assert stage.frame_data().curve.span == (5.0, 20.0)
+
+
+def test_the_mean_of_losses_is_drawn_once_there_are_enough() -> None:
+    assert smoothed_of(np.ones(2 * PART - 1)).tolist() == []
+    np.testing.assert_array_equal(smoothed_of(np.full(2 * PART, 0.5)), 0.5)
 
 
 def test_which_metrics_are_drawn() -> None:

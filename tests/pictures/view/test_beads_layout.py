@@ -340,6 +340,12 @@ def test_the_name_of_a_layer_is_above_the_middle_of_its_wall(
         assert range(*label.rows.indices(10**6)) == operation.parameters
 
 
+def test_the_name_of_a_layer_without_cubes_is_at_a_lower_corner_of_its_images() -> None:
+    (label,) = (each for each in of(MAPS).labels if each.name == "layer 1")
+    low, high = label.around.min(axis=0), label.around.max(axis=0)
+    assert label.start.tolist() == [low[0], low[1], high[2]] and low[0] != low[1]
+
+
 # Along the flow.
 
 

@@ -52,6 +52,19 @@ class Texts(Canvas2D):
         return wide
 
 
+@pytest.fixture
+def canvases(monkeypatch: pytest.MonkeyPatch) -> list[Texts]:
+    """The canvases that what is around the panes is drawn on."""
+    made: list[Texts] = []
+
+    def canvas(*given: Any) -> Texts:
+        made.append(Texts(*given))
+        return made[-1]
+
+    monkeypatch.setattr("scalarviz.pictures.view.compared_picture.Canvas2D", canvas)
+    return made
+
+
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("count", COUNTS)
 def test_panes_fill_the_picture_above_the_table_and_meet_nothing(
@@ -104,15 +117,8 @@ def test_the_parts_of_a_pane_lie_beside_each_other(size: tuple[int, int], card: 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("count", [2, 3, 4, 6])
 def test_all_that_is_written_around_the_panes_is_large_enough_and_covers_nothing(
-    size: tuple[int, int], count: int, theme: str, monkeypatch: pytest.MonkeyPatch
+    size: tuple[int, int], count: int, theme: str, canvases: list[Texts]
 ) -> None:
-    canvases: list[Texts] = []
-
-    def canvas(*given: Any) -> Texts:
-        canvases.append(Texts(*given))
-        return canvases[-1]
-
-    monkeypatch.setattr("scalarviz.pictures.view.compared_picture.Canvas2D", canvas)
     parts = Panes.of(count, *size)
     shown = compared(count, caption="Neuron 3 adds up what arrives, " * 6, chosen=1)
     ComparedPicture().flat(parts, shown, THEMES[theme], 1.0)
@@ -159,6 +165,19 @@ def test_the_chart_has_a_line_for_each_network_and_says_the_losses_under_the_mou
     shown.flat(parts, pointed, THEMES["dark"], 1.0)
     for row in pointed.rows:
         assert f"{row.curve.losses[49]:#.3g}" in shown.words
+
+
+def test_why_a_session_stopped_ends_within_the_chart(canvases: list[Texts]) -> None:
+    shown, parts = compared(2, "net"), Panes.of(2, 800, 500)
+    stopped = replace(shown.rows[1].curve, marks=[(50, "grad norm rises 12x, " * 9)])
+    shown = replace(
+        shown,
+        view=replace(shown.view, pointed=50),
+        rows=[shown.rows[0], replace(shown.rows[1], curve=stopped)],
+    )
+    ComparedPicture().flat(parts, shown, THEMES["dark"], 1.0)
+    (box,) = [box for box, _, words in canvases[0].written if words.startswith("net 1: ")]
+    assert box.right <= parts.chart.right
 
 
 def test_a_message_has_a_button_and_help_lies_over_everything() -> None:
