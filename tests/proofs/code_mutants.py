@@ -4,8 +4,11 @@
     python -m tests.proofs.code_mutants run [PART]     try those whose path contains PART
 
 `run` tries each mutant in a copy of the package: first the tests that import the mutated module,
-then those of its folder. It writes into the list the first test that failed, or that none did. Who
-deletes tests runs the mutants of that part before and after: what was found must still be found.
+then those of its folder. It writes into the list the first test that failed, or that none did, and
+drops a mutant whose piece is no more. Those that no test has found come first. Write in place of
+"none" in one sentence why a mutant is "equivalent: ..." or "harmless: ...": it is not tried again.
+Who deletes tests runs the mutants of that part before and after: what was found must still be
+found.
 """
 
 from __future__ import annotations
@@ -28,7 +31,9 @@ ROOT = Path(__file__).parent.parent.parent
 LIST = Path(__file__).with_name("code_mutants.tsv")
 COUNT, SEED = 200, 39
 LONGEST = 300  # seconds for the tests of one mutant; a loop without end is noticed, too
-UNTRIED, NONE, GONE = "untried", "none", "gone"
+UNTRIED, NONE, GONE, TIME = "untried", "none", "gone", "the time limit"
+EXPLAINED = "equivalent: ", "harmless: "
+NO_TESTS = 5  # what pytest returns where all are slow, or a file has no examples
 
 # Each operator, how it is written, and what stands instead.
 SIGNS: dict[type, tuple[str, str]] = {
@@ -49,7 +54,8 @@ class Mutant:
     words     the piece as it stands
     number    which of several equal pieces of the function it is
     other     what stands there instead
-    found     the first test that failed, "none", "untried", or "gone" when the piece is no more
+    found     the first test that failed, "none", "untried", "the time limit", why none need fail,
+              or "gone" when the piece is no more
     """
 
     path: str
@@ -164,11 +170,19 @@ def draw() -> list[Mutant]:
     return sorted(random.Random(SEED).sample(found, COUNT), key=str)
 
 
-def tests_for(path: str) -> list[str]:
-    """Arguments of pytest for those tests that are likely to notice a fault in this file."""
+def tests_for(path: str) -> list[list[str]]:
+    """Arguments of pytest for those tests that are likely to notice a fault in this file.
+
+    First the examples of the file and the tests beside its mirror that import it, then those
+    elsewhere that do, then the mirrored folder, or the nearest one above it.
+    """
     folder = ROOT / "tests" / Path(path).relative_to("scalarviz").parent
+    while not folder.is_dir():
+        folder = folder.parent
     near = [each for each in near_tests(path) if each not in LISTS]  # which compute nothing
-    return [str(each) for each in [*near, *([folder] if folder.is_dir() else [])]]
+    beside = [each for each in near if each.parent in (folder, (ROOT / path).parent)]
+    groups = beside, [each for each in near if each not in beside], [folder]
+    return [[str(each) for each in group] for group in groups if group]
 
 
 def tried(mutant: Mutant) -> Mutant:
@@ -184,33 +198,37 @@ def tried(mutant: Mutant) -> Mutant:
             file.write_text(mutant.applied(file.read_text(encoding="utf-8")), encoding="utf-8")
         except (LookupError, FileNotFoundError):
             return replace(mutant, found=GONE)
-        near = [each.replace(str(ROOT), str(copy)) for each in tests_for(mutant.path)]
         options = ["-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=no"]
-        try:
-            done = subprocess.run(
-                [sys.executable, "-m", "pytest", *options, *near], cwd=copy, timeout=LONGEST,
-                env=os.environ | {"PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1"},
-                capture_output=True, text=True, stdin=subprocess.DEVNULL,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            return replace(mutant, found="the time limit")
-    if done.returncode == 0:
-        return replace(mutant, found=NONE)
-    failed = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
-    return replace(mutant, found=failed[1] if failed else "the start of pytest")
+        for near in tests_for(mutant.path):
+            tests = [each.replace(str(ROOT), str(copy)) for each in near]
+            try:
+                done = subprocess.run(
+                    [sys.executable, "-m", "pytest", *options, *tests], cwd=copy, timeout=LONGEST,
+                    env=os.environ | {"PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1"},
+                    capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                )  # fmt: skip
+            except subprocess.TimeoutExpired:
+                return replace(mutant, found=TIME)
+            if done.returncode not in (0, NO_TESTS):
+                failed = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
+                return replace(mutant, found=failed[1] if failed else "the start of pytest")
+    return replace(mutant, found=NONE)
 
 
 def run(part: str) -> None:
     mutants = [Mutant.read(line) for line in LIST.read_text(encoding="utf-8").splitlines()]
-    for number, mutant in enumerate(mutants):
-        if part in mutant.path:
+    open_first = sorted(mutants, key=lambda each: each.found not in (UNTRIED, NONE, TIME))
+    for mutant in open_first:
+        if part in mutant.path and not mutant.found.startswith(EXPLAINED):
+            number = mutants.index(mutant)
             mutants[number] = tried(mutant)
             print(mutants[number], flush=True)
             write(mutants)
 
 
 def write(mutants: list[Mutant]) -> None:
-    LIST.write_text("".join(f"{each}\n" for each in mutants), encoding="utf-8")
+    lines = [f"{each}\n" for each in mutants if each.found != GONE]
+    LIST.write_text("".join(lines), encoding="utf-8")
 
 
 if __name__ == "__main__":

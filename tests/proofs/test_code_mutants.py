@@ -2,9 +2,11 @@
 
 import ast
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from tests.proofs import code_mutants
 from tests.proofs.code_mutants import GONE, ROOT, Mutant, pieces, tried
 
 CODE = """
@@ -31,6 +33,41 @@ def test_a_piece_that_is_no_more_is_said_to_be_gone() -> None:
     mutant = next(mutant for _, mutant in pieces("a.py", CODE))
     with pytest.raises(LookupError, match=r"a\.py"):
         mutant.applied(CODE.replace("by", "factor"))
+
+
+def test_what_no_test_has_found_is_tried_first_and_what_is_explained_stays(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    names = "test_a", "untried", "equivalent: why", "the time limit", "other"
+    before = [Mutant(f"{i}.py", "f", "1", 0, "2", found) for i, found in enumerate(names)]
+    asked: list[str] = []
+
+    def tried(mutant: Mutant) -> Mutant:
+        asked.append(mutant.found)
+        return replace(mutant, found=GONE if mutant.found == "other" else "test_b")
+
+    monkeypatch.setattr(code_mutants, "LIST", tmp_path / "list")
+    monkeypatch.setattr(code_mutants, "tried", tried)
+    code_mutants.write(before)
+    code_mutants.run("")
+    assert asked == ["untried", "the time limit", "test_a", "other"]
+    found = [Mutant.read(line).found for line in (tmp_path / "list").read_text().splitlines()]
+    assert found == ["test_b", "test_b", "equivalent: why", "test_b"]
+
+
+@pytest.mark.parametrize(
+    ("path", "first", "last"),
+    [
+        ("data/colors.py", ["scalarviz/data/colors.py", "tests/data/test_colors.py"], "data"),
+        ("engines/cuda/teams.py", ["scalarviz/engines/cuda/teams.py"], "engines"),
+    ],
+)
+def test_near_tests_come_first_and_then_a_folder_that_there_is(
+    path: str, first: list[str], last: str
+) -> None:
+    groups = code_mutants.tests_for(f"scalarviz/{path}")
+    assert {str(ROOT / each) for each in first} <= {*groups[0]}
+    assert groups[-1] == [str(ROOT / "tests" / last)]
 
 
 @pytest.mark.slow

@@ -738,6 +738,12 @@ def test_after_enter_arrows_walk_and_before_it_they_move_the_clock(controller: A
     assert controller.session.step_index == 0
 
 
+def test_what_still_plays_at_the_end_is_paused(controller: Any) -> None:
+    controller.session.play()
+    controller.rest()
+    assert not controller.session.playing
+
+
 def test_t_plays_as_space_does_and_q_asks_to_leave(controller: Any) -> None:
     controller.press("t")
     assert controller.session.playing
