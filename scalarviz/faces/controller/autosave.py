@@ -189,9 +189,11 @@ def keep_of(given: Mapping[str, Any], name: str = "") -> Keep:
 
 def lost_since(session: Session) -> int | None:
     """Return the step, from 0, since which the loss is not finite; None if the last one is."""
-    finite = np.isfinite(session.losses)
-    if not len(finite) or finite[-1]:
+    here = session.timeline.here
+    last = here.branch.losses_between(max(here.clock.step - 1, 0), here.clock.step)
+    if np.isfinite(last).all():  # found without an array of all losses
         return None
+    finite = np.isfinite(session.losses)
     return int(np.flatnonzero(finite)[-1]) + 1 if finite.any() else 0
 
 

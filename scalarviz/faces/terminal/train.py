@@ -137,14 +137,15 @@ def finish(show: Show, start: int, end: int, keep: Keep, stop: Stop) -> None:
 def closing(show: Show, start: int, end: int) -> str:
     """Return the result in words, and a hint on what to try next."""
     session = show.session
-    losses, step = session.losses[start:], session.step_index
+    branch, step = session.current_branch, session.step_index
     course = text("terminal.closing.nothing")
     learned = step or (session.origin.step if session.origin else 0)
     if learned:  # a kept training, or one that was made of another, that was only looked at
         course = text("terminal.closing.since", step=learned)
-    if len(losses):
-        course = text("terminal.closing.loss", first=losses[0], last=losses[-1])
-    held_out = held_out_loss(session, None) if len(losses) else None
+    if step > start:
+        first, last = branch.loss_at(start), branch.loss_at(step - 1)
+        course = text("terminal.closing.loss", first=first, last=last)
+    held_out = held_out_loss(session, None) if step > start else None
     if held_out is not None:
         course = text("terminal.closing.held_out", course=course, loss=held_out)
     taken = plural("counts.steps", step - start)

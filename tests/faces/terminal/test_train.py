@@ -2,6 +2,7 @@
 
 import re
 import signal
+import tracemalloc
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from scalarviz import data
 from scalarviz.errors import FileError, GradientError, InputError
 from scalarviz.faces.controller import autosave
 from scalarviz.faces.controller.autosave import Keep
-from scalarviz.faces.terminal.train import train
+from scalarviz.faces.terminal.train import closing, train
 from scalarviz.files import atomic, runs
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.training.session import timeline
@@ -301,6 +302,18 @@ def test_a_training_whose_loss_is_not_finite_says_so_and_fails(
     again.learning_rate = 0.01
     again.advance(10)
     assert again.loss <= last < first
+
+
+def test_the_end_of_a_training_takes_no_array_of_all_losses() -> None:
+    net = sv.Network([2, 3, 1], "tanh", seed=0)
+    session = sv.Session(net, data.Xor(), "mse", sv.SGD(0.1), engine="cpu")
+    session.advance(100_000)
+    tracemalloc.start()
+    closing(Show(session), 0, 100_000)
+    Keep().at_end(session, stopped=True)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 100_000
 
 
 def test_what_cannot_be_saved_after_an_overflow_is_told_with_it(
