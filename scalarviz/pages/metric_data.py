@@ -76,10 +76,10 @@ def measured_data(metrics: Mapping[str, Series], losses: FloatArray) -> dict[str
     """Return the metrics that a page draws, with their values, and the losses beside them.
 
     metrics  steps and values by name
-    losses   of the steps from 0 on; of many, some are left out
+    losses   of the steps from 0 on; of many, some are left out, but not the last one
     """
     apart = -(-len(losses) // MOST_LOSSES)
-    kept = losses[apart - 1 :: apart] if apart else losses
+    kept = np.append(losses[apart - 1 :: apart], losses[-1]) if apart else losses
     return {
         "series": [
             {

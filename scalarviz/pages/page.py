@@ -27,7 +27,7 @@ from scalarviz.pages.engine_data import engine_data, training_of, why_not
 from scalarviz.pages.exhibit_data import exhibit_data, probe_of
 from scalarviz.pages.index_page import version
 from scalarviz.pages.inline import bundle, html, names_of, packed_bytes, texts_of
-from scalarviz.pages.metric_data import metric_data
+from scalarviz.pages.metric_data import measured_data, metric_data
 from scalarviz.pages.optimizer_data import optimizer_data
 from scalarviz.pages.recording import Recording, compressed, recording_of
 from scalarviz.pages.scene_data import scene_data
@@ -204,6 +204,8 @@ def made_page(
             "first": first_groups(),
         },
     }
+    if step := show.session.step_index:
+        spec["page"]["measured"] = measured_data({}, show.session.losses[:step])
     if does_train:
         measured = metric_data(show.session, spec["say"]["loss"])
         if measured is not None and measured.engine["names"]:

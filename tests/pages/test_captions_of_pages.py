@@ -163,6 +163,17 @@ def test_captions_and_cards_of_edited_weights_are_those_of_python(tmp_path: Path
     compare(session, states, wanted, tmp_path)
 
 
+def test_what_learns_is_explained_by_itself(tmp_path: Path) -> None:
+    session = colours(sv.Dense(3, 4, "tanh"), sv.Dense(4, 3))
+    session.freeze([0, 1, 2])
+    states, asked, wanted = [], ("caption", {}), []
+    for state in Walk(session).states(2):
+        states.append({"state": state, "asked": [asked]})
+        wanted.append([expected(session, state, *asked)])
+    assert session.caption().rows == (3,)
+    compare(session, states, wanted, tmp_path)
+
+
 def test_captions_without_the_whole_batch_have_the_same_titles(tmp_path: Path) -> None:
     session = colours(sv.Dense(3, 4, "tanh"), sv.Dense(4, 3), optimizer=sv.Adam(0.01))
     asked = [("caption", each) for each in questions(session)]

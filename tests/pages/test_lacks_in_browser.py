@@ -39,6 +39,7 @@ def test_without_what_training_needs_the_page_says_what_and_plays_a_recording(
     opened: Opens, lack: str
 ) -> None:
     tab = opened("rgb", before=LACKS[lack]).ready()
+    assert tab.page.locator("#chip").is_visible()
     spare = text("page.spare", steps=STEPS)
     assert tab.shown("chip") == f"{text(f'page.lack.{lack}')} {spare}"
     assert not tab.page.locator("#rate").is_visible()

@@ -15,7 +15,7 @@ from scalarviz.base.texts import texts
 from scalarviz.core.formulas.metrics import METRICS
 from scalarviz.pages import page as module
 from scalarviz.pages.caption_data import loss_data
-from scalarviz.pages.metric_data import metric_data
+from scalarviz.pages.metric_data import measured_data, metric_data
 from scalarviz.pages.packed import packed
 from scalarviz.pages.page import page_of
 from tests.pages.in_web import floats, in_web
@@ -133,7 +133,7 @@ def test_a_page_has_values_from_before_and_names_what_needs_python() -> None:
     loss, accuracy = spec["page"]["measured"]["series"]
     assert (loss["name"], accuracy["name"]) == ("held out", "held-out accuracy")
     assert loss["values"] == packed(trained.metrics["held_out_loss"][1])
-    assert spec["page"]["measured"]["losses"]["shape"] == [12]
+    assert spec["page"]["measured"]["losses"]["shape"] == [13]
 
 
 @pytest.mark.usefixtures("no_kernels")
@@ -142,6 +142,14 @@ def test_a_page_of_a_session_that_measures_nothing_has_nothing_of_it() -> None:
     found = data_in(made.text)
     assert "measured" not in found["spec"]["page"] and "metrics" not in found["spec"]["engine"]
     assert not made.left_out and "held" not in found
+
+
+@pytest.mark.usefixtures("no_kernels")
+@pytest.mark.parametrize("engine", [None, False])
+def test_a_page_knows_the_losses_from_before_it(engine: bool | None) -> None:
+    trained = advanced(session(), 7)
+    shown = data_in(page_of(trained, engine=engine, steps=2).text)["spec"]["page"]["measured"]
+    assert shown == measured_data({}, trained.losses) and shown["losses"]["shape"] == [8]
 
 
 def test_a_recording_has_all_metrics_up_to_its_end() -> None:
@@ -177,14 +185,14 @@ def test_the_curve_goes_on_with_what_states_bring() -> None:
 def test_losses_from_before_the_page_stand_where_their_steps_end() -> None:
     body = """
         const losses = new LossRecord();
-        fillPast(losses, data.given);
+        fillPast(losses, data.given, 7);
         const past = [losses.end, losses.range(0, losses.end)];
-        losses.take({losses: {from: 6, values: [0.25]}, last: 7});
-        return [past, losses.end, [0, 1, 2, 3, 4, 5, 6].map((step) => losses.at(step))];
+        losses.take({losses: {from: 7, values: [0.25]}, last: 8});
+        return [past, losses.end, [0, 1, 2, 3, 4, 5, 6, 7].map((step) => losses.at(step))];
     """
-    given = {"apart": 2, "losses": packed(np.array([3.0, 2.0, 1.0], np.float32))}
+    given = {"apart": 2, "losses": packed(np.array([3.0, 2.0, 1.0, 0.5], np.float32))}
     found = in_web("loss_record measures", body, given=given)
-    assert found == [[6, [1, 3]], 7, ["NaN", 3, "NaN", 2, "NaN", 1, 0.25]]
+    assert found == [[7, [0.5, 3]], 8, ["NaN", 3, "NaN", 2, "NaN", 1, 0.5, 0.25]]
 
 
 def test_metrics_stay_within_a_bound_however_long_a_page_plays(tmp_path: Path) -> None:

@@ -208,6 +208,29 @@ def test_a_landscape_of_a_page_is_that_of_the_session(tmp_path: Path, pins: list
         assert path == pytest.approx(np.array(own), abs=2e-3)
 
 
+def test_a_landscape_of_the_start_follows_the_path_as_it_grows(tmp_path: Path) -> None:
+    found = InPage(xor(), tmp_path).run("""
+        const clock = new Clock(engine);
+        const past = new PastMoments(clock, open);
+        const asked = { order: "landscape", kind: "value", moments: 400, pins: [] };
+        const whole = async (isPlaying) => {
+            let seen;
+            do seen = await past.answer(asked, isPlaying); while (seen.more);
+            return seen.plane?.shares[0] ?? null;
+        };
+        const found = [await whole(false)];
+        for (const isPlaying of [true, true, false]) {
+            clock.advance(30);
+            await whole(isPlaying);
+            found.push(await whole(isPlaying));
+        }
+        return found;
+    """)
+    start, first, second, third = found
+    assert start in (0, "NaN") and first > 0.5 and second == first  # not at each step
+    assert third not in (first, second) and third > 0.5
+
+
 def trail(steps: int) -> list[np.ndarray]:
     session = xor()
     found = [session.network.bank.value.copy()]

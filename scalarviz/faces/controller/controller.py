@@ -184,6 +184,9 @@ class Controller:
             self.tell(text("notices.ready", engine=settings_now(self.session).engine))
         self.stage.asleep = self.warming.held
         self.stage.status = self.hand.said or self.warming.said
+        if self.stage.own is None and text("own.end") in self.stage.offered:
+            self.stage.offer({})
+            self.tell(text("own.left"))
         if self._plays_soon and not self.warming.held:
             self.play_soon()
         for result, failed in self.exports.results().items():

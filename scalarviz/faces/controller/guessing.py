@@ -43,7 +43,7 @@ class Guessing:
         self.on = False
         self.right = self.asked = 0
         self._question = Question("value", 0, 0)
-        self._at: tuple[object, ...] = ()  # clock and branch where that was asked, or answered
+        self._at: tuple[object, ...] = ()  # where that was asked, or answered
 
     def turn(self, on: bool) -> None:
         """Begin with the first question, or end; the session stays where it is then."""
@@ -58,6 +58,9 @@ class Guessing:
     def ask(self) -> None:
         """Go to the moment before the next operation that is asked about, and ask."""
         controller, stage = self.controller, self.controller.stage
+        if stage.own is not None:
+            stage.own = None
+            controller.tell(text("own.left"))
         self.on, stage.guess = can_guess(controller.session), None
         if not self.on:
             return controller.tell(text("guess.not_here"))
@@ -68,14 +71,19 @@ class Guessing:
         """Ask, unless the session has stopped on the way."""
         session = self.controller.session
         if self.on and session.clock.operation == question.at:
-            self._question, self._at = question, session.timeline.here[:2]
+            self._question, self._at = question, self._now
             uses = [x for x in session.network.program.operations if question.row in x.parameters]
             name = sentence(weight_name(session, uses[0], question.row))
             title = text(f"guess.asks.{question.kind}", name=name)
             self.controller.stage.guess = Guess(question.row, question.kind, title)
 
+    @property
+    def _now(self) -> tuple[object, ...]:
+        here = self.controller.session.timeline.here
+        return here.clock, here.branch, here.leaps
+
     def _is_here(self) -> bool:
-        return self._at == self.controller.session.timeline.here[:2]
+        return self._at == self._now
 
     def lean(self, way: int, typed: str = "") -> None:
         """Say which way it goes, and to which number; "" for none."""
@@ -108,7 +116,7 @@ class Guessing:
             self.right += 1
             words = text("guess.right", came=fact)
         words += f" {text('guess.tally', right=self.right, asked=self.asked)}."
-        self._at = self.controller.session.timeline.here[:2]
+        self._at = self._now
         self.controller.stage.guess = replace(guess, came=came, result=after, title=words)
 
     def attend(self) -> None:

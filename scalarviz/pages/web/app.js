@@ -185,6 +185,7 @@ export class App {
     for (const each of state.branches ?? []) each.name ??= branchName(each, this.spec.engine);
     this.lines.take(state, this.losses);
     this.losses.take(state);
+    if (Number.isNaN(state.loss)) state.loss = this.losses.at(state.step - 1); // of before the page
     this.curve.measures.take(state);
     const news = this.branchList.take(state);
     if (news) this.tell(news);

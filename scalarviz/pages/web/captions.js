@@ -85,7 +85,9 @@ function momentCaption(say, state, moment, row, neuron) {
   if (row !== null) neuron = null;
   else neuron ??= toldNeuron(say, state, moment);
   if (neuron !== null) row = chosen ? rowBeside(say, neuron) : toldRow(say, state, moment, neuron);
-  const traced = new TracedWeight(say, state, moment, row ?? say.firstRow, neuron, chosen);
+  const learns = (state.frozen ?? []).indexOf(0);
+  row ??= learns < 0 ? say.firstRow : learns;
+  const traced = new TracedWeight(say, state, moment, row, neuron, chosen);
   return writtenAlike(() => tell(traced));
 }
 

@@ -56,7 +56,7 @@ export class Curve {
     document.body.classList.toggle("measured", this.measures.series.length > 0);
     if (!this.measures.hasPast) return;
     this.start = 0;
-    fillPast(losses, measured);
+    fillPast(losses, measured, this.first);
   }
 
   /** Return the step under the pointer, on the axis. */

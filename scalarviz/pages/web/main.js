@@ -69,7 +69,7 @@ async function start() {
   await client.ask("state");
   if (missing) {
     const steps = spec.recording.steps.at(-1) - spec.recording.first;
-    app.tell(`${text(missing)} ${text("page.spare", { steps })}`);
+    app.chip.stand(`${text(missing)} ${text("page.spare", { steps })}`); // until another one comes
   }
   addEventListener("hashchange", () => followLink(app, location.hash));
   if (!(await followLink(app, location.hash))) await showTour(app);

@@ -11,7 +11,7 @@ export class Measures {
     this.series = (given?.series ?? []).map(({ name, share, steps, values }) => ({
       name, share, steps: [...unpacked(steps)], values: [...unpacked(values)],
     })); // prettier-ignore
-    this.hasPast = this.series.some(({ steps }) => steps.length);
+    this.hasPast = Boolean(given?.apart);
   }
 
   /** Take up what a state has measured: values after a step, in place of those that were there. */
@@ -50,10 +50,11 @@ export class Measures {
   }
 }
 
-/** Fill losses from before the page into a record, which are known for some steps only. */
-export function fillPast(record, given) {
-  if (!given?.apart) return;
-  unpacked(given.losses).forEach((loss, i) => record.write((i + 1) * given.apart - 1, [loss]));
+/** Fill losses from before the page into a record, which are known for some steps and the last one. */
+export function fillPast(record, given, end) {
+  unpacked(given.losses).forEach((loss, i) =>
+    record.write(Math.min((i + 1) * given.apart, end) - 1, [loss]),
+  );
 }
 
 /** How many of some steps are at or before one. */

@@ -20,6 +20,7 @@ export class PastMoments {
     this.sorted = null;
     this.plane = null; // of the landscape
     this.made = ""; // what the plane was made of
+    this.grown = 0; // the steps of the path then
     this.isHeld = false; // whether its ball is being dragged
   }
 
@@ -73,10 +74,15 @@ export class PastMoments {
     const path = () => moments.flatMap((each) => this.plane.placeOf(each.value));
     const isLeft = () => moments.some((each) => !this.plane.shows(this.plane.placeOf(each.value)));
     const made = [clock.branch.key, clock.branch.end.step, pins.length ? step : ""].join();
-    const rests = !isPlaying && made !== this.made && !this.isHeld && this.plane?.done === 1;
+    const steps = clock.branch.end.step - clock.first;
+    // Directions are those of a path: one that is twice as long has others.
+    const grows = !pins.length && steps > 2 * this.grown && !more;
+    const rests = !isPlaying || (grows && !this.grown);
+    const isDue = rests && made !== this.made && !this.isHeld && this.plane?.done === 1;
+    const isOut = () => (pins.length ? !this.plane.holds(value) : grows) || isLeft();
     if (!isAsked && more) return { plane: null, heads: [], more };
-    if (!isAsked || (rests && (isLeft() || (pins.length > 0 && !this.plane.holds(value))))) {
-      this.made = made;
+    if (!isAsked || (isDue && isOut())) {
+      Object.assign(this, { made, grown: steps });
       this.plane = new LossPlane(
         await this.openedTwin(),
         moments,

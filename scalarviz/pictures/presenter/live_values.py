@@ -153,6 +153,8 @@ class LiveValues:
             if shot.ready:  # also finds writes from outside
                 found = shot.read()
         self.numbers = found
+        if here.clock.operation and here.clock.place != self.here.clock.place:
+            self.own = None  # a step is computed for its samples
         if key != self.key:
             self.last, self.since = old, self.key[0]
         self.here, self.key, self.leaps = here, key, here.leaps

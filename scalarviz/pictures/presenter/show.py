@@ -12,6 +12,7 @@ from scalarviz.base.checks.numbers import answers, number, shorten, size
 from scalarviz.base.texts import text
 from scalarviz.base.visible_text import visible
 from scalarviz.core.autograd.value import Value
+from scalarviz.core.layers.affine import Affine
 from scalarviz.core.model.formula_of import formula_words
 from scalarviz.core.model.part import Part
 from scalarviz.errors import InputError
@@ -171,6 +172,8 @@ class Show:
         if shown.title:
             return shown
         doc = (inspect.getdoc(about) if about is not None else "") or ""
-        fallback = repr(shown.session.network).partition(":")[0]
+        first, *sizes = repr(shown.session.network).partition(":")[0].split(" -> ")
+        standardized = any(isinstance(each, Affine) for each in shown.session.network.layers[:1])
+        fallback = " -> ".join([first, *sizes[standardized:]])  # the sizes that were asked for
         title = shown.session.timeline.title or doc.partition("\n")[0].rstrip(".") or fallback
         return replace(shown, title=title)

@@ -40,6 +40,7 @@ class TerrainReader:
         self._asked: tuple[int, ...] | None = None  # the weights of the plane; None: none was asked
         self._why = ""  # there is none
         self._made: tuple[object, ...] = ()  # what the plane was made of
+        self._steps = 0  # of the path then
         self.waits = False  # whether a picture waits for all losses
         self._reading = Throttle()
         self._known: tuple[object, ...] = ()
@@ -88,11 +89,14 @@ class TerrainReader:
     def _make(self, pins: tuple[int, ...], plane: LossPlane | None, now: Now, here: Here) -> None:
         """Make a plane if there is none, or at rest if it does not hold the path any more.
 
-        Losses along two weights are those with the other weights of one moment.
+        Losses along two weights are those with the other weights of one moment; main directions are
+        those of a path, and found anew when it is twice as long, from the start on at once.
         """
-        if plane is not None and (self.held or self.session.playing or self.planes.busy):
+        grows = not pins and here.end.step > 2 * self._steps
+        plays = self.session.playing and not (grows and not self._steps)
+        if plane is not None and (self.held or plays or self.planes.busy):
             return
-        is_good = plane is not None and is_within(plane, self._terrain.path)
+        is_good = plane is not None and not grows and is_within(plane, self._terrain.path)
         if plane is not None and is_good and (not pins or is_in(plane, now.value)):
             return
         if self._asked == pins and (plane is None or self._why):
@@ -101,6 +105,7 @@ class TerrainReader:
         if plane is not None and made == self._made:  # another one would be the same
             return
         self._asked, self._why, self._made = pins, "", made
+        self._steps = here.end.step
         try:
             self.planes.start(pins or None)
         except InputError as error:

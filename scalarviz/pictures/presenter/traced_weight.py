@@ -170,9 +170,9 @@ class TracedWeight:
 
 
 def first_row(network: Model) -> int:
-    """Return the weight that is followed by default; NONE if there is none."""
+    """Return the weight that is followed by default, one that learns if any; NONE without."""
     rows = network.row_numbers
-    return rows[0] if rows else NONE
+    return next((row for row in rows if not network.bank.frozen[row]), next(iter(rows), NONE))
 
 
 def row_beside(program: Program, neuron: Neuron) -> int:

@@ -1,6 +1,7 @@
 """The mouse on the loss curve beyond the slider: branches, zoom, the large chart, smoothing."""
 
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from scalarviz.pictures.view.charts import Chart
 from scalarviz.training.session.landscape import Landscape
 from tests.faces.controller.conftest import Clock, Open
 from tests.studio import Studio
+from tests.waiting import until
 
 SIZE = (800, 500)
 RIGHT = 2
@@ -483,6 +485,30 @@ def test_a_landscape_is_made_anew_where_the_path_has_left_it(
     left, right, bottom, top = seen.plane.span
     assert ((left <= seen.path[:, 0]) & (seen.path[:, 0] <= right)).all()
     assert ((bottom <= seen.path[:, 1]) & (seen.path[:, 1] <= top)).all()
+
+
+@pytest.mark.parametrize("plays", [False, True])
+def test_a_landscape_of_the_start_follows_the_path_as_it_grows(
+    stage: Stage, studio: Studio, session: sv.Session, plays: bool
+) -> None:
+    session.reset()
+    stage.curve_view.large, stage.curve_view.order = True, "landscape"
+    reader = stage.reading.curves.past.terrain
+
+    def shown() -> Any:
+        chart_of(stage, studio)
+        reader.planes.wait()
+        chart_of(stage, studio)
+        return reader.shown.plane
+
+    first = shown()
+    assert np.nan_to_num(first.shares).max() == 0.0
+    session.play() if plays else session.advance(30)
+    until(lambda: session.step_index >= 30)
+    later = shown()
+    session.pause()
+    assert later is not None and later.shares[0] > 0.5
+    assert shown().shares[0] > 0.5
 
 
 def test_nothing_is_computed_when_nobody_looks(

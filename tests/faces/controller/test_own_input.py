@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import rounded
 from scalarviz.faces.controller.own_input import pick, put_in
 from scalarviz.faces.controller.pointer import LEFT, Pointer
@@ -151,6 +152,28 @@ def test_the_samples_come_back(pointer: Pointer, stage: Stage) -> None:
         assert BACK in stage.offered
         end()
         assert values(stage, "inputs").tolist() == before and BACK not in stage.offered
+
+
+def test_a_step_is_that_of_the_samples_with_light_and_words(pointer: Pointer, stage: Stage) -> None:
+    controller = pointer.controller
+    for acts in (controller.operation, lambda _: controller.press("p")):
+        put_in(controller, np.full(len(values(stage, "inputs")), 0.5))
+        acts(1)
+        for _ in range(2):  # frames
+            controller.attend()
+            seen = stage.frame_data()
+        assert stage.own is None and BACK not in stage.offered
+        assert text("own.left") in [each.text for each in stage._notices]
+        assert seen.moment is not None and seen.words.caption is not None
+        assert "You put in" not in seen.words.caption.title
+    assert controller.guessing.on and stage.hidden is not None
+
+
+def test_while_whole_steps_are_taken_it_stays(pointer: Pointer, stage: Stage) -> None:
+    put_in(pointer.controller, np.full(len(values(stage, "inputs")), 0.5))
+    pointer.controller.go(1, 3, "step")
+    pointer.controller.attend()
+    assert set(values(stage, "inputs").tolist()) == {0.5} and BACK in stage.offered
 
 
 def test_the_caption_says_the_answer(

@@ -1,5 +1,7 @@
 """What a scene returns: a show, or a bare session."""
 
+import numpy as np
+
 import scalarviz as sv
 from scalarviz.errors import InputError
 from scalarviz.pictures.presenter.show import Show, whole_numbers
@@ -21,6 +23,17 @@ def test_without_a_docstring_it_is_called_by_its_network(colours: sv.Session) ->
     assert Show.of(Show(colours, hint="more"), lambda: None) == Show(
         colours, "Network 3 -> 8 -> 3", "more"
     )
+
+
+def test_a_network_that_standardizes_is_called_by_its_sizes_and_what_learns_is_explained() -> None:
+    inputs = np.array([[3.0, 500.0], [4.0, 100.0], [5.0, 300.0]])
+    data = sv.data.Arrays(inputs, inputs[:, :1] > 3.5, standardize=True)
+    s = sv.Session(sv.Network([2, 6, 1], "tanh", "sigmoid", seed=0), data, engine="python")
+    s.advance(len(s.operations), "operation")
+    assert Show.of(s).title == "Network 2 -> 6 -> 1"
+    assert s.caption().rows == (4,) and "frozen" not in s.caption().title
+    s.freeze([*range(len(s.network.bank))])
+    assert "frozen" in s.caption().title
 
 
 def test_a_title_of_its_own_stays(colours: sv.Session) -> None:
