@@ -41,6 +41,7 @@ test: .venv/ready-to-test ## style, types and the tests
 	@.venv/bin/python -m tests.warm & warming=$$!; \
 	    trap 'exit 130' INT TERM; trap 'kill $$warming 2>/dev/null' EXIT; \
 	    $(MAKE) --no-print-directory lint && wait $$warming
+	@echo "pytest runs all tests, which takes some 20 minutes on two cores:"
 	@.venv/bin/python -m pytest -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder --durations=40
 
 test-all: .venv/ready-to-test-all lint ## the same with the slow tests, and more random examples
@@ -76,7 +77,8 @@ check: lint ## style, types, and the tests nearest to what you changed: a minute
 lint: .venv/ready-to-test $(if $(HAS_NODE),lint-js) ## style and types only
 	@.venv/bin/python -m ruff check
 	@.venv/bin/python -m ruff format --check
-	@.venv/bin/python -m mypy
+	@echo "mypy checks types, which takes some 3 minutes the first time, a dot every 5 seconds:"
+	@sh -uc "$$DOTS && with_dots .venv/bin/python -m mypy"
 	@wc -l $$(find scalarviz -name "*.py") | \
 	    awk '$$1 > 500 && $$2 != "total" { print $$2 " has " $$1 " lines: can it be split by subject?" }'
 
@@ -100,19 +102,19 @@ clean: ## remove all that make has made, .venv too
 WORKS := $(shell { .venv/bin/python -c "" && grep -qxF "$$(pwd -P)" .venv/folder; } 2>&1 || echo no)
 
 .venv/ready-to-run: setup.cfg setup.py pyproject.toml Makefile $(if $(WORKS),again)
-	@sh -euc "$$SETUP" setup ".[desktop,video,serve]" "scalarviz (downloads some 200 MB)"
+	@sh -euc "$$SETUP" setup ".[desktop,video,serve]" "scalarviz (200 MB to download, 0.7 GB on disk, some minutes)"
 
 .venv/ready-for-notebooks: setup.cfg setup.py pyproject.toml Makefile $(if $(WORKS),again)
-	@sh -euc "$$SETUP" setup ".[lessons]" "scalarviz and JupyterLab (downloads some 200 MB)"
+	@sh -euc "$$SETUP" setup ".[lessons]" "scalarviz and JupyterLab (200 MB to download, 0.8 GB on disk, some minutes)"
 
 .venv/ready-for-docs: setup.cfg setup.py pyproject.toml Makefile $(if $(WORKS),again)
-	@sh -euc "$$SETUP" setup ".[docs]" "scalarviz and what builds its pages (downloads some 200 MB)"
+	@sh -euc "$$SETUP" setup ".[docs]" "scalarviz and what builds its pages (200 MB to download, some minutes)"
 
 .venv/ready-to-test: setup.cfg setup.py pyproject.toml Makefile $(if $(WORKS),again)
-	@sh -euc "$$SETUP" setup ".[dev]" "scalarviz and what its tests need (downloads some 500 MB)" "$(TEST_LIBRARIES)"
+	@sh -euc "$$SETUP" setup ".[dev]" "scalarviz and what its tests need (500 MB to download, 2 GB on disk, some minutes)" "$(TEST_LIBRARIES)"
 
 .venv/ready-to-test-all: setup.cfg setup.py pyproject.toml Makefile $(if $(WORKS),again)
-	@sh -euc "$$SETUP" setup ".[dev,browser]" "scalarviz and what all its tests need" "$(TEST_LIBRARIES) $(BROWSER)"
+	@sh -euc "$$SETUP" setup ".[dev,browser]" "scalarviz and what all its tests need (600 MB to download, 2 GB on disk, some minutes)" "$(TEST_LIBRARIES) $(BROWSER)"
 
 node_modules/ready: package-lock.json
 	@command -v npm >/dev/null || { echo "Please install Node with npm: JavaScript is checked by it." >&2; exit 1; }
@@ -128,7 +130,23 @@ low, high = re.findall(r"3\.(\d+)", settings["options"]["python_requires"])
 sys.exit(not (3, int(low)) <= sys.version_info[:2] < (3, int(high)))
 endef
 
+# Defines with_dots, which runs a command with a dot every 5 seconds, and then prints what it said.
+# The dots end with the shell, also with one that is killed.
+define DOTS
+with_dots() {
+    while sleep 5 >/dev/null 2>&1 && kill -0 $$$$ 2>/dev/null; do printf .; done &
+    dots=$$! result=0
+    said=$$("$$@" 2>&1) || result=$$?
+    kill $$dots 2>/dev/null || true
+    wait $$dots 2>/dev/null || true
+    printf "\n%s" "$$said$${said:+
+}"
+    return $$result
+}
+endef
+
 define SETUP
+$(DOTS)
 step=0
 say() { step=$$((step + 1)); echo "$$step. $$*"; }
 fail() { echo "Set-up stopped: $$*" >&2; exit 1; }
@@ -195,9 +213,9 @@ damage=
 [ -e .venv ] || make_venv
 
 # Bytecode is stored by the first import instead, of what is imported.
-say "pip installs $$2 into .venv"
+say "pip installs $$2 into .venv, a dot every 5 seconds:"
 touch .venv/unfinished
-if ! .venv/bin/python -m pip -qq --no-input install --no-user --no-compile -e "$$1"; then
+if ! with_dots .venv/bin/python -m pip -qq --no-input install --no-user --no-compile -e "$$1"; then
     rm .venv/unfinished
     fail "pip could not finish; the reason stands above. Running make again tries again."
 fi
@@ -208,6 +226,6 @@ case "$$1" in *docs*) touch .venv/ready-for-docs;; esac
 case "$$1" in *dev*) touch .venv/ready-to-test;; esac
 case "$$1" in *browser*) touch .venv/ready-to-test-all;; esac
 rm .venv/unfinished
-say "ready"
+say "ready; . .venv/bin/activate gives this shell the command scalarviz"
 endef
-export SUITS SETUP
+export SUITS DOTS SETUP

@@ -1,10 +1,15 @@
 """The set-up in the Makefile, with a fake apt and fake Pythons."""
 
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -85,3 +90,47 @@ def test_an_apt_that_never_ends_is_told_in_the_end(tmp_path: Path) -> None:
     ran = Ran(tmp_path, [LOCKED.format("dpkg/")] * 400)
     assert "Could not get lock /var/lib/dpkg/lock" in ran.complaint
     assert ran.asked.count("sleep") == 179
+
+
+@pytest.fixture
+def dotted(tmp_path: Path) -> Iterator[Callable[[str], subprocess.Popen[str]]]:
+    """Runs a command of sh as the set-up runs pip; a dot comes every tenth of a second."""
+    (tmp_path / "fakes").mkdir()
+    (tmp_path / "fakes" / "sleep").write_text("#!/bin/sh\nexec /bin/sleep 0.1\n")
+    (tmp_path / "fakes" / "sleep").chmod(0o755)
+    rule = (
+        f"include {ROOT / 'Makefile'}\nit:\n\t@exec sh -uc \"$$DOTS && with_dots sh -c '$$WORK'\""
+    )
+    (tmp_path / "makefile").write_text(rule)
+    begun = []
+
+    def begin(work: str) -> subprocess.Popen[str]:
+        environment = os.environ | {"PATH": f"{tmp_path / 'fakes'}:/usr/bin:/bin", "WORK": work}
+        begun.append(
+            subprocess.Popen(
+                ["make", "-s", "-f", "makefile", "it"], cwd=tmp_path, env=environment,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+            )
+        )  # fmt: skip
+        return begun[-1]
+
+    yield begin
+    for each in begun:
+        with suppress(ProcessLookupError):
+            os.killpg(each.pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_what_takes_long_prints_dots_and_then_what_it_said(dotted: Any, code: int) -> None:
+    out, error = dotted(f"/bin/sleep 1; echo one; echo two >&2; exit {code}").communicate()
+    assert re.fullmatch(r"\.{3,12}\none\ntwo\n", out), out
+    assert (f"Error {code}" in error) == bool(code)
+    assert dotted("true").communicate()[0] == "\n"
+
+
+def test_no_dots_outlive_a_set_up_that_is_killed(dotted: Any) -> None:
+    going = dotted("/bin/sleep 60 >/dev/null 2>&1")
+    assert going.stdout.read(2) == ".."
+    os.killpg(going.pid, signal.SIGINT)
+    going.wait(10)
+    assert len(going.communicate(timeout=10)[0]) < 20  # the pipe is closed: nobody writes

@@ -41,14 +41,16 @@ class Progress:
 
     The bar has the loss, the pace and the time left. It appears after DELAY, and is removed at the
     end. None appears in a file or pipe, in a worker process, in another thread than the main one,
-    and inside another Progress, except those of kernels and megabytes.
+    and inside another Progress, except those of kernels and megabytes. Kernels that are compiled
+    inside a Progress of kernels are counted by its bar.
     """
 
-    __slots__ = ("_bar", "_due", "_first", "_outer", "_unit", "_wanted", "total")
+    __slots__ = ("_bar", "_due", "_first", "_joined", "_outer", "_unit", "_wanted", "total")
 
     def __init__(self, total: int, wanted: bool = True, unit: Work = "steps") -> None:
         self.total, self._wanted, self._unit = total, wanted, unit
         self._outer: Progress | None = None  # the one whose place it takes
+        self._joined: tuple[Progress, int] | None = None  # the one that counts its kernels, so far
         self._due = math.inf  # when the bar is drawn next
         self._first = (math.inf, 0)  # time and count of the first `tell`: kernels load before it
         self._bar: Bar | None = None
@@ -56,7 +58,11 @@ class Progress:
     def __enter__(self) -> Self:
         global _running
         outer = _running
-        if outer is not None and not (outer._wanted and self._unit in ABOVE_OTHERS):
+        is_above = self._unit in ABOVE_OTHERS or outer is None or outer._unit == "kernels"
+        if outer is not None and not (outer._wanted and is_above):
+            return self
+        if outer is not None and outer._unit == self._unit == "kernels":
+            self._joined = outer, outer.total
             return self
         if threading.current_thread() is threading.main_thread():
             _running, self._outer = self, outer
@@ -72,10 +78,16 @@ class Progress:
     @property
     def will_be_seen(self) -> bool:
         """Whether there is a bar if the work takes long."""
-        return _running is self and self._wanted and place_of_bars() is not None
+        shown = self._joined[0] if self._joined else self
+        return _running is shown and shown._wanted and place_of_bars() is not None
 
     def tell(self, done: int, loss: float = math.nan) -> None:
         """Draw the bar if that is due; `done` is the count so far, `loss` the newest, if any."""
+        if self._joined:
+            outer, before = self._joined
+            outer.total = before + self.total
+            outer.tell(before + done)
+            return
         now = perf_counter()
         if now < self._first[0]:
             self._first = now, done

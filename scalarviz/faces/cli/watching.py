@@ -13,7 +13,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from scalarviz.base.messages import is_informed
 from scalarviz.base.process.opening import has_display, opening_over
+from scalarviz.base.progress import Progress
 from scalarviz.base.texts import text
 from scalarviz.base.visible_text import say
 from scalarviz.errors import DisplayError, ScalarvizError
@@ -21,6 +23,7 @@ from scalarviz.faces import watch as faces
 from scalarviz.faces.cli.class_pages import bound, until_ctrl_c
 from scalarviz.faces.cli.train_several import train_all
 from scalarviz.faces.controller.autosave import Keep
+from scalarviz.faces.controller.precompile import load_kernels
 from scalarviz.faces.scenefiles.options import RUNNING, WATCHING
 from scalarviz.faces.terminal.train import end_of, train
 from scalarviz.files.atomic import replace_file
@@ -101,10 +104,13 @@ def in_files(
     theme = None if given["theme"] == "auto" else given["theme"]
     places, image = free_places(list(shows))
     pages: dict[str, bytes] = {}
-    for place, show in zip(places, shows.values(), strict=True):
-        paced = replace(show, speed=given["speed"] or show.speed)
-        if page := written(place, partial(page_text, paced, theme)):
-            pages[place.name] = page
+    with Progress(0, is_informed(), "kernels"):  # one bar, those of the training included
+        for place, show in zip(places, shows.values(), strict=True):
+            paced = replace(show, speed=given["speed"] or show.speed)
+            if page := written(place, partial(page_text, paced, theme)):
+                pages[place.name] = page
+            if plays:
+                load_kernels(show.session)
     code, (one, *others) = 0, shows.values()
     several = Several.of(shows) if others else None
     if several is not None:

@@ -56,6 +56,7 @@ class Files(Protocol):
     def text_of(self, unit: Any, dtype: Dtype) -> str: ...
     def path_of_unit(self, unit: Any, dtype: Dtype) -> Path: ...
     def is_ready(self, unit: Any, dtype: Dtype) -> bool: ...
+    def load(self, units: Sequence[Any], dtype: Dtype) -> Any: ...
 
 
 # The kernels of a kind, their type, and the module that has their files.
@@ -79,6 +80,13 @@ def kind_of(session: Session, engine: str) -> str:
         used += formulas_of([frame.settings for frame in branch.frames])
     used += formulas_of([trainer.settings])
     return kind_of_training(session.network, trainer.batches, used, engine)
+
+
+def load_kernels(session: Session) -> None:
+    """Load what a session needs on its engine, before its first step; compile what is lacking."""
+    if kind := kind_of(session, session.engine):
+        units, dtype, files = _units[kind]
+        files.load(units, dtype)
 
 
 def formulas_of(settings: Iterable[Settings]) -> list[object]:

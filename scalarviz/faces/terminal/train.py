@@ -16,6 +16,7 @@ from scalarviz.base.progress import Bar, Progress, words
 from scalarviz.base.texts import plural, text
 from scalarviz.base.visible_text import say
 from scalarviz.faces.controller.autosave import Keep, lost_since
+from scalarviz.faces.controller.precompile import load_kernels
 from scalarviz.pictures.export.rate import FRAME, Portions
 from scalarviz.pictures.presenter.exhibits_of import exhibit_of, held_out_loss
 from scalarviz.pictures.presenter.show import Show
@@ -41,6 +42,7 @@ def train(show: object, steps: int | None = None, keep: Keep | None = None) -> i
     with Stop() as stop:
         start = show.session.step_index
         with keep.kept(show.session), Progress(0):  # no bars of steps but its own
+            load_kernels(show.session)
             if can_draw(console):
                 with_bar(show.session, end, keep, stop, console)
             else:
@@ -77,16 +79,18 @@ def with_bar(session: Session, end: int, keep: Keep, stop: Stop, console: Consol
     """Train with a progress bar, the loss, steps a second, and the remaining time."""
     portions = Portions(session)
     with closed_after(Bar(console, is_kept=True)) as bar:
-        first, start, drawn = session.step_index, perf_counter(), -math.inf
+        first, start, drawn = 0, math.inf, -math.inf
         while session.step_index < end and not stop.asked:
             portions.take(end - session.step_index)
             keep.now_and_then(session)
             if session.stopped:
                 end = session.step_index
             now = perf_counter()
+            if start == math.inf:  # what is compiled at the first steps is no part of the pace
+                first, start = session.step_index, now
             if now - drawn > FRAME or session.step_index == end:
                 done = session.step_index
-                pace = (done - first) / (now - start)
+                pace = (done - first) / (now - start) if now > start else 0.0
                 count = text("progress.count.training", done=done, total=end)
                 bar.show(done, end, count, words("steps", session.loss, pace, end - done))
                 drawn = now

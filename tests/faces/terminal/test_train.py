@@ -2,6 +2,7 @@
 
 import re
 import signal
+import time
 import tracemalloc
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -82,6 +83,36 @@ def test_in_a_terminal_a_bar_fills(show: Show, tty: Any) -> None:
     text = re.sub(r"\x1b\[[0-9;?]*\w", "", tty.getvalue())
     assert re.search(r"step 30 of 30 ━+ 100% loss 0\.\d+ +[\d,]+ steps/s", text)
     assert "30 steps: loss from" in text
+
+
+def test_what_is_compiled_at_the_first_step_is_no_part_of_the_pace(
+    show: Show, tty: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    advance = sv.Session.advance
+
+    def slowly(session: sv.Session, count: int) -> None:
+        time.sleep(1.0 if session.step_index == 0 else 0.0)
+        advance(session, count)
+
+    monkeypatch.setattr(sv.Session, "advance", slowly)
+    with redirect_stdout(tty):
+        train(show, 200)
+    text = re.sub(r"\x1b\[[0-9;?]*\w", "", tty.getvalue())
+    first = re.findall(r"step 1 of 200 .*?loss ([^\r\n]*)", text)
+    assert first and not any("steps/s" in line or "left" in line for line in first)
+    rate = float(re.findall(r"([\d,.]+) steps/s", text)[-1].replace(",", ""))
+    assert rate > 250.0
+
+
+def test_kernels_are_loaded_before_the_first_step(
+    show: Show, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[int] = []
+    monkeypatch.setattr(
+        "scalarviz.faces.terminal.train.load_kernels", lambda s: loaded.append(s.step_index)
+    )
+    train(show, 3)
+    assert loaded == [0]
 
 
 def test_ctrl_c_ends_after_a_whole_step_and_says_how_to_keep_it(

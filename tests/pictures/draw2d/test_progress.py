@@ -51,6 +51,21 @@ def test_after_a_second_a_bar_says_how_far_it_is_and_is_removed_at_the_end(
     )
 
 
+def test_one_bar_counts_the_kernels_of_several_works(clock: Clock, tty: Tty) -> None:
+    with Progress(0, unit="kernels"):
+        for count in (3, 2):
+            with Progress(0, unit="kernels") as bar:
+                assert bar.will_be_seen
+                bar.total = count
+                for done in range(count):
+                    clock.now += 2.0
+                    bar.tell(done)
+        work(clock, 2.0)
+    counts = re.findall(r"once: (\d of \d)", tty.words)
+    assert list(dict.fromkeys(counts)) == [f"{k} of {3 if k < 3 else 5}" for k in range(5)]
+    assert "2 of 10 steps" in tty.words
+
+
 @pytest.mark.parametrize(
     ("seconds", "said"), [(0.2, "0:01"), (61, "1:01"), (3599.5, "1:00:00"), (1e7, "2,777:46:40")]
 )
