@@ -23,9 +23,12 @@ unexport PYTHONDONTWRITEBYTECODE
 .NOTPARALLEL:
 .PHONY: help watch notebooks pictures docs lessons pages release test test-all proofs bench check lint lint-js format clean again
 
+WEB = scalarviz/pages/web
+NODE = build/node/node_modules
 SCRIPTS = "**/*.js" "**/*.mjs" "**/*.ts"
+PRETTIER = $(NODE)/.bin/prettier --config $(WEB)/.prettierrc --log-level warn
 # Tests do without Node: lint calls it where it is there and lint-js has set up what it runs.
-HAS_NODE := $(and $(shell command -v node),$(wildcard node_modules/ready))
+HAS_NODE := $(and $(shell command -v node),$(wildcard $(NODE)/ready))
 
 help: ## list the targets (this text)
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 17
@@ -82,18 +85,18 @@ lint: .venv/ready-to-test $(if $(HAS_NODE),lint-js) ## style and types only
 	@wc -l $$(find scalarviz -name "*.py") | \
 	    awk '$$1 > 500 && $$2 != "total" { print $$2 " has " $$1 " lines: can it be split by subject?" }'
 
-lint-js: node_modules/ready ## style and types of JavaScript, by Node; after it, lint does so too
-	@node_modules/.bin/eslint . --cache --cache-location node_modules/.cache/eslint/
-	@node_modules/.bin/prettier --check --log-level warn --cache $(SCRIPTS)
-	@node_modules/.bin/tsc
+lint-js: $(NODE)/ready ## style and types of JavaScript, by Node; after it, lint does so too
+	@$(NODE)/.bin/eslint . --config $(WEB)/eslint.config.mjs --cache --cache-location $(NODE)/.cache/eslint/
+	@$(PRETTIER) --check --cache --cache-location $(NODE)/.cache/prettier $(SCRIPTS)
+	@$(NODE)/.bin/tsc --project $(WEB)
 
 format: .venv/ready-to-test ## repair style where a program can
 	@.venv/bin/python -m ruff check --fix-only --quiet
 	@.venv/bin/python -m ruff format
-	@$(if $(HAS_NODE),node_modules/.bin/prettier --write --log-level warn $(SCRIPTS))
+	@$(if $(HAS_NODE),$(PRETTIER) --write $(SCRIPTS))
 
 clean: ## remove all that make has made, .venv too
-	rm -rf .venv node_modules build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv $(WEB)/node_modules build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # ---- the set-up ---------------------------------------------------------------------------------
@@ -116,9 +119,11 @@ WORKS := $(shell { .venv/bin/python -c "" && grep -qxF "$$(pwd -P)" .venv/folder
 .venv/ready-to-test-all: setup.cfg setup.py pyproject.toml Makefile $(if $(WORKS),again)
 	@sh -euc "$$SETUP" setup ".[dev,browser]" "scalarviz and what all its tests need (600 MB to download, 2 GB on disk, some minutes)" "$(TEST_LIBRARIES) $(BROWSER)"
 
-node_modules/ready: package-lock.json
+$(NODE)/ready: $(WEB)/package-lock.json
 	@command -v npm >/dev/null || { echo "Please install Node with npm: JavaScript is checked by it." >&2; exit 1; }
-	@npm ci --silent --no-audit --no-fund
+	@mkdir -p build/node && cp $(WEB)/package*.json build/node/
+	@npm ci --prefix build/node --silent --no-audit --no-fund
+	@ln -sfn ../../../$(NODE) $(WEB)/node_modules
 	@touch $@
 
 # Succeeds if the Python that runs it is within the bounds of setup.cfg.

@@ -20,9 +20,11 @@ from scalarviz.training.network.network import Network
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "scalarviz"
+# What checks the scripts of pages: the settings of Node's tools, which are not installed.
+TOOLS = {path for path in PACKAGE.joinpath("pages", "web").iterdir() if path.suffix != ".js"}
 FILES = sorted(
     path
-    for path in PACKAGE.rglob("*")
+    for path in {*PACKAGE.rglob("*")} - TOOLS
     if path.is_file() and path.suffix != ".py" and "__pycache__" not in path.parts
 )
 SCRIPTS = {path.name: path for path in FILES if path.suffix == ".js"}
@@ -79,7 +81,7 @@ def test_an_installed_package_has_every_file(tmp_path: Path) -> None:
     pytest.importorskip("setuptools", reason="builds the package with setuptools")
     for name in ("setup.cfg", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, tmp_path)
-    omitted = shutil.ignore_patterns("__pycache__")
+    omitted = shutil.ignore_patterns("__pycache__", "node_modules")
     shutil.copytree(PACKAGE, tmp_path / "scalarviz", ignore=omitted)
     for name in ("scenes", "notebooks", "docs/guide"):
         shutil.copytree(ROOT / name, tmp_path / name)
@@ -88,6 +90,7 @@ def test_an_installed_package_has_every_file(tmp_path: Path) -> None:
     built = tmp_path / "built"
     files = {*FILES, *PACKAGE.rglob("*.py")} - {PACKAGE / "scenes.py"}
     assert [path for path in files if not (built / path.relative_to(ROOT)).is_file()] == []
+    assert not [path for path in TOOLS if (built / path.relative_to(ROOT)).exists()]
     for folder in ("scenes", "notebooks", "docs/guide"):
         there = {path.name for path in (ROOT / folder).iterdir() if path.is_file()}
         assert {path.name for path in (built / "scalarviz" / folder).iterdir()} == there

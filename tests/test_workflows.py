@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
+WEB = ROOT / "scalarviz" / "pages" / "web"
 WORKFLOWS = {path.name: path.read_text() for path in (ROOT / ".github/workflows").glob("*.yml")}
 
 
@@ -26,8 +27,14 @@ def test_tests_run_on_the_oldest_and_the_newest_python() -> None:
     assert json.loads(pythons) == [f"3.{low}", f"3.{int(high) - 1}"]
 
 
+def test_node_takes_nothing_below_the_checkout_for_a_module_but_the_scripts_of_pages() -> None:
+    """JupyterLab's yarn.js in .venv is none: it failed, loudly, while package.json said so."""
+    assert not (ROOT / "package.json").exists()
+    assert json.loads((WEB / "package.json").read_text())["type"] == "module"
+
+
 def test_the_lock_of_npm_names_no_other_registry() -> None:
-    packages = json.loads((ROOT / "package-lock.json").read_text())["packages"]
+    packages = json.loads((WEB / "package-lock.json").read_text())["packages"]
     assert len(packages) > 50
     homes = {each.get("resolved", "https://registry.npmjs.org/") for each in packages.values()}
     assert all(home.startswith("https://registry.npmjs.org/") for home in homes)
