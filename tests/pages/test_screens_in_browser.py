@@ -184,3 +184,15 @@ def test_two_hundred_hostile_links_are_one_sentence_each_and_never_html(opened: 
         assert tab.page.locator("#failure").is_hidden(), link
     assert told > 150
     assert tab.ask(foreign) == before
+
+
+@ONLY_CHROMIUM
+@pytest.mark.parametrize("width", [380, 576])  # those of two pages beside each other in a notebook
+def test_a_truth_table_and_its_map_have_room_in_a_low_page(opened: Opens, width: int) -> None:
+    tab = opened("xor", (width, 560)).ready()
+    sizes = "each => [each.clientHeight, each.getBoundingClientRect().bottom]"
+    rows = tab.page.locator("#exhibit tr").evaluate_all(f"all => all.map({sizes})")
+    assert len(rows) == 5 and min(high for high, _ in rows) >= 15  # letters have 13
+    [end] = tab.page.locator("#exhibit").evaluate_all(f"all => all.map({sizes})")
+    for each in ("table", ".map"):
+        assert tab.page.locator(f"#exhibit {each}").evaluate(sizes)[1] <= end[1]

@@ -16,6 +16,11 @@ pytestmark = pytest.mark.slow
 
 SIZES = [(390, 844), (800, 500), (1280, 800)]
 RIGHT = "element => element.getBoundingClientRect().right"
+BLANK = """notebook => {
+  const cells = [...notebook.querySelectorAll('.jp-Cell')].filter((cell) => cell.offsetHeight)
+  const end = cells.at(-1).getBoundingClientRect().bottom
+  return notebook.scrollTop && notebook.getBoundingClientRect().bottom - end
+}"""  # pixels below the last cell that is seen, where it was scrolled
 SEEN = ".jp-Cell .scalarviz-page iframe"
 
 
@@ -38,6 +43,8 @@ def test_a_learner_comes_to_the_end_of_a_lesson(
     page = Page.open(browser, server, file.name)
     page.command("application:toggle-left-area")
     page.run_all()
+    until(page.tab.locator(".scalarviz-open").count, "it asks")
+    assert page.tab.locator(".jp-WindowedPanel-outer").evaluate(BLANK) < 100
     questions = [each for each in lesson_of(source).parts if isinstance(each, Question)]
     for i, question in enumerate(questions):
         width, height = SIZES[i % len(SIZES)]
