@@ -202,10 +202,9 @@ def made_page(
             "tint": show.session.data.input_tint,
             "exhibit": exhibit,
             "first": first_groups(),
+            "measured": measured_data({}, show.session.losses[: show.session.step_index]),
         },
     }
-    if step := show.session.step_index:
-        spec["page"]["measured"] = measured_data({}, show.session.losses[:step])
     if does_train:
         measured = metric_data(show.session, spec["say"]["loss"])
         if measured is not None and measured.engine["names"]:

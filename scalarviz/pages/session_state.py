@@ -257,12 +257,9 @@ class SessionState:
                 "gradients": {name: each.ravel() for name, each in flows.items()},
                 "targets": np.asarray(targets, np.float64).ravel(),
             }
-            if not operation and not any(is_edit(each) for each in self._changes(timeline.clock)):
+            if not operation and not any(map(is_edit, done_in(timeline))):
                 found["fresh"] = np.asarray(session.network(inputs)).ravel()
         return found
-
-    def _changes(self, clock: Clock) -> list[Action]:
-        return self.session.timeline.branch.actions_at(clock.place)[: clock.actions]
 
     def _left_out(self, values: Mapping[str, FloatArray]) -> dict[str, Any]:
         """Return 1 where dropout leaves a number out, else 0, by the buffer that it writes."""

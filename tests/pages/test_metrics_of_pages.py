@@ -140,7 +140,8 @@ def test_a_page_has_values_from_before_and_names_what_needs_python() -> None:
 def test_a_page_of_a_session_that_measures_nothing_has_nothing_of_it() -> None:
     made = page_of(session())
     found = data_in(made.text)
-    assert "measured" not in found["spec"]["page"] and "metrics" not in found["spec"]["engine"]
+    assert found["spec"]["page"]["measured"] == measured_data({}, np.zeros(0))
+    assert "metrics" not in found["spec"]["engine"]
     assert not made.left_out and "held" not in found
 
 

@@ -71,19 +71,14 @@ class Guessing:
         """Ask, unless the session has stopped on the way."""
         session = self.controller.session
         if self.on and session.clock.operation == question.at:
-            self._question, self._at = question, self._now
+            self._question, self._at = question, session.timeline.here
             uses = [x for x in session.network.program.operations if question.row in x.parameters]
             name = sentence(weight_name(session, uses[0], question.row))
             title = text(f"guess.asks.{question.kind}", name=name)
             self.controller.stage.guess = Guess(question.row, question.kind, title)
 
-    @property
-    def _now(self) -> tuple[object, ...]:
-        here = self.controller.session.timeline.here
-        return here.clock, here.branch, here.leaps
-
     def _is_here(self) -> bool:
-        return self._at == self._now
+        return self._at == self.controller.session.timeline.here
 
     def lean(self, way: int, typed: str = "") -> None:
         """Say which way it goes, and to which number; "" for none."""
@@ -116,7 +111,7 @@ class Guessing:
             self.right += 1
             words = text("guess.right", came=fact)
         words += f" {text('guess.tally', right=self.right, asked=self.asked)}."
-        self._at = self._now
+        self._at = self.controller.session.timeline.here
         self.controller.stage.guess = replace(guess, came=came, result=after, title=words)
 
     def attend(self) -> None:

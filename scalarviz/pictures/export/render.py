@@ -46,7 +46,8 @@ from scalarviz.pictures.view.scene.camera import Camera, along_path
 from scalarviz.sweeps.sweep import Sweep
 from scalarviz.training.session.caption import Neuron
 from scalarviz.training.session.session import Session
-from scalarviz.training.session.shared_clock import SharedClock, holding
+from scalarviz.training.session.shared_clock import SharedClock
+from scalarviz.training.session.timeline import holding
 
 Move = Literal["still", "orbit", "approach"]
 
@@ -243,7 +244,7 @@ def record(
     with (
         look.canvas() as canvas,  # closed last: it frees what the stage releases
         look.on(show) as stage,
-        holding([each.session for each in stage.stages] if unit == "step" else []),
+        holding(*(each.session.timeline for each in stage.stages if unit == "step")),
         stop,
         telling(progress, total, clock) as tell,
         encoder,

@@ -27,6 +27,7 @@ from scalarviz.pictures.view.exhibits.exhibit import Exhibit
 from scalarviz.pictures.view.frame_data import Buffers
 from scalarviz.training.session.explanation import OperationNumbers
 from scalarviz.training.session.here import Here
+from scalarviz.training.session.last_change import done_in
 from scalarviz.training.session.of_value import VALUE
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.trainer import Trainer
@@ -210,7 +211,7 @@ class LiveValues:
         inputs, targets = batch
         focus = min(session.focus, len(inputs) - 1)
         done: dict[str, OperationNumbers] = {}
-        if was_changed_within(self.here):
+        if any(each.operation for each in done_in(self.here)):  # since then, it is of two networks
             done = self.ask(self._done, self.key, partial(numbers_of_step, session))
             if self._done.pending:
                 return
@@ -304,10 +305,17 @@ class LiveValues:
         session = self.session
         finer = self.has_layers and can_be_finer(session)
         fine = finer and (not session.playing or is_quick(session))
-        step, operation, actions, *others = self.key  # operations of a step have the same weights
-        before = (self.here.branch.actions_at((step, each)) for each in range(operation))
-        changed = actions + sum(map(len, before))
-        key = (id(session.data), session.network.activations, step, changed, *others, fine)
+        step, _, _, *others = (
+            self.key
+        )  # operations of a step have the same weights, but for changes
+        key = (
+            id(session.data),
+            session.network.activations,
+            step,
+            len(done_in(self.here)),
+            *others,
+            fine,
+        )
         try:
             self._take_exhibit(key[0])
             waits = self._refining or (session.playing and not self._asking.due)
@@ -365,12 +373,6 @@ class LiveValues:
             self._twins[behind] = key, twin
         twin.bank.value[:] = self.numbers.value
         return twin
-
-
-def was_changed_within(here: Here) -> bool:
-    """Return whether something was changed between the operations of the present step."""
-    step, operation = here.clock.place
-    return any(here.branch.actions_at((step, each)) for each in range(1, operation + 1))
 
 
 def numbers_of_step(session: Session) -> dict[str, OperationNumbers]:

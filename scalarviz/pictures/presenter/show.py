@@ -173,7 +173,7 @@ class Show:
             return shown
         doc = (inspect.getdoc(about) if about is not None else "") or ""
         first, *sizes = repr(shown.session.network).partition(":")[0].split(" -> ")
-        standardized = any(isinstance(each, Affine) for each in shown.session.network.layers[:1])
-        fallback = " -> ".join([first, *sizes[standardized:]])  # the sizes that were asked for
+        affine = [each for each in shown.session.network.layers[:1] if isinstance(each, Affine)]
+        fallback = " -> ".join([first, *sizes[len(affine) :]])  # those that were asked for
         title = shown.session.timeline.title or doc.partition("\n")[0].rstrip(".") or fallback
         return replace(shown, title=title)

@@ -298,8 +298,7 @@ def draw_places(canvas: Canvas2D, scales: Scales, curve: Curve, theme: Theme, sc
     for step, _ in curve.marks:
         x = scales.x(step)
         canvas.segments([(x, plot.y)], [(x, plot.bottom)], theme.accent + "90", width=1.0)
-        known = len(curve.steps) > 0
-        y = scales.y(np.interp(step, curve.steps, curve.losses)) if known else plot.y
+        y = scales.y(np.interp(step, curve.steps, curve.losses)) if len(curve.steps) else plot.y
         canvas.discs((x, y if math.isfinite(y) else plot.y), 3.5 * scale, theme.accent)
     if curve.pointed is not None:
         x = scales.x(curve.pointed)

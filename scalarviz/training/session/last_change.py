@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scalarviz.training.session.branches import Action, Clock
+from scalarviz.training.session.here import Here
 from scalarviz.training.session.timeline import Timeline
 
 
@@ -45,7 +46,7 @@ def last_edit(timeline: Timeline, row: int) -> LastChange | None:
     return None
 
 
-def done_in(timeline: Timeline) -> list[Action]:
+def done_in(timeline: Timeline | Here) -> list[Action]:
     """Return the actions of a user since the last step that are done."""
     branch, now = timeline.branch, timeline.clock
     before = [each for i in range(now.operation) for each in branch.actions_at((now.step, i))]

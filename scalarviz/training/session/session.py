@@ -71,7 +71,7 @@ from scalarviz.training.session.record import Record
 from scalarviz.training.session.samples_moved import SamplesMoved, samples_that_moved
 from scalarviz.training.session.settings_now import settings_now
 from scalarviz.training.session.stops import KIND, in_one_text
-from scalarviz.training.session.timeline import Timeline
+from scalarviz.training.session.timeline import Timeline, holding
 from scalarviz.training.session.trainer import (
     Trainer,
     addable,
@@ -1075,7 +1075,7 @@ class Session:
             count = count if most is None else min(count, most)
             if until is not None:
                 count = max(0, min(count, until - self.step_index))
-            with self.timeline.holding():
+            with holding(self.timeline):
                 advance(self.timeline, count, unit)
             if self.visits.stopped:
                 self._player.stop()

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
 from typing import final
 
 from scalarviz.base.checks.numbers import size
@@ -17,6 +16,7 @@ from scalarviz.training.session.background import Player
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.lock import SessionLock, Taken
 from scalarviz.training.session.session import Session, Unit
+from scalarviz.training.session.timeline import holding
 from scalarviz.training.session.units import check_unit
 
 ROUND = 0.01  # seconds in which all sessions go on to the same step, while it plays
@@ -259,7 +259,7 @@ class SharedClock:
                 went = max(1, int(min(self._pace, left)))
                 went = went if most is None else min(most, went)
                 begun = time.perf_counter()
-                with holding(self.sessions):
+                with holding(*(session.timeline for session in self.sessions)):
                     self._advance_to(self.step_index + went)
                 seconds = max(time.perf_counter() - begun, 1e-9) / went
                 self._pace = min(max(ROUND / seconds, 1.0), 4.0 * self._pace, MOST_STEPS)
@@ -268,15 +268,6 @@ class SharedClock:
             if set(self.halted) - before:  # a callback has ended the training of a session
                 self._player.stop()
         return went
-
-
-@contextmanager
-def holding(sessions: Sequence[Session]) -> Iterator[None]:
-    """Let pictures of sessions keep their samples while whole steps are taken in this block."""
-    with ExitStack() as stack:
-        for session in sessions:
-            stack.enter_context(session.timeline.holding())
-        yield
 
 
 def place_of(session: Session) -> Place:

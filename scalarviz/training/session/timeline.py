@@ -79,17 +79,8 @@ class Timeline:
             if operation or not (self.holds or self._place == self.clock.place):
                 self.seen = max(0, step - (operation == 0))
             self._place = self.clock.place
-            known = self.clock, branch, moments, self.loss, self.leaps, branch.end
-            self.here = Here(*known, self.seen)
-
-    @contextmanager
-    def holding(self) -> Iterator[None]:
-        """Let pictures keep their sample while whole steps are taken in this block."""
-        before, self.holds = self.holds, True
-        try:
-            yield
-        finally:
-            self.holds = before
+            last = self.loss, self.leaps, branch.end, self.seen
+            self.here = Here(self.clock, branch, moments, *last)
 
     @property
     def is_at_work(self) -> bool:
@@ -524,3 +515,15 @@ class Timeline:
         except OrderError:  # _set_network made another run, which has not begun this step
             self._interrupted = self.clock.operation > 0
             raise
+
+
+@contextmanager
+def holding(*timelines: Timeline) -> Iterator[None]:
+    """Let pictures keep their samples while whole steps are taken in this block."""
+    for each in timelines:
+        each.holds = True
+    try:
+        yield
+    finally:
+        for each in timelines:
+            each.holds = False

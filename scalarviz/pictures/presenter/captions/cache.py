@@ -16,6 +16,7 @@ from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.view.frame_data import Words
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.caption import Caption, Neuron
+from scalarviz.training.session.last_change import done_in
 
 NOTHING = Caption("")
 KEPT = 64  # captions of operations
@@ -102,22 +103,20 @@ class Narration:
         is_read = not self.reading.asleep and not (session.playing and motion.hasty)
         if is_read and motion.walking and motion.current:
             return self._lit(motion, pinned, neuron)
+        hint_words = text("captions.rest.hint") if hint else ""
         if session.clock == Clock() and not session.playing:
-            title = came_from(session) or text("captions.before")
-            return Caption(title, text("captions.rest.hint") if hint else "")
+            return Caption(came_from(session) or text("captions.before"), hint_words)
         if session.playing:
             lesson, words = self.lesson(), progress_of(self.reading)
             lit = text("captions.playing.every", count=every) if every > 1 else ""
             return Caption(lesson, words) if lesson else Caption(words, lit)
         steps, loss = session.step_index, session.loss
-        clock, branch = session.timeline.clock, session.timeline.branch
-        done = branch.actions_at(clock.place)[: clock.actions]
-        is_edited = any(action.kind in OF_THE_LOSS for action in done)
+        is_edited = any(action.kind in OF_THE_LOSS for action in done_in(session.timeline))
         said = f"{loss:.3g}"
-        if is_edited:
+        if loss != loss:
+            title = show.about
+        elif is_edited:
             title = plural("captions.rest.edited", steps, loss=said)
         else:
             title = plural("captions.rest", steps, loss=said)
-        if loss != loss:
-            title = show.about
-        return Caption(title, text("captions.rest.hint") if hint else "")
+        return Caption(title, hint_words)

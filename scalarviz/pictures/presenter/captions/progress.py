@@ -18,12 +18,11 @@ CHANGES = {"tenth": 0.13, "quarter": 0.35, "half": 0.6, "third": 0.8, "less": 0.
 
 def changed_at(here: Here) -> int:
     """Return the first step whose loss is computed after the last change of a user; 0 without."""
-    place = here.clock.place
-    coming = here.branch.actions_at(place)[here.clock.actions :]
-    for action in reversed(here.branch.journal):
-        if action.kind in OF_THE_LOSS and action.place <= place and action not in coming:
-            return action.step + (action.operation > 0)
-    return 0
+    place, branch = here.clock.place, here.branch
+    coming = branch.actions_at(place)[here.clock.actions :]
+    done = (each for each in reversed(branch.journal) if each.place <= place and each not in coming)
+    changes = (each for each in done if each.kind in OF_THE_LOSS)
+    return next((each.step + (each.operation > 0) for each in changes), 0)
 
 
 def progress_of(reading: LiveValues) -> str:
