@@ -46,11 +46,21 @@ def test_a_kernel_is_compiled_if_its_code_is_there_and_whole(tmp_path: Path) -> 
         assert not cache_files.is_compiled(path)
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        PermissionError(errno.EACCES, "Permission denied"),
+    ],
+)
 def test_a_full_disk_is_said_once_and_nothing_is_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    error: OSError,
 ) -> None:
     def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
+        raise error
 
     monkeypatch.setattr(cache_files.os, "replace", full)
     for name in ("one.py", "other.py"):
@@ -58,7 +68,7 @@ def test_a_full_disk_is_said_once_and_nothing_is_left(
     cache_files.keep(tmp_path / "third.nbc", b"code")
     assert not [*tmp_path.iterdir()]
     (said,) = caplog.messages
-    assert str(tmp_path) in said and "No space left on device" in said
+    assert str(tmp_path) in said and str(error.strerror) in said
     assert cache_files.run_file(tmp_path / "one.py", SMALL).ANSWER == 42
     del sys.modules["one"]
 

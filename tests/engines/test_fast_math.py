@@ -85,7 +85,6 @@ def points(functions: Functions, low: float, high: float) -> Any:
     return x.astype(functions.dtype).astype(np.float64)
 
 
-@pytest.mark.some(8)
 @pytest.mark.parametrize(
     ("name", "exact", "low", "high"), RANGES, ids=[f"{n} {a:g} to {b:g}" for n, _, a, b in RANGES]
 )

@@ -139,6 +139,15 @@ def test_a_mark_is_on_the_curve(studio: Studio) -> None:
         assert near.sum() > 20
 
 
+def test_numbers_beside_the_loss_end_where_the_chart_does() -> None:
+    numbers = np.array([2.0]), np.array([0.5])
+    metrics = tuple(Measured(f"metric {i}", False, *numbers) for i in range(4))
+    for width in range(240, 420, 4):
+        canvas = Words(width + 20.0, HEIGHT)
+        draw_loss(canvas, Box(10.0, 10.0, width, 300.0), curve(metrics=metrics), DARK)
+        assert max(box.right for _, box in canvas.found) <= width + 10.0
+
+
 def test_a_picture_says_its_step_once() -> None:
     canvas = Canvas2D(WIDTH, HEIGHT)
     draw_loss(canvas, BOX, curve(), DARK, "step 11")

@@ -38,11 +38,16 @@ def compared(count: int, name: str = "784-128-10, branch", **more: Any) -> Compa
 
 
 class Texts(Canvas2D):
-    """A canvas that knows the box and the size of each text."""
+    """A canvas that knows the box and the size of each text, and where it was clipped."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.written: list[tuple[Box, float, str]] = []
+        self.clips: list[Box] = []
+
+    def clip(self, *box: float) -> Any:
+        self.clips.append(Box(*box))
+        return super().clip(*box)
 
     def text(self, x: float, y: float, words: str, **style: Any) -> float:
         wide, size = super().text(x, y, words, **style), style.get("size", 13.0)
@@ -175,9 +180,12 @@ def test_why_a_session_stopped_ends_within_the_chart(canvases: list[Texts]) -> N
         view=replace(shown.view, pointed=50),
         rows=[shown.rows[0], replace(shown.rows[1], curve=stopped)],
     )
-    ComparedPicture().flat(parts, shown, THEMES["dark"], 1.0)
+    chart = ComparedPicture().flat(parts, shown, THEMES["dark"], 1.0)[1].chart
     (box,) = [box for box, _, words in canvases[0].written if words.startswith("net 1: ")]
     assert box.right <= parts.chart.right
+    assert chart is not None and canvases[0].clips
+    for clip in canvases[0].clips:
+        assert clip.y <= chart.plot.y and clip.bottom >= chart.plot.bottom
 
 
 def test_a_message_has_a_button_and_help_lies_over_everything() -> None:
