@@ -1,17 +1,20 @@
 """Compiled functions in pages: names of nodes, and what Python says of each moment.
 
-A page explains networks by itself; of a compiled function it shows what is told here.
+A page explains networks by itself; of a compiled function it shows what is told here, and of a
+network that is too large to send all its numbers what is `spoken`.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from scalarviz.core.model.trace_program import TraceProgram
 from scalarviz.pictures.presenter.captions.names import entitled
 from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.pictures.view.frame_data import Card, Drawing, History, Line, Table
+
+MOST_PIECES = 1000  # of the lines of a caption without gaps, which is left out where it has more
 
 
 def nodes_data(program: TraceProgram) -> dict[str, Any]:
@@ -27,15 +30,26 @@ def told(stage: Stage, moment: int, *, walks: bool) -> dict[str, Any]:
     moment  the last one of the step that is shown; -1 without
     walks   whether it is explained
     """
-    stage.read()
-    done = (moment + 1) % len(stage.reading.moments)
-    buffers, card = stage.reading.buffers(done), stage.card(done)
+    said = spoken(stage, moment, walks=walks)
+    buffers = stage.reading.buffers((moment + 1) % len(stage.reading.moments))
     return {
+        **said,
         "values": {**buffers.values},
         "gradients": {**buffers.flows},
         "gradientsBefore": {**stage.reading.buffers(moment).flows} if moment > 0 else {},
         "target": buffers.target,
-        "caption": asdict(stage.captioned()) if walks else None,
+    }
+
+
+def spoken(stage: Stage, moment: int, *, walks: bool) -> dict[str, Any]:
+    """Return caption and card of what is pinned, as parts of a state; arguments as `told`."""
+    stage.read()
+    card = stage.card((moment + 1) % len(stage.reading.moments))
+    caption = stage.captioned() if walks else None
+    if caption is not None and sum(map(len, caption.whole)) > MOST_PIECES:
+        caption = replace(caption, whole=())
+    return {
+        "caption": caption and asdict(caption),
         "card": card and card_data(card),
         "about": stage.pinned if stage.pinned_neuron is None else [*stage.pinned_neuron],
     }

@@ -46,7 +46,10 @@ def description(show: Show, theme: str = "", *, tour: bool = False) -> dict[str,
             "engine": {
                 "moments": [moment_data(moment, names) for moment in program.moments],
                 "step": 0,
-                "sizes": {"batch": session.trainer.batches.size},
+                "sizes": {
+                    "batch": session.trainer.batches.size,
+                    "inputs": session.network.inputs,
+                },
             },
             "scene": scene_data(show),
             "say": caption_data(session),

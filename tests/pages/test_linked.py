@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from scalarviz.faces.browser.messages import is_command, read
 from scalarviz.pages import inline, linked_page
 from tests.pages.in_web import in_web
 
@@ -23,7 +24,8 @@ LINK = """
   const channel = { send: (message) => sent.push(message), end: () => heard.push("end") };
   const plate = { first: 0, rows: 2, columns: 3, stride: 3, tiles: null,
     along: [1, 0, 0], across: [0, 1, 0] };
-  const spec = { scene: { count: 7, layouts: [{ plates: [plate] }] } };
+  const engine = { sizes: { inputs: data.wide ?? 2 } };
+  const spec = { engine, scene: { count: 7, layouts: [{ plates: [plate] }] } };
   const client = new LinkClient(channel, { spec, version: 4 });
   client.onstate = (state) => states.push(state);
   for (const name of ["ontold", "onrefused", "onstand", "onoffers"])
@@ -36,11 +38,13 @@ LINK = """
 """
 
 
-def linked(body: str, **data: Any) -> Any:
+def linked(body: str, modules: str = "", **data: Any) -> Any:
     """What the body of a function returns that has a client named `client`."""
     done = "\n clearTimeout(client.late); return found;"
     return in_web(
-        "link_client", f"{LINK} const found = await (async () => {{{body}}})();{done}", **data
+        f"link_client link_data {modules}",
+        f"{LINK} const found = await (async () => {{{body}}})();{done}",
+        **data,
     )
 
 
@@ -67,26 +71,73 @@ def test_arrays_and_numbers_that_are_not_finite_are_decoded() -> None:
     assert linked(body) == ["Float32Array", [0.5, -2], [0, 1], [0.1], more]
 
 
-def test_codes_become_numbers_of_all_weights_and_exact_rows_have_their_own() -> None:
-    body = """
-      const codes = { $: 0, t: "i1", top: 2 };
-      say({ id: 1, n: 1, state: { value: codes, slots: { momentum: codes }, before: null,
-        exact: { rows: { $: 1, t: "u4" }, value: { $: 2, t: "f4" }, before: { $: 2, t: "f4" } } } },
-        Int8Array.of(127, -127, 0, -128, 0, 0, 127), Uint32Array.of(2), Float32Array.of(0.25));
-      const [{ value, slots, before }] = states;
-      return [value, slots.momentum, before];
+CODES = "top: 2, parts: [[1.5, [[2, 1], [5, 0]]]], spreads: [[0, 6, 0.75]]"  # of all weights
+
+
+def test_codes_become_numbers_of_all_weights_with_what_is_so_of_the_exact_ones() -> None:
+    body = f"""
+      const codes = {{ $: 0, t: "i1", {CODES} }};
+      say({{ id: 1, n: 1, state: {{ value: codes, slots: {{ momentum: codes }}, before: null }} }},
+        Int8Array.of(127, -127, 0, -128, 0, 0, 127));
+      const [{{ value, slots, before, tile }}] = states;
+      const scales = new Scales([1, 2, 5, 10], 5);
+      scales.choose("value", value);
+      return [value, slots.momentum, before, tile ?? null, scales.of("value"),
+        scales.beyond("value", value), spreadOf(value, 0, 6)];
     """
-    momentum = [2, -2, 0, "NaN", 0, 0, 2]
-    assert linked(body) == [[2, -2, 0.25, "NaN", 0, 0, 2], momentum, None]
+    numbers = [2, -2, 0, "NaN", 0, 0, 2]
+    found = linked(body, modules="scales means")
+    assert found == [numbers, numbers, None, None, 2, 1, 0.75]
 
 
 def test_a_tile_of_a_plate_gives_its_mean_to_its_cubes_and_no_plate_zero() -> None:
-    body = """
-      say({ id: 1, n: 1, state: { value: { $: 0, t: "i1", top: 127, tile: 2 } } },
-        Int8Array.of(5, 9));
-      return states[0].value;
+    body = f"""
+      say({{ id: 1, n: 1, state: {{ value: {{ $: 0, t: "i1", {CODES.replace("2", "127", 1)},
+        tile: 2 }} }} }}, Int8Array.of(5, 9));
+      return [states[0].value, states[0].tile];
     """
-    assert linked(body) == [5, 5, 9, 5, 5, 9, 0]
+    assert linked(body) == [[5, 5, 9, 5, 5, 9, 0], 4]
+
+
+EXACT = """
+  const codes = { $: 0, t: "i1", top: 1, parts: [[1, [[1, 0]]]], spreads: [] };
+  const state = { step: 3, operation: 0, value: codes, grad: codes,
+    exact: { rows: { $: 1, t: "u4" }, value: { $: 2, t: "f4" }, grad: { $: 2, t: "f4" } } };
+  const hear = (head, rows) => say({ id: 1, n: 1, ...head }, Int8Array.of(9, 9, 9, 9, 9, 9, 9),
+    Uint32Array.from(rows), Float32Array.from(rows, (row) => row + 0.25));
+  hear({ state }, [2]);
+  const [now] = states;
+"""
+
+
+def test_numbers_that_words_read_are_exact_or_asked_for() -> None:
+    body = f"""{EXACT}
+      const before = [2, 5].map((row) => numberAt(now, row) ?? null);
+      let drawn = 0;
+      const known = client.know(now, () => (drawn += 1));
+      client.know(now, () => {{}}); // not twice at once
+      const {{ rows, value, grad }} = state.exact;
+      const answers = {{ step: 3, operation: 0, rows, value, grad }};
+      hear({{ id: 2, answers }}, [2, 5]);
+      await known;
+      const after = [numberAt(now, 5), numberAt(now, 5, "grad")];
+      await client.know(now, () => (drawn += 1)); // it has them
+      const asked = sent.slice(1).map(({{ name, args }}) => [name, [...args.rows]]);
+      return [before, after, drawn, asked];
+    """
+    assert linked(body) == [[2.25, None], [5.25, 5.25], 1, [["exact", [2, 5]]]]
+
+
+def test_exact_numbers_of_another_moment_are_asked_for_again() -> None:
+    body = f"""{EXACT}
+      numberAt(now, 5);
+      const asked = client.know(now, () => {{}});
+      const {{ rows, value, grad }} = state.exact;
+      hear({{ id: 2, answers: {{ step: 4, operation: 0, rows, value, grad }} }}, [5]);
+      await asked;
+      return numberAt(now, 5) ?? null;
+    """
+    assert linked(body) is None
 
 
 def test_only_the_newest_state_is_taken_when_a_frame_is_drawn() -> None:
@@ -116,6 +167,51 @@ def test_each_answer_is_for_its_command_and_a_refused_one_is_null() -> None:
     question = {"id": 2, "name": "evaluate", "args": {"inputs": [1, 2]}}
     heard = [["onrefused", "not now"], ["ontold", "a metric failed"]]
     assert linked(body) == [question, [[0.5], None, {"step": 1}], heard]
+
+
+@pytest.mark.parametrize(("name", "wide", "parts"), [
+    ("evaluate", 2, [18_432]), ("evaluate", 7, [29_995, 29_995, 4_522]),
+    ("survey", 7, [29_995, 29_995, 4_522]), ("evaluate", 20_000, [20_000, 20_000]),
+])  # fmt: skip
+def test_the_answers_to_many_samples_are_asked_in_parts(
+    name: str, wide: int, parts: list[int]
+) -> None:
+    """Each of which a server takes; of a survey the samples of each neuron are together."""
+    body = """
+      const { name, wide, count } = data;
+      const inputs = Float64Array.from({ length: count * wide }, (_, i) => i);
+      const asked = client.ask(name, { inputs });
+      const lengths = [];
+      for (let end = 0; end < inputs.length; await null, await null, await null) {
+        const { id, args } = sent.at(-1);
+        lengths.push(args.inputs.length);
+        end = args.inputs.at(-1) + 1;
+        const firsts = args.inputs.filter((_, i) => i % wide === 0);
+        const neurons = [firsts, firsts.map((each) => -each)];
+        const own = name === "survey" ? [...neurons[0], ...neurons[1]] : firsts;
+        say({ id, answers: { $: 0, t: "f4" } }, Float32Array.from(own));
+      }
+      return [lengths, await asked];
+    """
+    count = sum(parts) // wide
+    lengths, answers = linked(body, name=name, wide=wide, count=count)
+    firsts = [i * wide for i in range(count)]
+    assert lengths == parts
+    assert answers == firsts + [-each for each in firsts] * (name == "survey")
+
+
+def test_more_inputs_than_a_message_has_are_refused_in_a_sentence() -> None:
+    body = 'return [await client.ask("own", { inputs: Array(40000).fill(0) }), heard, sent.length];'
+    assert linked(body, wide=40_000) == [None, [["onrefused", "page.linked.wide"]], 1]
+
+
+def test_what_python_does_not_need_is_not_sent() -> None:
+    body = """
+      client.ask("moved", { row: 3, uses: [{ written: Array(100000).fill(0) }] });
+      client.ask("freeze", { rows: [7, 8, 9, 20], on: true });
+      return sent.slice(1).map(({ args }) => args);
+    """
+    assert linked(body) == [{"row": 3}, {"row": 7, "layer": True, "on": True}]
 
 
 def test_a_lost_channel_answers_nothing_and_is_opened_anew() -> None:
@@ -149,9 +245,10 @@ def test_a_description_waits_for_its_state_and_is_named_after_a_reconnect() -> N
       client.ondescribed = ({ texts }) => heard.push(["ondescribed", texts, states.length]);
       say({ id: 1, state: { step: 1 }, n: 1 });
       const scene = { count: 1, layouts: [{ plates: [] }] };
-      say({ description: { spec: { scene }, texts: { a: "b" } }, version: 5 });
+      say({ description: { spec: { engine, scene }, texts: { a: "b" } }, version: 5 });
       const before = heard.length;
-      say({ id: null, n: 2, state: { value: { $: 0, t: "i1", top: 127 } } }, Int8Array.of(3));
+      const value = { $: 0, t: "i1", top: 127, parts: [], spreads: [] };
+      say({ id: null, n: 2, state: { value } }, Int8Array.of(3));
       channel.onclose();
       channel.onopen();
       return [before, heard[0], states[1].value, sent.at(-1).args];
@@ -208,7 +305,7 @@ SOCKET = """
   const sockets = [], heard = [], pauses = [], later = [];
   globalThis.WebSocket = class {
     constructor(address) { Object.assign(this, { address, sent: [] }); sockets.push(this); }
-    send(words) { this.sent.push(JSON.parse(words)); }
+    send(words) { this.sent.push(words); }
     close() { this.onclose(); }
   };
   globalThis.setTimeout = (act, pause) => { pauses.push(pause); later.push(act); };
@@ -239,6 +336,24 @@ def test_a_socket_that_is_lost_is_opened_again_after_growing_pauses() -> None:
     """
     pauses = [500, 1000, 2000, 4000, 8000, 10000, 10000, 500]
     assert in_web("channels", body) == [pauses, ["onopen", {"told": "a"}, "onclose"], 8]
+
+
+@pytest.mark.parametrize("kind", ["Float64", "Uint32"])
+def test_an_array_goes_up_in_bytes_and_other_commands_as_text(kind: str) -> None:
+    body = f"""{SOCKET}
+      sockets[0].onopen();
+      const rows = {kind}Array.of(3, 70000);
+      channel.send({{ id: 1, name: "exact", args: {{ rows, ü: 2 }} }});
+      channel.send({{ id: 2, name: "play", args: {{}} }});
+      const [, frame, text] = sockets[0].sent;
+      return [[...new Uint8Array(await frame.arrayBuffer())], text];
+    """
+    frame, words = in_web("channels", body)
+    found, plain = read(bytes(frame)), read(words)
+    assert found is not None and is_command(found)
+    assert found["args"].pop("rows").astype(float).tolist() == [3.0, 70_000.0]
+    assert found == {"id": 1, "name": "exact", "args": {"ü": 2}}
+    assert plain == {"id": 2, "name": "play", "args": {}}
 
 
 # A player of a shared training, whose commands a test answers.

@@ -15,11 +15,13 @@ import numpy as np
 from scalarviz.base.checks.numbers import FloatArray, shorten
 from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError
+from scalarviz.faces.browser.light import MOST_ROWS, Rows
 from scalarviz.faces.browser.offers import use
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.curve_pointer import roll
 from scalarviz.faces.controller.group import Group
 from scalarviz.faces.controller.own_input import put_in, take_out
+from scalarviz.faces.controller.parts import pinned_layer
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.session import Session, Unit
 
@@ -76,13 +78,23 @@ def row_in(link: Link, args: Args) -> int:
 
 
 def reals(args: Args, name: str, width: int) -> FloatArray:
-    """Return rows of `width` numbers."""
+    """Return rows of `width` numbers, which come as an array or as a list."""
     value = args.get(name)
+    value = value.tolist() if isinstance(value, np.ndarray) else value
     if not isinstance(value, list) or not 0 < len(value) <= MOST_INPUTS or len(value) % width:
         raise wrong(name, f"a list of numbers, {width} for each sample", value)
     if not all(map(is_real, value)):
         raise wrong(name, "a list of numbers", value)
     return np.array(value, np.float64).reshape(-1, width)
+
+
+def rows_named(args: Args, count: int) -> Rows:
+    """Return up to MOST_ROWS rows of a bank of so many."""
+    rows: Any = args.get("rows")
+    fits = isinstance(rows, np.ndarray | list) and len(rows) <= MOST_ROWS
+    if not fits or any(type(row) not in (int, np.uint32) or not 0 <= row < count for row in rows):
+        raise wrong("rows", f"a list of up to {MOST_ROWS:,} bank indices", rows)
+    return np.array(rows, np.uint32)
 
 
 def rows_of(args: Args, name: str, count: int) -> list[int]:
@@ -203,11 +215,13 @@ def edit(link: Link, args: Args) -> None:
 
 
 def freeze(link: Link, args: Args) -> None:
-    rows, on = args.get("rows"), args.get("on")
-    if not isinstance(rows, list) or not rows or not isinstance(on, bool):
-        raise wrong("rows", "a list of bank indices, with on: true or false", rows)
-    checked = [row_in(link, {"row": row}) for row in rows]
-    link.controller.do(partial(link.session.freeze, checked, on))
+    """Freeze a weight or its layer, or unfreeze it."""
+    row, on = row_in(link, args), args.get("on")
+    if not isinstance(on, bool):
+        raise wrong("on", "true or false", on)
+    layer = pinned_layer(link.session, row, None) if args.get("layer") else None
+    rows = [row] if layer is None else list(layer.rows)
+    link.controller.do(partial(link.session.freeze, rows, on))
 
 
 def set_rate(link: Link, args: Args) -> None:
@@ -276,4 +290,5 @@ COMMANDS: dict[str, Command] = {
     "control": control,
     "press": press,
 }
-FOR_ALL = "open", "state", "evaluate", "survey", "past"  # what a reader may ask who only looks
+# What a reader may ask who only looks.
+FOR_ALL = "open", "state", "evaluate", "survey", "past", "exact"

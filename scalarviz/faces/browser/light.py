@@ -1,6 +1,7 @@
 """Light: states of large networks in few bytes: what the picture can show of them.
 
-Beside it a state has the exact numbers of what is pinned.
+Colors and sizes of cubes are codes, or codes of means of tiles. Numbers that are counted or written
+are exact: scales and spreads are those of all weights, and `exact_of` returns the numbers of some.
 """
 
 from __future__ import annotations
@@ -11,14 +12,21 @@ from typing import Any, NamedTuple, final
 import numpy as np
 import numpy.typing as npt
 
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.faces.browser.wire import Coded, size_of
-from scalarviz.pictures.view.scene.plates import Plate
+from scalarviz.pictures.presenter.channels import largest
+from scalarviz.pictures.presenter.scales import stop_above
+from scalarviz.pictures.presenter.throttle import Throttle
+from scalarviz.pictures.view.cubes.mip_levels import spread_of
+from scalarviz.pictures.view.scene.plates import Layout, Plate
 
 LARGEST = 190_000  # bytes of the arrays of a state, which has 200 kB at most with its header
 LEAST = 20_000  # bytes of the banks in any case, beside layers that are too wide for LARGEST
 SPARED = "gradBefore", "begun", "slotsBefore", "slots", "before"  # what is left out first
 BANKS = "value", "grad"  # what is always there
-OF_ROWS = "value", "grad", "before", "gradBefore"
+MOST_ROWS = 10_000  # weights whose exact numbers a page asks for
+Rows = npt.NDArray[np.uint32]
+NO_ROWS: Rows = np.zeros(0, np.uint32)
 
 
 class TileMap(NamedTuple):
@@ -31,45 +39,82 @@ class TileMap(NamedTuple):
 
 @final
 class Light:
-    """Makes states light, for the plates of a picture."""
+    """Makes states light, for the layout of a picture; `apart` are rows with own scales."""
 
-    def __init__(self, plates: Sequence[Plate]) -> None:
-        self._plates = plates
+    def __init__(self, layout: Layout, apart: Sequence[slice]) -> None:
+        self._layout, self._apart = layout, apart
         self._maps: dict[int, TileMap] = {}
+        self._counting, self._facts = Throttle(), dict[str, Any]()
 
-    def of(self, state: dict[str, Any], row: int | None) -> dict[str, Any]:
+    def of(self, state: dict[str, Any]) -> dict[str, Any]:
         """Return a state of at most LARGEST bytes, or with banks of LEAST if the rest has more.
 
-        `row` is that of the pinned weight, or None.
+        One that is not as it was has "light".
         """
         if size_of(state) <= LARGEST:
             return state
-        exact = {"rows": np.array([] if row is None else [row], np.uint32)}
-        exact |= {name: state[name][exact["rows"]] for name in OF_ROWS if state[name] is not None}
         frozen = state["frozen"] if state["frozen"].any() else None
-        light = {**state, "exact": exact, "frozen": frozen}
+        light = {**state, "light": True, "frozen": frozen}
         light["made"] = {**state["made"], "frozen": frozen}
         for name in SPARED:
             if size_of(light) > LARGEST:
                 light[name] = {} if isinstance(light[name], dict) else None
+        if size_of(light) > LARGEST and (not state["playing"] or self._counting.due):
+            with self._counting.doing():
+                self._facts = {name: self._facts_of(state[name]) for name in BANKS}
         for name in reversed(BANKS):
             if size_of(light) > LARGEST:
-                light[name] = Coded(state[name])
+                light[name] = Coded(state[name], self._facts[name])
         if size_of(light) > LARGEST:
             room = max(LEAST, LARGEST - size_of({**light, **dict.fromkeys(BANKS)}))
             count, tile = len(state["value"]), 2
             while len(BANKS) * count > room * tile * tile:
                 tile += 1
-            light |= {name: Coded(self._means(state[name], tile), tile) for name in BANKS}
+            for name in BANKS:
+                light[name] = Coded(self._means(state[name], tile), self._facts[name], tile)
         return light
+
+    def _facts_of(self, numbers: FloatArray) -> dict[str, Any]:
+        """Return what is so of all numbers: of `parts` the scale, of layers the `spreads`.
+
+        parts    of the rows with a common scale, and of each with its own: the magnitude to cover,
+                 and [stop, how many exceed it] for each stop that is a scale of these numbers
+        spreads  [first row, stop, root mean square] of each label
+        """
+        common = numbers.copy()
+        for rows in self._apart:
+            common[rows] = np.nan
+        rows_of = [label.rows for label in self._layout.labels]
+        return {
+            "parts": [part_of(each) for each in (common, *(numbers[r] for r in self._apart))],
+            "spreads": [(r.start, r.stop, spread_of(numbers[r])) for r in rows_of],
+        }
 
     def _means(self, numbers: npt.NDArray[Any], tile: int) -> npt.NDArray[Any]:
         """Return the mean of each tile, one plate after the other."""
         if tile not in self._maps:
-            self._maps[tile] = map_of(self._plates, tile)
+            self._maps[tile] = map_of(self._layout.plates, tile)
         indices, tiles, counts = self._maps[tile]
         sums = np.bincount(tiles, numbers[indices], len(counts))
         return np.divide(sums, counts, out=np.zeros(len(counts)), where=counts > 0)
+
+
+def part_of(numbers: FloatArray) -> tuple[float, list[tuple[float, int]]]:
+    """Return the magnitude that a scale of numbers covers, and how many exceed each stop."""
+    sizes = np.abs(numbers)
+    top = float(sizes.max(where=np.isfinite(sizes), initial=0.0))
+    covered = largest(numbers)
+    stops = [stop_above(covered) or 1.0]
+    while stops[-1] < top:
+        stops.append(stop_above(1.01 * stops[-1]))
+    return covered, [(stop, int(np.count_nonzero(sizes > stop))) for stop in stops]
+
+
+def exact_of(state: dict[str, Any], rows: Rows, *more: str) -> dict[str, Any]:
+    """Return the numbers of some rows, as far as a state has them, and `more` of its parts."""
+    rows = rows[rows < len(state["value"])]
+    numbers = {name: state[name][rows] for name in BANKS}
+    return {"rows": rows, **numbers, **{name: state[name] for name in more}}
 
 
 def map_of(plates: Sequence[Plate], tile: int) -> TileMap:

@@ -18,14 +18,14 @@ import numpy as np
 from scalarviz.base.checks.numbers import shorten
 from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError, ScalarvizError
-from scalarviz.faces.browser.commands import COMMANDS, FOR_ALL, reals, rows_of, whole
-from scalarviz.faces.browser.light import Light
+from scalarviz.faces.browser.commands import COMMANDS, FOR_ALL, reals, rows_named, rows_of, whole
+from scalarviz.faces.browser.light import NO_ROWS, Light, Rows, exact_of
 from scalarviz.faces.browser.offers import offers_of
-from scalarviz.faces.browser.wire import Buffers, Header, split
+from scalarviz.faces.browser.wire import Buffers, Coded, Header, split
 from scalarviz.faces.controller.clicks import as_sentence
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.group import Group
-from scalarviz.pages.graph_data import told
+from scalarviz.pages.graph_data import spoken, told
 from scalarviz.pages.linked_page import description
 from scalarviz.pages.scene_data import SHAPES
 from scalarviz.pages.session_state import SessionState, as_sent, losses_from
@@ -56,6 +56,7 @@ class Reader:
     asked     numbers of its commands that have not been answered
     taken     whether it has taken the last state
     draws     whether it was asked for its picture
+    rows      of weights whose exact numbers it writes
     """
 
     post: Post
@@ -74,6 +75,7 @@ class Reader:
     shown: Any = None
     told: tuple[str, ...] = ()
     draws: bool = False
+    rows: Rows = field(default_factory=lambda: NO_ROWS)
 
 
 @final
@@ -99,6 +101,8 @@ class Link:
         self.drawn = b""
         self.owner_asks = True
         self._looked = 0.0
+        self._whole: dict[str, Any] = {}  # the last state that was sent, before it was made light
+        self._is_light = False
         self._begin()
 
     def _begin(self) -> None:
@@ -109,8 +113,9 @@ class Link:
         self.described["spec"]["page"] |= looks_of(self.controller.stage)
         if self._is_told:
             self.stage.unfold()
-        plates = layout_of(self.session, SHAPES[0], walks=True).plates  # as in the description
-        self._light = Light(plates)
+        layout = layout_of(self.session, SHAPES[0], walks=True)  # as in the description
+        apart = [each.parameters for each in self.session.network.program.affines]
+        self._light = Light(layout, [slice(rows.start, rows.stop) for rows in apart])
 
     @property
     def controller(self) -> Controller:
@@ -164,20 +169,9 @@ class Link:
         try:
             if reader.looks and name not in FOR_ALL:
                 raise InputError("you are looking on: only the one who shows this can change it")
-            if name in ("evaluate", "survey"):
-                inputs = reals(args, "inputs", self.session.network.inputs)
-                answers = as_sent(getattr(self.state, name)(inputs))
+            answers = self._answers(reader, name, args)
+            if answers is not None:
                 self._post(reader, {"id": number, "answers": answers})
-                return
-            if name == "moved":
-                row = whole(args, "row", 0, len(self.session.network.bank) - 1)
-                self._post(reader, {"id": number, "answers": {"words": self.stage.moved(row)}})
-                return
-            if name == "past":
-                if reader.looks and args.get("order") == LANDSCAPE:  # there is one for all pages
-                    raise InputError("you are looking on: the landscape is for who shows this")
-                answer = past_of(self.stage, args)
-                self._post(reader, {"id": number, "answers": answer})
                 return
             if name not in COMMANDS:
                 raise InputError(f"a session has no command {shorten(name)}")
@@ -195,6 +189,24 @@ class Link:
             self._post(reader, {"id": number, "refused": words})
             return
         reader.asked.append(number)
+
+    def _answers(self, reader: Reader, name: str, args: Mapping[str, Any]) -> Any:
+        """Return what answers a question, which changes nothing; None for other commands."""
+        count = len(self.session.network.bank)
+        if name in ("evaluate", "survey"):
+            inputs = reals(args, "inputs", self.session.network.inputs)
+            return as_sent(getattr(self.state, name)(inputs))
+        if name == "exact":
+            reader.rows = rows_named(args, count)
+            state = self._whole or self._read()
+            return exact_of(state, reader.rows, "step", "operation")
+        if name == "moved":
+            return {"words": self.stage.moved(whole(args, "row", 0, count - 1))}
+        if name == "past":
+            if reader.looks and args.get("order") == LANDSCAPE:  # there is one for all pages
+                raise InputError("you are looking on: the landscape is for who shows this")
+            return past_of(self.stage, args)
+        return None
 
     @property
     def is_seen(self) -> bool:
@@ -261,8 +273,18 @@ class Link:
         buffers: Buffers = []
         state = self._read() | {"losses": losses_from(self.session, 0)}
         state |= {"undoable": 0, "redoable": 0}
-        head = split(self._light.of(state, self.controller.stage.pinned), buffers)
+        head = split(self._lightened(state), buffers)
         return {"state": head, "buffers": [b64encode(each).decode() for each in buffers]}
+
+    def _lightened(self, state: dict[str, Any]) -> dict[str, Any]:
+        """Return a state as it is sent: of a large network, Python says what is written of it."""
+        light, self._whole = self._light.of(state), state
+        self._is_light = light is not state
+        if self._is_light and not (self._is_told or state["playing"]):
+            light |= spoken(self.stage, state["moment"], walks=state["moment"] >= 0)
+        if isinstance(light["grad"], Coded):
+            light["exact"] = exact_of(state, NO_ROWS)
+        return light
 
     def _read(self) -> dict[str, Any]:
         """Return the present state, with what Python says of it."""
@@ -291,7 +313,8 @@ class Link:
         return (
             here, session.playing, session.focus, own, len(undo.done), len(undo.undone),
             self.version, len(here.branch.journal), id(session.data), stage.pinned, stage.offered,
-            self.group.together, stage.pinned_neuron, self._is_told and self.stage.reading.pending,
+            self.group.together, stage.pinned_neuron,
+            (self._is_told or self._is_light) and self.stage.reading.pending,
         )  # fmt: skip
 
     def _send(self, readers: list[Reader], now: float, mark: Any) -> None:
@@ -302,7 +325,8 @@ class Link:
         offered = self.controller.stage.offered
         offers = offers_of(shown, offered, several=self.group.several)
         shared: Buffers = []
-        head = split(self._light.of(state, self.controller.stage.pinned), shared)
+        light = self._lightened(state)
+        head = split(light, shared)
         losses: dict[int, Any] = {}  # by the step from which on a reader has none
         for reader in readers:
             if reader.version != self.version:
@@ -316,6 +340,8 @@ class Link:
             more = {"losses": losses[known]} | (
                 {} if offers == reader.offers else {"offers": offers}
             )
+            if "exact" in light:
+                more["exact"] = exact_of(state, reader.rows)
             reader.number += 1
             ids, reader.asked = reader.asked, []  # done together, they have one state
             buffers = [*shared]

@@ -1,7 +1,8 @@
 """Messages between a page and this process over a WebSocket.
 
-Up they are JSON; down one binary frame each: the length of a header as uint32, the header as JSON,
-then arrays, each at a multiple of 8 bytes.
+Down each is one binary frame: the length of a header as uint32, the header as JSON, then arrays,
+each at a multiple of 8 bytes. Up it is JSON, or such a frame with one array at its end, which is
+the argument of a command: the header names it, and the type of its numbers.
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 MULTIPLE = 8  # bytes
+KINDS = {"f8": "<f8", "u4": "<u4"}  # of arrays of a page
 
 
 def packed(header: Mapping[str, Any], buffers: Sequence[Any] = ()) -> bytes:
@@ -25,17 +29,19 @@ def packed(header: Mapping[str, Any], buffers: Sequence[Any] = ()) -> bytes:
     return b"".join(parts)
 
 
-def read(text: str | bytes) -> dict[str, Any] | None:
+def read(sent: str | bytes) -> dict[str, Any] | None:
     """Return what a page sends; None for what it never sends: no object, or another one."""
-    if isinstance(text, bytes):
-        return None
     try:
-        found = json.loads(text, parse_constant=refuse)
-    except (ValueError, RecursionError):
+        if isinstance(sent, str):
+            found = json.loads(sent, parse_constant=refuse)
+        else:
+            end = 4 + int.from_bytes(sent[:4], "little")
+            found = json.loads(sent[4:end], parse_constant=refuse)
+            name, kind = found.pop("array")
+            found["args"][name] = np.frombuffer(sent, KINDS[kind], offset=end)
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
         return None
-    if not isinstance(found, dict):
-        return None
-    return found
+    return found if isinstance(found, dict) else None
 
 
 def is_command(found: Mapping[str, Any]) -> bool:

@@ -45,16 +45,17 @@ def reference(array: npt.NDArray[Any], buffers: Buffers) -> dict[str, Any]:
 class Coded:
     """Numbers of a bank in bytes: each is code * top / 127.
 
-    about  "top", and "tile" where a code is the mean of a tile of so many rows and columns
+    about  "top", "tile" where a code is the mean of a tile of so many rows and columns, and what is
+           so of all numbers, see `facts_of` of light.py
     """
 
-    def __init__(self, numbers: npt.NDArray[Any], tile: int = 1) -> None:
+    def __init__(self, numbers: npt.NDArray[Any], facts: Header, tile: int = 1) -> None:
         isfinite = np.isfinite(numbers)
         finite = np.where(isfinite, numbers, 0.0)
         top = float(np.abs(finite).max(initial=0.0))
         parts = np.round(finite * (LEVELS / top)) if top else finite
         self.codes = np.where(isfinite, parts, NOT_FINITE).astype(np.int8)
-        self.about: dict[str, Any] = {"top": top} | ({"tile": tile} if tile > 1 else {})
+        self.about: Header = {**facts, "top": top} | ({"tile": tile} if tile > 1 else {})
 
 
 def size_of(message: Any) -> int:

@@ -90,8 +90,10 @@ export class Access {
     }
     const isBusy = app.player.playing || app.tour;
     // Tables that are seen, which is where no picture is, follow at once.
-    if (!isBusy || app.picture.fault) this.walls.show(state.value, app.pinned?.row ?? -1);
+    if (!isBusy || app.picture.fault) this.walls.show(state, app.pinned?.row ?? -1);
     if (isBusy) return;
     setWords(byId("spoken"), title);
+    if (state.exact && place) // the number comes after the name
+      setWords(byId("walked"), spokenOf(app.spec.say, app.picture.placed, state, this.focused));
   }
 }

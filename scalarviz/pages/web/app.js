@@ -19,6 +19,7 @@ import { Controls } from "./controls.js";
 import { Curve } from "./curve.js";
 import { draggingIn, typedIn } from "./dragging.js";
 import { Growing } from "./growing.js";
+import { numberAt } from "./link_data.js";
 import { LossRecord } from "./loss_record.js";
 import { copyLink } from "./follow.js";
 import { GuessBox } from "./guessbox.js";
@@ -271,7 +272,8 @@ export class App {
     this.own.show(state);
     this.access.show(seen, this.guess.isAsking ? "" : caption.title);
     const asked = this.guess.question && { row: this.guess.question.row };
-    if (this.spec.say.told || state.exact) this.client.point(asked ?? this.pinned); // Python knows more of it
+    if (this.spec.say.told || state.light) this.client.point(asked ?? this.pinned); // Python knows more of it
+    if (state.exact) this.client.know(state, () => this.request());
     if (!this.drawn) performance.mark("first picture");
     document.body.classList.toggle("drawn", (this.drawn = true));
     if (moving || moves || this.wave.every || (this.tour && !this.calm)) this.request();
@@ -306,7 +308,7 @@ export class App {
     const alone = cardOf(this.spec, state, this.pinned);
     const card = this.moved.with(withBeside(this.spec.say, state, alone, this.beside), row, state);
     this.card.show(this.guess.covered(card, row), row, {
-      value: row < 0 ? 0 : state.value[row], scale, layer: rowsBeside(this.spec.say, row), frozen: state.frozen ?? [],
+      value: row < 0 ? 0 : numberAt(state, row), scale, layer: rowsBeside(this.spec.say, row), frozen: state.frozen ?? [],
     }); // prettier-ignore
     this.card.place(this.picture.placeOf(this.pinned));
     const neuron = this.pinned.neuron ?? null;

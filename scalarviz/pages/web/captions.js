@@ -39,7 +39,7 @@ export function captionOf(spec, state, { row = null, neuron = null } = {}) {
     const { say } = spec;
     const moment = say.moments[state.moment ?? -1];
     if (!moment) return withPieces(captionWith(text("captions.before")));
-    if (say.told) return withPieces({ ...plainCaption(moment), ...state.caption }); // by Python
+    if (say.told || state.light) return withPieces({ ...plainCaption(moment), ...state.caption }); // by Python
     try {
       return withPieces(momentCaption(say, state, moment, row, neuron));
     } catch (error) {

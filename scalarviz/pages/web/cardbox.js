@@ -97,7 +97,7 @@ export class CardBox {
   show(card, row, { value, scale, layer, frozen }) {
     Object.assign(this, { row, layer });
     this.label.hidden = this.freezing.hidden = row < 0;
-    if (row >= 0 && document.activeElement !== this.slider) {
+    if (row >= 0 && value !== undefined && document.activeElement !== this.slider) {
       const most = Math.max(scale, 2 * Math.abs(value));
       if (Number(this.slider.max) < most || Number(this.slider.max) > 8 * most) {
         Object.assign(this.slider, { min: -most, max: most });
@@ -106,7 +106,7 @@ export class CardBox {
     }
     if (row >= 0 && document.activeElement !== this.value && this.known !== value) {
       this.known = value;
-      this.value.value = said(value, 3);
+      this.value.value = value === undefined ? "" : said(value, 3);
     }
     if (row >= 0) {
       const wanted = [frozen[row] > 0, layer.every((each) => frozen[each] > 0)];

@@ -1,6 +1,7 @@
 // Cards of weights and neurons; as pictures/presenter/cards.py.
 
 import { said } from "./format.js";
+import { numberAt } from "./link_data.js";
 import { onceOf } from "./memo.js";
 import { NO_INDEX } from "./lines.js";
 import { neuronName, weightTitle } from "./names.js";
@@ -21,9 +22,10 @@ const VALUE_DIGITS = 3; // fewest of a value
  */
 export function cardOf(spec, state, { row = null, neuron = null }) {
   const { say } = spec;
-  if (say.told) return toldCard(say, state, row, neuron);
+  if (say.told || (state.light && !state.playing)) return toldCard(say, state, row, neuron);
   return onceOf(state, "card", { row, neuron }, () => {
-    if (neuron) return neuronCard(say, state, neuron);
+    const found = neuron && neuronCard(say, state, neuron);
+    if (neuron) return found && state.light ? { ...found, blocks: [] } : found;
     return { row, name: weightTitle(say, row), facts: [], blocks: weightBlocks(say, state, row) };
   });
 }
@@ -32,7 +34,7 @@ export function cardOf(spec, state, { row = null, neuron = null }) {
 export function withBeside(say, state, card, beside) {
   if (!beside.length || !card) return card;
   const lines = beside.map((row) => {
-    const [name, value] = [weightTitle(say, row), said(state.value[row], VALUE_DIGITS)];
+    const [name, value] = [weightTitle(say, row), said(numberAt(state, row) ?? NaN, VALUE_DIGITS)];
     if (!state.begun) return cardLine(text("card.beside.value", { name, value }));
     const since = state.value[row] - state.begun[row];
     const change = `${since > 0 ? "+" : ""}${said(since)}`;
@@ -41,11 +43,18 @@ export function withBeside(say, state, card, beside) {
   return { ...card, blocks: [...lines, ...card.blocks] };
 }
 
-/** Return the card that Python has sent for a thing; until it is there, its name. */
-function toldCard(say, { card, about }, row, neuron) {
+/** Return the card that Python has sent for a thing; without it its name, and the value of a weight. */
+function toldCard(say, state, row, neuron) {
+  const { card, about, light } = state;
   if (card && String(about) === String(neuron ?? row)) return card;
   const name = neuron ? neuronName(say, neuron) : weightTitle(say, row);
-  return { row: row ?? NO_INDEX, name, facts: [], blocks: [] };
+  return { row: row ?? NO_INDEX, name, facts: [], blocks: light && !neuron ? now(state, row) : [] };
+}
+
+function now(state, row) {
+  const value = numberAt(state, row);
+  const words = text("card.value_is", { value: said(value ?? NaN, VALUE_DIGITS) });
+  return value === undefined ? [] : [cardLine(words, "large", text("card.now"))];
 }
 
 /** Return what is pinned for a thing: a neuron by the name of its line, null for one of no line. */
@@ -59,15 +68,11 @@ export function pinnedFor({ lines }, thing) {
 
 /** Return the lines and tables of a weight; while whole steps are taken, its value. */
 function weightBlocks(say, state, row) {
-  const now = () => {
-    const value = text("card.value_is", { value: said(state.value[row], VALUE_DIGITS) });
-    return [cardLine(value, "large", text("card.now"))];
-  };
-  if (state.playing && !state.operation) return now();
+  if (state.playing && !state.operation) return now(state, row);
   try {
     return blocksAbout(say, state, row);
   } catch (error) {
     console.error(error); // a fault of the page, which trains and is drawn all the same
-    return now();
+    return now(state, row);
   }
 }

@@ -27,7 +27,10 @@ export class FrameChannel {
   end() {}
 
   send(message) {
-    window.parent.postMessage({ scalarviz: message }, "*"); // no origin: frames of notebooks have none
+    const args = message.args && { args: { ...message.args } }; // arrays as lists, for JSON
+    for (const [name, each] of Object.entries(args?.args ?? {}))
+      if (ArrayBuffer.isView(each)) args.args[name] = Array.from(/** @type {any} */ (each));
+    window.parent.postMessage({ scalarviz: { ...message, ...args } }, "*"); // no origin: frames of notebooks have none
   }
 }
 
@@ -77,8 +80,21 @@ export class SocketChannel {
   }
 
   send(message) {
-    if (this.isOpen) this.socket.send(JSON.stringify(message));
+    if (this.isOpen) this.socket.send(frameOfCommand(message));
   }
+}
+
+/** Return a message as text, or as bytes if an argument is an array: the length of the header, the
+ * header, which names the array and its type, and the numbers.
+ */
+function frameOfCommand(message) {
+  const isArray = ([, each]) => ArrayBuffer.isView(each);
+  const [name, array] = Object.entries(message.args ?? {}).find(isArray) ?? [];
+  if (!array) return JSON.stringify(message);
+  const about = [name, array instanceof Uint32Array ? "u4" : "f8"];
+  const args = { ...message.args, [name]: null };
+  const head = new TextEncoder().encode(JSON.stringify({ ...message, args, array: about }));
+  return new Blob([Uint32Array.of(head.length), head, array]);
 }
 
 /** Return the header of a binary message, and its buffers. */

@@ -3,6 +3,7 @@
 import { answersFor } from "./exhibit.js";
 import { bothSaid } from "./format.js";
 import { cardOf } from "./cards.js";
+import { numberAt } from "./link_data.js";
 import { neuronName } from "./names.js";
 import { isSameThing } from "./walking.js";
 import { text } from "./texts.js";
@@ -26,7 +27,7 @@ export function draggingIn(app) {
     const input = app.own.handleOf(found, app.state);
     if (input) return input;
     if (!(found?.row >= 0) || 2 * app.picture.placeOf(found).half < SMALLEST_HELD) return null;
-    const value = app.state.value[found.row];
+    const value = numberAt(app.state, found.row);
     return Number.isFinite(value)
       ? { ...found, value, top: app.picture.frame.scale, answers: answersIn(app) }
       : null;
@@ -56,7 +57,7 @@ export function draggingIn(app) {
 
 /** Take a value that was typed for a weight, and say so as after a drag. */
 export async function typedIn(app, row, value) {
-  const [old, answers] = [app.state.value[row], answersIn(app)];
+  const [old, answers] = [numberAt(app.state, row) ?? NaN, answersIn(app)];
   await app.edit(row, value);
   if (!app.spec.recording && value !== old) tellChange(app, row, old, value, answers);
 }

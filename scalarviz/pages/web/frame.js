@@ -3,12 +3,14 @@
 
 import { readAnswers } from "./answers.js";
 import { cutOff, partlyGrown, walkedIn } from "./by_neuron.js";
+import { numberAt } from "./link_data.js";
 import { ARRIVES, MOVED } from "./lights.js";
 import { movedPart } from "./motion.js";
 import { roundedUp } from "./scales.js";
 
 /** @type {any} */
 const WHOLE = { walked: null }; // all neurons of a moment
+const BANKS = { value: "value", gradient: "grad" }; // by channel, where Python sends codes
 const FRAME = { fine: 200000 }; // larger banks are not animated
 
 /** What is remembered from one picture to the next. */
@@ -83,6 +85,8 @@ export function frameOf(scene, layout, state, options, remembered, now) {
     sizeScaleAt: (row) => scales.of(size, row),
     grown: scales.grown(now),
     clipped: scales.beyond(color, colors),
+    tile: state.tile ?? 0, // weights of which a cube shows the mean
+    numberAt: (row) => (state.exact ? numberAt(state, row, BANKS[color]) : colors[row]),
     before:
       moment?.kind === "step" && size === color && color === "value"
         ? fewOrNone(state.before)

@@ -2,6 +2,7 @@
 
 import { byId, isFramed, setShown, setWords } from "./dom.js";
 import { bothSaid, numberTyped, said, trueMinus } from "./format.js";
+import { numberAt } from "./link_data.js";
 import { judged, questionAbout, rowAsked } from "./guessing.js";
 import { asSentence, weightName } from "./names.js";
 import { owns } from "./paths.js";
@@ -108,14 +109,14 @@ export class GuessBox {
     if (!isAsking) return this.pose();
     const typed = this.field.value.trim();
     if (typed && Number.isNaN(numberTyped(typed))) return app.refuse(text("page.no_value"));
-    const before = kind === "value" ? app.state.value[row] : 0;
+    const before = kind === "value" ? numberAt(app.state, row) : 0;
     question.place = "";
     this.field.blur();
     await app.still("advance", { count: 1, unit: "operation" });
     if (this.question !== question) return;
     question.place = momentName(app.state);
     if (question.place === place) return this.see({}); // the step is refused
-    const after = app.state[kind === "value" ? "value" : "grad"][row];
+    const after = numberAt(app.state, row, kind === "value" ? "value" : "grad");
     this.answer(question, typed, before, after);
   }
 
@@ -176,7 +177,7 @@ export class GuessBox {
       setWords(byId(`guess-${name}`), text(`guess.${name}.${question.kind}`));
       byId(`guess-${name}`).ariaPressed = String(question.way === way);
     }
-    const now = said(state.value[question.row], 3);
+    const now = said(numberAt(state, question.row) ?? NaN, 3);
     setWords(byId("guess-now"), trueMinus(text(`guess.number.${question.kind}`, { now })));
   }
 }

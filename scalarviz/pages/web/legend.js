@@ -1,7 +1,7 @@
 // The legend: what color and size of a cube stand for; as pictures/view/legend.py.
 
 import { Box } from "./camera.js";
-import { generalNumber } from "./format.js";
+import { generalNumber, said } from "./format.js";
 import { text } from "./texts.js";
 
 const LEGEND = {
@@ -102,14 +102,20 @@ function shortLegendWords(frame) {
   if (frame.grown) return grownWords(frame);
   return frame.clipped
     ? text("legend.only_beyond", { count: frame.clipped })
-    : channelName(frame.color);
+    : frame.tile
+      ? text("legend.tile", { color: channelName(frame.color), count: frame.tile })
+      : channelName(frame.color);
 }
 
 function legendWords(frame) {
   if (frame.grown) return grownWords(frame);
   const [color, size] = [channelName(frame.color), channelName(frame.size)];
-  const words =
-    color === size ? text("legend.cube", { color }) : text("legend.both", { color, size });
+  const { hoverRow: row, tile: count } = frame;
+  const value = count && row >= 0 ? frame.numberAt(row) : undefined;
+  if (value !== undefined)
+    return text("legend.tile.hover", { value: said(value), mean: said(frame.colors[row]) });
+  const key = count ? "legend.cube.tile" : "legend.cube";
+  const words = color === size ? text(key, { color, count }) : text("legend.both", { color, size });
   return frame.clipped ? text("legend.beyond", { words, count: frame.clipped }) : words;
 }
 

@@ -1,10 +1,12 @@
 // The page's end of a training that is a session of Python, behind the interface of client.js.
 
-import { BankReader, joinedWith } from "./link_data.js";
+import { BankReader, joinedWith, takeExact } from "./link_data.js";
 import { text } from "./texts.js";
 import { bytesIn } from "./zipped.js";
 
 const BUSY = 2000; // milliseconds after which a command without an answer is spoken of
+const MOST_EXACT = 10000; // whose exact numbers Python sends
+const MOST_SENT = 30000; // numbers in a message, which Python takes; of more samples it is asked in parts
 
 /** A training behind a channel: `ask` sends commands, `onstate` gets its states.
  *
@@ -17,7 +19,7 @@ export class LinkClient {
   constructor(channel, { spec, version = 0 }) {
     this.channel = channel;
     this.version = version;
-    this.reader = new BankReader(spec.scene);
+    this.describe(spec);
     this.shared = true; // others may play and pause the same training
     /** @type {(state: any) => void} */
     this.onstate = () => {};
@@ -44,6 +46,7 @@ export class LinkClient {
     this.stands = ""; // why nothing can be asked, or is answered
     this.late = undefined;
     this.looked = "";
+    this.asksRows = false;
     this.looks = false; // whether a command `look` is under way
     this.isOnlooker = false; // whether one only looks on
     /** Fulfilled by the first state. */
@@ -53,10 +56,32 @@ export class LinkClient {
     channel.onclose = () => this.lose(text("page.linked.lost"));
   }
 
+  describe({ scene, engine }) {
+    this.reader = new BankReader(scene);
+    this.width = engine.sizes.inputs; // numbers of a sample
+  }
+
   /** Send a command; the promise is fulfilled after the state that it leads to. */
-  ask(name, args = {}) {
+  async ask(name, { uses, rows, ...args } = {}) {
+    const { inputs } = args; // `uses` and many `rows` are for a worker
+    if (rows) Object.assign(args, { row: rows[0], layer: rows.length > 1 });
+    if (!inputs) return this.askOnce(name, args);
+    const each = Math.floor(MOST_SENT / this.width) * this.width;
+    const parts = [];
+    if (!each) this.onrefused(text("page.linked.wide", { most: MOST_SENT }));
+    if (!each) return null;
+    for (let from = 0; from < inputs.length; from += each) {
+      const part = Float64Array.from(inputs.slice(from, from + each));
+      const found = await this.askOnce(name, { inputs: part });
+      if (!found || inputs.length <= each) return found;
+      parts.push(found);
+    }
+    return joinedAnswers(parts, name === "survey" ? (parts[0].length * this.width) / each : 1);
+  }
+
+  askOnce(name, args) {
     if (!this.isOpen) {
-      if (this.stands && !["evaluate", "survey", "past", "look"].includes(name))
+      if (this.stands && !["evaluate", "survey", "past", "look", "exact"].includes(name))
         this.onstand(this.stands);
       return Promise.resolve(null);
     }
@@ -69,8 +94,20 @@ export class LinkClient {
     const mark = JSON.stringify(args);
     if (mark === this.looked || this.looks || !this.isOpen || this.isOnlooker) return;
     Object.assign(this, { looked: mark, looks: true });
-    await this.ask("look", args);
+    await this.askOnce("look", args);
     this.looks = false;
+  }
+
+  /** Ask for the exact numbers of the weights that a state was read for, unless it has them. */
+  async know({ exact, step, operation }, redraw) {
+    const rows = Uint32Array.from([...exact.read].slice(0, MOST_EXACT));
+    exact.read.clear();
+    if (this.asksRows || !this.isOpen || rows.every((row) => exact.known.has(row))) return;
+    this.asksRows = true;
+    const found = await this.askOnce("exact", { rows });
+    this.asksRows = false;
+    if (found?.step === step && found.operation === operation) takeExact(exact, found);
+    redraw();
   }
 
   /** Show a state that stands in the page. */
@@ -90,10 +127,7 @@ export class LinkClient {
   send(name, args, resolve) {
     this.numbers += 1;
     this.asked.set(this.numbers, resolve);
-    const lists = Object.entries(args).map(([key, each]) => [
-      key, ArrayBuffer.isView(each) ? Array.from(/** @type {any} */ (each)) : each,
-    ]); // prettier-ignore
-    this.channel.send({ id: this.numbers, name, args: Object.fromEntries(lists) });
+    this.channel.send({ id: this.numbers, name, args });
     this.wait();
   }
 
@@ -139,7 +173,7 @@ export class LinkClient {
     if (this.described) {
       const data = this.described;
       this.described = null;
-      this.reader = new BankReader(data.spec.scene);
+      this.describe(data.spec);
       this.looked = "";
       this.ondescribed(data);
     }
@@ -184,4 +218,11 @@ export class LinkClient {
   forget() {
     for (const id of [...this.asked.keys()]) this.fulfil(id, null);
   }
+}
+
+/** Join the answers to parts of the samples, in each of which those of a neuron stand together. */
+function joinedAnswers(parts, neurons) {
+  const of = (all, i) => [...all.subarray((i * all.length) / neurons, ((i + 1) * all.length) / neurons)]; // prettier-ignore
+  const ofNeuron = (_, i) => parts.flatMap((each) => of(each, i));
+  return Float32Array.from(Array.from({ length: neurons }, ofNeuron).flat());
 }

@@ -20,7 +20,19 @@ export function joinedWith(given, buffers) {
     return Object.fromEntries(parts);
   }
   const array = new LINK_KINDS[given.t](buffers[given.$]);
-  return given.top === undefined ? array : { codes: array, top: given.top, tile: given.tile };
+  return given.top === undefined ? array : { ...given, codes: array };
+}
+
+/** Return a number of a weight, to be written; undefined while only that of its color is known. */
+export function numberAt(state, row, name = "value") {
+  state.exact?.read.add(row);
+  return state.exact ? state.exact.known.get(row)?.[name] : state[name][row];
+}
+
+/** Take exact numbers of some rows into those of a state: `known` ones, and which were `read`. */
+export function takeExact({ known, read }, { rows, value, grad }) {
+  rows.forEach((row, i) => known.set(row, { value: value[i], grad: grad[i] }));
+  return { known, read };
 }
 
 /** Makes numbers of all weights from codes, by the `scene` of a page. */
@@ -31,18 +43,17 @@ export class BankReader {
     this.places = new Map(); // by side of a tile, the place of the code of each weight
   }
 
-  /** Take the codes out of a state, and put in numbers; `exact` rows have their own. */
+  /** Take the codes out of a state, and put in numbers; `tile` is how many have one together. */
   read(state) {
+    if (state.value?.tile) state.tile = state.value.tile ** 2;
     for (const name of FROM_CODES) if (state[name]) state[name] = this.numbers(state[name]);
     for (const slots of [state.slots, state.slotsBefore]) {
       for (const name of Object.keys(slots ?? {})) slots[name] = this.numbers(slots[name]);
     }
     const { rows: set = [], old } = state.edited ?? {};
     state.edited = Object.fromEntries(Array.from(set, (row, i) => [row, old[i]]));
-    const { rows = [], ...exact } = state.exact ?? {};
-    for (const [name, numbers] of Object.entries(exact)) {
-      if (state[name]) rows.forEach((row, i) => (state[name][row] = numbers[i]));
-    }
+    if (state.exact)
+      state.exact = takeExact({ known: new Map(), read: new Set() }, state.exact);
     return state;
   }
 
@@ -59,7 +70,7 @@ export class BankReader {
       const place = places ? places[row] : row;
       if (place >= 0) found[row] = byCode[codes[place] & 255];
     }
-    return found;
+    return Object.assign(found, { noted: given }); // what is so of the numbers themselves
   }
 
   /** Return the place of the code of each weight, by tiles of a side; -1 where it is on no plate. */

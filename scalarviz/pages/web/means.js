@@ -171,6 +171,8 @@ const KNOWN_SPREADS = new WeakMap(); // by array: states have arrays of their ow
 
 /** The root of the mean square of the finite numbers from `first` to `stop`, of some if they are many. */
 export function spreadOf(numbers, first, stop) {
+  const noted = numbers.noted?.spreads.find(([start, end]) => start === first && end === stop);
+  if (noted) return noted[2];
   if (!KNOWN_SPREADS.has(numbers)) KNOWN_SPREADS.set(numbers, new Map());
   const known = KNOWN_SPREADS.get(numbers);
   const key = `${first} ${stop}`;

@@ -82,13 +82,13 @@ export function marksOf(frame) {
 
 /** What a cube may have written on it, on which face, and whether only if that is seen; the best first. */
 function choicesOf(frame, { index, order }, mark, rank) {
-  const value = frame.colors[index];
+  const value = frame.numberAt(index);
   const words = mark ? [mark] : [];
   if (frame.before && frame.part >= MOVED) {
     const old = frame.before[index];
     words.push(oldAndNew(old, value), ...changedBy(old, value));
   }
-  for (const digits of Math.abs(value) >= 0.95 ? [2, 1, 0] : [2, 1])
+  for (const digits of value === undefined ? [] : Math.abs(value) >= 0.95 ? [2, 1, 0] : [2, 1])
     words.push(shortNumber(value, digits));
   const every = (isOpen) => words.flatMap((each) => [0, 1].map((k) => [each, order[k], isOpen]));
   return rank < 2 ? [...every(true), ...every(false)] : every(true);

@@ -10,7 +10,8 @@ const CHANNELS = ["value", "gradient", "last change"];
 
 /** Return the names of what cubes can show of a state. */
 export function channelsOf(state) {
-  return [...CHANNELS, ...(state.begun ? [SINCE_START] : []), ...Object.keys(state.slots ?? {})];
+  const channels = state.light && !state.before ? CHANNELS.slice(0, 2) : CHANNELS;
+  return [...channels, ...(state.begun ? [SINCE_START] : []), ...Object.keys(state.slots ?? {})];
 }
 
 /** The fields; `run` is called with the name and the arguments of a command. */

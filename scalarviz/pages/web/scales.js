@@ -23,15 +23,15 @@ export class Scales {
 
   /** Choose the scale of a channel for these numbers. */
   choose(channel, numbers) {
-    for (const [key, own] of this.parts(channel, numbers))
-      this.known.set(key, this.above(largestOf(own)));
+    for (const [key, own, noted] of this.parts(channel, numbers))
+      this.known.set(key, this.above(noted?.[0] ?? largestOf(own)));
     this.growth = null;
   }
 
   /** Let the scale grow if numbers exceed it, not more often than every few seconds. */
   follow(channel, numbers, now) {
-    for (const [key, own] of this.parts(channel, numbers)) {
-      const stop = this.above(largestOf(own));
+    for (const [key, own, noted] of this.parts(channel, numbers)) {
+      const stop = this.above(noted?.[0] ?? largestOf(own));
       const before = this.known.get(key) ?? 0;
       if (!before) {
         this.known.set(key, stop);
@@ -53,16 +53,19 @@ export class Scales {
     if (!isHeld) this.grownAt = -Infinity;
   }
 
-  /** The numbers with a scale of their own, each with its key: those of the network, and of each Affine. */
+  /** The numbers with a scale of their own, each with its key and with what is noted of it: those of
+   * the network, and of each Affine.
+   */
   parts(channel, numbers) {
-    if (!this.apart.length) return [[channel, numbers]];
+    const noted = numbers.noted?.parts ?? [];
+    if (!this.apart.length) return [[channel, numbers, noted[0]]];
     if (!KNOWN_PARTS.has(numbers)) {
       const common = Float64Array.from(numbers);
       for (const [start, stop] of this.apart) common.fill(NaN, start, stop);
       KNOWN_PARTS.set(numbers, [common, ...this.apart.map((rows) => numbers.slice(...rows))]);
     }
     const keys = [channel, ...this.apart.map(([start]) => `${channel} ${start}`)];
-    return KNOWN_PARTS.get(numbers).map((own, i) => [keys[i], own]);
+    return KNOWN_PARTS.get(numbers).map((own, i) => [keys[i], own, noted[i]]);
   }
 
   /** The scale before and after it has grown, for some seconds; else null. */
@@ -79,9 +82,10 @@ export class Scales {
 
   /** How many numbers of a channel exceed their scale. */
   beyond(channel, numbers) {
-    const counts = this.parts(channel, numbers).map(([key, own]) =>
-      countBeyond(own, this.known.get(key) || 1),
-    );
+    const counts = this.parts(channel, numbers).map(([key, own, noted]) => {
+      const scale = this.known.get(key) || 1;
+      return noted ? countNoted(noted[1], scale) : countBeyond(own, scale);
+    });
     return counts.reduce((a, b) => a + b, 0);
   }
 
@@ -155,6 +159,12 @@ export function countBeyond(numbers, scale) {
   for (let i = 0; i < numbers.length; i++) if (Math.abs(numbers[i]) > scale) count++;
   KNOWN_BEYOND.set(numbers, { scale, count });
   return count;
+}
+
+/** How many numbers exceed a scale, of [stop, count]; 0 where it is not known, below all stops. */
+function countNoted(counts, scale) {
+  const at = counts.findLastIndex(([stop]) => stop <= scale);
+  return at < 0 ? 0 : counts[at][1];
 }
 
 /** The smallest plain number, such as .08, .1, .15, 2 or 30, that is not below this. */

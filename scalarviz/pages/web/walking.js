@@ -1,6 +1,7 @@
 // Walking over cubes and neurons by the arrow keys, in the directions of the picture; as
 // pictures/presenter/walking.py.
 
+import { numberAt } from "./link_data.js";
 import { asSentence, neuronName, weightName } from "./names.js";
 import { owns } from "./paths.js";
 import { said } from "./format.js";
@@ -79,7 +80,7 @@ export function isSameThing(one, other) {
 export function spokenOf(say, layout, state, { row = -1, neuron = null }) {
   if (!neuron) {
     const operation = say.operations.find((each) => owns(each, row));
-    return spokenWith(asSentence(weightName(say, operation, row)), state.value[row]);
+    return spokenWith(asSentence(weightName(say, operation, row)), numberAt(state, row));
   }
   const [name, place] = neuron;
   const line = layout.lineOf(neuron);

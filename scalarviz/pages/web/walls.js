@@ -3,6 +3,7 @@
 import { isNews, made, setShown, setWords } from "./dom.js";
 import { madeButton, takesAlone } from "./pressing.js";
 import { asSentence, neuronName, weightName } from "./names.js";
+import { numberAt } from "./link_data.js";
 import { NO_INDEX } from "./lines.js";
 import { said } from "./format.js";
 import { text } from "./texts.js";
@@ -72,14 +73,15 @@ export function cellAfter(key, /** @type {number[]} */ [i, j], { rows, columns }
 export class Walls {
   constructor(element, say, { look, pin }) {
     const tables = wallsOf(say).map((wall) => new WallTable(wall, look, pin));
-    this.tables = tables;
+    Object.assign(this, { tables, element });
     element.append(...tables.map((each) => each.body));
     setShown(element, tables.length > 0);
   }
 
   /** Write the values of a state, and mark the one that is pinned. */
-  show(value, pinned) {
-    for (const table of this.tables) table.show(value, pinned);
+  show(state, pinned) {
+    if (state.tile) this.element.ariaLabel = text("walls.tile", { count: state.tile });
+    for (const table of this.tables) table.show(state, pinned);
   }
 }
 
@@ -91,8 +93,9 @@ class WallTable {
     this.pin = pin;
     this.focus = [0, 0];
     this.first = [0, 0];
-    this.value = null;
+    this.state = this.value = null;
     this.pinned = -1;
+    this.known = 0; // exact numbers
     this.body = made("table");
     this.body.setAttribute("role", "grid");
     this.body.setAttribute("aria-rowcount", wall.rows + 1);
@@ -100,16 +103,19 @@ class WallTable {
     this.body.addEventListener("keydown", (event) => this.press(event));
   }
 
-  show(value, pinned) {
-    if (value === this.value && pinned === this.pinned) return;
-    Object.assign(this, { value, pinned });
+  show(state, pinned) {
+    const { value, exact } = state;
+    const known = exact?.known.size;
+    if (value === this.value && pinned === this.pinned && known === this.known) return;
+    Object.assign(this, { state, value, pinned, known });
     this.write();
   }
 
   write() {
     if (isNews(this.body, this.first)) this.build();
     for (const { button, row } of this.cells.values()) {
-      setWords(button, said(this.value[row], DIGITS));
+      const value = numberAt(this.state, row);
+      setWords(button, value === undefined ? "…" : said(value, DIGITS));
       button.ariaPressed = row === this.pinned;
     }
   }

@@ -18,9 +18,11 @@ from scalarviz.faces.browser.commands import COMMANDS
 from scalarviz.faces.browser.light import LEAST
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.scenefiles.options import OptionInfo
+from scalarviz.pictures.presenter.channels import largest
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.pictures.presenter.why import blocks_about
+from scalarviz.pictures.view.cubes.mip_levels import spread_of
 from scalarviz.pictures.view.frame_data import Line
 from scalarviz.training.session.of_value import session_of
 from tests.faces.browser.pages import FakePage, linked, opened
@@ -217,8 +219,10 @@ def test_settings_are_changed_by_commands() -> None:
     assert s.learning_rate == 0.25 == page.state["rate"]
     page.ask("scaleRate", {"factor": 2.0})
     assert s.learning_rate == 0.5
-    page.ask("freeze", {"rows": [1, 2], "on": True})
-    assert np.flatnonzero(page.state["frozen"]).tolist() == [1, 2]
+    page.ask("freeze", {"row": 1, "on": True})
+    assert np.flatnonzero(page.state["frozen"]).tolist() == [1]
+    page.ask("freeze", {"row": 1, "layer": True, "on": True})
+    assert np.flatnonzero(page.state["frozen"]).tolist() == [*range(16)]
     page.ask("size", {"size": 3})
     assert s.trainer.batches.size == 3 == page.state["size"]
     page.ask("focus", {"by": 1})
@@ -311,8 +315,9 @@ def test_others_who_control_set_no_option_to_a_path(
         ("edit", {"row": 0, "value": 10**400}),
         ("edit", {"row": 10**400, "value": 0.0}),
         ("rate", {"rate": -(10**400)}),
-        ("freeze", {"rows": "all", "on": True}),
-        ("freeze", {"rows": [0, 99], "on": True}),
+        ("freeze", {"row": "all", "on": True}),
+        ("freeze", {"row": 0, "on": 1}),
+        ("freeze", {"row": 99, "layer": True, "on": True}),
         ("own", {"inputs": [1.0]}),
         ("own", {"inputs": ["a", "b", "c"]}),
         ("evaluate", {"inputs": []}),
@@ -374,19 +379,96 @@ def test_random_arguments_of_commands_are_taken_or_refused() -> None:
     assert page.ask("state")["state"]["step"] >= 0
 
 
-def test_a_large_network_has_light_states_and_exact_numbers_of_what_is_pinned() -> None:
-    net = sv.Network([300, 300, 200, 10], "tanh", seed=0)
+def large(*sizes: int) -> sv.Session:
+    net = sv.Network([*sizes], "tanh", seed=0)
+    net.bank.value[7] = 3.0  # beyond the scale of all others
     rng = np.random.default_rng(0)
-    data = rng.random((64, 300)), rng.random((64, 10))
-    s = sv.Session(net, data, batch=16, engine="cpu")
+    data = rng.random((8, sizes[0])), rng.random((8, sizes[-1]))
+    return sv.Session(net, data, batch=4, engine="cpu")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "tile"),
+    [((300, 160, 3), 1), ((300, 300, 200, 10), 2), ((1000, 820, 10), 4)],
+    ids=["bytes", "tiles of 4", "tiles of 16"],
+)
+def test_what_is_counted_or_asked_of_a_large_network_is_exact(
+    sizes: tuple[int, ...], tile: int
+) -> None:
+    s = large(*sizes)
+    page = opened(s)
+    page.ask("advance", {"count": 1})
+    assert page.bytes <= 200_000 and page.state["light"]
+    for name, numbers in (("value", s.network.bank.value), ("grad", s.network.bank.grad)):
+        sent = page.state[name]
+        assert sent.get("tile", 1) == tile
+        ((covered, counts),) = sent["parts"]
+        assert covered == pytest.approx(largest(numbers))
+        for stop, count in counts:
+            assert count == np.count_nonzero(np.abs(numbers) > stop)
+        assert counts[-1][1] == 0 and (name == "grad" or counts[0][1] > 0)
+        first = 0
+        for (start, stop, spread), layer in zip(sent["spreads"], s.network.layers, strict=True):
+            assert (start, stop) == (first, first + (layer.inputs + 1) * layer.outputs)
+            assert spread == pytest.approx(spread_of(numbers[start:stop]))
+            first = stop
+    rows = np.array([7, 4321], np.uint32)
+    assert page.state["exact"]["rows"].tolist() == []
+    answers = page.ask("exact", {"rows": rows})["answers"]
+    assert (answers["step"], answers["operation"]) == (1, 0)
+    assert answers["rows"].tolist() == [7, 4321]
+    assert (answers["value"] == s.network.bank.value[rows]).all()
+    page.ask("advance", {"count": 1})  # and those of each state after it
+    assert (page.state["exact"]["value"] == s.network.bank.value[rows]).all()
+    assert (page.state["exact"]["grad"] == s.network.bank.grad[rows]).all()
+
+
+def test_each_page_has_exact_numbers_of_its_own_rows() -> None:
+    s = large(300, 300, 200, 10)
+    page = opened(s)
+    onlooker = FakePage(page.link, looks=True)
+    onlooker.ask("open", {"version": 1})
+    onlooker.ask("exact", {"rows": [5]})
+    page.ask("advance", {"count": 1})
+    until = time.monotonic() + 5.0
+    while onlooker.state["step"] < 1 and time.monotonic() < until:
+        page.link.attend()
+    assert page.state["exact"]["rows"].tolist() == []
+    assert onlooker.state["exact"]["rows"].tolist() == [5]
+    count = len(s.network.bank)
+    for rows in (None, 3, [count], [-1], ["a"], [0.5], [0] * 10_001, np.array([np.nan])):
+        assert "refused" in page.ask("exact", {"rows": rows})
+
+
+def test_exact_numbers_of_a_network_that_has_shrunk_are_those_that_it_has() -> None:
+    s = large(300, 300, 200, 10)
+    page = opened(s)
+    page.ask("control", {"name": "add neuron", "value": None})
+    page.ask("state")
+    count = len(page.link.session.network.bank)
+    page.ask("exact", {"rows": [0, count - 1]})
+    page.ask("undo")
+    page.ask("state")
+    assert len(s.network.bank) < count
+    assert page.state["exact"]["rows"].tolist() == [0]
+
+
+def test_of_a_large_network_python_says_captions_and_cards() -> None:
+    s = large(300, 300, 200, 10)
     page = opened(s)
     page.ask("look", {"row": 4321})
-    page.ask("advance", {"count": 1})
-    assert page.bytes <= 200_000
+    page.ask("advance", {"count": 2, "unit": "operation"})
+    assert page.state["caption"]["title"] == s.caption(4321).title
+    assert page.state["about"] == 4321 and page.state["card"]["row"] == 4321
+    page.ask("look", {})
+    assert page.state["card"] is None
+
+
+def test_codes_are_means_of_tiles() -> None:
+    s = large(300, 300, 200, 10)
+    page = opened(s)
     value, tile = page.state["value"], page.state["value"]["tile"]
-    assert page.state["exact"]["rows"].tolist() == [4321]
-    assert page.state["exact"]["value"][0] == s.network.bank.value[4321]
-    plate = page.link._light._plates[0]
+    plate = page.link._light._layout.plates[0]
     rows, columns, indices = plate.cells()
     first = (rows < tile) & (columns < tile)
     mean = float(s.network.bank.value[indices[first]].mean())
@@ -492,10 +574,10 @@ def test_a_page_tells_what_is_pinned_where_python_has_more_of_it() -> None:
     told = graph()
     assert told.link.described["spec"]["say"]["told"] and "card" in told.state
     few = opened(session())
-    assert not few.link.described["spec"]["say"]["told"] and "exact" not in few.state
+    assert not few.link.described["spec"]["say"]["told"] and "light" not in few.state
     wide = sv.Network([300, 300, 3], seed=0)
-    large = sv.Session(wide, (np.ones((4, 300)), np.ones((4, 3))), engine="cpu")
-    assert "exact" in opened(large).state
+    many = sv.Session(wide, (np.ones((4, 300)), np.ones((4, 3))), engine="cpu")
+    assert "light" in opened(many).state
 
 
 def test_a_graph_has_no_maps_and_its_steps_have_their_samples() -> None:
@@ -520,7 +602,9 @@ def test_codes_of_a_graph_are_in_the_order_of_its_plates() -> None:
     made = sv.compile(f, 4, parameters={"wall": rows}, engine="python")
     link = linked(sv.Session(made, (np.ones((2, 4)), np.ones((2, 1))), engine="python"))
     described = link.described["spec"]["scene"]["layouts"][0]["plates"]
-    assert [each["first"] for each in described] == [each.first for each in link._light._plates]
+    assert [each["first"] for each in described] == [
+        each.first for each in link._light._layout.plates
+    ]
     assert len(described) > 1
 
 

@@ -73,6 +73,11 @@ def joined(served: LinkServer, token: str, **more: Any) -> Iterator[ClientConnec
         yield client
 
 
+def framed(header: object, numbers: bytes = b"") -> bytes:
+    head = json.dumps(header).encode()
+    return len(head).to_bytes(4, "little") + head + numbers
+
+
 def got(served: LinkServer, path: str, **headers: str) -> tuple[int, bytes]:
     connection = HTTPConnection("127.0.0.1", served.server.port, timeout=30)
     connection.request("GET", path, headers=headers)
@@ -140,7 +145,12 @@ def test_a_wrong_token_does_not_join(served: LinkServer, link: Noting) -> None:
 @pytest.mark.parametrize(
     "sent",
     ["", "{", "[]", "[" * 100_000, '{"id": NaN}', '{"taken": true}', '{"id": 1, "name": 2}',
-     '{"taken": 1, "x": 2}', "1" * 10_000, b"\xff\0", "x" * 300_000],
+     '{"taken": 1, "x": 2}', "1" * 10_000, b"\xff\0", "x" * 300_000,
+     framed({"id": 1, "name": "exact", "args": {}}), framed({"array": ["rows", "f8"]}),
+     framed({"id": 1, "name": "exact", "args": {}, "array": ["rows", "u1"]}),
+     framed({"id": 1, "name": "exact", "args": {}, "array": ["rows", "f8"]}, b"123"),
+     framed({"id": 1, "name": "exact", "args": [], "array": ["rows", "f8"]}, bytes(8)),
+     framed({"id": 1, "name": "exact", "args": {}, "array": "rows"}), framed([])],
 )  # fmt: skip
 def test_what_no_page_sends_ends_its_connection_alone(
     served: LinkServer, link: Noting, tokens: Tokens, sent: str | bytes

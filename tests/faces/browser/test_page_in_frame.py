@@ -5,13 +5,17 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import scalarviz as sv
 from scalarviz.base.texts import text
+from scalarviz.base.texts.decimals import rounded, short
 from scalarviz.faces.browser.link import Link
 from scalarviz.faces.controller.watch_options import WatchOptions
+from scalarviz.pictures.presenter.captions.format import said
 from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.view.cubes.mip_levels import spread_of
 from scalarviz.training.session import of_value
 from tests.faces.browser.framed import FramedPage
 from tests.pages.browser import chromium
@@ -246,3 +250,45 @@ def test_a_node_of_a_graph_that_is_clicked_opens_its_card(browser: Any) -> None:
     card = page.frame.locator("#card")
     page.wait(lambda: "2 × (−3) = −6" in card.inner_text())
     assert "a × b" in card.inner_text() and page.complaints == []
+
+
+CUBE = "a cube is a weight: its value"
+FIELDS = "[...document.querySelectorAll('#card input')].map(each => each.value)"
+TABLE = "[...document.querySelectorAll('#walls td button')].map(each => each.textContent)"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "tile"), [((300, 160, 3), 1), ((784, 128, 10), 4), ((1000, 820, 10), 16)]
+)
+def test_what_a_page_writes_of_a_large_network_is_exact(
+    browser: Any, sizes: tuple[int, ...], tile: int
+) -> None:
+    """Its cubes are drawn by codes, or by those of means of tiles, which it says."""
+    net = sv.Network([*sizes], "tanh", seed=0)
+    net.bank.value[100:112] = 0.9  # beyond the scale
+    data = np.random.default_rng(0).random((8, sizes[0])), np.ones((8, sizes[-1]))
+    session = sv.Session(net, data, batch=4, engine="cpu")
+    session.advance(2)
+    page = FramedPage(browser, linked(session))
+    value = session.network.bank.value
+    page.wait(lambda: "…" not in page.frame.evaluate(TABLE))
+    written = page.app("picture.words")
+    ends = np.cumsum([(layer.inputs + 1) * layer.outputs for layer in net.layers])[:-1]
+    spreads = {rounded(spread_of(own)) for own in np.split(value, ends)}
+    found = {words.rpartition(" ")[2] for words in written if "spread" in words}
+    assert found and found <= spreads
+    beyond = int(np.count_nonzero(np.abs(value) > page.app("picture.frame.scale")))
+    cube = f"a cube is the mean of {tile} weights: value" if tile > 1 else CUBE
+    assert f"{cube} ({beyond:,} beyond)" in written
+    cells = page.frame.evaluate(TABLE)
+    assert cells[:16] == [said(float(each), 3) for each in value[:16]]
+    row, x, y = page.cube_in_sight()
+    page.mouse.move(x, y)
+    exact = said(float(value[row]))
+    hovered = f"this weight {exact}, its cube" if tile > 1 else CUBE
+    page.wait(lambda: any(each.startswith(hovered) for each in page.app("picture.words")))
+    page.wait(lambda: short(float(value[row]), 2) in page.app("picture.words"))
+    page.mouse.click(x, y)
+    page.wait(lambda: said(float(value[row]), 3) in page.frame.evaluate(FIELDS))
+    assert page.complaints == []
+    page.page.context.close()

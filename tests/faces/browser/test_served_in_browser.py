@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from scalarviz.base.texts import text
+from scalarviz.faces.scenefiles.find import scenes
 from scalarviz.pages.addresses import address_for_others
+from scalarviz.pages.web_server import LARGEST
 from tests.faces.browser.test_serve import Served, short_token
 from tests.pages.browser import chromium
 
@@ -24,11 +26,19 @@ ROW = 5
 NO_COPYING = "document.execCommand = () => false"
 REFUSED = "net::ERR_CONNECTION_REFUSED"  # of a console, while there is no server
 FORBIDDEN = "status of 403", "Autofocus"  # of a console, where a token is asked for
+NOTING = """
+  globalThis.sockets = 0; // that were opened
+  globalThis.largest = 0; // message that was sent
+  globalThis.WebSocket = class extends WebSocket {
+    constructor(address) { super(address); sockets += 1; }
+    send(sent) { super.send(sent); largest = Math.max(largest, sent.size ?? sent.length); }
+  };
+"""
 
 
 @contextmanager
-def serving(*more: str) -> Iterator[Served]:
-    words = ["-m", "scalarviz", "watch", "rgb", "--browser", *more]
+def serving(*more: str, scene: str = "rgb") -> Iterator[Served]:
+    words = ["-m", "scalarviz", "watch", scene, "--browser", *more]
     process = subprocess.Popen(
         [sys.executable, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
@@ -185,6 +195,28 @@ def test_a_killed_server_is_missed_and_the_one_in_its_place_asks_for_its_own_tok
         page.ready()
         page.until("scalarviz.client.isOpen")
     page.close()
+
+
+@pytest.mark.parametrize("scene", sorted(scenes()))
+def test_no_scene_sends_more_than_its_server_takes(browser: Any, scene: str) -> None:
+    """Played, paused, stepped, with all maps drawn finely, and grown where its network can."""
+    with serving("--port", "0", scene=scene) as served:
+        page = Opened(browser, own_address(served), NOTING).ready()
+        page.until("scalarviz.state.step > 3")
+        for unit in ("", "operation", "control"):
+            if unit == "operation":
+                page.app(f"still('advance', {{ count: 5, unit: {unit!r} }}).then(() => null)")
+            elif unit:
+                page.app("player.ask('control', { name: 'add neuron', value: null }); null")
+                page.page.wait_for_timeout(1000)
+            page.app("player.pause().then(() => null)")
+            page.until("!scalarviz.state.playing")
+            page.until("!(scalarviz.exhibit?.plane && !scalarviz.exhibit.plane.fine)")
+            page.page.wait_for_timeout(500)
+        assert page.page.evaluate("[sockets, scalarviz.client.isOpen]") == [1, True]
+        assert page.page.evaluate("largest") <= LARGEST
+        assert page.complaints == []
+        page.close()
 
 
 @pytest.fixture(scope="module")
