@@ -21,6 +21,7 @@ from scalarviz.pages.page import (
     style_of_page,
 )
 from scalarviz.pages.scene_data import scene_data
+from scalarviz.pages.session_state import earlier_data
 from scalarviz.pictures.presenter.captions.names import came_from
 from scalarviz.pictures.presenter.first_controls import first_groups
 from scalarviz.pictures.presenter.show import Show
@@ -63,6 +64,7 @@ def description(show: Show, theme: str = "", *, tour: bool = False) -> dict[str,
                 "exhibit": exhibit,
                 "first": first_groups(),
                 "tour": tour,
+                "earlier": earlier_data(session),
             },
         }
         spec["say"]["optimizers"] = [spec["say"]["optimizer"]]

@@ -6,7 +6,7 @@ computed is read under its lock, or left for the next state if that is taken.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple, final
 
@@ -19,7 +19,9 @@ from scalarviz.engines.common.snapshot import SnapshotValues
 from scalarviz.engines.wasm.jobs import buffer_names
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.pages.exhibit_data import probe_of
+from scalarviz.pages.packed import packed
 from scalarviz.pictures.presenter.captions.progress import changed_at
+from scalarviz.pictures.presenter.curves import earlier_losses, measured_of
 from scalarviz.pictures.presenter.sample_pass import SampleContext, forward
 from scalarviz.training.session.branches import Action, Branch, Clock
 from scalarviz.training.session.here import Here
@@ -32,6 +34,7 @@ State = dict[str, Any]
 PATIENCE = 0.05  # seconds that a state waits for the lock of a session at rest
 EXACT = 4096  # losses of the last steps that are sent as they are
 BLOCKS = 1000  # of older steps, with the smallest and the largest loss of each
+MOST_MEASURED = 4096  # values of a metric at once
 MOST_OF_BATCH = 16_000  # numbers of a batch that captions read sample by sample
 MOST_SLOTS = 20_000  # numbers of an optimizer, and of the weights at the start
 
@@ -360,20 +363,49 @@ def told(branch: Branch) -> State:
     }
 
 
+def metrics_from(session: Session, last: int) -> State:
+    """Return the metrics that the curve shows, with their values after the step `from`, up to `to`.
+
+    Of more than MOST_MEASURED new values some are left out.
+    """
+    series, to = [], last
+    for each in measured_of(session.metrics):
+        new = np.flatnonzero(each.steps > last)
+        new = new[:: -max(1, -(-len(new) // MOST_MEASURED))][::-1]
+        known = {"steps": each.steps[new], "values": each.values[new]}
+        series.append({"name": each.name, "share": each.share, **known})
+        to = max(to, *map(int, known["steps"][-1:]), last)
+    return {"from": last, "to": to, "series": series}
+
+
 def losses_from(session: Session, first: int) -> State:
-    """Return the losses of the shown branch from a step on: blocks, then those of the last steps.
+    """Return the losses of the shown branch from a step on, as `blocks_of` does."""
+    branch = session.timeline.here.branch
+    return blocks_of(branch.losses_between, first, max(first, branch.end.step))
+
+
+def earlier_data(session: Session) -> State | None:
+    """Return the losses of the trainings that a session was made from, before its step 0."""
+    losses = earlier_losses(session)
+    count = len(losses)
+    if not count:
+        return None
+    found = blocks_of(lambda a, b, **_: losses[a + count : b + count], -count, 0)
+    return {**found, "values": packed(found["values"].astype(np.float32))}
+
+
+def blocks_of(between: Callable[..., FloatArray], first: int, end: int) -> State:
+    """Return losses `between` steps: blocks, then those of the last steps.
 
     past  [end, smallest, largest] of each block of steps, as web/loss_record.js takes them
     """
-    branch = session.timeline.here.branch
-    end = max(first, branch.end.step)
     start = max(first, end - EXACT)
     size = max(1, -(-(start - first) // BLOCKS))
     past = []
     for low in range(first, start, size):
         high = min(low + size, start)
-        block = branch.losses_between(low, high, ends=True)
+        block = between(low, high, ends=True)
         block = block[np.isfinite(block)]
         least = float(block.min(where=block != 0.0, initial=1e308))
         past.append([high, least, float(block.max(initial=-1e308))])
-    return {"from": first, "past": past, "values": branch.losses_between(start, end)}
+    return {"from": first, "past": past, "values": between(start, end)}

@@ -77,17 +77,17 @@ CODES = "top: 2, parts: [[1.5, [[2, 1], [5, 0]]]], spreads: [[0, 6, 0.75]]"  # o
 def test_codes_become_numbers_of_all_weights_with_what_is_so_of_the_exact_ones() -> None:
     body = f"""
       const codes = {{ $: 0, t: "i1", {CODES} }};
-      say({{ id: 1, n: 1, state: {{ value: codes, slots: {{ momentum: codes }}, before: null }} }},
+      say({{ id: 1, n: 1, state: {{ value: codes, grad: codes }} }},
         Int8Array.of(127, -127, 0, -128, 0, 0, 127));
-      const [{{ value, slots, before, tile }}] = states;
+      const [{{ value, grad, tile }}] = states;
       const scales = new Scales([1, 2, 5, 10], 5);
       scales.choose("value", value);
-      return [value, slots.momentum, before, tile ?? null, scales.of("value"),
+      return [value, grad, tile ?? null, scales.of("value"),
         scales.beyond("value", value), spreadOf(value, 0, 6)];
     """
     numbers = [2, -2, 0, "NaN", 0, 0, 2]
     found = linked(body, modules="scales means")
-    assert found == [numbers, numbers, None, None, 2, 1, 0.75]
+    assert found == [numbers, numbers, None, 2, 1, 0.75]
 
 
 def test_a_tile_of_a_plate_gives_its_mean_to_its_cubes_and_no_plate_zero() -> None:

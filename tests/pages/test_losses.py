@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.pages.session_state import blocks_of
 from tests.pages.in_web import in_web
 from tests.pages.pages import InPage
 from tests.pages.test_engine import xor
@@ -85,6 +87,28 @@ def test_a_curve_has_what_the_worker_keeps_after_it_went_to_another_branch() -> 
     size, *told = found
     assert size <= MOST_BYTES
     assert told == [3_000_000, True, 100_001, 9, 9, 3_000_000, True]
+
+
+@pytest.mark.parametrize("count", [30, 408, 6000])
+def test_losses_before_step_0_stay_whatever_comes_after_it(count: int) -> None:
+    """Those of the training that one with a neuron more was made from, as Python tells them."""
+    losses = 1.0 + np.arange(count) / count
+    told = blocks_of(lambda a, b, **_: losses[a + count : b + count], -count, 0)
+    found = in_web(
+        "loss_record",
+        """
+        const record = new LossRecord(data.told.from);
+        record.take({ losses: data.told, last: 0 });
+        const ends = () => [record.range(data.told.from, 0), record.range(-25, -20)];
+        const before = [record.end, ...ends()];
+        for (const length of [3, 90, 2]) // it jumps, and begins anew
+          record.take({ losses: { from: 0, values: Array(length).fill(5) }, last: length });
+        return [before, [record.end, ...ends()], record.range(0, 2), record.at(1), record.at(-1)];
+        """,
+        told=told,
+    )
+    ends = [[losses[0], losses[-1]], [losses[-25], losses[-21]]]
+    assert found == [[0, *ends], [2, *ends], [5, 5], 5, losses[-1]]
 
 
 @pytest.mark.slow

@@ -233,3 +233,16 @@ def test_metrics_stay_within_a_bound_however_long_a_page_plays(tmp_path: Path) -
         *range(20_002, 32_001, 2)
     ]
     assert other["values"] == [2 * step for step in other["steps"]]
+
+
+def test_a_page_takes_the_metrics_that_python_names() -> None:
+    body = """
+      const measures = new Measures();
+      const series = (steps, values) => [{ name: "held-out accuracy", share: true, steps, values }];
+      measures.take({ measured: { from: -1, series: series([0, 5, 10], [0.25, 0.5, 0.75]) } });
+      measures.take({ measured: { from: 7, series: series([8], [1]) } }); // it went back to 7
+      const [{ steps, values, share }] = measures.series;
+      return [[...steps], [...values], share, measures.wordsAt(9)];
+    """
+    words = ["held-out accuracy 100%"]
+    assert in_web("measures texts", body) == [[0, 5, 8], [0.25, 0.5, 1], True, words]

@@ -110,11 +110,11 @@ def part_of(numbers: FloatArray) -> tuple[float, list[tuple[float, int]]]:
     return covered, [(stop, int(np.count_nonzero(sizes > stop))) for stop in stops]
 
 
-def exact_of(state: dict[str, Any], rows: Rows, *more: str) -> dict[str, Any]:
-    """Return the numbers of some rows, as far as a state has them, and `more` of its parts."""
+def exact_of(state: dict[str, Any], rows: Rows) -> dict[str, Any]:
+    """Return the numbers of some rows, as far as a state has them, and its step and operation."""
     rows = rows[rows < len(state["value"])]
-    numbers = {name: state[name][rows] for name in BANKS}
-    return {"rows": rows, **numbers, **{name: state[name] for name in more}}
+    found = {name: state[name] for name in ("step", "operation")}
+    return found | {"rows": rows, **{name: state[name][rows] for name in BANKS}}
 
 
 def map_of(plates: Sequence[Plate], tile: int) -> TileMap:

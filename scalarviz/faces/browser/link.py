@@ -28,7 +28,7 @@ from scalarviz.faces.controller.group import Group
 from scalarviz.pages.graph_data import spoken, told
 from scalarviz.pages.linked_page import description
 from scalarviz.pages.scene_data import SHAPES
-from scalarviz.pages.session_state import SessionState, as_sent, losses_from
+from scalarviz.pages.session_state import SessionState, as_sent, losses_from, metrics_from
 from scalarviz.pictures.presenter.curve_view import CurveView
 from scalarviz.pictures.presenter.overlay_pointer import OverlayPointer
 from scalarviz.pictures.presenter.scene_layout import layout_of
@@ -71,6 +71,7 @@ class Reader:
     jumps: int = -1
     branch: int = -1
     losses: int = 0
+    measured: int = -1
     offers: Any = None
     shown: Any = None
     told: tuple[str, ...] = ()
@@ -102,7 +103,6 @@ class Link:
         self.owner_asks = True
         self._looked = 0.0
         self._whole: dict[str, Any] = {}  # the last state that was sent, before it was made light
-        self._is_light = False
         self._begin()
 
     def _begin(self) -> None:
@@ -176,7 +176,7 @@ class Link:
             if name not in COMMANDS:
                 raise InputError(f"a session has no command {shorten(name)}")
             if name == "open":
-                reader.opened, reader.taken, reader.losses = True, True, 0
+                reader.opened, reader.taken, reader.losses, reader.measured = True, True, 0, -1
                 reader.jumps, reader.offers, reader.shown = -1, None, None
                 reader.version = args.get("version", 0)
                 if reader.looks:
@@ -199,7 +199,7 @@ class Link:
         if name == "exact":
             reader.rows = rows_named(args, count)
             state = self._whole or self._read()
-            return exact_of(state, reader.rows, "step", "operation")
+            return exact_of(state, reader.rows)
         if name == "moved":
             return {"words": self.stage.moved(whole(args, "row", 0, count - 1))}
         if name == "past":
@@ -271,16 +271,20 @@ class Link:
     def first(self) -> dict[str, Any]:
         """Return the present state for JSON: a page shows it until Python can answer."""
         buffers: Buffers = []
-        state = self._read() | {"losses": losses_from(self.session, 0)}
-        state |= {"undoable": 0, "redoable": 0}
+        state = self._read() | {"undoable": 0, "redoable": 0}
+        state |= self._history(0, -1)
         head = split(self._lightened(state), buffers)
         return {"state": head, "buffers": [b64encode(each).decode() for each in buffers]}
+
+    def _history(self, first: int, last: int) -> dict[str, Any]:
+        """Return the losses from a step on, and the metrics after another one."""
+        session = self.session
+        return {"losses": losses_from(session, first), "measured": metrics_from(session, last)}
 
     def _lightened(self, state: dict[str, Any]) -> dict[str, Any]:
         """Return a state as it is sent: of a large network, Python says what is written of it."""
         light, self._whole = self._light.of(state), state
-        self._is_light = light is not state
-        if self._is_light and not (self._is_told or state["playing"]):
+        if "light" in light and not (self._is_told or state["playing"]):
             light |= spoken(self.stage, state["moment"], walks=state["moment"] >= 0)
         if isinstance(light["grad"], Coded):
             light["exact"] = exact_of(state, NO_ROWS)
@@ -313,8 +317,7 @@ class Link:
         return (
             here, session.playing, session.focus, own, len(undo.done), len(undo.undone),
             self.version, len(here.branch.journal), id(session.data), stage.pinned, stage.offered,
-            self.group.together, stage.pinned_neuron,
-            (self._is_told or self._is_light) and self.stage.reading.pending,
+            self.group.together, stage.pinned_neuron, self.stage.reading.pending,
         )  # fmt: skip
 
     def _send(self, readers: list[Reader], now: float, mark: Any) -> None:
@@ -327,19 +330,17 @@ class Link:
         shared: Buffers = []
         light = self._lightened(state)
         head = split(light, shared)
-        losses: dict[int, Any] = {}  # by the step from which on a reader has none
+        histories: dict[tuple[int, int], Any] = {}  # by the steps up to which a reader has it
         for reader in readers:
             if reader.version != self.version:
                 self._post(reader, {"description": self.described, "version": self.version})
                 reader.version, reader.jumps = self.version, -1
-            known = reader.losses
+            known = reader.losses, min(reader.measured, state["step"])
             if (reader.jumps, reader.branch) != (self.group.jumps, state["branch"]):
-                known = 0
-            if known not in losses:
-                losses[known] = losses_from(self.session, known)
-            more = {"losses": losses[known]} | (
-                {} if offers == reader.offers else {"offers": offers}
-            )
+                known = 0, -1
+            if known not in histories:
+                histories[known] = self._history(*known)
+            more = histories[known] | ({} if offers == reader.offers else {"offers": offers})
             if "exact" in light:
                 more["exact"] = exact_of(state, reader.rows)
             reader.number += 1
@@ -347,7 +348,8 @@ class Link:
             buffers = [*shared]
             header = {"ids": ids, "state": {**head, **split(more, buffers)}, "n": reader.number}
             reader.jumps, reader.branch = self.group.jumps, state["branch"]
-            reader.losses, reader.offers, reader.shown = state["last"], offers, mark
+            reader.losses, reader.measured = state["last"], histories[known]["measured"]["to"]
+            reader.offers, reader.shown = offers, mark
             reader.taken, reader.sent = False, now
             reader.post(header, buffers)
 

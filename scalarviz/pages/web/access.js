@@ -93,7 +93,8 @@ export class Access {
     if (!isBusy || app.picture.fault) this.walls.show(state, app.pinned?.row ?? -1);
     if (isBusy) return;
     setWords(byId("spoken"), title);
-    if (state.exact && place) // the number comes after the name
+    if (state.exact && place)
+      // the number comes after the name
       setWords(byId("walked"), spokenOf(app.spec.say, app.picture.placed, state, this.focused));
   }
 }

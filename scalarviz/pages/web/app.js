@@ -30,6 +30,7 @@ import { MovedLine } from "./moved.js";
 import { Motion } from "./motion.js";
 import { Options, channelsOf } from "./options.js";
 import { OwnInput } from "./own.js";
+import { unpacked } from "./packed.js";
 import { rowsBeside } from "./paths.js";
 import { arrange } from "./sheet.js";
 import { Past } from "./past.js";
@@ -55,7 +56,10 @@ export class App {
     this.motion = new Motion(spec.scene.pace, calm);
     this.byNeuron = new ByNeuron(spec.scene.moments);
     this.wave = new Wave(spec.scene.pace);
-    this.losses = new LossRecord();
+    const { earlier } = spec.page; // losses, as of a state, before step 0
+    this.losses = new LossRecord(earlier?.from);
+    if (earlier)
+      this.losses.take({ losses: { ...earlier, values: unpacked(earlier.values) }, last: 0 });
     this.growing = new Growing();
     this.state = null;
     this.hover = null;
@@ -104,7 +108,7 @@ export class App {
       choose: (key, step) => this.run("choose", key, step),
       enlarge: () => this.run("enlarge"),
     });
-    this.curve.begin(spec.page.measured, this.losses);
+    this.curve.begin(spec.page, this.losses);
     this.curve.redraw = () => this.request();
     this.past = new Past(byId("past"), spec.say, this.curve, {
       ask: (args) => this.player.ask("past", args),
@@ -187,7 +191,7 @@ export class App {
     this.lines.take(state, this.losses);
     this.losses.take(state);
     if (Number.isNaN(state.loss)) state.loss = this.losses.at(state.step - 1); // of before the page
-    this.curve.measures.take(state);
+    this.curve.take(state);
     const news = this.branchList.take(state);
     if (news) this.tell(news);
     this.player.see(state);

@@ -51,12 +51,19 @@ export class Curve {
   }
 
   /** Begin with the metrics of a page, and with the losses beside them from before the page. */
-  begin(measured, losses) {
+  begin({ measured, earlier }, losses) {
+    if (earlier) this.start = earlier.from;
     this.measures = new Measures(measured);
-    document.body.classList.toggle("measured", this.measures.series.length > 0);
+    this.take({});
     if (!this.measures.hasPast) return;
     this.start = 0;
     fillPast(losses, measured, this.first);
+  }
+
+  /** Take up what a state has measured. */
+  take(state) {
+    this.measures.take(state);
+    document.body.classList.toggle("measured", this.measures.series.length > 0);
   }
 
   /** Return the step under the pointer, on the axis. */
@@ -139,7 +146,10 @@ export class Curve {
       context.fillText(text("chart.empty"), plot.x + 8, middle + 5, plot.width - 8);
       return;
     }
-    context.fillText(start.toLocaleString("en-US"), plot.x, height - 4 * unit);
+    const x = (place) => plot.x + ((place - start) / (this.end - start)) * plot.width;
+    const begin = Math.max(start, 0);
+    if (start === begin || x(begin) < plot.x + 0.8 * plot.width)
+      context.fillText(begin.toLocaleString("en-US"), x(begin), height - 4 * unit);
     context.textAlign = "right";
     const isNamed = this.element.parentElement.querySelector(".place") !== null;
     const end = isNamed ? this.end.toLocaleString("en-US") : text("chart.step", { step: this.end });
@@ -148,7 +158,6 @@ export class Curve {
     context.fillText(ends[0], plot.x - 5, bottom);
     context.textAlign = "left";
     const y = (value) => bottom - scale.up(value) * plot.height;
-    const x = (place) => plot.x + ((place - start) / (this.end - start)) * plot.width;
     this.others = this.lines.drawn(x, y);
     this.drawOthers(context, plot, unit, quiet);
     context.strokeStyle = styled("--accent");
@@ -236,7 +245,7 @@ export class Curve {
 
 /** Return the smallest and the largest loss, of `others` and some single ones too; null if none is. */
 function extremes(losses, singles, others) {
-  const range = losses.range(0, losses.end);
+  const range = losses.range(losses.first, losses.end);
   const [low, high] = [Math.min(range[0], others[0]), Math.max(range[1], others[1])];
   const all = singles.filter(isShown);
   const most = all.reduce((top, each) => Math.max(top, each), high);

@@ -61,10 +61,14 @@ export class LinkClient {
     this.width = engine.sizes.inputs; // numbers of a sample
   }
 
-  /** Send a command; the promise is fulfilled after the state that it leads to. */
-  async ask(name, { uses, rows, ...args } = {}) {
-    const { inputs } = args; // `uses` and many `rows` are for a worker
-    if (rows) Object.assign(args, { row: rows[0], layer: rows.length > 1 });
+  /** Send a command; the promise is fulfilled after the state that it leads to.
+   *
+   * @param {any} args those of a worker, which needs more of them
+   */
+  async ask(name, args = {}) {
+    const { inputs, rows, row, on } = args;
+    if (name === "moved") return this.askOnce(name, { row });
+    if (rows) return this.askOnce(name, { row: rows[0], layer: rows.length > 1, on });
     if (!inputs) return this.askOnce(name, args);
     const each = Math.floor(MOST_SENT / this.width) * this.width;
     const parts = [];

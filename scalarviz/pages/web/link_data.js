@@ -8,7 +8,6 @@ const LINK_KINDS = {
 const NOT_FINITE = { nan: NaN, inf: Infinity, "-inf": -Infinity };
 const MOST_CODE = 127;
 const NO_NUMBER = 128; // the code -128 as a byte: a number that is not finite
-const FROM_CODES = ["value", "grad", "before", "gradBefore", "earlier", "begun"]; // and slots
 
 /** Return a value of JSON with the arrays and numbers that stand for its parts. */
 export function joinedWith(given, buffers) {
@@ -46,14 +45,10 @@ export class BankReader {
   /** Take the codes out of a state, and put in numbers; `tile` is how many have one together. */
   read(state) {
     if (state.value?.tile) state.tile = state.value.tile ** 2;
-    for (const name of FROM_CODES) if (state[name]) state[name] = this.numbers(state[name]);
-    for (const slots of [state.slots, state.slotsBefore]) {
-      for (const name of Object.keys(slots ?? {})) slots[name] = this.numbers(slots[name]);
-    }
+    for (const name of ["value", "grad"]) if (state[name]) state[name] = this.numbers(state[name]);
     const { rows: set = [], old } = state.edited ?? {};
     state.edited = Object.fromEntries(Array.from(set, (row, i) => [row, old[i]]));
-    if (state.exact)
-      state.exact = takeExact({ known: new Map(), read: new Set() }, state.exact);
+    if (state.exact) state.exact = takeExact({ known: new Map(), read: new Set() }, state.exact);
     return state;
   }
 

@@ -42,7 +42,7 @@ function join(client, app) {
 /** Return an app of a new description in place of another, with what its user has chosen. */
 function appAnew(app, markup, { spec, texts }) {
   const { client, picture, pinned, unit, channel, sizes, player } = app;
-  const isOpen = !byId("sheet").hidden;
+  const [isOpen, isWhole] = [!byId("sheet").hidden, byId("others").open];
   const focused = document.activeElement?.id;
   app.end();
   document.body.replaceChildren(...markup.cloneNode(true).childNodes);
@@ -56,7 +56,7 @@ function appAnew(app, markup, { spec, texts }) {
   Object.assign(next.player, { speed, other, playing: player.playing, told: player.told });
   Object.assign(next, { channel, sizes });
   if (!(pinned?.row >= spec.say.rows)) next.pin(pinned);
-  next.setSheet(isOpen);
+  next.setSheet(isOpen, isWhole);
   if (focused) byId(focused)?.focus();
   return next;
 }

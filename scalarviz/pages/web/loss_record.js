@@ -11,7 +11,7 @@ const MOST_BLOCKS = 2 ** 13; // of which two become one then
 export class LossRecord {
   constructor(first = 0) {
     this.first = this.start = this.end = first;
-    this.room = new Float64Array(FIRST_ROOM); // the loss of a step stands at its number modulo the length
+    this.room = new Float64Array(FIRST_ROOM); // the loss of a step stands at its number after the first one, modulo the length
     this.size = BLOCK;
     this.low = []; // the smallest loss that is shown of each block of `size` steps; Infinity: none
     this.high = []; // the largest one, which may be 0; -Infinity: none
@@ -24,7 +24,9 @@ export class LossRecord {
 
   /** The loss of a step; NaN if it is not known exactly. */
   at(step) {
-    return step >= this.start && step < this.end ? this.room[step % this.room.length] : NaN;
+    return step >= this.start && step < this.end
+      ? this.room[(step - this.first) % this.room.length]
+      : NaN;
   }
 
   /** Write the losses of the steps from `step` on; those that are known do not change. */
@@ -36,7 +38,7 @@ export class LossRecord {
 
   push(loss) {
     if (this.end - this.start === this.room.length) this.makeRoom();
-    this.room[this.end % this.room.length] = loss;
+    this.room[(this.end - this.first) % this.room.length] = loss;
     const block = this.blockOf(this.end);
     if (isShown(loss)) this.widen(block, loss, loss);
     else if (loss === 0) this.widen(block, Infinity, 0); // which a linear scale shows
@@ -49,7 +51,8 @@ export class LossRecord {
       return;
     }
     const room = new Float64Array(2 * this.room.length);
-    for (let step = this.start; step < this.end; step++) room[step % room.length] = this.at(step);
+    for (let step = this.start; step < this.end; step++)
+      room[(step - this.first) % room.length] = this.at(step);
     this.room = room;
   }
 

@@ -14,13 +14,19 @@ export class Measures {
     this.hasPast = Boolean(given?.apart);
   }
 
-  /** Take up what a state has measured: values after a step, in place of those that were there. */
+  /** Take up what a state has measured: values after a step, in place of those that were there.
+   *
+   * They are those of all series at the same `steps`, or what Python names: each `series` by itself.
+   */
   take({ measured }) {
     if (!measured) return;
-    this.series.forEach((each, k) => {
-      const end = countUpTo(each.steps, measured.from);
-      each.steps = each.steps.slice(0, end).concat(Array.from(measured.steps));
-      each.values = each.values.slice(0, end).concat(Array.from(measured.values[k]));
+    const { from, steps, values, series } = measured;
+    const news = series ?? this.series.map((each, k) => ({ ...each, steps, values: values[k] }));
+    this.series = news.map((each) => {
+      const old = this.series.find(({ name }) => name === each.name) ?? { steps: [], values: [] };
+      const end = countUpTo(old.steps, from);
+      const added = (name) => [...old[name].slice(0, end), ...each[name]];
+      return { ...each, steps: added("steps"), values: added("values") };
     });
   }
 

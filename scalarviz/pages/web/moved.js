@@ -22,7 +22,8 @@ export class MovedLine {
 
   /** Return the blocks of a card with the line, once that is known. */
   with(card, row, state) {
-    if (row < 0 || state.playing || state.operation > 0 || this.say.told || state.light) return card;
+    if (row < 0 || state.playing || state.operation > 0 || this.say.told || state.light)
+      return card;
     const asked = [row, state.branch, state.step, state.undoable].join();
     if (asked !== this.asked) this.find(asked, row);
     const blocks = this.words

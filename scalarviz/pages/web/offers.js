@@ -14,11 +14,13 @@ export class Offers {
     this.mark = "";
   }
 
-  /** Stand in the sheet, which is another one when a page is built anew. */
+  /** Stand in the sheet, which is another one when a page is built anew: with all fields, of which
+   * some stood elsewhere in the last one.
+   */
   place(focused = null) {
     byId("others").querySelector(".buttons").before(this.element);
-    arrange();
-    if (this.element.contains(focused)) focused.focus();
+    this.make(this.list);
+    if (byId("sheet").contains(focused)) focused.focus();
   }
 
   /** Show controls: what is typed at present stays, and fields stay where they are. */

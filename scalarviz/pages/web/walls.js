@@ -73,7 +73,8 @@ export function cellAfter(key, /** @type {number[]} */ [i, j], { rows, columns }
 export class Walls {
   constructor(element, say, { look, pin }) {
     const tables = wallsOf(say).map((wall) => new WallTable(wall, look, pin));
-    Object.assign(this, { tables, element });
+    this.tables = tables;
+    this.element = element;
     element.append(...tables.map((each) => each.body));
     setShown(element, tables.length > 0);
   }

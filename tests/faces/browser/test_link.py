@@ -19,6 +19,7 @@ from scalarviz.faces.browser.light import LEAST
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.scenefiles.options import OptionInfo
 from scalarviz.pictures.presenter.channels import largest
+from scalarviz.pictures.presenter.curves import measured_of
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.pictures.presenter.why import blocks_about
@@ -256,6 +257,8 @@ def test_a_grown_network_is_described_anew() -> None:
     assert described[0]["description"]["spec"]["scene"]["count"] == len(page.state["value"]) == 38
     came = described[0]["description"]["spec"]["page"]["came"]
     assert came == "1 neuron added to layer 0 after step 3: it goes on with what it had learned."
+    earlier = described[0]["description"]["spec"]["page"]["earlier"]
+    assert (earlier["from"], earlier["past"]) == (-3, []) and earlier["values"]["shape"] == [3]
     page.ask("undo")
     page.ask("state")
     assert len(page.state["value"]) == 31
@@ -495,6 +498,39 @@ def test_losses_of_a_long_training_are_few() -> None:
     assert late.bytes < 200_000
     assert losses["past"][-1][0] + len(losses["values"]) == 30_000
     assert losses["past"][0][1] == s.losses[: losses["past"][0][0]].min()
+
+
+def test_metrics_come_as_they_are_measured_and_go_where_the_training_goes_back() -> None:
+    net = sv.Network([3, 4, 3], "tanh", seed=1)
+    data = sv.data.Arrays(X, X > 0.5, held_out=(X, X > 0.5))
+    s = sv.Session(
+        net, data, "mse", sv.SGD(0.5), batch=2, engine="cpu", metrics=["accuracy"], every=5
+    )
+    s.advance(12)
+    page = opened(s)
+
+    def seen() -> Any:
+        measured = page.state["measured"]
+        return measured["from"], [(each["name"], *each["steps"]) for each in measured["series"]]
+
+    names = "held out", "held-out accuracy"
+    assert seen() == (-1, [(name, 5.0, 10.0) for name in names])
+    page.ask("advance", {"count": 8})
+    assert seen() == (10, [(name, 15.0, 20.0) for name in names])
+    page.ask("advance", {"count": 1})
+    assert seen() == (20, [(name,) for name in names])
+    page.ask("back", {"count": 4})
+    assert seen() == (17, [(name,) for name in names])  # what comes after 17 is taken away
+    page.ask("edit", {"row": 0, "value": 0.5})
+    page.ask("advance", {"count": 8})
+    assert seen()[1] == [(name, 20.0, 25.0) for name in names]
+    late = FakePage(page.link)
+    late.ask("open", {"version": 1})
+    assert [len(each["steps"]) for each in late.state["measured"]["series"]] == [5, 5]
+    shown = measured_of(s.metrics)
+    for each, own in zip(late.state["measured"]["series"], shown, strict=True):
+        assert (each["name"], each["share"]) == (own.name, own.share)
+        assert each["values"].tolist() == own.values.tolist()
 
 
 def test_the_python_engine_and_other_optimizers_are_shown_too() -> None:

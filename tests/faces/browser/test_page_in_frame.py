@@ -14,7 +14,9 @@ from scalarviz.base.texts.decimals import rounded, short
 from scalarviz.faces.browser.link import Link
 from scalarviz.faces.controller.watch_options import WatchOptions
 from scalarviz.pictures.presenter.captions.format import said
+from scalarviz.pictures.presenter.curves import measured_of
 from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.view.charts import words_of
 from scalarviz.pictures.view.cubes.mip_levels import spread_of
 from scalarviz.training.session import of_value
 from tests.faces.browser.framed import FramedPage
@@ -291,4 +293,57 @@ def test_what_a_page_writes_of_a_large_network_is_exact(
     page.mouse.click(x, y)
     page.wait(lambda: said(float(value[row]), 3) in page.frame.evaluate(FIELDS))
     assert page.complaints == []
+    page.page.context.close()
+
+
+AXIS = "[scalarviz.curve.start, scalarviz.curve.first, scalarviz.curve.last]"
+FIELDS_OF_SHEET = """[...document.querySelectorAll("#sheet [data-row]")]
+  .filter(each => each.closest("#first, .offers")).map(each => each.dataset.row).sort()"""
+
+
+def test_a_training_that_grows_keeps_its_controls_and_its_curve(browser: Any) -> None:
+    session = rgb_session()
+    session.advance(30)
+    page = FramedPage(browser, linked(session))
+    page.wait(lambda: len(page.frame.evaluate(FIELDS_OF_SHEET)) > 10)
+    page.do("setSheet(true)")
+    before, curve = page.frame.evaluate(FIELDS_OF_SHEET), page.app("curve.own")
+    assert {"add neuron", "option optimizer", "go wrong"} <= {*before}
+    page.frame.click("[data-row='add neuron']")
+    page.wait(lambda: page.link.session is not session and page.app("state.value.length") > 31)
+    assert page.frame.evaluate(FIELDS_OF_SHEET) == before
+    assert page.frame.evaluate("document.activeElement.dataset.row") == "add neuron"
+    page.wait(lambda: len(page.app("curve.own")) > 20)
+    assert page.frame.evaluate(AXIS) == [-30, 0, 0]
+    heights = [[y for _, y in points] for points in (curve, page.app("curve.own"))]
+    assert heights[0] == pytest.approx(heights[1], abs=0.5)
+    page.frame.click("#on")
+    page.wait(lambda: page.step == 1)
+    assert page.frame.evaluate(FIELDS_OF_SHEET) == before
+    page.do("run('undo')")
+    page.wait(lambda: page.step == 30 and page.app("state.value.length") == 31)
+    page.rest(0.3)
+    assert page.frame.evaluate(FIELDS_OF_SHEET) == before
+    assert page.frame.evaluate(AXIS) == [0, 0, 30] and page.complaints == []
+    page.page.context.close()
+
+
+def test_the_curve_of_a_page_has_the_metrics_of_the_session(browser: Any) -> None:
+    rng = np.random.default_rng(0)
+    data = sv.data.Arrays(rng.random((40, 3)), rng.integers(0, 3, 40), share=0.8)
+    net = sv.Network([3, 8, 3], "tanh", seed=0)
+    more = {"metrics": ["accuracy"], "every": 20, "engine": "cpu", "batch": 8}
+    session = sv.Session(net, data, "softmax_cross_entropy", sv.Adam(0.01), **more)
+    session.advance(200)
+    page = FramedPage(browser, linked(session))
+
+    def told() -> list[str]:
+        return [words_of(each, None) for each in measured_of(session.metrics)]
+
+    page.wait(lambda: page.app("curve.measures.wordsAt(scalarviz.state.step)") == told())
+    assert "measured" in page.frame.evaluate("document.body.className")
+    page.do("run('on', 30, 'step')")
+    page.wait(lambda: page.step == 230)
+    page.wait(lambda: page.app("curve.measures.wordsAt(scalarviz.state.step)") == told())
+    assert page.app("curve.measures.series[0].steps.length") == 11 and page.complaints == []
     page.page.context.close()
