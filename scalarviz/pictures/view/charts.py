@@ -332,7 +332,7 @@ def draw_last_numbers(
         canvas.segments([ends[0]], [ends[1]], theme.accent, width=1.5 * scale)
     end = title = plot.x + canvas.text(plot.x, base, loss, size=size, color=theme.ink)
     seen = curve.at if at is None else at
-    told = [(words_of(each, seen), color_of(each, theme)) for each in curve.metrics]
+    told = [(each, color_of(each, theme)) for each in curve.metrics]
     right = plot.right
     is_whole = curve.span == (-curve.before, curve.whole)
     if is_whole and clock == step_words(curve):  # the axis says so
@@ -349,11 +349,11 @@ def draw_last_numbers(
         canvas.text(end + gap, base, words, size=size, color=theme.quiet)
         return title
     rest = []
-    for words, color in told:
-        if end + gap + canvas.measure(words, size=size) < right:
+    for metric, color in told:
+        if end + gap + canvas.measure(words := words_of(metric, seen), size=size) < right:
             end += gap + canvas.text(end + gap, base, words, size=size, color=color)
         else:
-            rest.append((words, color))
+            rest.append((words_of(metric, seen, brief=True), color))
     if told and at is None and not curve.others and is_whole:
         write_below(canvas, plot, rest, step_words(curve), scale)
     return title
@@ -385,14 +385,18 @@ def words_of_branch(curve: Curve) -> str:
     return text("chart.branch.loss", name=curve.name, loss=f"{curve.there:#.3g}")
 
 
-def words_of(metric: Measured, step: float) -> str:
-    """Return the name of a metric and its last value up to a step, with the step if earlier."""
+def words_of(metric: Measured, step: float, *, brief: bool = False) -> str:
+    """Return the name of a metric and its last value up to a step, with the step if earlier.
+
+    brief  True: the name alone then; by default False
+    """
     known = int(np.searchsorted(metric.steps, step, side="right"))
     if not known or math.isnan(value := float(metric.values[known - 1])):
         return metric.name
     words = f"{metric.name} {100.0 * value:.3g}%" if metric.share else f"{metric.name} {value:#.3g}"
-    measured = metric.steps[known - 1]
-    return words if measured == step else text("chart.measured", said=words, step=measured)
+    if (measured := metric.steps[known - 1]) == step:
+        return words
+    return metric.name if brief else text("chart.measured", said=words, step=measured)
 
 
 def color_of(metric: Measured, theme: Theme) -> str:

@@ -128,6 +128,8 @@ def test_metrics_have_curves_and_numbers(studio: Studio) -> None:
         draw_loss(canvas := Canvas2D(900, HEIGHT), replace(BOX, width=880.0), late, DARK)
         step = 11 if late.pointed is None else 8
         assert {f"held out 0.300 (step {step})", f"accuracy 75% (step {step})"} <= set(canvas.words)
+        draw_loss(canvas := Canvas2D(WIDTH, HEIGHT), BOX, late, DARK)
+        assert "accuracy 75%" not in canvas.words
     assert {"0%", "50%", "100%"} <= set(canvas.words)
 
 
