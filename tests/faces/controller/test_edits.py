@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.data import Rgb
 from scalarviz.errors import InputError
 from scalarviz.faces.controller.edits import Edits
 from scalarviz.pictures.presenter.live_values import LiveValues
@@ -34,7 +35,9 @@ def check_one_network(reading: LiveValues, value: float) -> None:
         np.testing.assert_allclose(numbers, wanted[name], atol=1e-6)
     exhibit = reading.exhibit()
     assert isinstance(exhibit, Swatches)
-    outputs = np.asarray(session.network(session.data.palette[0]))
+    data = session.data
+    assert isinstance(data, Rgb)
+    outputs = np.asarray(session.network(data.palette[0]))
     np.testing.assert_allclose(np.asarray(exhibit.outputs), outputs, atol=1e-6)
 
 
