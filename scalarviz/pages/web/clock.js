@@ -339,14 +339,13 @@ export class Clock {
   /**
    * Make a change; `details` have its kind, a row of CHANGES; to undo it leads to `before`.
    *
-   * Edits of one weight at one moment are undone together. Within a step, weights are changed where it
-   * began, and its operations are done again: all that is shown is then of one network.
+   * Edits of one weight at one moment are undone together. Within a step, weights are changed where
+   * it began, and its operations are done again: all that is shown is then of one network.
    */
   change(details, before = null) {
     const { step, operation, branch } = this;
     const isWithin = (each) => each.step === step && each.operation > 0;
-    const isAgain =
-      operation > 0 && CHANGES[details.kind].again && !this.journal.some(isWithin);
+    const isAgain = operation > 0 && CHANGES[details.kind].again && !this.journal.some(isWithin);
     if (isAgain) {
       const begun = { step, operation: 0, applied: this.applied };
       this.go(begun);
@@ -450,7 +449,7 @@ export class Clock {
     return found;
   }
 
-  /** The first step whose loss is computed after the last change of weights by a user; 0 without. */
+  /** The first step whose loss comes after the last change of weights by a user; 0 without. */
   get changed() {
     const kinds = ["edit", "roll", "weights"];
     const done = this.journal.slice(0, this.applied);

@@ -35,7 +35,7 @@ export class Measures {
     return this.series.flatMap(({ share, values }) => (share ? [] : values.filter(isShown)));
   }
 
-  /** Return the name of each series with its last value up to a step, and the step of an older one. */
+  /** Return the name of each series with its last value up to a step, and its step if earlier. */
   wordsAt(step) {
     return this.series.map(({ name, share, steps, values }) => {
       const known = countUpTo(steps, step);
@@ -56,7 +56,7 @@ export class Measures {
   }
 }
 
-/** Fill losses from before the page into a record, which are known for some steps and the last one. */
+/** Fill losses from before the page into a record: those of some steps, and the last one. */
 export function fillPast(record, given, end) {
   unpacked(given.losses).forEach((loss, i) =>
     record.write(Math.min((i + 1) * given.apart, end) - 1, [loss]),

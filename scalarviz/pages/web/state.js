@@ -13,7 +13,7 @@ const SLOW = 12; // milliseconds from which the answers to the probe are compute
 export class Shown {
   constructor() {
     this.sample = null;
-    this.at = undefined; // the place where the sample was taken, or to which whole steps have played
+    this.at = undefined; // where the sample was taken, or to which whole steps have played
     this.own = null;
     this.probe = new Float32Array(0);
     this.took = 0; // milliseconds for the answers
