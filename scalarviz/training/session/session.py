@@ -539,9 +539,10 @@ class Session:
             self.undo_log.undo(self.timeline)
 
     def redo(self) -> None:
-        """Do the change that was undone last again, or go to the moment after it.
+        """Do the change that was undone last again: go to the moment after it.
 
-        Raises OrderError if nothing was undone since the last change.
+        What was trained there since lies ahead, but no change that is still undone. Raises
+        OrderError if nothing was undone since the last change.
         """
         with self.doing():
             self.undo_log.redo(self.timeline)

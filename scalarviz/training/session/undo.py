@@ -1,7 +1,13 @@
 """UndoLog: what a user changed in a training, to be undone and done again.
 
-An undo goes back to the moment before the change. What was trained since stays in a branch, so
-undo and redo lose nothing.
+The rules:
+
+- An undo goes to the moment before the last change, a redo to the moment after the one that was
+  undone last, on the branch that the undo left: what was trained there since lies ahead again.
+- No change that is undone lies ahead. If one would, a branch begins at this moment; if the change
+  was the last thing in its branch, it is taken out of it, and a redo makes it again.
+- A change that waits for the next step continues to wait, also in that branch.
+- A change of the user ends what can be done again. Undo and redo lose no branch.
 """
 
 from __future__ import annotations
@@ -108,62 +114,65 @@ class UndoLog:
             raise OrderError("there is nothing to undo: nothing was changed in this session")
         change = self.done[-1]  # which stays there if Ctrl-C ends this
         branch, clock = change.before
+        left = timeline.branch
         was_last = (
-            timeline.spot == change.after
-            and timeline.clock == timeline.branch.end
-            and len({action.place for action in change.actions}) < 2
+            timeline.spot == change.after == Spot(branch, branch.end)
+            and len({action.place for action in change.actions}) == 1
             # Branches that begin after that moment need the branch as it is.
             and not any(each.parent is branch and each.fork > clock for each in timeline.branches)
         )
         if change.name is None:
             go(timeline, change.before)
-        self._note_undo(timeline, was_last)
+        self._note_undo(timeline, left, was_last)
 
     @whole
-    def _note_undo(self, timeline: Timeline, was_last: bool) -> None:
-        """Take a change, before which the timeline is, from its branch, or go on without it."""
-        change = self.done[-1]
-        after, before = change.after, change.before
-        if not change.swap_names() and change.actions:
-            assert after is not None, "a change that is done has a moment after it"
-            if after.branch is before.branch:
-                others = {*change.actions, *change.waiting}
-                if not was_last:
-                    fork_with(timeline, change.waiting)
-                timeline.branch.remove(change.actions, timeline.clock)
-                if was_last or asked_at(after) - others:  # which the way there would bring along
-                    change.after = None
-        self.undone.append(self.done.pop())
+    def _note_undo(self, timeline: Timeline, left: Branch, was_last: bool) -> None:
+        """Note that the timeline is before the last change, which the branch `left` has."""
+        change = self.done.pop()
+        self.undone.append(change)
+        change.swap_names()
+        if was_last:
+            timeline.branch.remove(change.actions, timeline.clock)
+            change.after = None
+        elif change.after and change.actions and {*change.actions} <= {*left.journal}:
+            change.after = Spot(left, change.after.clock)
+        self._leave_out(timeline, change.waiting)
 
     def redo(self, timeline: Timeline) -> None:
         """Go to the moment after the change that was undone last, or make it again."""
         if not self.undone:
             raise OrderError("there is nothing to redo: nothing was undone since the last change")
-        change, actions = self.undone[-1], None
+        change = self.undone[-1]
         if change.name is None:
             go(timeline, change.after or change.before)
             if change.after is None:
-                details = [(each.kind, dict(each.details)) for each in change.actions]
-                actions = timeline.applied(*details)
-        self._note_redo(timeline, actions)
+                timeline.applied(*[(each.kind, dict(each.details)) for each in change.actions])
+        self._note_redo(timeline)
 
     @whole
-    def _note_redo(self, timeline: Timeline, actions: list[Action] | None) -> None:
-        """Journal the actions of a change that were applied anew, if any; it is done."""
-        change = self.undone[-1]
+    def _note_redo(self, timeline: Timeline) -> None:
+        """Note that the change that was undone last is done, and journal what was made again."""
+        change = self.undone.pop()
+        self.done.append(change)
         change.swap_names()
-        if actions is not None:
+        if change.after is None:
             if timeline.branch.end > timeline.clock:
                 fork_with(timeline, change.waiting)
             with self.off():
-                timeline.journal(*actions)
-            change.actions, change.after = actions, timeline.spot
-        self.done.append(self.undone.pop())
+                timeline.journal(*change.actions)
+            change.after = timeline.spot
+            for each in self.undone:  # those that were made after this one, where it was then
+                if each.before.branch is change.before.branch:
+                    each.before = Spot(timeline.branch, each.before.clock)
+        self._leave_out(timeline, [*change.waiting, *change.actions])
 
-
-def asked_at(spot: Spot) -> set[Action]:
-    """Return the actions that were asked at a moment, where they have to wait for the next step."""
-    return {action for action in spot.branch.journal if action.asked == spot.clock.place}
+    def _leave_out(self, timeline: Timeline, waiting: Sequence[Action]) -> None:
+        """Start a branch if undone actions lie ahead, or if some of these were asked right here."""
+        clock, undone = timeline.clock, {each for past in self.undone for each in past.actions}
+        waits = any(each.asked == clock.place for each in waiting) and timeline.branch.end > clock
+        if waits or undone & {*timeline.branch.journal}:
+            fork_with(timeline, waiting)
+            timeline.branch.remove([*undone], clock)
 
 
 def fork_with(timeline: Timeline, waiting: Sequence[Action]) -> None:

@@ -2,6 +2,8 @@
 
 import random
 from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import InputError, OrderError
+from scalarviz.training.session.branches import Clock
 from tests.sessions import reloaded
 from tests.wording import refused
 
@@ -222,3 +225,143 @@ def test_one_undo_takes_back_one_of_two_changes_that_wait_for_the_next_step(
     assert shown() == ("relu", 0.5)
     session.redo()
     assert shown() == ("relu", 0.05)
+
+
+@pytest.mark.parametrize("apart", [0, 2])
+def test_what_is_still_undone_does_not_come_back_after_a_redo(
+    session: sv.Session, apart: int
+) -> None:
+    session.advance(2)
+    session.learning_rate = 0.25
+    session.advance(apart)
+    session.batch = 1
+    session.advance(3)
+    session.undo()
+    session.undo()
+    session.redo()
+    assert (session.learning_rate, session.batch) == (0.25, 2)
+    session.advance(8)
+    assert (session.learning_rate, session.batch) == (0.25, 2)
+    session.redo()
+    assert (session.learning_rate, session.batch) == (0.25, 1)
+
+
+def test_what_waited_with_a_change_that_is_done_again_waits_in_a_new_branch(
+    session: sv.Session,
+) -> None:
+    session.advance(4, "operation")
+    session.batch = 1
+    session.edit(0, 0.5)
+    session.advance(2)
+    session.undo()
+    session.redo()
+    session.learning_rate = 0.05
+    session.advance(2)
+    assert (session.batch, session.learning_rate) == (1, 0.05)
+
+
+Act = Callable[[sv.Session], object]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A moment of a straight training: changes with the places where they were asked for.
+
+    Of the changes, the first `done` ones lie behind, the others ahead.
+    """
+
+    changes: tuple[tuple[tuple[int, int], Act], ...] = ()
+    done: int = 0
+    place: tuple[int, int] = (0, 0)
+
+    def at(self, place: tuple[int, int]) -> "Line":
+        """The moment of arrival at a place."""
+        return replace(self, done=sum(each[0] < place for each in self.changes), place=place)
+
+    def changed(self, *acts: Act) -> "Line":
+        """The moment after changes, or without what lies ahead."""
+        made = [(self.place, act) for act in acts]
+        changes = (*self.changes[: self.done], *made)
+        return Line(changes, len(changes), self.place)
+
+    def without(self, acts: set[Act]) -> "Line":
+        """The same moment, on a branch of its own if one of these would lie ahead."""
+        return self.changed() if acts & {act for _, act in self.changes} else self
+
+    def replayed(self, make: Callable[[], sv.Session], clock: Clock) -> sv.Session:
+        """A session that was never undone, at this moment, which has a clock."""
+        session = make()
+        for place, act in self.changes[: self.done]:
+            if session.clock.place != place:
+                session.timeline.go(Clock(*place))
+            session.timeline.remember()
+            act(session)
+        session.timeline.go(clock)
+        session.timeline.remember()
+        return session
+
+
+def change_of(chance: random.Random, rows: int, waits: bool) -> Act:
+    """A change that no other one is equal to; an edit where others wait for the next step."""
+    row, number, count = chance.randrange(rows), chance.uniform(0.01, 1), chance.randrange(1, 5)
+    changes: list[Act] = [
+        lambda s: s.edit(row, number),
+        lambda s: setattr(s, "learning_rate", number),
+        lambda s: setattr(s, "batch", count),
+    ]
+    return changes[0] if waits else chance.choice(changes)
+
+
+def grown_at(line: Line, make: Callable[[], sv.Session], clock: Clock) -> sv.Session:
+    """A straight training with a neuron more from a moment on."""
+    return sv.add_neurons(line.replayed(make, clock), 0)
+
+
+@pytest.mark.some(60)
+@pytest.mark.parametrize("seed", range(1500))
+def test_random_sequences_lead_where_a_straight_training_leads(
+    session: sv.Session, seed: int
+) -> None:
+    chance, s, line, now = random.Random(seed), session.copy(), Line(), Clock()
+    make: Callable[[], sv.Session] = session.copy
+    done: list[tuple[Line, Line, set[Act]]] = []  # before a change, after it, and what it does
+    undone: list[tuple[Line, Line, set[Act]]] = []
+    for _ in range(25):
+        match chance.randrange(9):
+            case 0 | 1:
+                s.advance(chance.randrange(1, 5), chance.choice(["step", "operation"]))
+                line = line.at(s.clock.place)
+            case 2 if s.step_index:
+                s.seek(chance.randrange(s.step_index))
+                line = line.at(s.clock.place)
+            case 3 | 4 if done:
+                s.undo()
+                before, after, acts = done.pop()
+                if acts:
+                    after = replace(line, done=after.done, place=after.place)
+                undone.append((before, after, acts))
+                line = before.without(set().union(*(each[2] for each in undone)))
+            case 5 | 6 if undone:
+                s.redo()
+                before, line, acts = undone.pop()
+                done.append((before, line, acts))
+                line = line.without(set().union(*(each[2] for each in undone)))
+            case 7 if chance.random() < 0.3:
+                s.branch()
+                before, line = line, line.changed()
+                done.append((before, line, set()))
+                undone.clear()
+            case 8 if chance.random() < 0.05:
+                make = partial(grown_at, line, make, now)
+                s, line = sv.add_neurons(s, 0), Line()
+                done.clear()
+                undone.clear()
+            case _:
+                act = change_of(chance, len(s.network.bank), s.clock.operation > 0)
+                act(s)
+                before, line = line, line.changed(act)
+                done.append((before, line, {act}))
+                undone.clear()
+        now = s.timeline.clock
+        assert state(s) == state(straight := line.replayed(make, now)), seed
+        assert s.batch == straight.batch, seed
