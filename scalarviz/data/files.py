@@ -57,12 +57,13 @@ def from_csv(
     """Read a data set from text with one sample a line: `from_csv("iris.csv", targets="kind")`.
 
     `inputs` and `targets` are columns, given by name or by number; the first is 0, the last -1. By
-    default the last column is the target, the others are inputs. Cells are separated by tabs if
-    line 1 has any, else by semicolons, else by commas. Line 1 holds names if `header` is True, or
-    if it is None and no cell of the line is a number. They become names of the inputs.
+    default the last column is the target, the others are inputs, but for columns without a name
+    in a file with names, such as the index that pandas writes. Cells are separated by tabs if line
+    1 has any, else by semicolons, else by commas. Line 1 holds names if `header` is True, or if it
+    is None and no cell of the line is a number. They become names of the inputs.
 
     path     the file, in UTF-8
-    inputs   columns; None, the default: all but the targets
+    inputs   columns; None, the default: all but the targets, and those without a name
     targets  columns; None, the default: the last one
     header   whether line 1 holds names; None, the default: if no cell of it is a number
     missing  of a line in which a cell of these columns is empty, or "NA", "NaN", "null", "?" or
@@ -275,6 +276,12 @@ def choose_columns(
     """Return the numbers of the input columns and of the target columns."""
     answers = [width - 1] if targets is None else column_numbers(targets, names, width, path)
     others = sorted({*range(width)} - {*answers})
+    if inputs is None and (nameless := [i for i in others if names and not names[i]]):
+        others = [i for i in others if names[i]]
+        inform(
+            f"{called(path)}: left out, since they have no name, as the index that pandas writes: "
+            f"columns {', '.join(map(str, nameless))}; inputs= takes columns by these numbers, too"
+        )
     wanted = others if inputs is None else column_numbers(inputs, names, width, path)
     twice = sorted({*wanted} & {*answers})
     if twice:

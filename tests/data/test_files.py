@@ -126,6 +126,24 @@ def test_lines_with_missing_cells_are_dropped_if_that_is_wanted(
     assert len(whole.training[0]) == 2 and not caplog.messages
 
 
+def test_a_column_without_a_name_is_no_input_unless_it_is_asked_for(
+    written: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = written(",a,b,kind\n0,1.5,2,0\n1,3,4,1\n")  # as pandas writes a table with its index
+    with caplog.at_level("INFO"):
+        table = data.from_csv(path, targets="kind")
+    assert table.training[0].tolist() == [[1.5, 2.0], [3.0, 4.0]] and table.input_names == [
+        "a",
+        "b",
+    ]
+    assert ["no name" in each and "columns 0;" in each for each in caplog.messages] == [True]
+    caplog.clear()
+    asked = data.from_csv(path, [0, "a"], "kind")
+    assert asked.training[0].tolist() == [[0.0, 1.5], [1.0, 3.0]]
+    plain = data.from_csv(written("0,1.5,2,0\n1,3,4,1\n"))  # no names at all
+    assert plain.training[0].shape == (2, 3) and not caplog.messages
+
+
 def test_a_missing_cell_is_refused_with_its_place_and_what_to_do(written: Any) -> None:
     with refused(InputError, "line 3, column 1"):
         data.from_csv(written(GAPS), ["a", "b"], "kind")

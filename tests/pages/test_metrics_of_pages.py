@@ -62,7 +62,8 @@ def measuring(of: sv.Session) -> str:
 @pytest.mark.parametrize("outputs", [1, 3])
 def test_each_metric_is_that_of_the_table(name: str, outputs: int) -> None:
     p, t = CHANCE.normal(size=(2, 30, outputs))
-    for targets in (t, np.sign(t), (t > 0.0).astype(np.float64), np.ones_like(t)):
+    weighted = np.eye(outputs)[p.argmax(axis=1)[::-1]] * CHANCE.uniform(0.2, 4.0, (30, 1))
+    for targets in (t, np.sign(t), (t > 0.0).astype(np.float64), np.ones_like(t), weighted):
         body = f"""
             const [p, t] = [data.p, data.t].map((all) => Float64Array.from(all));
             return METRICS.{name}(p, t, {outputs});"""

@@ -45,13 +45,28 @@ def accuracy(p: FloatArray, t: FloatArray) -> float:
 
 def binary_accuracy(p: FloatArray, t: FloatArray) -> float:
     """Share of outputs on the right side of `cut`, each by itself."""
-    at = cut(t)
-    return float(np.mean((p > at) == (t > at)))
+    return float(np.mean((p > cut(t)) == there_in(t)))
 
 
 def cut(t: FloatArray) -> float:
     """The number between the two classes: 0 for targets -1 and 1, else 0.5."""
     return 0.0 if (t < 0.0).any() else 0.5
+
+
+def there_in(t: FloatArray) -> Any:
+    """Return which classes targets say are there: those of numbers above `cut`.
+
+    Rows that are of one class each say that of their largest number, which is the only one above
+    `cut`, or above half of itself: one-hot rows may have weights, and be smoothed.
+    """
+    there, half = t > cut(t), np.maximum(t.max(axis=1, keepdims=True), 0.0) / 2.0
+    is_one = (there.sum(axis=1) == 1) | ((t > half).sum(axis=1) == 1)
+    return largest_of(t) if t.shape[1] > 1 and is_one.all() else there
+
+
+def largest_of(rows: FloatArray) -> Any:
+    """Return where the largest number of each row is."""
+    return np.arange(rows.shape[1]) == rows.argmax(axis=1)[:, np.newaxis]
 
 
 def counted(p: FloatArray, t: FloatArray) -> FloatArray:
@@ -60,10 +75,9 @@ def counted(p: FloatArray, t: FloatArray) -> FloatArray:
     A class that is neither said nor there is left out. Each output above `cut` says its class; if
     every sample is of one class, it is the largest output.
     """
-    there = t > cut(t)
-    said = p > cut(t)
-    if p.shape[1] > 1 and (there.sum(axis=1) == 1).all():
-        said = np.arange(p.shape[1]) == p.argmax(axis=1)[:, np.newaxis]
+    there = there_in(t)
+    is_one = p.shape[1] > 1 and (there.sum(axis=1) == 1).all()
+    said = largest_of(p) if is_one else p > cut(t)
     found = np.stack([said.sum(axis=0), there.sum(axis=0), (said & there).sum(axis=0)])
     counts: FloatArray = found[:, found.any(axis=0)].astype(np.float64)
     return counts
@@ -93,7 +107,7 @@ def auc(p: FloatArray, t: FloatArray) -> float:
     It is the area under the ROC curve; NaN if no class divides the samples.
     """
     areas = []
-    for scores, own in zip(p.T, (t > cut(t)).T, strict=True):
+    for scores, own in zip(p.T, there_in(t).T, strict=True):
         if own.any() and not own.all():
             others, mine = np.sort(scores[~own]), scores[own]
             below = np.searchsorted(others, mine), np.searchsorted(others, mine, "right")

@@ -13,39 +13,45 @@ function meanOver(p, t, value) {
   return p.reduce((sum, each, i) => sum + value(each, t[i], i), 0) / p.length;
 }
 
-function binaryAccuracy(p, t) {
+function rowsOf(all, size) {
+  return Array.from({ length: all.length / size }, (_, i) => all.slice(i * size, (i + 1) * size));
+}
+
+/** Return for each number whether it is the largest of its row. */
+function largestOf(all, size) {
+  return rowsOf(all, size).flatMap((row) => Array.from(row, (_, k) => k === indexOfLargest(row)));
+}
+
+/** Return for each target whether it says that its class is there, as the function of the same name in the table. */
+function thereIn(t, size) {
   const cut = cutOf(t);
-  return meanOver(p, t, (a, b) => Number(a > cut === b > cut));
+  const isOne = (row) => {
+    const half = Math.max(...row, 0) / 2;
+    return [half, cut].some((above) => row.filter((each) => each > above).length === 1);
+  };
+  const isLargest = size > 1 && rowsOf(t, size).every(isOne);
+  return isLargest ? largestOf(t, size) : Array.from(t, (each) => each > cut);
+}
+
+function binaryAccuracy(p, t, size) {
+  const cut = cutOf(t);
+  return meanOver(p, thereIn(t, size), (a, is) => Number(a > cut === is));
 }
 
 function accuracy(p, t, size) {
-  if (size === 1) return binaryAccuracy(p, t);
-  let right = 0;
-  for (let from = 0; from < p.length; from += size) {
-    const [a, b] = [p, t].map((all) => indexOfLargest(all.subarray(from, from + size)));
-    right += Number(a === b);
-  }
-  return (right * size) / p.length;
+  if (size === 1) return binaryAccuracy(p, t, size);
+  const [said, right] = [p, t].map((all) => rowsOf(all, size).map(indexOfLargest));
+  return meanOver(said, right, (a, b) => Number(a === b));
 }
 
 /** Return for each class how often it was said, how often it is there, and how often both; of those that are. */
 function counted(p, t, size) {
-  const cut = cutOf(t);
-  const rowsOf = (all) =>
-    Array.from({ length: all.length / size }, (_, i) => all.subarray(i * size, (i + 1) * size));
-  const [answers, goals] = [p, t].map(rowsOf);
-  const isOne = size > 1 && goals.every((row) => row.filter((each) => each > cut).length === 1);
-  const counts = Array.from({ length: size }, () => ({ said: 0, there: 0, both: 0 }));
-  answers.forEach((row, i) => {
-    const largest = isOne ? indexOfLargest(row) : -1;
-    counts.forEach((count, k) => {
-      const [says, is] = [isOne ? largest === k : row[k] > cut, goals[i][k] > cut];
-      count.said += Number(says);
-      count.there += Number(is);
-      count.both += Number(says && is);
-    });
-  });
-  return counts.filter((each) => each.said + each.there > 0);
+  const [cut, is] = [cutOf(t), thereIn(t, size)];
+  const isOne = size > 1 && rowsOf(is, size).every((row) => row.filter(Boolean).length === 1);
+  const says = isOne ? largestOf(p, size) : Array.from(p, (each) => each > cut);
+  const count = (k, a, b = a) => a.filter((_, i) => i % size === k && a[i] && b[i]).length;
+  const of = (_, k) => ({ said: count(k, says), there: count(k, is), both: count(k, says, is) });
+  return Array.from({ length: size }, of).filter((each) => each.said + each.there > 0);
 }
 
 /** Return the mean over classes of how often both over what a function gives. */
@@ -70,11 +76,10 @@ function countBelow(sorted, number, isAlso) {
 
 /** The chance that a sample of a class gets a larger number than another; the mean of the classes. */
 function areaUnderCurve(p, t, size) {
-  const cut = cutOf(t);
-  const areas = [];
+  const [there, areas] = [thereIn(t, size), []];
   for (let k = 0; k < size; k++) {
     const isHere = (_, i) => i % size === k;
-    const own = t.filter(isHere).map((each) => each > cut);
+    const own = there.filter(isHere);
     const scores = p.filter(isHere);
     const mine = scores.filter((_, i) => own[i]);
     const others = scores.filter((_, i) => !own[i]).sort();

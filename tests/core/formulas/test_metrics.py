@@ -56,6 +56,29 @@ def test_classes_of_one_output_and_of_several_at_once(name: str) -> None:
     assert value(said.astype(float), several.astype(float)) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize("name", [*CLASSES_TOO, "auc", "accuracy"])
+@pytest.mark.parametrize("smooth", [0.0, 0.2])
+def test_one_hot_targets_may_have_weights_and_be_smoothed(name: str, smooth: float) -> None:
+    weights = np.array([0.25, 0.5, 4.0])[CLASSES.argmax(axis=1)]
+    softer = (1.0 - smooth) * CLASSES + smooth / 3.0
+    value = METRICS[name].value
+    assert value(P, softer * weights[:, np.newaxis]) == value(P, CLASSES) == KNOWN[name]
+    assert METRICS["binary_accuracy"].value(CLASSES, softer * weights[:, np.newaxis]) == 1.0
+
+
+@pytest.mark.parametrize("name", [*CLASSES_TOO, "auc", "binary_accuracy"])
+def test_several_classes_at_once_and_one_output_keep_their_cut(name: str) -> None:
+    """One sample of two classes, or of none, tells that each output speaks for itself."""
+    value = METRICS[name].value
+    for row in ([1.0, 1.0, 0.0], [0.0, 0.0, 0.0]):
+        t = np.vstack([CLASSES, row])
+        p = 0.8 * t + 0.1
+        assert value(p, 0.9 * t + 0.05) == value(p, t) == 1.0
+        assert value(1.0 - p, t) == 0.0
+    soft = np.array([[0.9], [0.4], [0.1], [0.7]])  # of one output, above the cut or not
+    assert value(soft, soft) == 1.0 and value(1.0 - soft, soft) == 0.0
+
+
 @pytest.mark.parametrize("name", CLASSES_TOO)
 def test_a_class_that_is_nowhere_does_not_count(name: str) -> None:
     wide = np.eye(4)[[0, 1, 2, 1]]
