@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import pytest
 
@@ -10,6 +11,25 @@ from scalarviz.base.texts import text
 from tests.pages.conftest import Opens
 
 pytestmark = pytest.mark.slow
+
+HEADINGS = """[...document.querySelectorAll("h1, h2, h3")].filter((each) => each.checkVisibility())
+  .map(({ tagName }) => Number(tagName[1]))"""
+IN_NO_LANDMARK = """[...document.querySelectorAll("button, input, select, canvas, [tabindex], p")]
+  .filter((each) => each.checkVisibility()
+    && !each.closest("header, main, nav, aside, section[aria-label], [role=status], [role=alert]"))
+  .map((each) => each.outerHTML.slice(0, 80))"""
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (390, 844)], ids=str)
+def test_headings_go_down_one_by_one_and_all_stands_in_a_landmark(
+    opened: Opens, size: tuple[int, int]
+) -> None:
+    tab = opened("digits", size).ready()
+    for act in ("app.change({opened: true})", "app.pin({row: 3})"):
+        tab.do(act)
+        levels = tab.ask(HEADINGS)
+        assert levels and all(low <= high + 1 for high, low in pairwise(levels)), levels
+        assert tab.ask(IN_NO_LANDMARK) == []
 
 
 def test_a_weight_is_found_and_pinned_by_keys_alone(opened: Opens) -> None:

@@ -22,7 +22,7 @@ export class StripBar {
     });
     for (const part of new Set(cells.map((cell) => cell.part))) {
       const own = this.buttons.filter((_, i) => cells[i].part === part);
-      const head = made("h3", "", made("span", "", text(`strip.part.${part}`)));
+      const head = made("h2", "", made("span", "", text(`strip.part.${part}`)));
       const box = made("div", `part ${part}`, head, ...own);
       element.append(box);
     }
