@@ -2,8 +2,8 @@
 
     python -W error -m docs.build_pages          into build/docs; open build/docs/index.html
 
-Needs the extra `docs`. A docstring that cannot be rendered, a broken link or a public name without
-an entry is an error.
+Needs the extra `docs`. It is an error if a docstring cannot be rendered, a link leads nowhere, a
+page would fetch something from another server, or a public name has no entry.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 import shutil
 import sys
 import warnings
-from html import escape
+from html import escape, unescape
 from importlib import import_module
 from pathlib import Path
 from urllib.parse import unquote
@@ -26,6 +26,7 @@ from nbconvert import HTMLExporter
 
 from scalarviz.faces.cli.lesson_pages import page_of_lesson
 from scalarviz.pages.lessons.lesson import lesson_of
+from scalarviz.pages.lessons.prose import formula, html_of
 from tests.public_names import callables, public_objects
 
 ROOT = Path(__file__).parent.parent
@@ -36,6 +37,13 @@ MODULES = (
 )
 TEXTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "BENCHMARKS.md", "docs/RELIABILITY.md")
 ARGUMENT = re.compile(r"(\*?\w+(?:, \*?\w+)*)  +(\S.*)")  # argument names, description
+SCRIPT = re.compile(r"<script\b.*?</script>", re.DOTALL)
+MATH = re.compile(r"\$([^$<>]+)\$")  # in an output
+# What a browser fetches by itself: all but links that somebody clicks.
+FETCHED = re.compile(
+    r"""<(?!a\b)\w+\b[^>]*?\b(?:src|href|data|poster)="((?:https?:)?//[^"]*)"""
+    r"""|(?:@import\s+|url\()["']?((?:https?:)?//[^"')]*)"""
+)
 STYLE = """
 body { max-width: 54rem; margin: 0 auto; padding: 1rem 1.5rem; color: #212529;
   font: 16px/1.55 system-ui, sans-serif; }
@@ -82,7 +90,7 @@ def write_guide(folder: Path) -> None:
         put(folder / f"{path.stem}.html", made)
         title, _, rest = text.removeprefix("# ").partition("\n")
         first = " ".join(rest.split("\n\n")[0].split())
-        rows.append(f"- [{title}]({path.name}): {first}")
+        rows.append(f"- [{title}]({path.name}): {first}".replace("](#", f"]({path.name}#"))
     put(folder / "index.html", page(markdown("\n".join(rows)), "../../"))
 
 
@@ -121,11 +129,25 @@ def page(body: str, up: str = "") -> str:
 
 
 def lesson_page(path: Path) -> str:
-    """Return a stored lesson as a page, without the cells that check it."""
+    """Return a stored lesson as a page, without the cells that check it, and without scripts.
+
+    Formulas are MathML: nothing is fetched to draw them.
+    """
     book = nbformat.read(path, as_version=4)
     book.cells = [cell for cell in book.cells if "check" not in cell.metadata.get("tags", [])]
-    body, _ = HTMLExporter().from_notebook_node(book, {"metadata": {"name": path.stem}})
-    return linked(str(body))
+    for cell in book.cells:
+        for data in [each.data for each in cell.get("outputs", []) if "data" in each]:
+            if "sv.predict" in cell.source and "text/html" in data:
+                data["text/html"] = MATH.sub(mathml, data["text/html"])
+    exporter = HTMLExporter()
+    exporter.register_filter("markdown2html", html_of)
+    body, _ = exporter.from_notebook_node(book, {"metadata": {"name": path.stem}})
+    return linked(SCRIPT.sub("", str(body)))
+
+
+def mathml(found: re.Match[str]) -> str:
+    """Return a formula in the HTML of an output as MathML."""
+    return formula(unescape(found[1]), {"display_mode": False})
 
 
 def write_reference(folder: Path) -> None:
@@ -141,8 +163,15 @@ def write_reference(folder: Path) -> None:
     for name, module in modules.items():
         html = pdoc.render.html_module(module, modules)
         html = html.replace("</head>", f"<style>{ARGUMENTS_STYLE}</style></head>", 1)
-        put(folder / f"{name.replace('.', '/')}.html", html)
+        put(folder / f"{name.replace('.', '/')}.html", alive(html))
     put(folder / "search.js", pdoc.render.search_index(modules))
+
+
+def alive(html: str) -> str:
+    """Return a page of pdoc without its links to names that it shows nowhere."""
+    names = {*re.findall(r'\bid="([^"]+)"', html)}
+    link = re.compile(r'<a href="#([^"]+)">(.*?)</a>')
+    return link.sub(lambda found: found[0] if found[1] in names else found[2], html)
 
 
 def converted(docstring: str, docformat: str, source: Path | None) -> str:
@@ -186,12 +215,20 @@ def check_names(folder: Path) -> None:
 
 
 def check_links(folder: Path) -> None:
-    """Raise an error if a link or image leads to a missing file."""
-    for path in folder.rglob("*.html"):
-        text = re.sub(r"<script\b.*?</script>", "", read(path), flags=re.S)
-        for link in re.findall(r'(?:href|src)="([^"#?]+)[^"]*"', text):
-            if not re.match(r"[a-z]+:|//", link) and not (path.parent / unquote(link)).exists():
-                raise LookupError(f"{path.relative_to(folder)} links to {link}, which is not there")
+    """Raise an error if a link leads nowhere, or a page fetches something from another server."""
+    pages = {path: read(path) for path in folder.resolve().rglob("*.html")}
+    names = {path: {*re.findall(r'\bid="([^"]+)"', text)} for path, text in pages.items()}
+    for path, whole in pages.items():
+        text = re.sub(r"(<script\b[^>]*>).*?</script>", r"\1", whole, flags=re.DOTALL)
+        if fetched := FETCHED.search(text):
+            raise LookupError(f"{path.name} fetches {fetched[1] or fetched[2]}")
+        for link, part in re.findall(r'(?:href|src)="([^"#?]*)(?:\?[^"#]*)?#?([^"]*)"', text):
+            if re.match(r"[a-z]+:|//", link):
+                continue
+            target = (path.parent / unquote(link)).resolve() if link else path
+            is_name = part and "=" not in part  # not a moment of a page that trains
+            if not target.exists() or (is_name and unquote(part) not in names[target]):
+                raise LookupError(f"{path.name} links to {link}#{part}, which is not there")
 
 
 def read(path: Path) -> str:
