@@ -238,3 +238,15 @@ def test_a_thread_leads_from_the_output_to_the_point_in_use(opened: Opens) -> No
     part = (left - x) / (end[0] - x)  # it begins at the rim of the sphere
     assert 0.0 < part < 0.5
     assert (top if down else bottom) == pytest.approx(y + part * (end[1] - y), abs=2.0)
+
+
+def test_on_a_phone_the_line_of_an_own_input_covers_no_cube_and_no_card(opened: Opens) -> None:
+    tab = opened("rgb", (390, 844), has_touch=True, is_mobile=True).ready()
+    tab.do("app.own.set([0.25, 0.5, 0.75], 'colour')")
+    own = tab.page.locator(".own")
+    own.wait_for()
+    box = own.bounding_box()
+    highest = min(tab.place_of(f"{{row: {row}}}")[1] for row in range(59))
+    assert box["y"] + box["height"] < highest - 6  # half a cube
+    tab.do("app.pin({row: 3})")
+    assert not own.is_visible()
