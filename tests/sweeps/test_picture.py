@@ -1,5 +1,6 @@
 """Pictures of sweeps: what stands on them, by cells, words and pixels."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,16 @@ from scalarviz.pictures.view import sweep_networks
 from scalarviz.pictures.view.charts import Scales
 from scalarviz.pictures.view.cubes import shaders
 from scalarviz.pictures.view.scene.frame import Box
-from scalarviz.pictures.view.sweep_networks import SmallPictures, cubes_of, packed
+from scalarviz.pictures.view.sweep_networks import CUBES, SmallPictures, cubes_of, packed
 from scalarviz.pictures.view.sweep_panels import (
     SweepPanels,
     divided,
     draw_panels,
+    ends_of,
     scale_of,
 )
 from scalarviz.sweeps.sweep import Sweep
+from tests.pictures.view.measures import Words
 from tests.sessions import advanced
 from tests.sweeps.making import colors, diverging, raising, xor
 from tests.wording import refused
@@ -80,6 +83,15 @@ def test_every_setting_is_named_and_panels_do_not_overlap(
         assert a.x >= 0 and a.right <= size[0] and a.bottom <= size[1]
         for b in boxes[:i]:
             assert a.right <= b.x or b.right <= a.x or a.bottom <= b.y or b.bottom <= a.y
+
+
+def test_a_long_title_ends_before_what_the_cubes_show(runs: Sweep) -> None:
+    shown = panels_of(runs)
+    canvas = Words(640.0, 420.0)
+    draw_panels(canvas, replace(shown, title="Sizes and rates " * 9), THEMES["dark"])
+    (title,) = [box for words, box in canvas.found if words.startswith("Sizes")]
+    least = [box for words, box in canvas.found if words == ends_of(shown)[0]]
+    assert shown.kind == CUBES and least and title.right <= least[0].x
 
 
 def test_panels_stand_in_the_columns_that_are_wished_or_in_several() -> None:

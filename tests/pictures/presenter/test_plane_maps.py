@@ -16,6 +16,7 @@ from scalarviz.pictures.view.exhibits.neuron_map import NeuronMap
 from scalarviz.pictures.view.exhibits.plane import Plane, cells
 from scalarviz.pictures.view.frame_data import Drawing
 from scalarviz.pictures.view.inspector import draw_inspector
+from scalarviz.pictures.view.neuron_maps import tiled
 from scalarviz.pictures.view.neurons import draw_neurons
 from scalarviz.pictures.view.scene.frame import Box
 from tests.noted import Noted
@@ -115,6 +116,17 @@ def test_the_sample_in_use_is_marked_where_it_lies_though_only_its_features_are_
 
 
 # On spheres.
+
+
+def test_each_map_has_its_own_place_among_the_tiles_of_all() -> None:
+    images = np.random.default_rng(0).random((3, 2, 4, 3))
+    whole, places = tiled(images)
+    high, wide, _ = whole.shape
+    for image, place in zip(images, places, strict=True):
+        left, top, right, bottom = place * [wide, high, wide, high] - 0.5  # middles of its corners
+        rows, columns = np.arange(top, bottom + 1.0), np.arange(left, right + 1.0)
+        cells_there = np.ix_(rows.round().astype(int), columns.round().astype(int))
+        np.testing.assert_array_equal(whole[cells_there], image)
 
 
 @pytest.mark.parametrize(

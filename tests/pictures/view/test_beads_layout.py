@@ -454,6 +454,14 @@ def angle_of(layout: Layout) -> float:
     return layout.views["perspective"].azimuth + 90.0
 
 
+def test_a_large_wall_covers_a_seventh_of_the_one_behind_it() -> None:
+    layout = of(CORRIDOR)
+    walls = [plate for plate in layout.plates if (plate.rows, plate.columns) == (64, 64)]
+    (first, _), (second, end) = map(box_of, walls[:2])
+    way = (second - first)[0] * np.tan(np.radians(angle_of(layout)))
+    assert 0.1 < 1.0 - way / (end - second)[2] < 0.2
+
+
 # Images, norms, skip connections.
 
 

@@ -11,7 +11,7 @@ from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.view.frame_data import FrameData
-from scalarviz.pictures.view.legend import SIZE, SMALL, draw_legend, legend_box
+from scalarviz.pictures.view.legend import SIZE, SMALL, draw_legend, draw_squares, legend_box
 from scalarviz.pictures.view.marks_key import draw_marks_key, mark_rows
 from scalarviz.pictures.view.scene.frame import Division
 from tests.pictures.view.measures import Words, stage_of, trained
@@ -91,3 +91,18 @@ def test_the_key_stands_above_the_legend_and_says_all(size: Any) -> None:
         assert name in said and meaning.split()[-1] in said
     for _, each in canvas.found:
         assert box.x <= each.x and each.right <= box.right and each.bottom <= box.bottom
+
+
+def test_the_squares_of_the_scale_stand_around_one_line_from_end_to_end() -> None:
+    middles: list[Any] = []
+
+    class Squares(Words):
+        def boxes(self, corners: Any, sizes: Any, *given: Any, **look: Any) -> None:
+            middles.extend(corners + sizes / 2.0)
+
+    draw_squares(Squares(300.0, 40.0), 10.0, 20.0, 200.0, 16.0, THEMES["dark"], 1.0)
+    across, down = np.transpose(middles)
+    np.testing.assert_allclose(down, 20.0)
+    np.testing.assert_allclose(
+        [across[0], across[-1], np.ptp(np.diff(across))], [18, 202, 0], atol=1e-9
+    )
