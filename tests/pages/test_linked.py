@@ -61,13 +61,13 @@ def test_a_client_opens_at_once_and_is_open_with_the_first_state() -> None:
 def test_arrays_and_numbers_that_are_not_finite_are_decoded() -> None:
     body = """
       say({ id: 1, n: 1, state: { loss: { $n: "nan" }, rate: { $n: "-inf" },
-        edited: [{ $n: "inf" }],
+        dropped: [{ $n: "inf" }],
         value: { $: 1, t: "f4" }, frozen: { $: 0, t: "u1" }, values: { a: { $: 2, t: "f8" } } } },
         Uint8Array.of(0, 1), Float32Array.of(0.5, -2), Float64Array.of(0.1));
       const [{ value, frozen, values, ...more }] = states;
       return [value.constructor.name, value, frozen, values.a, more];
     """
-    more = {"loss": "NaN", "rate": "-Infinity", "edited": ["Infinity"]}
+    more = {"loss": "NaN", "rate": "-Infinity", "dropped": ["Infinity"]}
     assert linked(body) == ["Float32Array", [0.5, -2], [0, 1], [0.1], more]
 
 

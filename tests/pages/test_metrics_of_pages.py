@@ -243,7 +243,7 @@ def test_a_page_takes_the_metrics_that_python_names() -> None:
       measures.take({ measured: { from: -1, series: series([0, 5, 10], [0.25, 0.5, 0.75]) } });
       measures.take({ measured: { from: 7, series: series([8], [1]) } }); // it went back to 7
       const [{ steps, values, share }] = measures.series;
-      return [[...steps], [...values], share, measures.wordsAt(9)];
+      return [[...steps], [...values], share, measures.wordsAt(8)];
     """
     words = ["held-out accuracy 100%"]
     assert in_web("measures texts", body) == [[0, 5, 8], [0.25, 0.5, 1], True, words]

@@ -46,8 +46,9 @@ export class BankReader {
   read(state) {
     if (state.value?.tile) state.tile = state.value.tile ** 2;
     for (const name of ["value", "grad"]) if (state[name]) state[name] = this.numbers(state[name]);
-    const { rows: set = [], old } = state.edited ?? {};
-    state.edited = Object.fromEntries(Array.from(set, (row, i) => [row, old[i]]));
+    const { rows = [], old } = state.edited ?? {};
+    if (state.edited)
+      state.edited = Object.fromEntries(Array.from(rows, (row, i) => [row, old[i]]));
     if (state.exact) state.exact = takeExact({ known: new Map(), read: new Set() }, state.exact);
     return state;
   }

@@ -338,7 +338,7 @@ def test_the_curve_of_a_page_has_the_metrics_of_the_session(browser: Any) -> Non
     page = FramedPage(browser, linked(session))
 
     def told() -> list[str]:
-        return [words_of(each, None) for each in measured_of(session.metrics)]
+        return [words_of(each, session.step_index) for each in measured_of(session.metrics)]
 
     page.wait(lambda: page.app("curve.measures.wordsAt(scalarviz.state.step)") == told())
     assert "measured" in page.frame.evaluate("document.body.className")
