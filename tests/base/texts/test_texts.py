@@ -103,6 +103,7 @@ NOT_WORDS = [
         "scalarviz answers|*in the picture|a text|true or false|a list|an object|a number",
         "a format, and parts of errors",
     ),
+    ("pages/lessons/prose.py", "accent *", "names of attributes"),
     ("pictures/presenter/motion.py", "weight gradient|operand gradient", "kinds of moments"),
     ("pictures/view/cubes/shaders.py", "*vec4 to_clip*", "GLSL"),
     ("pictures/view/glsl_es.py", "#*|out*|precision*|*{}*", "GLSL"),
