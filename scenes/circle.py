@@ -73,7 +73,7 @@ def scene(
         session,
         about=f"Each cube is one weight. This network learns which points {CLASSES[shape]}.",
         title=f"A {'-'.join(str(size) for size in sizes)} network learns two classes: {shape}",
-        hint="scalarviz watch circle --shape spiral --hidden 16,16 --steps 50000",
+        hint="scalarviz watch circle --shape spiral --hidden 16,16 --activation relu --lr 0.1",
         speed=100,
         steps=5_000,
     )

@@ -47,7 +47,7 @@ def scene(
                 )
         hidden, lr, batch = 0, 0.01, 1
     hidden, depth = whole_number(hidden, "hidden", 0), whole_number(depth, "depth", 1, 100)
-    hint = "--hidden 0 --map grey" if map == "invert" else "--lr 2"
+    hint = "--hidden 0 --map grey" if map == "invert" else "--lr 2.0"
     if first_setup:
         hint = "--map grey" if map == "invert" else "--map invert"
     sizes = [3] + [hidden] * depth * (hidden > 0) + [3]

@@ -68,8 +68,8 @@ def test_the_bar_is_one_row_within_the_screen_at_a_late_step(
 @ONLY_CHROMIUM
 def test_on_a_phone_the_tour_ends_with_words_for_fingers(opened: Opens) -> None:
     tab = opened("xor", (360, 740), place="", **PHONE).ready()
-    tab.until("app.tourPart === 'end' && app.frame === 0")
-    assert tab.shown("caption").endswith(text("page.tour.touch"))
+    tab.until("app.player.playing && !app.tour")
+    assert tab.shown("chip") == text("page.tour.touch")
     tab = opened("xor", (360, 740), **PHONE).ready()
     assert tab.shown("caption") == text("page.untrained.touch")
     tab.press("ArrowRight")

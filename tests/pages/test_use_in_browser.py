@@ -27,7 +27,9 @@ def chip(tab: Tab) -> str:
     return tab.shown("chip") if tab.page.locator("#chip").is_visible() else ""
 
 
-def test_a_typed_value_is_offered_for_repair_and_leaves_no_trace_when_undone(opened: Opens) -> None:
+def test_a_typed_value_is_fixed_by_training_or_leaves_no_trace_when_undone(
+    opened: Opens,
+) -> None:
     tab = opened()
     tab.press("ArrowRight", 6)
     scale = tab.ask("app.picture.frame.scale")

@@ -54,7 +54,7 @@ ABOUT = "See a neural network learn."
 EXAMPLES = (
     "scalarviz watch rgb",
     "scalarviz watch rgb xor",
-    "scalarviz watch circle --shape spiral --hidden 8,8",
+    "scalarviz watch circle --shape spiral --hidden 16,16 --activation relu --lr 0.1",
     "scalarviz watch my-scene.py --help",
     "scalarviz train texture --save it.safetensors --autosave 60",
     "scalarviz train texture --resume it.safetensors --steps 20000",

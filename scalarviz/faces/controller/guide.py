@@ -132,7 +132,7 @@ class Guide:
         self.tour: Tour | None = None
         self.adding: Adding | None = None
         self._seconds = self._looked = 0.0  # of the tour, and when that was last asked
-        self._left: Clock | None = None  # where the tour has led, or left, the session
+        self._left: Clock | None = None  # where the tour has led the session
         self._then: Callable[[], None] = lambda: None
 
     def stop(self) -> None:
@@ -227,16 +227,16 @@ class Guide:
     # The tour.
 
     def show_tour(self, then: Callable[[], None] | None = None) -> None:
-        """Show the tour from where the session stands; `then` is called if it is skipped.
+        """Show the tour from where the session stands; `then` is called at its end, and by Skip.
 
-        By default it plays on then, if it plays now.
+        By default it plays then.
         """
         controller = self.controller
-        session, plays = controller.session, controller.session.playing
+        session = controller.session
         if controller.warming.held:
             return controller.tell(text("notices.wait"))
         controller.pause()
-        self._then = then or (self._play_on if plays else lambda: None)
+        self._then = then or self._play_on
         self.tour = Tour(session.timeline.here.moments, stills=controller.stage.reduced_motion)
         self._seconds, self._looked = 0.0, math.inf
         self._lead(1 if session.clock.operation else 0, "step")
@@ -266,7 +266,7 @@ class Guide:
         self.controller.stage.part_of_tour = part
 
     def _see_what_others_do(self) -> None:
-        """End the tour, and its last sentence, if the session was moved by somebody else."""
+        """End the tour if the session was moved by somebody else."""
         if self._left is not None and self.controller.session.clock.place != self._left.place:
             self.interrupt()
 
@@ -282,10 +282,10 @@ class Guide:
         self._lead(operations, "operation")
         self._show(tour.part(seconds))
         if tour.is_over(seconds):
-            left = self._left
+            then = self._then
             self.interrupt()
-            self._left = left
-            self._show("end")
+            self.controller.tell(text("captions.tour.end"))
+            then()
 
     def _lead(self, count: int, unit: Unit) -> None:
         """Advance the session, and note where it is to stand then."""

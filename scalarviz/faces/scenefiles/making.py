@@ -119,15 +119,18 @@ def show_of(scene: Scene, given: Mapping[str, Any], typed: Collection[str]) -> S
 def hint_with(hint: str, values: Mapping[str, Any]) -> str:
     """Return a command that a scene proposes, with these options where it has no others for them.
 
-    A hint that is no command stays as it is.
+    A hint that is no command stays as it is; one that has just these options becomes "".
     """
     words = hint.split()
     if words[:1] != ["scalarviz"]:
         return hint
-    for name, value in values.items():
+    given = {name: option_words(name.replace("_", "-"), value) for name, value in values.items()}
+    if words[3:] and set(words[3:]) <= {word for each in given.values() for word in each}:
+        return ""
+    for name, each in given.items():
         option = name.replace("_", "-")
         if not {f"--{option}", f"--no-{option}"} & set(words):
-            words += option_words(option, value)
+            words += each
     return " ".join(words)
 
 

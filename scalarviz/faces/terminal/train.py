@@ -155,7 +155,10 @@ def closing(show: Show, start: int, end: int) -> str:
     taken = plural("counts.steps", step - start)
     if step < end:
         taken = text("terminal.closing.stopped", step=step, end=end)
-    more = why_lost(session)
+    more, few = why_lost(session), min(100, -(-(step - start) // 10))
+    early, late = (sum(branch.loss_at(k + i) for i in range(few)) for k in (start, step - few))
+    if not more and late > early:
+        more = text("terminal.closing.worse", rate=session.learning_rate)
     if show.hint and not more:
         more = text("terminal.closing.next", hint=pasted(show.hint))
     return f"{taken}: {course}. {more}".rstrip()

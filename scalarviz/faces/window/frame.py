@@ -238,6 +238,8 @@ class MainWindow(QMainWindow):
 
     def _leave_what_is_open(self) -> bool:
         """Leave full screen, else close the panel; return whether there was one of them."""
+        if self.group.stage.help:  # lies over both
+            return False
         if self.isFullScreen():
             self.showNormal()
         elif self.controls.panel.isVisible():
@@ -362,7 +364,10 @@ class MainWindow(QMainWindow):
         if name == "escape" and self._leave_what_is_open():
             return True
         shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
-        return self.group.press(name, shift)
+        is_taken = self.group.press(name, shift)
+        if self.group.stage.help:  # the list of keys takes the whole window
+            self.controls.panel.close_now()
+        return is_taken
 
     def _ask_color(self, first: FloatArray, picked: Callable[[FloatArray], None]) -> None:
         """Open a dialog that begins with a colour, and pass on each one, the first on Cancel."""

@@ -611,7 +611,7 @@ export class App {
     this.request();
   }
 
-  /** End the tour, and its last sentence, as any action does. */
+  /** End the tour, as any action does. */
   endTour() {
     this.tour = null;
     this.tourPart = "";

@@ -3,6 +3,7 @@
 
 import { answersFor } from "./exhibit.js";
 import { byId, isTouched, setShown } from "./dom.js";
+import { text } from "./texts.js";
 import { Tour, hasLearned, tourWords } from "./tour.js";
 
 const LONGEST = 0.5; // seconds of the tour from one picture to the next
@@ -52,10 +53,11 @@ function learnedIn({ losses, curve }) {
   return hasLearned(losses, curve.first);
 }
 
+/** End the tour: train, unless motion is unwanted, and say what one can do. */
 function endWith(app) {
   app.endTour();
-  app.tourPart = "end";
-  app.request();
+  if (!app.calm && !app.state.stopped) app.play();
+  app.tell(text(isTouched() ? "page.tour.touch" : "captions.tour.end"));
 }
 
 /** Go on to the next part of the tour at once, as a still picture. */
@@ -87,15 +89,15 @@ export function tourSentence(app, state) {
   return tourWords(app.tourPart, {
     state,
     answers: answersFor(state, app.spec.page.exhibit),
-    verdict: verdictIn(app, state),
     tint: app.spec.page.tint,
-    touch: isTouched(),
   });
 }
 
 /** End the tour; the rest of its first step is done at once. */
 export async function skipTour(app) {
-  if (app.tour) await endStep(app);
+  if (!app.tour) return;
+  await endStep(app);
+  endWith(app);
 }
 
 /** End what goes on by itself, and do the rest of a step that has begun. */

@@ -1,7 +1,7 @@
 // The tour, the first ten seconds of a training, as a schedule; as faces/controller/tour.py.
 
 import { said } from "./format.js";
-import { plural, text } from "./texts.js";
+import { text } from "./texts.js";
 
 const TOUR_ENDS = { stand: 1, forward: 3.5, error: 4.5, backward: 7, step: 8, faster: 10 };
 const TOUR_SPEEDS = [1, 3, 10, 30, 100, 300, 1000]; // steps a second at the end, equally long
@@ -88,16 +88,13 @@ export function hasLearned(losses, first) {
 /**
  * Return the sentence of a part of the tour.
  *
- * part     "stand", "forward", "error", "backward", "step", "faster" or "end"
+ * part     "stand", "forward", "error", "backward", "step" or "faster"
  * state    of the training
  * answers  outputs for its sample as the loss reads them, or null
- * verdict  how well it has learned, as the exhibit says it, or ""
  * tint     "rgb" or "grey" for samples that are colours or pictures
- * touch    whether fingers are used, without keys
  */
-export function tourWords(part, { state, answers, verdict, tint, touch = false }) {
+export function tourWords(part, { state, answers, tint }) {
   if (part === "error") return errorWords(state, answers);
-  if (part === "end") return endWords(state, verdict, touch);
   if (part === "forward") {
     return text(`captions.tour.forward.${["rgb", "grey"].includes(tint) ? tint : "sample"}`);
   }
@@ -114,13 +111,4 @@ function errorWords(state, answers) {
   if (!Number.isNaN(state.loss))
     return text("captions.tour.error.loss", { loss: said(state.loss) });
   return text("captions.tour.error");
-}
-
-function endWords(state, verdict, touch) {
-  let found = verdict;
-  if (!found && !Number.isNaN(state.loss)) {
-    found = plural("captions.rest", state.step, { loss: said(state.loss) }).replace(/\.$/, "");
-  }
-  const end = text(touch ? "page.tour.touch" : "captions.tour.end");
-  return [...(found ? [`${found}.`] : []), end].join(" ");
 }

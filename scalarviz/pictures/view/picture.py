@@ -177,7 +177,7 @@ class Picture:
         if arrows:
             explain_arrows(canvas, division, head, theme, messages, taken.meets)
         draw_hovered(canvas, cells, frame_data, theme, division.scale)
-        draw_hover(canvas, see, frame_data, theme, division)
+        draw_hover(canvas, see, frame_data, theme, division, messages)
         told = [*draw_opened(canvas, division, frame_data, theme), *told]
         draw_marks_key(canvas, division, frame_data, theme)
         overlay.draw_help(canvas, division, frame_data.help, theme)

@@ -25,11 +25,16 @@ MOST = 200  # cubes that it keeps clear of
 
 
 def draw_hover(
-    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, division: Division
+    canvas: Canvas2D,
+    see: Projection,
+    frame_data: FrameData,
+    theme: Theme,
+    division: Division,
+    messages: Sequence[Box] = (),
 ) -> None:
-    """Draw the card of the hovered cube or neuron, inside the stage."""
+    """Draw the card of the hovered cube or neuron, inside the stage and beside `messages`."""
     card, scale = frame_data.hover, division.scale
-    box = tooltip_box(canvas, see, frame_data, division)
+    box = tooltip_box(canvas, see, frame_data, division, messages)
     if card is None or box is None:
         return
     size, pad = SIZE * scale, PAD * scale
@@ -44,7 +49,11 @@ def draw_hover(
 
 
 def tooltip_box(
-    canvas: Canvas2D, see: Projection, frame_data: FrameData, division: Division
+    canvas: Canvas2D,
+    see: Projection,
+    frame_data: FrameData,
+    division: Division,
+    messages: Sequence[Box] = (),
 ) -> Box | None:
     """Return the box of the card of the hovered cube or neuron; None if there is none."""
     card, scale = frame_data.hover, division.scale
@@ -58,7 +67,7 @@ def tooltip_box(
     wide = max(title, width_of_names(canvas, card, scale) + max(values, default=0.0))
     size = wide + 2.0 * PAD * scale, (30.0 + ROW * len(card.facts)) * scale
     covers: list[tuple[Box, float]]
-    covers = [(division.card, PANEL), (division.exhibit, PANEL)]
+    covers = [(division.card, PANEL), (division.exhibit, PANEL), *((box, ENDS) for box in messages)]
     covers += [(box, OTHER) for box in [legend_box(division)] if box is not None]
     covers += [(box.inside(-1.0), ENDS) for box in ends_of(see, frame_data.layout, card.row)]
     covers += [(box, FAN) for box in fan_of(see, frame_data, card.row)]

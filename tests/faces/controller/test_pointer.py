@@ -88,7 +88,7 @@ def test_a_drag_on_a_cube_changes_its_weight_while_outputs_follow(
     pointer.release(LEFT, x, y - 50.0)
     assert stage.eyes.camera == camera and stage.pinned is None
     (words, action), *_ = stage.chips()
-    assert action == "let it repair that"
+    assert action == "let it fix that"
     assert " goes from " in words and " to " in words and "→" not in words
     moved = np.argmax(np.abs(outputs[-1] - outputs[0]))
     assert words.endswith(" to ".join(both(*(float(each[moved]) for each in outputs[::2]))))

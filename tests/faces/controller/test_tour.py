@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import scalarviz as sv
+from scalarviz.base.texts import text
 from scalarviz.faces.controller import guide, tour
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.parts import set_learning_rate
@@ -78,7 +79,7 @@ def watcher(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watcher]:
 
 
 def test_it_shows_a_step_in_ten_seconds_and_then_some_more(watcher: Watcher) -> None:
-    watcher.opening = Opening(watcher.controller, None)
+    watcher.opening = Opening(watcher.controller, None, play=False)
     watcher.watch(12.0)
     session = watcher.session
     names = session.operations
@@ -92,12 +93,22 @@ def test_it_shows_a_step_in_ten_seconds_and_then_some_more(watcher: Watcher) -> 
         (BACKWARD + 0.1, "step", "step"),
         (STEP - 0.1, "step", "step"),
         (END - 0.1, "faster", "more"),
-        (END + 0.1, "end", "more"),
+        (END + 0.1, "", "more"),
     ):
         assert watcher.at(seconds) == (part, done), seconds
     assert session.clock.place == (1 + steps_after(END), 0) == (413, 0)
     assert not session.playing and watcher.stage.offers == {}
     assert len(session.branches) == 1 and len(session.losses) == 413
+
+
+@pytest.mark.parametrize("begin", [Opening, lambda controller: controller.guide.show_tour()])
+def test_at_its_end_it_trains_and_says_what_one_can_do(watcher: Watcher, begin: Any) -> None:
+    watcher.opening = begin(watcher.controller)
+    watcher.watch(END - 0.1)
+    assert not watcher.session.playing
+    watcher.watch(0.3)
+    assert watcher.session.playing and watcher.stage.part_of_tour == ""
+    assert watcher.stage.notices[-1] == text("captions.tour.end")
 
 
 def test_speed_rises_at_the_end() -> None:
@@ -143,7 +154,7 @@ def test_however_many_operations_there_are_it_takes_ten_seconds(
     names = watcher.session.operations
     assert watcher.at(FORWARD - 0.02) == ("forward", names[names.index("loss") - 1])
     assert watcher.at(BACKWARD - 0.02) == ("backward", names[-2])
-    assert watcher.at(END + 0.1)[0] == "end"
+    assert watcher.at(END - 0.1)[0] == "faster" and watcher.at(END + 0.1)[0] == ""
 
 
 def test_a_click_on_skip_finishes_the_step_and_plays(watcher: Watcher) -> None:
@@ -233,11 +244,11 @@ def test_it_waits_for_kernels(watcher: Watcher) -> None:
 
 
 def test_it_goes_by_pictures_and_takes_all_its_steps_on_a_slow_machine(watcher: Watcher) -> None:
-    watcher.controller.guide.show_tour()
+    watcher.controller.guide.show_tour(watcher.controller.pause)
     watcher.watch(60.0, frame=1.5)
     names = watcher.session.operations
     assert watcher.places[: len(names)] == ["", *names[1:]]  # each has a picture of its own
-    assert watcher.stage.part_of_tour == "end" and watcher.session.clock.place == (413, 0)
+    assert watcher.stage.part_of_tour == "" and watcher.session.clock.place == (413, 0)
 
 
 def test_before_it_goes_faster_it_waits_for_kernels(
@@ -245,9 +256,9 @@ def test_before_it_goes_faster_it_waits_for_kernels(
 ) -> None:
     said = ["compiling"]
     monkeypatch.setattr(type(watcher.controller.warming), "said", property(lambda _: said[0]))
-    watcher.controller.guide.show_tour()
+    watcher.controller.guide.show_tour(watcher.controller.pause)
     watcher.watch(90.0)
     assert watcher.session.clock.place == (1, 0) and watcher.controller.guide.tour is not None
     said[0] = ""
     watcher.watch(3.0)
-    assert watcher.stage.part_of_tour == "end" and watcher.session.clock.place == (413, 0)
+    assert watcher.stage.part_of_tour == "" and watcher.session.clock.place == (413, 0)

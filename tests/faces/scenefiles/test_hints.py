@@ -67,6 +67,18 @@ def test_the_next_command_has_what_was_given_and_can_be_run(name: str, given: An
     assert made(name, **options).session.step_index == 0
 
 
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("rgb", {"map": "grey", "lr": 2.0, "seed": 3}),
+        ("circle", {"shape": "spiral", "hidden": "16,16", "activation": "relu", "lr": 0.1}),
+    ],
+)
+def test_what_was_just_run_is_not_proposed(name: str, given: dict[str, Any]) -> None:
+    assert made(name, **given).hint == ""
+    assert made(name, **given | {"lr": 0.25}).hint
+
+
 def test_a_value_that_a_shell_would_split_is_quoted() -> None:
     hint = hint_with("scalarviz watch texture", {"picture": "my cat.png", "bias": True})
     assert hint == "scalarviz watch texture --picture 'my cat.png' --bias"

@@ -413,6 +413,21 @@ def case_keys_work_wherever_the_focus_is() -> None:
     assert bench.session.focus == 0
 
 
+def case_the_list_of_keys_is_not_behind_the_panel_and_is_closed_first() -> None:
+    bench = Bench()
+    bench.open_panel()
+    bench.press("?")
+    assert bench.stage.help and not bench.bar.panel.isVisible()
+    assert not bench.bar.more.isChecked() and bench.stage.panel == 0.0
+    bench.open_panel()
+    bench.stage.help = True
+    bench.stage.restore = lambda: setattr(bench.stage, "help", False)
+    bench.press(Key.Key_Escape)
+    assert not bench.stage.help and bench.bar.panel.isVisible()
+    bench.press(Key.Key_Escape)
+    assert not bench.bar.panel.isVisible()
+
+
 def case_everything_is_reached_by_tab_and_has_a_name() -> None:
     bench = Bench()
     bench.stage.has_plane = True
@@ -668,7 +683,7 @@ def case_one_button_at_most_is_filled() -> None:
     assert len(bench.stage.on_top.buttons) == 5 and filled(bench) == 1
     bench.stage.pin(3)
     bench.controller.edit(3, 0.5, dragged=True)
-    bench.controller.tell("let it repair that", "Play", lambda: None)
+    bench.controller.tell("let it fix that", "Play", lambda: None)
     bench.open_panel()
     network_box(bench)
     assert filled(bench) == 1

@@ -10,7 +10,6 @@ from scalarviz.pictures.presenter.captions.format import said
 from scalarviz.pictures.presenter.captions.tour import tour_caption
 from scalarviz.pictures.presenter.live_values import LiveValues
 from scalarviz.pictures.presenter.stage import Stage
-from tests.sessions import advanced
 
 
 def xor(outputs: int = 1, loss: str = "mse") -> sv.Session:
@@ -40,49 +39,20 @@ def test_it_says_how_far_the_output_is_off(outputs: int) -> None:
         assert f" {said(float(off))} " in words
 
 
-def test_it_ends_with_how_many_are_right() -> None:
-    session = advanced(xor(), 5)
-    inputs, targets = session.trainer.batches.at(0)
-    right = int((np.abs(session.network(inputs) - targets) < 0.5).sum())
-    words = tour_caption("end", read(session)).title
-    assert words == f"{right} of 4 are right. Drag a cube or an input, or press Space."
-
-
-def test_of_colours_those_count_that_are_nearly_right(colours: sv.Session) -> None:
-    colours.advance(2)
-    inputs, targets = data.Rgb(levels=4).palette
-    reading = read(colours)
-    assert "0 of 8 colours are nearly right." in tour_caption("end", reading).title
-    colours.optimizer = sv.Adam(0.02)
-    colours.advance(400)
-    reading.refresh()
-    off = np.abs(colours.network(inputs) - targets).max(axis=1)
-    right = int((off < 0.1).sum())
-    assert right > 0
-    assert f"{right} of 8 colours are nearly right." in tour_caption("end", reading).title
-
-
 def test_it_says_what_runs_in(colours: sv.Session) -> None:
     digits = sv.Session(sv.Network([64, 10], seed=0), data.Digits(), engine="python")
     said = [tour_caption("forward", read(s)).title.split()[1] for s in (colours, digits, xor())]
     assert said == ["colour", "picture", "sample"]
 
 
-def test_without_a_notion_of_right_it_ends_with_the_loss() -> None:
-    session = advanced(xor(3), 2)
-    words = tour_caption("end", read(session)).title
-    loss = f"After 2 steps the loss is {said(session.loss)}."
-    assert words == f"{loss} Drag a cube or an input, or press Space."
-
-
 def test_the_picture_says_one_sentence_a_part(colours: sv.Session) -> None:
     stage, words = Stage(colours), []
     colours.advance(6, "operation")
-    for part in (*PARTS, "end", ""):
+    for part in (*PARTS, ""):
         stage.part_of_tour = part
         caption = stage.frame_data().words.caption
         assert caption is not None
         words.append(caption.title)
         assert bool(caption.formula) == (part == "")
-    assert len(set(words)) == len(words) == 8
+    assert len(set(words)) == len(words) == 7
     assert all(len(each) < 72 for each in words[:6]), "they stand in one line"

@@ -1,5 +1,7 @@
 """The keyboard over the picture: every cube and every sphere can be reached."""
 
+from typing import Any
+
 import pytest
 
 import scalarviz as sv
@@ -7,6 +9,7 @@ from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.presenter.pointing import Target
 from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.pictures.presenter.walking import WAYS, next_target, places_of
+from scalarviz.pictures.view import tooltip
 from scalarviz.pictures.view.tooltip import box_of_hovered, ends_of, tooltip_box
 from tests.studio import Studio
 
@@ -87,6 +90,26 @@ def test_the_tooltip_covers_neither_its_cube_nor_the_neurons_it_joins(
         scene = division.scene
         assert tip.x >= scene.x and tip.right <= scene.right
         assert tip.y >= scene.y and tip.bottom <= scene.bottom
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize("size", SIZES)
+def test_the_tooltip_covers_no_button_of_a_message(
+    studio: Studio, colours: sv.Session, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage, tips = shown(studio, colours, size), []
+
+    def placed(*given: Any) -> Any:
+        tips.append(tooltip_box(*given))
+        return tips[-1]
+
+    monkeypatch.setattr(tooltip, "tooltip_box", placed)
+    stage.notice("It moves from -1.1 to 0.54: R goes from 0.31 to 0.57", "let it fix that")
+    for row in range(59):
+        stage.hover = row
+        studio.stage(stage, 9.0, size)
+        ((box, label),) = stage.on_top.buttons
+        assert label == "let it fix that" and not tips[-1].meets(box)
 
 
 @pytest.mark.some(1)

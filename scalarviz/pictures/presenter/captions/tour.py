@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.base.texts import plural, text
+from scalarviz.base.texts import text
 from scalarviz.pictures.presenter.captions.format import said
 from scalarviz.pictures.presenter.live_values import LiveValues
 from scalarviz.training.session.caption import Caption
@@ -17,13 +17,11 @@ FEW = 4  # outputs up to which the largest distance from a target is said
 def tour_caption(part: str, reading: LiveValues) -> Caption:
     """Return the sentence of a part of the tour, with the numbers of the reading.
 
-    part     "stand", "forward", "error", "backward", "step", "faster" or "end"
+    part     "stand", "forward", "error", "backward", "step" or "faster"
     reading  of the session
     """
     if part == "error":
         return Caption(error_of(reading))
-    if part == "end":
-        return Caption(end_of(reading))
     if part == "forward":
         tint = reading.session.data.input_tint
         kind = tint if tint in TINTS else "sample"
@@ -48,13 +46,3 @@ def distance(outputs: FloatArray | None, target: FloatArray | None) -> float:
     if outputs is None or target is None or outputs.shape != target.shape:
         return float("nan")
     return float(np.abs(outputs - target).max(initial=0.0))
-
-
-def end_of(reading: LiveValues) -> str:
-    """Return how far the training has come, as the exhibit counts it, else by the loss."""
-    session = reading.session
-    verdict = reading.learned.verdict() if reading.learned is not None else ""
-    if not verdict and session.loss == session.loss:
-        loss = said(session.loss)
-        verdict = plural("captions.rest", session.step_index, loss=loss).rstrip(".")
-    return " ".join([*([f"{verdict}."] if verdict else []), text("captions.tour.end")])
