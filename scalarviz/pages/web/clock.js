@@ -345,8 +345,7 @@ export class Clock {
   change(details, before = null) {
     const { step, operation, branch } = this;
     const isWithin = (each) => each.step === step && each.operation > 0;
-    const isAgain =
-      operation > 0 && CHANGES[details.kind].again && !this.journal.some(isWithin);
+    const isAgain = operation > 0 && CHANGES[details.kind].again && !this.journal.some(isWithin);
     if (isAgain) {
       const begun = { step, operation: 0, applied: this.applied };
       this.go(begun);

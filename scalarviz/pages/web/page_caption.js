@@ -36,7 +36,10 @@ export function captionFor(app, state, number) {
   if (isPlaying) {
     const { every } = app.wave;
     const lit = every > 1 ? text("captions.playing.every", { count: every }) : "";
-    return captionWith(progressOf(spec.say.progress, state, app.losses, verdictIn(app, state)), lit);
+    return captionWith(
+      progressOf(spec.say.progress, state, app.losses, verdictIn(app, state)),
+      lit,
+    );
   }
   if (state.own) return captionWith(sentenceOfOwn(spec.say, state, app.own.name));
   const looks = document.documentElement.classList.contains("looks"); // and cannot change it
