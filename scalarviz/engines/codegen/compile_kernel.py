@@ -112,15 +112,22 @@ def end_with_parent() -> None:
 
 
 def main(paths: Sequence[str], report: int | None = None) -> None:
-    """Compile the kernels of files; write a full stop for each to the file descriptor `report`."""
+    """Compile the kernels of files that are not compiled yet; write a full stop for each file.
+
+    report  file descriptor that the full stops are written to
+    """
     threading.Thread(target=end_with_parent, daemon=True).start()
     from scalarviz.engines.codegen.inner_functions import compile_for_kernels_only  # loads numba
 
     compile_for_kernels_only()
     for path in paths:
-        import_file(Path(path)).compiled.compile()
-        if not is_compiled(Path(path)):
-            sys.exit("the kernel cannot be kept")
+        if not is_compiled(Path(path)):  # by another process, since this one was started
+            kernel = import_file(Path(path)).compiled
+            # What was compiled for kernels only would end this process where it is loaded.
+            kernel._cache.load_overload = lambda *key: None
+            kernel.compile()
+            if not is_compiled(Path(path)):
+                sys.exit("the kernel cannot be kept")
         if report is not None:
             with suppress(OSError):  # a full disk
                 os.write(report, b".")

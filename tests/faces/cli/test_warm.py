@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from scalarviz.base.process import children
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.engines import every_kernel
-from scalarviz.engines.codegen import cache_files, kernel_units
+from scalarviz.engines.codegen import cache_files, compile_kernel, kernel_units
 from scalarviz.engines.codegen.dispatch import by_address
 from scalarviz.engines.codegen.unit_source import Unit
 from scalarviz.engines.expression.kernels import unary, unary_back
@@ -47,6 +48,15 @@ def test_what_is_lacking_is_compiled(
     warm.warm()
     assert capsys.readouterr().out == f"all kernels are compiled, kept in {tmp_path}\n"
     assert means == ["means"]
+
+
+def test_what_another_process_has_compiled_meanwhile_is_left_as_it_is() -> None:
+    first, second = [kernel_units.path_of_unit(*each) for each in SMALL]
+    for paths in ([second], [first, second]):
+        child = compile_kernel.start_child(paths)
+        child.wait()
+        children.end(child)
+        assert child.returncode == 0 and all(map(cache_files.is_compiled, paths))
 
 
 @by_address
