@@ -390,7 +390,8 @@ class Arrays(TableSet):
             whole, tests = with_tests(whole, held_out, share, names, self.sample_shape)
         share, seed = share_of(share), check_seed(seed)
         if classes is not None:
-            rows_of_labels(whole[1], classes)  # raises errors with the rows as they were given
+            # Raises errors with the rows as they were given.
+            rows_of_labels(whole[1], classes, len(whole[0]) - (tests or 0))
         if share < 1.0:  # samples are kept once: those held out at the end
             count = len(whole[0])
             self._rows = rows = shuffled(seed, NEVER_TRAINED, np.arange(count), count)
@@ -480,7 +481,7 @@ class Arrays(TableSet):
         found, targets = copy.copy(self), self._settings["targets"]
         if classes is not None and self._rows is not None:
             check_labels(targets[np.argsort(self._rows)], classes)  # names rows as they were given
-        answers = targets if classes is None else rows_of_labels(targets, classes)
+        answers = targets if classes is None else rows_of_labels(targets, classes, self.samples)
         whole = in_shape(self._settings["inputs"], (self.inputs,)), answers
         found.training, found.held_out = cut(whole, self._settings.get("held_out", 0))
         found.samples, found.outputs = len(found.training[0]), answers.shape[1]

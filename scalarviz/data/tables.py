@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -101,15 +102,18 @@ def texts_in(targets: object) -> list[str]:
     return list(targets)
 
 
-def rows_of_labels(targets: FloatArray, classes: object) -> FloatArray:
-    """Return a row of `classes` numbers for each label in a column; raise InputError."""
+def rows_of_labels(targets: FloatArray, classes: object, trained: float = math.inf) -> FloatArray:
+    """Return a row of `classes` numbers for each label in a column; raise InputError.
+
+    trained  after how many labels those of held-out samples follow; by default there are none
+    """
     count = count_of(classes, "classes")
     if targets.shape[1] != 1:
         raise ShapeError(
             f"targets with classes={count} are one label a sample, not rows of "
             f"{targets.shape[1]} numbers: leave classes out"
         )
-    return one_hot(targets, count)
+    return one_hot(targets, count, trained)
 
 
 def is_labels(targets: FloatArray) -> bool:

@@ -263,6 +263,30 @@ def test_a_wrong_gradient_of_rows_is_refused(gradient: Any) -> None:
     assert "squares" not in ROW_LOSSES
 
 
+def third(p: Sequence[float], t: Sequence[float]) -> float:
+    return (p[2] - t[0]) * (p[2] - t[0])
+
+
+def third_gradient(
+    p: Sequence[float], t: Sequence[float], gradient: MutableSequence[float]
+) -> None:
+    gradient[0] = gradient[1] = 0.0
+    gradient[2] = 2.0 * (p[2] - t[0])
+
+
+def test_a_loss_on_rows_of_a_fixed_number_says_how_many() -> None:
+    assert sv.loss(third, third_gradient, rows=True, outputs=3).name == "third"
+    assert sv.Loss("third")([[5.0, 5.0, 3.0]], [[1.0, 0.0, 0.0]]) == 4.0
+    with refused(InputError, r"gradient[3] is not written", varies=r"\(\[.*\]\)") as caught:
+        sv.loss(third, third_gradient, rows=True)
+    assert "outputs=" in str(caught.value) and "domain" not in str(caught.value)
+    with refused(InputError, "IndexError", varies=r"\(\[.*\]\)") as caught:
+        sv.loss(third, third_gradient, rows=True, outputs=2)
+    assert "outputs=" in str(caught.value) and "domain" not in str(caught.value)
+    with refused(InputError, "0"):
+        sv.loss(third, third_gradient, rows=True, outputs=0)
+
+
 def overflows(p: float, t: float) -> float:
     return p**200.0 - t * p
 

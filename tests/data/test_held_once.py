@@ -70,6 +70,15 @@ def test_arrays_that_change_afterwards_do_not_change_the_data(
     assert (table.training[0].tobytes(), table.training[1].tobytes()) == before
 
 
+def test_labels_of_held_out_samples_are_refused_with_their_own_row() -> None:
+    held_out = X[:5], [0, 1, 3, 0, 1]
+    with refused(InputError, "3 at row 2 of the held-out samples"):
+        data.Arrays(X[:9], [0, 1] * 4 + [0], classes=2, held_out=held_out)
+    table = data.Arrays(X[:9], [0, 1] * 4 + [0], held_out=held_out)
+    with refused(InputError, "3 at row 2 of the held-out samples"):
+        sv.Session(sv.Network([X.shape[1], 2]), table, "softmax_cross_entropy")
+
+
 def test_labels_of_a_share_are_refused_with_their_row() -> None:
     labels = np.zeros(50)
     labels[17] = 5.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray, Shape, as_batch, as_floats
@@ -82,31 +84,36 @@ def is_one_each(numbers: FloatArray, samples: int) -> bool:
     return numbers.size == samples and numbers.shape[1:] in ((), (1,))
 
 
-def one_hot(labels: FloatArray, classes: int) -> FloatArray:
+def one_hot(labels: FloatArray, classes: int, trained: float = math.inf) -> FloatArray:
     """Return a row of `classes` numbers for each label, 1 at the label, else 0.
 
-    Raises InputError unless all labels are whole numbers from 0 to `classes` - 1.
+    `trained` is as in `check_labels`. Raises InputError unless all labels are whole numbers from 0
+    to `classes` - 1.
     """
-    check_labels(labels, classes)
+    check_labels(labels, classes, trained)
     rows = np.zeros((labels.size, classes))
     rows[np.arange(labels.size), labels.ravel().astype(np.int64)] = 1.0
     return rows
 
 
-def check_labels(labels: FloatArray, classes: int) -> None:
-    """Raise InputError unless all labels are whole numbers from 0 to `classes` - 1."""
+def check_labels(labels: FloatArray, classes: int, trained: float = math.inf) -> None:
+    """Raise InputError unless all labels are whole numbers from 0 to `classes` - 1.
+
+    trained  after how many labels those of held-out samples follow; by default there are none
+    """
     given = labels.ravel()
     wrong = np.flatnonzero((given < 0.0) | (given >= classes) | (given % 1.0 != 0.0))
     if not wrong.size:
         return
     row, remedy = wrong[0], ""
+    place = f"{row:,}" if row < trained else f"{row - trained:,} of the held-out samples"
     if given.min() >= 0.0 and not (given % 1.0).any():
         remedy = f": a network with {int(given.max()) + 1:,} outputs has one for each label"
         if given.min() == 1.0 and given.max() == classes:
             remedy = ": labels that begin with 1 become these by labels - 1"
     raise InputError(
         f"class labels for this network and loss must be whole numbers from 0 to {classes - 1:,}, "
-        f"not {given[row]:g} at row {row:,}{remedy}"
+        f"not {given[row]:g} at row {place}{remedy}"
     )
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from scalarviz.base.checks.numbers import answered, check_signature, shorten, true_or_false
+from scalarviz.base.checks.numbers import answered, check_signature, shorten, size, true_or_false
 from scalarviz.base.checks.numbers import number as as_number
 from scalarviz.core.formulas.losses import EVERYWHERE, LOSSES, ROW_LOSSES, LossRow, RowLossRow
 from scalarviz.engines.own.checks import check_plain, check_source, checked_name, digest
@@ -18,8 +18,9 @@ BUILT_IN = frozenset({**LOSSES, **ROW_LOSSES})
 
 POINTS = 50  # where derivatives are compared with differences
 FAR = 1000.0
-WIDTH = 4  # numbers of a sample in the checks of a loss on rows
+WIDTH = 4  # numbers of a sample in the checks of a loss on rows, unless it takes others
 STEP = 1e-5
+OTHER = "outputs= says how many numbers a sample has, if the loss does not take any number of them"
 ASKED = "a formula gives a number everywhere; pass domain=(0, 1) if predictions lie between these"
 NEAR = 1e-4  # relative error of a difference
 ROUNDING = 1e-14  # of a value, relative: it is divided by STEP
@@ -33,6 +34,7 @@ def loss(
     *,
     rows: bool = False,
     domain: tuple[float, float] = EVERYWHERE,
+    outputs: int = WIDTH,
 ) -> LossRow | RowLossRow:
     """Add a loss of your own: the error of a prediction p with target t, one number.
 
@@ -57,6 +59,8 @@ def loss(
                 default False, one of each number
     domain      the numbers between which predictions lie, such as (0, 1) for the outputs of a
                 sigmoid; by default (-inf, inf). The functions are checked inside only
+    outputs     with `rows`: how many numbers the samples have with which it is checked, by default
+                4; to be passed for a loss that takes a fixed number of them
 
     Returns the row of `LOSSES` or `ROW_LOSSES`. Raises InputError for functions that cannot be
     called like this, whose source cannot be read, that raise or give NaN at one of 50 points or at
@@ -80,7 +84,7 @@ def loss(
     copies: dict[int, Any] = {}  # of functions that both use
     value, derivative = frozen(value, copies), frozen(derivative, copies)
     if rows:
-        return add_rows(value, derivative, name, low, high)
+        return add_rows(value, derivative, name, low, high, size(outputs, "outputs"))
     name = checked_name(name, value, "a loss", BUILT_IN)
     if derivative is not None:
         how = "def derivative(p, t): ..."
@@ -108,7 +112,9 @@ def ends_of(domain: object) -> tuple[float, float]:
     )
 
 
-def add_rows(value: Any, gradient: Any, name: str, low: float, high: float) -> RowLossRow:
+def add_rows(
+    value: Any, gradient: Any, name: str, low: float, high: float, outputs: int
+) -> RowLossRow:
     """Add a loss of whole rows."""
     name = checked_name(name, value, "a loss", BUILT_IN)
     if gradient is None:
@@ -123,7 +129,7 @@ def add_rows(value: Any, gradient: Any, name: str, low: float, high: float) -> R
     made = RowLossRow(name, on_numbers(value), slope, digest=hashed, domain=(low, high))
     for function in (made.value, made.gradient):
         check_source(function)
-    check_rows(made, low, high)
+    check_rows(made, low, high, outputs)
     LOSSES.pop(name, None)
     ROW_LOSSES[name] = made
     return made
@@ -175,11 +181,11 @@ def check_numbers(row: LossRow, low: float, high: float) -> None:
             number(row.derivative, slope.format(p, t), p, t)
 
 
-def check_rows(row: RowLossRow, low: float, high: float) -> None:
-    """Do the same as `check_numbers` for a loss on rows."""
+def check_rows(row: RowLossRow, low: float, high: float, outputs: int = WIDTH) -> None:
+    """Do the same as `check_numbers` for a loss on rows of so many numbers."""
     samples = [*points(low, high)]
-    for n in range(POINTS // WIDTH + 1):
-        p, t = ([samples[(WIDTH * n + i) % POINTS][k] for i in range(WIDTH)] for k in (0, 1))
+    for n in range(POINTS // outputs + 1):
+        p, t = ([samples[(outputs * n + i) % POINTS][k] for i in range(outputs)] for k in (0, 1))
         t = [abs(x) / sum(map(abs, t)) for x in t] if n % 2 else t
         place = f"{row.name}({in_brief(p)}, {in_brief(t)})"
         number(row.value, place, p, t)
@@ -188,7 +194,7 @@ def check_rows(row: RowLossRow, low: float, high: float) -> None:
             lower, middle, upper = (number(row.value, place, each, t) for each in moved)
             compare(lower, middle, upper, here, f"{place}: gradient[{i}]")
     for far in far_in(low, high):
-        p, t = [far, *[0.5] * (WIDTH - 1)], [0.0, 1.0, *[0.0] * (WIDTH - 2)]
+        p, t = [far, *[0.5] * (outputs - 1)], [0.0, 1.0, *[0.0] * outputs][:outputs]
         number(row.value, f"{row.name}({in_brief(p)}, {in_brief(t)})", p, t)
         gradient_of(row, p, t)
 
@@ -196,8 +202,14 @@ def check_rows(row: RowLossRow, low: float, high: float) -> None:
 def gradient_of(row: RowLossRow, p: Sequence[float], t: Sequence[float]) -> list[float]:
     """Return the gradient of a row of predictions; raise InputError unless all are numbers."""
     place = f"the gradient of {row.name}({in_brief(p)}, {in_brief(t)})"
-    found = [math.nan] * len(p)
+    unwritten = -math.nan  # an object of its own
+    found = [unwritten] * len(p)
     attempt(row.gradient, place, p, t, found)
+    if lacking := [i for i, x in enumerate(found) if x is unwritten]:
+        raise InputError(
+            f"{place}: gradient[{lacking[0]}] is not written: write one for each of the {len(p)} "
+            f"numbers; {OTHER}"
+        )
     return [number(lambda x=x: x, f"{place}: gradient[{i}]") for i, x in enumerate(found)]
 
 
@@ -222,7 +234,8 @@ def attempt(function: Callable[..., Any], what: str, *arguments: Any) -> Any:
     try:
         return function(*arguments)
     except Exception as error:  # whatever a function of the user does
-        raise InputError(f"{what} raises {type(error).__name__}: {error}; {ASKED}") from error
+        hint = OTHER if isinstance(error, IndexError) else ASKED
+        raise InputError(f"{what} raises {type(error).__name__}: {error}; {hint}") from error
 
 
 def number(function: Callable[..., Any], what: str, *arguments: Any) -> float:

@@ -144,10 +144,10 @@ class EarlyStopping(MetricCallback):
         """Stop if the metric has waited long enough; `view` is that of a step."""
         if self.waits(view):
             step, value = self.best(view)
-            view.stop(
-                f"stopped early: {self.metric} was best at step {step:,}, {value:.4g}, and has not "
-                f"been better in {self.patience} measurements"
-            )
+            best = f"was best at step {step:,}, {value:.4g}, and has not been better in"
+            if np.isnan(value):  # also where samples lack a class, as those for auc
+                best = "is undefined (nan) for these samples, as auc where a class is missing, in"
+            view.stop(f"stopped early: {self.metric} {best} {self.patience} measurements")
 
     def __repr__(self) -> str:
         return f"EarlyStopping({self.metric!r}, patience={self.patience})"

@@ -35,6 +35,13 @@ def test_it_stops_when_no_value_was_better_for_a_while(engine: str) -> None:
     assert "script was best at step 6, 3," in s.stopped
 
 
+def test_a_metric_that_is_undefined_is_not_called_the_best() -> None:
+    s = session([float("nan")] * 9)
+    s.on_step(sv.EarlyStopping("script", patience=3, mode="max"))
+    s.advance(100)
+    assert "script is undefined (nan)" in s.stopped and "best" not in s.stopped
+
+
 @pytest.mark.parametrize("engine", ["python", "cpu"])
 def test_a_plateau_lowers_the_rate_and_then_waits_anew(engine: str) -> None:
     s = session([5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 4.0, 4.0], engine)
