@@ -157,7 +157,7 @@ def closing(show: Show, start: int, end: int) -> str:
         taken = text("terminal.closing.stopped", step=step, end=end)
     more, few = why_lost(session), min(100, -(-(step - start) // 10))
     early, late = (sum(branch.loss_at(k + i) for i in range(few)) for k in (start, step - few))
-    if not more and late > early:
+    if not more and few >= 10 and late > early:  # a few steps rise and fall
         more = text("terminal.closing.worse", rate=session.learning_rate)
     if show.hint and not more:
         more = text("terminal.closing.next", hint=pasted(show.hint))
