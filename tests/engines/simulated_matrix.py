@@ -128,8 +128,9 @@ def test_what_lies_between_is_that_of_the_objects(name: str) -> None:
 
 # ---- steps on every path, in float32 ------------------------------------------------------------
 
-# Whole steps or kernel by kernel, samples of a tile, blocks and threads.
-PATHS = [(True, 8, 3, 4), (True, 5, 2, 3), (False, 8, 3, 4), (False, 8, 1, 5)]
+# Whole steps or kernel by kernel, samples of a tile (more than a team takes, and fewer), blocks and
+# threads.
+PATHS = [(True, 18, 1, 4), (True, 5, 2, 3), (False, 8, 3, 4), (False, 8, 1, 5)]
 
 
 @pytest.mark.some(6)

@@ -127,7 +127,8 @@ NETWORKS: dict[str, Callable[[], list[sv.Layer]]] = {
     "shared": lambda: [sv.Dense(2, 9), *[sv.Dense(9, 9, "leaky_relu")] * 2, sv.Dense(9, 3)],
     "residual": lambda: [
         sv.Residual(sv.Dense(7, 3, "tanh"), sv.Residual(sv.Dense(3, 3)), sv.Dense(3, 7)),
-        sv.Residual(sv.Dense(7, 5, "tanh"), skip=sv.Dense(7, 5)), sv.Dense(5, 2),
+        sv.Residual(sv.Dense(7, 5, "tanh"), skip=sv.Dense(7, 5)), sv.Dense(5, 8),
+        sv.MaxPool2d((2, 2, 2)),  # alone reads in its backward what it was given
     ],
     "branches": lambda: [
         sv.Product([sv.Dense(5, 3, "tanh"), sv.Dense(3, 7)], sv.Dense(5, 7, "sigmoid")),

@@ -32,6 +32,7 @@ from scalarviz.errors import (
     OrderError,
     OwnershipError,
     ShapeError,
+    UpdateError,
 )
 from scalarviz.training.network.expression import compile
 from tests.wording import refused
@@ -307,6 +308,17 @@ def test_a_bad_gradient_is_named_and_nothing_moves(engine: str) -> None:
     f.zero_grad()
     with refused(OrderError):
         f.step(sv.SGD(0.1))
+
+
+@every_engine
+def test_an_update_that_overflows_is_refused_and_nothing_moves(engine: str) -> None:
+    w = Value(1.0, label="slope")
+    f = compile(lambda x: w * x, 1, engine=engine)
+    f.forward([1e10])
+    f.backward()
+    with refused(UpdateError, "slope"):
+        f.step(sv.SGD(1e300))
+    assert w.data == 1.0 and f.bank.step_count == 0
 
 
 def test_a_gpu_runs_no_compiled_functions(monkeypatch: pytest.MonkeyPatch) -> None:
