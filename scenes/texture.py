@@ -59,7 +59,6 @@ def scene(
         about="Each cube is one weight. This network learns the colour of each point of a picture.",
         title=f"A network of {len(network.bank):,} weights learns a picture",
         hint="scalarviz watch texture --transform zoom",
-        frame=128,
         steps=5_000,
     )
 

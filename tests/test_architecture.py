@@ -29,7 +29,6 @@ PACKAGES = """
     base.messages
     base.texts
     base.process
-    base.terminal_styles
     base.progress
     base.checks
     base.leaf_calls

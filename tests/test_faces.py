@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 
 import scalarviz as sv
+from scalarviz.errors import InputError
 from scalarviz.faces import watch as faces
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.scenefiles.find import find, load
+from tests.wording import refused
 
 
 def test_options_of_a_session_reach_its_window(
@@ -31,6 +33,11 @@ def test_options_of_a_session_reach_its_window(
     assert {name: getattr(reached, name) for name in options} == options
     recipe = Recipe(load(find("rgb")))
     assert sv.watch(colours, recipe=recipe).recipes == [recipe]
+
+
+def test_the_terminal_that_is_gone_is_answered_with_what_to_use(colours: sv.Session) -> None:
+    with refused(InputError, "terminal"):
+        sv.watch(colours, terminal=True)  # type: ignore[call-arg]  # on purpose
 
 
 def test_options_of_a_sweep_reach_its_picture(monkeypatch: pytest.MonkeyPatch) -> None:

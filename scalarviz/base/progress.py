@@ -22,6 +22,7 @@ FRAME = 0.1  # seconds between two pictures of a bar
 MEGABYTE = 1_000_000
 FEW = 10  # a second; fewer are shown with decimals
 CLEAR = "\r\x1b[2K\x1b[?25h"  # an empty line and a visible cursor
+ACCENT = "#8f6cf0"  # readable on black and white, and no color of weights
 LOST = (OSError, ValueError)  # raised by a closed terminal, or a closed file
 
 Work = Literal["steps", "pictures", "kernels", "megabytes", "networks", "points"]
@@ -147,8 +148,6 @@ class Bar:
 
     def __init__(self, console: Console | None, *, is_kept: bool = False) -> None:
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
-
-        from scalarviz.base.terminal_styles import ACCENT
 
         self.lines = Progress(
             TextColumn("{task.description}", markup=False),

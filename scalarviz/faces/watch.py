@@ -1,9 +1,10 @@
-"""watch: shows a training in a window, a notebook or a terminal."""
+"""watch: shows a training in a window, a notebook or a browser."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -24,14 +25,18 @@ from scalarviz.pictures.sweeps.look import SweepLook, sweep_look
 from scalarviz.sweeps.sweep import STEPS, Sweep
 
 INSTEAD = (
-    "sv.watch(..., browser=True) shows it in a browser, also on another machine, terminal=True the "
-    "loss in the terminal, sv.picture(..., 'net.png') and sv.record(..., 'net.mp4') write a file, "
+    "sv.watch(..., browser=True) shows it in a browser, also on another machine, "
+    "sv.picture(..., 'net.png') and sv.record(..., 'net.mp4') write a file, "
     "and sv.page(..., 'net.html') a page that trains in a browser"
 )
+GONE = {
+    "terminal": "sv.watch no longer has terminal=: s.advance(1000) shows a progress bar in the "
+    "terminal, and sv.watch(..., browser=True) a page in a browser",
+}
 INSTEAD_OF_SEVERAL = "sv.picture([...], 'both.png') and sv.record([...], 'both.mp4') write a file"
 
 
-@answered
+@partial(answered, gone=GONE)
 def watch(
     show: object,
     steps: int | None = None,
@@ -40,7 +45,6 @@ def watch(
     keep: Keep | None = None,
     recipe: Recipe | Sequence[Recipe | None] | None = None,
     *,
-    terminal: bool = False,
     size: tuple[int, int] | None = None,
     play: bool | None = None,
     tour: bool = False,
@@ -74,8 +78,6 @@ def watch(
     keep            where and when the session is saved; None, the default: nowhere
     recipe          how the scene was made, so that its options can be changed while it is shown;
                     of several, one for each
-    terminal        True: show loss, captions and keys in the terminal instead; by default
-                    False
     size            width and height of the window, or of the picture in a notebook, in pixels;
                     None, the default: fitted to the screen, and in a notebook (800, 560), or for an
                     audience (1080, 756)
@@ -118,7 +120,6 @@ def watch(
         return watch_sweep(show, steps, theme, size, look, play=play is not False)
     from scalarviz.faces.controller.watch_options import WatchOptions
     from scalarviz.faces.notebook import show as notebook
-    from scalarviz.faces.terminal import terminal as in_terminal
     from scalarviz.faces.window import window
 
     shown, recipes = shown_in(show, recipe)
@@ -128,17 +129,14 @@ def watch(
     )
     if browser:
         return in_browser(shown, options, address, port, share)
-    if nodes is not None and (terminal or not callable(nodes)):
+    if nodes is not None and not callable(nodes):
         raise InputError(
-            "nodes takes a function of the view of a window or a notebook, "
-            + ("which a terminal does not have" if terminal else f"not {shorten(nodes)}")
+            f"nodes takes a function of the view of a window or a notebook, not {shorten(nodes)}"
         )
     if isinstance(shown, Several):
-        check_several(terminal=terminal, tour=tour, keep=keep)
-    if not terminal and (in_notebook() or in_marimo()):
+        check_several(tour=tour, keep=keep)
+    if in_notebook() or in_marimo():
         return notebook.watch(shown, options)
-    if isinstance(shown, Show) and terminal:
-        return in_terminal.watch(shown, steps, speed, keep, play=play)
     try:
         check_window()
         return window.watch(shown, options)
@@ -224,10 +222,8 @@ def shown_in(
     return (several if len(parts) > 1 else several.shows[0]), recipes
 
 
-def check_several(*, terminal: bool, tour: bool, keep: Keep | None) -> None:
+def check_several(*, tour: bool, keep: Keep | None) -> None:
     """Raise InputError for options that several sessions do not have."""
-    if terminal:
-        raise InputError("a terminal draws one session, not several side by side: pass one of them")
     if tour:
         raise InputError("the tour is of one session, not of several side by side: leave it out")
     if keep is not None and keep.path is not None:

@@ -2,20 +2,18 @@
 
 import re
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 from typing import Any, ClassVar, final
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 import scalarviz as sv
 from scalarviz.base.checks.numbers import FloatArray, number
 from scalarviz.data import DATA_SETS
 from scalarviz.data.base import DataChoice, TableSet
 from scalarviz.faces.controller.options import Options
-from scalarviz.faces.terminal.picture import TerminalFrame, picture
+from scalarviz.faces.terminal.train import train
 from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.theme import THEMES, Theme
 from scalarviz.pictures.presenter.captions.moments import caption
@@ -106,16 +104,14 @@ def test_a_control_changes_its_choices() -> None:
     assert s.data.settings()["scale"] == 2.0
 
 
-def test_captions_and_terminal_show_it() -> None:
+def test_captions_and_terminal_show_it(capsys: pytest.CaptureFixture[str]) -> None:
     s = session()
     s.advance(1, "operation")
     assert caption(s).title
     exhibit = exhibit_of(s)
     assert isinstance(exhibit, Gauge) and exhibit.wanted(1280.0, 600.0) == 320.0
-    frame = TerminalFrame("", 0, 10, s.losses, 0.0, 0.1, exhibit=exhibit)
-    console = Console(width=100, height=40, record=True, file=StringIO())
-    console.print(picture(frame, 100, 40))
-    assert console.export_text().count("shade of warmth ") == 3
+    assert train(Show(s), 2) == 0
+    assert capsys.readouterr().out.count("shade of warmth ") == 3
 
 
 def test_the_picture_has_its_exhibit(studio: Studio) -> None:

@@ -143,15 +143,20 @@ def refuse_mask(x: object, who: str) -> None:
         as_floats(x, who)
 
 
-def answered(function: Callable[P, R], remedy: str = "") -> Callable[P, R]:
-    """Wrap a function so that wrong arguments raise an error that ends in `remedy`."""
+def answered(
+    function: Callable[P, R], remedy: str = "", gone: Mapping[str, str] | None = None
+) -> Callable[P, R]:
+    """Wrap a function so that wrong arguments raise an error that ends in `remedy`.
+
+    gone  the whole message for each argument that it no longer has
+    """
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return function(*args, **kwargs)
         except TypeError:
-            check_call(function, args, kwargs, remedy)
+            check_call(function, args, kwargs, remedy, gone or {})
             raise
 
     return call
@@ -168,6 +173,7 @@ def check_call(
     args: Sequence[object],
     kwargs: Mapping[str, object],
     remedy: str,
+    gone: Mapping[str, str],
 ) -> None:
     """Raise UnknownNameError or InputError if arguments do not fit a function's signature."""
     signature = inspect.signature(function)
@@ -180,6 +186,8 @@ def check_call(
         known = signature.parameters.values()
         names = [p.name for p in known if p.name != "self" and p.kind != p.VAR_KEYWORD]
         for key in kwargs:
+            if key in gone:
+                raise InputError(gone[key]) from None
             if key not in names and not any(p.kind == p.VAR_KEYWORD for p in known):
                 raise UnknownNameError(f"argument of {who}", key, names) from None
         more = f"; {remedy}" if remedy else ""

@@ -15,7 +15,6 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from importlib import import_module
 from time import monotonic
 from types import FrameType, TracebackType
 from typing import Any, NoReturn, Self, final
@@ -25,7 +24,7 @@ from scalarviz.base.process.whole import ctrl_c, whole
 
 # Windows has no SIGHUP
 HEARD = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-SCREEN_BACK = b"\x1b[?1049l\x1b[?25h"  # leave the alternate screen, show the cursor
+SHOW_CURSOR = b"\x1b[?25h"  # which a bar hides
 STOPPED = (KeyboardInterrupt, SystemExit)
 GRACE = 1.0  # seconds from the second signal until the process is killed
 
@@ -106,7 +105,6 @@ class Program:
     def __enter__(self) -> Self:
         global _program
         _program = self
-        self._terminal = settings_of_terminal()
         self._before = handle(self._hear)
         if self._before:
             # The system writes signals to this socket even while Python code cannot run.
@@ -180,13 +178,11 @@ class Program:
                     end.start()
 
     def _end_now(self) -> None:
-        """Kill this process and its children, and restore the terminal."""
+        """Kill this process and its children, and show the cursor of the terminal."""
         end_all()
-        if self._terminal is not None:
-            termios, before = self._terminal
-            with suppress(OSError, termios.error):
-                os.write(1, SCREEN_BACK)
-                termios.tcsetattr(0, termios.TCSANOW, before)
+        if os.isatty(1):
+            with suppress(OSError):
+                os.write(1, SHOW_CURSOR)
         os._exit(self.code)
 
 
@@ -206,14 +202,6 @@ def importer_of(frame: FrameType | None) -> FrameType | None:
             found = frame.f_back
         frame = frame.f_back
     return found
-
-
-def settings_of_terminal() -> tuple[Any, Any] | None:
-    """Return the termios module and the settings of the terminal, or None without a terminal."""
-    if sys.platform == "win32" or not (os.isatty(0) and os.isatty(1)):
-        return None
-    termios: Any = import_module("termios")
-    return termios, termios.tcgetattr(0)
 
 
 def handle(hear: Callable[[int, FrameType | None], None]) -> dict[int, Any]:

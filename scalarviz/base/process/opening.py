@@ -28,12 +28,12 @@ def has_display() -> bool:
 
 
 @contextmanager
-def opening(wanted: bool = True) -> Iterator[None]:
-    """Say that a window is being opened if that takes longer than LATE; not if not `wanted`."""
+def opening() -> Iterator[None]:
+    """Say that a window is being opened if that takes longer than LATE."""
     global _timer
     _timer = Timer(LATE, inform, [text("start.opening")])
     _timer.daemon = True
-    if wanted and has_display():
+    if has_display():
         _timer.start()
     try:
         yield

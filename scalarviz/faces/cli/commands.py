@@ -50,6 +50,11 @@ MEANT = {
     **dict.fromkeys(("--rate", "--learning-rate", "--step-size"), "--lr"),
     **dict.fromkeys(("--initialisation", "--initialization", "--initializer"), "--init"),
 }
+# Options that were taken away, and what to use instead.
+GONE = {
+    "--terminal": "there is no --terminal any more: `{program} train` shows a progress bar in "
+    "the terminal, and `{program} watch --browser` a page in a browser",
+}
 ABOUT = "See a neural network learn."
 EXAMPLES = (
     "scalarviz watch rgb",
@@ -171,7 +176,6 @@ def application(words: Sequence[str]) -> Typer:
             group.command(asked, help=help_of(verb, asked, about(path)), cls=QuietCommand)(run)
     file = typer.Argument(metavar="FILE", help="The file of a training.", show_default=False)
     theme = typer.Option("auto", metavar="NAME", help="dark, light or auto.")
-    terminal = typer.Option(False, "--terminal", help="Show the loss and captions in the terminal.")
     limit = typer.Option(None, metavar="N", help="Bytes that data may take which it describes.")
     branches = typer.Option(False, "--branches", help="Show its branches side by side, 6 at most.")
 
@@ -179,11 +183,10 @@ def application(words: Sequence[str]) -> Typer:
     def _(
         path: str = file,
         theme: str = theme,
-        terminal: bool = terminal,
         limit: int | None = limit,
         branches: bool = branches,
     ) -> None:
-        replay(path, theme, terminal, limit, branches=branches)
+        replay(path, theme, limit, branches=branches)
 
     opening = open_command() if words[:1] == ["open"] else print_scenes
     simple("open", "Open a window at the moment of a link.")(opening)
@@ -287,7 +290,10 @@ def visible_errors() -> Iterator[None]:
     except Exception as error:  # any error of typer or click, raised again
         if isinstance(said := getattr(error, "message", None), str):
             error.message = visible(said, LONGEST_LINE)  # type: ignore[attr-defined]  # it has one
-        meant = MEANT.get(getattr(error, "option_name", ""))
+        option = getattr(error, "option_name", "")
+        if option in GONE:
+            error.message = GONE[option].format(program=program())  # type: ignore[attr-defined]
+        meant = MEANT.get(option)
         command = getattr(getattr(error, "ctx", None), "command", None)
         if any(meant in each.opts for each in getattr(command, "params", ())):
             error.possibilities = [meant]  # type: ignore[attr-defined]  # as it has a name
@@ -338,7 +344,7 @@ def open_command() -> Callable[..., None]:
     from scalarviz.faces.scenefiles.options import RUNNING, WATCHING
 
     def run(**given: Any) -> None:
-        with opening(not given["terminal"]):
+        with opening():
             from scalarviz.faces.cli.open_link import open_link
 
             sys.exit(open_link(given.pop(LINK), given))
@@ -363,7 +369,7 @@ def open_command() -> Callable[..., None]:
 
 def watch_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
     """Open a window on a scene; return the exit code."""
-    with opening(not given["terminal"]):
+    with opening():
         return watch_soon(scene, given, name, typed)
 
 
@@ -448,17 +454,13 @@ def help_of_several(verb: str, words: Sequence[str]) -> str:
     return with_examples(what, f"{start} --steps 500", f"scalarviz {verb} 'rgb?hidden=4' rgb")
 
 
-def replay(
-    path: str, theme: str, terminal: bool, limit: int | None, *, branches: bool = False
-) -> None:
+def replay(path: str, theme: str, limit: int | None, *, branches: bool = False) -> None:
     """Open a saved training; see `Session.load` for --limit."""
-    with opening(not terminal):
-        replay_soon(path, theme, terminal, limit, branches=branches)
+    with opening():
+        replay_soon(path, theme, limit, branches=branches)
 
 
-def replay_soon(
-    path: str, theme: str, terminal: bool, limit: int | None, *, branches: bool = False
-) -> None:
+def replay_soon(path: str, theme: str, limit: int | None, *, branches: bool = False) -> None:
     """Open a saved training, or its newest branches, once what it needs is imported."""
     from scalarviz.faces.cli.several_scenes import branches_of
     from scalarviz.faces.cli.watching import watch_anywhere
@@ -472,8 +474,7 @@ def replay_soon(
     session = Session.load(path, limit=limit)
     is_one = not branches or len(session.branches) == 1
     show = Show(session, title=os.path.basename(path)) if is_one else branches_of(session)
-    given = {"theme": theme, "terminal": terminal}
-    sys.exit(watch_anywhere(show, given, Path(path).stem, play=False))
+    sys.exit(watch_anywhere(show, {"theme": theme}, Path(path).stem, play=False))
 
 
 def doctor(for_class: bool) -> None:

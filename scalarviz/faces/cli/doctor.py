@@ -125,7 +125,7 @@ def examine(
     *,
     for_class: bool = False,
 ) -> int:
-    """Run all checks and print them; return 0 if a scene can be watched in a terminal, else 1.
+    """Run all checks and print them; return 0 if a scene can be trained, else 1.
 
     With `for_class`, return 0 if all lessons can be taught here.
     """
@@ -156,7 +156,7 @@ def of_scenes(lacking: list[str], works: set[str]) -> str:
         return text("doctor.scenes.lacking", names=", ".join(lacking))
     if "window" in works:
         return text("doctor.scenes.window", program=program())
-    return text("doctor.scenes.terminal", program=program())
+    return text("doctor.scenes.page", program=program())
 
 
 def of_class(lacking: list[str], works: set[str]) -> str:

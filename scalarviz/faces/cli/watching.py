@@ -79,7 +79,7 @@ def watch_anywhere(
             pages, code = in_files(shows, given, keep, plays=plays)
             return code or until_ctrl_c(server, pages, address)
     clocks = [show.session.clock for show in shows.values()]
-    names = ("steps", "speed", "theme", "terminal", "tour", "reduced_motion", "present")
+    names = ("steps", "speed", "theme", "tour", "reduced_motion", "present")
     more |= {each: given[each] for each in names}
     try:
         opened: int = faces.watch(shown, keep=keep, recipe=recipe, **more)

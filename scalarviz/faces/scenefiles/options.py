@@ -151,7 +151,6 @@ RUNNING = {
 WATCHING = {
     "speed": Option(float | None, None, "steps a second, 0 for flat out; else the scene's own way"),
     "theme": Option(str, "auto", f"{', '.join(THEMES)} or auto", info=OptionInfo(THEMES_OR_AUTO)),
-    "terminal": Option(bool, False, "show the loss and captions in the terminal"),
     "tour": Option(bool, False, "show the tour of ten seconds, as the first time"),
     "present": Option(
         bool, False, "for an audience: larger letters, and few of them; controls at the lower end"

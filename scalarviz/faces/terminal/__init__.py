@@ -1,1 +1,1 @@
-"""Training in a terminal: pictures, keys, progress bars."""
+"""Training in a terminal, with a progress bar."""

@@ -17,11 +17,12 @@ from scalarviz.base.texts import plural, text
 from scalarviz.base.visible_text import say
 from scalarviz.faces.controller.autosave import Keep, lost_since
 from scalarviz.faces.controller.precompile import load_kernels
-from scalarviz.pictures.export.rate import FRAME, Portions
+from scalarviz.pictures.export.rate import Portions
 from scalarviz.pictures.presenter.exhibits_of import exhibit_of, held_out_loss
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.training.session.session import Session
 
+FRAME = 1 / 20  # seconds from one update of the bar to the next
 LINES = 10  # lines of progress without a bar
 
 
@@ -53,7 +54,7 @@ def train(show: object, steps: int | None = None, keep: Keep | None = None) -> i
 
 
 def can_draw(console: Console) -> bool:
-    """Return whether the output is a terminal that can position text and show braille."""
+    """Return whether the output is a terminal that can position text and show a bar."""
     looking = console.file.isatty() and console.is_terminal and not console.is_dumb_terminal
     return looking and console.encoding.startswith("utf")
 

@@ -105,9 +105,7 @@ class Show:
              network's description
     hint     what to try next, shown at the end; by default nothing
     about    a sentence below the title; by default "Each cube is one weight."
-    speed    steps a second, from which only the terminal speeds up; None, the default: as fast as
-             possible
-    frame    steps from one picture to the next; None, the default: as many as time allows
+    speed    steps a second; None, the default: as fast as possible
     steps    steps of a training unless another number is given; by default 2000
 
     Raises InputError if `session` is no Session or a number is out of range.
@@ -118,7 +116,6 @@ class Show:
     hint: str = ""
     about: str = field(default_factory=lambda: text("captions.start"))
     speed: float | None = None
-    frame: int | None = None
     steps: int = STEPS
 
     def __post_init__(self) -> None:
@@ -129,8 +126,6 @@ class Show:
             )
         if self.speed is not None:
             number(self.speed, "the speed of a show", 0.0, open_low=True)
-        if self.frame is not None:
-            size(self.frame, "the steps per frame of a show")
         size(self.steps, "the steps of a show")
         for name in ("title", "hint", "about"):
             words: object = getattr(self, name)

@@ -148,7 +148,7 @@ def test_a_training_that_is_stopped_is_kept_and_the_code_says_by_what(
 
 
 @pytest.mark.some(1)
-@pytest.mark.parametrize("words", [TRAIN, RENDER, ("watch", *RGB, "--terminal")])
+@pytest.mark.parametrize("words", [TRAIN, RENDER])
 def test_it_ends_at_once_however_often_it_is_asked(words: tuple[str, ...], tmp_path: Path) -> None:
     after = "parameters" if "render" not in words else ""
     wait = 0.2 if after else 1.5
@@ -219,7 +219,6 @@ class Terminal:
 
     def __init__(self, words: Sequence[str], folder: Path) -> None:
         self.ours, theirs = os.openpty()
-        self.before = termios.tcgetattr(self.ours)
         self.written = b""
         self.program = subprocess.Popen(
             [sys.executable, "-m", "scalarviz", *words],
@@ -266,20 +265,6 @@ class Terminal:
         self.close()
 
 
-@pytest.mark.slow
-def test_the_terminal_is_given_back_however_often_it_is_asked(tmp_path: Path) -> None:
-    with Terminal(("watch", *RGB, "--terminal"), tmp_path) as terminal:
-        terminal.wait(b"\x1b[?1049h")
-        time.sleep(0.3)
-        assert termios.tcgetattr(terminal.ours) != terminal.before
-        for _ in range(7):
-            os.write(terminal.ours, b"\x03")
-            time.sleep(0.02)
-        terminal.wait(b"\x1b[?1049l")
-        assert terminal.program.wait(HANG) == 130
-        assert termios.tcgetattr(terminal.ours) == terminal.before
-
-
 def test_a_training_whose_terminal_is_closed_is_kept(tmp_path: Path) -> None:
     with Terminal(("train", *RGB, "--save", "it.safetensors"), tmp_path) as terminal:
         terminal.wait(b"steps/s")
@@ -292,7 +277,7 @@ def test_a_training_whose_terminal_is_closed_is_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_it_ends_whenever_it_is_asked(seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)
-    words = chance.choice([TRAIN, RENDER, ("watch", *RGB, "--terminal")])
+    words = chance.choice([TRAIN, RENDER])
     signals = chance.choices([INT, TERM, HUP], k=chance.randint(1, 20))
     wait, apart = chance.uniform(0.0, 3.0), chance.choice([0.0, 0.003, 0.05])
     ended = Ended(words, signals, tmp_path, handles=False, wait=wait, apart=apart)

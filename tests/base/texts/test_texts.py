@@ -32,7 +32,7 @@ ENGLISH: dict[str, str] = json.loads(Path(table.__file__).with_name("english.jso
 
 # What shows something to people.
 SHOWS = [
-    *["pictures/*", "pages/*", "base/progress.py", "base/terminal_styles.py", "faces/watch.py"],
+    *["pictures/*", "pages/*", "base/progress.py", "faces/watch.py"],
     *["faces/terminal/*", "faces/controller/*", "faces/window/*", "faces/notebook/*"],
     *[
         "faces/cli/doctor.py",

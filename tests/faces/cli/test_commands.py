@@ -255,7 +255,7 @@ def test_a_language_may_stand_anywhere(
     words = ["page", "rgb"]
     words[place:place] = option
     assert without_language(words) == ["page", "rgb"]
-    assert text("status.step") == "Schritt"
+    assert text("chart.title") == "Verlust"
     monkeypatch.undo()
     texts.cache_clear()
 
@@ -353,14 +353,21 @@ def test_a_completion_of_scenes_loads_no_numpy() -> None:
 def test_help_has_no_types_of_python(run, words: list[str]) -> None:
     text = run(*words, "--help").out
     assert "--help" in text and not re.search(r"<(bool|str|int|float|path|list)", text)
-    assert "--no-terminal" not in text
+    assert "--no-tour" not in text
     if words == ["watch", "rgb"]:
         assert "--bias" in text and "--no-bias" in text
         assert re.search(r"--save +FILE", text) and re.search(r"--map +NAME", text)
 
 
 def test_a_switch_that_help_leaves_out_still_works(run) -> None:
-    assert "unknown" not in run("watch", *SMALL, "--terminal", "--no-tour").err
+    assert run("train", *SMALL, "--no-weights").code == 0
+
+
+@pytest.mark.parametrize("words", [("watch", "rgb"), ("watch", "rgb", "xor"), ("replay", "a.b")])
+def test_the_terminal_that_is_gone_is_answered_with_what_to_use(words: tuple[str, ...]) -> None:
+    given = [*words, "--terminal"]
+    with refused(Exception, "--terminal"):
+        commands.application(given)(given, standalone_mode=False)
 
 
 @pytest.mark.parametrize(("wrong", "meant"), [("--rate", "--lr"), ("--initialisation", "--init")])

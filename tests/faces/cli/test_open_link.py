@@ -1,7 +1,5 @@
 """`scalarviz open`: windows at the moments of links, and links that are refused."""
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -140,11 +138,3 @@ def test_a_far_step_is_trained_up_to_until_it_is_stopped(monkeypatch: pytest.Mon
     link = open_link.read_link("xor#step=100000000")
     assert not open_link.go(s, link, open_link.Keep())
     assert 8 <= s.step_index < 10_000
-
-
-def test_a_fresh_process_opens_a_link_in_the_terminal() -> None:
-    command = [sys.executable, "-m", "scalarviz", "open", f"xor?{PYTHON}#step=3&op=2", "--terminal"]
-    ran = subprocess.run(
-        [*command, "--steps", "2"], capture_output=True, text=True, cwd=ROOT, env=os.environ
-    )
-    assert ran.returncode == 0 and "XOR" in ran.stdout

@@ -123,7 +123,6 @@ def test_the_same_scene_twice_has_two_names() -> None:
         (("watch", "rgb#step=3"), 1, "go there by `scalarviz open 'rgb#step=3'`"),
         (("render", "rgb", "xor", "-o", "both.html"), 1, "a page shows one scene, not 2"),
         (("render", *["xor"] * 7), 1, "not 7"),
-        (("watch", "rgb", "xor", "--terminal"), 1, "a terminal draws one session"),
         (("watch", "rgb", "xor", "--tour"), 1, "the tour is of one session"),
         (("watch", "rgb", "xor", "--nonsense"), 2, "--nonsense"),
     ],

@@ -156,6 +156,12 @@ def test_alone_it_watches_rgb_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> 
     assert recipe.values["hidden"] == 8
 
 
+def test_a_fresh_process_opens_a_link(folder: Path) -> None:
+    link = "xor?engine=python#step=3&op=2"
+    assert ran(folder, "open", link, "--steps", "2")[0] == 0
+    assert "xor.html" in files(folder)
+
+
 def test_in_a_pipe_it_prints_its_help(folder: Path) -> None:
     code, out, _ = ran(folder)
     assert code == 0 and "Usage: scalarviz" in out and "watch" in out

@@ -19,8 +19,11 @@ from scalarviz.faces.terminal.train import closing, train
 from scalarviz.files import atomic, runs
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.training.session import timeline
+from tests.bars import Tty, tty
 from tests.sessions import advanced
 from tests.wording import refused
+
+__all__ = ["tty"]  # a fixture
 
 
 @pytest.fixture
@@ -61,7 +64,7 @@ def test_so_many_steps_are_refused_that_their_losses_cannot_be_kept(show: Show) 
 
 @pytest.mark.parametrize("bar", [False, True])
 def test_a_condition_ends_it_and_it_says_which(
-    show: Show, tty: Any, bar: bool, capsys: pytest.CaptureFixture[str]
+    show: Show, tty: Tty, bar: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     show.session.stop_when("weight 3 < 100")
     show.session.advance(1)
@@ -77,7 +80,7 @@ def test_a_condition_ends_it_and_it_says_which(
     assert "stopped at step 2: loss < 100 (it is" in out
 
 
-def test_in_a_terminal_a_bar_fills(show: Show, tty: Any) -> None:
+def test_in_a_terminal_a_bar_fills(show: Show, tty: Tty) -> None:
     with redirect_stdout(tty):
         train(show, 30)
     text = re.sub(r"\x1b\[[0-9;?]*\w", "", tty.getvalue())
@@ -86,7 +89,7 @@ def test_in_a_terminal_a_bar_fills(show: Show, tty: Any) -> None:
 
 
 def test_what_is_compiled_at_the_first_step_is_no_part_of_the_pace(
-    show: Show, tty: Any, monkeypatch: pytest.MonkeyPatch
+    show: Show, tty: Tty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     advance = sv.Session.advance
 

@@ -38,4 +38,4 @@ def test_a_context_that_is_refused_is_told_with_what_is_possible(
 ) -> None:
     said = run({**screen, "QT_XCB_GL_INTEGRATION": "none"}, "never")
     assert said[-1].startswith("OpenGL cannot be used here (Qt makes no context)")
-    assert "terminal=True" in said[-1]
+    assert "browser=True" in said[-1]

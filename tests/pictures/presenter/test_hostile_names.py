@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-import io
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,15 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.faces.controller.autosave import Keep
 from scalarviz.faces.controller.controller import Controller
-from scalarviz.faces.terminal.picture import picture
-from scalarviz.faces.terminal.terminal import TerminalSession
-from scalarviz.pictures.export.rate import Pace
+from scalarviz.faces.terminal.train import train
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.stage import Stage
 from tests.sessions import advanced
@@ -118,13 +113,11 @@ def test_controls_show_all_letters(session: sv.Session) -> None:
         assert hidden(texts_in(controller.state)) == []
 
 
-def test_terminals_show_all_letters(session: sv.Session) -> None:
-    console = Console(width=120, record=True, file=io.StringIO())
-    watching = TerminalSession(Show(session), Pace(Show(session)), 2000, console, Keep())
-    moment = watching.moment("")
-    assert hidden(texts_in(moment)) == []
-    console.print(picture(moment, 120, 40))
-    assert hidden(iter([console.export_text()]), lines=True) == []
+def test_terminals_show_all_letters(
+    session: sv.Session, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(Show(session), 2) == 0
+    assert hidden(iter([capsys.readouterr().out]), lines=True) == []
 
 
 def test_notebooks_show_all_letters(session: sv.Session) -> None:

@@ -58,8 +58,6 @@ def test_a_window_calls_for_them(screen: Mapping[str, str]) -> None:
     assert SEEN in done.stdout.splitlines()
 
 
-def test_a_terminal_has_none() -> None:
-    with refused(InputError, "terminal"):
-        sv.watch(own.made(), terminal=True, nodes=print)
+def test_they_are_made_by_a_function() -> None:
     with refused(InputError, "3"):
         sv.watch(own.made(), nodes=3)  # type: ignore[arg-type]  # on purpose

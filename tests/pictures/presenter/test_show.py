@@ -3,7 +3,7 @@
 import numpy as np
 
 import scalarviz as sv
-from scalarviz.errors import InputError
+from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.pictures.presenter.show import Show, whole_numbers
 from tests.wording import refused
 
@@ -48,9 +48,11 @@ def test_what_is_no_show_is_refused(colours: sv.Session) -> None:
         Show.of(3)
     with refused(InputError, "None"):
         Show(None)  # type: ignore[arg-type]  # on purpose
-    for wrong in ({"speed": 0}, {"frame": 0}, {"steps": 0}):
+    for wrong in ({"speed": 0}, {"steps": 0}):
         with refused(InputError, "0"):
             Show(colours, **wrong)  # type: ignore[arg-type]  # on purpose
+    with refused(UnknownNameError, "frame"):
+        Show(colours, frame=128)  # type: ignore[call-arg]  # it is gone with the terminal
 
 
 def test_sizes_are_read_from_a_text() -> None:
