@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 LEAF_CALLS = {
     "value_html": "pictures.displays.value",
     "weight_html": "pictures.displays.weight",
-    "perceptron_html": "pictures.displays.perceptron",
-    "network_html": "pictures.displays.network",
-    "session_html": "pictures.displays.session",
-    "confusion_html": "pictures.displays.confusion",
+    "perceptron_html": "pictures.displays.tables",
+    "network_html": "pictures.displays.tables",
+    "session_html": "faces.notebook.show",
+    "confusion_html": "pictures.displays.tables",
     "caption_and_edit": "pictures.presenter.captions.edits",
     "save_network": "files.networks",
     "save_expression": "files.expressions",
@@ -30,6 +30,7 @@ LEAF_CALLS = {
 }
 
 if TYPE_CHECKING:  # a type checker knows the functions themselves
+    from scalarviz.faces.notebook.show import session_html as session_html
     from scalarviz.files.expressions import load_model as load_model
     from scalarviz.files.expressions import save_expression as save_expression
     from scalarviz.files.networks import save_network as save_network
@@ -38,10 +39,9 @@ if TYPE_CHECKING:  # a type checker knows the functions themselves
     from scalarviz.files.runs import save_timeline as save_timeline
     from scalarviz.files.shaders.export import export_network as export_network
     from scalarviz.files.tables import save_text as save_text
-    from scalarviz.pictures.displays.confusion import confusion_html as confusion_html
-    from scalarviz.pictures.displays.network import network_html as network_html
-    from scalarviz.pictures.displays.perceptron import perceptron_html as perceptron_html
-    from scalarviz.pictures.displays.session import session_html as session_html
+    from scalarviz.pictures.displays.tables import confusion_html as confusion_html
+    from scalarviz.pictures.displays.tables import network_html as network_html
+    from scalarviz.pictures.displays.tables import perceptron_html as perceptron_html
     from scalarviz.pictures.displays.value import value_html as value_html
     from scalarviz.pictures.displays.weight import weight_html as weight_html
     from scalarviz.pictures.presenter.captions.edits import caption_and_edit as caption_and_edit

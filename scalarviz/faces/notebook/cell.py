@@ -16,7 +16,7 @@ from scalarviz.faces.browser.link import BETWEEN_STATES, Link
 from scalarviz.faces.controller.group import Group
 from scalarviz.faces.controller.startup import Opening
 from scalarviz.faces.controller.watch_options import WatchOptions
-from scalarviz.faces.notebook.place import Shown, loop_of_cells, run_of
+from scalarviz.faces.notebook.place import SIZE, Shown, loop_of_cells, run_of
 from scalarviz.faces.notebook.widget import PageWidget
 from scalarviz.pages.linked_page import linked_page
 from scalarviz.pictures.draw2d.png import png
@@ -25,7 +25,6 @@ from scalarviz.pictures.presenter.several import Several
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.view.scene.frame import PRESENTED
 
-SIZE = 800, 560
 SIZE_OF_SEVERAL = 1160, 560
 SPEED = 10.0  # steps a second, slow enough to see it learn
 ALONE = 2.0  # seconds without a view after which a training pauses

@@ -15,6 +15,8 @@ from scalarviz.base.texts import text
 from scalarviz.base.visible_text import say
 from scalarviz.errors import InputError
 
+SIZE = 800, 560  # pixels of a session's page below its cell
+
 
 def run_of(found: Any) -> tuple[str, int]:
     """Return the id of the running cell, or "", and the number of this run."""

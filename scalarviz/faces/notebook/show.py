@@ -1,4 +1,4 @@
-"""watch in a notebook: a page of the session; where that is impossible, what comes nearest."""
+"""A session in a notebook: the page of `watch`, else what comes nearest, and its display."""
 
 from __future__ import annotations
 
@@ -10,13 +10,20 @@ from typing import Any, cast, final
 from scalarviz.base.commands import pip_command
 from scalarviz.base.texts import text
 from scalarviz.errors import DisplayError, EngineError, InputError
+from scalarviz.faces.controller import precompile
 from scalarviz.faces.controller.watch_options import WatchOptions
-from scalarviz.faces.notebook.place import Shown
+from scalarviz.faces.notebook.place import SIZE, Shown
 from scalarviz.pages.page import page_of
+from scalarviz.pictures.displays.page import never_raises
+from scalarviz.pictures.displays.tables import session_table
+from scalarviz.pictures.displays.weight import PATIENCE, is_disturbed
 from scalarviz.pictures.draw2d.png import png
 from scalarviz.pictures.export.render import picture
+from scalarviz.pictures.presenter.scene_layout import layout_of
 from scalarviz.pictures.presenter.several import Several
 from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.view.cubes import mip_levels
+from scalarviz.training.session.session import Session
 
 FRAME = "width: 100%; height: 800px; border: 0; border-radius: 6px"
 PICTURE = 1000, 620
@@ -86,11 +93,9 @@ def told(show: Show | Several, why: str, theme: str) -> Told:
     if page:
         made = Told(why, page, "page", image)
     elif image is not None:
-        code = b64encode(image).decode()
-        seen = f'alt="{escape(show.title)}" width="{PICTURE[0]}"'
-        made = Told(why, f'<img {seen} src="data:image/png;base64,{code}">', "picture", image)
+        made = Told(why, image_of(image, PICTURE[0], show.title), "picture", image)
     else:
-        made = Told(why, "".join(each._repr_html_() for each in sessions), "state")
+        made = Told(why, "".join(map(session_table, sessions)), "state")
     made.show()
     return made
 
@@ -105,3 +110,40 @@ def page_that_trains(show: Show, theme: str) -> str:
     # Its script may run, without the rights of the notebook that it stands in.
     rights = f'style="{FRAME}" title="{escape(title)}" sandbox="allow-scripts"'
     return f'<iframe srcdoc="{escape(page)}" {rights}></iframe>'
+
+
+@never_raises
+def session_html(session: Session) -> str:
+    """Return the display of a session: the still of its page, above the table of its settings.
+
+    The table stands alone where OpenGL is missing, where the still would take seconds, since the
+    session is busy or kernels are not compiled, and where it was changed past the session.
+    """
+    return still_of(session) + session_table(session)
+
+
+def still_of(session: Session) -> str:
+    """Return the picture of a session as a notebook's page has it; "" where `session_html` says."""
+    if session.playing:
+        return ""
+    with session.still(PATIENCE) as is_free:
+        if not is_free or is_disturbed(session.timeline):  # a picture would journal that
+            return ""
+    kinds = {precompile.kind_of(session, session.engine)} - {""}
+    if any(map(mip_levels.levels_of, layout_of(session).plates)):
+        kinds.add(precompile.MEANS)
+    if not all(map(precompile.is_ready, kinds)):
+        return ""
+    show = Show.of(session)
+    try:
+        image = png(picture(show, size=SIZE, theme="light"))
+    except DisplayError:
+        return ""
+    return image_of(image, SIZE[0], show.title)
+
+
+def image_of(image: bytes, width: int, title: str) -> str:
+    """Return a PNG as HTML."""
+    look = "display: block; max-width: 100%; margin-bottom: 6px"
+    seen = f'alt="{escape(title)}" width="{width}" style="{look}"'
+    return f'<img {seen} src="data:image/png;base64,{b64encode(image).decode()}">'

@@ -78,33 +78,14 @@ class SvgDrawing:
         fill: str = "none",
         *,
         rim: str | None = None,
-        thick: float = 1.0,
         radius: float = 0.0,
         kind: str | None = None,
     ) -> None:
         """Add a rectangle; `kind` becomes its class."""
-        thickness = thick if rim else None
         size: dict[str, Any] = {"x": x, "y": y, "width": width, "height": height}
         size |= {"rx": radius} if radius else {}
-        self._add("rect", **size, fill=fill, stroke=rim, stroke_width=thickness, class_=kind)
+        self._add("rect", **size, fill=fill, stroke=rim, class_=kind)
         self.reach(x + width, y + height)
-
-    def circle(
-        self,
-        x: float,
-        y: float,
-        radius: float,
-        fill: str = "none",
-        *,
-        rim: str | None = None,
-        thick: float = 1.0,
-        kind: str | None = None,
-    ) -> None:
-        """Add a disc."""
-        thickness = thick if rim else None
-        place: dict[str, Any] = {"cx": x, "cy": y, "r": radius}
-        self._add("circle", **place, fill=fill, stroke=rim, stroke_width=thickness, class_=kind)
-        self.reach(x + radius, y + radius)
 
     def path(
         self,
@@ -113,8 +94,6 @@ class SvgDrawing:
         *,
         thick: float = 1.0,
         fill: str = "none",
-        opacity: float | None = None,
-        dashes: str | None = None,
         kind: str | None = None,
     ) -> None:
         """Add an SVG path; it does not extend the drawing."""
@@ -124,8 +103,6 @@ class SvgDrawing:
             fill=fill,
             stroke=color,
             stroke_width=None if color == "none" else thick,
-            opacity=opacity,
-            stroke_dasharray=dashes,
             stroke_linejoin="round",
             stroke_linecap="round",
             class_=kind,
@@ -142,7 +119,6 @@ class SvgDrawing:
         anchor: str = "start",
         bold: bool = False,
         italic: bool = False,
-        kind: str | None = None,
     ) -> None:
         """Add a line of text with its baseline at y; `anchor` is "start", "middle" or "end"."""
         shown = str(text)
@@ -157,7 +133,6 @@ class SvgDrawing:
             text_anchor=None if anchor == "start" else anchor,
             font_weight=600 if bold else None,
             font_style="italic" if italic else None,
-            class_=kind,
         )
         self.reach(x + {"start": wide, "middle": wide / 2, "end": 0.0}[anchor], y + 0.25 * size)
 
@@ -173,12 +148,6 @@ class SvgDrawing:
         self._add("text", content, x=x, y=y, font_size=NORMAL, fill=LOOK.ink)
         wide = sum(width_of(text + " ", NORMAL, bold=strong) for text, strong in runs)
         self.reach(x + wide, y + 0.25 * NORMAL)
-
-    def image(self, x: float, y: float, width: float, height: float, png: bytes) -> None:
-        """Add a PNG image."""
-        data = f"data:image/png;base64,{base64.b64encode(png).decode()}"
-        self._add("image", x=x, y=y, width=width, height=height, href=data)
-        self.reach(x + width, y + height)
 
     def card(self) -> str:
         """Return the drawing as SVG text, on a card with a margin around its origin (0, 0)."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import plural, text
-from scalarviz.pictures.displays.cells import cell, scale_of
 from scalarviz.pictures.displays.page import factors, never_raises, number_text
 from scalarviz.pictures.displays.svg import (
     LARGE,
@@ -19,6 +19,7 @@ from scalarviz.pictures.displays.svg import (
     shorten,
     width_of,
 )
+from scalarviz.pictures.draw2d.colors import contrast, rgb, spread, to_bytes
 
 if TYPE_CHECKING:
     from scalarviz.core.model.bank import Bank
@@ -30,7 +31,9 @@ MOST_TERMS = 3
 PATIENCE = 0.25  # longest wait for a busy session, in seconds
 MOST_WORK = 200_000  # most weights times samples of a step that is replayed by objects
 LINE = 21.0
-CELL = (0.0, 0.0, 98.0, 46.0)
+CELL = 98.0, 46.0  # width and height
+MOST_EXACT = 200  # up to so many numbers, the scale ends at the largest
+WHITE, BLACK = "#ffffff", "#000000"  # one of them has a contrast of at least 4.5 on any color
 
 Row = tuple[str, ...]  # the sides of an equation, or a single sentence
 
@@ -44,8 +47,8 @@ def weight_html(weight: Weight) -> str:
     if title:
         sections.append((title, [] if explanation is None else explanation_rows(explanation)))
     drawing = SvgDrawing()
-    cell(drawing, CELL, value, scale_of(weight.bank.value), LARGE)
-    left = CELL[2] + 14
+    cell(drawing, value, scale_of(weight.bank.value))
+    left = CELL[0] + 14
     drawing.text(left, 17, shorten(weight.name, LONGEST_NAME), LARGE, bold=True)
     drawing.text(left, 40, "grad", NORMAL, color=LOOK.quiet)
     drawing.text(left + 36, 40, number_text(grad, 6))
@@ -54,7 +57,7 @@ def weight_html(weight: Weight) -> str:
         frozen = text("card.frozen")
         drawing.rect(tag, 27, width_of(frozen, SMALL) + 18, 18, LOOK.ink, radius=9)
         drawing.text(tag + 9, 40, frozen, SMALL, color=LOOK.ground)
-    y = CELL[3] + 28
+    y = CELL[1] + 28
     for title, rows in sections:
         if title:
             y += 6
@@ -66,6 +69,33 @@ def weight_html(weight: Weight) -> str:
     if weight.frozen:
         numbers = text("displays.weight.frozen", numbers=numbers)
     return image(drawing, f"{weight.name}: {numbers}. {title}. {'; '.join(told)}.")
+
+
+def scale_of(values: FloatArray) -> float:
+    """Return the number of an array that has the strongest color."""
+    return spread(values, 100.0 if values.size <= MOST_EXACT else 98.0)
+
+
+def color_of(value: float, scale: float) -> str:
+    """Return the color of a number; that of `scale` is the strongest one."""
+    return "#" + to_bytes(LOOK.map(value, scale)).tobytes().hex()
+
+
+def ink_on(color: str) -> str:
+    """Return white or black, whichever has more contrast with a color."""
+    white, black = contrast(rgb((color,)), rgb((WHITE, BLACK)))
+    return WHITE if white > black else BLACK
+
+
+def cell(drawing: SvgDrawing, value: float, scale: float) -> None:
+    """Draw a number in a cell of its color."""
+    width, height = CELL
+    color = color_of(value, scale)
+    drawing.rect(0, 0, width, height, color, radius=4.0)
+    texts = [number_text(value, digits) for digits in (3, 2, 1)]
+    shown = next((each for each in texts if width_of(each, LARGE) <= width - 4), texts[-1])
+    middle = height / 2 + 0.36 * LARGE
+    drawing.text(width / 2, middle, shown, LARGE, color=ink_on(color), anchor="middle")
 
 
 def equations(drawing: SvgDrawing, y: float, rows: list[Row]) -> float:

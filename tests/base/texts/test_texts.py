@@ -55,7 +55,6 @@ NOT_WORDS = [
     ("faces/controller/controller.py", "edit {}", "a name of what is done"),
     ("pictures/displays/*", "*Network*|Perceptron|Session|Value", "names of classes"),
     ("pictures/displays/page.py", "*solid*", "a style"),
-    ("pictures/displays/session.py", "curve field", "a class of an element"),
     ("pictures/displays/svg.py", "*sans-serif", "fonts"),
     ("pictures/draw2d/font_files.py", "Bold|Regular", "styles of fonts"),
     ("pictures/export/storyboard_page.js", ".*|nav button|(prefers*", "selectors"),

@@ -5,8 +5,6 @@ import re
 from html import unescape
 from xml.etree import ElementTree
 
-from scalarviz.pictures.displays.svg import width_of
-
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 Box = tuple[float, float, float, float]  # left, top, right, bottom
 
@@ -36,13 +34,6 @@ class Drawn:
 
     def boxes(self, kind: str) -> list[Box]:
         return [box_of(each) for each in self.all("rect", kind)]
-
-    def across(self, texts: list[str]) -> list[tuple[float, float]]:
-        """From where to where some texts reach that stand around their middles."""
-        found = {"".join(each.itertext()): each.attrib for each in self.all("text")}
-        middles = [float(found[text]["x"]) for text in texts]
-        halves = [width_of(text, float(found[text]["font-size"])) / 2 for text in texts]
-        return [(x - half, x + half) for x, half in zip(middles, halves, strict=True)]
 
     def sizes(self) -> list[float]:
         return [float(each.attrib["font-size"]) for each in self.all("text")]

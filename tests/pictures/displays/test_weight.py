@@ -9,7 +9,9 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.pictures.displays.svg import width_of
+from scalarviz.pictures.displays.svg import SvgDrawing, width_of
+from scalarviz.pictures.displays.weight import CELL, cell, color_of, ink_on, scale_of
+from scalarviz.pictures.draw2d.colors import contrast, rgb
 from tests.pictures.displays.drawn import Drawn
 from tests.sessions import advanced
 
@@ -177,6 +179,25 @@ def test_a_parameter_of_a_compiled_function_has_no_sum_of_products() -> None:
     s.advance(2)
     drawn = draw(w)
     assert "The step from 1 to 2" in drawn.texts and "w − lr · g" in " ".join(drawn.texts)
+
+
+def test_a_few_of_many_are_beyond_the_scale_of_colors() -> None:
+    values = np.ones(1000)
+    values[0] = 50.0
+    assert scale_of(values) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("x", np.linspace(-1, 1, 21))
+def test_the_number_on_its_cell_can_be_read(x: float) -> None:
+    color = color_of(x, 1.0)
+    assert contrast(rgb((color,)), rgb((ink_on(color),)))[0] > 4.5
+
+
+@pytest.mark.parametrize("number", [-1.23456e-5, -0.0123456, 123456.789, np.inf, np.nan])
+def test_a_number_stays_inside_its_cell(number: float) -> None:
+    drawing = SvgDrawing()
+    cell(drawing, number, 1.0)
+    assert drawing.right == CELL[0]
 
 
 def test_text_can_be_read() -> None:

@@ -129,7 +129,9 @@ def test_notebooks_show_all_letters(session: sv.Session) -> None:
         shown += [(sv.Value(0.5, label=HOSTILE[0]) * 2.0).tanh()]
     for each in shown:
         page = each._repr_html_() if hasattr(each, "_repr_html_") else ""
-        drawn = [base64.b64decode(data).decode() for data in re.findall(r"base64,([^\"]+)", page)]
+        drawn = [
+            base64.b64decode(data).decode() for data in re.findall(r"xml;base64,([^\"]+)", page)
+        ]
         assert hidden(iter([repr(each), page, *drawn]), lines=True) == [], type(each)
 
 
