@@ -52,18 +52,18 @@ def network_html(network: Network) -> str:
 @never_raises
 def perceptron_html(perceptron: Perceptron) -> str:
     """Return a perceptron's place, and the table of its weights and gradients."""
-    bank, inputs, has_bias = perceptron.bank, perceptron.inputs, perceptron.bias is not None
+    bank, inputs = perceptron.bank, perceptron.inputs
     shape = text(
-        f"displays.perceptron.{'biased' if has_bias else 'unbiased'}",
+        f"displays.perceptron.{'unbiased' if perceptron.bias is None else 'biased'}",
         weights=plural("counts.weights", inputs),
         activation=perceptron.activation.name,
     )
     place = perceptron.parts[0].name.rpartition(", ")[0]  # in a network, "layer 0, perceptron 2"
-    rows = [("", text("card.value"), text("card.gradient"))]
-    for i, row in enumerate(perceptron.rows):
+    rows: list[tuple[str, ...]] = [("", text("card.value"), text("card.gradient"))]
+    values, grads = bank.value[perceptron.rows], bank.grad[perceptron.rows]
+    for i, pair in enumerate(zip(values, grads, strict=True)):
         if inputs <= MOST or not FIRST <= i < inputs - LAST:
-            name = f"w{i}" if i < inputs else "b"
-            rows.append((name, number_text(bank.value[row]), number_text(bank.grad[row])))
+            rows.append((f"w{i}" if i < inputs else "b", *map(number_text, pair)))
         elif i == FIRST:
             rows.append((text("displays.more", count=inputs - FIRST - LAST), "", ""))
     return titled("Perceptron", f"{place}: {shape}" if place else shape, rows)
