@@ -187,6 +187,11 @@ def case_space_plays_and_pauses() -> None:
     bench.click(bench.made["on"])
     bench.press(Key.Key_Space)  # it is not the button's now
     assert bench.session.playing
+    bench.open_panel()
+    colors = bench.made["color"]
+    before = colors.currentIndex()
+    bench.press(Key.Key_Down, on=colors)
+    assert colors.currentIndex() == before + 1, "after Tab arrows are those of the control"
 
 
 def case_the_picture_shows_the_step_that_stands_below_it() -> None:
