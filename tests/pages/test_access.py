@@ -132,7 +132,7 @@ def test_an_input_of_the_users_own_is_answered_between_steps_only() -> None:
     const losses = { since: () => [] };
     const clock = { engine, operation: 0, moment: -1, before: null, losses, shown: new Shown(),
       focus: 0, first: 0, step: 3, branch: { end: { step: 3 } }, all: null,
-      edited: new Map(), since: 0 };
+      edited: new Map(), since: 0, place() { return { step: 3, operation: this.operation }; } };
     const seen = [];
     for (const [own, operation] of data.cases) {
       clock.shown.own = own;

@@ -48,6 +48,7 @@ def test_numbers_stand_on_the_same_faces_as_in_a_window(name: str, turn: Any) ->
     const none = {{ hoverNeuron: null, pinnedNeuron: null, moment: null, before: null }};
     const frame = {{ hoverRow: -1, ...none, ...data.frame, layout, scene, part: 1 }};
     frame.sizeScaleAt = () => data.frame.sizeScale;
+    frame.numberAt = (row) => data.frame.colors[row];
     const paper = {{ measure: (words, {{ size }}) => 0.62 * size * words.length }};
     const found = numbersOnCubes({{ paper, see, frame, scale: 1 }});
     const fields = ({{ words, x, y, size, depth }}) => [words, x, y, size, depth];
