@@ -11,6 +11,7 @@ from PIL import Image
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.base.texts import texts
 from scalarviz.pictures.presenter.show import Show
 from tests.pages.browser import ONLY_CHROMIUM, Tab
 from tests.pages.conftest import Files, Opens
@@ -57,6 +58,17 @@ def test_an_input_sphere_is_dragged_to_another_colour(opened: Opens) -> None:
     tab.page.locator(".own button").click()
     tab.until("!app.state.own")
     assert tab.ask("[...app.state.inputs]") == before
+
+
+def test_a_step_is_that_of_the_samples_and_says_so(opened: Opens) -> None:
+    tab = opened("rgb", reduced_motion="reduce").ready()
+    tab.ask("app.own.set([0, 1, 0])")
+    assert own(tab) == [0.0, 1.0, 0.0]
+    tab.page.keyboard.press(".")
+    tab.until("app.state.operation > 0 && app.own.inputs === null")
+    assert texts()["own.left"] in tab.shown("told")
+    tab.page.keyboard.press("?")
+    tab.until("document.querySelector('.sheet .keys').getBoundingClientRect().bottom < innerHeight")
 
 
 def test_an_input_has_a_slider_on_its_card_for_fingers_and_keys(opened: Opens) -> None:

@@ -30,7 +30,9 @@ ADDRESSES: Mapping[RecordType, tuple[str, ...]] = {
     ),
     records.BATCH: ("data", "rows", "goals", "goal_rows", "outputs", "errors"),
     records.ROOM: ("spaces", "flows", "partial", "tiles", "before"),
-    records.UPDATE: ("how", "settings", "schedule", "exact", "arguments", "gradient", "scratch", "spans"),
+    records.UPDATE: (
+        "how", "settings", "schedule", "exact", "arguments", "gradient", "scratch", "spans",
+    ),
     records.PROGRESS: ("losses",),
     records.OPERATION: ("settings",),
     records.PLAN: (),

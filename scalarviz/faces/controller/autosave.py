@@ -49,6 +49,8 @@ class Keep:
     ) -> None:
         if weights and path is None:
             raise InputError("--weights needs a file: add --save net.safetensors")
+        if weights and keyframes is not None:
+            raise InputError("--weights saves no keyframes: leave out --keyframes or --weights")
         if seconds is not None:
             number(seconds, "the seconds of --autosave", 0.0, open_low=True)
             if path is None:

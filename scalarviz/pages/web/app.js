@@ -120,7 +120,7 @@ export class App {
     this.moved = new MovedLine(spec.say, (args) => this.player.ask("moved", args), redraw);
     this.branchList = new BranchList((key) => this.run("choose", key));
     const ask = (inputs) => this.player.askLatest("own", { inputs });
-    this.own = new OwnInput(byId("picture"), ask, spec);
+    this.own = new OwnInput(byId("picture"), ask, spec, (words) => this.tell(words));
     this.exhibit = exhibitIn(byId("exhibit"), spec.page.exhibit, {
       evaluate: (inputs) => this.player.ask("evaluate", { inputs }),
       own: (inputs, kind) => this.act() && this.own.set(inputs, kind),
@@ -274,6 +274,7 @@ export class App {
     this.marks.show(this.picture.frame, this.picture.legend);
     this.showCard(seen);
     this.own.show(state);
+    setShown(byId("about"), !state.tile); // it says that a cube is a weight
     this.access.show(seen, this.guess.isAsking ? "" : caption.title);
     const asked = this.guess.question && { row: this.guess.question.row };
     if (this.spec.say.told || state.light) this.client.point(asked ?? this.pinned); // Python knows more of it
@@ -574,6 +575,8 @@ export class App {
     setShown(byId("sheet"), isOpen);
     byId("others").open ||= isWhole;
     byId("more").setAttribute("aria-expanded", isOpen);
+    const sheet = byId("sheet");
+    if (isOpen) sheet.scrollTop = isWhole ? sheet.scrollHeight : 0; // the list of keys is at its end
   }
 
   get theme() {

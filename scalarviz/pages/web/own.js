@@ -16,8 +16,9 @@ const OWN_REACH = 120; // pixels of a drag over the whole range of an input
  * An input sphere that is dragged up and down, and the slider on its card, change one number of it.
  */
 export class OwnInput {
-  constructor(element, ask, spec) {
+  constructor(element, ask, spec, tell) {
     this.ask = ask;
+    this.tell = tell;
     this.say = spec.say;
     this.slider = null;
     this.inputs = null;
@@ -38,8 +39,12 @@ export class OwnInput {
     this.ask(inputs);
   }
 
-  /** Show the chip where a state is that of the user's own input. */
+  /** Show the chip where a state is that of the user's own input; within a step put it away. */
   show(state) {
+    if (this.inputs !== null && state.operation > 0) {
+      this.set(null);
+      this.tell(text("own.left"));
+    }
     setShown(this.element, state.own === true);
     setWords(this.words, this.name);
   }

@@ -190,6 +190,8 @@ def test_a_file_has_as_many_keyframes_as_asked_or_the_network_alone(
     assert sizes == sorted({*sizes}, reverse=True)
     assert run("train", own, "--resume", str(path)).code == 1
     assert "--keyframes must be" in run(*train, str(path), "--keyframes", "-1").err
+    refusal = "leave out --keyframes or --weights"
+    assert refusal in run(*train, str(path), "--keyframes", "5", "--weights").err
 
 
 def test_ctrl_c_is_told_by_the_exit_code(run, own: str) -> None:
