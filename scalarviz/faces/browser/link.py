@@ -241,7 +241,8 @@ class Link:
             self._begin()
             self.version += 1
             self.jump()
-            self.state.own = own if self._fits(own) else None
+            fits = own is not None and len(own) == self.session.network.inputs
+            self.state.own = own if fits else None
         if not self.readers:
             return
         now, busy = perf_counter(), self.controller.hand.busy
@@ -250,13 +251,13 @@ class Link:
             self._see_writes()
         mark = self._mark()
         told = tuple(words for words, _ in self.controller.stage.chips())
-        due = [each for each in self.readers if each.opened and is_due(each, now, busy, mark)]
-        for reader in self.readers:
-            if reader.opened and told != reader.told:
-                for words in told:
-                    if words not in reader.told:
-                        self._post(reader, {"told": words})
-                reader.told = told
+        pages = [each for each in self.readers if each.opened]
+        due = [each for each in pages if is_due(each, now, busy, mark)]
+        for reader in pages:
+            for words in told:
+                if words not in reader.told:
+                    self._post(reader, {"told": words})
+            reader.told = told
         if due:
             self._send(due, now, mark)
 
@@ -271,15 +272,14 @@ class Link:
     def first(self) -> dict[str, Any]:
         """Return the present state for JSON: a page shows it until Python can answer."""
         buffers: Buffers = []
-        state = self._read() | {"undoable": 0, "redoable": 0}
-        state |= self._history(0, -1)
+        state = self._read() | {"undoable": 0, "redoable": 0} | self._history(0, -1)
         head = split(self._lightened(state), buffers)
         return {"state": head, "buffers": [b64encode(each).decode() for each in buffers]}
 
     def _history(self, first: int, last: int) -> dict[str, Any]:
         """Return the losses from a step on, and the metrics after another one."""
-        session = self.session
-        return {"losses": losses_from(session, first), "measured": metrics_from(session, last)}
+        losses, measured = losses_from(self.session, first), metrics_from(self.session, last)
+        return {"losses": losses, "measured": measured}
 
     def _lightened(self, state: dict[str, Any]) -> dict[str, Any]:
         """Return a state as it is sent: of a large network, Python says what is written of it."""
@@ -304,9 +304,6 @@ class Link:
         """Send the present state to all pages, whether they have taken the last one or not."""
         if readers := [each for each in self.readers if each.opened]:
             self._send(readers, perf_counter(), self._mark())
-
-    def _fits(self, own: Any) -> bool:
-        return own is not None and len(own) == self.session.network.inputs
 
     def _mark(self) -> Any:
         """What changes whenever a state would show something else."""
@@ -417,11 +414,8 @@ def landscape_of(stage: Stage, args: Mapping[str, Any]) -> dict[str, Any]:
 
 def is_due(reader: Reader, now: float, busy: bool, mark: Any) -> bool:
     """Return whether a page gets a state now; `mark` is that of the present one."""
-    if reader.asked and not busy:
-        return True
-    if not reader.taken or now - reader.sent < BETWEEN_STATES:
-        return False
-    return bool(reader.shown != mark)
+    is_ready = reader.taken and now - reader.sent >= BETWEEN_STATES
+    return bool(reader.asked and not busy) or (is_ready and bool(reader.shown != mark))
 
 
 def looks_of(stage: AnyStage) -> dict[str, Any]:

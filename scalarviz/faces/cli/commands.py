@@ -304,7 +304,7 @@ def command(verb: str, scene: Scene, name: str) -> Callable[..., None]:
     """Return a function with the options of a scene and a command as parameters, for typer."""
     from typer import Context
 
-    from scalarviz.faces.cli.parameters import as_parameters
+    from scalarviz.faces.cli.parameters import as_parameters, with_parameters
     from scalarviz.faces.scenefiles.options import (
         PAGING,
         RENDERING,
@@ -331,16 +331,14 @@ def command(verb: str, scene: Scene, name: str) -> Callable[..., None]:
         *as_parameters(own, "Options of the scene"),
         *as_parameters(shared | general, "Options of every scene"),
     ]
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # for typer
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return run
+    return with_parameters(run, parameters)
 
 
 def open_command() -> Callable[..., None]:
     """Return the function of `scalarviz open` with its options as parameters, for typer."""
     import typer
 
-    from scalarviz.faces.cli.parameters import as_parameters, beginning
+    from scalarviz.faces.cli.parameters import as_parameters, beginning, with_parameters
     from scalarviz.faces.scenefiles.options import RUNNING, WATCHING
 
     def run(**given: Any) -> None:
@@ -357,14 +355,11 @@ def open_command() -> Callable[..., None]:
         autocompletion=beginning(scenes()),
     )
     names = ("steps", "save", "autosave", "keyframes", "weights", "limit")
-    kept = {name: RUNNING[name] for name in names}
     parameters = [
         inspect.Parameter(LINK, inspect.Parameter.KEYWORD_ONLY, annotation=str, default=link),
-        *as_parameters(kept | WATCHING, "Options"),
+        *as_parameters({name: RUNNING[name] for name in names} | WATCHING, "Options"),
     ]
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # for typer
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return run
+    return with_parameters(run, parameters)
 
 
 def watch_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
@@ -376,26 +371,18 @@ def watch_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collec
 def watch_soon(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
     """Open a window on a scene, once what it needs is imported; return the exit code."""
     from scalarviz.faces.cli.watching import watch_anywhere
-    from scalarviz.faces.controller.autosave import keep_of
     from scalarviz.faces.controller.options import Recipe
-    from scalarviz.faces.scenefiles.making import make_show
 
-    keep = keep_of(given, "")
-    show = make_show(scene, given, typed)
-    keep.check(show.session)
+    show, keep = shown_and_kept(scene, given, typed)
     plays = None if given["resume"] is None or given["steps"] is not None else False
     return watch_anywhere(show, given, name, keep, Recipe(scene, given), play=plays)
 
 
 def train_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
     """Train a scene with a progress bar; return the exit code."""
-    from scalarviz.faces.controller.autosave import keep_of
-    from scalarviz.faces.scenefiles.making import make_show
     from scalarviz.faces.terminal.train import train
 
-    keep = keep_of(given, name)
-    show = make_show(scene, given, typed)
-    keep.check(show.session)
+    show, keep = shown_and_kept(scene, given, typed, name)
     return train(show, given["steps"], keep)
 
 
@@ -403,32 +390,37 @@ def render_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Colle
     """Draw a scene into a file; return the exit code."""
     from scalarviz.faces.cli.render_scene import render
 
-    show, chosen, keep = shown_and_kept(scene, given, typed)
-    return render(show, chosen, name, keep)
+    show, keep = shown_and_kept(scene, given, typed)
+    return render(show, not_own(scene, given), name, keep)
 
 
 def page_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
     """Write a scene as a web page that trains; return the exit code."""
     from scalarviz.faces.cli.page_scene import write
 
-    show, chosen, keep = shown_and_kept(scene, given, typed)
-    return write(show, chosen, name, keep)
+    show, keep = shown_and_kept(scene, given, typed)
+    return write(show, not_own(scene, given), name, keep)
 
 
 def shown_and_kept(
-    scene: Scene, given: Mapping[str, Any], typed: Collection[str]
-) -> tuple[Show, dict[str, Any], Keep]:
-    """Return the show of a scene, the options that are not its own, and where it is saved."""
+    scene: Scene, given: Mapping[str, Any], typed: Collection[str], name: str = ""
+) -> tuple[Show, Keep]:
+    """Return the show of a scene, and where it is saved, also without a path if it has a name."""
     from scalarviz.faces.controller.autosave import keep_of
     from scalarviz.faces.scenefiles.making import make_show
+
+    keep = keep_of(given, name)
+    show = make_show(scene, given, typed)
+    keep.check(show.session)
+    return show, keep
+
+
+def not_own(scene: Scene, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that are not those of a scene alone."""
     from scalarviz.faces.scenefiles.options import own_options
 
     own = own_options(scene)
-    chosen = {each: value for each, value in given.items() if each not in own or each == "steps"}
-    keep = keep_of(given, "")
-    show = make_show(scene, given, typed)
-    keep.check(show.session)
-    return show, chosen, keep
+    return {each: value for each, value in given.items() if each not in own or each == "steps"}
 
 
 DEEDS = {"watch": watch_scene, "train": train_scene, "render": render_scene, "page": page_scene}

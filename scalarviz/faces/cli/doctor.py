@@ -145,25 +145,18 @@ def examine(
             console.print(head, highlight=False)
             console.print(f"    {finding.mend}", highlight=False, markup=False, soft_wrap=True)
     lacking = [each.check.name for each in findings if each.check.needed and not each.works]
-    verdict = of_class if for_class else of_scenes
-    console.print(verdict(lacking, {each.check.name for each in findings if each.works}))
+    has_window = any(each.check.name == "window" and each.works for each in findings)
+    if lacking:
+        whose = "class" if for_class else "scenes"
+        verdict = text(f"doctor.{whose}.lacking", names=", ".join(lacking))
+    elif for_class:
+        verdict = text("doctor.class.ready", program=program())
+    else:
+        verdict = text(
+            "doctor.scenes.window" if has_window else "doctor.scenes.page", program=program()
+        )
+    console.print(verdict)
     return int(bool(lacking))
-
-
-def of_scenes(lacking: list[str], works: set[str]) -> str:
-    """Return a summary for users of scenes."""
-    if lacking:
-        return text("doctor.scenes.lacking", names=", ".join(lacking))
-    if "window" in works:
-        return text("doctor.scenes.window", program=program())
-    return text("doctor.scenes.page", program=program())
-
-
-def of_class(lacking: list[str], works: set[str]) -> str:
-    """Return a summary for teachers."""
-    if lacking:
-        return text("doctor.class.lacking", names=", ".join(lacking))
-    return text("doctor.class.ready", program=program())
 
 
 def run_probe(name: str) -> str:

@@ -103,6 +103,15 @@ def completion_of(option: Option) -> Complete | None:
     return None if kind_of(option) is bool else beginning(option.info.names)
 
 
+def with_parameters(
+    run: Callable[..., None], parameters: list[inspect.Parameter]
+) -> Callable[..., None]:
+    """Give a function that takes any options by name the parameters that typer reads."""
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
+
+
 def beginning(names: Iterable[str]) -> Complete:
     """Return a function that returns those of some names that begin with a text."""
 

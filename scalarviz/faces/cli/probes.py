@@ -71,8 +71,7 @@ def version_of(module: str) -> str:
 
 
 def python() -> str:
-    bits = 64 if sys.maxsize > 2**32 else 32
-    if bits == 32:
+    if sys.maxsize < 2**32:
         raise Lack("a Python of 32 bits, for which there is no numba")
     machine = {"system": platform.system(), "processor": platform.machine()}
     return text("doctor.found.python", version=platform.python_version(), **machine)

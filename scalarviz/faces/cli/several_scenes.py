@@ -68,7 +68,7 @@ def command(verb: str, words: Sequence[str]) -> Callable[..., None]:
     """
     import typer
 
-    from scalarviz.faces.cli.parameters import as_parameters
+    from scalarviz.faces.cli.parameters import as_parameters, with_parameters
     from scalarviz.faces.scenefiles.find import load
     from scalarviz.faces.scenefiles.options import RENDERING, RUNNING, SHARED, WATCHING, own_options
 
@@ -107,9 +107,7 @@ def command(verb: str, words: Sequence[str]) -> Callable[..., None]:
         *as_parameters(common, "Options of all these scenes"),
         *as_parameters(shared | general, "Options of every scene"),
     ]
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # for typer
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return run
+    return with_parameters(run, parameters)
 
 
 def made(

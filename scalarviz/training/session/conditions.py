@@ -196,11 +196,6 @@ class Condition:
         return self.state is not None and self.state.name == NOT_FINITE
 
     @property
-    def is_change(self) -> bool:
-        """Whether it compares with the arrival before, as "changes sign" does."""
-        return self.predicate.before == "previous"
-
-    @property
     def looks_back(self) -> bool:
         """Whether it compares with all arrivals before, as "rises 3x" does."""
         return self.predicate.before in ("smallest", "largest")

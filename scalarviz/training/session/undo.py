@@ -52,14 +52,12 @@ class Change:
     waiting: list[Action] = field(default_factory=list)
     name: tuple[Branch, str] | None = None
 
-    def swap_names(self) -> bool:
-        """Give the branch the name that it does not have; return whether a name was changed."""
-        if self.name is None:
-            return False
-        branch, name = self.name
-        self.name = branch, branch.given_name
-        branch.given_name = name
-        return True
+    def swap_names(self) -> None:
+        """Give the branch, if there is one, the name that it does not have."""
+        if self.name is not None:
+            branch, name = self.name
+            self.name = branch, branch.given_name
+            branch.given_name = name
 
 
 @final
