@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +20,12 @@ def text_beside(module_file: str, name: str) -> str:
     Raises FileNotFoundError if the file does not exist.
     """
     return Path(module_file).with_name(name).read_text(encoding="utf-8")
+
+
+def fingerprint(code: str) -> str:
+    """Return how the content security policy of a page names a style or script that it has."""
+    digest = hashlib.sha256(code.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
 def top_folder(name: str) -> Path:

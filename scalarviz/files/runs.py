@@ -198,7 +198,13 @@ def describe_timeline(
         "batch": start.batch,
         "seed": trainer.seed,
         "memory": timeline.keyframes.budget,
-        "start": describe_settings(start, writer),
+        "start": {
+            "optimizer": writer.write(start.optimizer),
+            "data": writer.write(start.data),
+            "engine": start.engine,
+            "precision": writer.write(start.precision),
+            "activations": list(start.activations),
+        },
         "given": [describe_action(action, writer) for action in given_at_start(start)],
         "branches": branches,
         "branch": places[timeline.branch],
@@ -234,17 +240,6 @@ def own_of(timeline: Timeline) -> Description:
     losses = [start.loss.row, *[each["loss"].row for each in details if "loss" in each]]
     rows = [optimizer.row for optimizer in optimizers]
     return describe_own([*start.activations, *activations], losses, rows)
-
-
-def describe_settings(settings: Settings, writer: SettingsWriter) -> Description:
-    """Return the settings at the start of a training as a JSON object."""
-    return {
-        "optimizer": writer.write(settings.optimizer),
-        "data": writer.write(settings.data),
-        "engine": settings.engine,
-        "precision": writer.write(settings.precision),
-        "activations": list(settings.activations),
-    }
 
 
 def given_at_start(start: Settings) -> list[Action]:

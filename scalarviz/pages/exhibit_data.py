@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.metrics import cut
 from scalarviz.core.formulas.trees import function_tree
-from scalarviz.data import DataSet, Digits, Rgb, Texture
+from scalarviz.data import Digits, Rgb, Texture
 from scalarviz.data.base import TableSet
 from scalarviz.data.batches import Pair
 from scalarviz.data.plane import FEATURES, PlaneSet
@@ -110,7 +110,7 @@ def plane_of(session: Session, plane: PlanePoints) -> Made:
     others, goals = held_out_of(session)
     dots = np.concatenate([inputs[:shown], others])
     targets = np.concatenate([targets[:shown], goals])
-    features = [FEATURES[name].formula for name in features_of(data)]
+    named = data.features if isinstance(data, PlaneSet) else ()  # else the inputs are coordinates
     classes = count if is_one_hot(targets) else 0
     wanted = targets.argmax(axis=1) if classes else targets[:, 0]
     least, most = float(wanted.min()), float(wanted.max())
@@ -122,7 +122,7 @@ def plane_of(session: Session, plane: PlanePoints) -> Made:
         "axes": list(plane.axes),
         "names": list(plane.names),
         "rest": inputs[0].tolist(),
-        "features": [function_tree(formula) for formula in features],
+        "features": [function_tree(FEATURES[name].formula) for name in named],
         "low": low.tolist(),
         "high": high.tolist(),
         "classes": classes,
@@ -135,11 +135,6 @@ def plane_of(session: Session, plane: PlanePoints) -> Made:
         "held": shown,
     }
     return made, np.concatenate([grid, dots])
-
-
-def features_of(data: DataSet) -> Sequence[str]:
-    """Return the names of the features that are the inputs; none if these are coordinates."""
-    return data.features if isinstance(data, PlaneSet) else ()
 
 
 def held_out_of(session: Session) -> Pair:

@@ -10,9 +10,8 @@ from string import Template
 from typing import NamedTuple
 from urllib.parse import quote
 
-from scalarviz.base.package_files import text_beside
+from scalarviz.base.package_files import fingerprint, text_beside
 from scalarviz.base.texts import text
-from scalarviz.pages.inline import fingerprint
 
 INDEX = "index.html"
 COLORS = """

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import base64
 import gzip
-import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape, unescape
 from string import Template
+
+from scalarviz.base.package_files import fingerprint
 
 Read = Callable[[str], str]  # the text of a module by its file name
 
@@ -138,12 +139,9 @@ def texts_of(script: str, table: Mapping[str, str]) -> dict[str, str]:
         if "${" in pattern and "." in pattern.split("${")[0]:
             like = re.compile(COMPUTED.sub(r"[\\w.]+", re.escape(pattern)))
             known |= {key for key in table if like.fullmatch(key)}
-    known |= {key for key in table if key.rpartition(".")[0] in patterns and is_plural(key)}
+    plurals = {key for key in table if key.endswith((".one", ".many"))}
+    known |= {key for key in plurals if key.rpartition(".")[0] in patterns}
     return {key: table[key] for key in sorted(known)}
-
-
-def is_plural(key: str) -> bool:
-    return key.endswith((".one", ".many"))
 
 
 def as_json(data: object) -> str:
@@ -202,11 +200,6 @@ def stated_policy(page: str) -> str:
     """Return the policy that a page states; "" if it has none."""
     found = STATED.search(page)
     return unescape(found[1]) if found else ""
-
-
-def fingerprint(code: str) -> str:
-    digest = hashlib.sha256(code.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
 def names_of(markup: str) -> Iterator[str]:

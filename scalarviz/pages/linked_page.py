@@ -68,12 +68,8 @@ def description(show: Show, theme: str = "", *, tour: bool = False) -> dict[str,
             },
         }
         spec["say"]["optimizers"] = [spec["say"]["optimizer"]]
-    return {"spec": spec, "texts": texts_of(script_for(exhibit), texts())}
-
-
-def script_for(exhibit: dict[str, Any] | None) -> str:
-    """Return the script of a page that asks by a link."""
-    return bundle(START, partial(module_text, kinds=kinds_in(exhibit)))
+    script = bundle(START, partial(module_text, kinds=kinds_in(exhibit)))
+    return {"spec": spec, "texts": texts_of(script, texts())}
 
 
 def linked_page(

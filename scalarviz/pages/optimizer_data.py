@@ -100,14 +100,14 @@ def line_data(line: FormulaLine, powers: Mapping[str, str]) -> Data:
         "numbered": numbered_data(line),
         "card": formula_data(short.pattern, short.known, functions),
         "corrections": [
-            {"name": name, "by": by, "card": correction_data(name, powers[by], line.known)}
+            {
+                "name": name,
+                "by": by,
+                "card": formula_data(f"{name} / (1 - {powers[by]}^step)", line.known, FUNCTIONS),
+            }
             for name, by in divided
         ],
     }
-
-
-def correction_data(name: str, power: str, known: Mapping[str, float]) -> Data:
-    return formula_data(f"{name} / (1 - {power}^step)", known, FUNCTIONS)
 
 
 def formula_data(formula: str, known: Mapping[str, float], functions: Mapping[str, Any]) -> Data:

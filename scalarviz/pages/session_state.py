@@ -69,11 +69,6 @@ class SessionState:
         self._first: FloatArray | None = None
         self._before: SnapshotValues | None = None  # the numbers of the last state while it plays
 
-    @property
-    def is_stale(self) -> bool:
-        """Whether the network has other operations now, so that pages need a new description."""
-        return self.session.network.program is not self.program
-
     def evaluate(self, inputs: FloatArray) -> FloatArray:
         """Return the outputs for some inputs, shape (samples, inputs), by the numbers shown."""
         network = self.session.network

@@ -5,10 +5,9 @@ from __future__ import annotations
 from html import escape
 from string import Template
 
-from scalarviz.base.package_files import text_beside
+from scalarviz.base.package_files import fingerprint, text_beside
 from scalarviz.base.texts import text
 from scalarviz.pages.index_page import COLORS
-from scalarviz.pages.inline import fingerprint
 
 STYLE = (
     COLORS

@@ -254,7 +254,8 @@ class LayerOnBank(Part):
 
         A bank of its own on which nothing was computed or changed does not count.
         """
-        if self._has_own_bank and self._is_as_made():
+        is_unused = self._has_own_bank and not self.is_in_use()
+        if is_unused and self.bank.is_like(self.again().bank):
             return
         for layer in self.layers:
             layer.check_free()
@@ -263,11 +264,6 @@ class LayerOnBank(Part):
                 f"{self} has its numbers already, from another network or from being used by "
                 "itself: make a new layer"
             )
-
-    @final
-    def _is_as_made(self) -> bool:
-        """Whether nothing was computed, changed or made on its own bank."""
-        return not self.is_in_use() and self.bank.is_like(self.again().bank)
 
     @final
     def is_in_use(self) -> bool:

@@ -117,8 +117,8 @@ def sizes(program: Program, bank: Bank, samples: int) -> dict[int, int]:
     """Return the fields of the plan for a network and a batch without drawing."""
     memos = sum(map(memo_rows, program.operations))
     space_rows = program.workspace + program.outputs.size + memos + 1
-    gradients = partial_size(program)
-    largest = max((len(each.parameters) for each in program.operations), default=0)
+    counts = [len(each.parameters) for each in program.operations]
+    gradients, largest = sum(counts), max(counts, default=0)  # of a chunk, and of an operation
     return {
         places.ROWS: len(bank),
         places.OPERATIONS: len(program.operations),
@@ -156,7 +156,7 @@ def place_parts(plan: Whole, settings: int, learning: bool) -> dict[int, int]:
     parts = [
         (places.VALUE, rows),
         (places.FROZEN, rows),
-        (places.SLOTS, most_slots() * rows),
+        (places.SLOTS, max(len(row.slots) for row in OPTIMIZERS.values()) * rows),
         (places.GRAD, rows),
         (NONE, settings),
         (places.OWN_RATES, rows),
@@ -173,11 +173,6 @@ def place_parts(plan: Whole, settings: int, learning: bool) -> dict[int, int]:
             f"{2**32 * rows // found[places.PARTIALS]:,}: choose the engine cpu"
         )
     return found
-
-
-def partial_size(program: Program) -> int:
-    """Return how many gradients of parameters a chunk has."""
-    return sum(len(operation.parameters) for operation in program.operations)
 
 
 def count_chunks(samples: int, gradients: int, largest: int) -> int:
@@ -235,11 +230,6 @@ def weights_in_room(program: Program) -> tuple[list[int], int]:
             apart = operation.target.size // 2 * 2 + 1
             numbers += operation.source.size * apart + 3
     return found, numbers
-
-
-def most_slots() -> int:
-    """Return the largest number of slots of an optimizer."""
-    return max(len(row.slots) for row in OPTIMIZERS.values())
 
 
 def fill_operations(

@@ -340,7 +340,10 @@ class PageMemory:
             "seen": self._seen.spaces,
             "probe": self._probe,
         }
-        described = {name: self._array_at(array) for name, array in arrays.items()}
+        described = {
+            name: [self._image.place(array), array.size, array.dtype.name]
+            for name, array in arrays.items()
+        }
         plan = self._plan(self._apart, Order(of.optimizer, len(of.bank)))
         return {
             "dtype": self._dtype,
@@ -410,9 +413,6 @@ class PageMemory:
             "update": self._image.place(job.update),
             "how": self._image.fields(order.numbers[0]),
         }
-
-    def _array_at(self, array: np.ndarray[Any, Any]) -> list[Any]:
-        return [self._image.place(array), array.size, array.dtype.name]
 
     def _moment(self, moment: Moment) -> dict[str, Any]:
         """Return a moment, with the pass that performs it."""

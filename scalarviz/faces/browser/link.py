@@ -236,7 +236,8 @@ class Link:
         """Do what is due; called several times a second."""
         self.group.attend()
         self.controller.stage.tick(perf_counter())
-        if self.controller.show is not self._show or self.state.is_stale:
+        is_stale = self.session.network.program is not self.state.program
+        if self.controller.show is not self._show or is_stale:
             own = self.state.own
             self._begin()
             self.version += 1

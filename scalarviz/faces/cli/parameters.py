@@ -67,6 +67,8 @@ def quieter(parameters: Iterable[Any]) -> Iterator[None]:
 
 def as_parameters(options: Mapping[str, Option], panel: str) -> list[inspect.Parameter]:
     """Return options as parameters of a function, in typer's form; `panel` is their heading."""
+    from scalarviz.faces.scenefiles.options import kind_of
+
     return [
         inspect.Parameter(
             name,
@@ -79,7 +81,7 @@ def as_parameters(options: Mapping[str, Option], panel: str) -> list[inspect.Par
                 rich_help_panel=panel,
                 show_default=option.default is not False,
                 metavar=metavar_of(option),
-                autocompletion=completion_of(option),
+                autocompletion=None if kind_of(option) is bool else beginning(option.info.names),
             ),
         )
         for name, option in options.items()
@@ -94,13 +96,6 @@ def metavar_of(option: Option) -> str:
 
     kind = kind_of(option)
     return NAME if kind is str and tuple(option.info.names) else METAVARS[kind]
-
-
-def completion_of(option: Option) -> Complete | None:
-    """Return the function that completes the value of an option; None for a switch."""
-    from scalarviz.faces.scenefiles.options import kind_of
-
-    return None if kind_of(option) is bool else beginning(option.info.names)
 
 
 def with_parameters(

@@ -105,7 +105,8 @@ def ends(graph: ModelGraph, output: str | None) -> tuple[Port, str]:
         return source, outputs[0]
     if outputs:
         raise InputError(f"it has several outputs, {shorten(outputs)}: choose one with output=")
-    raise InputError("it has no output of numbers", *list_of(odd_nodes(graph)))
+    odd = [(node, unknown(node)) for node in graph.nodes if reader(node.operator) is None]
+    raise InputError("it has no output of numbers", *list_of(odd))
 
 
 def before_map(node: GraphNode) -> str:
@@ -116,11 +117,6 @@ def before_map(node: GraphNode) -> str:
         f"the order of the labels {shorten(labels[0] or labels[1])}"
     )
     return next(iter(node.inputs), "")
-
-
-def odd_nodes(graph: ModelGraph) -> list[tuple[GraphNode, str]]:
-    """Return the nodes with unknown operators."""
-    return [(node, unknown(node)) for node in graph.nodes if reader(node.operator) is None]
 
 
 def unknown(node: GraphNode) -> str:

@@ -374,17 +374,14 @@ def encoding(at: At) -> str:
 
 def encoding_back(at: At) -> tuple[str, ...]:
     frequencies, sine, cosine = waves(at)
-    g = at.graph.shaped(at.upstream, -1, at.operation.source.size, len_of(at), 2)
+    length = int(at.operation.settings[0])
+    g = at.graph.shaped(at.upstream, -1, at.operation.source.size, length, 2)
     by_sine, by_cosine = at.graph.puts("Split", g, results=2, axis=-1, num_outputs=2)
     last = at.graph.integers(-1)
     of_sine = at.graph.put("Mul", at.graph.put("Squeeze", by_sine, last), cosine)
     of_cosine = at.graph.put("Mul", at.graph.put("Squeeze", by_cosine, last), sine)
     rest = at.graph.put("Sub", of_sine, of_cosine)
     return (at.graph.sums(at.graph.put("Mul", rest, frequencies), 2),)
-
-
-def len_of(at: At) -> int:
-    return int(at.operation.settings[0])
 
 
 def pool_windows(at: At) -> Windows:

@@ -222,11 +222,6 @@ def of_features(numbers: Array, shape: Shape) -> Array:
     return each[:, 0].astype(np.float64)
 
 
-def is_list_of(kind: type, found: list[Any]) -> bool:
-    """Return whether all items of a list have exactly this type."""
-    return all(type(each) is kind for each in found)
-
-
 @dataclass(frozen=True, eq=False)
 class At:
     """A node with its inputs: flows, constants, or None where nothing is connected."""
@@ -315,7 +310,8 @@ class At:
         found = self.node.attributes.get(name, default)
         if isinstance(default, float) and isinstance(found, int):
             found = float(found)
-        odd = isinstance(default, list) and isinstance(found, list) and not is_list_of(items, found)
+        both_lists = isinstance(default, list) and isinstance(found, list)
+        odd = both_lists and any(type(each) is not items for each in found)
         if odd or (default is not None and type(found) is not type(default)):
             raise Refused(f"its {name} cannot be {shorten(found)}")
         return found

@@ -158,8 +158,10 @@ class Question:
                 for one, other in pairs
             )
         if isinstance(answer, str):
-            plain = str if self.choices else as_typed
-            return plain(str(guess)) == plain(answer)
+            words = [str(guess), answer]
+            if not self.choices:  # as JavaScript does: casefold would also make ss of ß
+                words = [word.strip().lower() for word in words]
+            return words[0] == words[1]
         of_zero = self.near if abs(answer) <= ZERO else 0.0
         return math.isclose(as_number(guess), answer, rel_tol=self.near, abs_tol=of_zero + ZERO)
 
@@ -174,11 +176,6 @@ def as_number(guess: object) -> float:
     if not math.isfinite(value):
         raise InputError("type a number, like 0.25, -3 or 1/3")
     return value
-
-
-def as_typed(word: str) -> str:
-    """Return a word without capitals and spaces around it."""
-    return word.strip().lower()  # as JavaScript does: casefold would also make ss of ß
 
 
 def in_words(answer: float | str) -> str:

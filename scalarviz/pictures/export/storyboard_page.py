@@ -7,14 +7,13 @@ Without scripts, and in print, all stills are shown below each other.
 from __future__ import annotations
 
 import base64
-import hashlib
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from string import Template
 
-from scalarviz.base.package_files import text_beside
+from scalarviz.base.package_files import fingerprint, text_beside
 from scalarviz.base.texts import text
 from scalarviz.errors import InputError
 from scalarviz.pictures.draw2d.colors import MAPS
@@ -110,8 +109,3 @@ def policy(style: str) -> str:
         f"default-src 'none'; img-src data:; style-src {fingerprint(style)}; "
         f"script-src {fingerprint(SCRIPT)}; base-uri 'none'; form-action 'none'"
     )
-
-
-def fingerprint(code: str) -> str:
-    digest = hashlib.sha256(code.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode()}'"

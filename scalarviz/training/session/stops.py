@@ -154,7 +154,7 @@ class Stops:
         if condition.predicate.before or not (is_set or not condition.holds_over(values).any()):
             before = self._before(timeline, condition, before)
         holds, seen = over(before, condition, values)
-        if condition.is_change:
+        if condition.predicate.before == "previous":
             return holds, seen
         was = before.holds and not is_set
         return holds & ~np.concatenate([[was], holds[:-1]]), seen

@@ -31,7 +31,7 @@ def name_in(program: Program, given: Mapping[str, Sequence[str]], neuron: Neuron
     name, place = neuron
     if isinstance(program, TraceProgram):
         return node_name(program, name)
-    buffer = buffer_of(program, name)
+    buffer = next(buffer for buffer in program.buffers if buffer.name == name)
     if buffer == program.inputs:
         kind, named = "input", program.inputs
     elif is_output(program, buffer):
@@ -86,11 +86,6 @@ def short_name(session: Session, place: int) -> str:
     if place < len(names):
         return names[place]
     return neuron_name(session, (program.outputs.name, place))
-
-
-def buffer_of(program: Program, name: str) -> Buffer:
-    """Return the buffer of a name."""
-    return next(buffer for buffer in program.buffers if buffer.name == name)
 
 
 def writer_of(program: Program, buffer: Buffer) -> Operation | None:

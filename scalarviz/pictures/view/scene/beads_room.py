@@ -48,7 +48,7 @@ def close_places(
     stations: list[Station], middles: list[FloatArray], angles: FloatArray
 ) -> FloatArray:
     """Return the least places of stations that are seen from these angles, in radians."""
-    radii = [radius_of(each) for each in stations]
+    radii = [each.radius if each.kind == "line" else 0.0 for each in stations]  # 0: it has cubes
     places = [0.0]
     for i in range(1, len(stations)):
         least = places[-1] + STEP
@@ -84,11 +84,6 @@ def middles_of(station: Station, stations: list[Station]) -> FloatArray:
     rows = station.rows_at(np.arange(run.count))[:, np.newaxis]
     found: FloatArray = (rows + columns).reshape(-1, 3)
     return found
-
-
-def radius_of(station: Station) -> float:
-    """Return the radius of the spheres of a station; 0 if it has cubes."""
-    return station.radius if station.kind == "line" else 0.0
 
 
 def distance(
