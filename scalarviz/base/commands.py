@@ -80,14 +80,12 @@ def requirements(extra: str) -> list[str]:
     with suppress(PackageNotFoundError):  # run from a folder without being installed
         from packaging.requirements import Requirement
 
-        found = []
-        for line in map(Requirement, requires(PROGRAM) or []):
-            is_wanted, is_for_all = (
-                line.marker is None or line.marker.evaluate({"extra": each}) for each in (extra, "")
-            )
-            if is_wanted and is_for_all == (not extra):
-                line.marker = None
-                found.append(str(line))
+        lines = [Requirement(line) for line in requires(PROGRAM) or []]
+        for_all, wanted = (
+            [x for x in lines if x.marker is None or x.marker.evaluate({"extra": each})]
+            for each in ("", extra)
+        )
+        found = [str(x).partition(";")[0].strip() for x in wanted if not extra or x not in for_all]
         if found:
             return found
     # Or an older version is installed, which has no such extra.

@@ -60,12 +60,10 @@ class Progress:
         global _running
         outer = _running
         is_above = self._unit in ABOVE_OTHERS or outer is None or outer._unit == "kernels"
-        if outer is not None and not (outer._wanted and is_above):
-            return self
-        if outer is not None and outer._unit == self._unit == "kernels":
+        is_here = threading.current_thread() is threading.main_thread()
+        if outer is not None and outer._wanted and outer._unit == self._unit == "kernels":
             self._joined = outer, outer.total
-            return self
-        if threading.current_thread() is threading.main_thread():
+        elif is_here and (outer is None or (outer._wanted and is_above)):
             _running, self._outer = self, outer
             if outer is not None:
                 outer._remove()
@@ -83,14 +81,18 @@ class Progress:
         return _running is shown and shown._wanted and place_of_bars() is not None
 
     def tell(self, done: int, loss: float = math.nan) -> None:
-        """Draw the bar if that is due; `done` is the count so far, `loss` the newest, if any."""
-        if self._joined:
+        """Draw the bar if that is due and its total is known.
+
+        done  the count so far
+        loss  the newest, if any
+        """
+        if self._joined and self.total:
             outer, before = self._joined
             outer.total = before + self.total
             outer.tell(before + done)
             return
         now = perf_counter()
-        if now < self._first[0]:
+        if self.total and now < self._first[0]:
             self._first = now, done
         if now >= self._due and done < self.total:
             self._due = now + FRAME

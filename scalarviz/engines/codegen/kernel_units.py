@@ -55,12 +55,10 @@ def load(units: Sequence[Unit], dtype: Dtype) -> list[Kernel]:
         missing = {t: unit for t, unit in zip(texts, units, strict=True) if t not in _kernels}
         if missing:
             with Progress(0, is_informed(), "kernels") as bar:
-
-                def tell() -> None:
-                    if bar.total:
-                        bar.tell(compile_kernel.done)
-
-                aside(load_missing, missing, dtype, bar, meanwhile=tell)
+                aside(
+                    *(load_missing, missing, dtype, bar),
+                    meanwhile=lambda: bar.tell(compile_kernel.done),
+                )
         return [_kernels[text] for text in texts]
 
 

@@ -156,7 +156,7 @@ def place_parts(plan: Whole, settings: int, learning: bool) -> dict[int, int]:
     parts = [
         (places.VALUE, rows),
         (places.FROZEN, rows),
-        (places.SLOTS, max(len(row.slots) for row in OPTIMIZERS.values()) * rows),
+        (places.SLOTS, most_slots() * rows),
         (places.GRAD, rows),
         (NONE, settings),
         (places.OWN_RATES, rows),
@@ -230,6 +230,11 @@ def weights_in_room(program: Program) -> tuple[list[int], int]:
             apart = operation.target.size // 2 * 2 + 1
             numbers += operation.source.size * apart + 3
     return found, numbers
+
+
+def most_slots() -> int:
+    """Return the largest number of slots of an optimizer."""
+    return max(len(row.slots) for row in OPTIMIZERS.values())
 
 
 def fill_operations(

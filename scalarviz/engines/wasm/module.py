@@ -55,12 +55,9 @@ def module_of(units: Sequence[Unit], dtype: Dtype) -> bytes:
     if content is None:
         with Progress(0, is_informed(), "kernels") as bar:
             counter = Counter()
-
-            def tell() -> None:
-                if bar.total:
-                    bar.tell(counter.done)
-
-            content = aside(compiled, units, dtype, bar, counter, meanwhile=tell)
+            content = aside(
+                *(compiled, units, dtype, bar, counter), meanwhile=lambda: bar.tell(counter.done)
+            )
         keep(path, content, STEM)
     return content
 
