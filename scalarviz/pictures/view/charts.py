@@ -174,9 +174,7 @@ def draw_loss(
     lines = joined(curve.others)
     losses = shown_losses(curve, lines, scales)
     if not len(losses):
-        middle, said, size = plot.y + plot.height / 2 + 4.0, text("chart.empty"), 12.0 * scale
-        said = canvas.fit(said, plot.width - 8.0, size=size)
-        canvas.text(plot.x + 8.0, middle, said, size=size, color=theme.quiet)
+        write_empty(canvas, plot, theme, scale)
         return chart
     scales = replace(scales, losses=LossScale.of(losses))
     draw_ticks(canvas, scales, theme, scale)
@@ -197,6 +195,14 @@ def draw_loss(
     marked = [step for step, _ in curve.marks if scales.first <= step <= scales.last]
     marks = [(scales.x(step), step) for step in marked]
     return replace(chart, own=own, others=others, marks=marks)
+
+
+def write_empty(canvas: Canvas2D, plot: Box, theme: Theme, scale: float) -> None:
+    """Write that there are no losses yet."""
+    size = 12.0 * scale
+    said = canvas.fit(text("chart.empty"), plot.width - 8.0, size=size)
+    middle = plot.y + plot.height / 2 + 4.0
+    canvas.text(plot.x + 8.0, middle, said, size=size, color=theme.quiet)
 
 
 def joined(lines: Sequence[BranchLine]) -> tuple[FloatArray, FloatArray]:
@@ -290,19 +296,23 @@ def write_name(
 
 def draw_places(canvas: Canvas2D, scales: Scales, curve: Curve, theme: Theme, scale: float) -> None:
     """Draw where the clock stands, and the step under the mouse."""
-    plot, x = scales.plot, scales.x(curve.at)
-    canvas.segments([(x, plot.y)], [(x, plot.bottom)], theme.ink + "60", width=1.0)
+    x = draw_step(canvas, scales, curve.at, theme.ink + "60")
     y = scales.y(curve.loss)
     if math.isfinite(y):
         canvas.discs((x, y), 3.5 * scale, theme.ink)
     for step, _ in curve.marks:
-        x = scales.x(step)
-        canvas.segments([(x, plot.y)], [(x, plot.bottom)], theme.accent + "90", width=1.0)
-        y = scales.y(np.interp(step, curve.steps, curve.losses)) if len(curve.steps) else plot.y
-        canvas.discs((x, y if math.isfinite(y) else plot.y), 3.5 * scale, theme.accent)
+        x = draw_step(canvas, scales, step, theme.accent + "90")
+        y = scales.y(np.interp(step, curve.steps, curve.losses)) if len(curve.steps) else math.nan
+        canvas.discs((x, y if math.isfinite(y) else scales.plot.y), 3.5 * scale, theme.accent)
     if curve.pointed is not None:
-        x = scales.x(curve.pointed)
-        canvas.segments([(x, plot.y)], [(x, plot.bottom)], theme.accent, width=1.0)
+        draw_step(canvas, scales, curve.pointed, theme.accent)
+
+
+def draw_step(canvas: Canvas2D, scales: Scales, step: float, color: str) -> float:
+    """Draw a line at a step, from the top of the plot to its bottom; return where it is."""
+    x = scales.x(step)
+    canvas.segments([(x, scales.plot.y)], [(x, scales.plot.bottom)], color, width=1.0)
+    return x
 
 
 def draw_last_numbers(

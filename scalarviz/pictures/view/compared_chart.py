@@ -17,8 +17,10 @@ from scalarviz.pictures.view.charts import (
     Chart,
     Scales,
     draw_axes,
+    draw_step,
     draw_thin,
     draw_ticks,
+    write_empty,
 )
 from scalarviz.pictures.view.compared import Compared, ComparedRow
 from scalarviz.pictures.view.frame_data import Curve
@@ -47,28 +49,23 @@ def draw_losses(
     parts = [shown_in(row.curve, scales) for row in compared.rows]
     losses = shown(np.concatenate(parts))
     if not len(losses):
-        middle, said, size = plot.y + plot.height / 2 + 4.0, text("chart.empty"), 12.0 * scale
-        said = canvas.fit(said, plot.width - 8.0, size=size)
-        canvas.text(plot.x + 8.0, middle, said, size=size, color=theme.quiet)
+        write_empty(canvas, plot, theme, scale)
         return chart
     scales = replace(scales, losses=LossScale.of(losses))
     draw_ticks(canvas, scales, theme, scale)
     with canvas.clip(plot.x - 4.0, plot.y - 4.0, plot.width + 8.0, plot.height + 8.0):
         for at in {row.curve.at for row in compared.rows}:
-            x = scales.x(at)
-            canvas.segments([(x, plot.y)], [(x, plot.bottom)], theme.ink + "60", width=1.0)
+            draw_step(canvas, scales, at, theme.ink + "60")
         order = [row for i, row in enumerate(compared.rows) if i != compared.chosen]
         order += [row for i, row in enumerate(compared.rows) if i == compared.chosen]
         for row in order:
             draw_curve(canvas, scales, row, theme, scale)
         for row in order:
             for step, _ in row.curve.marks:
-                x = scales.x(step)
-                canvas.segments([(x, plot.y)], [(x, plot.bottom)], row.color + "90", width=1.0)
+                x = draw_step(canvas, scales, step, row.color + "90")
                 canvas.discs((x, plot.y), 3.5 * scale, row.color)
         if view.pointed is not None:
-            x = scales.x(view.pointed)
-            canvas.segments([(x, plot.y)], [(x, plot.bottom)], theme.accent, width=1.0)
+            draw_step(canvas, scales, view.pointed, theme.accent)
     steps = {step for row in compared.rows for step, _ in row.curve.marks}
     marks = [(scales.x(each), each) for each in sorted(steps)]
     return replace(chart, marks=[(x, each) for x, each in marks if plot.x <= x <= plot.right])
