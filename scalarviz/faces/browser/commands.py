@@ -225,8 +225,7 @@ def freeze(link: Link, args: Args) -> None:
 
 
 def set_rate(link: Link, args: Args) -> None:
-    rate = real(args, "rate")
-    set_of_all(link, "learning_rate", rate, name="rate")
+    set_of_all(link, "learning_rate", real(args, "rate"), name="rate")
 
 
 def scale_rate(link: Link, args: Args) -> None:

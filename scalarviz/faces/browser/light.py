@@ -113,8 +113,8 @@ def part_of(numbers: FloatArray) -> tuple[float, list[tuple[float, int]]]:
 def exact_of(state: dict[str, Any], rows: Rows) -> dict[str, Any]:
     """Return the numbers of some rows, as far as a state has them, and its step and operation."""
     rows = rows[rows < len(state["value"])]
-    found = {name: state[name] for name in ("step", "operation")}
-    return found | {"rows": rows, **{name: state[name][rows] for name in BANKS}}
+    moment = {"step": state["step"], "operation": state["operation"], "rows": rows}
+    return moment | {name: state[name][rows] for name in BANKS}
 
 
 def map_of(plates: Sequence[Plate], tile: int) -> TileMap:

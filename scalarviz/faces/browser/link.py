@@ -55,6 +55,8 @@ class Reader:
     owns      whether it is the owner's of this machine
     asked     numbers of its commands that have not been answered
     taken     whether it has taken the last state
+    place     jumps and branch of its last state; None: its next one has all losses again
+    known     up to which steps it has the losses, and the metrics
     draws     whether it was asked for its picture
     rows      of weights whose exact numbers it writes
     """
@@ -68,10 +70,8 @@ class Reader:
     number: int = 0
     sent: float = 0.0
     version: int = 0
-    jumps: int = -1
-    branch: int = -1
-    losses: int = 0
-    measured: int = -1
+    place: tuple[int, int] | None = None
+    known: tuple[int, int] = (0, -1)
     offers: Any = None
     shown: Any = None
     told: tuple[str, ...] = ()
@@ -176,8 +176,8 @@ class Link:
             if name not in COMMANDS:
                 raise InputError(f"a session has no command {shorten(name)}")
             if name == "open":
-                reader.opened, reader.taken, reader.losses, reader.measured = True, True, 0, -1
-                reader.jumps, reader.offers, reader.shown = -1, None, None
+                reader.opened = reader.taken = True
+                reader.place = reader.offers = reader.shown = None
                 reader.version = args.get("version", 0)
                 if reader.looks:
                     self._post(reader, {"looks": True})
@@ -187,8 +187,8 @@ class Link:
         except ScalarvizError as error:
             words = as_sentence(" ".join(error.lines))
             self._post(reader, {"id": number, "refused": words})
-            return
-        reader.asked.append(number)
+        else:
+            reader.asked.append(number)
 
     def _answers(self, reader: Reader, name: str, args: Mapping[str, Any]) -> Any:
         """Return what answers a question, which changes nothing; None for other commands."""
@@ -198,8 +198,7 @@ class Link:
             return as_sent(getattr(self.state, name)(inputs))
         if name == "exact":
             reader.rows = rows_named(args, count)
-            state = self._whole or self._read()
-            return exact_of(state, reader.rows)
+            return exact_of(self._whole or self._read(), reader.rows)
         if name == "moved":
             return {"words": self.stage.moved(whole(args, "row", 0, count - 1))}
         if name == "past":
@@ -327,14 +326,14 @@ class Link:
         offers = offers_of(shown, offered, several=self.group.several)
         shared: Buffers = []
         light = self._lightened(state)
-        head = split(light, shared)
+        head, place = split(light, shared), (state["jumps"], state["branch"])
         histories: dict[tuple[int, int], Any] = {}  # by the steps up to which a reader has it
         for reader in readers:
             if reader.version != self.version:
                 self._post(reader, {"description": self.described, "version": self.version})
-                reader.version, reader.jumps = self.version, -1
-            known = reader.losses, min(reader.measured, state["step"])
-            if (reader.jumps, reader.branch) != (self.group.jumps, state["branch"]):
+                reader.version, reader.place = self.version, None
+            known = reader.known[0], min(reader.known[1], state["step"])
+            if reader.place != place:
                 known = 0, -1
             if known not in histories:
                 histories[known] = self._history(*known)
@@ -345,8 +344,8 @@ class Link:
             ids, reader.asked = reader.asked, []  # done together, they have one state
             buffers = [*shared]
             header = {"ids": ids, "state": {**head, **split(more, buffers)}, "n": reader.number}
-            reader.jumps, reader.branch = self.group.jumps, state["branch"]
-            reader.losses, reader.measured = state["last"], histories[known]["measured"]["to"]
+            reader.place = place
+            reader.known = state["last"], histories[known]["measured"]["to"]
             reader.offers, reader.shown = offers, mark
             reader.taken, reader.sent = False, now
             reader.post(header, buffers)
@@ -392,25 +391,21 @@ def landscape_of(stage: Stage, args: Mapping[str, Any]) -> dict[str, Any]:
     seen = past.terrain.read(view, OverlayPointer(), past.now(reading.numbers, here), here)
     if seen.says:
         raise InputError(seen.says)
-    found: dict[str, Any] = {
-        "plane": None,
-        "heads": [],
-        "more": True,
-        "steps": seen.steps,
-        "at": seen.at,
-    }
-    if seen.plane is not None:
-        plane = seen.plane
-        found["more"] = seen.done < 1.0 or past.filled.busy
-        found["path"] = seen.path
-        found["plane"] = {
+    plane, found = seen.plane, {"heads": [], "steps": seen.steps, "at": seen.at}
+    if plane is None:
+        return {**found, "plane": None, "more": True}
+    return {
+        **found,
+        "more": seen.done < 1.0 or past.filled.busy,
+        "path": seen.path,
+        "plane": {
             "span": plane.span,
             "shares": plane.shares,
             "rows": view.pinned if view.along == "two" else (),
             "losses": plane.losses,
             "done": seen.done,
-        }
-    return found
+        },
+    }
 
 
 def is_due(reader: Reader, now: float, busy: bool, mark: Any) -> bool:

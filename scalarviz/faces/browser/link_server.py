@@ -37,7 +37,7 @@ class Link(Protocol):
 
     def join(self, post: Callable[..., None], *, looks: bool, owns: bool) -> Any: ...
     def receive(self, reader: Any, message: Mapping[str, Any]) -> None: ...
-    def leave(self, reader: Any) -> None: ...
+    def leave(self, reader: Any) -> None: ...  # None: one that has not joined
 
 
 @final
@@ -195,10 +195,6 @@ class LinkServer:
         def join() -> None:
             visitor.reader = self._link.join(visitor.post, **rights)
 
-        def leave() -> None:
-            if visitor.reader is not None:
-                self._link.leave(visitor.reader)
-
         self._visitors.add(visitor)
         try:
             await self._called(join)
@@ -215,7 +211,7 @@ class LinkServer:
                     await asyncio.sleep(LOOK)
         finally:
             self._visitors.discard(visitor)
-            self._call(leave)
+            self._call(lambda: self._link.leave(visitor.reader))
 
 
 def words_of(denied: Denied, given: str) -> str:

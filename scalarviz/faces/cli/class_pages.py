@@ -83,8 +83,7 @@ def until_ctrl_c(
         server.start(pages)
         server.wait()
     except KeyboardInterrupt:
-        count = len({visitor for visitor, _ in server.visitors})
-        say(plural("class.ended", count))
+        say(plural("class.ended", len({visitor for visitor, _ in server.visitors})))
     return INTERRUPTED
 
 

@@ -92,8 +92,7 @@ def command(verb: str, words: Sequence[str]) -> Callable[..., None]:
             made(scene, each, given, typed & (common | shared).keys())
             for scene, each in zip(scenes, named, strict=True)
         ]
-        names = names_of(named)
-        code = DEEDS[verb](dict(zip(names, shows, strict=True)), given)
+        code = DEEDS[verb](dict(zip(names_of(named), shows, strict=True)), given)
         if code:
             sys.exit(code)
 

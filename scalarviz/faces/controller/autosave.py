@@ -183,10 +183,9 @@ def keep_of(given: Mapping[str, Any], name: str = "") -> Keep:
 
     given  save and autosave; resume, keyframes and weights if there are these
     """
-    keyframes, weights = given.get("keyframes"), given.get("weights", False)
-    resumed = given.get("resume") if given["autosave"] and not weights else None
-    path = given["save"] or resumed
-    return Keep(path, given["autosave"], name, keyframes=keyframes, weights=weights)
+    seconds, weights = given["autosave"], given.get("weights", False)
+    path = given["save"] or (given.get("resume") if seconds and not weights else None)
+    return Keep(path, seconds, name, keyframes=given.get("keyframes"), weights=weights)
 
 
 def lost_since(session: Session) -> int | None:

@@ -82,8 +82,8 @@ class AnswerTable:
 
     def summary(self, column: Column) -> tuple[str, str]:
         """Return how many were right at first, and the most frequent wrong guess."""
-        cells = [row.get(column) for row in self.rows.values()]
-        given = [cell for cell in cells if isinstance(cell, Given)]
+        rows = self.rows.values()
+        given = [cell for row in rows if isinstance(cell := row.get(column), Given)]
         first = sum(each.is_first for each in given)
         missed = (each.guesses[: -1 if each.right else None] for each in given)
         wrong = Counter(guess for guesses in missed for guess in dict.fromkeys(guesses))
@@ -156,5 +156,4 @@ def pupil_of(path: Path, place: Path, lesson: str) -> str:
     part = rf"[\s_-]*{re.escape(lesson)}[\s_-]*(\(\d+\))?" if lesson else r"\Z"
     rest = re.sub(part, "", path.stem)
     folder = path.relative_to(place).parts[0] if path.parent != place and path != place else ""
-    own = rest if rest != path.stem else folder
-    return visible(own or folder or path.stem)
+    return visible((rest if rest != path.stem else "") or folder or path.stem)

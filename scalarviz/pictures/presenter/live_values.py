@@ -82,7 +82,7 @@ class LiveValues:
         self.numbers: SnapshotValues = (self._snapshot if self._snapshot.ready else at_once).read()
         self.last = self.numbers
         self.since = here.clock.step
-        self.here, self.key, self.leaps = here, key_of(here), here.leaps
+        self.here, self.key = here, key_of(here)
         self._twins: dict[bool, tuple[Any, Any]] = {}
         self._asking, self._following = Throttle(), Throttle()
         self.curves = Curves(session)
@@ -125,7 +125,7 @@ class LiveValues:
     def last_operation(self) -> tuple[int, int] | None:
         """Step and number of the operation that was the last move; None if that was a leap."""
         step, done, _ = self.place
-        walked = self.session.timeline.walked == (self.leaps, self.here.clock)
+        walked = self.session.timeline.walked == (self.here.leaps, self.here.clock)
         return (step, done) if done else (step - 1, len(self.moments)) if walked else None
 
     def refresh(self) -> None:
@@ -158,7 +158,7 @@ class LiveValues:
             self.own = None  # a step is computed for its samples
         if key != self.key:
             self.last, self.since = old, self.key[0]
-        self.here, self.key, self.leaps = here, key, here.leaps
+        self.here, self.key = here, key
         return self._go_on()
 
     def _go_on(self) -> None:
@@ -305,9 +305,8 @@ class LiveValues:
         session = self.session
         finer = self.has_layers and can_be_finer(session)
         fine = finer and (not session.playing or is_quick(session))
-        step, _, _, *others = (
-            self.key
-        )  # operations of a step have the same weights, but for changes
+        # Operations of a step have the same weights, but for changes.
+        step, _, _, *others = self.key
         key = (
             id(session.data),
             session.network.activations,

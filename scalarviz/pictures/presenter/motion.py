@@ -100,7 +100,7 @@ class Motion:
 
     def _remember(self) -> None:
         reading = self.reading
-        self._place, self._leaps = reading.place, reading.leaps
+        self._place, self._leaps = reading.place, reading.here.leaps
         self._numbers, self._sample = reading.numbers, reading.sample
         self._neuron = self.by_neuron.at(reading.place[:2])
 
@@ -114,7 +114,7 @@ class Motion:
         self._now = now
         reading, old = self.reading, self._place
         place = reading.place
-        if place[2] != old[2] or (place != old and reading.leaps != self._leaps):
+        if place[2] != old[2] or (place != old and reading.here.leaps != self._leaps):
             return self.stop()
         places = passed(old[:2], place[:2], len(reading.moments))
         if place != old and (not places or places.skips):

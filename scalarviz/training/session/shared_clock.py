@@ -208,8 +208,7 @@ class SharedClock:
 
     def _steps(self, unit: str) -> int:
         """Return the steps of a unit, of the first session."""
-        epoch = self.sessions[0].trainer.batches.steps_an_epoch
-        return epoch if unit == "epoch" else 1
+        return self.sessions[0].trainer.batches.steps_an_epoch if unit == "epoch" else 1
 
     def _advance_least(self, unit: str) -> None:
         """Advance the sessions that are the furthest behind by one operation or phase."""

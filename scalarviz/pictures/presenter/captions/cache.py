@@ -112,11 +112,9 @@ class Narration:
             return Caption(lesson, words) if lesson else Caption(words, lit)
         steps, loss = session.step_index, session.loss
         is_edited = any(action.kind in OF_THE_LOSS for action in done_in(session.timeline))
-        said = f"{loss:.3g}"
         if loss != loss:
-            title = show.about
-        elif is_edited:
-            title = plural("captions.rest.edited", steps, loss=said)
-        else:
-            title = plural("captions.rest", steps, loss=said)
+            return Caption(show.about, hint_words)
+        title = plural(
+            "captions.rest.edited" if is_edited else "captions.rest", steps, loss=f"{loss:.3g}"
+        )
         return Caption(title, hint_words)
