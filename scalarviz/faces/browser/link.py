@@ -311,10 +311,11 @@ class Link:
         here = session.timeline.here
         undo = session.timeline.undo_log
         own = None if stage.own is None else stage.own.tobytes()
+        known = [answer.known for answer in self.stage.reading.answers]
         return (
             here, session.playing, session.focus, own, len(undo.done), len(undo.undone),
             self.version, len(here.branch.journal), id(session.data), stage.pinned, stage.offered,
-            self.group.together, stage.pinned_neuron, self.stage.reading.pending,
+            self.group.together, stage.pinned_neuron, known,
         )  # fmt: skip
 
     def _send(self, readers: list[Reader], now: float, mark: Any) -> None:

@@ -23,14 +23,14 @@ class Answer(Generic[Value]):
 
     def __init__(self, before: Value) -> None:
         self.value = before
-        self._key: object = None
+        self.known: object = None  # the key of the value
         self._asked: object = None
         self._thread = Background()
 
     @property
     def pending(self) -> bool:
         """Whether the value belongs to another key than the one asked for."""
-        return self._asked != self._key
+        return self._asked != self.known
 
     def get(self, key: object, ask: Callable[[], Value], patience: float = math.inf) -> Value:
         """Return the result of `ask` for a key, computed here or, with less patience, on a thread.
@@ -41,9 +41,9 @@ class Answer(Generic[Value]):
 
         Errors of `ask` are raised here.
         """
-        if key != self._key and not (key == self._asked and self._thread.busy):
+        if key != self.known and not (key == self._asked and self._thread.busy):
             if patience == math.inf:
-                self.value, self._key = ask(), key
+                self.value, self.known = ask(), key
             else:
                 self._thread.start(self._answer(key, ask))
                 self._thread.finish(patience)
@@ -59,5 +59,5 @@ class Answer(Generic[Value]):
         try:
             self.value = ask()
         finally:  # a failed question is not asked again
-            self._key = key
+            self.known = key
         yield 0.0

@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.base.texts import texts
+from scalarviz.base.texts import text, texts
 from scalarviz.errors import InputError
 from scalarviz.faces.browser.commands import COMMANDS
 from scalarviz.faces.browser.light import LEAST
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.scenefiles.options import OptionInfo
+from scalarviz.pictures.presenter import cards
+from scalarviz.pictures.presenter.cards import arithmetic
 from scalarviz.pictures.presenter.channels import largest
 from scalarviz.pictures.presenter.curves import measured_of
 from scalarviz.pictures.presenter.show import Show
@@ -465,6 +467,24 @@ def test_of_a_large_network_python_says_captions_and_cards() -> None:
     assert page.state["about"] == 4321 and page.state["card"]["row"] == 4321
     page.ask("look", {})
     assert page.state["card"] is None
+
+
+def test_a_card_whose_arithmetic_comes_late_is_sent_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slowly(*given: Any, **options: Any) -> Any:
+        time.sleep(0.1)
+        return arithmetic(*given, **options)
+
+    monkeypatch.setattr(cards, "arithmetic", slowly)
+    page = opened(large(300, 300, 200, 10))
+    reading = page.link.stage.reading
+    reading.patience = 0.0
+    page.ask("look", {"row": 4321})
+    (waits,) = page.state["card"]["blocks"]
+    assert waits["words"] == text("explanation.pending")
+    while reading.pending:
+        time.sleep(0.01)
+    page.link.attend()
+    assert waits not in page.state["card"]["blocks"]
 
 
 def test_codes_are_means_of_tiles() -> None:
