@@ -15,6 +15,7 @@ import numpy as np
 
 MULTIPLE = 8  # bytes
 KINDS = {"f8": "<f8", "u4": "<u4"}  # of arrays of a page
+ARRAYS = {"evaluate": "inputs", "survey": "inputs", "exact": "rows"}  # commands that take one
 
 
 def packed(header: Mapping[str, Any], buffers: Sequence[Any] = ()) -> bytes:
@@ -38,6 +39,8 @@ def read(sent: str | bytes) -> dict[str, Any] | None:
             end = 4 + int.from_bytes(sent[:4], "little")
             found = json.loads(sent[4:end], parse_constant=refuse)
             name, kind = found.pop("array")
+            if ARRAYS.get(found["name"]) != name:
+                return None
             found["args"][name] = np.frombuffer(sent, KINDS[kind], offset=end)
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
         return None

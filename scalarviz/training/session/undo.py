@@ -7,7 +7,8 @@ The rules:
 - No change that is undone lies ahead. If one would, a branch begins at this moment; if the change
   was the last thing in its branch, it is taken out of it, and a redo makes it again.
 - A change that waits for the next step continues to wait, also in that branch.
-- A change of the user ends what can be done again. Undo and redo lose no branch.
+- A change of the user ends what can be done again; what was undone before it does not come back by
+  an undo or a redo of older changes. Undo and redo lose no branch.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ class Change:
     actions  in the order in which they were done
     waiting  actions that waited for the next step then, asked before
     name     if a branch was given another name: the branch, and the name that it does not have
+    dropped  how many actions had been undone for good when it was made
     """
 
     before: Spot
@@ -51,6 +53,7 @@ class Change:
     actions: list[Action] = field(default_factory=list)
     waiting: list[Action] = field(default_factory=list)
     name: tuple[Branch, str] | None = None
+    dropped: int = 0
 
     def swap_names(self) -> None:
         """Give the branch, if there is one, the name that it does not have."""
@@ -70,11 +73,14 @@ class UndoLog:
     def __init__(self) -> None:
         self.done: deque[Change] = deque(maxlen=MOST)
         self.undone: list[Change] = []
+        self._dropped: list[Action] = []  # undone, and then another change was made
         self._is_off = False  # while what is done is no change of the user
 
     def add(self, change: Change) -> None:
         """Add a change that was just made."""
         if not self._is_off:
+            self._dropped += [action for each in self.undone for action in each.actions]
+            change.dropped = len(self._dropped)
             self.done.append(change)
             self.undone = []
 
@@ -134,7 +140,7 @@ class UndoLog:
             change.after = None
         elif change.after and change.actions and {*change.actions} <= {*left.journal}:
             change.after = Spot(left, change.after.clock)
-        self._leave_out(timeline, change.waiting)
+        self._leave_out(timeline, change, change.waiting)
 
     def redo(self, timeline: Timeline) -> None:
         """Go to the moment after the change that was undone last, or make it again."""
@@ -162,11 +168,15 @@ class UndoLog:
             for each in self.undone:  # those that were made after this one, where it was then
                 if each.before.branch is change.before.branch:
                     each.before = Spot(timeline.branch, each.before.clock)
-        self._leave_out(timeline, [*change.waiting, *change.actions])
+        self._leave_out(timeline, change, [*change.waiting, *change.actions])
 
-    def _leave_out(self, timeline: Timeline, waiting: Sequence[Action]) -> None:
-        """Start a branch if undone actions lie ahead, or if some of these were asked right here."""
+    def _leave_out(self, timeline: Timeline, change: Change, waiting: Sequence[Action]) -> None:
+        """Start a branch if what was undone since a change was made lies ahead.
+
+        Or if some of these actions were asked right here.
+        """
         clock, undone = timeline.clock, {each for past in self.undone for each in past.actions}
+        undone.update(self._dropped[change.dropped :])
         waits = any(each.asked == clock.place for each in waiting) and timeline.branch.end > clock
         if waits or undone & {*timeline.branch.journal}:
             fork_with(timeline, waiting)

@@ -150,7 +150,9 @@ def test_a_wrong_token_does_not_join(served: LinkServer, link: Noting) -> None:
      framed({"id": 1, "name": "exact", "args": {}, "array": ["rows", "u1"]}),
      framed({"id": 1, "name": "exact", "args": {}, "array": ["rows", "f8"]}, b"123"),
      framed({"id": 1, "name": "exact", "args": [], "array": ["rows", "f8"]}, bytes(8)),
-     framed({"id": 1, "name": "exact", "args": {}, "array": "rows"}), framed([])],
+     framed({"id": 1, "name": "exact", "args": {}, "array": "rows"}), framed([]),
+     framed({"id": 1, "name": "open", "args": {}, "array": ["version", "u4"]}, bytes(8)),
+     framed({"id": 1, "name": "past", "args": {}, "array": ["order", "u4"]}, bytes(8))],
 )  # fmt: skip
 def test_what_no_page_sends_ends_its_connection_alone(
     served: LinkServer, link: Noting, tokens: Tokens, sent: str | bytes

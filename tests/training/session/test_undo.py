@@ -246,6 +246,23 @@ def test_what_is_still_undone_does_not_come_back_after_a_redo(
     assert (session.learning_rate, session.batch) == (0.25, 1)
 
 
+@pytest.mark.parametrize("begin", [sv.Session.branch, sv.Session.reset])
+def test_what_was_undone_before_another_change_does_not_come_back(
+    session: sv.Session, begin: Callable[[sv.Session], object]
+) -> None:
+    session.advance(1)
+    begin(session)
+    session.freeze(2)
+    session.advance(1)
+    session.undo()
+    session.edit(1, 0.2)
+    session.undo()
+    session.undo()
+    session.redo()
+    session.advance(1)
+    assert not session.network.bank.frozen[2]
+
+
 def test_what_waited_with_a_change_that_is_done_again_waits_in_a_new_branch(
     session: sv.Session,
 ) -> None:
