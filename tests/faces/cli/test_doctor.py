@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from scalarviz.base.commands import pip_command, requirements
+from scalarviz.base.commands import pip_command, program, requirements
 from scalarviz.faces.cli import doctor, probes
 from scalarviz.faces.cli.doctor import CHECKS, CLASS, command_for, examine, run_probe
 from scalarviz.faces.cli.probes import ALWAYS, COMMAND, EXTRAS, PIP, PROBES, SYSTEM, Lack, answer
@@ -63,7 +63,7 @@ def test_a_teacher_is_told_in_one_screen() -> None:
     code, text = examined(for_class=True)
     assert code == 0
     assert len(text.splitlines()) <= 24
-    assert text.splitlines()[-1].startswith("Ready for a class: scalarviz lessons")
+    assert text.splitlines()[-1].startswith(f"Ready for a class: {program()} lessons")
     assert "window" not in text and "cuda" not in text
 
 

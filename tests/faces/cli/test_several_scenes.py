@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.base.commands import program
 from scalarviz.errors import DisplayError
 from scalarviz.faces import watch as faces
 from scalarviz.faces.cli import commands, several_scenes
@@ -120,7 +121,7 @@ def test_the_same_scene_twice_has_two_names() -> None:
         (("render", "rgb?foo=3", "xor"), 2, "unknown option of rgb 'foo'"),
         (("render", "rgb?hidden=x", "xor"), 1, "'x'"),
         (("watch", "rgb#step=3", "xor"), 1, "'rgb#step=3' names a moment"),
-        (("watch", "rgb#step=3"), 1, "go there by `scalarviz open 'rgb#step=3'`"),
+        (("watch", "rgb#step=3"), 1, f"go there by `{program()} open 'rgb#step=3'`"),
         (("render", "rgb", "xor", "-o", "both.html"), 1, "a page shows one scene, not 2"),
         (("render", *["xor"] * 7), 1, "not 7"),
         (("watch", "rgb", "xor", "--tour"), 1, "the tour is of one session"),
