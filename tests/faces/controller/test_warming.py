@@ -105,7 +105,7 @@ def test_wherever_one_goes_it_is_the_objects_that_work(make: Any, compiler: Path
     (compiler / "float32").touch()
     attended(controller, lambda: s.engine == "cpu")
     controller.reset()
-    assert s.engine == "cpu"
+    attended(controller, lambda: s.engine == "cpu")  # at once, unless the machine is busy
 
 
 def test_who_branches_off_from_what_objects_did_goes_on_with_kernels(
