@@ -182,7 +182,7 @@ def check_numbers(row: LossRow, low: float, high: float) -> None:
 
 
 def check_rows(row: RowLossRow, low: float, high: float, outputs: int = WIDTH) -> None:
-    """Do the same as `check_numbers` for a loss on rows of so many numbers."""
+    """Do the same as `check_numbers` for a loss on rows of a fixed length."""
     samples = [*points(low, high)]
     for n in range(POINTS // outputs + 1):
         p, t = ([samples[(outputs * n + i) % POINTS][k] for i in range(outputs)] for k in (0, 1))

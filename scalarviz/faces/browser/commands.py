@@ -89,7 +89,7 @@ def reals(args: Args, name: str, width: int) -> FloatArray:
 
 
 def rows_named(args: Args, count: int) -> Rows:
-    """Return up to MOST_ROWS rows of a bank of so many."""
+    """Return up to MOST_ROWS rows of a bank with `count` rows."""
     rows: Any = args.get("rows")
     fits = isinstance(rows, np.ndarray | list) and len(rows) <= MOST_ROWS
     if not fits or any(type(row) not in (int, np.uint32) or not 0 <= row < count for row in rows):

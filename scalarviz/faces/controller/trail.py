@@ -62,7 +62,7 @@ def go_on(controller: Controller, show: Show, options: Options, did: str) -> Non
     trail = controller.trail
     trail.before.append(Place(controller.show, controller.options, did))
     trail.after.clear()
-    controller.session.undo_log.undone = []
+    controller.session.undo_log.drop()
     controller.replace(show, options)
 
 

@@ -79,10 +79,14 @@ class UndoLog:
     def add(self, change: Change) -> None:
         """Add a change that was just made."""
         if not self._is_off:
-            self._dropped += [action for each in self.undone for action in each.actions]
+            self.drop()
             change.dropped = len(self._dropped)
             self.done.append(change)
-            self.undone = []
+
+    def drop(self) -> None:
+        """Let what is undone stay undone: it cannot be done again."""
+        self._dropped += [action for each in self.undone for action in each.actions]
+        self.undone = []
 
     @property
     def last(self) -> Change | None:
