@@ -77,13 +77,12 @@ bench: .venv/ready-to-test ## measure beside micrograd, and PyTorch and JAX if t
 check: lint ## style, types, and the tests nearest to what you changed: a minute
 	@.venv/bin/python -m tests.nearest
 
-lint: .venv/ready-to-test $(if $(HAS_NODE),lint-js) ## style and types only
+lint: .venv/ready-to-test $(if $(HAS_NODE),lint-js) ## style and types only, and how the size of each room changed
 	@.venv/bin/python -m ruff check
 	@.venv/bin/python -m ruff format --check
 	@echo "mypy checks types, which takes some 3 minutes the first time, a dot every 5 seconds:"
 	@sh -uc "$$DOTS && with_dots .venv/bin/python -m mypy"
-	@wc -l $$(find scalarviz -name "*.py") | \
-	    awk '$$1 > 500 && $$2 != "total" { print $$2 " has " $$1 " lines: can it be split by subject?" }'
+	@.venv/bin/python -m tests.weight changes
 
 lint-js: $(NODE)/ready ## style and types of JavaScript, by Node; after it, lint does so too
 	@$(NODE)/.bin/eslint . --config $(WEB)/eslint.config.mjs --cache --cache-location $(NODE)/.cache/eslint/
