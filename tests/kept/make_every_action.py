@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import platform
+from typing import Any
 
 import numpy as np
 import pytest
@@ -129,7 +130,7 @@ def opened(link: str) -> sv.Session:
 def main() -> None:
     s = every_action()
     s.save(RUN)
-    found = numbers(s)
+    found: dict[str, Any] = numbers(s)
     for i, link in enumerate(LINKS):
         now = numbers_now(opened(link))
         found |= {f"link {i} {name}": array for name, array in now.items()}
