@@ -35,7 +35,10 @@ MODULES = (
     *("scalarviz", "scalarviz.nn", "scalarviz.data"),
     *(f"scalarviz.{home}" for home in HOMES.values()),
 )
-TEXTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "BENCHMARKS.md", "docs/RELIABILITY.md")
+TEXTS = (
+    *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "BENCHMARKS.md"),
+    *(f"docs/{name}.md" for name in ("RELIABILITY", "RELEASE", "GLOSSARY")),
+)
 ARGUMENT = re.compile(r"(\*?\w+(?:, \*?\w+)*)  +(\S.*)")  # argument names, description
 SCRIPT = re.compile(r"<script\b.*?</script>", re.DOTALL)
 MATH = re.compile(r"\$([^$<>]+)\$")  # in an output

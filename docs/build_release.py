@@ -56,7 +56,7 @@ def main() -> None:
     print_sizes(wheel)
     for name, (python, constraints) in environments().items():
         try_in(name, python, constraints, wheel)
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "RELEASE.md").read_text(encoding="utf-8")
     print(
         BY_HAND.lstrip("# "),
         *text.partition(BY_HAND)[2].partition("\n## ")[0].splitlines(),

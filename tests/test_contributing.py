@@ -20,7 +20,7 @@ def test_the_path_of_one_weight_has_twelve_lines() -> None:
 @pytest.mark.parametrize("line", WALK)
 def test_the_path_of_one_weight_names_files_and_what_is_in_them(line: str) -> None:
     marked = re.findall(r"`([^`]+)`", line)
-    files = [ROOT / "scalarviz" / each for each in marked if "/" in each]
+    files = [ROOT / each for each in marked if "/" in each]
     assert all(file.is_file() for file in files), [str(file) for file in files]
     code = "\n".join(file.read_text(encoding="utf-8") for file in files)
     for name in {each for each in marked if "/" not in each}:
