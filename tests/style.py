@@ -1,0 +1,129 @@
+"""Turns of phrase that are out of style, and how often each may still occur: tests/style.tsv.
+
+    python -m tests.style           prints how often each occurs, and what to write instead
+    python -m tests.style PHRASE    prints the places of one
+    python -m tests.style write     lowers the limits to what is there now; it raises none
+
+Counted are docstrings and comments of Python and JavaScript, Markdown and the English texts. What
+stands in `backquotes` is not.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parent.parent
+TABLE = Path(__file__).with_suffix(".tsv")
+TEXTS = "scalarviz/base/texts/english.json"
+FOLDERS = "scalarviz", "scenes", "benchmarks", "tests", "docs"
+SUFFIXES = ".py", ".js", ".md"
+HEAD = "phrase\tpattern\twrite instead\tat most"
+DOCSTRING = re.compile(r'(^[ \t]*r?)?"""(.*?)"""', re.DOTALL | re.MULTILINE)  # with group 1
+COMMENT = re.compile(r"(?:^|(?<=\s))#\s(.*)")
+SCRIPT_COMMENT = re.compile(r"//\s([^\n]*)|/\*(.*?)\*/", re.DOTALL)
+SLACK = 5  # places by which a count may be below its limit
+CODE = re.compile(r"`[^`\n]*`")
+
+
+Prose = Mapping[str, list[tuple[int, str]]]  # line and text of each piece, by file
+
+
+class Phrase(NamedTuple):
+    """A row of the table: a turn of phrase, and how often it may occur."""
+
+    name: str
+    pattern: str
+    instead: str
+    most: int
+
+    def places(self, prose: Prose) -> list[str]:
+        """Return file and line of each place."""
+        compiled = re.compile(self.pattern, re.IGNORECASE)
+        return [
+            f"{path}:{line + text.count(chr(10), 0, found.start())}"
+            for path, texts in prose.items()
+            for line, text in texts
+            for found in compiled.finditer(text)
+        ]
+
+
+def excess(phrases: list[Phrase], prose: Prose) -> list[str]:
+    """Return a sentence for each phrase that occurs more often than allowed, or far less."""
+    found = []
+    for row in phrases:
+        places = row.places(prose)
+        if len(places) > row.most:
+            found.append(f"{row.name!r} occurs {len(places)} times, not {row.most}: {row.instead}")
+        elif row.most - len(places) > max(SLACK, row.most // 10):
+            found.append(f"{row.name!r} occurs {len(places)} times: lower its limit {row.most}")
+    return found
+
+
+def read(path: Path = TABLE) -> list[Phrase]:
+    rows = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()[1:])
+    return [Phrase(name, pattern, instead, int(most)) for name, pattern, instead, most in rows]
+
+
+def write(phrases: list[Phrase], path: Path = TABLE) -> None:
+    rows = ["\t".join(map(str, phrase)) for phrase in phrases]
+    path.write_text("\n".join([HEAD, *rows, ""]), encoding="utf-8")
+
+
+def prose_of(root: Path = ROOT) -> Prose:
+    """Return the prose of the repository."""
+    files = [root / TEXTS, *root.glob("*.md")]
+    for folder in FOLDERS:
+        files += [each for each in (root / folder).rglob("*") if each.suffix in SUFFIXES]
+    found = {}
+    for path in [each for each in sorted(files) if "node_modules" not in each.parts]:
+        pieces = PIECES[path.suffix](path.read_text(encoding="utf-8"))
+        name = path.relative_to(root).as_posix()
+        found[name] = [(line, CODE.sub("``", text)) for line, text in pieces]
+    return found
+
+
+def of_python(text: str) -> Iterator[tuple[int, str]]:
+    """Yield docstrings, and the comments, one a line."""
+    for each in DOCSTRING.finditer(text):
+        if each[1] is not None:
+            yield text.count("\n", 0, each.start(2)) + 1, each[2]
+    lines = [COMMENT.search(line) for line in text.split("\n")]
+    yield 1, "\n".join(each[1] if each else "\0" for each in lines)
+
+
+def of_scripts(text: str) -> Iterator[tuple[int, str]]:
+    for each in SCRIPT_COMMENT.finditer(text):
+        yield text.count("\n", 0, each.start()) + 1, each[1] or each[2] or ""
+
+
+def of_texts(text: str) -> Iterator[tuple[int, str]]:
+    yield 1, "\n".join(["", *map(str, json.loads(text).values())])
+
+
+PIECES = {
+    ".py": of_python,
+    ".js": of_scripts,
+    ".md": lambda text: iter([(1, text)]),
+    ".json": of_texts,
+}
+
+
+def main(words: list[str]) -> int:
+    phrases, prose = read(), prose_of()
+    if words == ["write"]:
+        write([row._replace(most=min(row.most, len(row.places(prose)))) for row in phrases])
+    elif chosen := [row for row in phrases if row.name in words]:
+        print(*chosen[0].places(prose), f"Write: {chosen[0].instead}", sep="\n")
+    else:
+        for row in phrases:
+            print(f"{len(row.places(prose)):5} of {row.most:4}  {row.name:22} {row.instead}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

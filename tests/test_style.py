@@ -1,0 +1,70 @@
+"""Turns of phrase that are out of style become fewer; see tests/style.py."""
+
+from pathlib import Path
+
+import pytest
+
+from tests import style
+from tests.style import Phrase, excess, prose_of, read
+
+ROW = Phrase("told", r"\btold\b", "shown", 2)
+
+
+def test_no_turn_of_phrase_is_used_more_often_than_before() -> None:
+    wrong = "\n".join(excess(read(), prose_of()))
+    assert not wrong, f"{wrong}\npython -m tests.style PHRASE names the places, write lowers limits"
+
+
+@pytest.mark.parametrize(
+    ("count", "wrong"),
+    [(2, None), (1, None), (3, "occurs 3 times, not 2: shown"), (0, None)],
+)
+def test_a_phrase_has_a_limit(count: int, wrong: str | None) -> None:
+    found = excess([ROW], {"a.md": [(1, "told " * count)]})
+    assert found == ([] if wrong is None else [f"'told' {wrong}"])
+
+
+def test_a_limit_that_is_far_above_the_count_is_to_be_lowered() -> None:
+    assert excess([ROW._replace(most=90)], {"a.md": [(1, "told " * 81)]}) == []
+    (found,) = excess([ROW._replace(most=90)], {"a.md": [(1, "told " * 80)]})
+    assert found == "'told' occurs 80 times: lower its limit 90"
+
+
+def test_prose_is_docstrings_comments_texts_and_markdown(tmp_path: Path) -> None:
+    files = {  # X: the phrase, Q: three quotes
+        "a.md": "it was\nX `X`",
+        "scalarviz/a.py": "X = Q\nX\nQ  # X\n\n\ndef f():\n    QX.Q\n",
+        "scalarviz/a.js": 'let X = "X"; // X\n/** a\n * X */',
+        "scalarviz/a.glsl": "// X",
+        style.TEXTS: '{"X.key": "It is X."}',
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text.replace("X", "told").replace("Q", '"' * 3))
+    assert sorted(ROW.places(prose_of(tmp_path))) == [
+        "a.md:2",
+        "scalarviz/a.js:1",
+        "scalarviz/a.js:3",
+        "scalarviz/a.py:3",
+        "scalarviz/a.py:7",
+        f"{style.TEXTS}:2",
+    ]
+
+
+def test_a_phrase_is_found_over_the_end_of_a_line_of_a_comment() -> None:
+    (row,) = [row for row in read() if row.name == ", too"]
+    prose = {"a.py": [*style.of_python("# one,\n# too\n\nb = 1\n")]}
+    assert row.places(prose) == ["a.py:1"]
+
+
+def test_limits_are_lowered_and_never_raised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, prose = tmp_path / "a.tsv", {"a.md": [(1, "told told told")]}
+    rows = [ROW._replace(most=9), ROW]
+    write = style.write
+    monkeypatch.setattr(style, "read", lambda: rows)
+    monkeypatch.setattr(style, "prose_of", lambda: prose)
+    monkeypatch.setattr(style, "write", lambda found: write(found, path))
+    assert style.main(["write"]) == 0
+    assert read(path) == [ROW._replace(most=3), ROW]
