@@ -34,8 +34,8 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, Self
 
+from scalarviz.base.messages import LONGEST_LINE, visible
 from scalarviz.base.near_names import meaning
-from scalarviz.base.visible_text import LONGEST_LINE, visible
 
 MOST_NAMES = 40  # most names that a message lists
 MOST_SEARCHED = 2000  # most names searched for the nearest one

@@ -5,7 +5,7 @@ from typing import Annotated
 import numpy as np
 
 import scalarviz as sv
-from scalarviz.base.checks.numbers import number
+from scalarviz.base.checks import number
 from scalarviz.faces.scenefiles.options import OptionInfo
 from scalarviz.pictures.presenter.show import Show, whole_number
 

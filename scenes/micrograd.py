@@ -5,7 +5,7 @@ from typing import Annotated
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.base.checks.numbers import number
+from scalarviz.base.checks import number
 from scalarviz.faces.scenefiles.options import OptionInfo
 from scalarviz.nn import MLP
 from scalarviz.pictures.presenter.show import Show, whole_number

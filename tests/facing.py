@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.model.operations import NONE, Buffer, Operation
 from scalarviz.core.model.program import Program
 from scalarviz.pictures.presenter import cubes_node, scene_layout

@@ -23,12 +23,12 @@ PACKAGE = ROOT / "scalarviz"
 # dots stands for is a package of its own.
 PACKAGES = """
     base.package_files
-    base.visible_text
+    base.messages
     base.near_names
     errors
-    base.messages
     base.texts
-    base.process
+    base.processes
+    base.interrupt
     base.progress
     base.checks
     base.leaf_calls

@@ -25,8 +25,8 @@ from typing import Any
 
 import pytest
 
-from scalarviz.base.checks.numbers import shorten
-from scalarviz.base.commands import PROGRAM, called, joined, program
+from scalarviz.base.checks import shorten
+from scalarviz.base.shell_commands import PROGRAM, called, joined, program
 from tests.rows import without_rows
 
 TESTS = Path(__file__).parent

@@ -1,17 +1,76 @@
-"""Messages of the library, such as that kernels are being compiled: the logger "scalarviz".
+"""Messages: lines with all characters visible, printed or by the logger "scalarviz".
 
-They are shown on standard error unless an application sets up `logging`; then its handlers get
-them. `logging.getLogger("scalarviz").setLevel("WARNING")` silences them.
+Some characters control a terminal, reverse a line, or cannot be seen. Every error, every printed
+line and every title goes through `visible`.
 """
 
 from __future__ import annotations
 
+import io
 import logging
+import os
+import re
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from traceback import walk_stack
+from typing import TYPE_CHECKING, TextIO, final
 
-from scalarviz.base.visible_text import say
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+
+LONGEST = 70  # characters of a name
+LONGEST_LINE = 2000
+
+# Invisible characters that str.isprintable() accepts.
+SHAPELESS = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\U000e0100-\U000e01ef]"
+)
+
+
+def visible(text: str, longest: int = LONGEST) -> str:
+    """Return text in one line with all characters visible; a long one loses its middle."""
+    text = shortened(text, longest)
+    if text.isprintable() and not SHAPELESS.search(text):
+        return text
+    return shortened(escaped(text), longest)
+
+
+def escaped(text: str) -> str:
+    """Return text with all characters visible, of any length."""
+    return "".join(map(seen, text))
+
+
+def seen(letter: str) -> str:
+    """Return a character, or its escape if it controls a terminal or is invisible."""
+    if letter.isprintable() and not SHAPELESS.match(letter):
+        return letter
+    return letter.encode("unicode_escape").decode("ascii")
+
+
+def shortened(text: str, longest: int) -> str:
+    """Return text in at most `longest` characters; the middle is cut out."""
+    if len(text) <= longest:
+        return text
+    end = (longest - 3) // 3
+    return f"{text[: longest - 3 - end]}...{text[len(text) - end :]}"
+
+
+def say(*lines: str, file: TextIO | None = None) -> None:
+    """Print lines at once, all characters visible; by default to standard output, if any."""
+    file = sys.stdout if file is None else file
+    if file is None:
+        return
+    file.write("".join(f"{visible(line, LONGEST_LINE)}\n" for line in lines))
+    file.flush()
+
+
+# Messages, such as that kernels are being compiled. They are shown on standard error unless an
+# application sets up `logging`; then its handlers get them.
+# `logging.getLogger("scalarviz").setLevel("WARNING")` silences them.
 
 LOG = logging.getLogger("scalarviz")
 
@@ -53,3 +112,62 @@ def is_informed() -> bool:
 LOG.addHandler(OnStandardError())
 if LOG.level == logging.NOTSET:  # unless the application has set a level
     LOG.setLevel(logging.INFO)
+
+
+# Standard output and error that end no program: what a full disk does not take is lost.
+
+STREAMS = "stdout", "stderr"
+
+
+@final
+class LossyFile(io.FileIO):
+    """A file whose `write` raises only BrokenPipeError; `lack` says why other data was lost."""
+
+    lack: str = ""
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        """Return how many bytes were written, or all if they were lost."""
+        try:
+            return super().write(data)
+        except BrokenPipeError:  # nobody reads any more, so nothing is to be done any more
+            raise
+        except OSError as error:
+            self.lack = error.strerror or str(error)
+            return memoryview(data).nbytes
+
+
+@contextmanager
+def lossy_streams() -> Iterator[None]:
+    """Replace standard output and error while a program runs, which ends with SystemExit.
+
+    Instead of one that is closed there is /dev/null. If something for standard output was lost,
+    standard error says so, and the exit code is not 0.
+    """
+    # Files that are opened later must not get the numbers of closed streams.
+    while (file := os.open(os.devnull, os.O_RDWR)) < 3:
+        os.set_inheritable(file, True)
+    os.close(file)
+    out, _ = files = [LossyFile(number, "w", closefd=False) for number in (1, 2)]
+    for name, lossy in zip(STREAMS, files, strict=True):
+        before = getattr(sys, name)
+        if before is None or not before.isatty():  # terminals of Windows take letters, not bytes
+            setattr(sys, name, as_text(lossy, before))
+    try:
+        yield
+    except SystemExit as end:
+        if out.lack:
+            say(f"scalarviz: standard output was lost: {out.lack}", file=sys.stderr)
+        sys.exit(end.code or int(bool(out.lack)))
+
+
+def as_text(file: LossyFile, before: io.TextIOWrapper | None) -> io.TextIOWrapper:
+    """Return a text stream that writes into a file as the stream `before` does."""
+    if before is None:
+        return io.TextIOWrapper(io.BufferedWriter(file), "utf-8", "backslashreplace")
+    return io.TextIOWrapper(
+        file if before.write_through else io.BufferedWriter(file),  # raw, as Python itself does
+        before.encoding,
+        "backslashreplace",  # a file of Windows has not all letters
+        line_buffering=before.line_buffering,
+        write_through=before.write_through,
+    )

@@ -1,21 +1,26 @@
-"""Progress: a bar for work that takes longer than a second, in a terminal or a notebook."""
+"""Progress of what takes long: a bar in a terminal or a notebook, a line while a window opens."""
 
 from __future__ import annotations
 
 import math
+import os
 import sys
 import threading
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from threading import Timer
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, Self, final
 
-from scalarviz.base.process.surroundings import is_worker, shell
-from scalarviz.base.process.whole import uncut
+from scalarviz.base.interrupt import uncut
+from scalarviz.base.messages import inform
+from scalarviz.base.processes import is_worker, shell
 from scalarviz.base.texts import text
 
-if TYPE_CHECKING:  # rich takes long to import
+if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+
 
 DELAY = 1.0  # seconds without a bar
 FRAME = 0.1  # seconds between two pictures of a bar
@@ -259,3 +264,38 @@ def duration(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes}:{rest:02}"
     return f"{minutes // 60:,}:{minutes % 60:02}:{rest:02}"
+
+
+# A line in the terminal if a window takes long to open: within `opening()`, until
+# `opening_over()`.
+
+LATE = 2.0  # seconds
+
+_timer: Timer | None = None
+
+
+def has_display() -> bool:
+    """Return whether there is a screen to open a window on."""
+    if sys.platform != "linux":
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+@contextmanager
+def opening() -> Iterator[None]:
+    """Say that a window is being opened if that takes longer than LATE."""
+    global _timer
+    _timer = Timer(LATE, inform, [text("start.opening")])
+    _timer.daemon = True
+    if has_display():
+        _timer.start()
+    try:
+        yield
+    finally:
+        opening_over()
+
+
+def opening_over() -> None:
+    """Note that a window has its first picture, or that there will be none: nothing is said."""
+    if _timer is not None:
+        _timer.cancel()

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from scalarviz.base.commands import needed
+from scalarviz.base.shell_commands import needed
 
 
 def csv_of(columns: Mapping[str, Iterable[object]]) -> str:

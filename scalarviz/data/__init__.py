@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from scalarviz.base.checks.limits import Budget
+from scalarviz.base.limits import Budget
 from scalarviz.core.formulas.settings import make
 from scalarviz.core.formulas.table import pick, table
 from scalarviz.data.base import Arrays as Arrays

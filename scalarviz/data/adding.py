@@ -7,8 +7,7 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import Shape, as_batch, as_floats, shorten
-from scalarviz.base.checks.targets import one_hot
+from scalarviz.base.checks import Shape, as_batch, as_floats, one_hot, shorten
 from scalarviz.data.batches import Pair
 from scalarviz.errors import InputError, ShapeError
 

@@ -13,8 +13,15 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray, Shape, answered, shorten, true_or_false
-from scalarviz.base.checks.targets import check_binary, check_labels
+from scalarviz.base.checks import (
+    FloatArray,
+    Shape,
+    answered,
+    check_binary,
+    check_labels,
+    shorten,
+    true_or_false,
+)
 from scalarviz.core.formulas.randomness import check_seed, shuffled
 from scalarviz.core.formulas.table import pick
 from scalarviz.core.layers.affine import Affine

@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks.numbers import FloatArray, as_floats, shorten, size
+from scalarviz.base.checks import FloatArray, as_floats, shorten, size
 from scalarviz.core.formulas.randomness import (
     LARGEST_TABLE,
     STREAM_PICKS,

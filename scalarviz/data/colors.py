@@ -10,14 +10,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import (
-    FloatArray,
-    as_batch,
-    as_floats,
-    check_signature,
-    number,
-    shorten,
-)
+from scalarviz.base.checks import FloatArray, as_batch, as_floats, check_signature, number, shorten
 from scalarviz.core.formulas.randomness import check_seed, unit_pairs
 from scalarviz.core.formulas.table import pick
 from scalarviz.data.adding import check_within

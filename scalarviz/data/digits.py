@@ -18,7 +18,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks.numbers import FloatArray, number, refuse_mask, shorten
+from scalarviz.base.checks import FloatArray, number, refuse_mask, shorten
 from scalarviz.core.formulas.randomness import check_seed, shuffled
 from scalarviz.data.adding import check_within
 from scalarviz.data.base import NEVER_TRAINED, TableSet

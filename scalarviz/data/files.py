@@ -16,16 +16,15 @@ from typing import IO, TextIO, final
 
 import numpy as np
 
-from scalarviz.base.checks.limits import (
+from scalarviz.base.checks import FLOATS, FloatArray, answered, shorten
+from scalarviz.base.limits import (
     LARGEST_DIRECTORY,
     LONGEST_ARRAY_HEADER,
     LONGEST_LINE,
     Budget,
+    in_units,
 )
-from scalarviz.base.checks.numbers import FLOATS, FloatArray, answered, shorten
-from scalarviz.base.messages import inform
-from scalarviz.base.process.memory import in_units
-from scalarviz.base.visible_text import visible
+from scalarviz.base.messages import inform, visible
 from scalarviz.core.formulas.table import pick
 from scalarviz.data.base import DOUBLE, Arrays
 from scalarviz.data.tables import MOST_NAMES

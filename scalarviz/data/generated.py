@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import final
 
-from scalarviz.base.checks.numbers import check_signature, shorten, size, true_or_false
+from scalarviz.base.checks import check_signature, shorten, size, true_or_false
 from scalarviz.data.base import DataSet
 from scalarviz.data.batches import Batches, GeneratedBatches, Pair
 from scalarviz.errors import InputError

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from scalarviz.base.checks.limits import MOST_SCANS, Budget
-from scalarviz.base.checks.numbers import FloatArray, answered, as_floats, shorten
-from scalarviz.base.checks.numbers import size as whole_size
-from scalarviz.base.commands import needed
+from scalarviz.base.checks import FloatArray, answered, as_floats, shorten
+from scalarviz.base.checks import size as whole_size
+from scalarviz.base.limits import MOST_SCANS, Budget
+from scalarviz.base.shell_commands import needed
 from scalarviz.core.formulas.table import pick
 from scalarviz.data.base import DataSet
 from scalarviz.data.batches import Batches, Pair, PictureTransform, Points

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray, number, shorten, true_or_false
+from scalarviz.base.checks import FloatArray, number, shorten, true_or_false
 from scalarviz.core.formulas.elementary import sin
 from scalarviz.core.formulas.randomness import check_seed, unit_pairs
 from scalarviz.core.formulas.retarget import Target

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import (
+from scalarviz.base.checks import (
     FloatArray,
     Shape,
     as_batch,
     as_floats,
     as_rows_remedy,
     number,
+    one_hot,
     shorten,
     size,
 )
-from scalarviz.base.checks.targets import one_hot
 from scalarviz.core.formulas.table import pick
 from scalarviz.data.batches import Pair
 from scalarviz.errors import InputError, ShapeError

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from scalarviz.base.process import children
+from scalarviz.base import processes
 from scalarviz.engines.codegen import compile_kernel, dispatch, kernel_units
 from scalarviz.engines.codegen.cache_files import is_compiled
 from scalarviz.engines.codegen.unit_source import Dtype, Unit
@@ -60,7 +60,7 @@ def compile_files(
             time.sleep(LOOK)
     finally:
         for child in going:
-            children.end(child)
+            processes.end(child)
     done = count_compiled(paths)
     yield done, len(paths)
     if done < len(paths):

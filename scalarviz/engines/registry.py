@@ -6,9 +6,9 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 
-from scalarviz.base.commands import pip_install
 from scalarviz.base.messages import inform
-from scalarviz.base.process.surroundings import is_worker
+from scalarviz.base.processes import is_worker
+from scalarviz.base.shell_commands import pip_install
 from scalarviz.core.formulas.table import pick, table
 from scalarviz.core.layers import Layer
 from scalarviz.core.model.bank import Bank

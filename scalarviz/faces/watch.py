@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from scalarviz.base.checks.numbers import answered, shorten
+from scalarviz.base.checks import answered, shorten
 from scalarviz.core.formulas.table import pick
 from scalarviz.errors import DisplayError, InputError
 from scalarviz.faces.controller.autosave import Keep

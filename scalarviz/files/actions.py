@@ -7,8 +7,8 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks.limits import LONGEST_CONDITION, MOST_CONDITIONS
-from scalarviz.base.checks.numbers import shorten, size
+from scalarviz.base.checks import shorten, size
+from scalarviz.base.limits import LONGEST_CONDITION, MOST_CONDITIONS
 from scalarviz.core.formulas.families import activation_row
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.formulas.optimizers import OPTIMIZERS

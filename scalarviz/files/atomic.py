@@ -23,9 +23,9 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks import shorten
+from scalarviz.base.messages import escaped
 from scalarviz.base.progress import MEGABYTE, saving
-from scalarviz.base.visible_text import escaped
 from scalarviz.errors import FileError, InputError
 
 if sys.platform != "win32":

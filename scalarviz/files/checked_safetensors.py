@@ -21,9 +21,8 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks.limits import LARGEST_HEADER, MOST_PARTS
-from scalarviz.base.checks.numbers import shorten
-from scalarviz.base.process.memory import memory_size
+from scalarviz.base.checks import shorten
+from scalarviz.base.limits import LARGEST_HEADER, MOST_PARTS, memory_size
 from scalarviz.core.formulas.table import pick
 from scalarviz.errors import FileError, InputError
 from scalarviz.files.atomic import as_path, bytes_of, replace_file, shown

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks.limits import Budget
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks import shorten
+from scalarviz.base.limits import Budget
 from scalarviz.core.autograd.value import Value
 from scalarviz.core.formulas.table import pick
 from scalarviz.core.model.bank_arrays import DTYPES

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import cast
 
-from scalarviz.base.checks.numbers import FloatArray, shorten
+from scalarviz.base.checks import FloatArray, shorten
 from scalarviz.data import Arrays, DataSet
 from scalarviz.errors import InputError
 from scalarviz.files.checked_safetensors import Description

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from scalarviz.base.checks.limits import LONGEST_MARK
-from scalarviz.base.checks.numbers import shorten, size
-from scalarviz.base.visible_text import visible
+from scalarviz.base.checks import shorten, size
+from scalarviz.base.limits import LONGEST_MARK
+from scalarviz.base.messages import visible
 from scalarviz.errors import InputError
 from scalarviz.files.checked_safetensors import Description
 from scalarviz.files.networks import field

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import shorten, size
+from scalarviz.base.checks import shorten, size
 from scalarviz.core.formulas.metrics import METRICS, MetricRow
 from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError

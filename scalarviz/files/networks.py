@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks.limits import LAYER, Budget
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks import shorten
+from scalarviz.base.limits import LAYER, Budget
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
 from scalarviz.core.formulas.settings import check_names as check_settings

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Any
 
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks import shorten
 from scalarviz.core.layers import Layer
 from scalarviz.errors import InputError
 

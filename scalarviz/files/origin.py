@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from scalarviz.base.checks.numbers import shorten, size
-from scalarviz.base.visible_text import visible
+from scalarviz.base.checks import shorten, size
+from scalarviz.base.messages import visible
 from scalarviz.errors import InputError
 from scalarviz.files.checked_safetensors import Description
 from scalarviz.files.networks import field

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from scalarviz.base.checks.numbers import shorten
-from scalarviz.base.visible_text import visible
+from scalarviz.base.checks import shorten
+from scalarviz.base.messages import visible
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS

@@ -8,8 +8,8 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.base.checks.limits import GROWTH, MADE, MOST_PRODUCTS, PRODUCTS, Budget
-from scalarviz.base.checks.numbers import shorten, size
+from scalarviz.base.checks import shorten, size
+from scalarviz.base.limits import GROWTH, MADE, MOST_PRODUCTS, PRODUCTS, Budget
 from scalarviz.base.messages import caution
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.formulas.optimizers import OPTIMIZERS

@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks.limits import Budget
-from scalarviz.base.messages import caution
-from scalarviz.base.visible_text import LONGEST_LINE, visible
+from scalarviz.base.limits import Budget
+from scalarviz.base.messages import LONGEST_LINE, caution, visible
 from scalarviz.core.formulas.metrics import rows_of_metrics
 from scalarviz.core.model.bank import Bank
 from scalarviz.data import DataSet
@@ -88,7 +87,7 @@ def load_timeline(
     """Return the training in a file that `save_timeline` wrote, at its clock.
 
     `data` is needed if the data set is made by code or was left out; `limit` is described in
-    base/checks/limits.py; `metrics` are the functions of the user that it measured.
+    base/limits.py; `metrics` are the functions of the user that it measured.
     """
     Budget(limit)  # raises InputError for a wrong limit
     rows = rows_of_metrics(metrics)

@@ -9,8 +9,8 @@ from typing import Any, cast, final
 
 import numpy as np
 
-from scalarviz.base.checks.limits import Budget
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks import shorten
+from scalarviz.base.limits import Budget
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, OptimizerRow
 from scalarviz.core.formulas.schedules import Schedule

@@ -6,7 +6,7 @@ import errno
 import socket
 from ipaddress import ip_address
 
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks import shorten
 from scalarviz.errors import InputError
 
 USUAL = 8000  # a port that others type

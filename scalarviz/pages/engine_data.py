@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.model.bank import Bank
 from scalarviz.data.batches import Batches, InOrder, Picked, Shuffled
 from scalarviz.engines.codegen.unit_source import Unit

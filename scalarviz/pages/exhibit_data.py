@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.metrics import cut
 from scalarviz.core.formulas.trees import function_tree

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.metrics import HELD_OUT, LOSS
 from scalarviz.pages.packed import packed
 from scalarviz.pictures.presenter.curves import drawn_of, measured_of

@@ -14,7 +14,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from scalarviz.base.checks.numbers import answered, size, true_or_false
+from scalarviz.base.checks import answered, size, true_or_false
 from scalarviz.base.messages import inform
 from scalarviz.base.package_files import text_beside
 from scalarviz.base.progress import Progress

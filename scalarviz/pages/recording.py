@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.base.progress import Progress
 from scalarviz.engines.wasm.jobs import buffer_names, moment_data
 from scalarviz.errors import GradientError, InputError, UpdateError

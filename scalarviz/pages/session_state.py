@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.model.operations import Buffer
 from scalarviz.engines.common.reference import program_forward
 from scalarviz.engines.common.snapshot import SnapshotValues

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.errors import GradientError, InputError
 from scalarviz.pages.recording import recording_of
 from scalarviz.training.session.session import Session

@@ -22,7 +22,7 @@ from threading import Event, Thread
 from typing import Any, Self, final
 from urllib.parse import quote
 
-from scalarviz.base.commands import pip_command
+from scalarviz.base.shell_commands import pip_command
 from scalarviz.errors import InputError
 from scalarviz.pages.index_page import INDEX
 from scalarviz.pages.inline import stated_policy

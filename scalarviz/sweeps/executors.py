@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context, parent_process
 from typing import Any, final
 
-from scalarviz.base.checks.numbers import shorten
-from scalarviz.base.commands import needed
+from scalarviz.base.checks import shorten
+from scalarviz.base.shell_commands import needed
 from scalarviz.errors import EngineError, InputError
 from scalarviz.sweeps.outcome import Outcome
 from scalarviz.sweeps.task import Task, perform

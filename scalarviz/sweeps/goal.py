@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks.numbers import FloatArray, check_signature, number, shorten
+from scalarviz.base.checks import FloatArray, check_signature, number, shorten
 from scalarviz.engines.own.checks import digest
 from scalarviz.errors import InputError
 

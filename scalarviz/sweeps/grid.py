@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks import shorten
 from scalarviz.core.formulas.randomness import check_seed
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.training.session.session import Session

@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.errors import FileError
 from scalarviz.files.atomic import replace_file
 from scalarviz.files.checked_safetensors import Array, encode, read

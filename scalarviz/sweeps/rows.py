@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray, shorten
-from scalarviz.base.visible_text import visible
+from scalarviz.base.checks import FloatArray, shorten
+from scalarviz.base.messages import visible
 from scalarviz.errors import OrderError
 from scalarviz.sweeps.outcome import NEVER, Outcome
 from scalarviz.sweeps.statistics import Interval, interquartile_mean, mean_with_interval, rate

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 
 Z = 1.959963984540054  # of the normal distribution, for 95 %
 RESAMPLES = 2000

@@ -8,18 +8,10 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import (
-    FloatArray,
-    answered,
-    not_copied,
-    shorten,
-    size,
-    true_or_false,
-)
-from scalarviz.base.messages import caution
+from scalarviz.base.checks import FloatArray, answered, not_copied, shorten, size, true_or_false
+from scalarviz.base.messages import caution, visible
 from scalarviz.base.progress import Progress
 from scalarviz.base.texts import text
-from scalarviz.base.visible_text import visible
 from scalarviz.core.formulas.metrics import rows_of_metrics
 from scalarviz.errors import InputError, OrderError
 from scalarviz.files.runs import bits_of

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any, final
 
-from scalarviz.base.checks.numbers import shorten
-from scalarviz.base.commands import needed
+from scalarviz.base.checks import shorten
+from scalarviz.base.messages import visible
+from scalarviz.base.shell_commands import needed
 from scalarviz.base.tables import csv_of, data_frame
-from scalarviz.base.visible_text import visible
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, replace_file
 from scalarviz.files.tables import save_text

@@ -12,7 +12,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.metrics import MetricRow, measured, predictions_of
 from scalarviz.core.model.bank import Bank
 from scalarviz.data.batches import GeneratedBatches

@@ -20,8 +20,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks.numbers import FloatArray, as_floats
-from scalarviz.base.checks.targets import is_one_each, one_hot
+from scalarviz.base.checks import FloatArray, as_floats, is_one_each, one_hot
 from scalarviz.base.leaf_calls import confusion_html
 from scalarviz.core.formulas.metrics import METRICS, cut
 from scalarviz.errors import InputError, NotFiniteError, ShapeError

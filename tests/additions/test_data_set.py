@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.base.checks.numbers import FloatArray, number
+from scalarviz.base.checks import FloatArray, number
 from scalarviz.data import DATA_SETS
 from scalarviz.data.base import DataChoice, TableSet
 from scalarviz.faces.controller.options import Options

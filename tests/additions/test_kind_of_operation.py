@@ -9,7 +9,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.core.layers import LAYERS
 from scalarviz.core.layers.base import Batch

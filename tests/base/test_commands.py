@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scalarviz.base import commands
-from scalarviz.base.commands import called, needed, pasted, pip_command, program, requirements
+from scalarviz.base import shell_commands
+from scalarviz.base.shell_commands import called, needed, pasted, pip_command, program, requirements
 from scalarviz.errors import InputError
 from tests.wording import refused
 
@@ -83,7 +83,9 @@ def test_requirements_are_those_of_this_system(monkeypatch: pytest.MonkeyPatch) 
         'two[more]<2; sys_platform == "{}" and extra == "notebook"',
         'three; sys_platform == "{}"',
     ]
-    monkeypatch.setattr(commands, "requires", lambda _: [e.format(sys.platform) for e in listed])
+    monkeypatch.setattr(
+        shell_commands, "requires", lambda _: [e.format(sys.platform) for e in listed]
+    )
     assert requirements("notebook") == ["one>=1", "two[more]<2"]
     assert requirements("") == ["numpy>=1.26", "three"]
     folder = Path(__file__).parents[2].as_uri()
@@ -92,7 +94,9 @@ def test_requirements_are_those_of_this_system(monkeypatch: pytest.MonkeyPatch) 
 
 def test_only_what_is_lacking_is_to_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     listed = ["numpy>=1", "numpy>=1000", "no-such-package"]
-    monkeypatch.setattr(commands, "requires", lambda _: [f"{e}; extra == 'x'" for e in listed])
+    monkeypatch.setattr(
+        shell_commands, "requires", lambda _: [f"{e}; extra == 'x'" for e in listed]
+    )
     assert requirements("x") == listed
     assert pip_command("x", "linux").endswith("install 'numpy>=1000' no-such-package")
 

@@ -18,8 +18,7 @@ MAY_USE_STANDARD_ERROR = {
     "faces/cli/commands.py",
     "engines/wasm/compile_module.py",  # a child process, for the one that waits for it
     "base/messages.py",
-    "base/process/interrupt.py",
-    "base/process/streams.py",
+    "base/interrupt.py",
 }
 
 

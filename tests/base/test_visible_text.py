@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.base.checks.numbers import shorten
-from scalarviz.base.visible_text import LONGEST, LONGEST_LINE, say, visible
+from scalarviz.base.checks import shorten
+from scalarviz.base.messages import LONGEST, LONGEST_LINE, say, visible
 from scalarviz.errors import FileError, InputError, ScalarvizError, UnknownNameError
 from scalarviz.faces.cli import commands
 from scalarviz.files.checked_safetensors import read, write

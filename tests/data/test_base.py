@@ -8,7 +8,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.base.checks.limits import Budget
+from scalarviz.base.limits import Budget
 from scalarviz.data.batches import GeneratedBatches, InOrder
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
 from tests.sessions import reloaded

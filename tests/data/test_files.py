@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from scalarviz import data
-from scalarviz.base.checks.limits import LIMIT
+from scalarviz.base.limits import LIMIT
 from scalarviz.data import files
 from scalarviz.errors import (
     InputError,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from scalarviz import data
-from scalarviz.base.checks.limits import LIMIT, Budget
+from scalarviz.base.limits import LIMIT, Budget
 from scalarviz.data.idx import IMAGES, LABELS, read_folder, read_idx
 from scalarviz.errors import InputError, ShapeError
 from tests.wording import refused

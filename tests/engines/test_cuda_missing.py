@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from scalarviz.base.commands import pip_command, pip_install
+from scalarviz.base.shell_commands import pip_command, pip_install
 from scalarviz.engines.cuda import missing
 from scalarviz.engines.cuda.missing import missing_for_cuda
 

@@ -11,7 +11,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.base.checks.limits import MADE, Budget
+from scalarviz.base.limits import MADE, Budget
 from scalarviz.data import DATA_SETS, DataSet, colors, plane
 from scalarviz.errors import FileError, InputError
 from scalarviz.files import rebuilding

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import scalarviz as sv
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.engines.codegen.unit_source import Unit
 from scalarviz.engines.wasm.jobs import PageMemory
 from scalarviz.engines.wasm.linking import end_of_data

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import scalarviz as sv
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from tests.sessions import advanced
 
 GRID = {"hidden": [2, 3, 4]}

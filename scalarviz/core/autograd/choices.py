@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from scalarviz.base.checks.numbers import answered, shorten
+from scalarviz.base.checks import answered, shorten
 from scalarviz.core.autograd.value import Operand, Value
 from scalarviz.errors import InputError
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks import shorten
 from scalarviz.core.formulas.arithmetic import COMPARISONS
 from scalarviz.core.formulas.table import Formula
 from scalarviz.errors import InputError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scalarviz.base.checks.attributes import Absent
+from scalarviz.base.attributes import Absent
 
 
 class Scalar:

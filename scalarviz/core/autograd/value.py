@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import answered
+from scalarviz.base.checks import answered
 from scalarviz.core.autograd import graph as graph
 from scalarviz.core.autograd.create_graph import backward_as_values
 from scalarviz.core.autograd.value_methods import ValueMethods

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from scalarviz.base.checks.attributes import Absent
+from scalarviz.base.attributes import Absent
 from scalarviz.base.leaf_calls import value_html
 from scalarviz.core.autograd import copies as copies
 from scalarviz.core.autograd import graph as graph

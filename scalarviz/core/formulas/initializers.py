@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks.numbers import answered, number
+from scalarviz.base.checks import answered, number
 from scalarviz.core.formulas.elementary import sqrt
 from scalarviz.core.formulas.initial_draws import initial_pairs
 from scalarviz.core.formulas.randomness import normal, uniform

@@ -18,9 +18,8 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from scalarviz.base.checks.attributes import Absent
-from scalarviz.base.checks.numbers import FloatArray, answered, as_batch, number
-from scalarviz.base.checks.targets import as_targets
+from scalarviz.base.attributes import Absent
+from scalarviz.base.checks import FloatArray, answered, as_batch, as_targets, number
 from scalarviz.base.messages import caution
 from scalarviz.core.formulas.activations import ACTIVATIONS, sigmoid
 from scalarviz.core.formulas.elementary import exp, log, log1p

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray, check_signature, number, shorten
+from scalarviz.base.checks import FloatArray, check_signature, number, shorten
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.formulas.table import pick, table
 from scalarviz.errors import InputError

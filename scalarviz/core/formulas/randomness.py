@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks import shorten
 from scalarviz.core.formulas.elementary import cos, log, pi, sqrt
 from scalarviz.errors import InputError
 

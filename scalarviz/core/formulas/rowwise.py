@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from inspect import signature
 from typing import Any
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.elementary import cos, exp, log, pi, sin, sqrt
 from scalarviz.core.formulas.pooling import (
     average_pool,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scalarviz.base.checks.numbers import answered, number
+from scalarviz.base.checks import answered, number
 from scalarviz.core.formulas.elementary import cos, pi, power
 from scalarviz.core.formulas.settings import given
 from scalarviz.core.formulas.table import FloatFunction, pick, table

@@ -7,7 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray, as_batch, as_floats, number
+from scalarviz.base.checks import FloatArray, as_batch, as_floats, number
 from scalarviz.base.messages import inform
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.layers.arrays import checked_array

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray, as_floats
+from scalarviz.base.checks import FloatArray, as_floats
 from scalarviz.core.model.bank import Bank
 from scalarviz.core.model.operations import Shape
 from scalarviz.core.model.part import Part

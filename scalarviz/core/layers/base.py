@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray, as_array, as_batch
+from scalarviz.base.checks import FloatArray, as_array, as_batch
 from scalarviz.core.layers.on_bank import LayerOnBank
 from scalarviz.core.layers.own import evaluated
 from scalarviz.errors import OrderError, ShapeError, lost_by_forward

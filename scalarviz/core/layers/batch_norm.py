@@ -7,7 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray, number
+from scalarviz.base.checks import FloatArray, number
 from scalarviz.core.formulas.elementary import sqrt
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.layers.base import Batch

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from scalarviz.base.checks.numbers import shorten, size
+from scalarviz.base.checks import shorten, size
 from scalarviz.core.formulas.families import activation_row
 from scalarviz.core.layers.base import Layer
 from scalarviz.core.layers.dense import Dense

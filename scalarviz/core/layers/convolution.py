@@ -9,7 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import size
+from scalarviz.base.checks import size
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.layers.base import Batch
 from scalarviz.core.layers.perceptron import Perceptron

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any, final
 
-from scalarviz.base.checks.numbers import size
+from scalarviz.base.checks import size
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.layers.base import Batch
 from scalarviz.core.layers.perceptron_layer import PerceptronLayer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, final
 
-from scalarviz.base.checks.numbers import shorten, size
+from scalarviz.base.checks import shorten, size
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS, ParametricFormula
 from scalarviz.core.formulas.table import pick

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, final
 
-from scalarviz.base.checks.numbers import number, size
+from scalarviz.base.checks import number, size
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.formulas.rowwise import ROW_FORMULAS, RowFormula
 from scalarviz.core.layers.base import Batch

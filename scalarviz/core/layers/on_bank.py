@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from scalarviz.base.checks.attributes import OURS, set_known
-from scalarviz.base.checks.numbers import FloatArray, answered, shorten, size
+from scalarviz.base.attributes import OURS, set_known
+from scalarviz.base.checks import FloatArray, answered, shorten, size
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.formulas.table import pick
 from scalarviz.core.layers.arrays import ParameterArray, own_parameters

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import as_floats, shorten, size
+from scalarviz.base.checks import as_floats, shorten, size
 from scalarviz.core.model.operations import NONE, Shape
 from scalarviz.core.model.program import Program
 from scalarviz.errors import InputError, ShapeError

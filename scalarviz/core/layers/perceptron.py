@@ -8,9 +8,9 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import answered, as_sample, number, size, true_or_false
+from scalarviz.base.checks import answered, as_sample, number, size, true_or_false
 from scalarviz.base.leaf_calls import perceptron_html
-from scalarviz.base.process.memory import enough_memory
+from scalarviz.base.limits import enough_memory
 from scalarviz.core.formulas.families import activation_row
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.formulas.randomness import check_seed

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import final
 
-from scalarviz.base.checks.numbers import true_or_false
+from scalarviz.base.checks import true_or_false
 from scalarviz.core.formulas.families import activation_row
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.layers.base import Layer

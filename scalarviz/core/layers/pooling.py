@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, final
 
-from scalarviz.base.checks.numbers import size
+from scalarviz.base.checks import size
 from scalarviz.core.formulas.rowwise import ROW_FORMULAS, RowFormula
 from scalarviz.core.layers.rowwise import Rowwise
 from scalarviz.core.layers.shapes import padding_of, shape_of

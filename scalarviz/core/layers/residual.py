@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, final
 
-from scalarviz.base.checks.numbers import size
+from scalarviz.base.checks import size
 from scalarviz.core.layers.base import Layer
 from scalarviz.core.layers.branches import Row, TwoBranches
 from scalarviz.core.layers.chain import check_chain

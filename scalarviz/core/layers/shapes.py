@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import shorten, size
+from scalarviz.base.checks import shorten, size
 from scalarviz.core.layers.base import Batch, Layer
 from scalarviz.core.model.operations import Shape
 from scalarviz.core.model.program import Program

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, final
 
-from scalarviz.base.checks.numbers import size
+from scalarviz.base.checks import size
 from scalarviz.core.formulas.rowwise import ROW_FORMULAS
 from scalarviz.core.layers.rowwise import Rowwise
 

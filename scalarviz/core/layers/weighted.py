@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.layers.arrays import ParameterArray, own_parameters
 from scalarviz.core.layers.base import Layer
 from scalarviz.core.model.operations import Shape

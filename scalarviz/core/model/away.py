@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol, final
 
-from scalarviz.base.process.whole import uncut
+from scalarviz.base.interrupt import uncut
 from scalarviz.errors import EngineError
 
 EVERY = 1 / 60  # seconds after which numbers are fetched that nobody has read

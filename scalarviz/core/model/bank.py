@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks.numbers import FloatArray, answered, shorten
-from scalarviz.base.process.memory import enough_memory
+from scalarviz.base.checks import FloatArray, answered, shorten
+from scalarviz.base.limits import enough_memory
 from scalarviz.core.formulas.table import pick
 from scalarviz.core.model.bank_arrays import DTYPES, SCALING, BankArrays
 from scalarviz.core.model.not_finite import bad_gradient, find_bad, first_not_finite, not_taken

@@ -10,7 +10,7 @@ from weakref import ref
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks.numbers import FloatArray, as_floats, number, refuse_mask, shorten, size
+from scalarviz.base.checks import FloatArray, as_floats, number, refuse_mask, shorten, size
 from scalarviz.core.model.away import Away
 from scalarviz.core.model.precision import Precision
 from scalarviz.core.model.slots import Slots

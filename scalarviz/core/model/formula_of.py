@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scalarviz.base.visible_text import shortened
+from scalarviz.base.messages import shortened
 from scalarviz.core.autograd.graph import NAME, PRECEDENCE, spelled
 from scalarviz.core.formulas.table import Formula
 from scalarviz.core.model.folding import Node

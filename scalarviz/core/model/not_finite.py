@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.model.operations import NONE
 from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.errors import GradientError, UpdateError

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, get_
 
 import numpy as np
 
-from scalarviz.base.checks.attributes import set_known, unknown
-from scalarviz.base.checks.numbers import FloatArray, answered, number, shorten
+from scalarviz.base.attributes import set_known, unknown
+from scalarviz.base.checks import FloatArray, answered, number, shorten
 from scalarviz.base.near_names import PARAMETERS, meaning, plain, text_of
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, OptimizerRow, clip, regularize
 from scalarviz.core.formulas.schedules import Schedule

@@ -8,7 +8,7 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks import shorten
 from scalarviz.core.model.bank import Bank, Rows
 from scalarviz.errors import InputError
 

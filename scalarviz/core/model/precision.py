@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import answers, number, size, true_or_false
+from scalarviz.base.checks import answers, number, size, true_or_false
 from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError
 

@@ -16,9 +16,9 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks.numbers import FloatArray, shorten
-from scalarviz.base.process.memory import enough_memory
-from scalarviz.base.visible_text import visible
+from scalarviz.base.checks import FloatArray, shorten
+from scalarviz.base.limits import enough_memory
+from scalarviz.base.messages import visible
 from scalarviz.core.autograd import graph
 from scalarviz.core.autograd.value import Value
 from scalarviz.core.formulas.arithmetic import COMPARISONS, OPERATIONS, by_some, no_gradient

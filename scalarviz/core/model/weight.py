@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import final
 
-from scalarviz.base.checks.numbers import answered
+from scalarviz.base.checks import answered
 from scalarviz.base.leaf_calls import weight_html
 from scalarviz.core.autograd.value import Value
 from scalarviz.core.model.bank import Bank

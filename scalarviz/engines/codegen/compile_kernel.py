@@ -23,7 +23,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
 
-from scalarviz.base.process import children
+from scalarviz.base import processes
 from scalarviz.engines.codegen.cache_files import is_compiled, run_file
 from scalarviz.engines.codegen.kernel_cache import enable_caching, keep_whole_files
 from scalarviz.engines.codegen.numba_imports import import_without_scipy
@@ -44,7 +44,7 @@ def start_child(paths: Sequence[Path], report: IO[bytes] | int = subprocess.DEVN
     words = ["-P", "-m", "scalarviz.engines.codegen.compile_kernel", *map(str, paths)]
     folders = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
-    return children.start(words, stdin=subprocess.PIPE, stdout=report, env=env)
+    return processes.start(words, stdin=subprocess.PIPE, stdout=report, env=env)
 
 
 def workers_for(count: int) -> int:
@@ -63,7 +63,7 @@ def run_children(paths: Sequence[Path]) -> bool:
             report = opened.enter_context(tempfile.TemporaryFile(dir=paths[0].parent))
             for i in range(workers):
                 going.append(start_child(paths[i::workers], report))
-                opened.callback(children.end, going[-1])
+                opened.callback(processes.end, going[-1])
         except OSError:  # no process can be started
             return False
         while any(child.poll() is None for child in going):

@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.arithmetic import COMPARISONS, OPERATIONS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES

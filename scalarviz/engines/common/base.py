@@ -14,7 +14,7 @@ from typing import Generic, NamedTuple, TypeVar, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.layers import Layer
 from scalarviz.core.model.bank import Bank

@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.model.bank import Bank
 from scalarviz.core.model.optimizer import Optimizer
 

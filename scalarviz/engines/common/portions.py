@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.base.process.memory import empty_losses
-from scalarviz.base.process.whole import ctrl_c, cuttable, uncut
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.interrupt import ctrl_c, cuttable, uncut
+from scalarviz.base.limits import empty_losses
 from scalarviz.core.model.not_finite import bad_gradient, written_error
 from scalarviz.core.model.operations import NONE
 from scalarviz.core.model.optimizer import Optimizer

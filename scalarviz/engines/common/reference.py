@@ -16,7 +16,7 @@ from typing import Any, TypeVar, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks.numbers import FloatArray, shorten
+from scalarviz.base.checks import FloatArray, shorten
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS
 from scalarviz.core.formulas.rowwise import ROW_FORMULAS, typed

@@ -15,8 +15,8 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.base.process.awaiting import awaited
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.processes import awaited
 from scalarviz.core.model.bank import Bank
 
 

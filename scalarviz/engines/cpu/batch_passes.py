@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.engines.common.cores import check_process
 from scalarviz.engines.cpu.calls import ADDING, ALONE, PASSES, TOGETHER, CpuCalls
 from scalarviz.engines.cpu.job import CpuJob

@@ -20,8 +20,8 @@ from weakref import WeakSet
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.base.process.whole import cuttable, uncut
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.interrupt import cuttable, uncut
 from scalarviz.core.model.operations import Operation
 from scalarviz.core.model.program import Program
 from scalarviz.engines.common.costs import Costs

@@ -11,7 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.model.bank import Bank
 from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.engines.codegen.kernel_units import Kernel

@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.engines.cpu.records import HOW, SPAN, Records
 

@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.model.bank_stack import BankStack
 from scalarviz.core.model.operations import NONE, OVERFLOW

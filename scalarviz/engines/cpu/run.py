@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from numba.np.ufunc.parallel import get_thread_count
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.model.not_finite import bad_gradient, bad_update
 from scalarviz.core.model.operations import NONE, OVERFLOW, Buffer

@@ -10,7 +10,7 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.model.program import Moment
 from scalarviz.engines.cpu import step as plans

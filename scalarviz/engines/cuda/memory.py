@@ -14,7 +14,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.model.bank import Bank
 from scalarviz.engines.cuda import places
 from scalarviz.engines.cuda.api import cuda

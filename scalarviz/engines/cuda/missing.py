@@ -19,8 +19,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from scalarviz.base.commands import pip_command, pip_install
-from scalarviz.base.process import children
+from scalarviz.base import processes
+from scalarviz.base.shell_commands import pip_command, pip_install
 from scalarviz.engines.codegen.cache_files import cache_folder, replace_file
 from scalarviz.engines.codegen.kernel_source import version_of
 from scalarviz.engines.cuda import probe
@@ -138,13 +138,13 @@ def missing_in_libraries(here: str) -> str:
 def error_of_a_kernel() -> str:
     """Run `probe` in a process of its own; return its error, or ""."""
     script = str(Path(probe.__file__))
-    child = children.start(["-P", script], stdout=subprocess.PIPE)
+    child = processes.start(["-P", script], stdout=subprocess.PIPE)
     try:
         said = child.communicate(timeout=SECONDS)[0].decode(errors="replace").strip()
     except subprocess.TimeoutExpired:
         return f"a small kernel did not end within {SECONDS:.0f} s"
     finally:
-        children.end(child)
+        processes.end(child)
     last = said.rpartition("\n")[2]
     if child.returncode == 0 and last == probe.RAN:
         return ""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.model.bank import Bank
 from scalarviz.core.model.not_finite import bad_gradient, bad_update

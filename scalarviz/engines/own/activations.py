@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from scalarviz.base.checks.numbers import answered, check_signature, shorten, true_or_false
+from scalarviz.base.checks import answered, check_signature, shorten, true_or_false
 from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
 from scalarviz.core.formulas.losses import EVERYWHERE
 from scalarviz.core.formulas.table import Formula

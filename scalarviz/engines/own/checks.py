@@ -15,7 +15,7 @@ from collections.abc import Callable, Container, Iterator
 from types import FunctionType, ModuleType
 from typing import Any
 
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks import shorten
 from scalarviz.engines.codegen.fast_math import STANDARD
 from scalarviz.engines.codegen.kernel_source import KernelWriter, parse, variables
 from scalarviz.errors import InputError

@@ -19,7 +19,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks import shorten
 from scalarviz.core.autograd import choices
 from scalarviz.core.autograd.value import ON_VALUES
 from scalarviz.core.formulas import arithmetic, elementary

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
-from scalarviz.base.checks.numbers import answered, shorten
-from scalarviz.base.checks.numbers import number as as_number
+from scalarviz.base.checks import answered, shorten
+from scalarviz.base.checks import number as as_number
 from scalarviz.core.formulas.losses import EVERYWHERE
 from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS, ParametricFormula
 from scalarviz.core.layers.elementwise import Elementwise, counts_of

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from scalarviz.base.checks.numbers import answered, check_signature, shorten, size, true_or_false
-from scalarviz.base.checks.numbers import number as as_number
+from scalarviz.base.checks import answered, check_signature, shorten, size, true_or_false
+from scalarviz.base.checks import number as as_number
 from scalarviz.core.formulas.losses import EVERYWHERE, LOSSES, ROW_LOSSES, LossRow, RowLossRow
 from scalarviz.engines.own.checks import check_plain, check_source, checked_name, digest
 from scalarviz.engines.own.derivatives import on_numbers, recorded_derivative

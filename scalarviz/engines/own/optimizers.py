@@ -10,7 +10,7 @@ from dataclasses import replace
 from inspect import Parameter
 from typing import Any
 
-from scalarviz.base.checks.numbers import answered, number, shorten
+from scalarviz.base.checks import answered, number, shorten
 from scalarviz.base.near_names import plain
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, OptimizerRow, no_constants
 from scalarviz.core.model.optimizer import Optimizer, common_arguments

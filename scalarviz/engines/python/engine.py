@@ -11,7 +11,7 @@ from collections import Counter
 from importlib.util import find_spec
 from typing import final
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.base.messages import inform
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.data.batches import Batches

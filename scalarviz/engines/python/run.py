@@ -11,7 +11,7 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.model.not_finite import find_bad
 from scalarviz.core.model.operations import NONE, Buffer, Operation

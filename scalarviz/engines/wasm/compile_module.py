@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from scalarviz.base.visible_text import say
+from scalarviz.base.messages import say
 from scalarviz.engines.codegen.compile_kernel import end_with_parent
 from scalarviz.engines.cpu.emitting import llvm
 from scalarviz.engines.wasm.linking import linked

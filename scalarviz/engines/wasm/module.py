@@ -19,8 +19,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from scalarviz.base import processes
 from scalarviz.base.messages import inform, is_informed
-from scalarviz.base.process import children
 from scalarviz.base.progress import Progress
 from scalarviz.engines.codegen.cache_files import cache_folder, keep, kept
 from scalarviz.engines.codegen.compile_kernel import LOOK, ROOT
@@ -213,14 +213,14 @@ def run(
             said = folder / f"errors.{k}"
             errors = opened.enter_context(said.open("wb"))
             try:
-                child = children.start(line, stdin=subprocess.PIPE, stderr=errors, env=env)
+                child = processes.start(line, stdin=subprocess.PIPE, stderr=errors, env=env)
             except OSError as error:
                 if not running:
                     raise EngineError(
                         f"no process can be started to compile a page: {error}"
                     ) from None
                 break  # the others compile everything
-            opened.callback(children.end, child)
+            opened.callback(processes.end, child)
             running[child] = said
         while running:
             for child in [each for each in running if each.poll() is not None]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.faces.browser.wire import Coded, size_of
 from scalarviz.pictures.presenter.channels import largest
 from scalarviz.pictures.presenter.scales import stop_above

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks import shorten
 from scalarviz.errors import InputError
 from scalarviz.faces.controller.control import Control
 from scalarviz.faces.controller.controls import CONTROLS

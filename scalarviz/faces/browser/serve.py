@@ -9,9 +9,9 @@ from ipaddress import ip_address
 from queue import Empty, SimpleQueue
 from time import monotonic
 
-from scalarviz.base.process.opening import has_display
+from scalarviz.base.messages import say
+from scalarviz.base.progress import has_display
 from scalarviz.base.texts import text
-from scalarviz.base.visible_text import say
 from scalarviz.core.formulas.table import pick
 from scalarviz.faces.browser.link import BETWEEN_STATES, Link
 from scalarviz.faces.browser.link_server import LinkServer

@@ -13,8 +13,8 @@ from rich import box
 from rich.console import Console, JustifyMethod
 from rich.table import Table
 
+from scalarviz.base.messages import say
 from scalarviz.base.texts import text
-from scalarviz.base.visible_text import say
 from scalarviz.engines.registry import ENGINES
 from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pictures.export.rate import Portions

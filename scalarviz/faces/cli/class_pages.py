@@ -7,9 +7,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks import shorten
+from scalarviz.base.messages import say
 from scalarviz.base.texts import plural, row_text, text
-from scalarviz.base.visible_text import say
 from scalarviz.errors import InputError
 from scalarviz.faces.cli.lesson_pages import all_named, page_of_lesson, path_of_lesson
 from scalarviz.faces.scenefiles.find import about, find, load

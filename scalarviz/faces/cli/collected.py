@@ -12,9 +12,9 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks import shorten
+from scalarviz.base.messages import say, shortened
 from scalarviz.base.texts import text
-from scalarviz.base.visible_text import say, shortened
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, check_place, replace_file
 from scalarviz.pages.lessons.answer_table import AnswerTable, table_in

@@ -23,8 +23,8 @@ from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request
 
+from scalarviz.base.messages import say
 from scalarviz.base.texts import text
-from scalarviz.base.visible_text import say
 from scalarviz.errors import InputError
 from scalarviz.faces.browser.messages import read
 from scalarviz.faces.browser.tokens import MOST_VISITORS, Denied, Tokens

@@ -12,12 +12,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scalarviz.base.commands import pasted, program
-from scalarviz.base.process.interrupt import Program
-from scalarviz.base.process.opening import opening
-from scalarviz.base.process.streams import lossy_streams
+from scalarviz.base.interrupt import StoppableProgram
+from scalarviz.base.messages import LONGEST_LINE, lossy_streams, say, visible
+from scalarviz.base.progress import opening
+from scalarviz.base.shell_commands import pasted, program
 from scalarviz.base.texts import languages
-from scalarviz.base.visible_text import LONGEST_LINE, say, visible
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.faces.cli import several_scenes
 from scalarviz.faces.cli.completion import is_completing, words_to_complete
@@ -84,7 +83,7 @@ def main(words: Sequence[str] | None = None) -> None:
     SIGTERM.
     """
     is_last = words is None
-    with lossy_streams() if is_last else nullcontext(), Program(last=is_last):
+    with lossy_streams() if is_last else nullcontext(), StoppableProgram(last=is_last):
         obey(list(sys.argv[1:] if words is None else words))
 
 

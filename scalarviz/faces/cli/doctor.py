@@ -15,9 +15,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from scalarviz.base.commands import called, joined, pip_command, program
+from scalarviz.base.messages import LONGEST_LINE, visible
+from scalarviz.base.shell_commands import called, joined, pip_command, program
 from scalarviz.base.texts import text
-from scalarviz.base.visible_text import LONGEST_LINE, visible
 from scalarviz.faces.cli.probes import COMMAND, PIP, SYSTEM
 from scalarviz.faces.window import libraries
 

@@ -8,10 +8,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-from scalarviz.base.commands import pip_command, program
+from scalarviz.base.messages import say
 from scalarviz.base.package_files import top_folder
+from scalarviz.base.shell_commands import pip_command, program
 from scalarviz.base.texts import text
-from scalarviz.base.visible_text import say
 from scalarviz.files.atomic import replace_file
 
 PARTS = "notebooks", "docs/guide"  # beside each other, as their links have it

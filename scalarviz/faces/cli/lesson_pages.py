@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from scalarviz.base.messages import say
 from scalarviz.base.texts import text
-from scalarviz.base.visible_text import say
 from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError
 from scalarviz.faces.scenefiles.find import load, scenes

@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from scalarviz.base.checks.numbers import shorten
-from scalarviz.base.commands import program
-from scalarviz.base.process.interrupt import Stop
-from scalarviz.base.process.memory import check_losses
-from scalarviz.base.process.opening import opening_over
-from scalarviz.base.progress import Progress
+from scalarviz.base.checks import shorten
+from scalarviz.base.interrupt import Stop
+from scalarviz.base.limits import check_losses
+from scalarviz.base.messages import say
+from scalarviz.base.progress import Progress, opening_over
+from scalarviz.base.shell_commands import program
 from scalarviz.base.texts import text
-from scalarviz.base.visible_text import say
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.faces.cli.watching import watch_anywhere
 from scalarviz.faces.controller.autosave import Keep, keep_of

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from scalarviz.base.messages import say
 from scalarviz.base.texts import text
-from scalarviz.base.visible_text import say
 from scalarviz.core.formulas.table import pick
 from scalarviz.faces.controller.autosave import Keep
 from scalarviz.faces.terminal.train import train

@@ -26,7 +26,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from scalarviz.base.commands import lacking, requirements
+from scalarviz.base.shell_commands import lacking, requirements
 from scalarviz.base.texts import text
 
 PIP, SYSTEM, COMMAND, NOTHING = "pip", "system", "command", ""
@@ -295,7 +295,7 @@ def room() -> str:
     free = shutil.disk_usage(Path.home()).free / 2**30
     if free < GIGABYTES:
         raise Lack(f"{free:.1f} GB of disk are free, and {GIGABYTES:g} are needed", NOTHING)
-    memory = import_module("scalarviz.base.process.memory").memory_size() / 2**30
+    memory = import_module("scalarviz.base.limits").memory_size() / 2**30
     if 0.0 < memory < GIGABYTES:
         raise Lack(f"{memory:.1f} GB of memory, and {GIGABYTES:g} are needed", NOTHING)
     processors = text("doctor.found.processors", count=os.cpu_count())

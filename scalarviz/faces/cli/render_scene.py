@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from scalarviz.base.process.interrupt import Stop
+from scalarviz.base.interrupt import Stop
+from scalarviz.base.messages import say
 from scalarviz.base.progress import Progress
 from scalarviz.base.texts import text
-from scalarviz.base.visible_text import say
 from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError
 from scalarviz.faces.controller.autosave import Keep

@@ -45,7 +45,7 @@ def scenes_in(words: Sequence[str]) -> list[str]:
 
 def named_scenes(words: Sequence[str]) -> list[NamedScene]:
     """Return the scenes that some words name; raise InputError for what is none."""
-    from scalarviz.base.checks.numbers import shorten
+    from scalarviz.base.checks import shorten
     from scalarviz.faces.scenefiles.find import find
     from scalarviz.faces.scenefiles.links import pairs_of
 
@@ -158,7 +158,7 @@ def watch_scenes(made: Mapping[str, tuple[Any, Any]], given: Mapping[str, Any]) 
 
 def render_scenes(made: Mapping[str, tuple[Any, Any]], given: Mapping[str, Any]) -> int:
     """Train several scenes on one clock and draw them into a file; return the exit code."""
-    from scalarviz.base.visible_text import say
+    from scalarviz.base.messages import say
     from scalarviz.core.formulas.table import pick
     from scalarviz.faces.cli.render_scene import KINDS, VIDEOS, check_kind, look_of, write_video
     from scalarviz.faces.cli.train_several import steps_of, train_all

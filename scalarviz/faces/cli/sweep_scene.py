@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, final
 
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks import shorten
+from scalarviz.base.messages import say
 from scalarviz.base.texts import plural, text
-from scalarviz.base.visible_text import say
 from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError
 from scalarviz.faces.scenefiles.find import Scene, find, load

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scalarviz.base.checks.numbers import size
-from scalarviz.base.process.interrupt import Stop
+from scalarviz.base.checks import size
+from scalarviz.base.interrupt import Stop
+from scalarviz.base.messages import say
 from scalarviz.base.progress import Progress
-from scalarviz.base.visible_text import say
 from scalarviz.faces.terminal.train import closing
 from scalarviz.pictures.export.rate import Portions
 from scalarviz.pictures.presenter.several import Several

@@ -12,9 +12,9 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from scalarviz.base.process import children
+from scalarviz.base import processes
+from scalarviz.base.messages import say
 from scalarviz.base.texts import text
-from scalarviz.base.visible_text import say
 from scalarviz.engines.codegen.cache_files import cache_folder, is_compiled
 from scalarviz.engines.every_kernel import compile_all, compile_files
 from scalarviz.engines.registry import choose
@@ -71,4 +71,4 @@ def kinds_of_scenes() -> Iterator[str]:
 def start_child(paths: Sequence[Path]) -> Any:
     """Return a child process that compiles files of kernels for a GPU."""
     files = os.pathsep.join(map(str, paths))
-    return children.start([*precompile.COMMAND, f"cuda={files}"], stdin=PIPE)
+    return processes.start([*precompile.COMMAND, f"cuda={files}"], stdin=PIPE)

@@ -13,11 +13,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from scalarviz.base.messages import is_informed
-from scalarviz.base.process.opening import has_display, opening_over
-from scalarviz.base.progress import Progress
+from scalarviz.base.messages import is_informed, say
+from scalarviz.base.progress import Progress, has_display, opening_over
 from scalarviz.base.texts import text
-from scalarviz.base.visible_text import say
 from scalarviz.errors import DisplayError, ScalarvizError
 from scalarviz.faces import watch as faces
 from scalarviz.faces.cli.class_pages import bound, until_ctrl_c

@@ -12,10 +12,10 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import number, size
-from scalarviz.base.process.memory import in_units
+from scalarviz.base.checks import number, size
+from scalarviz.base.limits import in_units
+from scalarviz.base.messages import say
 from scalarviz.base.texts import text
-from scalarviz.base.visible_text import say
 from scalarviz.errors import FileError, GradientError, InputError, ScalarvizError
 from scalarviz.files.atomic import check_place
 from scalarviz.files.checked_safetensors import as_own_path

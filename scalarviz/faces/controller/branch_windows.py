@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, TYPE_CHECKING, Any, final
 
-from scalarviz.base.process import children
+from scalarviz.base import processes
 from scalarviz.base.texts import text
 from scalarviz.faces.controller.clicks import without_code
 from scalarviz.faces.controller.export import ANY
@@ -62,7 +62,7 @@ class BranchWindows:
         words += ["--limit", str(ANY)]  # our own process has just written it
         with (Path(folder.name) / SAID).open("w", encoding="utf-8") as said:
             streams: dict[str, IO[str]] = {"stdout": said, "stderr": said}
-            self._open.append(BranchWindow(children.start(words, **streams), folder))
+            self._open.append(BranchWindow(processes.start(words, **streams), folder))
 
     def failures(self) -> list[str]:
         """Return why windows have failed since the last call."""

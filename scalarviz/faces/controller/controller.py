@@ -15,9 +15,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, final
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.messages import LONGEST_LINE, visible
 from scalarviz.base.texts import text
-from scalarviz.base.visible_text import LONGEST_LINE, visible
 from scalarviz.core.formulas.table import pick
 from scalarviz.engines.registry import ENGINES, engines_for
 from scalarviz.errors import GradientError, ScalarvizError

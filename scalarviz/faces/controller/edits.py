@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, final
 
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks import shorten
 from scalarviz.base.texts import text
 from scalarviz.errors import InputError
 from scalarviz.training.session.session import Session

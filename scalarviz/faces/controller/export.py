@@ -21,8 +21,8 @@ from tempfile import TemporaryDirectory
 from time import monotonic, sleep
 from typing import Any, final
 
-from scalarviz.base.process import children
-from scalarviz.base.process.interrupt import Stop
+from scalarviz.base import processes
+from scalarviz.base.interrupt import Stop
 from scalarviz.base.progress import Progress, duration
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.table import pick
@@ -119,7 +119,7 @@ class Export:
             raise
         words = [*COMMAND, self._folder.name, str(task.path), task.about]
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        self._child = children.start(words, **streams, text=True)
+        self._child = processes.start(words, **streams, text=True)
         self._last_line = ""
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
@@ -162,7 +162,7 @@ class Export:
     def stop(self) -> str:
         """End the process; return the result in a sentence."""
         ended = not self.goes_on
-        children.end(self._child)
+        processes.end(self._child)
         told = self.result()
         if ended or not self.failed:
             return told
@@ -171,7 +171,7 @@ class Export:
 
     def let_go(self) -> None:
         """Let the process continue alone; its temporary files are removed when it ends."""
-        children.let_go(self._child)
+        processes.let_go(self._child)
         threading.Thread(target=self.result, daemon=True).start()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scalarviz.base.commands import program
+from scalarviz.base.shell_commands import program
 from scalarviz.base.texts import text
 from scalarviz.errors import InputError
 from scalarviz.faces.controller.options import Recipe

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.data.base import TableSet
 from scalarviz.pictures.presenter.captions.names import short_name

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import final
 
-from scalarviz.base.checks.numbers import number, size
+from scalarviz.base.checks import number, size
 from scalarviz.pictures.presenter.answers import AT_ONCE
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.training.session.branches import Clock

@@ -16,8 +16,8 @@ from threading import Thread
 from time import monotonic, sleep
 from typing import Any, final
 
+from scalarviz.base import processes
 from scalarviz.base.messages import inform
-from scalarviz.base.process import children
 from scalarviz.base.texts import text
 from scalarviz.faces.controller import precompile
 from scalarviz.pictures.presenter.answers import AT_ONCE
@@ -64,7 +64,7 @@ class Compiling:
         found = {kind for kind in kinds if kind and not self._is_there(kind)}
         for kind in set() if self._over else found - set(self._going):
             try:
-                worker: Any = children.start(
+                worker: Any = processes.start(
                     [*precompile.COMMAND, precompile.words_for(kind)], stdin=PIPE
                 )
             except OSError:
@@ -89,7 +89,7 @@ class Compiling:
             if isinstance(worker, Here):
                 self._done_here.add(kind)
                 continue
-            children.end(worker)
+            processes.end(worker)
             if not precompile.is_ready(kind):
                 self._going[kind] = Here(kind), since
         return any(kind not in self._going for kind in ended)
@@ -108,7 +108,7 @@ class Compiling:
         self._over = True
         for worker, _ in self._going.values():
             if not isinstance(worker, Here):
-                children.end(worker)
+                processes.end(worker)
         self._going.clear()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, final
 
-from scalarviz.base.checks.numbers import number
+from scalarviz.base.checks import number
 from scalarviz.core.formulas.table import pick
 from scalarviz.faces.controller.autosave import Keep
 from scalarviz.faces.controller.controller import Controller

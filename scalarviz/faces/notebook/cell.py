@@ -8,9 +8,9 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any, final
 
-from scalarviz.base.process.surroundings import shell
+from scalarviz.base.messages import say
+from scalarviz.base.processes import shell
 from scalarviz.base.texts import text
-from scalarviz.base.visible_text import say
 from scalarviz.errors import DisplayError
 from scalarviz.faces.browser.link import BETWEEN_STATES, Link
 from scalarviz.faces.controller.group import Group

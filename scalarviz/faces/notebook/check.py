@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, final
 
-from scalarviz.base.checks.numbers import answered
+from scalarviz.base.checks import answered
 from scalarviz.base.leaf_calls import value_html
 from scalarviz.base.texts import text
 from scalarviz.core.autograd.graph import all_values

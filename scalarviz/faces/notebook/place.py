@@ -8,11 +8,11 @@ from html import escape
 from importlib.util import find_spec
 from typing import Any
 
-from scalarviz.base.checks.numbers import not_copied
+from scalarviz.base.checks import not_copied
+from scalarviz.base.messages import say
 from scalarviz.base.package_files import text_beside
-from scalarviz.base.process.surroundings import shell
+from scalarviz.base.processes import shell
 from scalarviz.base.texts import text
-from scalarviz.base.visible_text import say
 from scalarviz.errors import InputError
 
 SIZE = 800, 560  # pixels of a session's page below its cell

@@ -10,8 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, final
 
-from scalarviz.base.checks.numbers import answered, shorten
-from scalarviz.base.process.surroundings import shell
+from scalarviz.base.checks import answered, shorten
+from scalarviz.base.processes import shell
 from scalarviz.base.texts import text
 from scalarviz.errors import InputError
 from scalarviz.faces.notebook.html import as_html

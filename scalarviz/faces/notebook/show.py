@@ -7,7 +7,7 @@ from html import escape
 from importlib.util import find_spec
 from typing import Any, cast, final
 
-from scalarviz.base.commands import pip_command
+from scalarviz.base.shell_commands import pip_command
 from scalarviz.base.texts import text
 from scalarviz.errors import DisplayError, EngineError, InputError
 from scalarviz.faces.controller import precompile

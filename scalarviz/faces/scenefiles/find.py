@@ -15,9 +15,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from scalarviz.base.commands import program
+from scalarviz.base.messages import say
 from scalarviz.base.package_files import top_folder
-from scalarviz.base.visible_text import say
+from scalarviz.base.shell_commands import program
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.faces.scenefiles.user_code import place, told_by_line
 

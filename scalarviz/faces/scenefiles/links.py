@@ -17,8 +17,8 @@ from os.path import lexists
 from typing import Any, final
 from urllib.parse import parse_qsl, quote, unquote
 
-from scalarviz.base.checks.numbers import shorten
-from scalarviz.base.commands import program
+from scalarviz.base.checks import shorten
+from scalarviz.base.shell_commands import program
 from scalarviz.errors import InputError
 
 FURTHEST = 10**9  # step

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import number
+from scalarviz.base.checks import number
 from scalarviz.core.formulas.families import activation_row
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.formulas.losses import Loss

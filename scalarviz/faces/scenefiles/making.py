@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks import shorten
 from scalarviz.base.texts import row_text
 from scalarviz.core.formulas.table import pick
 from scalarviz.errors import FileError, InputError, ScalarvizError, SceneError

@@ -8,13 +8,13 @@ from time import perf_counter
 
 from rich.console import Console
 
-from scalarviz.base.checks.numbers import size
-from scalarviz.base.commands import pasted
-from scalarviz.base.process.interrupt import Stop
-from scalarviz.base.process.memory import check_losses
+from scalarviz.base.checks import size
+from scalarviz.base.interrupt import Stop
+from scalarviz.base.limits import check_losses
+from scalarviz.base.messages import say
 from scalarviz.base.progress import Bar, Progress, words
+from scalarviz.base.shell_commands import pasted
 from scalarviz.base.texts import plural, text
-from scalarviz.base.visible_text import say
 from scalarviz.faces.controller.autosave import Keep, lost_since
 from scalarviz.faces.controller.precompile import load_kernels
 from scalarviz.pictures.export.rate import Portions

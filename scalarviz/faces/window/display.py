@@ -10,8 +10,8 @@ import time
 from importlib.util import find_spec
 from typing import Any
 
-from scalarviz.base.commands import pip_command
-from scalarviz.base.process.opening import has_display
+from scalarviz.base.progress import has_display
+from scalarviz.base.shell_commands import pip_command
 from scalarviz.errors import DisplayError
 from scalarviz.faces.window import libraries
 

@@ -44,8 +44,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.base.process.interrupt import Stop
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.interrupt import Stop
 from scalarviz.base.texts import text
 from scalarviz.faces.controller.autosave import Keep
 from scalarviz.faces.controller.controller import Controller

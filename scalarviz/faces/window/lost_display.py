@@ -16,7 +16,7 @@ from typing import Any
 from PySide6.QtGui import QGuiApplication
 
 from scalarviz.base.messages import inform
-from scalarviz.base.process.children import end_all
+from scalarviz.base.processes import end_all
 from scalarviz.base.texts import text
 
 LOOK = 0.5  # seconds between two looks at the connection

@@ -16,7 +16,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 from vispy import gloo
 
-from scalarviz.base.process.opening import opening_over
+from scalarviz.base.progress import opening_over
 from scalarviz.base.texts import text
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.group import Group

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from scalarviz.base.process.interrupt import Stop
+from scalarviz.base.interrupt import Stop
 from scalarviz.base.texts import text
 from scalarviz.faces.window.application import application, quick_turns
 from scalarviz.faces.window.canvas import make_canvas

@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from functools import partial
 
-from scalarviz.base.process.interrupt import Stop
+from scalarviz.base.interrupt import Stop
+from scalarviz.base.messages import say
 from scalarviz.base.texts import text
-from scalarviz.base.visible_text import say
 from scalarviz.faces.controller.autosave import Keep
 from scalarviz.faces.controller.export import Exports
 from scalarviz.faces.controller.group import Group

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from scalarviz.base.checks.numbers import true_or_false
+from scalarviz.base.checks import true_or_false
 from scalarviz.base.progress import Progress
 
 if TYPE_CHECKING:

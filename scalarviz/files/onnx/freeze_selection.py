@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 
-from scalarviz.base.checks.numbers import shorten
-from scalarviz.base.checks.patterns import matching
+from scalarviz.base.checks import matching, shorten
 from scalarviz.errors import InputError
 
 Frozen = Set[str]

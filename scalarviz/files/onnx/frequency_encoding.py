@@ -6,8 +6,8 @@ from math import prod
 
 import numpy as np
 
-from scalarviz.base.checks.limits import WAVE
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks import shorten
+from scalarviz.base.limits import WAVE
 from scalarviz.files.onnx.tensors import Constant
 from scalarviz.files.onnx.trace import READ, At, Flow, Refused, Shape, Waves, checked
 

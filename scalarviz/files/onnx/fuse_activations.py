@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks import shorten
 from scalarviz.core.layers import Conv2d, Dense, Layer, Residual
 from scalarviz.core.layers.activation import Activation
 from scalarviz.core.layers.nested import MOST_DEPTH

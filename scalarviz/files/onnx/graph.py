@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks.limits import NODE, Budget
-from scalarviz.base.checks.numbers import shorten
-from scalarviz.base.visible_text import visible
+from scalarviz.base.checks import shorten
+from scalarviz.base.limits import NODE, Budget
+from scalarviz.base.messages import visible
 from scalarviz.errors import FileError, InputError
 from scalarviz.files.atomic import shown
 from scalarviz.files.checked_safetensors import size_of

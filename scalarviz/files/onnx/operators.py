@@ -14,7 +14,7 @@ from math import inf, prod
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks import shorten
 from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
 from scalarviz.core.formulas.families import FAMILIES, WithSettings, activation_row
 from scalarviz.core.layers import BatchNorm, Dense, LayerNorm, LogSoftmax, PReLU, RMSNorm, Softmax

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from scalarviz.base.commands import needed
+from scalarviz.base.shell_commands import needed
 
 
 def the_package() -> Any:

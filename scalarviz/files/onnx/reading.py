@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from scalarviz.base.checks.limits import Budget
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks import shorten
+from scalarviz.base.limits import Budget
 from scalarviz.base.messages import inform
 from scalarviz.core.formulas.table import pick
 from scalarviz.core.model.bank_arrays import DTYPES

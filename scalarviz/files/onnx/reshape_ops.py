@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks import shorten
 from scalarviz.core.layers import Dropout
 from scalarviz.files.onnx.tensors import FLOATS
 from scalarviz.files.onnx.trace import PICTURE, At, Flow, Refused, Shape

@@ -7,7 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray, shorten
+from scalarviz.base.checks import FloatArray, shorten
 from scalarviz.core.formulas.losses import Loss, LossRow, by_nothing
 from scalarviz.core.formulas.optimizers import clip, regularize
 from scalarviz.core.formulas.source import UnwritableError

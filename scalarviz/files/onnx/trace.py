@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks.limits import Budget
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks import shorten
+from scalarviz.base.limits import Budget
 from scalarviz.core.formulas.elementary import pi
 from scalarviz.core.layers import Affine, Flatten, FrequencyEncoding, Layer, Reshape
 from scalarviz.core.layers.activation import Activation

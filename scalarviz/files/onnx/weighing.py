@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from scalarviz.base.checks.limits import PART, Budget
+from scalarviz.base.limits import PART, Budget
 from scalarviz.errors import InputError
 from scalarviz.files.onnx.package import the_package
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import prod
 
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks import shorten
 from scalarviz.core.layers import AvgPool2d, Conv2d, MaxPool2d
 from scalarviz.core.layers.shapes import PictureShape
 from scalarviz.files.onnx.trace import PICTURE, At, Flow, Parameter, Refused

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks import shorten
 from scalarviz.core.layers import Conv2d, Dense, Elementwise, Layer
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, replace_file

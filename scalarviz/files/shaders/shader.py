@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.errors import InputError
 from scalarviz.files.shaders.constants import NAME, PARTS, ConstantShader, Language, Shader, padded
 from scalarviz.files.shaders.kinds import write_operation

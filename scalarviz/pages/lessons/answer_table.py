@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple, final
 
+from scalarviz.base.messages import visible
 from scalarviz.base.texts import plural, text
-from scalarviz.base.visible_text import visible
 from scalarviz.errors import FileError
 from scalarviz.files.atomic import shown
 from scalarviz.pages.lessons.answers import FILES, Given, Record, records_in

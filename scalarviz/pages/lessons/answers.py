@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, final
 
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks import shorten
+from scalarviz.base.messages import visible
 from scalarviz.base.texts import text
-from scalarviz.base.visible_text import visible
 from scalarviz.errors import InputError
 
 FORMAT, VERSION = "scalarviz answers", 1

@@ -12,7 +12,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks import shorten
 from scalarviz.base.package_files import top_folder
 from scalarviz.base.texts import text
 from scalarviz.errors import InputError

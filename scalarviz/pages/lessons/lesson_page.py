@@ -11,8 +11,8 @@ from string import Template
 from typing import Any
 from urllib.parse import urlencode
 
-from scalarviz.base.commands import pip_command
 from scalarviz.base.package_files import text_beside
+from scalarviz.base.shell_commands import pip_command
 from scalarviz.base.texts import text, texts
 from scalarviz.errors import EngineError, InputError
 from scalarviz.pages.index_page import version

@@ -7,7 +7,7 @@ from functools import cache
 from html import escape
 from typing import Any
 
-from scalarviz.base.commands import pip_command
+from scalarviz.base.shell_commands import pip_command
 from scalarviz.errors import InputError
 
 # HTML that texts may have: what folds, and line breaks. All else is shown as it is written.

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from scalarviz.base.checks.numbers import number, shorten
+from scalarviz.base.checks import number, shorten
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError

@@ -11,7 +11,7 @@ import html
 from collections.abc import Sequence
 from typing import Any, final
 
-from scalarviz.base import visible_text
+from scalarviz.base import messages
 from scalarviz.pictures.draw2d.theme import THEMES
 
 LOOK = THEMES["light"]
@@ -43,7 +43,7 @@ def shorten(text: str, longest: int) -> str:
 
 def escaped(text: object) -> str:
     """Return a text escaped for XML, with all letters visible; lines stay lines."""
-    lines = map(visible_text.escaped, str(text).split("\n"))
+    lines = map(messages.escaped, str(text).split("\n"))
     return html.escape("\n".join(lines), quote=True)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import plural, text
 from scalarviz.pictures.displays.page import factors, never_raises, number_text
 from scalarviz.pictures.displays.svg import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.pictures.draw2d.colors import number_or_not, rgb
 
 # On dark and on light ground. The first ones are not the blue and orange of signed numbers.

@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Literal
 
-from scalarviz.base.checks.numbers import answered, number, true_or_false
-from scalarviz.base.checks.numbers import size as count_of
-from scalarviz.base.process.interrupt import Stop
+from scalarviz.base.checks import answered, number, true_or_false
+from scalarviz.base.checks import size as count_of
+from scalarviz.base.interrupt import Stop
 from scalarviz.base.progress import Progress
 from scalarviz.core.formulas.table import pick
 from scalarviz.core.layers.perceptron import Perceptron

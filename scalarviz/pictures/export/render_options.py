@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks.numbers import answers, number, shorten
-from scalarviz.base.checks.numbers import size as count_of
+from scalarviz.base.checks import answers, number, shorten
+from scalarviz.base.checks import size as count_of
 from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError
 from scalarviz.pictures.presenter.pointed_panes import Pin

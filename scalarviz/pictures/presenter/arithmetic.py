@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import decimals, text
 from scalarviz.core.formulas.written import in_words
 from scalarviz.core.model.operations import NONE

@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.table import pick
 from scalarviz.pictures.view.legend import SIZE
 from scalarviz.pictures.view.neurons import boxes_below

@@ -9,7 +9,7 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import plural, text
 from scalarviz.core.model.operations import NONE
 from scalarviz.errors import ScalarvizError

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.table import pick, table
 from scalarviz.core.model.program import Program
 from scalarviz.engines.common.snapshot import SnapshotValues

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 from vispy import app, gloo
 
-from scalarviz.base.checks.numbers import answers, number, shorten
+from scalarviz.base.checks import answers, number, shorten
 from scalarviz.core.formulas.table import pick
 from scalarviz.engines.common.snapshot import HostSnapshot, SnapshotValues
 from scalarviz.errors import DisplayError, InputError

@@ -9,7 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.metrics import HELD_OUT, LOSS, METRICS
 from scalarviz.engines.common.snapshot import SnapshotValues

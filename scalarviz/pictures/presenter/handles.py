@@ -7,7 +7,7 @@ from math import hypot
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.pictures.presenter.scales import stop_above
 from scalarviz.pictures.view.frame_data import FrameData, Guess
 from scalarviz.pictures.view.guess import mark_of

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.metrics import predictions_of
 from scalarviz.core.model.program import Moment, Program
 from scalarviz.engines.common.snapshot import HostSnapshot, SnapshotValues

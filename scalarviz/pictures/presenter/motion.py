@@ -9,7 +9,7 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.model.program import Moment, Program
 from scalarviz.engines.common.snapshot import SnapshotValues
 from scalarviz.pictures.presenter.by_neuron import ByNeuron, NeuronPart, walked

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from scalarviz.base.messages import visible
 from scalarviz.base.texts import text
-from scalarviz.base.visible_text import visible
 from scalarviz.data import DataSet
 
 

@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.metrics import predictions_of
 from scalarviz.engines.common.reference import program_forward
 from scalarviz.pictures.presenter.live_values import LiveValues

@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.data import DataSet
 from scalarviz.data.base import TableSet
 from scalarviz.data.batches import Pair

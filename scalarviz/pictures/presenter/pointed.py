@@ -6,7 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.layers.perceptron import Perceptron
 from scalarviz.core.model.weight import Weight
 from scalarviz.pictures.presenter.camera_control import CameraController

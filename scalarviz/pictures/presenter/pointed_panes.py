@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.layers.perceptron import Perceptron
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.pictures.presenter.curve_view import CurveView

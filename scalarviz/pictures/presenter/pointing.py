@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray, shorten
+from scalarviz.base.checks import FloatArray, shorten
 from scalarviz.core.layers.perceptron import Perceptron
 from scalarviz.core.model.operations import NONE
 from scalarviz.errors import InputError

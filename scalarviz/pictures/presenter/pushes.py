@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.model.program import Moment, Program
 from scalarviz.pictures.view.lights import MOVED
 

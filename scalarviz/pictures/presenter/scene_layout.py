@@ -7,9 +7,9 @@ from functools import partial
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.messages import shortened
 from scalarviz.base.texts import plural, text
-from scalarviz.base.visible_text import shortened
 from scalarviz.core.formulas.table import pick
 from scalarviz.core.layers import Dense, Elementwise
 from scalarviz.core.model.operations import Shape

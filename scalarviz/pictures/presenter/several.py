@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import final
 
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks import shorten
+from scalarviz.base.messages import visible
 from scalarviz.base.texts import text
-from scalarviz.base.visible_text import visible
 from scalarviz.errors import InputError
 from scalarviz.pictures.presenter.show import LONGEST_TITLE, Show, trained_by
 from scalarviz.training.session.branches import Branch

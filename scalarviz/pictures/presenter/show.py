@@ -8,9 +8,9 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import answers, number, shorten, size
+from scalarviz.base.checks import answers, number, shorten, size
+from scalarviz.base.messages import visible
 from scalarviz.base.texts import text
-from scalarviz.base.visible_text import visible
 from scalarviz.core.autograd.value import Value
 from scalarviz.core.layers.affine import Affine
 from scalarviz.core.model.formula_of import formula_words

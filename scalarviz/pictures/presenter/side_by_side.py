@@ -10,7 +10,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.presenter.by_neuron import ByNeuron

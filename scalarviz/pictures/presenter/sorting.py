@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.data import Digits
 from scalarviz.pictures.view.exhibits.confusion import Confusion

@@ -13,7 +13,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.table import pick
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.presenter.answers import Answer

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.model.operations import NONE, Buffer, Operation
 from scalarviz.core.model.program import Moment, Program

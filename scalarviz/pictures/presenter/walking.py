@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.pictures.presenter.pointing import Target, name_of
 from scalarviz.pictures.view.frame_data import FrameData
 from scalarviz.pictures.view.scene.frame import Box, Projection

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray, shorten
-from scalarviz.base.checks.numbers import size as count_of
+from scalarviz.base.checks import FloatArray, shorten
+from scalarviz.base.checks import size as count_of
+from scalarviz.base.messages import visible
 from scalarviz.base.texts import text
-from scalarviz.base.visible_text import visible
 from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError
 from scalarviz.pictures.view.sweep_networks import CUBES, KINDS

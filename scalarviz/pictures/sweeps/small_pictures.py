@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.metrics import predictions_of
 from scalarviz.core.model.operations import NONE
 from scalarviz.core.model.program import Program

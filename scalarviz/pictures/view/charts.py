@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import plural, text
 from scalarviz.base.texts.decimals import rounded
 from scalarviz.pictures.draw2d.canvas import Canvas2D

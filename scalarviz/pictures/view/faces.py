@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.model.operations import Places
 from scalarviz.pictures.view.cubes.picking import half_sides
 from scalarviz.pictures.view.frame_data import FrameData

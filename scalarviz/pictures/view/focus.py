@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.model.operations import NONE
 from scalarviz.pictures.view.frame_data import FrameData
 from scalarviz.pictures.view.scene.plates import Fan, Neurons, Plate

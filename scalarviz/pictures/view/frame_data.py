@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.model.operations import NONE
 from scalarviz.core.model.program import Moment
 from scalarviz.pictures.view.exhibits.exhibit import Exhibit

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.model.operations import NONE, Operation
 from scalarviz.core.model.program import Moment, Program
 from scalarviz.pictures.view.cubes.shaders import DIM as DIM

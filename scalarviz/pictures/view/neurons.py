@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short
 from scalarviz.pictures.draw2d.canvas import Canvas2D

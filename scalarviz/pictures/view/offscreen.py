@@ -14,7 +14,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from scalarviz.base.commands import pip_install, program
+from scalarviz.base.shell_commands import pip_install, program
 from scalarviz.engines.common.cores import Guard
 from scalarviz.errors import DisplayError
 

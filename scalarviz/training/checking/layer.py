@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray, shorten
+from scalarviz.base.checks import FloatArray, shorten
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.table import Formula

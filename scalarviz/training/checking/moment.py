@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import cut, number, shorten
+from scalarviz.base.checks import cut, number, shorten
+from scalarviz.base.messages import escaped
 from scalarviz.base.texts import text
-from scalarviz.base.visible_text import escaped
 from scalarviz.core.autograd.value import Value
 from scalarviz.errors import InputError
 

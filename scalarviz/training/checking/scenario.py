@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from scalarviz.base.checks.numbers import as_floats, check_signature, shorten
+from scalarviz.base.checks import as_floats, check_signature, shorten
 from scalarviz.core.layers import Perceptron
 from scalarviz.core.layers.dense import Dense
 from scalarviz.core.model.optimizer import Optimizer

@@ -8,8 +8,8 @@ from typing import TypeAlias, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks.numbers import shorten
-from scalarviz.base.visible_text import visible
+from scalarviz.base.checks import shorten
+from scalarviz.base.messages import visible
 from scalarviz.core.autograd.value import Value
 from scalarviz.core.model.bank import Bank
 from scalarviz.core.model.bank_arrays import Dtype

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import final
 
-from scalarviz.base.checks.numbers import FloatArray, as_batch
+from scalarviz.base.checks import FloatArray, as_batch
 from scalarviz.base.messages import caution
 from scalarviz.core.formulas.losses import JUDGED
 from scalarviz.errors import lost_by_forward

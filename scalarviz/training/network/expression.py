@@ -11,18 +11,18 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks.numbers import (
+from scalarviz.base.checks import (
     FloatArray,
     answered,
+    as_pairs,
     check_signature,
     listed,
     shorten,
     size,
     true_or_false,
 )
-from scalarviz.base.checks.targets import as_pairs
 from scalarviz.base.leaf_calls import save_expression
-from scalarviz.base.visible_text import visible
+from scalarviz.base.messages import visible
 from scalarviz.core.autograd.value import Value
 from scalarviz.core.formulas.losses import AnyLoss, Loss
 from scalarviz.core.formulas.table import pick

@@ -16,14 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks.numbers import (
-    FloatArray,
-    answered,
-    as_batch,
-    as_sample,
-    check_signature,
-    number,
-)
+from scalarviz.base.checks import FloatArray, answered, as_batch, as_sample, check_signature, number
 from scalarviz.core.autograd.value import Value
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.formulas.losses import LossRow, RowLossRow

@@ -13,7 +13,7 @@ from typing import Any, Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks.numbers import shorten, size
+from scalarviz.base.checks import shorten, size
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.families import activation_row
 from scalarviz.core.layers import Dense, Layer

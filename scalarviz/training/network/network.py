@@ -7,8 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray, answered, size, true_or_false
-from scalarviz.base.checks.targets import as_pairs
+from scalarviz.base.checks import FloatArray, answered, as_pairs, size, true_or_false
 from scalarviz.base.progress import Progress
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.formulas.losses import AnyLoss, Loss

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, ClassVar, Self, final
 
 import numpy as np
 
-from scalarviz.base.checks.attributes import set_known, unknown
-from scalarviz.base.checks.numbers import FloatArray, Shape, shorten
+from scalarviz.base.attributes import set_known, unknown
+from scalarviz.base.checks import FloatArray, Shape, shorten
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.formulas.metrics import predictions_of
 from scalarviz.core.layers import Layer

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray, shorten, true_or_false
-from scalarviz.base.checks.patterns import matching
+from scalarviz.base.checks import FloatArray, matching, shorten, true_or_false
 from scalarviz.core.layers import Layer
 from scalarviz.core.layers.arrays import ParameterArray, named_layers, own_parameters
 from scalarviz.core.model.bank import Rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, cast
 
-from scalarviz.base.checks.numbers import answered, true_or_false
+from scalarviz.base.checks import answered, true_or_false
 from scalarviz.base.leaf_calls import (
     export_network,
     load_model,

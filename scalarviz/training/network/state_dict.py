@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray, shorten
+from scalarviz.base.checks import FloatArray, shorten
 from scalarviz.core.layers import Layer
 from scalarviz.core.layers.arrays import checked_array, named_layers, own_parameters, state_arrays
 from scalarviz.core.model.bank import Bank

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks.numbers import FloatArray, shorten
+from scalarviz.base.checks import FloatArray, shorten
 from scalarviz.core.autograd.value import Value
 from scalarviz.core.model.bank import Bank
 from scalarviz.errors import InputError, OwnershipError

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks import shorten
 from scalarviz.errors import InputError, OrderError
 from scalarviz.training.session.conditions import LOSSES, Condition, Function
 from scalarviz.training.session.step_view import ConditionView

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import final
 from weakref import WeakMethod, ref
 
-from scalarviz.base.checks.numbers import number
+from scalarviz.base.checks import number
 from scalarviz.training.session.lock import SessionLock
 from scalarviz.training.session.worker import Background, Job
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, cast
 
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks import shorten
+from scalarviz.base.messages import shortened, visible
 from scalarviz.base.texts import plural, text
-from scalarviz.base.visible_text import shortened, visible
 from scalarviz.errors import InputError
 
 if TYPE_CHECKING:

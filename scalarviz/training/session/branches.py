@@ -17,8 +17,8 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.base.process.whole import uncut
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.interrupt import uncut
 from scalarviz.core.model.bank import Bank
 from scalarviz.training.session.branch_names import checked_name, default_name
 from scalarviz.training.session.losses import EXACT, Losses

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, final
 
-from scalarviz.base.checks.numbers import check_signature, shorten, true_or_false
+from scalarviz.base.checks import check_signature, shorten, true_or_false
 from scalarviz.core.model.part import Part
 from scalarviz.core.model.weight import Weight
 from scalarviz.errors import InputError, OrderError

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from scalarviz.base.checks.limits import LONGEST_CONDITION, MOST_CONDITIONS
-from scalarviz.base.checks.numbers import FloatArray, check_signature, shorten
+from scalarviz.base.checks import FloatArray, check_signature, shorten
+from scalarviz.base.limits import LONGEST_CONDITION, MOST_CONDITIONS
 from scalarviz.core.formulas.metrics import HELD_OUT, LOSS, METRICS
 from scalarviz.core.formulas.table import table
 from scalarviz.errors import InputError, ShapeError, UnknownNameError

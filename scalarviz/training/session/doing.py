@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import final
 
-from scalarviz.base.process.whole import ctrl_c, whole
+from scalarviz.base.interrupt import ctrl_c, whole
 from scalarviz.errors import OrderError
 from scalarviz.training.session.lock import SessionLock
 from scalarviz.training.session.timeline import Timeline

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.optimizers import clip, regularize
 from scalarviz.core.model.operations import Buffer, Operation
 from scalarviz.core.model.optimizer import Optimizer

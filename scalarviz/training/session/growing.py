@@ -12,7 +12,7 @@ from typing import cast
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import answered, shorten, true_or_false
+from scalarviz.base.checks import answered, shorten, true_or_false
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.formulas.randomness import check_seed
 from scalarviz.core.formulas.table import pick

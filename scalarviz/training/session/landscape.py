@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray, shorten, size
+from scalarviz.base.checks import FloatArray, shorten, size
 from scalarviz.data.batches import Batches, InOrder, Pair, Picked, Shuffled
 from scalarviz.errors import InputError
 from scalarviz.training.network.base import Model

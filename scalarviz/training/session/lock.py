@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Any, final
 
-from scalarviz.base.checks.numbers import not_copied
-from scalarviz.base.process.whole import ctrl_c, uncut, whole
+from scalarviz.base.checks import not_copied
+from scalarviz.base.interrupt import ctrl_c, uncut, whole
 from scalarviz.engines.common.cores import Guard
 from scalarviz.engines.common.snapshot import Snapshot, SnapshotValues
 from scalarviz.training.session.worker import check_end, hold_at_end

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.randomness import STREAM_INITIAL, unit_pairs
 
 MARGIN = 0.25  # of the width of the path, on each side of it

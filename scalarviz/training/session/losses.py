@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 
 EXACT = 2**20  # steps at least whose losses are kept as they are
 BLOCK = 2**8  # steps of a block at first

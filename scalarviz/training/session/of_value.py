@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks import shorten
 from scalarviz.core.autograd.graph import made_values
 from scalarviz.core.autograd.value import Value
 from scalarviz.core.formulas.losses import Loss, LossRow

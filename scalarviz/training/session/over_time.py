@@ -14,7 +14,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.table import pick
 from scalarviz.core.model.program import Program
 from scalarviz.training.session.branches import Branch, Frame

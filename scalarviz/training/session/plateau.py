@@ -11,7 +11,7 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray, answered, number, size
+from scalarviz.base.checks import FloatArray, answered, number, size
 from scalarviz.core.formulas.metrics import HELD_OUT, LOSS, METRICS
 from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError

@@ -10,7 +10,7 @@ from typing import TypeAlias, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 
 Series: TypeAlias = tuple[npt.NDArray[np.int64], FloatArray]  # steps and values
 

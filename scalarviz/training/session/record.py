@@ -7,7 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.base.tables import csv_of, data_frame
 from scalarviz.core.formulas.metrics import LOSS
 from scalarviz.training.session.points import Series

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks.numbers import (
+from scalarviz.base.checks import (
     FloatArray,
     answered,
     as_batch,
@@ -21,8 +21,8 @@ from scalarviz.base.checks.numbers import (
     size,
     true_or_false,
 )
-from scalarviz.base.process.memory import check_losses, in_units, most
-from scalarviz.base.process.whole import ctrl_c, uncut
+from scalarviz.base.interrupt import ctrl_c, uncut
+from scalarviz.base.limits import check_losses, in_units, most
 from scalarviz.base.progress import Progress
 from scalarviz.core.formulas.initial_draws import FIRST_ROWS, draw_together
 from scalarviz.core.formulas.initializers import PORTION

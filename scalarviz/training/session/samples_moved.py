@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.data.batches import Batches, InOrder, Picked, Shuffled
 from scalarviz.errors import InputError, OrderError
 from scalarviz.training.session.branches import Clock

@@ -11,15 +11,8 @@ from weakref import finalize
 
 import numpy as np
 
-from scalarviz.base.checks.attributes import set_known, unknown
-from scalarviz.base.checks.numbers import (
-    FloatArray,
-    answered,
-    not_copied,
-    shorten,
-    size,
-    true_or_false,
-)
+from scalarviz.base.attributes import set_known, unknown
+from scalarviz.base.checks import FloatArray, answered, not_copied, shorten, size, true_or_false
 from scalarviz.base.leaf_calls import (
     caption_and_edit,
     load_timeline,
@@ -27,8 +20,8 @@ from scalarviz.base.leaf_calls import (
     save_timeline,
     session_html,
 )
+from scalarviz.base.limits import check_losses
 from scalarviz.base.messages import caution, inform
-from scalarviz.base.process.memory import check_losses
 from scalarviz.base.progress import Progress
 from scalarviz.core.formulas.families import activation_row
 from scalarviz.core.formulas.losses import AnyLoss, Loss

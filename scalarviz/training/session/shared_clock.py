@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import final
 
-from scalarviz.base.checks.numbers import size
+from scalarviz.base.checks import size
 from scalarviz.training.session.background import Player
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.lock import SessionLock, Taken

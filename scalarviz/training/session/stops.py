@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.errors import GradientError
 from scalarviz.training.session.arrivals import value_of
 from scalarviz.training.session.branches import Branch, Clock, place_of

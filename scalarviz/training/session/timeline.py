@@ -15,8 +15,8 @@ from weakref import WeakMethod
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.base.process.whole import whole
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.interrupt import whole
 from scalarviz.core.model.not_finite import bad_gradient
 from scalarviz.core.model.operations import NONE
 from scalarviz.engines.common.base import Outcome

@@ -13,8 +13,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray, as_floats, is_picture, number, shorten
-from scalarviz.base.checks.targets import labels_as_rows
+from scalarviz.base.checks import FloatArray, as_floats, is_picture, labels_as_rows, number, shorten
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.model.bank import Bank
 from scalarviz.core.model.optimizer import Optimizer

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, final
 
-from scalarviz.base.process.whole import whole
+from scalarviz.base.interrupt import whole
 from scalarviz.errors import OrderError
 from scalarviz.training.session.branches import Action, Branch, Clock
 

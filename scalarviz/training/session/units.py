@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from scalarviz.base.process.memory import check_losses
+from scalarviz.base.limits import check_losses
 from scalarviz.base.progress import Progress
 from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError

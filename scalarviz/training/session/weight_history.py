@@ -11,7 +11,7 @@ from typing import Literal, final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.engines.common.cores import Guard
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.lock import SessionLock

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from typing import Any, final
 from weakref import WeakSet
 
-from scalarviz.base.process.whole import ctrl_c, uncut
+from scalarviz.base.interrupt import ctrl_c, uncut
 from scalarviz.engines.common.cores import Guard
 
 LAST = 5.0  # seconds that the end of the program waits for portions, at most

@@ -17,7 +17,7 @@ from sklearn.utils import check_array, check_random_state, shuffle
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from scalarviz.base.checks.numbers import answered, number, shorten, size
+from scalarviz.base.checks import answered, number, shorten, size
 from scalarviz.base.messages import caution
 from scalarviz.core.formulas.losses import AnyLoss
 from scalarviz.core.model.optimizer import Optimizer

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.base.checks import foreign_arrays
+from scalarviz.base import checks
 from scalarviz.errors import InputError
 from tests.wording import refused
 
@@ -165,11 +165,11 @@ def test_types_that_are_added_to_numpy_are_known_by_what_they_say(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for casts in (True, False):
-        monkeypatch.setattr(foreign_arrays.np, "can_cast", lambda *_, casts=casts: casts)
-        assert foreign_arrays.is_numeric(Added(2)) is casts  # type: ignore[arg-type]  # objects that say how they are cast
-        assert not foreign_arrays.is_numeric(Added(1))  # type: ignore[arg-type]  # objects that say how they are cast
+        monkeypatch.setattr(checks.np, "can_cast", lambda *_, casts=casts: casts)
+        assert checks.is_numeric(Added(2)) is casts  # type: ignore[arg-type]  # objects that say how they are cast
+        assert not checks.is_numeric(Added(1))  # type: ignore[arg-type]  # objects that say how they are cast
     for kind in ("V4", "U3", "M8[D]", "c8", [("a", "f4")]):
-        assert not foreign_arrays.is_numeric(np.dtype(kind))
+        assert not checks.is_numeric(np.dtype(kind))
 
 
 # Masked arrays.

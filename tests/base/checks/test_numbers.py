@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.base.checks.numbers import BLOCK, as_batch, shorten
+from scalarviz.base.checks import BLOCK, as_batch, shorten
 from scalarviz.errors import NotFiniteError
 from tests.wording import refused
 

@@ -181,9 +181,9 @@ def test_a_picture_that_was_asked_for_is_not_half_made(tmp_path: Path) -> None:
 
 HANGS = """
 import sys, time
-from scalarviz.base.process.children import start
-from scalarviz.base.process.interrupt import Program, Stop
-with Program(last=True), Stop():
+from scalarviz.base.processes import start
+from scalarviz.base.interrupt import Stop, StoppableProgram
+with StoppableProgram(last=True), Stop():
     start(["-c", "import time; time.sleep(100)"])
     print("ready", flush=True)
     while True:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from scalarviz.base.process import interrupt
-from scalarviz.base.process.interrupt import Program, Stop
+from scalarviz.base import interrupt
+from scalarviz.base.interrupt import Stop, StoppableProgram
 
 ROOT = Path(__file__).parents[3]
 
@@ -79,7 +79,7 @@ def test_another_thread_hears_nothing_and_breaks_nothing() -> None:
 
 def test_ctrl_c_that_became_another_error_ends_the_program_as_well() -> None:
     def run() -> None:
-        with Program(last=False):
+        with StoppableProgram(last=False):
             try:
                 signal.raise_signal(signal.SIGINT)
             except KeyboardInterrupt as error:
@@ -133,19 +133,19 @@ class LeftError(Exception):
 def test_a_signal_that_comes_long_after_the_first_does_not_leave_the_end_as_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def listen(self: Program, ears: socket.socket) -> None:
+    def listen(self: StoppableProgram, ears: socket.socket) -> None:
         with ears:
             while ears.recv(1):
                 pass
 
-    def leave(self: Program) -> None:
+    def leave(self: StoppableProgram) -> None:
         os.kill(os.getpid(), signal.SIGINT)
         raise LeftError
 
     monkeypatch.setattr(interrupt, "GRACE", 0.0)
-    monkeypatch.setattr(Program, "_listen", listen)
-    monkeypatch.setattr(Program, "_leave", leave)
-    program = Program(last=True)
+    monkeypatch.setattr(StoppableProgram, "_listen", listen)
+    monkeypatch.setattr(StoppableProgram, "_leave", leave)
+    program = StoppableProgram(last=True)
     with pytest.raises(LeftError), program:
         os.kill(os.getpid(), signal.SIGINT)
     assert program.code == 130

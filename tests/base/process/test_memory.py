@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.base.checks.numbers import shorten
-from scalarviz.base.process import memory
+from scalarviz.base import limits
+from scalarviz.base.checks import shorten
 from scalarviz.core.formulas.initializers import PORTION, Init
 from scalarviz.core.model import bank
 from scalarviz.core.model.bank import Bank
@@ -22,7 +22,7 @@ GIGABYTE = 2**30
 @pytest.fixture
 def gigabyte(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine with so much memory."""
-    monkeypatch.setattr(memory, "memory_size", lambda: GIGABYTE)
+    monkeypatch.setattr(limits, "memory_size", lambda: GIGABYTE)
 
 
 @pytest.mark.parametrize("sizes", [[10**6, 10**6], [10**5, 10**6, 1], [2, 10**17]])
@@ -87,7 +87,7 @@ def test_losses_that_the_system_has_no_room_for_are_told_too(
         raise MemoryError
 
     net = sv.Network([2, 1])
-    monkeypatch.setattr(memory.np, "empty", none_left)
+    monkeypatch.setattr(limits.np, "empty", none_left)
     with refused(InputError, "1,000 steps"):
         net.train([[0.0, 1.0]], [[1.0]], steps=1000)
 
@@ -120,7 +120,7 @@ def test_a_system_that_gives_less_is_told_too(monkeypatch: pytest.MonkeyPatch) -
     def none_left(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(memory, "memory_size", lambda: 0)
+    monkeypatch.setattr(limits, "memory_size", lambda: 0)
     with refused(InputError, "11.0 PB"):
         Bank(2**50)
     monkeypatch.setattr(bank.np, "zeros", none_left)
@@ -133,10 +133,10 @@ def test_a_container_may_have_less_than_its_machine(
 ) -> None:
     for said, bytes_ in (("123456\n", 123456), ("max\n", None)):
         (tmp_path / "limit").write_text(said)
-        monkeypatch.setattr(memory, "LIMITS", (tmp_path / "none", tmp_path / "limit"))
-        memory.memory_size.cache_clear()
-        assert memory.memory_size() == bytes_ or (bytes_ is None and memory.memory_size() > 2**28)
-    memory.memory_size.cache_clear()
+        monkeypatch.setattr(limits, "LIMITS", (tmp_path / "none", tmp_path / "limit"))
+        limits.memory_size.cache_clear()
+        assert limits.memory_size() == bytes_ or (bytes_ is None and limits.memory_size() > 2**28)
+    limits.memory_size.cache_clear()
 
 
 def test_numbers_drawn_in_portions_are_those_drawn_at_once() -> None:

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from scalarviz.base.process import opening as module
-from scalarviz.base.process.opening import opening, opening_over
+from scalarviz.base import progress as module
+from scalarviz.base.progress import opening, opening_over
 from scalarviz.base.texts import text
 
 

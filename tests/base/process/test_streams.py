@@ -71,7 +71,7 @@ def test_an_error_keeps_its_code_where_nobody_can_read_it(tmp_path: Path) -> Non
 def test_files_do_not_get_the_number_of_a_closed_stream(tmp_path: Path) -> None:
     code = """
 import os, sys
-from scalarviz.base.process.streams import lossy_streams
+from scalarviz.base.messages import lossy_streams
 with lossy_streams():
     file = os.open("file", os.O_RDWR | os.O_CREAT)
     print("lost", flush=True)
@@ -89,7 +89,7 @@ with lossy_streams():
 def test_what_a_full_disk_takes_again_is_written(tmp_path: Path) -> None:
     code = """
 import os, resource, signal, sys
-from scalarviz.base.process.streams import lossy_streams
+from scalarviz.base.messages import lossy_streams
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 with lossy_streams():
     for line, limit in (("a", 100), ("b", 2), ("c", 100)):
@@ -110,7 +110,7 @@ with lossy_streams():
 def test_output_without_a_buffer_stays_without_one() -> None:
     code = """
 import os, sys
-from scalarviz.base.process.streams import lossy_streams
+from scalarviz.base.messages import lossy_streams
 with lossy_streams():
     print("said")
     os._exit(0)
@@ -125,7 +125,7 @@ with lossy_streams():
 def test_letters_that_a_file_does_not_have_are_escaped() -> None:
     code = """
 import sys
-from scalarviz.base.process.streams import lossy_streams
+from scalarviz.base.messages import lossy_streams
 with lossy_streams():
     print("\\u0416")
     sys.exit(0)

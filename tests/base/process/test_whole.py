@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from scalarviz.base.process.whole import ctrl_c, cuttable, uncut
+from scalarviz.base.interrupt import ctrl_c, cuttable, uncut
 
 
 @pytest.fixture(autouse=True)

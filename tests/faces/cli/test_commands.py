@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import scalarviz as sv
-from scalarviz.base.process.memory import in_units
+from scalarviz.base.limits import in_units
 from scalarviz.base.texts import text, texts
 from scalarviz.errors import DisplayError, UnknownNameError
 from scalarviz.faces import watch as faces

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from scalarviz.base.commands import pip_command, program, requirements
+from scalarviz.base.shell_commands import pip_command, program, requirements
 from scalarviz.faces.cli import doctor, probes
 from scalarviz.faces.cli.doctor import CHECKS, CLASS, command_for, examine, run_probe
 from scalarviz.faces.cli.probes import ALWAYS, COMMAND, EXTRAS, PIP, PROBES, SYSTEM, Lack, answer

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from scalarviz.base.commands import pip_command
+from scalarviz.base.shell_commands import pip_command
 from scalarviz.faces.cli import lesson_folder
 from scalarviz.faces.cli.lesson_folder import copy_lessons
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.base.commands import program
+from scalarviz.base.shell_commands import program
 from scalarviz.errors import DisplayError
 from scalarviz.faces import watch as faces
 from scalarviz.faces.cli import commands, several_scenes

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from scalarviz.base.process import children
+from scalarviz.base import processes
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.engines import every_kernel
 from scalarviz.engines.codegen import cache_files, compile_kernel, kernel_units
@@ -55,7 +55,7 @@ def test_what_another_process_has_compiled_meanwhile_is_left_as_it_is() -> None:
     for paths in ([second], [first, second]):
         child = compile_kernel.start_child(paths)
         child.wait()
-        children.end(child)
+        processes.end(child)
         assert child.returncode == 0 and all(map(cache_files.is_compiled, paths))
 
 

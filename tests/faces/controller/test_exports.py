@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scalarviz.base.process import children
+from scalarviz.base import processes
 from scalarviz.faces.controller import export
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.files import export_to, save, save_network
@@ -105,7 +105,7 @@ def test_cancel_reaches_what_has_not_begun(
     controller: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[Any] = []
-    monkeypatch.setattr(children, "start", lambda *given, **named: started.append(given))
+    monkeypatch.setattr(processes, "start", lambda *given, **named: started.append(given))
     monkeypatch.setattr(controller.hand, "patience", 0.0)
     controller.do(lambda: time.sleep(0.2))  # the hand is busy
     export_to(controller, tmp_path / "it.mp4")

@@ -14,7 +14,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.base import texts
-from scalarviz.base.commands import pip_command
+from scalarviz.base.shell_commands import pip_command
 from scalarviz.errors import DisplayError, EngineError, InputError, UnknownNameError
 from scalarviz.faces.notebook import cell, place, show
 from scalarviz.pages import page as pages

@@ -24,7 +24,7 @@ from numba.core.dispatcher import Dispatcher
 from PySide6.QtWidgets import QApplication
 
 import scalarviz as sv
-from scalarviz.base.process.interrupt import Stop
+from scalarviz.base.interrupt import Stop
 from scalarviz.base.texts import text
 from scalarviz.engines.codegen import compile_kernel
 from scalarviz.faces.controller import precompile

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QApplication, QCheckBox, QFileDialog
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.base.process.interrupt import Stop
+from scalarviz.base.interrupt import Stop
 from scalarviz.faces.controller import export
 from scalarviz.faces.controller.watch_options import WatchOptions
 from scalarviz.faces.window.frame import MainWindow

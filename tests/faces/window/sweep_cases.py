@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 import scalarviz as sv
-from scalarviz.base.process.interrupt import Stop
+from scalarviz.base.interrupt import Stop
 from scalarviz.faces.controller.watch_options import WatchOptions
 from scalarviz.faces.window import sweep_window, window
 from scalarviz.faces.window.application import application

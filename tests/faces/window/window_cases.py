@@ -43,7 +43,7 @@ from PySide6.QtWidgets import (
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.base.process.interrupt import Stop
+from scalarviz.base.interrupt import Stop
 from scalarviz.base.texts import text
 from scalarviz.faces.cli import open_link
 from scalarviz.faces.controller import export, own_input, tour, watch_options

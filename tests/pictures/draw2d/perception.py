@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.pictures.draw2d.colors import linear
 
 LMS_FROM_LINEAR = np.array(

@@ -14,8 +14,8 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.base.checks.numbers import shorten
-from scalarviz.base.process.interrupt import Stop
+from scalarviz.base.checks import shorten
+from scalarviz.base.interrupt import Stop
 from scalarviz.base.texts import texts
 from scalarviz.errors import FileError, InputError, UnknownNameError
 from scalarviz.faces.cli.commands import application

@@ -3,7 +3,7 @@
 import numpy as np
 
 import scalarviz as sv
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks import shorten
 from scalarviz.errors import InputError, OwnershipError
 from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.pictures.view.cubes.picking import half_sides

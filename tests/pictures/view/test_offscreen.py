@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from scalarviz.base.process.opening import has_display
+from scalarviz.base.progress import has_display
 
 PROGRAM = """
 import scalarviz as sv

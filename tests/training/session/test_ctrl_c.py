@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.base.process.whole import ctrl_c
+from scalarviz.base.interrupt import ctrl_c
 from scalarviz.core.layers.perceptron import Perceptron
 from scalarviz.engines.cpu.job import CpuJob
 from scalarviz.engines.cpu.run import CpuRun

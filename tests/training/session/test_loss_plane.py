@@ -8,7 +8,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.data.batches import GeneratedBatches
 from scalarviz.errors import InputError, OwnershipError
 from scalarviz.training.session import landscape, timeline

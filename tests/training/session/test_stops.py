@@ -10,7 +10,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.errors import GradientError, InputError, OrderError, ShapeError, UnknownNameError
 from scalarviz.files.marks import restore_marks
 from scalarviz.training.session.conditions import PREDICATES, QUANTITIES, STATES

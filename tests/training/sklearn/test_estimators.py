@@ -23,7 +23,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import scalarviz as sv
-from scalarviz.base.commands import pip_command
+from scalarviz.base.shell_commands import pip_command
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.pictures.presenter.several import Several
 from scalarviz.pictures.presenter.show import Show

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import plural, text
 from scalarviz.core.model.operations import NONE
 from scalarviz.core.model.program import Moment, Program

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import row_text, text
 from scalarviz.pictures.presenter.captions.format import exact_sum, said
 from scalarviz.pictures.presenter.captions.lines import (

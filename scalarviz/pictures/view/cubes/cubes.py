@@ -19,7 +19,7 @@ from vispy.scene.visuals import create_visual_node
 from vispy.visuals import Visual
 from vispy.visuals.transforms import MatrixTransform
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.base.messages import inform
 from scalarviz.pictures.draw2d.colors import NOT_A_NUMBER, ColorMap, dimmed, rgb
 from scalarviz.pictures.view.cubes import mip_levels

@@ -9,7 +9,7 @@ import numpy as np
 from vispy import gloo
 from vispy.gloo import gl
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.base.package_files import text_beside
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.pictures.view.cubes.shaders import OBLIQUE
 from scalarviz.pictures.view.scene.plates import Plate
 

@@ -15,7 +15,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.engines.common.cores import parallel_calls
 from scalarviz.pictures.view.scene.plates import Plate
 

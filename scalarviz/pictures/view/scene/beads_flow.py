@@ -7,7 +7,7 @@ from math import cos, radians, sin
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.pictures.view.scene.beads_lines import Run, Station
 from scalarviz.pictures.view.scene.plates import NEAR, RIGHT, UP
 

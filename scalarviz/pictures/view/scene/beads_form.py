@@ -11,7 +11,7 @@ from math import cos, radians, sin
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.model.operations import NONE
 from scalarviz.core.model.program import Program
 from scalarviz.pictures.view.scene.beads_flow import (

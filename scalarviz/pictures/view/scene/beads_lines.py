@@ -13,7 +13,7 @@ from math import ceil, prod
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.model.operations import NONE, Buffer, Operation, Shape, Windows
 from scalarviz.core.model.program import Program
 from scalarviz.pictures.view.scene.plates import DOWN, NEAR, Neurons

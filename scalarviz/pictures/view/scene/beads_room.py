@@ -11,7 +11,7 @@ from math import cos, radians, sin, tan
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.pictures.view.scene.beads_flow import ELEVATION, places_of
 from scalarviz.pictures.view.scene.beads_lines import Station
 from scalarviz.pictures.view.scene.beads_walls import BESIDE

@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.model.operations import NONE
 from scalarviz.core.model.program import Program
 from scalarviz.pictures.view.scene.beads_flow import places_of

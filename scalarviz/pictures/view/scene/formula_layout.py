@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.pictures.draw2d.fonts import font
 from scalarviz.pictures.view.scene.camera import CAMERAS
 from scalarviz.pictures.view.scene.plates import DOWN, NEAR, RIGHT, UP, Layout, Plate, Written

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.pictures.view.scene.camera import Camera
 
 MARGIN, SMALL_MARGIN = 16.0, 10.0  # in a picture of SMALL width or more, and in others

@@ -13,9 +13,9 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.messages import shortened
 from scalarviz.base.texts import plural
-from scalarviz.base.visible_text import shortened
 from scalarviz.core.model.formula_of import name_of, sign_of_node
 from scalarviz.core.model.trace_program import TraceProgram
 from scalarviz.pictures.draw2d.layered import lay_out

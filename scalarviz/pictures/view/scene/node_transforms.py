@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.errors import DisplayError
 
 BASIS = np.vstack([np.eye(4), [0.375, -0.75, 0.5, 1.0]])

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.model.operations import NONE, Places, Shape
 from scalarviz.pictures.view.scene.camera import Camera
 

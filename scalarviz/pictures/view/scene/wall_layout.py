@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.base.visible_text import visible
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.messages import visible
 from scalarviz.pictures.view.scene.plates import DOWN, NEAR, RIGHT, Label, Layout, Plate
 from scalarviz.training.network.walls import Wall
 

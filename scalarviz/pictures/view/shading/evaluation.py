@@ -8,7 +8,7 @@ from weakref import ref
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.base.messages import inform
 from scalarviz.core.model.program import Program
 from scalarviz.engines.common.reference import program_forward

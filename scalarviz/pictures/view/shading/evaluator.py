@@ -14,7 +14,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.base.package_files import text_beside
 from scalarviz.errors import DisplayError
 from scalarviz.files.shaders.live import FOURS_READER, TEXELS, LiveShader

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Self, final
 from weakref import finalize, ref
 
-from scalarviz.base.checks.numbers import FloatArray, answered, as_batch, not_copied, shorten
+from scalarviz.base.checks import FloatArray, answered, as_batch, not_copied, shorten
 from scalarviz.core.model.program import Program
 from scalarviz.errors import InputError, OrderError, ShapeError
 from scalarviz.files.shaders.live import LiveShader

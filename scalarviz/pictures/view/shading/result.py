@@ -6,8 +6,8 @@ import threading
 from collections.abc import Generator
 from typing import Any, final
 
-from scalarviz.base.checks.numbers import FloatArray, not_copied
-from scalarviz.base.process.awaiting import awaited
+from scalarviz.base.checks import FloatArray, not_copied
+from scalarviz.base.processes import awaited
 from scalarviz.errors import OrderError, ScalarvizError
 from scalarviz.pictures.view.shading.service import Service
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from vispy import gloo
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 
 TRIANGLES = np.array([0, 1, 2, 2, 1, 3], np.uint32)
 

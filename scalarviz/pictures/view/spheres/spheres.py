@@ -14,7 +14,7 @@ from vispy.scene.visuals import create_visual_node
 from vispy.visuals import Visual
 from vispy.visuals.transforms import MatrixTransform
 
-from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.checks import FloatArray
 from scalarviz.pictures.view.scene.node_transforms import is_flat, matrix_of, ratio_of, viewport_of
 from scalarviz.pictures.view.spheres.quads import Quads
 from scalarviz.pictures.view.spheres.shaders import SPHERE, WIRE

@@ -1,19 +1,21 @@
-"""Checks and conversions of arguments: arrays, numbers, call signatures, with clear errors."""
+"""Checks and conversions of arguments, with clear errors: arrays, targets, numbers, signatures."""
 
 from __future__ import annotations
 
 import inspect
 import math
 import reprlib
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from functools import wraps
+from itertools import islice
 from typing import Any, NoReturn, ParamSpec, SupportsIndex, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks.foreign_arrays import floats, is_masked, remedy
-from scalarviz.base.visible_text import escaped
+from scalarviz.base.messages import escaped, visible
 from scalarviz.errors import InputError, NotFiniteError, ShapeError, UnknownNameError
 
 P = ParamSpec("P")
@@ -315,3 +317,284 @@ def as_array(rows: list[list[float]], dtype: str) -> FloatArray:
     """Return rows of floats as an array; what is too large for float32 becomes inf."""
     with np.errstate(over="ignore"):
         return np.array(rows, dtype)
+
+
+# Targets: one row a sample, or one number or class label a sample.
+
+
+def as_pairs(
+    inputs: object,
+    targets: object,
+    widths: tuple[int, int],
+    who: str,
+    *,
+    copy: bool = True,
+    classes: int = 0,
+    picture: Shape = (),
+) -> tuple[FloatArray, FloatArray]:
+    """Return inputs and targets as 2-D arrays with equally many rows; `widths` are the columns.
+
+    `copy` and `picture` are as in `as_batch`, `classes` as in `as_targets`.
+    """
+    batch, _ = as_batch(inputs, widths[0], who, copy=copy, picture=picture)
+    who = f"the target of {who}"
+    samples, width = len(batch), widths[1]
+    return batch, as_targets(targets, samples, width, who, "inputs", copy=copy, classes=classes)
+
+
+def as_targets(
+    targets: object,
+    samples: int,
+    width: int,
+    who: str,
+    of_what: str = "predictions",
+    *,
+    copy: bool = True,
+    classes: int = 0,
+) -> FloatArray:
+    """Return targets as a 2-D array of shape (samples, width).
+
+    One number a sample is a target if `width` is 1. For a larger width it is a class label if the
+    loss takes labels of `classes` classes, see `Loss.classes`; 0, the default: it takes none.
+
+    Raises ShapeError for other shapes, InputError for wrong labels.
+    """
+    try:
+        wanted, _ = as_batch(targets, width, who, copy=copy)
+    except ShapeError as error:
+        one_each = as_one_each(targets, samples, width, who, classes)
+        if one_each is None:
+            raise ShapeError(f"{error}{labels_as_rows(targets, samples, width)}") from None
+        return one_each
+    if len(wanted) != samples:
+        one_each = as_one_each(targets, samples, width, who, classes)
+        if one_each is None:
+            raise ShapeError(
+                f"the {of_what} have {samples} rows and the targets {len(wanted)}: pass one target "
+                f"for each{labels_as_rows(targets, samples, width)}"
+            )
+        return one_each
+    return wanted
+
+
+def as_one_each(
+    targets: object, samples: int, width: int, who: str, classes: int
+) -> FloatArray | None:
+    """Return the rows for one number a sample, or None if `targets` are something else."""
+    numbers = as_floats(targets, who)
+    if not is_one_each(numbers, samples) or (width > 1 and not classes):
+        return None
+    as_batch(numbers.reshape(-1, 1), 1, who)  # raises NotFiniteError
+    if width == 1:
+        check_binary(numbers, classes)
+        return numbers.reshape(-1, 1)
+    return one_hot(numbers, classes)
+
+
+def is_one_each(numbers: FloatArray, samples: int) -> bool:
+    """Return whether an array has one number for each of some samples."""
+    return numbers.size == samples and numbers.shape[1:] in ((), (1,))
+
+
+def one_hot(labels: FloatArray, classes: int, trained: float = math.inf) -> FloatArray:
+    """Return a row of `classes` numbers for each label, 1 at the label, else 0.
+
+    `trained` is as in `check_labels`. Raises InputError unless all labels are whole numbers from 0
+    to `classes` - 1.
+    """
+    check_labels(labels, classes, trained)
+    rows = np.zeros((labels.size, classes))
+    rows[np.arange(labels.size), labels.ravel().astype(np.int64)] = 1.0
+    return rows
+
+
+def check_labels(labels: FloatArray, classes: int, trained: float = math.inf) -> None:
+    """Raise InputError unless all labels are whole numbers from 0 to `classes` - 1.
+
+    trained  after how many labels those of held-out samples follow; by default there are none
+    """
+    given = labels.ravel()
+    wrong = np.flatnonzero((given < 0.0) | (given >= classes) | (given % 1.0 != 0.0))
+    if not wrong.size:
+        return
+    row, remedy = wrong[0], ""
+    place = f"{row:,}" if row < trained else f"{row - trained:,} of the held-out samples"
+    if given.min() >= 0.0 and not (given % 1.0).any():
+        remedy = f": a network with {int(given.max()) + 1:,} outputs has one for each label"
+        if given.min() == 1.0 and given.max() == classes:
+            remedy = ": labels that begin with 1 become these by labels - 1"
+    raise InputError(
+        f"class labels for this network and loss must be whole numbers from 0 to {classes - 1:,}, "
+        f"not {given[row]:g} at row {place}{remedy}"
+    )
+
+
+def check_binary(labels: FloatArray, classes: int) -> None:
+    """Check whole numbers for one output as labels; other numbers, such as 0.3, are accepted.
+
+    `classes` is as in `as_targets`: 0 accepts everything.
+    """
+    if classes and not (labels % 1.0).any():
+        check_labels(labels, classes)
+
+
+def labels_as_rows(targets: object, samples: int, width: int) -> str:
+    """Return a remedy for class labels where the loss takes none, or ""."""
+    array = np.asarray(targets)
+    numbers = array.astype(np.float64).ravel()
+    if width == 1 or not is_one_each(array, samples) or not np.isfinite(numbers).all():
+        return ""
+    if (numbers < 0.0).any() or (numbers % 1.0).any():
+        return ""
+    if numbers.max() >= width:
+        return f": class labels up to {numbers.max():g} take as many outputs and one more"
+    plain = array.ndim < 2 and array.dtype.kind in "iu"
+    code = "labels" if plain else "np.ravel(labels).astype(int)"
+    return f": class labels become rows of {width} numbers by np.eye({width})[{code}]"
+
+
+# Names of parameters, chosen by name, by a beginning of names, or by a pattern.
+
+SEPARATORS = "./_:"  # may follow the given beginning of a name
+
+
+def matching(names: Sequence[str], patterns: object, what: str) -> set[str]:
+    """Return the names that match any pattern; raise an error for a pattern without matches."""
+    if isinstance(patterns, str) or not isinstance(patterns, Sequence):
+        raise InputError(
+            f"{what} is a list of names, not {shorten(patterns)}: pass one such as {[*names[:1]]}"
+        )
+    found: set[str] = set()
+    for pattern in patterns:
+        meant = {name for name in names if means(pattern, name)}
+        if not meant:
+            raise UnknownNameError("parameter", pattern, dict.fromkeys(names))
+        found |= meant
+    return found
+
+
+def means(pattern: object, name: str) -> bool:
+    """Return whether a name, a beginning of one, or a pattern with * and ? matches a name."""
+    if not isinstance(pattern, str) or not pattern:
+        return False
+    if name == pattern or fnmatchcase(name, pattern):
+        return True
+    rest = name.removeprefix(pattern)
+    return rest != name and (rest[0] in SEPARATORS or pattern[-1] in SEPARATORS)
+
+
+# Arrays, tensors and tables of other packages: conversion to floats, and remedies if it fails.
+# They are recognized by their attributes; none of the packages is imported.
+
+MOST_LOOKED_AT = 1000  # items of a list, or columns of a table
+
+# Properties of tensors that numpy cannot read: test, description, and the method that helps.
+TENSORS: tuple[tuple[Callable[[Any], bool], str, str], ...] = (
+    (lambda x: x.requires_grad is True, "requires a gradient", ".detach()"),
+    (lambda x: not str(x.layout).endswith("strided"), "is sparse", ".to_dense()"),
+    (lambda x: x.is_quantized is True, "is quantized", ".dequantize()"),
+    (lambda x: x.device.type not in ("cpu", "meta"), "is not in the memory of the CPU", ".cpu()"),
+    (lambda x: is_short(str(x.dtype)), "holds {x.dtype}, which numpy does not have", ".float()"),
+)
+
+
+def is_short(dtype: str) -> bool:
+    """Whether a dtype, given its name, is a short float that numpy lacks."""
+    return dtype.rpartition(".")[2].startswith(("bfloat16", "float8_", "float6_", "float4_"))
+
+
+def is_numeric(dtype: np.dtype[Any]) -> bool:
+    """Whether an array of this dtype can be read as real numbers; Python objects count, too.
+
+    Dtypes that other packages register, such as ml_dtypes.bfloat16, count if they cast to float64.
+    """
+    added = dtype.isbuiltin == 2 and np.can_cast(dtype, np.float64)
+    return added or dtype.kind in "biufO"
+
+
+def is_masked(x: object) -> bool:
+    """Whether numbers of an array, or of an array in a list, are masked; numpy drops the mask."""
+    if isinstance(x, (list, tuple)):
+        kinds = set(map(type, x))  # a long list has few
+        return any(issubclass(k, np.ma.MaskedArray) for k in kinds) and any(map(np.ma.is_masked, x))
+    return bool(np.ma.is_masked(x))
+
+
+def floats(x: object, *, keep: bool = False, copy: bool = True) -> npt.NDArray[Any]:
+    """Return real numbers as a float64 array; raise an error of any kind for anything else.
+
+    keep  whether float32 stays float32; by default no
+    copy  whether the array is a new one, the default, also if it need not be
+    """
+    array = np.asarray(x)
+    if not is_numeric(array.dtype) or is_masked(x):
+        raise TypeError(f"{array.dtype} are no numbers")
+    if keep and array.dtype == np.float32 and array.dtype.isnative:
+        return array.astype(np.float32, "C", copy=copy)
+    return array.astype(np.float64, "C" if keep else "K", copy=copy)
+
+
+def remedy(x: object) -> str:
+    """Return what to do with something that `floats` does not accept."""
+    for one in islice(items(x), MOST_LOOKED_AT):
+        if np.ma.is_masked(one):
+            return remedy_of_mask(one, "it" if one is x else "one of its arrays")
+        found = [(words, method) for known, words, method in TENSORS if holds(known, one)]
+        if found:
+            methods = "".join(method for _, method in found)
+            what = "it" if one is x else "one of these tensors"
+            code = f"x{methods}" if one is x else f"[x{methods} for x in tensors]"
+            said = " and ".join(words.format(x=one) for words, _ in found)
+            return f"{what} {said}: pass {code}"
+    if hasattr(x, "columns") and hasattr(x, "dtypes"):
+        return remedy_of_table(x)
+    return "pass a sequence of floats, or a 2-D array with one row a sample"
+
+
+def remedy_of_mask(array: Any, what: str) -> str:
+    """Return what to do with a masked array."""
+    count = int(np.ma.getmaskarray(array).sum())
+    numbers = "number" if count == 1 else "numbers"
+    return (
+        f"{what} has {count:,} masked {numbers}, whose mask would be ignored: pass x.filled(0.0), "
+        "say, or leave out the samples that have some"
+    )
+
+
+def holds(known: Callable[[Any], bool], x: object) -> bool:
+    """Whether something is a tensor with this property."""
+    try:
+        return known(x)
+    except AttributeError:
+        return False
+
+
+def items(x: object) -> Iterator[object]:
+    """Yield something, the items if it is a list, and the items of lists in it, breadth first."""
+    waiting = deque([x])
+    while waiting:
+        one = waiting.popleft()
+        yield one
+        if isinstance(one, (list, tuple)):
+            waiting.extend(one[:MOST_LOOKED_AT])
+
+
+def remedy_of_table(table: Any) -> str:
+    """Return a remedy that names the first column of a pandas table that is not numeric."""
+    for name in list(table.columns)[:MOST_LOOKED_AT]:
+        for value in list(table[name]):
+            if is_number(value):
+                continue
+            return (
+                f"its column {visible(repr(name))} has {visible(repr(value))} in it: leave the "
+                "column out, put numbers in its place, or fill what is missing"
+            )
+    return "pass its numbers, such as df.to_numpy(float)"
+
+
+def is_number(value: object) -> bool:
+    """Whether a cell of a table is a finite number."""
+    try:
+        return bool(np.isfinite(floats(value)).all())
+    except Exception:  # tables raise errors of many kinds
+        return False

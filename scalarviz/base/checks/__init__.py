@@ -1,1 +1,0 @@
-"""Checks of arguments: numbers, arrays, attribute names, and the sizes that files may have."""

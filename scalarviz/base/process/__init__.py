@@ -1,1 +1,0 @@
-"""The process and its machine: child processes, signals, memory."""

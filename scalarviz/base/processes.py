@@ -1,0 +1,121 @@
+"""Processes and threads: child processes, what kind of process this is, and results of a thread.
+
+A child process, such as one that compiles or draws, ends with this process.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import subprocess
+import sys
+from collections.abc import Generator, Sequence
+from typing import Any, Protocol, TypeVar
+
+PATIENCE = 2.0  # seconds that a child has to end after SIGTERM
+
+_children: set[Any] = set()
+
+
+def start(words: Sequence[str], **streams: Any) -> Any:
+    """Run Python with these arguments; streams that are not passed go to /dev/null.
+
+    The child is in a session of its own, so that Ctrl-C in the terminal does not reach it.
+    """
+    _children.difference_update([child for child in _children if child.poll() is not None])
+    quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+    child = subprocess.Popen([sys.executable, *words], start_new_session=True, **(quiet | streams))
+    _children.add(child)
+    return child
+
+
+def end(child: Any) -> None:
+    """Terminate a child and wait until it has ended, and close its input."""
+    if child.poll() is None:
+        child.terminate()
+        try:
+            child.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+    if child.stdin is not None:
+        child.stdin.close()
+    _children.discard(child)
+
+
+def let_go(child: Any) -> None:
+    """Let a child outlive this process."""
+    _children.discard(child)
+
+
+def end_all() -> None:
+    """Terminate all children at the end of this process."""
+    for child in list(_children):
+        if child.poll() is None:
+            child.terminate()
+    for child in list(_children):
+        end(child)
+
+
+atexit.register(end_all)
+
+
+# Where this process runs: in a notebook, or as a worker of another process.
+
+_is_forked = False
+
+
+def shell() -> Any:
+    """Return the IPython shell of a notebook; None elsewhere."""
+    ipython = sys.modules.get("IPython")
+    found = ipython.get_ipython() if ipython is not None else None
+    return found if hasattr(found, "kernel") else None
+
+
+def is_worker() -> bool:
+    """Return whether another Python process started this one to share its work.
+
+    That is a process of multiprocessing, of a pool built on it, or a fork.
+    """
+    process = sys.modules.get("multiprocessing.process")
+    if _is_forked or process is None:
+        return _is_forked
+    is_main: bool = process.current_process().name == "MainProcess"
+    return process.parent_process() is not None or not is_main
+
+
+def _note_fork() -> None:
+    global _is_forked
+    _is_forked = True
+
+
+if hasattr(os, "register_at_fork"):  # Windows has no fork
+    os.register_at_fork(after_in_child=_note_fork)
+
+
+# What another thread computes: results with `ready` and `read`, awaited in a loop of asyncio.
+
+PAUSE = 0.001  # seconds between two looks
+
+Value = TypeVar("Value", covariant=True)
+
+
+class Result(Protocol[Value]):
+    """Something that arrives later."""
+
+    @property
+    def ready(self) -> bool: ...
+
+    def read(self) -> Value: ...
+
+
+def awaited(result: Result[Value]) -> Generator[Any, None, Value]:
+    """Wait until a result is ready, and return what it reads; for its `__await__`.
+
+    Other tasks of the loop go on meanwhile.
+    """
+    from asyncio import sleep  # slow to import
+
+    while not result.ready:
+        yield from sleep(PAUSE).__await__()
+    return result.read()
