@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from scalarviz.core.formulas.elementary import cos, erfc, exp, expm1, log1p, pi, sin, sqrt, tanh
 from scalarviz.core.formulas.table import Formula, table
 
-# Settings that a name can give other values, such as "leaky_relu(0.2)"; see `families.py`.
+# Settings that a name can give other values, such as "leaky_relu(0.2)"; see `FAMILIES`.
 LEAK = 0.01  # the slope of leaky_relu below zero
 ALPHA = BETA = 1.0
 LOW, HIGH = -1.0, 1.0

@@ -100,10 +100,10 @@ class Elementwise(Layer):
         slope, by_parameter = self.formula.derivative, self.formula.by_parameter
         for sample in reversed(upstream):
             x, gradient = self.kept.pop(), []
-            for g, number, (rows, known) in zip(sample, x, given, strict=True):
-                gradient.append(g * slope(number, *known))
+            for g, each, (rows, known) in zip(sample, x, given, strict=True):
+                gradient.append(g * slope(each, *known))
                 for place, row in enumerate(rows):
-                    grad[row] += g * by_parameter(place, number, *known)
+                    grad[row] += g * by_parameter(place, each, *known)
             gradients.append(gradient)
         self.bank.has_gradients = True
         gradients.reverse()

@@ -5,10 +5,10 @@
 
 from pathlib import Path
 
-import scalarviz
+from scalarviz.core.autograd import value_methods
 from scalarviz.core.formulas.arithmetic import OPERATIONS
 
-PATH = Path(scalarviz.__file__).parent / "core" / "autograd" / "value_methods.py"
+PATH = Path(value_methods.__file__)
 BEGIN = "        # The rows of OPERATIONS without a symbol.\n"
 END = "        # End of the rows.\n"
 
