@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
-from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS
 
 # Grammars of addresses, which no lesson has, and which nbformat takes seconds to build.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]  # it is not to be found

@@ -195,7 +195,7 @@ def rows() -> Iterator[tuple[str, Any, Any]]:
     """A network with every activation, one with most kinds of layers, and each optimizer."""
     import scalarviz as sv
     from scalarviz.core.formulas.activations import ACTIVATIONS
-    from scalarviz.core.model.optimizer import Optimizer
+    from scalarviz.core.optimizer import Optimizer
 
     names = ["tanh", "relu"] if SIMULATED else list(ACTIVATIONS)
     net = sv.Network([sv.Dense(5, 5, name) for name in names], dtype="float32", seed=1)

@@ -57,7 +57,7 @@ def values_step() -> Callable[[], object]:
     """The same code, with `Value` taken from scalarviz."""
     import micrograd.nn
 
-    from scalarviz.core.autograd.value import Value
+    from scalarviz.core.value import Value
 
     micrograd.nn.Value = Value
     return micrograd_step()

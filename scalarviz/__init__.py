@@ -45,32 +45,32 @@ __version__ = "0.2.0"
 # Public names, and the modules that define them. Each kind of layer is public, too, by its line in
 # core/layers/kinds.py.
 _HOMES = {
-    "Value": "core.autograd.value",
-    "where": "core.autograd.choices",
-    "maximum": "core.autograd.choices",
-    "minimum": "core.autograd.choices",
-    "lookup": "core.autograd.choices",
-    "name": "core.autograd.naming",
-    "Weight": "core.model.weight",
-    "Bank": "core.model.bank",
+    "Value": "core.value",
+    "where": "core.value_functions",
+    "maximum": "core.value_functions",
+    "minimum": "core.value_functions",
+    "lookup": "core.value_functions",
+    "name": "core.value_functions",
+    "Weight": "core.weight",
+    "Bank": "core.bank",
     "Perceptron": "core.layers",
     "Layer": "core.layers",
     "Network": "training.network.network",
-    "Precision": "core.model.precision",
+    "Precision": "core.precision",
     "activation": "engines.own.activations",
     "layer": "engines.own.layers",
     "loss": "engines.own.losses",
     "optimizer": "engines.own.optimizers",
     "Loss": "core.formulas.losses",
     "Init": "core.formulas.initializers",
-    "Schedule": "core.formulas.schedules",
-    "Optimizer": "core.model.optimizer",
-    "SGD": "core.model.optimizer",
-    "Momentum": "core.model.optimizer",
-    "Nesterov": "core.model.optimizer",
-    "RMSProp": "core.model.optimizer",
-    "Adam": "core.model.optimizer",
-    "AdamW": "core.model.optimizer",
+    "Schedule": "core.formulas.optimizers",
+    "Optimizer": "core.optimizer",
+    "SGD": "core.optimizer",
+    "Momentum": "core.optimizer",
+    "Nesterov": "core.optimizer",
+    "RMSProp": "core.optimizer",
+    "Adam": "core.optimizer",
+    "AdamW": "core.optimizer",
     "compile": "training.network.expression",
     "gradcheck": "training.network.gradcheck",
     "load": "training.network.saved",
@@ -107,28 +107,28 @@ _HOMES = {
 if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz import data as data
     from scalarviz import nn as nn
-    from scalarviz.core.autograd.choices import lookup as lookup
-    from scalarviz.core.autograd.choices import maximum as maximum
-    from scalarviz.core.autograd.choices import minimum as minimum
-    from scalarviz.core.autograd.choices import where as where
-    from scalarviz.core.autograd.naming import name as name
-    from scalarviz.core.autograd.value import Value as Value
+    from scalarviz.core.bank import Bank as Bank
     from scalarviz.core.formulas.initializers import Init as Init
     from scalarviz.core.formulas.losses import Loss as Loss
-    from scalarviz.core.formulas.schedules import Schedule as Schedule
+    from scalarviz.core.formulas.optimizers import Schedule as Schedule
     from scalarviz.core.layers import Layer as Layer
     from scalarviz.core.layers import Perceptron as Perceptron
     from scalarviz.core.layers.kinds import *  # noqa: F403
-    from scalarviz.core.model.bank import Bank as Bank
-    from scalarviz.core.model.optimizer import SGD as SGD
-    from scalarviz.core.model.optimizer import Adam as Adam
-    from scalarviz.core.model.optimizer import AdamW as AdamW
-    from scalarviz.core.model.optimizer import Momentum as Momentum
-    from scalarviz.core.model.optimizer import Nesterov as Nesterov
-    from scalarviz.core.model.optimizer import Optimizer as Optimizer
-    from scalarviz.core.model.optimizer import RMSProp as RMSProp
-    from scalarviz.core.model.precision import Precision as Precision
-    from scalarviz.core.model.weight import Weight as Weight
+    from scalarviz.core.optimizer import SGD as SGD
+    from scalarviz.core.optimizer import Adam as Adam
+    from scalarviz.core.optimizer import AdamW as AdamW
+    from scalarviz.core.optimizer import Momentum as Momentum
+    from scalarviz.core.optimizer import Nesterov as Nesterov
+    from scalarviz.core.optimizer import Optimizer as Optimizer
+    from scalarviz.core.optimizer import RMSProp as RMSProp
+    from scalarviz.core.precision import Precision as Precision
+    from scalarviz.core.value import Value as Value
+    from scalarviz.core.value_functions import lookup as lookup
+    from scalarviz.core.value_functions import maximum as maximum
+    from scalarviz.core.value_functions import minimum as minimum
+    from scalarviz.core.value_functions import name as name
+    from scalarviz.core.value_functions import where as where
+    from scalarviz.core.weight import Weight as Weight
     from scalarviz.engines.own.activations import activation as activation
     from scalarviz.engines.own.layers import layer as layer
     from scalarviz.engines.own.losses import loss as loss

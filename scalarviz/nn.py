@@ -10,7 +10,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from scalarviz.core.autograd.value import Value
+from scalarviz.core.value import Value
 from scalarviz.errors import InputError
 
 

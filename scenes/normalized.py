@@ -4,7 +4,7 @@ from typing import Annotated
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.formula import pick
 from scalarviz.faces.scenefiles.options import OptionInfo
 from scalarviz.pictures.presenter.show import Show, whole_number
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.formula import pick
 from scalarviz.pictures.presenter.show import Show
 
 MODEL = Path(__file__).with_name("digits_0_to_7.onnx")  # as PyTorch wrote it

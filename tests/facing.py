@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.model.operations import NONE, Buffer, Operation
-from scalarviz.core.model.program import Program
+from scalarviz.core.program import NONE, Buffer, Operation, Program
 from scalarviz.pictures.presenter import cubes_node, scene_layout
 from scalarviz.pictures.view.scene.plates import (
     DOWN,

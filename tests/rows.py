@@ -13,13 +13,13 @@ TABLES = {
     "core.formulas.losses.ROW_LOSSES": "loss",
     "core.formulas.metrics.METRICS": "metric",
     "core.formulas.optimizers.OPTIMIZERS": "optimizer",
-    "core.formulas.schedules.SCHEDULES": "schedule",
+    "core.formulas.optimizers.SCHEDULES": "schedule",
     "core.formulas.initializers.INITIALIZERS": "initializer",
     "core.formulas.initializers.BIASES": "initializer of biases",
     "core.formulas.arithmetic.OPERATIONS": "operation",
     "core.formulas.arithmetic.COMPARISONS": "operation",
     "core.layers.LAYERS": "layer",
-    "core.model.precision.PRECISIONS": "precision",
+    "core.precision.PRECISIONS": "precision",
     "engines.registry.ENGINES": "engine",
     "engines.registry.EXPRESSION_ENGINES": "engine of expressions",
     "data.DATA_SETS": "data set",
@@ -48,7 +48,7 @@ TABLES = {
 
 
 # Those that no user meets, but in messages.
-INNER = "core.model.operations.KINDS", "files.actions.CHECKS"
+INNER = "core.program.KINDS", "files.actions.CHECKS"
 
 
 def names_of(module: ModuleType, table: str) -> list[str]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import scalarviz as sv
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.model.program import Program
+from scalarviz.core.program import Program
 from scalarviz.engines.registry import ENGINES
 
 # Those that can run on this machine. The tests of cuda without a GPU are in tests/engines.

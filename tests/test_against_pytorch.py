@@ -14,14 +14,12 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.activations import ACTIVATIONS, activation_row
 from scalarviz.core.formulas.arithmetic import OPERATIONS
-from scalarviz.core.formulas.families import activation_row
+from scalarviz.core.formulas.formula import Formula
 from scalarviz.core.formulas.initializers import BIASES, INITIALIZERS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.core.formulas.optimizers import OPTIMIZERS
-from scalarviz.core.formulas.schedules import SCHEDULES
-from scalarviz.core.formulas.table import Formula
+from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES
 from scalarviz.core.layers import LAYERS
 
 REFERENCE = json.loads(

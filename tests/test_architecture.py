@@ -15,14 +15,12 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.base.leaf_calls import LEAF_CALLS
-from scalarviz.core.autograd.value import Value
-from scalarviz.core.layers.base import Layer
-from scalarviz.core.layers.dense import Dense
-from scalarviz.core.layers.perceptron import Perceptron
-from scalarviz.core.layers.perceptron_layer import PerceptronLayer
-from scalarviz.core.model.bank import Bank
-from scalarviz.core.model.part import Part
-from scalarviz.core.model.weight import Weight
+from scalarviz.core.bank import Bank
+from scalarviz.core.layers.dense import Dense, PerceptronLayer
+from scalarviz.core.layers.layer import Layer
+from scalarviz.core.perceptron import Perceptron
+from scalarviz.core.value import Value
+from scalarviz.core.weight import Part, Weight
 from scalarviz.training.network.base import Model
 from scalarviz.training.network.network import Network
 from tests.wording import refused
@@ -46,8 +44,6 @@ PACKAGES = """
     base
     scenes
     core.formulas
-    core.autograd
-    core.model
     core
     core.layers
     nn

@@ -15,7 +15,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import errors
 from scalarviz.core.formulas.initializers import INITIALIZERS
-from scalarviz.core.formulas.schedules import SCHEDULES
+from scalarviz.core.formulas.optimizers import SCHEDULES
 from scalarviz.errors import UnknownNameError
 from scalarviz.pictures.export import render
 from scalarviz.pictures.export.render_options import RenderOptions

@@ -6,7 +6,7 @@ import numpy as np
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.core.model.operations import NONE
+from scalarviz.core.program import NONE
 from scalarviz.pictures.presenter.captions.cache import NOTHING
 from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.pictures.view.cubes.shaders import HALF

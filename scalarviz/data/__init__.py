@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from scalarviz.base.limits import Budget
-from scalarviz.core.formulas.settings import make
-from scalarviz.core.formulas.table import pick, table
+from scalarviz.core.formulas.formula import make, pick, table
 from scalarviz.data.base import Arrays as Arrays
 from scalarviz.data.base import DataSet as DataSet
 from scalarviz.data.colors import MAPS as MAPS

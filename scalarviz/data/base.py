@@ -22,9 +22,9 @@ from scalarviz.base.checks import (
     shorten,
     true_or_false,
 )
+from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.randomness import check_seed, shuffled
-from scalarviz.core.formulas.table import pick
-from scalarviz.core.layers.affine import Affine
+from scalarviz.core.layers.normalization import Affine
 from scalarviz.data.adding import MOST_ADDED, Room, as_samples
 from scalarviz.data.batches import Batches, InOrder, Pair, Picked, Shuffled
 from scalarviz.data.settings import brief, unlike, whole

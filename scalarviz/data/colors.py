@@ -11,8 +11,8 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray, as_batch, as_floats, check_signature, number, shorten
+from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.randomness import check_seed, unit_pairs
-from scalarviz.core.formulas.table import pick
 from scalarviz.data.adding import check_within
 from scalarviz.data.base import DOUBLE, STREAM_COLORS, DataChoice, TableSet
 from scalarviz.data.settings import whole

@@ -25,7 +25,7 @@ from scalarviz.base.limits import (
     in_units,
 )
 from scalarviz.base.messages import inform, visible
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.formula import pick
 from scalarviz.data.base import DOUBLE, Arrays
 from scalarviz.data.tables import MOST_NAMES
 from scalarviz.errors import InputError, NotFiniteError, ShapeError

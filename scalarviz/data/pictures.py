@@ -16,7 +16,7 @@ from scalarviz.base.checks import FloatArray, answered, as_floats, shorten
 from scalarviz.base.checks import size as whole_size
 from scalarviz.base.limits import MOST_SCANS, Budget
 from scalarviz.base.shell_commands import needed
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.formula import pick
 from scalarviz.data.base import DataSet
 from scalarviz.data.batches import Batches, Pair, PictureTransform, Points
 from scalarviz.data.files import called, readable, unreadable

@@ -14,9 +14,8 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray, number, shorten, true_or_false
 from scalarviz.core.formulas.elementary import sin
+from scalarviz.core.formulas.formula import Target, pick
 from scalarviz.core.formulas.randomness import check_seed, unit_pairs
-from scalarviz.core.formulas.retarget import Target
-from scalarviz.core.formulas.table import pick
 from scalarviz.data.base import DOUBLE, STREAM_NOISE, STREAM_PLACES, TableSet
 from scalarviz.data.settings import whole
 from scalarviz.data.tables import count_of, same_bits, share_of, split

@@ -19,7 +19,7 @@ from scalarviz.base.checks import (
     shorten,
     size,
 )
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.formula import pick
 from scalarviz.data.batches import Pair
 from scalarviz.errors import InputError, ShapeError
 

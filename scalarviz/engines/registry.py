@@ -9,13 +9,12 @@ from importlib.util import find_spec
 from scalarviz.base.messages import inform
 from scalarviz.base.processes import is_worker
 from scalarviz.base.shell_commands import pip_install
-from scalarviz.core.formulas.table import pick, table
+from scalarviz.core.bank import Bank
+from scalarviz.core.formulas.formula import pick, table
 from scalarviz.core.layers import Layer
-from scalarviz.core.model.bank import Bank
-from scalarviz.core.model.operations import SCALAR, Operation
-from scalarviz.core.model.precision import Precision
-from scalarviz.core.model.program import Program
-from scalarviz.core.model.trace_program import TraceProgram
+from scalarviz.core.precision import Precision
+from scalarviz.core.program import SCALAR, Operation, Program
+from scalarviz.core.trace_program import TraceProgram
 from scalarviz.engines.common.base import Engine
 from scalarviz.engines.common.cores import check_process
 from scalarviz.engines.common.reference import runs_as_python

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from scalarviz.base.checks import answered, shorten
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import DisplayError, InputError
 from scalarviz.faces.controller.autosave import Keep
 from scalarviz.faces.controller.options import Recipe

@@ -9,13 +9,12 @@ import numpy as np
 
 from scalarviz.base.checks import shorten, size
 from scalarviz.base.limits import LONGEST_CONDITION, MOST_CONDITIONS
-from scalarviz.core.formulas.families import activation_row
+from scalarviz.core.formulas.activations import activation_row
+from scalarviz.core.formulas.formula import check_names, pick
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
-from scalarviz.core.formulas.settings import check_names
-from scalarviz.core.formulas.table import pick
-from scalarviz.core.model.optimizer import Optimizer
-from scalarviz.core.model.precision import Precision
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.precision import Precision
 from scalarviz.data import DataSet
 from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import InputError, ScalarvizError

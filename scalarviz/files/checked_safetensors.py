@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from scalarviz.base.checks import shorten
 from scalarviz.base.limits import LARGEST_HEADER, MOST_PARTS, memory_size
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import FileError, InputError
 from scalarviz.files.atomic import as_path, bytes_of, replace_file, shown
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from scalarviz.base.checks import shorten
 from scalarviz.base.limits import Budget
-from scalarviz.core.autograd.value import Value
-from scalarviz.core.formulas.table import pick
-from scalarviz.core.model.bank_arrays import DTYPES
-from scalarviz.core.model.trace import BYTES, EVERY_OPERATION, MOST_OPERANDS, NONE, NUMBERS, Trace
+from scalarviz.core.bank import DTYPES
+from scalarviz.core.formulas.formula import pick
+from scalarviz.core.trace import BYTES, EVERY_OPERATION, MOST_OPERANDS, NONE, NUMBERS, Trace
+from scalarviz.core.value import Value
 from scalarviz.engines.registry import EngineRow, choose, choose_for_expression
 from scalarviz.errors import InputError
 from scalarviz.files import networks

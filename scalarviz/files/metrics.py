@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from scalarviz.base.checks import shorten, size
+from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.metrics import METRICS, MetricRow
-from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError
 from scalarviz.files.checked_safetensors import Array, Description
 from scalarviz.files.networks import field

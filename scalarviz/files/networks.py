@@ -16,19 +16,17 @@ import numpy as np
 
 from scalarviz.base.checks import shorten
 from scalarviz.base.limits import LAYER, Budget
+from scalarviz.core.bank import SCALING, Bank
+from scalarviz.core.formulas.formula import check_names as check_settings
+from scalarviz.core.formulas.formula import make, pick
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
-from scalarviz.core.formulas.settings import check_names as check_settings
-from scalarviz.core.formulas.settings import make
-from scalarviz.core.formulas.table import pick
 from scalarviz.core.layers import LAYERS, Layer
-from scalarviz.core.layers.elementwise import Elementwise
+from scalarviz.core.layers.custom_layers import OWN
+from scalarviz.core.layers.dense import PerceptronLayer
+from scalarviz.core.layers.elementwise_layers import Elementwise
 from scalarviz.core.layers.nested import MOST_DEPTH
-from scalarviz.core.layers.own import OWN
-from scalarviz.core.layers.perceptron_layer import PerceptronLayer
-from scalarviz.core.model.bank import Bank
-from scalarviz.core.model.bank_arrays import SCALING
-from scalarviz.core.model.precision import Precision
+from scalarviz.core.precision import Precision
 from scalarviz.engines.registry import EngineRow
 from scalarviz.errors import FileError, InputError, ScalarvizError
 from scalarviz.files.atomic import as_path, shown

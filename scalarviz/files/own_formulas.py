@@ -13,9 +13,9 @@ from typing import Any
 from scalarviz.base.checks import shorten
 from scalarviz.base.messages import visible
 from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
-from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS
 from scalarviz.errors import InputError
 from scalarviz.files.checked_safetensors import Description
 

@@ -11,14 +11,13 @@ import numpy as np
 from scalarviz.base.checks import shorten, size
 from scalarviz.base.limits import GROWTH, MADE, MOST_PRODUCTS, PRODUCTS, Budget
 from scalarviz.base.messages import caution
+from scalarviz.core.formulas.formula import make, pick
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
 from scalarviz.core.formulas.randomness import check_seed
-from scalarviz.core.formulas.settings import make
-from scalarviz.core.formulas.table import pick
 from scalarviz.core.layers import Layer
-from scalarviz.core.model.optimizer import Optimizer
-from scalarviz.core.model.precision import Precision
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.precision import Precision
 from scalarviz.data import DataSet
 from scalarviz.data.base import DOUBLE, TableSet
 from scalarviz.errors import InputError

@@ -18,8 +18,8 @@ import numpy as np
 
 from scalarviz.base.limits import Budget
 from scalarviz.base.messages import LONGEST_LINE, caution, visible
+from scalarviz.core.bank import Bank
 from scalarviz.core.formulas.metrics import rows_of_metrics
-from scalarviz.core.model.bank import Bank
 from scalarviz.data import DataSet
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import ORDER_OF_SUMS

@@ -11,13 +11,11 @@ import numpy as np
 
 from scalarviz.base.checks import shorten
 from scalarviz.base.limits import Budget
+from scalarviz.core.formulas.formula import make, pick
 from scalarviz.core.formulas.losses import Loss
-from scalarviz.core.formulas.optimizers import OPTIMIZERS, OptimizerRow
-from scalarviz.core.formulas.schedules import Schedule
-from scalarviz.core.formulas.settings import make
-from scalarviz.core.formulas.table import pick
-from scalarviz.core.model.optimizer import Optimizer
-from scalarviz.core.model.precision import Precision
+from scalarviz.core.formulas.optimizers import OPTIMIZERS, OptimizerRow, Schedule
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.precision import Precision
 from scalarviz.data import Arrays, DataSet, remake
 from scalarviz.data.base import TableSet
 from scalarviz.errors import InputError

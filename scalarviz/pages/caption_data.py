@@ -8,13 +8,12 @@ import numpy as np
 
 from scalarviz.base.texts import row_text, text
 from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.formula_trees import cases_of, function_tree
+from scalarviz.core.formulas.formula_words import written
+from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS
 from scalarviz.core.formulas.losses import Loss, LossRow, RowLossRow
-from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS
-from scalarviz.core.formulas.trees import cases_of, function_tree
-from scalarviz.core.formulas.written import written
-from scalarviz.core.model.operations import KINDS, NONE, Buffer, Operation
-from scalarviz.core.model.program import Program
-from scalarviz.core.model.trace_program import TraceProgram
+from scalarviz.core.program import KINDS, NONE, Buffer, Operation, Program
+from scalarviz.core.trace_program import TraceProgram
 from scalarviz.engines.wasm.jobs import moment_data
 from scalarviz.pages.graph_data import nodes_data
 from scalarviz.pages.optimizer_data import optimizer_data

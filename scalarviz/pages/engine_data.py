@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.model.bank import Bank
+from scalarviz.core.bank import Bank
 from scalarviz.data.batches import Batches, InOrder, Picked, Shuffled
 from scalarviz.engines.codegen.unit_source import Unit
 from scalarviz.engines.registry import ENGINES, missing_for_cpu

@@ -9,8 +9,8 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
+from scalarviz.core.formulas.formula_trees import function_tree
 from scalarviz.core.formulas.metrics import cut
-from scalarviz.core.formulas.trees import function_tree
 from scalarviz.data import Digits, Rgb, Texture
 from scalarviz.data.base import TableSet
 from scalarviz.data.batches import Pair

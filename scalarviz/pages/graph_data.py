@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import Any
 
-from scalarviz.core.model.trace_program import TraceProgram
+from scalarviz.core.trace_program import TraceProgram
 from scalarviz.pictures.presenter.captions.names import entitled
 from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.pictures.view.frame_data import Card, Drawing, History, Line, Table

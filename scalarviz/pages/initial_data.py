@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from scalarviz.core.bank import SCALING
 from scalarviz.core.formulas.initializers import Init, Law
 from scalarviz.core.layers import Dropout, Layer
-from scalarviz.core.layers.perceptron_layer import PerceptronLayer
-from scalarviz.core.model.bank_arrays import SCALING
+from scalarviz.core.layers.dense import PerceptronLayer
 from scalarviz.training.network.network import Network
 
 LARGEST_SEED = 2**52  # the seeds from there on are not all numbers of JavaScript

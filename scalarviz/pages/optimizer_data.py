@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
+from scalarviz.core.formulas.formula_trees import expression_tree, function_tree
+from scalarviz.core.formulas.formula_words import in_words, variables
 from scalarviz.core.formulas.optimizers import OptimizerRow
-from scalarviz.core.formulas.source import variables
-from scalarviz.core.formulas.trees import expression_tree, function_tree
-from scalarviz.core.formulas.written import in_words
-from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.optimizer import Optimizer
 from scalarviz.pictures.presenter.arithmetic import CORRECTED, CORRECTION, FUNCTIONS, corrected
 from scalarviz.pictures.presenter.captions.steps import Numbered
 from scalarviz.training.session.formula_lines import FormulaLine, constant_lines, update_lines

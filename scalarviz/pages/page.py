@@ -19,7 +19,7 @@ from scalarviz.base.messages import inform
 from scalarviz.base.package_files import text_beside
 from scalarviz.base.progress import Progress
 from scalarviz.base.texts import text, texts
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import EngineError, InputError
 from scalarviz.files.atomic import as_path, check_place, replace_file
 from scalarviz.pages.caption_data import caption_data

@@ -13,8 +13,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.model.operations import NONE
-from scalarviz.core.model.program import Moment, Program
+from scalarviz.core.program import NONE, Moment, Program
 from scalarviz.pages.packed import packed
 from scalarviz.pictures.draw2d.colors import HALO, NOT_A_NUMBER, NUMBER, POWER
 from scalarviz.pictures.draw2d.theme import THEMES, Theme

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.model.operations import Buffer
+from scalarviz.core.program import Buffer
 from scalarviz.engines.common.reference import program_forward
 from scalarviz.engines.common.snapshot import SnapshotValues
 from scalarviz.engines.wasm.jobs import buffer_names

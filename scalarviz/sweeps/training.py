@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.core.bank import Bank
 from scalarviz.core.formulas.metrics import MetricRow, measured, predictions_of
-from scalarviz.core.model.bank import Bank
 from scalarviz.data.batches import GeneratedBatches
 from scalarviz.errors import GradientError, UpdateError
 from scalarviz.files.atomic import bytes_of

@@ -7,7 +7,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.core.model.bank import Bank
+from scalarviz.core.bank import Bank
 from scalarviz.errors import FileError
 from scalarviz.files import actions
 from scalarviz.training.session import trainer

@@ -12,10 +12,9 @@ from scalarviz import data
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.core.layers import LAYERS
-from scalarviz.core.layers.base import Batch
-from scalarviz.core.layers.branches import Row, TwoBranches
-from scalarviz.core.model.operations import KINDS, Kind, Shape
-from scalarviz.core.model.program import Program
+from scalarviz.core.layers.layer import Batch
+from scalarviz.core.layers.nested import Row, TwoBranches
+from scalarviz.core.program import KINDS, Kind, Program, Shape
 from scalarviz.engines.common.reference import REFERENCES, OperationArrays, Reference, not_none
 from scalarviz.errors import EngineError, InputError
 from scalarviz.pictures.presenter.captions.moments import caption

@@ -12,8 +12,8 @@ import pytest
 import scalarviz as sv
 from scalarviz.base.texts import text
 from scalarviz.core.layers import LAYERS
-from scalarviz.core.layers.own import OWN
-from scalarviz.core.model.precision import Precision
+from scalarviz.core.layers.custom_layers import OWN
+from scalarviz.core.precision import Precision
 from scalarviz.engines.registry import ENGINES, choose_best
 from scalarviz.errors import (
     EngineError,

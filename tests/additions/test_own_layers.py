@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS, ParametricFormula
+from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS, ParametricFormula
 from scalarviz.errors import FileError, InputError, UnknownNameError
 from scalarviz.pictures.presenter.scene_layout import about_layer
 from tests.pages.pages import InPage

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 import scalarviz as sv
-from scalarviz.core.formulas.schedules import SCHEDULES
-from scalarviz.core.model.bank import Bank
-from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.bank import Bank
+from scalarviz.core.formulas.optimizers import SCHEDULES
+from scalarviz.core.optimizer import Optimizer
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 TOLERANCE = {"float32": 1e-5, "float64": 1e-12}

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.core.model import away
-from scalarviz.core.model.away import Away
+from scalarviz.core import device_arrays
+from scalarviz.core.device_arrays import Away
 from scalarviz.engines.cuda.memory import Memory
 from scalarviz.engines.cuda.run import CudaRun
 from scalarviz.errors import EngineError
@@ -32,7 +32,7 @@ ENOUGH = 60.0  # seconds that a background thread may take for some steps
 @pytest.fixture(autouse=True)
 def rarely(monkeypatch: pytest.MonkeyPatch) -> None:
     """Numbers that nobody reads are not fetched, but for the first time."""
-    monkeypatch.setattr(away, "EVERY", NEVER)
+    monkeypatch.setattr(device_arrays, "EVERY", NEVER)
 
 
 def session(seed: int = 3, engine: str = "cuda", *, norm: bool = False) -> sv.Session:
@@ -144,7 +144,7 @@ def test_background_play_brings_the_bank_back_as_often_as_it_should(
     copies: Copies, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     every = 0.1
-    monkeypatch.setattr(away, "EVERY", every)
+    monkeypatch.setattr(device_arrays, "EVERY", every)
     s = session()
     held, seen = s.network.bank.value, set()
     start = time.perf_counter()
@@ -181,7 +181,7 @@ def test_a_long_advance_brings_the_bank_back_and_keeps_keyframes(
     copies: Copies, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     every = 0.05
-    monkeypatch.setattr(away, "EVERY", every)
+    monkeypatch.setattr(device_arrays, "EVERY", every)
     s = session()
     array, seen, start = s.network.bank.value, set[bytes](), time.perf_counter()
 
@@ -212,7 +212,7 @@ def test_a_fetch_that_takes_long_is_made_more_rarely(monkeypatch: pytest.MonkeyP
     place = Away()
     place.leave(Slow())
     assert place.is_due
-    monkeypatch.setattr(away, "EVERY", 1 / 60)
+    monkeypatch.setattr(device_arrays, "EVERY", 1 / 60)
     place.fetch(None)
     place.leave(Slow())
     for seconds, due in ((5.9, False), (0.2, True)):
@@ -332,7 +332,7 @@ def test_a_written_weight_reaches_the_gpu_before_the_next_step() -> None:
 
 
 def test_a_write_past_the_bank_while_it_plays_is_journalled(monkeypatch: Any) -> None:
-    monkeypatch.setattr(away, "EVERY", 0.05)
+    monkeypatch.setattr(device_arrays, "EVERY", 0.05)
     s = session()
     array = s.network.bank.value
     s.play()

@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.core.model.operations import KINDS, Kind
-from scalarviz.core.model.optimizer import Optimizer
-from scalarviz.core.model.program import Moment
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.program import KINDS, Kind, Moment
 from scalarviz.data.batches import (
     Batches,
     InOrder,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.optimizer import Optimizer
 from scalarviz.data.batches import Batches, InOrder, Picked, Shuffled
 from scalarviz.engines.cuda.graphs import Steps
 from scalarviz.engines.cuda.run import CudaRun

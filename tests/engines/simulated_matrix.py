@@ -12,14 +12,12 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.core.formulas.optimizers import OPTIMIZERS
-from scalarviz.core.formulas.rowwise import ROW_FORMULAS
-from scalarviz.core.formulas.schedules import SCHEDULES
-from scalarviz.core.model.operations import KINDS, NONE
-from scalarviz.core.model.optimizer import Optimizer
-from scalarviz.core.model.own_rates import NO_OWN_RATES
-from scalarviz.core.model.precision import Precision
+from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES
+from scalarviz.core.optimizer import NO_OWN_RATES, Optimizer
+from scalarviz.core.precision import Precision
+from scalarviz.core.program import KINDS, NONE
 from scalarviz.data.batches import (
     Batches,
     GeneratedBatches,

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.core.model.operations import KINDS, Kind
-from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.program import KINDS, Kind
 from scalarviz.data.batches import InOrder
 from scalarviz.engines.common.reference import REFERENCES, Reference, not_none
 from scalarviz.engines.cuda.run import CudaRun

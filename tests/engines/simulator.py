@@ -15,8 +15,8 @@ import pytest
 from numba import types
 
 import scalarviz as sv
-from scalarviz.core.model.optimizer import Optimizer
-from scalarviz.core.model.precision import Precision
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.precision import Precision
 from scalarviz.data.batches import Batches
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.engine import CudaEngine

@@ -9,7 +9,7 @@ import scalarviz as sv
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
-from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.optimizer import Optimizer
 from scalarviz.engines.codegen import cuda_dispatch, dispatch
 
 RANDOM = np.random.default_rng(0)

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from scalarviz.core.formulas import activations, losses, rowwise
+from scalarviz.core.formulas import activations, layer_formulas, losses
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.formulas.table import Formula
+from scalarviz.core.formulas.formula import Formula
 from scalarviz.engines.codegen import cache_files, cuda_file
 from scalarviz.engines.codegen.kernel_choice import InUse
 from scalarviz.engines.cuda import kernels, steps
@@ -36,7 +36,7 @@ def text(function: Any = steps.train, **given: Any) -> str:
     [
         (activations, "LEAK", kernels.forward_all),
         (losses, "FLOOR", kernels.sum_errors),
-        (rowwise, "pi", kernels.forward_all),
+        (layer_formulas, "pi", kernels.forward_all),
     ],
 )
 def test_a_constant_of_a_formula_is_in_the_texts_with_it_and_in_no_other(

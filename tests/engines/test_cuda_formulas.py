@@ -16,10 +16,9 @@ import numpy as np
 import pytest
 
 from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.core.formulas.optimizers import OPTIMIZERS, no_constants
-from scalarviz.core.formulas.rowwise import ROW_FORMULAS
-from scalarviz.core.formulas.schedules import SCHEDULES
+from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES, no_constants
 from scalarviz.engines.codegen import cuda_file
 from scalarviz.engines.codegen.cuda_rounding import products_rounded
 from scalarviz.engines.cuda import kernels

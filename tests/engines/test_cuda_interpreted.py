@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.optimizer import Optimizer
 from scalarviz.data.batches import Shuffled
 from tests.engines.ptx.card import Card, unguarded
 from tests.engines.ptx.launch import Launch

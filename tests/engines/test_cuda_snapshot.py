@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scalarviz.core.model.bank import Bank
+from scalarviz.core.bank import Bank
 from scalarviz.errors import EngineError
 from tests.engines.fake_streams import FakeArray, FakeGpu, FakeStream
 from tests.wording import refused

@@ -9,10 +9,9 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.core.formulas.optimizers import OPTIMIZERS
-from scalarviz.core.formulas.rowwise import ROW_FORMULAS
-from scalarviz.core.formulas.schedules import SCHEDULES
+from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES
 from scalarviz.engines.codegen import dispatch
 from tests.engines.agreement import MAKERS
 from tests.engines.conftest import Kernels

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.optimizer import Optimizer
 from scalarviz.engines.python import engine as python_engine
 from scalarviz.engines.registry import ENGINES, LARGE, EngineRow, choose
 from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError, UnknownNameError

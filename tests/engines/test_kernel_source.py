@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from scalarviz.core.formulas import activations
-from scalarviz.core.formulas.rowwise import ROW_FORMULAS, RowFormula
-from scalarviz.core.formulas.table import FloatFunction, Formula
+from scalarviz.core.formulas.formula import FloatFunction, Formula
+from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS, RowFormula
 from scalarviz.engines.codegen.unit_source import source_of
 from scalarviz.engines.cpu.table import KERNELS
 from scalarviz.engines.cpu.units import kernels_of

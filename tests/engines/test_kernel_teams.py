@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scalarviz.core.formulas.rowwise import ROW_FORMULAS, typed
+from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS, typed
 from scalarviz.engines.codegen import kernel_teams
 from scalarviz.engines.codegen.kernel_source import parse, variables
 from scalarviz.engines.codegen.kernel_teams import TEAM_ROOM, Team, team_text

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scalarviz.core.formulas import activations, losses, rowwise
+from scalarviz.core.formulas import activations, layer_formulas, losses
 from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.formula import Formula
+from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS
 from scalarviz.core.formulas.losses import LOSSES
-from scalarviz.core.formulas.rowwise import ROW_FORMULAS
-from scalarviz.core.formulas.table import Formula
 from scalarviz.engines.codegen import cache_files, compile_kernel, kernel_units, unit_source
 from scalarviz.engines.codegen.dispatch import by_address
 from scalarviz.engines.codegen.unit_source import Unit, source_of
@@ -59,7 +59,7 @@ def test_the_same_formulas_give_the_same_text() -> None:
         ),
         (losses, "FLOOR", kernels_of_loss(LOSSES["mape"])["loss"]),
         (
-            rowwise,
+            layer_formulas,
             "pi",
             kernels_of("row", KERNELS["row"], ROW_FORMULAS["frequency_encoding"])["forward"],
         ),
@@ -332,7 +332,7 @@ PROGRAM = """
     from scalarviz.engines.codegen import compile_kernel, kernel_units
     from scalarviz.engines.codegen.unit_source import Unit
     from scalarviz.engines.expression.kernels import unary
-    from scalarviz.core.formulas.table import Formula
+    from scalarviz.core.formulas.formula import Formula
     from mine import bent, bent_derivative
 
     asked, run_children = [], compile_kernel.run_children

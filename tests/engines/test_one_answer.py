@@ -10,9 +10,8 @@ from hypothesis import given, settings
 import scalarviz as sv
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.core.formulas.optimizers import OPTIMIZERS
-from scalarviz.core.formulas.schedules import SCHEDULES
-from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES
+from scalarviz.core.optimizer import Optimizer
 from tests.engines.agreement import (
     MAKERS,
     TOLERANCE,

@@ -8,7 +8,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.formulas.table import Formula
+from scalarviz.core.formulas.formula import Formula
 from scalarviz.engines.codegen.unit_source import source_of
 from scalarviz.engines.cpu.units import every_unit
 from scalarviz.errors import InputError

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.core.model import operations
-from scalarviz.core.model.precision import Precision
+from scalarviz.core import program as operations
+from scalarviz.core.precision import Precision
 from scalarviz.data.batches import InOrder
 from scalarviz.engines.cpu import records
 from scalarviz.engines.cpu.records import (

@@ -9,9 +9,9 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.core.formulas.losses import Loss
-from scalarviz.core.formulas.scaling import LARGEST_SCALE, SMALLEST_SCALE
-from scalarviz.core.model.operations import NONE
-from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.precision import LARGEST_SCALE, SMALLEST_SCALE
+from scalarviz.core.program import NONE
 from scalarviz.data.batches import (
     Batches,
     GeneratedBatches,

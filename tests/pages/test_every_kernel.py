@@ -14,8 +14,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.core.formulas.optimizers import OPTIMIZERS
-from scalarviz.core.formulas.schedules import SCHEDULES
+from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES
 from scalarviz.engines.codegen.unit_source import Dtype
 from scalarviz.engines.cpu.units import TRAIN_NETWORKS, every_unit
 from tests.core.layers.test_layers import MAKERS

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from scalarviz.core.model.program import Moment
+from scalarviz.core.program import Moment
 from scalarviz.faces.controller.tour import Tour
 from scalarviz.pages import page
 from scalarviz.pictures.presenter.by_neuron import ByNeuron, walked

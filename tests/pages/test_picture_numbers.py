@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scalarviz.base.texts.decimals import short
-from scalarviz.core.model.operations import NONE
+from scalarviz.core.program import NONE
 from scalarviz.pages.packed import packed
 from scalarviz.pages.scene_data import camera_data, colors_of, layout_data, plate_data, scene_data
 from scalarviz.pictures.draw2d.colors import MAPS, contrast, dimmed, rgb

@@ -15,7 +15,7 @@ import scalarviz as sv
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
 from scalarviz.core.layers import LAYERS
-from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.optimizer import Optimizer
 from tests.proofs.report import Proof
 from tests.test_against_pytorch import REFERENCE
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.optimizer import Optimizer
 from scalarviz.training.session.branches import Branch, Clock
 from scalarviz.training.session.trainer import set_numbers
 

@@ -24,7 +24,7 @@ from scalarviz.core.formulas.elementary import (
     sin,
     sqrt,
 )
-from scalarviz.core.formulas.table import Formula, table
+from scalarviz.core.formulas.formula import Formula, table
 
 INFINITY = exp(1000.0)
 TWO_OVER_SQRT_PI = 2.0 / sqrt(pi)

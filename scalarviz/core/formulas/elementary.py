@@ -5,7 +5,7 @@ OverflowError and `math.log(0.0)` a ValueError, these give what every processor 
 or NaN. So a formula has the same limits in plain Python as in a compiled kernel.
 
 A formula imports its functions from here and says `exp`; each target replaces `exp` by its own (see
-`retarget.py`).
+`formula.py`).
 """
 
 from __future__ import annotations

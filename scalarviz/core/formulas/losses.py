@@ -23,7 +23,7 @@ from scalarviz.base.checks import FloatArray, answered, as_batch, as_targets, nu
 from scalarviz.base.messages import caution
 from scalarviz.core.formulas.activations import ACTIVATIONS, sigmoid
 from scalarviz.core.formulas.elementary import exp, log, log1p
-from scalarviz.core.formulas.table import FloatFunction, pick, table
+from scalarviz.core.formulas.formula import FloatFunction, pick, table
 from scalarviz.errors import InputError, OrderError
 
 EVERYWHERE = (-math.inf, math.inf)

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from scalarviz.base.checks import FloatArray, check_signature, number, shorten
+from scalarviz.core.formulas.formula import pick, table
 from scalarviz.core.formulas.losses import Loss
-from scalarviz.core.formulas.table import pick, table
 from scalarviz.errors import InputError
 
 HELD_OUT = "held_out_"  # before the name of a metric of held-out samples

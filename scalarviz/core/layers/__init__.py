@@ -1,9 +1,9 @@
 """The layers, one class a kind; `kinds` lists them."""
 
 from scalarviz.core.layers import kinds
-from scalarviz.core.layers.base import Layer as Layer
 from scalarviz.core.layers.kinds import *  # noqa: F403  # its names are all that it has
-from scalarviz.core.layers.perceptron import Perceptron as Perceptron
+from scalarviz.core.layers.layer import Layer as Layer
+from scalarviz.core.perceptron import Perceptron as Perceptron
 
 LAYERS: dict[str, type[Layer]] = {
     name: kind for name, kind in vars(kinds).items() if not name.startswith("_")

@@ -1,17 +1,185 @@
-"""Dense: a fully connected layer of perceptrons."""
+"""Dense: a fully connected layer of perceptrons; PerceptronLayer, its base, is that of Conv2d."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, final
+from typing import Any, TypeVar, final, overload
 
-from scalarviz.base.checks import size
+from scalarviz.base.checks import FloatArray, size, true_or_false
+from scalarviz.core.formulas.activations import activation_row
 from scalarviz.core.formulas.initializers import Init
-from scalarviz.core.layers.base import Batch
-from scalarviz.core.layers.perceptron_layer import PerceptronLayer
-from scalarviz.core.model.operations import Shape
-from scalarviz.core.model.program import Program
-from scalarviz.core.model.weight import Weight
+from scalarviz.core.layers.layer import Batch, Layer
+from scalarviz.core.layers.parameters import ParameterArray, own_parameters
+from scalarviz.core.perceptron import Perceptron
+from scalarviz.core.program import NONE, Program, Shape
+from scalarviz.core.weight import Weight
+from scalarviz.errors import InputError
+
+
+class WeightedLayer(Layer):
+    """A layer with one or two arrays of parameters.
+
+    `inputs`, `outputs`, `activation` and `parameters` are as in Layer.
+    """
+
+    @abstractmethod
+    def parameter_shapes(self) -> dict[str, Shape]:
+        """Return the shape of "weight" and, if there is one, of "bias"."""
+
+    @property
+    def kernel(self) -> FloatArray:
+        """The weights: a view of `bank.value`, in the shape that they have in PyTorch.
+
+        (outputs, inputs) for Dense, (kernels, channels, height, width) for Conv2d, (features,) for
+        norms. Writing into it is setting the value of each Weight; `layer.kernel = array` copies.
+        """
+        return self._parameter("weight").value
+
+    @kernel.setter
+    def kernel(self, numbers: object) -> None:
+        self._parameter("weight").value = numbers
+
+    @property
+    def bias(self) -> FloatArray | Any:  # not "| None": a type checker takes `bias[0]` unchecked
+        """The biases: a view of `bank.value`, as `kernel`; None if the layer has none."""
+        return self._parameter("bias").value if "bias" in self.parameter_shapes() else None
+
+    @bias.setter
+    def bias(self, numbers: object) -> None:
+        self._parameter("bias").value = numbers
+
+    def _parameter(self, role: str) -> ParameterArray:
+        found = own_parameters(self).get(role)
+        if found is None:
+            raise InputError(f"{self} has no {role}: make a layer with one")
+        found.name = f"the {'kernel' if role == 'weight' else role} of {self}"
+        self._has_lent = True
+        return found
+
+
+class PerceptronLayer(WeightedLayer):
+    """`count` perceptrons with `fan_in` weights each.
+
+    In the bank the weights come first, perceptron by perceptron, then the biases.
+
+    inputs, outputs  numbers of a sample, and of the result
+    count            number of perceptrons
+    fan_in           number of weights of each
+    activation       name of a row of core/formulas/activations.py
+    bias             whether each perceptron has one
+    init             initializer of this layer, a name or an Init; None: that of the network
+    """
+
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        count: int,
+        fan_in: int,
+        activation: str,
+        bias: bool,
+        init: str | Init | None,
+    ) -> None:
+        self.formula = activation_row(activation)
+        super().__init__(inputs, outputs, self.formula.name)
+        self.count = count
+        self.fan_in = fan_in
+        self.has_bias = true_or_false(bias, "bias")
+        self.init = None if init is None else Init.of(init)
+        self.size = count * fan_in + self.has_bias * count
+
+    @abstractmethod
+    def fans(self) -> tuple[int, int]:
+        """Return fan-in and fan-out: inputs of an output, and outputs that an input reaches."""
+
+    @abstractmethod
+    def part_name(self, perceptron: int) -> str:
+        """Return the name of the perceptron at index `perceptron`."""
+
+    @abstractmethod
+    def weight_name(self, row: int) -> str:
+        """Return the name of the weight at index `row` of the layer, without its perceptron's."""
+
+    @abstractmethod
+    def window_shape(self) -> Shape:
+        """Return the shape of the weights of a perceptron."""
+
+    @final
+    def parameter_shapes(self) -> dict[str, Shape]:
+        found: dict[str, Shape] = {"weight": (self.count, *self.window_shape())}
+        return found | {"bias": (self.count,)} if self.has_bias else found
+
+    @final
+    @cached_property
+    def perceptrons(self) -> OnDemand[Perceptron]:
+        """The perceptrons; each is made on first access."""
+        return OnDemand(self.count, self._perceptron)
+
+    @final
+    def _perceptron(self, i: int) -> Perceptron:
+        first = self.first_row + i * self.fan_in
+        bias = self.first_row + self.fan_in * self.count + i if self.has_bias else None
+        return Perceptron.on(self.bank, first, self.fan_in, bias, self.formula)
+
+    @final
+    def check_activation(self, name: str) -> None:
+        activation_row(name)
+
+    @final
+    def set_activation(self, name: str) -> None:
+        self.formula = activation_row(name)
+        self._activation = self.formula.name
+        for perceptron in self.perceptrons.made():
+            perceptron.set_activation(self.formula)
+
+    @final
+    def made_parts(self) -> Sequence[Perceptron]:
+        return self.perceptrons.made()
+
+    @final
+    def initialize(self, init: Init, seed: int) -> None:
+        init, shape = self.init or init, self.fans()
+        count = self.fan_in * self.count
+        first, biases, end = self.first_row, self.first_row + count, self.rows.stop
+        init.fill(self.bank.value[first:biases], init.weight, shape, seed, first)
+        init.fill(self.bank.value[biases:end], init.bias, shape, seed, biases)
+
+    @final
+    def row_name(self, row: int) -> str:
+        if row >= self.fan_in * self.count:
+            return f"{self.part_name(row - self.fan_in * self.count)}, bias"
+        return f"{self.part_name(row // self.fan_in)}, {self.weight_name(row)}"
+
+    @final
+    def weight(self, row: int) -> Weight:
+        if row < self.fan_in * self.count:
+            return self.perceptrons[row // self.fan_in].weights[row % self.fan_in]
+        return self.perceptrons[row - self.fan_in * self.count].parts[-1]
+
+    @final
+    def again(self) -> Layer:
+        return type(self)(**self.settings(), init=self.init)
+
+    @final
+    def lower_sums(self, program: Program, kind: str, settings: tuple[float, ...] = ()) -> None:
+        """Append the operation that computes the sums, and the activation, to a `program`.
+
+        `kind` is a row of KINDS in core/program.py, `settings` are its numbers.
+        """
+        shape: Shape = self.output_shape
+        biases = self.first_row + self.fan_in * self.count if self.has_bias else NONE
+        program.add(
+            kind,
+            size=self.outputs,
+            weights=self.first_row,
+            biases=biases,
+            settings=settings,
+            shape=shape,
+        )
+        if self.activation != "linear":
+            program.add("activation", self.activation, size=self.outputs, shape=shape)
 
 
 @final
@@ -98,3 +266,41 @@ class Dense(PerceptronLayer):
         perceptrons = self.perceptrons.all()
         samples = [[*sample, 1.0] for sample in batch]
         return [[p.evaluate_sample(sample) for p in perceptrons] for sample in samples]
+
+
+T = TypeVar("T")
+
+
+@final
+class OnDemand(Sequence[T]):
+    """`count` items; `make(index)` makes one on first access, and it is kept."""
+
+    def __init__(self, count: int, make: Callable[[int], T]) -> None:
+        self._items: list[T | None] = [None] * count
+        self._make = make
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[T]: ...
+    def __getitem__(self, index: int | slice) -> T | list[T]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        item = self._items[index]
+        if item is None:
+            item = self._items[index] = self._make(range(len(self))[index])
+        return item
+
+    def all(self) -> list[T]:
+        """Return all items, making those that are missing."""
+        return self[:]
+
+    def made(self) -> list[T]:
+        """Return the items made so far."""
+        return [item for item in self._items if item is not None]
+
+    def __repr__(self) -> str:
+        return f"[{len(self)} items, {len(self.made())} of them made so far]"

@@ -1,16 +1,21 @@
-"""NestedLayer: a layer that is made of layers."""
+"""Layers in a row and layers made of layers: Residual, Product and Concatenate."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, final
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any, ClassVar, final
 
+from scalarviz.base.checks import shorten, size
+from scalarviz.core.formulas.activations import activation_row
 from scalarviz.core.formulas.initializers import Init
-from scalarviz.core.layers.base import Batch, Layer
-from scalarviz.core.model.operations import Shape
-from scalarviz.core.model.program import Program
-from scalarviz.core.model.weight import Weight
-from scalarviz.errors import InputError
+from scalarviz.core.layers.dense import Dense
+from scalarviz.core.layers.layer import Batch, Layer
+from scalarviz.core.program import Program, Shape
+from scalarviz.core.weight import Weight
+from scalarviz.errors import InputError, ShapeError
 
 MOST_DEPTH = 20  # of layers within each other; files rely on this bound
 
@@ -127,3 +132,327 @@ def evaluate_through(layers: Sequence[Layer], batch: Batch) -> Batch:
 def added(rows: Batch, others: Batch) -> Batch:
     """Return the sums, number by number."""
     return [[x + y for x, y in zip(*pair, strict=True)] for pair in zip(rows, others, strict=True)]
+
+
+Row = list[float]
+
+
+class TwoBranches(NestedLayer):
+    """Two branches with the same inputs, whose outputs an operation joins.
+
+    A branch without layers is the inputs themselves.
+
+    branches  the two branches, as arguments: each is a layer, or a list of layers in a row
+    layers    the layers of both in one list, instead; the first `first` are those of one branch
+    """
+
+    _kind: ClassVar[str]  # of the operation
+
+    def __init__(
+        self, *branches: Layer | Sequence[Layer], layers: Sequence[Layer] = (), first: int = 0
+    ) -> None:
+        name, counts = type(self).__name__, type(first) is int and isinstance(layers, Sequence)
+        parts = branches or ((layers[:first], layers[first:]) if counts else ())
+        pair = [tuple(part) if isinstance(part, Sequence) else (part,) for part in parts]
+        found = sum(pair, ()) if len(pair) == 2 and all(pair) else ()
+        example = f"two branches of layers: write {name}(Dense(8, 4), [Dense(8, 6), Dense(6, 4)])"
+        check_layers(found, name, example)
+        for branch in pair:
+            check_chain(branch)
+        (a, *_), (b, *_) = pair
+        if a.inputs != b.inputs or unlike(a.input_shape, b.input_shape):
+            takes = [each.input_shape or each.inputs for each in (a, b)]
+            raise ShapeError(
+                f"the branches of a {name} take {takes[0]} and {takes[1]} numbers: make them equal"
+            )
+        ends = [branch[-1] for branch in pair]
+        outputs = self._joined_size(*[each.outputs for each in ends])
+        shape = self.joined_shape(*[each.output_shape for each in ends])
+        if outputs is None or shape is None:
+            gives = [each.output_shape or each.outputs for each in ends]
+            raise ShapeError(
+                f"the branches of a {name} give {gives[0]} and {gives[1]} numbers, which do not "
+                "fit together: make them equal"
+            )
+        super().__init__(found, a.inputs, outputs)
+        self._set(len(pair[0]), a.input_shape or b.input_shape, shape)
+
+    @final
+    def _set(self, first: int, input_shape: Shape, output_shape: Shape) -> None:
+        """Set the number of layers of the first branch, and the shapes."""
+        self.first = first
+        self.input_shape, self.output_shape = input_shape, output_shape
+
+    @abstractmethod
+    def _joined_size(self, a: int, b: int) -> int | None:
+        """Return the number of outputs of branches with `a` and `b`; None if they do not fit."""
+
+    @abstractmethod
+    def joined_shape(self, a: Shape, b: Shape) -> Shape | None:
+        """Return the shape of the outputs of branches with `a` and `b`; None if they are unlike."""
+
+    @abstractmethod
+    def _joined(self, a: Row, b: Row) -> Row:
+        """Return the outputs for one sample, of which the branches make `a` and `b`."""
+
+    @abstractmethod
+    def _split(self, upstream: Row, a: Row, b: Row) -> tuple[Row, Row]:
+        """Return the gradients of `a` and `b` for one sample; `upstream` is that of the outputs."""
+
+    @final
+    @property
+    def branches(self) -> tuple[tuple[Layer, ...], tuple[Layer, ...]]:
+        """The layers of each branch."""
+        return self.layers[: self.first], self.layers[self.first :]
+
+    def settings(self) -> dict[str, Any]:
+        return {**super().settings(), "first": self.first}
+
+    def lower(self, program: Program) -> None:
+        inputs = program.branch(self.input_shape)
+        self.lower_parts(program, high=self.first)
+        a, program.outputs = program.outputs, inputs
+        self.lower_parts(program, self.first)
+        b = program.outputs
+        shape = self.joined_shape(a.shape, b.shape) or ()
+        program.add(self._kind, size=self.outputs, shape=shape, sources=(a, b))
+
+    def forward_rows(self, batch: Batch) -> Batch:
+        a, b = [forward_through(branch, batch) for branch in self.branches]
+        self.kept.extend(zip(a, b, strict=True))
+        return [self._joined(*pair) for pair in zip(a, b, strict=True)]
+
+    def backward_rows(self, upstream: Batch) -> Batch:
+        pairs = [self.kept.pop() for _ in upstream][::-1]
+        gradients = [self._split(g, *pair) for g, pair in zip(upstream, pairs, strict=True)]
+        both = zip(self.branches, zip(*gradients, strict=True), strict=True)
+        return added(*[backward_through(branch, list(rows)) for branch, rows in both])
+
+    def evaluate_rows(self, batch: Batch) -> Batch:
+        a, b = [evaluate_through(branch, batch) for branch in self.branches]
+        return [self._joined(*pair) for pair in zip(a, b, strict=True)]
+
+
+@final
+class Product(TwoBranches):
+    """y = a(x) b(x), number by number, where a and b are branches: layers, or lists of layers.
+
+    branches  the two branches, as arguments: each is a layer, or a list of layers in a row
+    layers    the layers of both in one list, instead; the first `first` are those of branch a
+
+    Raises ShapeError unless both have as many inputs, and as many outputs, InputError for
+    unsuitable layers.
+
+    >>> from scalarviz import Activation
+    >>> Product(Activation(2, "linear"), Activation(2, "relu"))([3, -4]).tolist()
+    [9.0, -0.0]
+    """
+
+    _kind = "product"
+
+    def _joined_size(self, a: int, b: int) -> int | None:
+        return a if a == b else None
+
+    def joined_shape(self, a: Shape, b: Shape) -> Shape | None:
+        return None if unlike(a, b) else a or b
+
+    def _joined(self, a: Row, b: Row) -> Row:
+        return [x * y for x, y in zip(a, b, strict=True)]
+
+    def _split(self, upstream: Row, a: Row, b: Row) -> tuple[Row, Row]:
+        return self._joined(upstream, b), self._joined(upstream, a)
+
+
+@final
+class Concatenate(TwoBranches):
+    """y = a(x) followed by b(x), where a and b are branches: layers, or lists of layers.
+
+    Pictures of one height and width are joined by channels.
+
+    branches  the two branches, as arguments: each is a layer, or a list of layers in a row
+    layers    the layers of both in one list, instead; the first `first` are those of branch a
+
+    Raises ShapeError unless both have as many inputs, or for pictures of two sizes, InputError for
+    unsuitable layers.
+
+    >>> from scalarviz import Activation
+    >>> Concatenate(Activation(2, "linear"), Activation(2, "relu"))([3, -4]).tolist()
+    [3.0, -4.0, 3.0, 0.0]
+    """
+
+    _kind = "concatenation"
+
+    def _joined_size(self, a: int, b: int) -> int | None:
+        return a + b
+
+    def joined_shape(self, a: Shape, b: Shape) -> Shape | None:
+        if not a or not b:
+            return ()
+        return None if unlike(a[1:], b[1:]) else (a[0] + b[0], *a[1:])
+
+    def _joined(self, a: Row, b: Row) -> Row:
+        return [*a, *b]
+
+    def _split(self, upstream: Row, a: Row, b: Row) -> tuple[Row, Row]:
+        return upstream[: len(a)], upstream[len(a) :]
+
+
+EXAMPLE = "layers, at least one: write Residual(Dense(8, 4), Dense(4, 8)), or layers= for a list"
+
+
+@final
+class Residual(TwoBranches):
+    """y = x + f(x), where f is one layer or several; or y = skip(x) + f(x).
+
+    parts   the layers of f, as arguments, the first one first
+    layers  the same as a list, instead
+    skip    a layer, or a list of layers in a row, that x goes through on its way past f, where f
+            gives another number of numbers; by default none
+    first   with `layers` only: how many of them are those of f, before those of skip; 0: all
+
+    Raises ShapeError unless both ways give as many numbers, InputError for unsuitable layers.
+
+    >>> from scalarviz import Dense
+    >>> layer = Residual(Dense(2, 4, "relu"), Dense(4, 2))
+    >>> layer.bank.value[layer.layers[1].rows] = 0.0
+    >>> layer([3, 4]).tolist()
+    [3.0, 4.0]
+    >>> Residual(Dense(2, 4, "relu"), skip=Dense(2, 4, bias=False)).outputs
+    4
+    """
+
+    _kind = "sum"
+
+    def __init__(
+        self,
+        *parts: Layer,
+        layers: Sequence[Layer] = (),
+        skip: Layer | Sequence[Layer] = (),
+        first: int = 0,
+    ) -> None:
+        around = tuple(skip) if isinstance(skip, Sequence) else (skip,)
+        first = size(first, "first", 0)
+        given = (*parts, *layers) if isinstance(layers, Sequence) else ()
+        inside, around = (given[:first], given[first:]) if first else (given, around)
+        check_layers(inside, "Residual", EXAMPLE)
+        check_layers((*inside, *around), "Residual", EXAMPLE)
+        for way in (inside, around):
+            check_chain(way)
+        begin, last = inside[0], inside[-1]
+        end_size, end_shape = begin.inputs, begin.input_shape
+        if around:
+            end_size, end_shape = around[-1].outputs, around[-1].output_shape
+            check_beginnings(begin, around[0])
+        if end_size != last.outputs or unlike(end_shape, last.output_shape):
+            raise ShapeError(
+                f"{last} gives {last.output_shape or last.outputs} numbers, to be added to the "
+                f"{end_shape or end_size} that "
+                f"{f'{around[-1]} gives' if around else f'{begin} takes'}: make the two equal"
+                + ("" if around else ", or pass skip=, layers that the inputs go through")
+            )
+        NestedLayer.__init__(self, (*inside, *around), begin.inputs, last.outputs)
+        self._set(len(inside), begin.input_shape, last.output_shape or end_shape)
+
+    def _joined_size(self, a: int, b: int) -> int | None:
+        return a if a == b else None
+
+    def joined_shape(self, a: Shape, b: Shape) -> Shape | None:
+        return None if unlike(a, b) else a or b
+
+    def _joined(self, a: Row, b: Row) -> Row:
+        return [x + y for x, y in zip(b, a, strict=True)]
+
+    def _split(self, upstream: Row, a: Row, b: Row) -> tuple[Row, Row]:
+        return upstream, upstream
+
+    def settings(self) -> dict[str, Any]:
+        found = NestedLayer.settings(self)
+        return found if self.first == len(self.layers) else found | {"first": self.first}
+
+
+def check_beginnings(a: Layer, b: Layer) -> None:
+    """Raise ShapeError unless two ways take the same numbers."""
+    if a.inputs != b.inputs or unlike(a.input_shape, b.input_shape):
+        raise ShapeError(
+            f"the ways of a Residual take {a.input_shape or a.inputs} and "
+            f"{b.input_shape or b.inputs} numbers: make them equal"
+        )
+
+
+# The layers of a network, from a list of sizes or of layers, checked to fit each other.
+
+
+def as_layers(
+    layers: Sequence[int | Layer], activation: str | None, output: str | None
+) -> tuple[Layer, ...]:
+    """Return the layers of a network that is given by sizes, by layers, or a layer and then both.
+
+    Raises InputError for anything else, ShapeError for layers that do not fit each other.
+    """
+    if isinstance(layers, (str, bytes)) or not isinstance(layers, Sequence) or not layers:
+        raise InputError(
+            f"a network is made of a list of sizes or a list of layers, not {shorten(layers)}: "
+            "write Network([3, 8, 3]) or Network([Dense(3, 8), Dense(8, 3)])"
+        )
+    if all(isinstance(layer, Layer) for layer in layers):
+        if activation is not None or output is not None:
+            raise InputError(
+                "activation= and output= go with a list of sizes: give each layer its own "
+                "activation, such as Dense(3, 8, 'tanh')"
+            )
+        return check_chain(tuple(layer for layer in layers if isinstance(layer, Layer)))
+    first = layers[0]
+    leads = isinstance(first, Layer)  # then sizes after it are Dense layers
+    if not leads and any(isinstance(layer, Layer) for layer in layers):
+        raise InputError(
+            "a network of layers and sizes begins with a layer, which tells the number of inputs: "
+            "write Network([Affine(3), 8, 3]) or Network([Dense(3, 8), Dense(8, 3)])"
+        )
+    sizes = [size(n, "each size of a network") for n in layers if not isinstance(n, Layer)]
+    if len(sizes) + leads < 2:
+        raise InputError(f"a network needs at least two sizes, inputs and outputs, not {sizes}")
+    inner, last = ("linear" if name is None else name for name in (activation, output))
+    for name in (inner, last):
+        activation_row(name)
+    names = iter([inner] * (len(sizes) - 2 + leads) + [last])
+    made = [first] if isinstance(first, Layer) else []
+    for each in layers[1:]:
+        width = made[-1].outputs if made else sizes[0]
+        made.append(each if isinstance(each, Layer) else Dense(width, int(each), next(names)))
+    return check_chain(tuple(made))
+
+
+def check_chain(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
+    """Return the layers; raise an error if they do not fit, or if one is in two places."""
+    check_parts(layers)
+    for i, (layer, after) in enumerate(pairwise(layers)):
+        if layer.outputs != after.inputs:
+            raise ShapeError(
+                f"layer {i}, {layer}, gives {layer.outputs} numbers, but layer {i + 1}, {after}, "
+                f"takes {after.inputs}: make the two equal"
+            )
+        made, taken = layer.output_shape, after.input_shape
+        if made and taken and made != taken:
+            raise ShapeError(
+                f"layer {i}, {layer}, gives a picture of {made}, but layer {i + 1}, {after}, takes "
+                f"one of {taken}: make the two equal, or put Reshape({made}, {taken}) between them"
+            )
+    return layers
+
+
+def check_parts(layers: tuple[Layer, ...]) -> None:
+    """Raise InputError if an inner layer of a Residual is used elsewhere, too."""
+    whole = list(dict.fromkeys(layers))
+    every = Counter([*whole, *[part for layer in whole for part in inner(layer)]])
+    for layer, count in every.items():
+        if count > 1:
+            raise InputError(
+                f"{layer} is used twice, at least once in another layer: make a second one"
+            )
+
+
+def inner(layer: Layer) -> Iterator[Layer]:
+    """Yield the inner layers of a layer, and theirs."""
+    for part in layer.layers:
+        yield part
+        yield from inner(part)

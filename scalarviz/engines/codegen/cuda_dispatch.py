@@ -17,10 +17,9 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.elementary import sqrt
+from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS, ROW_FORMULAS, typed
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, clip, regularize
-from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS
-from scalarviz.core.formulas.rowwise import ROW_FORMULAS, typed
 from scalarviz.engines.codegen.dispatch import (
     Index,
     chosen,

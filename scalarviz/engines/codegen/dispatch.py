@@ -31,14 +31,12 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.arithmetic import COMPARISONS, OPERATIONS
+from scalarviz.core.formulas.formula import Formula, table
+from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS, ROW_FORMULAS, typed
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.core.formulas.optimizers import OPTIMIZERS, clip, regularize
-from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS
+from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES, clip, regularize
 from scalarviz.core.formulas.randomness import drop_word, normal, philox, scramble, uniform, unit
-from scalarviz.core.formulas.rowwise import ROW_FORMULAS, typed
-from scalarviz.core.formulas.scaling import lowered_scale, raised_scale
-from scalarviz.core.formulas.schedules import SCHEDULES
-from scalarviz.core.formulas.table import Formula, table
+from scalarviz.core.precision import lowered_scale, raised_scale
 
 __all__ = [
     "kernel", "by_address", "in_parallel", "inner", "exact", "inlined", "chosen", "Real",

@@ -15,15 +15,13 @@ from typing import Generic, NamedTuple, TypeVar, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.core.bank import SCALING, Bank
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.layers import Layer
-from scalarviz.core.model.bank import Bank
-from scalarviz.core.model.bank_arrays import SCALING
-from scalarviz.core.model.not_finite import bad_update
-from scalarviz.core.model.operations import NONE, Buffer
-from scalarviz.core.model.optimizer import Optimizer
-from scalarviz.core.model.precision import Precision
-from scalarviz.core.model.program import Moment, Program
+from scalarviz.core.not_finite import bad_update
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.precision import Precision
+from scalarviz.core.program import NONE, Buffer, Moment, Program
 from scalarviz.data.batches import Batches, InOrder
 from scalarviz.engines.common.before import Before
 from scalarviz.engines.common.snapshot import HostSnapshot, Snapshot

@@ -7,8 +7,8 @@ from typing import final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.model.bank import Bank
-from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.bank import Bank
+from scalarviz.core.optimizer import Optimizer
 
 Copy = bytes | FloatArray
 LARGE = 2**17  # bytes from which the memory of a copy is kept

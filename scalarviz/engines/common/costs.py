@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import final
 
 from scalarviz.base.messages import inform
-from scalarviz.core.model.operations import Operation
+from scalarviz.core.program import Operation
 
 _said: set[str] = set()
 

@@ -10,9 +10,9 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.interrupt import ctrl_c, cuttable, uncut
 from scalarviz.base.limits import empty_losses
-from scalarviz.core.model.not_finite import bad_gradient, written_error
-from scalarviz.core.model.operations import NONE
-from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.not_finite import bad_gradient, written_error
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.program import NONE
 from scalarviz.engines.common.base import Engine, Outcome, Run
 from scalarviz.engines.common.before import Before
 from scalarviz.errors import GradientError, Interrupted

@@ -18,12 +18,10 @@ import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray, shorten
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS
-from scalarviz.core.formulas.rowwise import ROW_FORMULAS, typed
-from scalarviz.core.layers.base import Batch, Layer
-from scalarviz.core.layers.dropout import dropout_factors
-from scalarviz.core.model.operations import NONE, Buffer, Operation, Windows, parametric_counts
-from scalarviz.core.model.program import Program
+from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS, ROW_FORMULAS, typed
+from scalarviz.core.layers.elementwise_layers import dropout_factors
+from scalarviz.core.layers.layer import Batch, Layer
+from scalarviz.core.program import NONE, Buffer, Operation, Program, Windows, parametric_counts
 from scalarviz.errors import InputError
 
 Key = TypeVar("Key", str, Buffer)

@@ -17,7 +17,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.processes import awaited
-from scalarviz.core.model.bank import Bank
+from scalarviz.core.bank import Bank
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import final
 
-from scalarviz.core.model.bank_arrays import SCALING
+from scalarviz.core.bank import SCALING
 from scalarviz.engines.common.base import Engine
 from scalarviz.errors import UpdateError
 

@@ -10,9 +10,9 @@ from typing import Any, final
 import numpy as np
 from numba.np.ufunc.parallel import get_thread_count
 
-from scalarviz.core.model.bank import Bank
-from scalarviz.core.model.precision import Precision
-from scalarviz.core.model.program import Program
+from scalarviz.core.bank import Bank
+from scalarviz.core.precision import Precision
+from scalarviz.core.program import Program
 from scalarviz.engines.codegen.kernel_units import Kernel, load
 from scalarviz.engines.codegen.unit_source import Unit
 from scalarviz.engines.common.cores import ONE_AT_A_TIME

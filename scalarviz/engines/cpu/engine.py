@@ -12,11 +12,11 @@ from typing import final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.core.bank import Bank
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.layers import Layer
-from scalarviz.core.model.bank import Bank
-from scalarviz.core.model.precision import Precision
-from scalarviz.core.model.program import Program
+from scalarviz.core.precision import Precision
+from scalarviz.core.program import Program
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import StackEngine, Waiting
 from scalarviz.engines.cpu import step as plans

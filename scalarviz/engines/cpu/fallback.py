@@ -22,8 +22,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.interrupt import cuttable, uncut
-from scalarviz.core.model.operations import Operation
-from scalarviz.core.model.program import Program
+from scalarviz.core.program import Operation, Program
 from scalarviz.engines.common.costs import Costs
 from scalarviz.engines.common.reference import (
     OperationArrays,

@@ -12,8 +12,8 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.model.bank import Bank
-from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.bank import Bank
+from scalarviz.core.optimizer import Optimizer
 from scalarviz.engines.codegen.kernel_units import Kernel
 from scalarviz.engines.cpu.optimizer_args import Order
 from scalarviz.engines.cpu.records import (

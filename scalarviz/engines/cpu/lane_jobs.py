@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.model.operations import NONE
+from scalarviz.core.program import NONE
 from scalarviz.data.batches import IN_ORDER, POINTS
 from scalarviz.engines.cpu.job_tables import JobTables
 from scalarviz.engines.cpu.lanes import padded

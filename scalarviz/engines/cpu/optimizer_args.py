@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.optimizer import Optimizer
 from scalarviz.engines.cpu.records import HOW, SPAN, Records
 
 # From the dictionary of an optimizer: each attribute of its own would take several times as long.

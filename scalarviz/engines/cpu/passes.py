@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scalarviz.core.model.program import Moment, Program
+from scalarviz.core.program import Moment, Program
 from scalarviz.engines.cpu import step as plans
 from scalarviz.engines.cpu.records import PASS, Records
 

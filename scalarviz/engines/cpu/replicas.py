@@ -9,12 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.core.bank import BankStack
 from scalarviz.core.formulas.losses import Loss
-from scalarviz.core.model.bank_stack import BankStack
-from scalarviz.core.model.operations import NONE, OVERFLOW
-from scalarviz.core.model.optimizer import Optimizer
-from scalarviz.core.model.precision import Precision
-from scalarviz.core.model.program import Program
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.precision import Precision
+from scalarviz.core.program import NONE, OVERFLOW, Program
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.cores import ONE_AT_A_TIME, check_process
 from scalarviz.engines.cpu.calls import ALONE, CpuCalls

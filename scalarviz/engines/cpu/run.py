@@ -11,10 +11,9 @@ from numba.np.ufunc.parallel import get_thread_count
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.losses import Loss
-from scalarviz.core.model.not_finite import bad_gradient, bad_update
-from scalarviz.core.model.operations import NONE, OVERFLOW, Buffer
-from scalarviz.core.model.optimizer import Optimizer
-from scalarviz.core.model.program import Moment
+from scalarviz.core.not_finite import bad_gradient, bad_update
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.program import NONE, OVERFLOW, Buffer, Moment
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import Outcome, Run
 from scalarviz.engines.common.before import Before

@@ -12,7 +12,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.losses import Loss
-from scalarviz.core.model.program import Moment
+from scalarviz.core.program import Moment
 from scalarviz.engines.cpu import step as plans
 from scalarviz.engines.cpu.batch_passes import BatchPasses
 from scalarviz.engines.cpu.calls import CpuCalls

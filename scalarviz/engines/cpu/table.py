@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from scalarviz.core.model.operations import Operation
+from scalarviz.core.program import Operation
 from scalarviz.engines.codegen.dispatch import Real, by_address
 from scalarviz.engines.cpu.arrays import (
     MOST_SETTINGS,

@@ -14,9 +14,8 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.formulas.randomness import MASK
-from scalarviz.core.model.operations import NONE, Buffer
-from scalarviz.core.model.precision import Precision
-from scalarviz.core.model.program import Program
+from scalarviz.core.precision import Precision
+from scalarviz.core.program import NONE, Buffer, Program
 from scalarviz.data.batches import POINTS, Batches
 from scalarviz.engines.cpu.arrays import MOST_SETTINGS
 from scalarviz.engines.cpu.optimizer_args import Order

@@ -8,12 +8,10 @@ from functools import cache
 from typing import Any
 
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES, Loss, LossRow, RowLossRow
-from scalarviz.core.formulas.optimizers import OPTIMIZERS
-from scalarviz.core.formulas.schedules import SCHEDULES
-from scalarviz.core.model.operations import KINDS, Operation
-from scalarviz.core.model.optimizer import Optimizer
-from scalarviz.core.model.precision import Precision
-from scalarviz.core.model.program import Program
+from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.precision import Precision
+from scalarviz.core.program import KINDS, Operation, Program
 from scalarviz.data.batches import IN_ORDER, PICKED, POINTS, SHUFFLED, Batches
 from scalarviz.engines.codegen.unit_source import Unit
 from scalarviz.engines.cpu import (

@@ -9,11 +9,10 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.core.bank import Bank
 from scalarviz.core.formulas.losses import Loss
-from scalarviz.core.model.bank import Bank
-from scalarviz.core.model.operations import Operation
-from scalarviz.core.model.optimizer import Optimizer
-from scalarviz.core.model.program import Program
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.program import Operation, Program
 from scalarviz.data.batches import Batches
 from scalarviz.engines.cuda import kernels, places, steps
 from scalarviz.engines.cuda.api import cuda

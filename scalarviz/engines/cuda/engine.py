@@ -1,7 +1,7 @@
 """CudaEngine: runs the program of a network by numba-CUDA kernels on whole batches.
 
 It uses operations and buffers, not layers. Between calls the bank in host memory is current, but
-for what a session lets a run leave on the GPU: see `scalarviz.core.model.away`.
+for what a session lets a run leave on the GPU: see `scalarviz.core.device_arrays`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.core.bank import Bank
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.layers import Layer
-from scalarviz.core.model.bank import Bank
-from scalarviz.core.model.precision import Precision
-from scalarviz.core.model.program import Program
+from scalarviz.core.precision import Precision
+from scalarviz.core.program import Program
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import StackEngine, Waiting
 from scalarviz.engines.common.cores import check_process

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.model.operations import Operation
-from scalarviz.core.model.program import Program
+from scalarviz.core.program import Operation, Program
 from scalarviz.engines.common.costs import Costs
 from scalarviz.engines.common.reference import OperationArrays, all_gradients, reference_of
 from scalarviz.engines.cuda import places

@@ -4,7 +4,7 @@ A call of the engine begins with `put_bank`, which compares the bank in host mem
 what the device has of it, and copies only the parts that were written since. It ends with
 `take_bank`, which copies values, gradients and the slots in use to the host; or, between portions
 of a session, without it: then the bank has them fetched when somebody reads it, see
-`scalarviz.core.model.away`.
+`scalarviz.core.device_arrays`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.model.bank import Bank
+from scalarviz.core.bank import Bank
 from scalarviz.engines.cuda import places
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.tables import MemoryLayout

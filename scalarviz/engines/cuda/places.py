@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.core.model.bank_arrays import SCALING
+from scalarviz.core.bank import SCALING
 
 # Types of what kernels take: arrays of int64, of float64 and of the working type; and an index.
 Whole = Any

@@ -13,12 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.core.bank import BankStack
 from scalarviz.core.formulas.losses import Loss
-from scalarviz.core.model.bank_stack import BankStack
-from scalarviz.core.model.operations import NONE
-from scalarviz.core.model.optimizer import Optimizer
-from scalarviz.core.model.precision import Precision
-from scalarviz.core.model.program import Program
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.precision import Precision
+from scalarviz.core.program import NONE, Program
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.before import Before
 from scalarviz.engines.cuda.engine import CudaEngine

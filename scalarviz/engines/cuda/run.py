@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.core.bank import Bank
 from scalarviz.core.formulas.losses import Loss
-from scalarviz.core.model.bank import Bank
-from scalarviz.core.model.not_finite import bad_gradient, bad_update
-from scalarviz.core.model.operations import NONE, Buffer
-from scalarviz.core.model.optimizer import Optimizer
-from scalarviz.core.model.own_rates import NO_OWN_RATES
-from scalarviz.core.model.program import Moment
+from scalarviz.core.not_finite import bad_gradient, bad_update
+from scalarviz.core.optimizer import NO_OWN_RATES, Optimizer
+from scalarviz.core.program import NONE, Buffer, Moment
 from scalarviz.data.batches import Batches, InOrder
 from scalarviz.engines.common.base import Outcome, Run
 from scalarviz.engines.common.before import Before
@@ -118,7 +116,7 @@ class CudaRun(Run):
     # ---- numbers that stay on the GPU between calls of `steps`
 
     def fetch(self) -> None:
-        """Copy values, gradients and slots to the bank; see `scalarviz.core.model.away`."""
+        """Copy values, gradients and slots to the bank; see `scalarviz.core.device_arrays`."""
         with card_failures(KEYFRAME):
             self.memory.take_bank(self.engine.bank, self.slots)
 

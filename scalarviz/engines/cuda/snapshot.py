@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.model.bank import Bank
+from scalarviz.core.bank import Bank
 from scalarviz.engines.common.snapshot import HostSnapshot, Snapshot, SnapshotValues
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.failure import KEYFRAME, card_failures

@@ -9,16 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.core.bank import Bank
 from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES, Loss
-from scalarviz.core.formulas.optimizers import OPTIMIZERS
-from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS
+from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES
 from scalarviz.core.formulas.randomness import MASK
-from scalarviz.core.formulas.schedules import SCHEDULES
-from scalarviz.core.model.bank import Bank
-from scalarviz.core.model.operations import NONE, Operation
-from scalarviz.core.model.optimizer import Optimizer
-from scalarviz.core.model.program import Program
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.program import NONE, Operation, Program
 from scalarviz.data.batches import IN_ORDER, Batches
 from scalarviz.engines.cuda import places
 from scalarviz.engines.cuda.table import KERNELS, WHOLE_BATCH

@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any, final
 
+from scalarviz.core.bank import Bank
 from scalarviz.core.formulas.losses import Loss, LossRow
-from scalarviz.core.model.bank import Bank
-from scalarviz.core.model.operations import Operation
-from scalarviz.core.model.optimizer import Optimizer
-from scalarviz.core.model.program import Program
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.program import Operation, Program
 from scalarviz.data.batches import Batches
 from scalarviz.engines.codegen import cuda_file
 from scalarviz.engines.codegen.cuda_file import CudaUnit

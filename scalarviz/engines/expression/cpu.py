@@ -8,16 +8,15 @@ from typing import final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.core.bank import Bank
+from scalarviz.core.formulas.formula import Formula
 from scalarviz.core.formulas.losses import Loss
-from scalarviz.core.formulas.table import Formula
 from scalarviz.core.layers import Layer
-from scalarviz.core.model.bank import Bank
-from scalarviz.core.model.not_finite import bad_gradient, bad_update
-from scalarviz.core.model.operations import NONE, OVERFLOW
-from scalarviz.core.model.optimizer import Optimizer
-from scalarviz.core.model.precision import Precision
-from scalarviz.core.model.program import Program
-from scalarviz.core.model.trace import Trace
+from scalarviz.core.not_finite import bad_gradient, bad_update
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.precision import Precision
+from scalarviz.core.program import NONE, OVERFLOW, Program
+from scalarviz.core.trace import Trace
 from scalarviz.engines.codegen.kernel_units import Kernel, load
 from scalarviz.engines.codegen.unit_source import Dtype, Unit
 from scalarviz.engines.common.base import Waiting

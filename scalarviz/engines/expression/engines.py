@@ -9,16 +9,15 @@ from typing import Any, Generic, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.core.bank import Bank
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.layers import Layer
-from scalarviz.core.model.bank import Bank
-from scalarviz.core.model.not_finite import find_bad
-from scalarviz.core.model.operations import Buffer
-from scalarviz.core.model.optimizer import Optimizer
-from scalarviz.core.model.precision import Precision
-from scalarviz.core.model.program import Moment, Program
-from scalarviz.core.model.trace import NONE
-from scalarviz.core.model.trace_program import TraceProgram
+from scalarviz.core.not_finite import find_bad
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.precision import Precision
+from scalarviz.core.program import Buffer, Moment, Program
+from scalarviz.core.trace import NONE
+from scalarviz.core.trace_program import TraceProgram
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import (
     Kept,

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.model.bank import Bank
+from scalarviz.core.bank import Bank
 from scalarviz.engines.codegen.kernel_units import Kernel
 from scalarviz.engines.cpu.job import CpuJob
 from scalarviz.engines.cpu.records import Records, TileRecord

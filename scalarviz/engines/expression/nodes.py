@@ -8,8 +8,8 @@ from typing import final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.model.operations import Buffer
-from scalarviz.core.model.trace_program import TraceProgram
+from scalarviz.core.program import Buffer
+from scalarviz.core.trace_program import TraceProgram
 
 Rows = list[list[float]]  # of each sample a number for each value of the trace
 

@@ -16,8 +16,8 @@ from itertools import groupby
 import numpy as np
 
 from scalarviz.core.formulas.arithmetic import flat, where_by_condition
-from scalarviz.core.formulas.table import Formula
-from scalarviz.core.model.trace import EVERY_OPERATION, NONE, Trace
+from scalarviz.core.formulas.formula import Formula
+from scalarviz.core.trace import EVERY_OPERATION, NONE, Trace
 
 LINEAR = ("add", "subtract", "negate", "linear")
 FLAT = (flat, where_by_condition)  # derivatives that are 0 everywhere

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from scalarviz.core.formulas.table import Formula
-from scalarviz.core.model.trace import MOST_OPERANDS, NONE, Trace
+from scalarviz.core.formulas.formula import Formula
+from scalarviz.core.trace import MOST_OPERANDS, NONE, Trace
 from scalarviz.engines.codegen.dispatch import (
     BINARY_PARTIALS,
     TERNARY_PARTIALS,

@@ -6,8 +6,8 @@ from typing import Any
 
 from scalarviz.base.checks import answered, check_signature, shorten, true_or_false
 from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
+from scalarviz.core.formulas.formula import Formula
 from scalarviz.core.formulas.losses import EVERYWHERE
-from scalarviz.core.formulas.table import Formula
 from scalarviz.engines.own.checks import check_source, checked_name, digest
 from scalarviz.engines.own.derivatives import on_numbers, recorded_derivative
 from scalarviz.engines.own.losses import STEP, compare, points

@@ -20,23 +20,22 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.base.checks import shorten
-from scalarviz.core.autograd import choices
-from scalarviz.core.autograd.value import ON_VALUES
+from scalarviz.core import value_functions
 from scalarviz.core.formulas import arithmetic, elementary
 from scalarviz.core.formulas.arithmetic import COMPARISONS
-from scalarviz.core.formulas.retarget import Target
-from scalarviz.core.formulas.table import Formula
-from scalarviz.core.model.operations import NONE
-from scalarviz.core.model.trace import Trace, record_function, recorded_inputs
+from scalarviz.core.formulas.formula import Formula, Target
+from scalarviz.core.program import NONE
+from scalarviz.core.trace import Trace, record_function, recorded_inputs
+from scalarviz.core.value import ON_VALUES
 from scalarviz.errors import InputError
 
 Function = Callable[..., Any]
 
 # The functions that choose between Values, and the same for plain numbers.
 CHOICES: Mapping[Function, Function] = {
-    choices.where: arithmetic.where,
-    choices.maximum: arithmetic.maximum,
-    choices.minimum: arithmetic.minimum,
+    value_functions.where: arithmetic.where,
+    value_functions.maximum: arithmetic.maximum,
+    value_functions.minimum: arithmetic.minimum,
 }
 # Functions of libraries and their counterparts in formulas, which never raise, and have fast
 # versions in kernels.

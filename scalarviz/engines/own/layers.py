@@ -10,10 +10,10 @@ from typing import Any
 
 from scalarviz.base.checks import answered, shorten
 from scalarviz.base.checks import number as as_number
+from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS, ParametricFormula
 from scalarviz.core.formulas.losses import EVERYWHERE
-from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS, ParametricFormula
-from scalarviz.core.layers.elementwise import Elementwise, counts_of
-from scalarviz.core.layers.shapes import numbers_of
+from scalarviz.core.layers.elementwise_layers import Elementwise, counts_of
+from scalarviz.core.layers.rowwise_layers import numbers_of
 from scalarviz.engines.own.checks import check_plain, check_source, checked_name, digest
 from scalarviz.engines.own.derivatives import function_of, on_numbers, recorded_derivative
 from scalarviz.engines.own.frozen import frozen

@@ -13,7 +13,7 @@ from typing import Any
 from scalarviz.base.checks import answered, number, shorten
 from scalarviz.base.near_names import plain
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, OptimizerRow, no_constants
-from scalarviz.core.model.optimizer import Optimizer, common_arguments
+from scalarviz.core.optimizer import Optimizer, common_arguments
 from scalarviz.engines.codegen.kernel_source import parse, variables
 from scalarviz.engines.own.checks import check_plain, check_source, checked_name, digest
 from scalarviz.engines.own.derivatives import function_of, on_numbers

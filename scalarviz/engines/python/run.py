@@ -13,10 +13,9 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.losses import Loss
-from scalarviz.core.model.not_finite import find_bad
-from scalarviz.core.model.operations import NONE, Buffer, Operation
-from scalarviz.core.model.optimizer import Optimizer
-from scalarviz.core.model.program import Moment
+from scalarviz.core.not_finite import find_bad
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.program import NONE, Buffer, Moment, Operation
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import Engine, Outcome, Run
 from scalarviz.engines.common.reference import (

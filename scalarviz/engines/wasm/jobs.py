@@ -14,13 +14,11 @@ from typing import Any, NoReturn, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.core.bank import SCALING, Bank
 from scalarviz.core.formulas.losses import Loss
-from scalarviz.core.model.bank import Bank
-from scalarviz.core.model.bank_arrays import SCALING
-from scalarviz.core.model.operations import Buffer
-from scalarviz.core.model.optimizer import SGD, Adam, Optimizer
-from scalarviz.core.model.precision import Precision
-from scalarviz.core.model.program import Moment, Program
+from scalarviz.core.optimizer import SGD, Adam, Optimizer
+from scalarviz.core.precision import Precision
+from scalarviz.core.program import Buffer, Moment, Program
 from scalarviz.data.batches import Batches
 from scalarviz.engines.codegen.kernel_units import Kernel
 from scalarviz.engines.codegen.unit_source import Unit

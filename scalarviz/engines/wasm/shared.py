@@ -13,7 +13,7 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from scalarviz.core.formulas.families import WithSettings
+from scalarviz.core.formulas.activations import WithSettings
 from scalarviz.engines.codegen.cache_files import cache_folder, keep, kept
 from scalarviz.engines.codegen.kernel_source import versions
 from scalarviz.engines.codegen.kernel_units import text_of

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scalarviz.base.checks import FloatArray, shorten
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import InputError
 from scalarviz.faces.browser.light import MOST_ROWS, Rows
 from scalarviz.faces.browser.offers import use

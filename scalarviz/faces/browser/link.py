@@ -16,7 +16,7 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.base.checks import shorten
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.faces.browser.commands import COMMANDS, FOR_ALL, reals, rows_named, rows_of, whole
 from scalarviz.faces.browser.light import NO_ROWS, Light, Rows, exact_of

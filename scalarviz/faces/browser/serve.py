@@ -12,7 +12,7 @@ from time import monotonic
 from scalarviz.base.messages import say
 from scalarviz.base.progress import has_display
 from scalarviz.base.texts import text
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.formula import pick
 from scalarviz.faces.browser.link import BETWEEN_STATES, Link
 from scalarviz.faces.browser.link_server import LinkServer
 from scalarviz.faces.browser.qr_code import qr_code

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from scalarviz.base.messages import say
 from scalarviz.base.texts import text
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import InputError
 from scalarviz.faces.scenefiles.find import load, scenes
 from scalarviz.faces.scenefiles.links import read_link

@@ -8,7 +8,7 @@ from typing import Any
 
 from scalarviz.base.messages import say
 from scalarviz.base.texts import text
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.formula import pick
 from scalarviz.faces.controller.autosave import Keep
 from scalarviz.faces.terminal.train import train
 from scalarviz.files.atomic import check_place, replace_file

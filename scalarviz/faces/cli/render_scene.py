@@ -12,7 +12,7 @@ from scalarviz.base.interrupt import Stop
 from scalarviz.base.messages import say
 from scalarviz.base.progress import Progress
 from scalarviz.base.texts import text
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import InputError
 from scalarviz.faces.controller.autosave import Keep
 from scalarviz.faces.scenefiles.options import RENDERING

@@ -159,7 +159,7 @@ def watch_scenes(made: Mapping[str, tuple[Any, Any]], given: Mapping[str, Any]) 
 def render_scenes(made: Mapping[str, tuple[Any, Any]], given: Mapping[str, Any]) -> int:
     """Train several scenes on one clock and draw them into a file; return the exit code."""
     from scalarviz.base.messages import say
-    from scalarviz.core.formulas.table import pick
+    from scalarviz.core.formulas.formula import pick
     from scalarviz.faces.cli.render_scene import KINDS, VIDEOS, check_kind, look_of, write_video
     from scalarviz.faces.cli.train_several import steps_of, train_all
     from scalarviz.faces.scenefiles.options import RENDERING

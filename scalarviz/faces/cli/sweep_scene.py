@@ -12,7 +12,7 @@ from typing import Any, final
 from scalarviz.base.checks import shorten
 from scalarviz.base.messages import say
 from scalarviz.base.texts import plural, text
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import InputError
 from scalarviz.faces.scenefiles.find import Scene, find, load
 from scalarviz.faces.scenefiles.making import as_kind, make_show

@@ -18,7 +18,7 @@ from typing import Any, final
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.messages import LONGEST_LINE, visible
 from scalarviz.base.texts import text
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.formula import pick
 from scalarviz.engines.registry import ENGINES, engines_for
 from scalarviz.errors import GradientError, ScalarvizError
 from scalarviz.faces.controller import choosing, keys, stopping, trail, undoing

@@ -6,7 +6,7 @@ its subject.
 
 from __future__ import annotations
 
-from scalarviz.core.formulas.table import table
+from scalarviz.core.formulas.formula import table
 from scalarviz.faces.controller.change_controls import CHANGE_CONTROLS
 from scalarviz.faces.controller.file_controls import FILE_CONTROLS
 from scalarviz.faces.controller.group_controls import GROUP_CONTROLS

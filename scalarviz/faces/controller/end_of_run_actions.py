@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from scalarviz.base.texts import row_text, text
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.formula import pick
 from scalarviz.faces.controller.edits import type_value
 from scalarviz.faces.controller.own_input import begin
 from scalarviz.training.session.settings_now import settings_now

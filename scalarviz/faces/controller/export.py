@@ -25,7 +25,7 @@ from scalarviz.base import processes
 from scalarviz.base.interrupt import Stop
 from scalarviz.base.progress import Progress, duration
 from scalarviz.base.texts import text
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.faces.controller.clicks import without_code
 from scalarviz.files.atomic import check_place

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, final
 
 from scalarviz.base.texts import text
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import ScalarvizError
 from scalarviz.faces.controller import keys
 from scalarviz.faces.controller.common_changes import ChangesOfAll

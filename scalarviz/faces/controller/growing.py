@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from scalarviz.core.model.operations import Operation
+from scalarviz.core.program import Operation
 from scalarviz.faces.controller import trail
 from scalarviz.training.session.caption import Neuron
 from scalarviz.training.session.growing import (

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from scalarviz.base.texts import row_text, text
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.formula import pick
 from scalarviz.core.layers import Dense
 from scalarviz.data import DataSet
 from scalarviz.errors import InputError

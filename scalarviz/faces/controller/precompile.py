@@ -22,11 +22,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from scalarviz.base.texts import text
+from scalarviz.core.bank import Dtype
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.layers import Conv2d
-from scalarviz.core.model.bank_arrays import Dtype
-from scalarviz.core.model.optimizer import Optimizer
-from scalarviz.core.model.trace_program import TraceProgram
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.trace_program import TraceProgram
 from scalarviz.data.batches import Batches
 from scalarviz.engines.codegen import compile_kernel, cuda_file, kernel_units
 from scalarviz.engines.codegen.cache_files import cache_folder, is_compiled

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scalarviz.base.texts import text
-from scalarviz.core.formulas.table import table
+from scalarviz.core.formulas.formula import table
 from scalarviz.core.layers import Dense
 from scalarviz.errors import InputError
 from scalarviz.faces.controller import growing

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import final
 
-from scalarviz.core.model.program import Moment
+from scalarviz.core.program import Moment
 from scalarviz.engines.codegen.cache_files import cache_folder
 
 # When each part of the tour ends, in seconds.

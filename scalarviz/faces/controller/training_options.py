@@ -11,12 +11,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from scalarviz.base.texts import text
-from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.formulas.families import activation_row
+from scalarviz.core.formulas.activations import ACTIVATIONS, activation_row
 from scalarviz.core.formulas.initializers import INITIALIZERS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES, Loss
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
-from scalarviz.core.model.precision import PRECISIONS
+from scalarviz.core.precision import PRECISIONS
 from scalarviz.faces.controller.edits import as_number
 from scalarviz.faces.scenefiles.made_again import another_optimizer, hidden_places, with_penalty
 from scalarviz.faces.scenefiles.making import as_kind

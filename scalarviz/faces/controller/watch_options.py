@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, final
 
 from scalarviz.base.checks import number
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.formula import pick
 from scalarviz.faces.controller.autosave import Keep
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.group import Group

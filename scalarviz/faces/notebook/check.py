@@ -7,7 +7,7 @@ from typing import Any, final
 from scalarviz.base.checks import answered
 from scalarviz.base.leaf_calls import value_html
 from scalarviz.base.texts import text
-from scalarviz.core.autograd.graph import all_values
+from scalarviz.core.value_graph import all_values
 from scalarviz.faces.notebook.html import as_html
 from scalarviz.faces.notebook.place import Shown
 from scalarviz.pages.lessons.answers import MIME

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from scalarviz.base.checks import number
-from scalarviz.core.formulas.families import activation_row
+from scalarviz.core.formulas.activations import activation_row
+from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
-from scalarviz.core.formulas.table import pick
 from scalarviz.core.layers import Activation
-from scalarviz.core.layers.perceptron_layer import PerceptronLayer
-from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.layers.dense import PerceptronLayer
+from scalarviz.core.optimizer import Optimizer
 from scalarviz.errors import InputError
 from scalarviz.files.settings_codec import classes_of_optimizers
 from scalarviz.training.network.network import Network

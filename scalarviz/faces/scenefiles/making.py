@@ -11,7 +11,7 @@ from typing import Any
 
 from scalarviz.base.checks import shorten
 from scalarviz.base.texts import row_text
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import FileError, InputError, ScalarvizError, SceneError
 from scalarviz.faces.scenefiles.find import Scene, name_of
 from scalarviz.faces.scenefiles.made_again import RESTARTS, made_again

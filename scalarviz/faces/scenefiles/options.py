@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.initializers import INITIALIZERS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
-from scalarviz.core.formulas.table import pick
-from scalarviz.core.model.precision import PRECISIONS
+from scalarviz.core.precision import PRECISIONS
 from scalarviz.data.colors import MAPS
 from scalarviz.data.pictures import TRANSFORMS
 from scalarviz.engines.registry import ENGINES

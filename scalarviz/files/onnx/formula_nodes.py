@@ -8,8 +8,8 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.core.formulas.source import UnwritableError
-from scalarviz.core.formulas.trees import Tree, function_tree
+from scalarviz.core.formulas.formula_trees import Tree, function_tree
+from scalarviz.core.formulas.formula_words import UnwritableError
 
 OPERATORS = {
     "+": "Add", "-": "Sub", "*": "Mul", "/": "Div", "divide": "Div", "**": "Pow", "power": "Pow",

@@ -9,7 +9,7 @@ import numpy as np
 
 from scalarviz.base.checks import shorten
 from scalarviz.core.layers import Conv2d, Dense, Layer, Residual
-from scalarviz.core.layers.activation import Activation
+from scalarviz.core.layers.elementwise_layers import Activation
 from scalarviz.core.layers.nested import MOST_DEPTH
 from scalarviz.errors import InputError
 from scalarviz.files.onnx.tensors import Array

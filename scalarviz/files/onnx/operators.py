@@ -15,13 +15,17 @@ from math import inf, prod
 import numpy as np
 
 from scalarviz.base.checks import shorten
-from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
-from scalarviz.core.formulas.families import FAMILIES, WithSettings, activation_row
+from scalarviz.core.formulas.activations import (
+    ACTIVATIONS,
+    FAMILIES,
+    ActivationFormula,
+    WithSettings,
+    activation_row,
+)
 from scalarviz.core.layers import BatchNorm, Dense, LayerNorm, LogSoftmax, PReLU, RMSNorm, Softmax
-from scalarviz.core.layers.activation import Activation
-from scalarviz.core.layers.branches import Concatenate, Product, TwoBranches
-from scalarviz.core.layers.residual import Residual
-from scalarviz.core.layers.spread import Spread
+from scalarviz.core.layers.elementwise_layers import Activation
+from scalarviz.core.layers.nested import Concatenate, Product, Residual, TwoBranches
+from scalarviz.core.layers.rowwise_layers import Spread
 from scalarviz.files.onnx.frequency_encoding import concat, multiply, wave
 from scalarviz.files.onnx.graph import shortest
 from scalarviz.files.onnx.reshape_ops import (

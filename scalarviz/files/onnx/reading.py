@@ -10,8 +10,8 @@ import numpy as np
 from scalarviz.base.checks import shorten
 from scalarviz.base.limits import Budget
 from scalarviz.base.messages import inform
-from scalarviz.core.formulas.table import pick
-from scalarviz.core.model.bank_arrays import DTYPES
+from scalarviz.core.bank import DTYPES
+from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import FileError, InputError, UnknownNameError
 from scalarviz.files.atomic import as_path, shown
 from scalarviz.files.onnx.freeze_selection import Frozen, choose_frozen

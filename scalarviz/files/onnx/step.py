@@ -8,12 +8,12 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray, shorten
+from scalarviz.core.formulas.formula_words import UnwritableError
 from scalarviz.core.formulas.losses import Loss, LossRow, by_nothing
 from scalarviz.core.formulas.optimizers import clip, regularize
-from scalarviz.core.formulas.source import UnwritableError
-from scalarviz.core.layers.arrays import ParameterArray, named_layers, state_arrays
-from scalarviz.core.model.operations import Buffer, Operation
-from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.layers.parameters import ParameterArray, named_layers, state_arrays
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.program import Buffer, Operation
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, replace_file
 from scalarviz.files.onnx.package import the_package

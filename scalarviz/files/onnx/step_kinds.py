@@ -12,8 +12,8 @@ from math import pi
 import numpy as np
 
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS
-from scalarviz.core.model.operations import NONE, Buffer, Operation, Windows, parametric_counts
+from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS
+from scalarviz.core.program import NONE, Buffer, Operation, Windows, parametric_counts
 from scalarviz.files.onnx.step_graph import StepGraph
 
 

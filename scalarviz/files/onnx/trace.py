@@ -17,8 +17,8 @@ from scalarviz.base.checks import shorten
 from scalarviz.base.limits import Budget
 from scalarviz.core.formulas.elementary import pi
 from scalarviz.core.layers import Affine, Flatten, FrequencyEncoding, Layer, Reshape
-from scalarviz.core.layers.activation import Activation
-from scalarviz.core.layers.branches import TwoBranches
+from scalarviz.core.layers.elementwise_layers import Activation
+from scalarviz.core.layers.nested import TwoBranches
 from scalarviz.errors import InputError
 from scalarviz.files.onnx.graph import GraphNode
 from scalarviz.files.onnx.tensors import MOST_DIMENSIONS, Array, Constant

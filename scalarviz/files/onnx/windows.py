@@ -7,7 +7,7 @@ from math import prod
 
 from scalarviz.base.checks import shorten
 from scalarviz.core.layers import AvgPool2d, Conv2d, MaxPool2d
-from scalarviz.core.layers.shapes import PictureShape
+from scalarviz.core.layers.rowwise_layers import PictureShape
 from scalarviz.files.onnx.trace import PICTURE, At, Flow, Parameter, Refused
 
 

@@ -28,7 +28,7 @@ from scalarviz.core.layers import (
     Residual,
     RMSNorm,
 )
-from scalarviz.core.layers.branches import TwoBranches
+from scalarviz.core.layers.nested import TwoBranches
 from scalarviz.errors import InputError
 from scalarviz.files.onnx.formula_nodes import is_writable
 from scalarviz.files.onnx.tensors import Array

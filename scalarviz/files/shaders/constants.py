@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.model.operations import NONE, Buffer, Operation
+from scalarviz.core.program import NONE, Buffer, Operation
 from scalarviz.files.shaders.source import literal
 from scalarviz.files.shaders.writer import ShaderWriter
 

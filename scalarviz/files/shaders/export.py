@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.formulas.table import pick
-from scalarviz.core.model.operations import NONE, Operation
+from scalarviz.core.formulas.formula import pick
+from scalarviz.core.program import NONE, Operation
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, replace_file, shown
 from scalarviz.files.networks import describe

@@ -7,9 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS
-from scalarviz.core.formulas.rowwise import ROW_FORMULAS
-from scalarviz.core.model.operations import NONE, Operation, Windows, parametric_counts
+from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS, ROW_FORMULAS
+from scalarviz.core.program import NONE, Operation, Windows, parametric_counts
 from scalarviz.errors import InputError
 from scalarviz.files.shaders.constants import Shader, padded
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.package_files import text_beside
-from scalarviz.core.model.operations import NONE, Operation
+from scalarviz.core.program import NONE, Operation
 from scalarviz.files.shaders.constants import GLSL, NAME, Shader, padded
 from scalarviz.files.shaders.shader import body_of, check_workspace, row_function
 from scalarviz.files.shaders.source import literal

@@ -19,7 +19,7 @@ from typing import Any, TypeGuard
 
 from scalarviz.base.checks import number, shorten
 from scalarviz.base.texts import text
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import InputError
 from scalarviz.pages.lessons.lines import SIGNS, value_of
 

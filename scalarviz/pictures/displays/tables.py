@@ -13,7 +13,7 @@ from scalarviz.pictures.displays.page import CELL, never_raises, number_text, ta
 from scalarviz.pictures.displays.svg import escaped, shorten
 
 if TYPE_CHECKING:
-    from scalarviz.core.layers.perceptron import Perceptron
+    from scalarviz.core.perceptron import Perceptron
     from scalarviz.training.network.network import Network
     from scalarviz.training.session.session import Session
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scalarviz.base.texts import plural, text
-from scalarviz.core.autograd.graph import all_values, one_step
 from scalarviz.core.formulas.arithmetic import no_gradient
+from scalarviz.core.value_graph import all_values, one_step
 from scalarviz.pictures.displays.page import never_raises, number_text
 from scalarviz.pictures.displays.svg import (
     LARGE,
@@ -22,7 +22,7 @@ from scalarviz.pictures.displays.svg import (
 from scalarviz.pictures.draw2d.layered import GraphLayout, lay_out
 
 if TYPE_CHECKING:
-    from scalarviz.core.autograd.value import Value
+    from scalarviz.core.value import Value
 
 MOST = 60  # most nodes of a graph that is drawn
 LONGEST_LABEL = 26

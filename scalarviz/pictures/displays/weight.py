@@ -22,8 +22,8 @@ from scalarviz.pictures.displays.svg import (
 from scalarviz.pictures.draw2d.colors import contrast, rgb, spread, to_bytes
 
 if TYPE_CHECKING:
-    from scalarviz.core.model.bank import Bank
-    from scalarviz.core.model.weight import Weight
+    from scalarviz.core.bank import Bank
+    from scalarviz.core.weight import Weight
     from scalarviz.training.session.explanation import Explanation
 
 LONGEST_NAME = 70

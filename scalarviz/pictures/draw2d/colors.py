@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.formulas.table import table
+from scalarviz.core.formulas.formula import table
 
 PERCENTILE = 98.0
 NUMBER, HALO = "#ffffff", "#0d1117c0"  # of numbers on colours, in every theme

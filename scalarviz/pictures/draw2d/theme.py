@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scalarviz.core.formulas.table import table
+from scalarviz.core.formulas.formula import table
 from scalarviz.pictures.draw2d.colors import MAPS, ColorMap, rgb
 
 

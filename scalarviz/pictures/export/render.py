@@ -19,8 +19,8 @@ from scalarviz.base.checks import answered, number, true_or_false
 from scalarviz.base.checks import size as count_of
 from scalarviz.base.interrupt import Stop
 from scalarviz.base.progress import Progress
-from scalarviz.core.formulas.table import pick
-from scalarviz.core.layers.perceptron import Perceptron
+from scalarviz.core.formulas.formula import pick
+from scalarviz.core.perceptron import Perceptron
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, check_place, replace_file
 from scalarviz.pictures.draw2d.png import png

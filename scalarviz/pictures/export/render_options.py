@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from scalarviz.base.checks import answers, number, shorten
 from scalarviz.base.checks import size as count_of
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import InputError
 from scalarviz.pictures.presenter.pointed_panes import Pin
 from scalarviz.pictures.presenter.several import Several

@@ -13,8 +13,8 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import decimals, text
-from scalarviz.core.formulas.written import in_words
-from scalarviz.core.model.operations import NONE
+from scalarviz.core.formulas.formula_words import in_words
+from scalarviz.core.program import NONE
 from scalarviz.pictures.presenter.captions.format import (
     FEW,
     MOST,

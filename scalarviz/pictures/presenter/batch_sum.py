@@ -11,8 +11,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
-from scalarviz.core.model.operations import NONE, Operation
-from scalarviz.core.model.program import Moment
+from scalarviz.core.program import NONE, Moment, Operation
 from scalarviz.pictures.presenter.captions.format import agreeing, exact_sum, said, written_alike
 from scalarviz.pictures.presenter.traced_weight import TracedWeight, told_neuron, told_row
 from scalarviz.training.session.caption import Caption, Piece

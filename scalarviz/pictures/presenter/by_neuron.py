@@ -11,8 +11,7 @@ from typing import final
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
-from scalarviz.core.model.operations import NONE, Buffer
-from scalarviz.core.model.program import Moment, Program
+from scalarviz.core.program import NONE, Buffer, Moment, Program
 from scalarviz.errors import InputError
 from scalarviz.pictures.view.focus import rows_of_sum
 from scalarviz.pictures.view.frame_data import Buffers

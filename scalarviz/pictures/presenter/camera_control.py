@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.formula import pick
 from scalarviz.pictures.view.legend import SIZE
 from scalarviz.pictures.view.neurons import boxes_below
 from scalarviz.pictures.view.scene.camera import CAMERAS, EDGE, Camera

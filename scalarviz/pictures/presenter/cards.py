@@ -11,7 +11,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import plural, text
-from scalarviz.core.model.operations import NONE
+from scalarviz.core.program import NONE
 from scalarviz.errors import ScalarvizError
 from scalarviz.pictures.presenter.answers import Answer
 from scalarviz.pictures.presenter.captions.format import digits_between, said

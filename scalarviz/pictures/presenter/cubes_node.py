@@ -10,7 +10,7 @@ import numpy as np
 from vispy import app, gloo
 
 from scalarviz.base.checks import answers, number, shorten
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.formula import pick
 from scalarviz.engines.common.snapshot import HostSnapshot, SnapshotValues
 from scalarviz.errors import DisplayError, InputError
 from scalarviz.pictures.draw2d.theme import THEMES, Theme

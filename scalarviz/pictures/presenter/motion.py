@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.model.program import Moment, Program
+from scalarviz.core.program import Moment, Program
 from scalarviz.engines.common.snapshot import SnapshotValues
 from scalarviz.pictures.presenter.by_neuron import ByNeuron, NeuronPart, walked
 from scalarviz.pictures.presenter.channels import Source, read

@@ -12,8 +12,7 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import row_text, text
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.losses import LossRow, RowLossRow
-from scalarviz.core.model.operations import NONE, Operation, Places
-from scalarviz.core.model.program import Program
+from scalarviz.core.program import NONE, Operation, Places, Program
 from scalarviz.pictures.presenter.arithmetic import ROWS, Product, product_table
 from scalarviz.pictures.presenter.captions.format import agreeing, pretty, said
 from scalarviz.pictures.presenter.captions.lines import equation

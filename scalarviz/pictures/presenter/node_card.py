@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from scalarviz.base.texts import text
-from scalarviz.core.model.node_arithmetic import numbers_within, slopes_of_node
-from scalarviz.core.model.operations import NONE
-from scalarviz.core.model.trace_program import TraceProgram
+from scalarviz.core.program import NONE
+from scalarviz.core.trace_program import TraceProgram, numbers_within, slopes_of_node
 from scalarviz.pictures.presenter.arithmetic import Product, product_table
 from scalarviz.pictures.presenter.captions.format import said
 from scalarviz.pictures.presenter.captions.names import entitled, named

@@ -11,7 +11,7 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.metrics import predictions_of
-from scalarviz.core.model.program import Program
+from scalarviz.core.program import Program
 from scalarviz.data import DataSet
 from scalarviz.data.base import TableSet
 from scalarviz.pictures.presenter.captions.format import said

@@ -6,8 +6,7 @@ from math import isqrt, prod
 
 import numpy as np
 
-from scalarviz.core.model.operations import Buffer, Operation, Places, Windows
-from scalarviz.core.model.program import Program
+from scalarviz.core.program import Buffer, Operation, Places, Program, Windows
 from scalarviz.training.session.caption import Neuron
 
 Path = list[tuple[int, int]]  # output and input of each operation

@@ -7,8 +7,8 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.layers.perceptron import Perceptron
-from scalarviz.core.model.weight import Weight
+from scalarviz.core.perceptron import Perceptron
+from scalarviz.core.weight import Weight
 from scalarviz.pictures.presenter.camera_control import CameraController
 from scalarviz.pictures.presenter.curve_view import CurveView
 from scalarviz.pictures.presenter.handles import Handle, arrow_at, handle_at

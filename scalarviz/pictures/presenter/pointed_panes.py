@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.layers.perceptron import Perceptron
+from scalarviz.core.perceptron import Perceptron
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.pictures.presenter.curve_view import CurveView
 from scalarviz.pictures.presenter.handles import Handle

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from scalarviz.base.checks import FloatArray, shorten
-from scalarviz.core.layers.perceptron import Perceptron
-from scalarviz.core.model.operations import NONE
+from scalarviz.core.perceptron import Perceptron
+from scalarviz.core.program import NONE
 from scalarviz.errors import InputError
 from scalarviz.pictures.view.cubes.picking import half_sides, nearest, ray_at
 from scalarviz.pictures.view.frame_data import FrameData

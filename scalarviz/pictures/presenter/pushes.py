@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.model.program import Moment, Program
+from scalarviz.core.program import Moment, Program
 from scalarviz.pictures.view.lights import MOVED
 
 MOST = 200_000  # parameters; more have no arrows

@@ -12,9 +12,8 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.losses import Loss
-from scalarviz.core.model.operations import NONE, Operation
-from scalarviz.core.model.program import Moment, Program
-from scalarviz.core.model.trace_program import TraceProgram
+from scalarviz.core.program import NONE, Moment, Operation, Program
+from scalarviz.core.trace_program import TraceProgram
 from scalarviz.engines.common.reference import (
     OperationArrays,
     add_gradients,

@@ -10,11 +10,10 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.messages import shortened
 from scalarviz.base.texts import plural, text
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.formula import pick
 from scalarviz.core.layers import Dense, Elementwise
-from scalarviz.core.model.operations import Shape
-from scalarviz.core.model.program import Program
-from scalarviz.core.model.trace_program import TraceProgram
+from scalarviz.core.program import Program, Shape
+from scalarviz.core.trace_program import TraceProgram
 from scalarviz.data import DataSet
 from scalarviz.pictures.presenter.names_of_data import input_names, output_names
 from scalarviz.pictures.view.neurons import LETTERS

@@ -11,10 +11,10 @@ import numpy as np
 from scalarviz.base.checks import answers, number, shorten, size
 from scalarviz.base.messages import visible
 from scalarviz.base.texts import text
-from scalarviz.core.autograd.value import Value
-from scalarviz.core.layers.affine import Affine
-from scalarviz.core.model.formula_of import formula_words
-from scalarviz.core.model.part import Part
+from scalarviz.core.layers.normalization import Affine
+from scalarviz.core.trace_program import formula_words
+from scalarviz.core.value import Value
+from scalarviz.core.weight import Part
 from scalarviz.errors import InputError
 from scalarviz.pictures.presenter.captions.format import pretty
 from scalarviz.training.network.base import Model

@@ -14,7 +14,7 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.formula import pick
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.presenter.answers import Answer
 from scalarviz.pictures.presenter.batch_sum import BatchSum

@@ -14,8 +14,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.losses import Loss
-from scalarviz.core.model.operations import NONE, Buffer, Operation
-from scalarviz.core.model.program import Moment, Program
+from scalarviz.core.program import NONE, Buffer, Moment, Operation, Program
 from scalarviz.pictures.presenter.captions.names import neuron_name, sentence, weight_name
 from scalarviz.pictures.presenter.paths import (
     Path,

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from scalarviz.base.texts import plural, text
-from scalarviz.core.model.operations import NONE, Operation
-from scalarviz.core.model.program import Moment, Program
-from scalarviz.core.model.trace_program import TraceProgram
+from scalarviz.core.program import NONE, Moment, Operation, Program
+from scalarviz.core.trace_program import TraceProgram
 from scalarviz.pictures.presenter.arithmetic import (
     Product,
     Written,

@@ -13,7 +13,7 @@ from scalarviz.base.checks import FloatArray, shorten
 from scalarviz.base.checks import size as count_of
 from scalarviz.base.messages import visible
 from scalarviz.base.texts import text
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import InputError
 from scalarviz.pictures.view.sweep_networks import CUBES, KINDS
 from scalarviz.sweeps.outcome import NEVER, Outcome

@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.metrics import predictions_of
-from scalarviz.core.model.operations import NONE
-from scalarviz.core.model.program import Program
+from scalarviz.core.program import NONE, Program
 from scalarviz.pictures.presenter.exhibits_of import is_one_hot, largest
 from scalarviz.pictures.presenter.plane_points import PlanePoints, plane_points
 from scalarviz.pictures.view.exhibits.plane import cells as cells_of_a_map

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, final
 
 from scalarviz.base.texts import text
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.formula import pick
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.sweeps.look import SweepLook
 from scalarviz.pictures.sweeps.panels import Panels

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.model.operations import Places
+from scalarviz.core.program import Places
 from scalarviz.pictures.view.cubes.picking import half_sides
 from scalarviz.pictures.view.frame_data import FrameData
 from scalarviz.pictures.view.scene.frame import Projection

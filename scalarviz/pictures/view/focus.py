@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.model.operations import NONE
+from scalarviz.core.program import NONE
 from scalarviz.pictures.view.frame_data import FrameData
 from scalarviz.pictures.view.scene.plates import Fan, Neurons, Plate
 

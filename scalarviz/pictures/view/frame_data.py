@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.model.operations import NONE
-from scalarviz.core.model.program import Moment
+from scalarviz.core.program import NONE, Moment
 from scalarviz.pictures.view.exhibits.exhibit import Exhibit
 from scalarviz.pictures.view.scene.frame import SMALL, Box, Division
 from scalarviz.pictures.view.scene.plates import Layout

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.model.operations import NONE, Operation
-from scalarviz.core.model.program import Moment, Program
+from scalarviz.core.program import NONE, Moment, Operation, Program
 from scalarviz.pictures.view.cubes.shaders import DIM as DIM
 from scalarviz.pictures.view.focus import Focus
 from scalarviz.pictures.view.scene.plates import Layout, Plate, Wires

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scalarviz.base.texts.decimals import on_cube, short
-from scalarviz.core.model.operations import NONE
+from scalarviz.core.program import NONE
 from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.colors import HALO, NUMBER
 from scalarviz.pictures.view.faces import NUMBERS, Faces, Hidden, faces_seen

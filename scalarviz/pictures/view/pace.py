@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from scalarviz.core.model.operations import NONE
-from scalarviz.core.model.program import Moment, Program
+from scalarviz.core.program import NONE, Moment, Program
 
 SHORTEST, LONGEST = 0.1, 0.9  # seconds for one operation
 SLOWEST = 2.4  # seconds for one operation while it plays slowly

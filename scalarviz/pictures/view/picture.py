@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 from vispy import gloo
 
-from scalarviz.core.model.program import Program
+from scalarviz.core.program import Program
 from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.colors import rgb
 from scalarviz.pictures.draw2d.theme import THEMES, Theme

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.model.operations import NONE
+from scalarviz.core.program import NONE
 from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.theme import Theme
 from scalarviz.pictures.view.cubes.picking import half_sides

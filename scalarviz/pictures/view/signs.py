@@ -6,7 +6,7 @@ import numpy as np
 
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import rounded
-from scalarviz.core.model.operations import NONE
+from scalarviz.core.program import NONE
 from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.theme import Theme
 from scalarviz.pictures.view.frame_data import FrameData

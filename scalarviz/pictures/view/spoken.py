@@ -6,7 +6,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
-from scalarviz.core.model.operations import NONE
+from scalarviz.core.program import NONE
 from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.theme import Theme
 from scalarviz.pictures.view.callout import FARTHEST, box_around, free_place, lead

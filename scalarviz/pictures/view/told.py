@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.model.operations import NONE
+from scalarviz.core.program import NONE
 from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.colors import contrast, rgb
 from scalarviz.pictures.draw2d.theme import Theme

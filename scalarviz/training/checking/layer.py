@@ -11,7 +11,7 @@ import numpy as np
 from scalarviz.base.checks import FloatArray, shorten
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.formulas.table import Formula
+from scalarviz.core.formulas.formula import Formula
 from scalarviz.core.layers import Perceptron
 from scalarviz.core.layers.dense import Dense
 from scalarviz.errors import InputError

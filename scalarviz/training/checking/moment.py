@@ -15,7 +15,7 @@ import numpy as np
 from scalarviz.base.checks import cut, number, shorten
 from scalarviz.base.messages import escaped
 from scalarviz.base.texts import text
-from scalarviz.core.autograd.value import Value
+from scalarviz.core.value import Value
 from scalarviz.errors import InputError
 
 LONGEST = 200  # characters of an error that is quoted

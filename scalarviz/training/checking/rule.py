@@ -9,8 +9,8 @@ from math import copysign, nan, sqrt
 from typing import Any
 
 from scalarviz.base.texts import text
-from scalarviz.core.model.optimizer import Optimizer
-from scalarviz.core.model.weight import Weight
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.weight import Weight
 from scalarviz.training.checking.moment import Moment, compared
 
 START = 0.5

@@ -8,7 +8,7 @@ from typing import Any
 from scalarviz.base.checks import as_floats, check_signature, shorten
 from scalarviz.core.layers import Perceptron
 from scalarviz.core.layers.dense import Dense
-from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.optimizer import Optimizer
 from scalarviz.errors import InputError
 from scalarviz.training.checking.layer import of_layer
 from scalarviz.training.checking.moment import Moment

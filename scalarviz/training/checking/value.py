@@ -8,9 +8,9 @@ from operator import methodcaller
 from typing import Any
 
 from scalarviz.base.texts import text
-from scalarviz.core.autograd.graph import made_values
-from scalarviz.core.autograd.value import Value
 from scalarviz.core.formulas.arithmetic import OPERATIONS
+from scalarviz.core.value import Value
+from scalarviz.core.value_graph import made_values
 from scalarviz.errors import InputError
 from scalarviz.training.checking.moment import Moment, compared, shown
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from scalarviz.base.texts import text
-from scalarviz.core.autograd.value import Value
-from scalarviz.core.model.optimizer import SGD
-from scalarviz.core.model.weight import Weight
+from scalarviz.core.optimizer import SGD
+from scalarviz.core.value import Value
+from scalarviz.core.weight import Weight
 from scalarviz.training.checking.moment import Moment, compared, shown
 
 

@@ -23,20 +23,18 @@ from scalarviz.base.checks import (
 )
 from scalarviz.base.leaf_calls import save_expression
 from scalarviz.base.messages import visible
-from scalarviz.core.autograd.value import Value
+from scalarviz.core.bank import DTYPES, Dtype, Rows
+from scalarviz.core.bank_values import move_to_bank, place_of
+from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.losses import AnyLoss, Loss
-from scalarviz.core.formulas.table import pick
-from scalarviz.core.model.bank import Rows
-from scalarviz.core.model.bank_arrays import DTYPES, Dtype
-from scalarviz.core.model.formula_of import Piece, formula_of
-from scalarviz.core.model.optimizer import Optimizer
-from scalarviz.core.model.precision import Precision
-from scalarviz.core.model.trace import Trace, record_function, recorded_inputs
-from scalarviz.core.model.trace_program import TraceProgram
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.precision import Precision
+from scalarviz.core.trace import Trace, record_function, recorded_inputs
+from scalarviz.core.trace_program import Piece, TraceProgram, formula_of
+from scalarviz.core.value import Value
 from scalarviz.engines.expression.engines import ExpressionEngine
 from scalarviz.engines.registry import EngineRow, choose_for_expression
 from scalarviz.errors import InputError, OwnershipError
-from scalarviz.training.network.bank_value import move_to_bank, place_of
 from scalarviz.training.network.base import Model
 from scalarviz.training.network.state_dict import LoadedKeys, copies_of, load_arrays
 from scalarviz.training.network.walls import REST, Wall, as_arrays, label, walls_of
@@ -69,7 +67,7 @@ def compile(
     Returns an Expression. Raises InputError for a function that cannot be recorded, and EngineError
     if the engine cannot run here, and for "cuda".
 
-    >>> from scalarviz.core.model.optimizer import SGD
+    >>> from scalarviz.core.optimizer import SGD
     >>> w, b = Value(2.0), Value(1.0)
     >>> f = compile(lambda x: w * x + b, inputs=1)
     >>> f([[1.0], [2.0]])

@@ -17,15 +17,14 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray, answered, as_batch, as_sample, check_signature, number
-from scalarviz.core.autograd.value import Value
+from scalarviz.core.bank import Bank
+from scalarviz.core.formulas.formula import Formula
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.formulas.losses import LossRow, RowLossRow
 from scalarviz.core.formulas.randomness import check_seed
-from scalarviz.core.formulas.table import Formula
 from scalarviz.core.layers import Layer, Perceptron
-from scalarviz.core.model.bank import Bank
-from scalarviz.core.model.part import Part
-from scalarviz.core.model.weight import Weight
+from scalarviz.core.value import Value
+from scalarviz.core.weight import Part, Weight
 from scalarviz.errors import GradientMismatchError, InputError
 from scalarviz.training.network.base import Model
 

@@ -14,11 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import shorten, size
-from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.formulas.families import activation_row
+from scalarviz.core.bank import Bank
+from scalarviz.core.formulas.activations import ACTIVATIONS, activation_row
 from scalarviz.core.layers import Dense, Layer
-from scalarviz.core.model.bank import Bank
-from scalarviz.core.model.operations import NONE
+from scalarviz.core.program import NONE
 from scalarviz.errors import InputError
 from scalarviz.training.network.network import Network
 

@@ -9,16 +9,15 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray, answered, as_pairs, size, true_or_false
 from scalarviz.base.progress import Progress
+from scalarviz.core.bank import SCALING, Bank
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.formulas.losses import AnyLoss, Loss
 from scalarviz.core.formulas.randomness import check_seed
 from scalarviz.core.layers import Layer
-from scalarviz.core.layers.chain import as_layers
-from scalarviz.core.model.bank import Bank
-from scalarviz.core.model.bank_arrays import SCALING
-from scalarviz.core.model.optimizer import Optimizer
-from scalarviz.core.model.precision import Precision
-from scalarviz.core.model.program import Program
+from scalarviz.core.layers.nested import as_layers
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.precision import Precision
+from scalarviz.core.program import Program
 from scalarviz.engines.common.portions import Tell, take_steps
 from scalarviz.engines.registry import FULL, EngineRow, choose
 from scalarviz.training.network.saved import SavedNetwork

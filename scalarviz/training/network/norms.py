@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scalarviz.core.layers import Layer
-from scalarviz.core.layers.arrays import first_places
+from scalarviz.core.layers.parameters import first_places
 from scalarviz.errors import InputError
 
 

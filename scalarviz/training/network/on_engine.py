@@ -12,15 +12,14 @@ import numpy as np
 
 from scalarviz.base.attributes import set_known, unknown
 from scalarviz.base.checks import FloatArray, Shape, shorten
+from scalarviz.core.bank import Bank
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.formulas.metrics import predictions_of
 from scalarviz.core.layers import Layer
-from scalarviz.core.model.bank import Bank
-from scalarviz.core.model.formula_of import Piece
-from scalarviz.core.model.operations import NONE, Operation
-from scalarviz.core.model.part import Part
-from scalarviz.core.model.precision import Precision
-from scalarviz.core.model.program import Program
+from scalarviz.core.precision import Precision
+from scalarviz.core.program import NONE, Operation, Program
+from scalarviz.core.trace_program import Piece
+from scalarviz.core.weight import Part
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import Engine, Run
 from scalarviz.engines.common.snapshot import Snapshot

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from scalarviz.base.checks import FloatArray, matching, shorten, true_or_false
+from scalarviz.core.bank import Rows
 from scalarviz.core.layers import Layer
-from scalarviz.core.layers.arrays import ParameterArray, named_layers, own_parameters
-from scalarviz.core.model.bank import Rows
-from scalarviz.core.model.parameters import Parameters
-from scalarviz.core.model.part import Part
-from scalarviz.core.model.program import columns
-from scalarviz.core.model.weight import Weight
+from scalarviz.core.layers.parameters import (
+    ParameterArray,
+    Parameters,
+    named_layers,
+    own_parameters,
+)
+from scalarviz.core.program import columns
+from scalarviz.core.weight import Part, Weight
 from scalarviz.errors import InputError, OwnershipError
 from scalarviz.training.network.base import Model
 from scalarviz.training.network.state_dict import LoadedKeys, arrays_of, copies_of, load_arrays

@@ -6,8 +6,8 @@ import numpy as np
 
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.layers import Layer
-from scalarviz.core.layers.perceptron_layer import PerceptronLayer
-from scalarviz.core.model.operations import NONE
+from scalarviz.core.layers.dense import PerceptronLayer
+from scalarviz.core.program import NONE
 from scalarviz.errors import InputError
 from scalarviz.training.network.growing import GrownNetwork, Places
 from scalarviz.training.network.network import Network

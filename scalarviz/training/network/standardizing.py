@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from scalarviz.core.layers.affine import Affine
+from scalarviz.core.layers.normalization import Affine
 from scalarviz.data import DataSet
 from scalarviz.errors import InputError, OrderError
 

@@ -14,9 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scalarviz.base.checks import FloatArray, shorten
+from scalarviz.core.bank import Bank
 from scalarviz.core.layers import Layer
-from scalarviz.core.layers.arrays import checked_array, named_layers, own_parameters, state_arrays
-from scalarviz.core.model.bank import Bank
+from scalarviz.core.layers.parameters import (
+    checked_array,
+    named_layers,
+    own_parameters,
+    state_arrays,
+)
 from scalarviz.errors import InputError, ShapeError
 
 MOST = 6  # names that an error lists

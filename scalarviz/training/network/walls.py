@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray, shorten
-from scalarviz.core.autograd.value import Value
-from scalarviz.core.model.bank import Bank
+from scalarviz.core.bank import Bank
+from scalarviz.core.value import Value
 from scalarviz.errors import InputError, OwnershipError
 
 REST = "parameters"  # the name of those that have none

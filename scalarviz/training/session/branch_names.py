@@ -12,7 +12,7 @@ from scalarviz.base.texts import plural, text
 from scalarviz.errors import InputError
 
 if TYPE_CHECKING:
-    from scalarviz.core.model.optimizer import Optimizer
+    from scalarviz.core.optimizer import Optimizer
     from scalarviz.data import DataSet
     from scalarviz.training.session.branches import Action, Branch
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.interrupt import uncut
-from scalarviz.core.model.bank import Bank
+from scalarviz.core.bank import Bank
 from scalarviz.training.session.branch_names import checked_name, default_name
 from scalarviz.training.session.losses import EXACT, Losses
 from scalarviz.training.session.points import Points

@@ -10,8 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, final
 
 from scalarviz.base.checks import check_signature, shorten, true_or_false
-from scalarviz.core.model.part import Part
-from scalarviz.core.model.weight import Weight
+from scalarviz.core.weight import Part, Weight
 from scalarviz.errors import InputError, OrderError
 from scalarviz.training.session.step_view import StepNumbers
 from scalarviz.training.session.trainer import as_values, checked_rate, rows_of

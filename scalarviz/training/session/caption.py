@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scalarviz.core.model.operations import NONE
+from scalarviz.core.program import NONE
 
 Neuron = tuple[str, int]  # the name of a buffer of the program, and the place in it
 

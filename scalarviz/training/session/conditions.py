@@ -17,8 +17,8 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray, check_signature, shorten
 from scalarviz.base.limits import LONGEST_CONDITION, MOST_CONDITIONS
+from scalarviz.core.formulas.formula import table
 from scalarviz.core.formulas.metrics import HELD_OUT, LOSS, METRICS
-from scalarviz.core.formulas.table import table
 from scalarviz.errors import InputError, ShapeError, UnknownNameError
 from scalarviz.training.network.base import Model
 from scalarviz.training.session.dead_neurons import dead_neuron

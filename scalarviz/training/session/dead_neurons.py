@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.model.operations import NONE, Operation
+from scalarviz.core.program import NONE, Operation
 from scalarviz.data.base import TableSet
 from scalarviz.engines.common.reference import OperationArrays, operation_backward, program_forward
 

@@ -14,9 +14,8 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.optimizers import clip, regularize
-from scalarviz.core.model.operations import Buffer, Operation
-from scalarviz.core.model.optimizer import Optimizer
-from scalarviz.core.model.program import Moment
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.program import Buffer, Moment, Operation
 from scalarviz.training.session.formula_lines import FormulaLine, constant_lines, update_lines
 from scalarviz.training.session.last_change import LastChange
 from scalarviz.training.session.trainer import Trainer

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from scalarviz.core.formulas.arithmetic import where
-from scalarviz.core.formulas.optimizers import OptimizerRow
-from scalarviz.core.formulas.source import (
+from scalarviz.core.formulas.formula_words import (
+    DEEPEST,
     UnwritableError,
     arguments_of,
     assignment,
@@ -28,7 +28,7 @@ from scalarviz.core.formulas.source import (
     syntax_of,
     variables,
 )
-from scalarviz.core.formulas.written import DEEPEST
+from scalarviz.core.formulas.optimizers import OptimizerRow
 
 NAME = re.compile(r"\b[A-Za-z_]\w*\b")
 

@@ -13,10 +13,10 @@ from typing import cast
 import numpy as np
 
 from scalarviz.base.checks import answered, shorten, true_or_false
+from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.formulas.randomness import check_seed
-from scalarviz.core.formulas.table import pick
-from scalarviz.core.model.own_rates import NO_OWN_RATES
+from scalarviz.core.optimizer import NO_OWN_RATES
 from scalarviz.errors import InputError
 from scalarviz.training.network import growing, remaking
 from scalarviz.training.network.growing import STARTS, GrownNetwork, Start

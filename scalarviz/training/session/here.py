@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from scalarviz.core.model.program import Moment
+from scalarviz.core.program import Moment
 from scalarviz.training.session.branches import Branch, Clock
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scalarviz.base.checks import shorten
-from scalarviz.core.autograd.graph import made_values
-from scalarviz.core.autograd.value import Value
+from scalarviz.core.bank import DTYPES
 from scalarviz.core.formulas.losses import Loss, LossRow
-from scalarviz.core.model.bank_arrays import DTYPES
-from scalarviz.core.model.optimizer import SGD
-from scalarviz.core.model.trace import recorded_inputs, write_down
+from scalarviz.core.optimizer import SGD
+from scalarviz.core.trace import recorded_inputs, write_down
+from scalarviz.core.value import Value
+from scalarviz.core.value_graph import made_values
 from scalarviz.engines.registry import choose_for_expression
 from scalarviz.errors import InputError
 from scalarviz.training.network.expression import Expression

@@ -15,8 +15,8 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.formulas.table import pick
-from scalarviz.core.model.program import Program
+from scalarviz.core.formulas.formula import pick
+from scalarviz.core.program import Program
 from scalarviz.training.session.branches import Branch, Frame
 
 KINDS = {each: each for each in ("value", "gradient", "change")}

@@ -12,8 +12,8 @@ from typing import final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray, answered, number, size
+from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.metrics import HELD_OUT, LOSS, METRICS
-from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError
 from scalarviz.training.session.callbacks import StepView
 from scalarviz.training.session.metrics import Metrics

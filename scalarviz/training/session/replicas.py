@@ -24,12 +24,9 @@ from scalarviz.base.checks import (
 from scalarviz.base.interrupt import ctrl_c, uncut
 from scalarviz.base.limits import check_losses, in_units, most
 from scalarviz.base.progress import Progress
-from scalarviz.core.formulas.initial_draws import FIRST_ROWS, draw_together
-from scalarviz.core.formulas.initializers import PORTION
+from scalarviz.core.bank import SCALING, Bank, BankStack
+from scalarviz.core.formulas.initializers import FIRST_ROWS, PORTION, draw_together
 from scalarviz.core.formulas.randomness import check_seed
-from scalarviz.core.model.bank import Bank
-from scalarviz.core.model.bank_arrays import SCALING
-from scalarviz.core.model.bank_stack import BankStack
 from scalarviz.data.batches import GeneratedBatches
 from scalarviz.errors import EngineError, InputError
 from scalarviz.training.network.network import Network

@@ -23,15 +23,14 @@ from scalarviz.base.leaf_calls import (
 from scalarviz.base.limits import check_losses
 from scalarviz.base.messages import caution, inform
 from scalarviz.base.progress import Progress
-from scalarviz.core.formulas.families import activation_row
+from scalarviz.core.device_arrays import EVERY
+from scalarviz.core.formulas.activations import activation_row
+from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.losses import AnyLoss, Loss
 from scalarviz.core.formulas.randomness import check_seed
-from scalarviz.core.formulas.table import pick
-from scalarviz.core.model.away import EVERY
-from scalarviz.core.model.optimizer import Optimizer
-from scalarviz.core.model.part import Part
-from scalarviz.core.model.precision import Precision
-from scalarviz.core.model.weight import Weight
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.precision import Precision
+from scalarviz.core.weight import Part, Weight
 from scalarviz.data import DataSet
 from scalarviz.errors import InputError, OrderError, OwnershipError
 from scalarviz.training.network.base import Model

@@ -17,8 +17,8 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.interrupt import whole
-from scalarviz.core.model.not_finite import bad_gradient
-from scalarviz.core.model.operations import NONE
+from scalarviz.core.not_finite import bad_gradient
+from scalarviz.core.program import NONE
 from scalarviz.engines.common.base import Outcome
 from scalarviz.errors import GradientError, OrderError
 from scalarviz.training.session.branches import Action, Branch, Clock, Frame, Keyframes

@@ -14,12 +14,11 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray, as_floats, is_picture, labels_as_rows, number, shorten
+from scalarviz.core.bank import Bank
 from scalarviz.core.formulas.losses import Loss
-from scalarviz.core.model.bank import Bank
-from scalarviz.core.model.optimizer import Optimizer
-from scalarviz.core.model.own_rates import NO_OWN_RATES, OwnRates
-from scalarviz.core.model.precision import Precision
-from scalarviz.core.model.program import Moment
+from scalarviz.core.optimizer import NO_OWN_RATES, Optimizer, OwnRates
+from scalarviz.core.precision import Precision
+from scalarviz.core.program import Moment
 from scalarviz.data import DataSet
 from scalarviz.data.base import TableSet
 from scalarviz.engines.common.base import Run

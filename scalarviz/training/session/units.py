@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from scalarviz.base.limits import check_losses
 from scalarviz.base.progress import Progress
-from scalarviz.core.formulas.table import pick
+from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import InputError
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.timeline import Timeline

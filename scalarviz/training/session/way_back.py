@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scalarviz.core.model.not_finite import written_error
+from scalarviz.core.not_finite import written_error
 from scalarviz.errors import GradientError, UpdateError
 
 if TYPE_CHECKING:

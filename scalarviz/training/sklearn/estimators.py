@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from scalarviz.base.checks import answered, number, shorten, size
 from scalarviz.base.messages import caution
 from scalarviz.core.formulas.losses import AnyLoss
-from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.optimizer import Optimizer
 from scalarviz.data import Arrays
 from scalarviz.data.tables import MOST_NAMES, columns_in
 from scalarviz.errors import InputError

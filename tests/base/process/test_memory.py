@@ -10,9 +10,9 @@ import pytest
 import scalarviz as sv
 from scalarviz.base import limits
 from scalarviz.base.checks import shorten
+from scalarviz.core import bank
+from scalarviz.core.bank import Bank
 from scalarviz.core.formulas.initializers import PORTION, Init
-from scalarviz.core.model import bank
-from scalarviz.core.model.bank import Bank
 from scalarviz.errors import InputError
 from tests.wording import refused
 

@@ -12,9 +12,9 @@ from scalarviz import data
 from scalarviz.base import texts as table
 from scalarviz.base.texts import fields_of, text, texts
 from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.core.formulas.rowwise import ROW_FORMULAS
-from scalarviz.core.model.operations import KINDS
+from scalarviz.core.program import KINDS
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.scenefiles.find import scenes
 from scalarviz.pictures.presenter.captions.moments import caption

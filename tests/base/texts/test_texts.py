@@ -14,8 +14,8 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.base import texts as table
 from scalarviz.base.texts import fields_of, plural, row_text, text
-from scalarviz.core.formulas.rowwise import ROW_FORMULAS
-from scalarviz.core.model.operations import KINDS
+from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS
+from scalarviz.core.program import KINDS
 from scalarviz.pages.inline import texts_of
 from scalarviz.pictures.presenter.captions.moments import caption
 from tests.base.texts.words_in_code import (

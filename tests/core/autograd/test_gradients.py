@@ -7,10 +7,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from scalarviz.core.autograd.choices import maximum, minimum, where
-from scalarviz.core.autograd.value import Value
 from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
 from scalarviz.core.formulas.arithmetic import OPERATIONS
+from scalarviz.core.value import Value
+from scalarviz.core.value_functions import maximum, minimum, where
 from scalarviz.errors import GradientMismatchError
 from scalarviz.training.network.gradcheck import gradcheck
 from tests.strategies import OPERATORS

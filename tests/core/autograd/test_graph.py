@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scalarviz.core.autograd.choices import maximum, where
-from scalarviz.core.autograd.value import Value
+from scalarviz.core.value import Value
+from scalarviz.core.value_functions import maximum, where
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scalarviz.core.autograd.choices import minimum, where
-from scalarviz.core.autograd.value import Value
 from scalarviz.core.formulas.arithmetic import OPERATIONS
-from scalarviz.core.model.weight import Weight
+from scalarviz.core.value import Value
+from scalarviz.core.value_functions import minimum, where
+from scalarviz.core.weight import Weight
 from scalarviz.errors import InputError
 from tests.core.autograd import value_methods
 from tests.strategies import OPERATORS

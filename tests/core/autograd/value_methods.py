@@ -1,14 +1,14 @@
 """The block of `Value` that shows its methods to type checkers and editors, made from the table.
 
-`python -m tests.core.autograd.value_methods` writes it to scalarviz/core/autograd/value_methods.py.
+`python -m tests.core.autograd.value_methods` writes it to scalarviz/core/value.py.
 """
 
 from pathlib import Path
 
-from scalarviz.core.autograd import value_methods
+from scalarviz.core import value
 from scalarviz.core.formulas.arithmetic import OPERATIONS
 
-PATH = Path(value_methods.__file__)
+PATH = Path(value.__file__)
 BEGIN = "        # The rows of OPERATIONS without a symbol.\n"
 END = "        # End of the rows.\n"
 

@@ -7,8 +7,7 @@ import pytest
 from mpmath import mp, mpf
 
 from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
-from scalarviz.core.formulas.retarget import ELEMENTARY, Target
-from scalarviz.core.formulas.table import Formula
+from scalarviz.core.formulas.formula import ELEMENTARY, Formula, Target
 from scalarviz.training.network.gradcheck import gradcheck
 
 every_activation = pytest.mark.parametrize("row", ACTIVATIONS.values(), ids=ACTIVATIONS)

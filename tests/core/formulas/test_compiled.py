@@ -12,13 +12,12 @@ import pytest
 
 from scalarviz.core.formulas import optimizers
 from scalarviz.core.formulas.arithmetic import OPERATIONS
+from scalarviz.core.formulas.formula import ELEMENTARY, Target
 from scalarviz.core.formulas.initializers import BIASES, INITIALIZERS
+from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES
 from scalarviz.core.formulas.randomness import normal, philox, uniform, unit
-from scalarviz.core.formulas.retarget import ELEMENTARY, Target
-from scalarviz.core.formulas.rowwise import ROW_FORMULAS
-from scalarviz.core.formulas.schedules import SCHEDULES
 
 SCALAR_FORMULAS: list[Callable[..., Any]] = [
     *[f for row in OPERATIONS.values() for f in (row.value, *row.partials)],

@@ -8,9 +8,8 @@ import pytest
 from mpmath import mp, mpf
 
 import scalarviz as sv
-from scalarviz.core.formulas import families
-from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.formulas.families import FAMILIES, activation_row
+from scalarviz.core.formulas import activations
+from scalarviz.core.formulas.activations import ACTIVATIONS, FAMILIES, activation_row
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.training.network.gradcheck import gradcheck
 from tests.core.formulas.test_activations import TO_FIFTY_DIGITS
@@ -44,8 +43,8 @@ def test_with_the_usual_settings_the_functions_of_a_family_are_the_usual_ones(na
     family, usual = FAMILIES[name], ACTIVATIONS[name]
     functions = family.functions or (usual.value, usual.derivative)
     constants = dict(family.settings)
-    value = families.with_constants(functions[0], constants)
-    derivative = families.with_constants(functions[1], constants)
+    value = activations.with_constants(functions[0], constants)
+    derivative = activations.with_constants(functions[1], constants)
     for x in (*POINTS, 0.0, -1000.0, 1000.0):
         y = usual.value(x)
         assert value(x) == pytest.approx(y, rel=1e-15)
@@ -119,7 +118,7 @@ def test_what_looks_like_settings_and_is_none_is_an_unknown_name(name: str) -> N
 
 def test_a_file_with_a_thousand_names_cannot_fill_the_table() -> None:
     with refused(InputError, "1,000", varies=r"(?<=leaky_relu.)\d+"):
-        for slope in range(families.MOST_ROWS):
+        for slope in range(activations.MOST_ROWS):
             activation_row(f"leaky_relu({slope})")
-    assert len(ACTIVATIONS) == families.MOST_ROWS
+    assert len(ACTIVATIONS) == activations.MOST_ROWS
     activation_row("leaky_relu(1)")

@@ -7,7 +7,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, clip, regularize
-from scalarviz.core.model.optimizer import NAMED, Optimizer
+from scalarviz.core.optimizer import NAMED, Optimizer
 from scalarviz.errors import GradientError, InputError, UnknownNameError
 from tests.wording import refused
 
@@ -32,7 +32,7 @@ def step(
 
 
 def test_every_row_has_its_class() -> None:
-    assert set(NAMED) == set(OPTIMIZERS), "each has a class in core/model/optimizer.py, in NAMED"
+    assert set(NAMED) == set(OPTIMIZERS), "each has a class in core/optimizer.py, in NAMED"
 
 
 @every_optimizer

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
-from scalarviz.core.formulas.rowwise import ROW_FORMULAS, RowFormula
+from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS, RowFormula
 
 X = np.array([0.4, -1.2, 2.2, 0.7, -0.3, 1.9, 0.1, -2.5])
 PICTURE = 1, 2, 4, 2, 1, 1  # channels, height, width, kernel, stride, padding

@@ -3,7 +3,7 @@
 import pytest
 
 import scalarviz as sv
-from scalarviz.core.formulas.schedules import SCHEDULES
+from scalarviz.core.formulas.optimizers import SCHEDULES
 from scalarviz.errors import InputError, UnknownNameError
 from tests.wording import refused
 

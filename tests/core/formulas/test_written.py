@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import scalarviz as sv
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.elementary import exp, expm1, log, log1p, power, sqrt
+from scalarviz.core.formulas.formula_words import formula_of, in_words, written
 from scalarviz.core.formulas.losses import LOSSES
-from scalarviz.core.formulas.written import formula_of, in_words, written
 from scalarviz.engines.own.derivatives import on_numbers, recorded_derivative
 from scalarviz.errors import InputError
 from scalarviz.pictures.presenter.captions.format import fill, pretty

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.core.formulas.rowwise import ROW_FORMULAS
+from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS
 from scalarviz.core.layers import LAYERS
 from scalarviz.errors import InputError, OrderError, OwnershipError, ShapeError
 from tests.wording import refused

@@ -2,7 +2,7 @@
 
 from threading import Thread
 
-from scalarviz.core.model.away import Away
+from scalarviz.core.device_arrays import Away
 from scalarviz.engines.common.cores import Guard
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.core.model.bank import Bank
-from scalarviz.core.model.precision import Precision
+from scalarviz.core.bank import Bank
+from scalarviz.core.precision import Precision
 from scalarviz.errors import (
     InputError,
     NotFiniteError,

@@ -8,10 +8,18 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import nn
-from scalarviz.core.autograd import graph
-from scalarviz.core.model.folding import DEEP, Node, cones_of, folded, merged, operands_of_node
-from scalarviz.core.model.node_arithmetic import numbers_within, slopes_of_node
-from scalarviz.core.model.trace import Trace, recorded_inputs, write_down
+from scalarviz.core import value_graph
+from scalarviz.core.trace import Trace, recorded_inputs, write_down
+from scalarviz.core.trace_program import (
+    DEEP,
+    Node,
+    cones_of,
+    folded,
+    merged,
+    numbers_within,
+    operands_of_node,
+    slopes_of_node,
+)
 from scalarviz.training.session.of_value import session_of
 from tests.wording import refused
 
@@ -181,7 +189,7 @@ def test_a_block_that_fails_names_nothing_and_leaves_no_trace() -> None:
 
     with pytest.raises(ZeroDivisionError):
         fails()
-    assert made[0].label == (a + 1.0).label == "" and not graph.naming
+    assert made[0].label == (a + 1.0).label == "" and not value_graph.naming
     for bad in ("", None, 3):
         with refused(sv.errors.InputError, "neuron 3"), sv.name(bad):  # type: ignore[arg-type]
             pass

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import scalarviz as sv
-from scalarviz.core.model.formula_of import formula_of
+from scalarviz.core.trace_program import formula_of
 
 A, B = sv.Value(2.0, label="a"), sv.Value(3.0, label="b")
 

@@ -8,9 +8,8 @@ from hypothesis import given
 
 import scalarviz as sv
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.formulas.rowwise import ROW_FORMULAS, typed
-from scalarviz.core.model.operations import NONE, Operation
-from scalarviz.core.model.program import Program
+from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS, typed
+from scalarviz.core.program import NONE, Operation, Program
 from scalarviz.errors import UnknownNameError
 from tests.strategies import networks
 from tests.wording import refused

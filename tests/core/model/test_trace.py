@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from scalarviz.core.autograd.value import Value
-from scalarviz.core.model.trace import record_function, recorded_inputs
+from scalarviz.core.trace import record_function, recorded_inputs
+from scalarviz.core.value import Value
 from scalarviz.errors import InputError
 from scalarviz.training.network.expression import compile
 from tests.wording import refused

@@ -5,7 +5,7 @@ import math
 import pytest
 
 import scalarviz as sv
-from scalarviz.core.model.part import Part
+from scalarviz.core.weight import Part
 from scalarviz.errors import GradientError, InputError, OrderError, UpdateError
 from tests.wording import refused
 

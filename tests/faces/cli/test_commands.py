@@ -46,8 +46,8 @@ def scene(size=4, twice=False, start=0.5, name="x", sizes=(1, 2)):
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "neighbour.py").write_text("rate = 0.1\n", encoding="utf-8")
-    (tmp_path / "own.py").write_text(OWN_SCENE, encoding="utf-8")
-    return str(tmp_path / "own.py")
+    (tmp_path / "custom_layers.py").write_text(OWN_SCENE, encoding="utf-8")
+    return str(tmp_path / "custom_layers.py")
 
 
 class Ran:

@@ -107,7 +107,7 @@ def test_without_scene_and_file_it_says_what_to_do(make: Make, tmp_path: Path) -
     controller = make("rgb")
     one_more(controller)
     assert refuses(controller, "this training is neither: save it first")
-    own = tmp_path / "own.py"
+    own = tmp_path / "custom_layers.py"
     own.write_text(Path(find("rgb")).read_text(encoding="utf-8"), encoding="utf-8")
     recipe = Recipe(load(own))
     show = recipe.make({"engine": "python"})

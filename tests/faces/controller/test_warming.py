@@ -15,8 +15,8 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.formula import Formula
 from scalarviz.core.formulas.losses import LOSSES
-from scalarviz.core.formulas.table import Formula
 from scalarviz.engines.codegen import kernel_units
 from scalarviz.engines.codegen.unit_source import Unit
 from scalarviz.engines.cpu import calls

@@ -10,7 +10,7 @@ import pytest
 from onnx import helper
 
 import scalarviz as sv
-from scalarviz.core.layers.activation import Activation
+from scalarviz.core.layers.elementwise_layers import Activation
 from scalarviz.errors import FileError, InputError
 from scalarviz.files.checked_safetensors import read as read_file
 from scalarviz.files.checked_safetensors import write as write_file

@@ -11,8 +11,8 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS
-from scalarviz.core.layers.activation import Activation
+from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS
+from scalarviz.core.layers.elementwise_layers import Activation
 from scalarviz.errors import FileError, InputError
 from scalarviz.files.checked_safetensors import read, write
 from scalarviz.files.onnx.writers import WRITERS

@@ -12,10 +12,9 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS, ROW_FORMULAS
 from scalarviz.core.formulas.losses import LOSSES
-from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS
-from scalarviz.core.formulas.rowwise import ROW_FORMULAS
-from scalarviz.core.model.operations import KINDS
+from scalarviz.core.program import KINDS
 from scalarviz.errors import InputError
 from scalarviz.files.onnx import step_kinds
 from tests.wording import refused

@@ -9,8 +9,8 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.formulas.rowwise import ROW_FORMULAS
-from scalarviz.core.formulas.table import Formula
+from scalarviz.core.formulas.formula import Formula
+from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS
 from scalarviz.errors import InputError
 from scalarviz.files.shaders import export
 from scalarviz.files.shaders.export import export_network

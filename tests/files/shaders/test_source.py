@@ -10,7 +10,7 @@ import pytest
 from scalarviz.core.formulas import elementary
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.arithmetic import OPERATIONS
-from scalarviz.core.formulas.retarget import ELEMENTARY
+from scalarviz.core.formulas.formula import ELEMENTARY
 from scalarviz.errors import InputError
 from scalarviz.files.shaders import math as shader_math
 from scalarviz.files.shaders.source import literal

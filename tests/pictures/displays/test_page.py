@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from scalarviz.core.autograd.value import Value
+from scalarviz.core.value import Value
 from scalarviz.pictures.displays.page import HEAD, SIDE, never_raises, number_text, table
 from tests.pictures.displays.drawn import cells_of
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scalarviz as sv
-from scalarviz.core.autograd.graph import all_values
-from scalarviz.core.autograd.value import Value
+from scalarviz.core.value import Value
+from scalarviz.core.value_graph import all_values
 from scalarviz.pictures.displays.page import number_text
 from scalarviz.pictures.displays.value import MOST
 from tests.pictures.displays.drawn import Drawn, overlap

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.core.model.program import Program
+from scalarviz.core.program import Program
 from scalarviz.pictures.presenter.camera_control import QUICK, CameraController
 from scalarviz.pictures.presenter.scene_layout import shape_of
 from scalarviz.pictures.view.legend import legend_box

@@ -13,7 +13,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data, nn
 from scalarviz.base.texts import texts
-from scalarviz.core.model.operations import NONE
+from scalarviz.core.program import NONE
 from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pictures.presenter.captions.moments import caption
 from scalarviz.pictures.presenter.stage import Stage

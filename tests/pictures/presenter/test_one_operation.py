@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.core.model.program import Moment
+from scalarviz.core.program import Moment
 from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.training.session.caption import Caption
 

@@ -58,7 +58,7 @@ def held(session: sv.Session, name: str) -> Any:
 
 
 def test_every_kind_of_operation_has_its_words() -> None:
-    from scalarviz.core.model.operations import KINDS
+    from scalarviz.core.program import KINDS
 
     assert set(FORWARD_KINDS) == set(KINDS)
     assert set(BACKWARD_KINDS) == set(KINDS) - {"activation"}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 import scalarviz as sv
-from scalarviz.core.model.operations import NONE
+from scalarviz.core.program import NONE
 from scalarviz.pictures.presenter.cards import arithmetic
 from scalarviz.pictures.presenter.channels import Source, names_of, read
 from scalarviz.pictures.presenter.sample_pass import (

@@ -10,8 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import scalarviz as sv
-from scalarviz.core.model.operations import NONE, Operation
-from scalarviz.core.model.program import Program
+from scalarviz.core.program import NONE, Operation, Program
 from scalarviz.pictures.view.cubes.shaders import HALF
 from scalarviz.pictures.view.scene import beads as beads_module
 from scalarviz.pictures.view.scene.beads import beads, laid_out, size_of

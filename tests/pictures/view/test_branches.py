@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.core.model.program import Program
+from scalarviz.core.program import Program
 from scalarviz.pictures.view.scene.plates import Layout, Neurons
 from tests.pictures.view.test_feature_maps import laid_out
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.core.model.program import Program
+from scalarviz.core.program import Program
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.view.frame_data import Buffers, CubeValues, FrameData
 from scalarviz.pictures.view.picture import Picture

@@ -9,7 +9,7 @@ import pytest
 import scalarviz as sv
 from docs.guide.microgpt import Gpt
 from scalarviz import nn
-from scalarviz.core.model.trace_program import TraceProgram
+from scalarviz.core.trace_program import TraceProgram
 from scalarviz.pictures.presenter.scene_layout import layout_of
 from scalarviz.pictures.view.scene.graph_layout import block
 from scalarviz.pictures.view.scene.plates import Layout

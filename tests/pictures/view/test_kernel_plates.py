@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scalarviz.core.model.operations import NONE
+from scalarviz.core.program import NONE
 from scalarviz.pictures.view.cubes.mip_levels import fill, levels_of, room_of, strength_of
 from scalarviz.pictures.view.cubes.picking import pick
 from scalarviz.pictures.view.cubes.shaders import HALF, LEAST

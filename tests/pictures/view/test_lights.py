@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 
 import scalarviz as sv
-from scalarviz.core.model.program import Program
+from scalarviz.core.program import Program
 from scalarviz.pictures.view.lights import BACK, DIM, Lights, lights
 from scalarviz.pictures.view.scene.beads import beads
 from scalarviz.pictures.view.scene.plates import Layout

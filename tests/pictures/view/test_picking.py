@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from scalarviz.core.model.operations import NONE
+from scalarviz.core.program import NONE
 from scalarviz.pictures.view.cubes.picking import half_sides, pick
 from scalarviz.pictures.view.cubes.shaders import HALF, LEAST
 from scalarviz.pictures.view.scene.camera import Camera

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scalarviz.core.model.operations import NONE
+from scalarviz.core.program import NONE
 from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.colors import contrast, rgb

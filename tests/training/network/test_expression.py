@@ -16,13 +16,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import scalarviz as sv
-from scalarviz.core.autograd.choices import maximum, minimum, where
-from scalarviz.core.autograd.value import Value
 from scalarviz.core.formulas.arithmetic import COMPARISONS, OPERATIONS
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
-from scalarviz.core.model.optimizer import Optimizer
-from scalarviz.core.model.trace import Recorded
-from scalarviz.core.model.weight import Weight
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.trace import Recorded
+from scalarviz.core.value import Value
+from scalarviz.core.value_functions import maximum, minimum, where
+from scalarviz.core.weight import Weight
 from scalarviz.engines import registry
 from scalarviz.errors import (
     EngineError,
@@ -392,9 +392,7 @@ def our_nn() -> ModuleType:
     """micrograd's nn.py with nothing but its import changed."""
     source = inspect.getsource(micrograd.nn)
     module = ModuleType("our_nn")
-    changed = source.replace(
-        "from micrograd.engine import", "from scalarviz.core.autograd.value import"
-    )
+    changed = source.replace("from micrograd.engine import", "from scalarviz.core.value import")
     exec(changed, module.__dict__)
     return module
 

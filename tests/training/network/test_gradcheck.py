@@ -5,7 +5,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.core.formulas.arithmetic import OPERATIONS
-from scalarviz.core.formulas.table import Formula
+from scalarviz.core.formulas.formula import Formula
 from scalarviz.core.layers.dense import Dense
 from scalarviz.errors import GradientMismatchError, InputError
 from tests.wording import refused

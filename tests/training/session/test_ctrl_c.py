@@ -12,7 +12,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.base.interrupt import ctrl_c
-from scalarviz.core.layers.perceptron import Perceptron
+from scalarviz.core.perceptron import Perceptron
 from scalarviz.engines.cpu.job import CpuJob
 from scalarviz.engines.cpu.run import CpuRun
 from scalarviz.training.session.shared_clock import SharedClock

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.core.model.folding import DEEP
-from scalarviz.core.model.trace_program import MOST_NODES
+from scalarviz.core.trace_program import DEEP, MOST_NODES
 from tests.wording import refused
 
 X, Y = np.array([[1.0], [2.0], [-0.5]]), np.array([[1.0], [0.5], [2.0]])

@@ -8,7 +8,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.core.model.operations import NONE
+from scalarviz.core.program import NONE
 from scalarviz.errors import FileError, InputError, OrderError
 from tests.sessions import advanced, reloaded
 from tests.wording import refused

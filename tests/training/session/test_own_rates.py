@@ -8,8 +8,8 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.core.model import own_rates
-from scalarviz.core.model.own_rates import NO_OWN_RATES, Span
+from scalarviz.core import optimizer as own_rates
+from scalarviz.core.optimizer import NO_OWN_RATES, RateSpan
 from scalarviz.errors import InputError, ShapeError
 from tests.sessions import advanced
 from tests.wording import refused
@@ -47,7 +47,7 @@ def test_engines_agree_on_own_rates(engine: str, optimizer: sv.Optimizer) -> Non
 
 def test_rates_are_kept_as_spans() -> None:
     rates = NO_OWN_RATES.changed([3, 4, 9], 0.5).changed([4, 5], 0.25)
-    assert rates.spans == (Span(3, 4, 0.5), Span(4, 6, 0.25), Span(9, 10, 0.5))
+    assert rates.spans == (RateSpan(3, 4, 0.5), RateSpan(4, 6, 0.25), RateSpan(9, 10, 0.5))
     assert [rates.of(row) for row in (2, 3, 5, 6, 9, 10)] == [None, 0.5, 0.25, None, 0.5, None]
     assert len(rates) == 4
     assert not rates.changed([3, 4, 5, 9], None)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.core.model.bank import Bank
+from scalarviz.core.bank import Bank
 from scalarviz.data import DATA_SETS, remake
 from scalarviz.errors import InputError, OrderError, ShapeError, UnknownNameError
 from tests.strategies import RUNNABLE

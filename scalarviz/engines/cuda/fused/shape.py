@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.core.model.operations import NONE, Operation
-from scalarviz.core.model.program import Program
+from scalarviz.core.program import NONE, Operation, Program
 from scalarviz.engines.cuda import places
 
 THREADS = 256

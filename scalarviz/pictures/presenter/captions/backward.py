@@ -11,11 +11,10 @@ import numpy as np
 
 from scalarviz.base.texts import plural, row_text, text
 from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
+from scalarviz.core.formulas.formula_words import formula_of, written
+from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS
 from scalarviz.core.formulas.losses import LossRow, log_sum_exp
-from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS
-from scalarviz.core.formulas.written import formula_of, written
-from scalarviz.core.model.operations import NONE, Buffer, Operation, parametric_rows
-from scalarviz.core.model.program import Program
+from scalarviz.core.program import NONE, Buffer, Operation, Program, parametric_rows
 from scalarviz.pictures.presenter.captions.format import MOST, agreeing, pretty, said
 from scalarviz.pictures.presenter.captions.lines import (
     FIRST_ON_CUBE,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from scalarviz.base.texts import text
-from scalarviz.core.model.operations import NONE
+from scalarviz.core.program import NONE
 from scalarviz.pictures.presenter.captions.format import (
     FEW,
     agreeing,

@@ -10,8 +10,8 @@ from dataclasses import replace
 import numpy as np
 
 from scalarviz.base.texts import plural, row_text, text
+from scalarviz.core.formulas.formula_words import formula_of, value_at, written
 from scalarviz.core.formulas.losses import LossRow, RowLossRow, by_nothing, log_sum_exp
-from scalarviz.core.formulas.written import formula_of, value_at, written
 from scalarviz.pictures.presenter.captions.format import (
     MOST,
     both,

@@ -9,8 +9,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import plural, text
-from scalarviz.core.model.operations import NONE
-from scalarviz.core.model.program import Moment, Program
+from scalarviz.core.program import NONE, Moment, Program
 from scalarviz.pictures.presenter.captions.backward import BACKWARD_KINDS, delta, row_back
 from scalarviz.pictures.presenter.captions.format import exact_sum, said, written_alike
 from scalarviz.pictures.presenter.captions.lines import (

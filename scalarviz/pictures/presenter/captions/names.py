@@ -7,10 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from scalarviz.base.texts import text
-from scalarviz.core.model.formula_of import formula_words
-from scalarviz.core.model.operations import NONE, Buffer, Operation, Windows
-from scalarviz.core.model.program import Program
-from scalarviz.core.model.trace_program import TraceProgram
+from scalarviz.core.program import NONE, Buffer, Operation, Program, Windows
+from scalarviz.core.trace_program import TraceProgram, formula_words
 from scalarviz.pictures.presenter.captions.format import pretty
 from scalarviz.pictures.presenter.scene_layout import names_of
 from scalarviz.training.session.caption import Neuron

@@ -6,12 +6,15 @@ from collections.abc import Callable, Container, Mapping, Sequence
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
-from scalarviz.core.model.folding import Node
-from scalarviz.core.model.formula_of import spelled_out
-from scalarviz.core.model.node_arithmetic import numbers_within, slopes_of_node
-from scalarviz.core.model.operations import NONE, Buffer
-from scalarviz.core.model.trace import Trace
-from scalarviz.core.model.trace_program import TraceProgram
+from scalarviz.core.program import NONE, Buffer
+from scalarviz.core.trace import Trace
+from scalarviz.core.trace_program import (
+    Node,
+    TraceProgram,
+    numbers_within,
+    slopes_of_node,
+    spelled_out,
+)
 from scalarviz.pictures.presenter.captions.format import FEW, said
 from scalarviz.pictures.presenter.captions.lines import (
     PRODUCT,

@@ -10,9 +10,9 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import row_text, text
 from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
-from scalarviz.core.formulas.parametric import PARAMETRIC_FORMULAS
-from scalarviz.core.formulas.written import WrittenFormula, formula_of
-from scalarviz.core.model.operations import NONE, parametric_rows
+from scalarviz.core.formulas.formula_words import WrittenFormula, formula_of
+from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS
+from scalarviz.core.program import NONE, parametric_rows
 from scalarviz.pictures.presenter.captions.format import FEW, fill, pretty, said
 from scalarviz.pictures.presenter.captions.lines import (
     PRODUCT,

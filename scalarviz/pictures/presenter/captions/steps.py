@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from scalarviz.base.texts import plural, text
 from scalarviz.core.formulas.elementary import sqrt
-from scalarviz.core.formulas.written import in_words, value_at
-from scalarviz.core.model.operations import NONE
-from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.formulas.formula_words import in_words, value_at
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.program import NONE
 from scalarviz.pictures.presenter.arithmetic import LONGEST, is_exact
 from scalarviz.pictures.presenter.captions.format import (
     FEW,

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from scalarviz.base.texts import row_text, text
-from scalarviz.core.model.formula_of import sign_of_node
-from scalarviz.core.model.operations import NONE
-from scalarviz.core.model.program import Moment, Program
-from scalarviz.core.model.trace_program import TraceProgram
+from scalarviz.core.program import NONE, Moment, Program
+from scalarviz.core.trace_program import TraceProgram, sign_of_node
 from scalarviz.pictures.view.frame_data import BACKWARD, ERROR, FORWARD, Cell
 from scalarviz.pictures.view.strip import label
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.model.operations import NONE
+from scalarviz.core.program import NONE
 from scalarviz.pictures.view.cubes.shaders import HALF, LEAST, STEPS
 from scalarviz.pictures.view.scene.plates import Plate
 

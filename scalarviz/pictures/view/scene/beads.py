@@ -22,8 +22,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.model.operations import NONE
-from scalarviz.core.model.program import Program
+from scalarviz.core.program import NONE, Program
 from scalarviz.pictures.view.scene.beads_flow import places_of
 from scalarviz.pictures.view.scene.beads_form import (
     Form,

@@ -12,8 +12,7 @@ from math import cos, radians, sin
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.model.operations import NONE
-from scalarviz.core.model.program import Program
+from scalarviz.core.program import NONE, Program
 from scalarviz.pictures.view.scene.beads_flow import (
     CORRIDOR,
     ELEVATION,

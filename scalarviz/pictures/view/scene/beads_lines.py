@@ -14,8 +14,7 @@ from math import ceil, prod
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.model.operations import NONE, Buffer, Operation, Shape, Windows
-from scalarviz.core.model.program import Program
+from scalarviz.core.program import NONE, Buffer, Operation, Program, Shape, Windows
 from scalarviz.pictures.view.scene.plates import DOWN, NEAR, Neurons
 
 FEW = 16  # units; a line of at most as many has room for numbers

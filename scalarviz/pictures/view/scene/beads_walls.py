@@ -8,8 +8,7 @@ from math import prod
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.model.operations import NONE
-from scalarviz.core.model.program import Program
+from scalarviz.core.program import NONE, Program
 from scalarviz.pictures.view.scene.beads_lines import Run, Station, parts_of
 from scalarviz.pictures.view.scene.plates import DOWN, NEAR, RIGHT, Plate, Tiles
 

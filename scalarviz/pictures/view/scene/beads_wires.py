@@ -7,8 +7,7 @@ from math import prod
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.model.operations import NONE
-from scalarviz.core.model.program import Program
+from scalarviz.core.program import NONE, Program
 from scalarviz.pictures.view.scene.beads_flow import places_of
 from scalarviz.pictures.view.scene.beads_lines import Station, parts_of
 from scalarviz.pictures.view.scene.plates import NEAR, Fan, Wires

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import final
 
-from scalarviz.core.model.trace_program import TraceProgram
+from scalarviz.core.trace_program import TraceProgram
 
 MANY = 20  # parameters that a node takes, of which it has edges
 

@@ -16,8 +16,7 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.messages import shortened
 from scalarviz.base.texts import plural
-from scalarviz.core.model.formula_of import name_of, sign_of_node
-from scalarviz.core.model.trace_program import TraceProgram
+from scalarviz.core.trace_program import TraceProgram, name_of, sign_of_node
 from scalarviz.pictures.draw2d.layered import lay_out
 from scalarviz.pictures.view.scene.formula_layout import VIEWS, one_value
 from scalarviz.pictures.view.scene.graph import Graph

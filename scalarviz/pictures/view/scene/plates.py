@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.model.operations import NONE, Places, Shape
+from scalarviz.core.program import NONE, Places, Shape
 from scalarviz.pictures.view.scene.camera import Camera
 
 RIGHT, UP, NEAR = np.eye(3)

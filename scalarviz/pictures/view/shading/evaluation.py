@@ -10,7 +10,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.messages import inform
-from scalarviz.core.model.program import Program
+from scalarviz.core.program import Program
 from scalarviz.engines.common.reference import program_forward
 from scalarviz.engines.common.snapshot import Snapshot
 from scalarviz.errors import InputError, ScalarvizError

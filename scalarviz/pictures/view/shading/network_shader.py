@@ -6,7 +6,7 @@ from typing import Self, final
 from weakref import finalize, ref
 
 from scalarviz.base.checks import FloatArray, answered, as_batch, not_copied, shorten
-from scalarviz.core.model.program import Program
+from scalarviz.core.program import Program
 from scalarviz.errors import InputError, OrderError, ShapeError
 from scalarviz.files.shaders.live import LiveShader
 from scalarviz.pictures.view.shading.evaluation import Core, Evaluation, Release, text_of

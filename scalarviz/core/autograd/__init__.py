@@ -1,1 +1,0 @@
-"""Scalar automatic differentiation: `Value`, and the graph of the operations that made it."""

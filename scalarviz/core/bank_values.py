@@ -1,0 +1,204 @@
+"""Values whose numbers are rows of a bank: weights in expressions, parameters of `compile`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias, final
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.base.checks import shorten
+from scalarviz.base.messages import visible
+from scalarviz.core.bank import Bank, Dtype
+from scalarviz.core.value import Operand, Scalar, Value
+from scalarviz.core.value_graph import LEAF
+from scalarviz.errors import InputError, OwnershipError
+
+if TYPE_CHECKING:
+    from scalarviz.core.weight import Weight
+
+
+class WeightExpressions(Scalar):
+    """The operators of Weight: each makes a Value, in whose graph the weight is a leaf."""
+
+    __slots__ = ()
+
+    def as_value(self) -> Value:
+        """Return this weight as a leaf Value; its gradient is added to the bank."""
+        raise NotImplementedError
+
+    def __add__(self, other: Operand) -> Value:
+        return self.as_value() + other
+
+    def __radd__(self, other: Operand) -> Value:
+        return other + self.as_value()
+
+    def __sub__(self, other: Operand) -> Value:
+        return self.as_value() - other
+
+    def __rsub__(self, other: Operand) -> Value:
+        return other - self.as_value()
+
+    def __mul__(self, other: Operand) -> Value:
+        return self.as_value() * other
+
+    def __rmul__(self, other: Operand) -> Value:
+        return other * self.as_value()
+
+    def __truediv__(self, other: Operand) -> Value:
+        return self.as_value() / other
+
+    def __rtruediv__(self, other: Operand) -> Value:
+        return other / self.as_value()
+
+    def __pow__(self, other: Operand) -> Value:
+        return self.as_value() ** other
+
+    def __rpow__(self, other: Operand) -> Value:
+        return other ** self.as_value()
+
+    def __neg__(self) -> Value:
+        return -self.as_value()
+
+    def __abs__(self) -> Value:
+        return abs(self.as_value())
+
+
+@final
+class WeightValue(Value):
+    """A leaf Value whose data and grad are those of a weight."""
+
+    __slots__ = ("weight",)
+
+    _takes_values = False
+
+    def __init__(self, weight: Weight) -> None:
+        self.weight = weight
+        self._formula = LEAF
+        self._x = self._y = None
+        self.label = weight.name
+
+    @property
+    def data(self) -> float:
+        return self.weight.value
+
+    @data.setter
+    def data(self, data: float) -> None:
+        self.weight.value = data
+
+    @property
+    def grad(self) -> float:
+        return self.weight.grad
+
+    @grad.setter
+    def grad(self, grad: float) -> None:
+        # Not checked, as in Weight.backward: the step raises the error with the name of the weight.
+        self.weight._grad[()] = grad
+        if grad:
+            self.weight.bank.has_gradients = True
+
+
+# Parameters of compiled functions: their numbers and gradients are in a bank, for kernels.
+
+BankRows: TypeAlias = npt.NDArray[np.intp]
+
+
+@final
+class BankValue(Value):
+    """A leaf Value whose number and gradient are stored on a row of a bank.
+
+    `compile` changes the class of the leaves that a function uses, since `f.parameters` are the
+    very objects that the function was written with, with all attributes that users have set. A
+    property in every Value that looks up where its number is would make an operation a quarter
+    slower.
+    """
+
+    __slots__ = ()
+
+    _takes_values = False
+    _bank: Bank
+    _row: int
+
+    @property
+    def data(self) -> float:
+        return float(self._bank.value.item(self._row))
+
+    @data.setter
+    def data(self, data: float) -> None:
+        checked = self._bank.number(data, f"the value of {self._bank.name_of(self._row)}")
+        with self._bank.guard:
+            self._bank.value[self._row] = checked
+
+    @property
+    def grad(self) -> float:
+        return float(self._bank.grad.item(self._row))
+
+    @grad.setter
+    def grad(self, grad: float) -> None:
+        self._bank.grad[self._row] = grad
+        self._bank.has_gradients = True
+
+
+def move_to_bank(leaves: Sequence[Value], dtype: Dtype) -> tuple[Bank, BankRows]:
+    """Store the numbers of leaves in a bank; return the bank and the rows of the leaves.
+
+    Leaves that were never compiled get a new bank. Those of an earlier expression, or of a network,
+    stay where they are, so that two expressions can share them (a model and its loss). A bank does
+    not grow, so the two kinds do not mix: raises OwnershipError.
+    """
+    known = {id(leaf): place_of(leaf) for leaf in leaves}
+    places = [known[id(leaf)] for leaf in leaves]
+    banks = {id(place and place[0]): place for place in places}
+    if len(banks) > 1:
+        raise OwnershipError(
+            "the parameters of a compiled function are in several banks, of an earlier "
+            "expression or of a network: use those of one bank only, or compile the function "
+            "that uses all of them first"
+        )
+    first = places[0] if places else None
+    if first is None:
+        return new_bank(leaves, dtype), np.arange(len(leaves))
+    bank = first[0]
+    if bank.dtype != dtype:
+        raise InputError(
+            f"the parameters of a compiled function are {bank.dtype} already, since they are in "
+            f"a bank: pass dtype={bank.dtype!r}"
+        )
+    return bank, np.array([place[1] for place in places if place])
+
+
+def place_of(leaf: Value) -> tuple[Bank, int] | None:
+    """Return the bank and the row of a leaf, or None if it is in no bank."""
+    if isinstance(leaf, BankValue):
+        return leaf._bank, leaf._row
+    if isinstance(leaf, WeightValue):
+        return leaf.weight.bank, leaf.weight.index
+    if type(leaf) is Value:
+        return None
+    raise InputError(
+        f"{shorten(leaf)} is of the type {type(leaf).__name__}, which no bank can hold: "
+        "use a Value as a parameter"
+    )
+
+
+def new_bank(leaves: Sequence[Value], dtype: Dtype) -> Bank:
+    """Return a new bank with the numbers and gradients of some leaves, which move there."""
+    for leaf in leaves:
+        if isinstance(leaf.grad, Value):
+            raise InputError(
+                f"the gradient of {shorten(leaf)} is an expression, and in a bank it is a number: "
+                "call zero_grad first"
+            )
+    bank = Bank(len(leaves), dtype)
+    names = [visible(str(leaf.label)) or f"parameter {i}" for i, leaf in enumerate(leaves)]
+    bank.name_of = names.__getitem__
+    for row, leaf in enumerate(leaves):
+        bank.value[row] = bank.number(leaf.data, f"the value of {bank.name_of(row)}")
+    with np.errstate(over="ignore"):
+        bank.grad[:] = [leaf.grad for leaf in leaves]
+    bank.has_gradients = bool(bank.grad.any())
+    for row, leaf in enumerate(leaves):
+        vars(leaf).update(_bank=bank, _row=row)
+        leaf.__class__ = BankValue
+    return bank

@@ -1,0 +1,562 @@
+"""Formulas in the language of captions, from the source of functions.
+
+The language is that of `LossRow.error` in losses.py: `2 * (p - t)`, `(p - t)^2`, `|p|`, `e^p`,
+`(1 if p > t, else 0)`. A sum and a conditional expression have brackets, since captions multiply
+them. A constant has six digits at most.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import math
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import islice, product
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from scalarviz.core.formulas.activations import ACTIVATIONS
+
+LONGEST = 60  # characters of a formula
+MOST_CODE = 2000  # characters of its code: assignments can double what they put in
+DEEPEST = 8  # functions in functions
+POINTS = -1.3, -0.2, 0.0, 0.4, 0.9, 2.7  # numbers at which a formula must agree with its function
+MOST_POINTS = 256
+CONDITION, SUM, PRODUCT, POWER, ATOM = range(5)  # how tightly the parts of a formula hold together
+SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
+COMPARED = {
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+}
+COMPARISONS = {
+    "greater": ">",
+    "greater_equal": ">=",
+    "less": "<",
+    "less_equal": "<=",
+    "equal": "==",
+    "not_equal": "!=",
+}
+MAGNITUDES = "abs", "fabs", "absolute"
+LIBRARIES = "math", "builtins", "numpy", "elementary", "arithmetic"
+GENERATED = "<scalarviz "  # begins the name of the file of a source that nobody wrote
+
+
+def sign(x: float) -> float:
+    return 1.0 if x > 0.0 else (-1.0 if x < 0.0 else 0.0)
+
+
+# Functions of operations on Values, as formulas call them, and how many arguments they have there.
+OF_ARITHMETIC: dict[str, tuple[str, Callable[..., float], int | None]] = {
+    "maximum": ("max", max, 2),
+    "minimum": ("min", min, 2),
+    "absolute_derivative": ("sign", sign, 1),
+}
+
+
+@dataclass(frozen=True)
+class Term:
+    """A part of a formula: in the language of captions, and as Python.
+
+    rank      how tightly it holds together
+    head      of a product: what stands before its last factor
+    base      the last factor without its exponent; "" if another factor cannot be joined to it
+    exponent  that of the last factor
+    number    the number that it is, or None
+    cases     of a conditional expression: the condition and both expressions
+    """
+
+    text: str
+    code: str
+    rank: int = ATOM
+    head: str = ""
+    base: str = ""
+    exponent: int = 1
+    number: float | None = None
+    cases: tuple[Term, Term, Term] | None = None
+
+    def within(self, rank: int) -> str:
+        """Return the text, in brackets where it holds together less tightly than `rank`."""
+        return self.text if self.rank >= rank else f"({self.text})"
+
+    @property
+    def last(self) -> tuple[str, str, int]:
+        """What stands before the last factor, this factor, and its exponent."""
+        if self.rank in (PRODUCT, POWER):
+            return self.head, self.base, self.exponent
+        return "", self.within(ATOM), 1
+
+
+@dataclass(frozen=True)
+class WrittenFormula:
+    """A formula of some names.
+
+    text     the formula as a factor of others: a sum has brackets
+    alone    the formula without these brackets
+    compute  computes what the text says from numbers of the names
+    """
+
+    text: str
+    alone: str
+    compute: Callable[..., float]
+
+
+def written(function: Callable[..., float], names: Sequence[str] = ()) -> str:
+    """Return the formula of a function; "" if it cannot be written on a line.
+
+    function  a plain function of numbers with one result
+    names     what the formula calls its arguments; by default as the function does
+    """
+    found = formula_of(function, tuple(names))
+    return "" if found is None else found.text
+
+
+@lru_cache(maxsize=256)
+def formula_of(
+    function: Callable[..., float], names: tuple[str, ...] = (), at: tuple[float, ...] = ()
+) -> WrittenFormula | None:
+    """Return the formula of a function; None if it cannot be written on a line.
+
+    function  a plain function of numbers with one result
+    names     what the formula calls its arguments; by default as the function does
+    at        numbers of these names: of each condition only the case that they meet is written;
+              empty for all cases
+    """
+    names = names or tuple(inspect.signature(function).parameters)
+    for inline in (True, False):  # without the formulas of the functions that it calls
+        try:
+            writer = FormulaWriter(names, at, inline=inline)
+            part = writer.inlined(function, [Term(name, name, ATOM) for name in names])
+            compute = writer.function_of(part)
+            found = WrittenFormula(part.within(PRODUCT), part.text, compute)
+        except (UnwritableError, RecursionError, ArithmeticError, ValueError):
+            continue
+        if len(found.text) <= LONGEST and agrees(found.compute, function, names, at):
+            return found
+    return None
+
+
+def in_words(formula: str, names: Iterable[str], calls: Mapping[str, Any]) -> str:
+    """Return an expression of Python in the language of captions; "" if it cannot be written.
+
+    formula  the expression
+    names    names of its numbers
+    calls    the functions that it calls, by their names in it
+    """
+    try:
+        syntax = ast.parse(formula, mode="eval").body
+        known = {name: Term(name, name) for name in names}
+        return FormulaWriter((), literal=True).part(syntax, known, calls).text
+    except (UnwritableError, SyntaxError):
+        return ""
+
+
+def agrees(
+    compute: Callable[..., float],
+    function: Callable[..., float],
+    names: Sequence[str],
+    at: Sequence[float],
+) -> bool:
+    """Return whether a formula gives what its function gives; the source may have been changed."""
+    points = [at] if at else islice(product(POINTS, repeat=len(names)), MOST_POINTS)
+    pairs = [(value_at(compute, *point), value_at(function, *point)) for point in points]
+    return all(same(*pair) for pair in pairs) and (bool(at) or any(a == a for a, _ in pairs))
+
+
+def same(a: float, b: float) -> bool:
+    """Return whether two numbers agree; where one of them is none, neither must the other be."""
+    if not math.isfinite(a) or not math.isfinite(b):
+        return not math.isfinite(a) and not math.isfinite(b)
+    return math.isclose(a, b, rel_tol=1e-4, abs_tol=1e-6)
+
+
+def value_at(function: Callable[..., float], *numbers: float) -> float:
+    """Return what a function of users gives, as kernels do: no error, but infinity or NaN."""
+    try:
+        with np.errstate(all="ignore"):
+            return float(function(*map(np.float64, numbers)))
+    except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError):
+        return math.nan
+
+
+def number_text(value: float) -> str:
+    """Return a constant of a formula, with six digits at most."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise UnwritableError
+    return f"{value:.6g}"
+
+
+class FormulaWriter:
+    """Writes formulas of some names.
+
+    names   the names
+    at      their numbers, which select the cases of conditions; empty for all cases
+    inline  whether a call is replaced by the formula of its function
+    literal whether brackets, products and the names of functions stay as they are in the source
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        at: Sequence[float] = (),
+        *,
+        inline: bool = False,
+        literal: bool = False,
+    ) -> None:
+        self.names, self.inline, self.literal = names, inline, literal
+        self.numbers = dict(zip(names, at, strict=False))
+        self.functions: dict[str, Any] = {}
+        self.depth = 0
+        self.folds = False  # whether numbers are computed, and conditions come first
+
+    def function_of(self, part: Term) -> Callable[..., float]:
+        """Return the function that computes a part from numbers of the names."""
+        code, names, known = compile(part.code, "<formula>", "eval"), self.names, self.functions
+
+        def compute(*numbers: float) -> float:
+            values = dict(zip(names, numbers, strict=True))
+            return float(eval(code, {"__builtins__": {}, **known}, values))
+
+        return compute
+
+    def inlined(self, function: Callable[..., Any], arguments: Sequence[Term]) -> Term:
+        """Return what a function makes of its arguments."""
+        if not isinstance(function, FunctionType) or self.depth > DEEPEST:
+            raise UnwritableError
+        names = list(inspect.signature(function).parameters)
+        if len(names) != len(arguments):
+            raise UnwritableError
+        self.depth += 1
+        self.folds = self.folds or function.__code__.co_filename.startswith(GENERATED)
+        known = dict(zip(names, arguments, strict=True))
+        found = self.block(syntax_of(function).body, known, variables(function))
+        self.depth -= 1
+        return found
+
+    def block(
+        self, statements: Sequence[ast.stmt], known: dict[str, Term], outer: Mapping[str, Any]
+    ) -> Term:
+        """Return what statements return; `known` has the formulas of local names."""
+        for i, statement in enumerate(statements):
+            if isinstance(statement, ast.Return) and statement.value is not None:
+                return self.part(statement.value, known, outer)
+            if isinstance(statement, ast.If):
+                test, rest = self.part(statement.test, known, outer), statements[i + 1 :]
+                yes, no = [*statement.body, *rest], [*statement.orelse, *rest]
+                return self.chosen(
+                    test,
+                    partial(self.block, yes, dict(known), outer),
+                    partial(self.block, no, dict(known), outer),
+                )
+            if not isinstance(statement, ast.Pass):
+                name, value = assignment(statement)
+                known[name] = self.part(value, known, outer)
+        raise UnwritableError
+
+    def chosen(self, test: Term, yes: Callable[[], Term], no: Callable[[], Term]) -> Term:
+        """Return a conditional expression, or the case that the numbers meet."""
+        if self.numbers:
+            is_met = eval(test.code, {"__builtins__": {}, **self.functions}, dict(self.numbers))
+            return yes() if is_met else no()
+        first, second = yes(), no()
+        ending = second.text.removeprefix("(").removesuffix(")")
+        is_chain = second.rank == ATOM and " if " in second.text and "(" not in ending
+        ending = ending if is_chain else second.text
+        code = f"({first.code} if {test.code} else {second.code})"
+        text = f"({first.text} if {test.text}, else {ending})"
+        return Term(text, code, cases=(test, first, second))
+
+    def part(self, syntax: ast.expr, known: Mapping[str, Term], outer: Mapping[str, Any]) -> Term:
+        """Return an expression as a part of a formula."""
+
+        def of(each: ast.expr) -> Term:
+            return self.part(each, known, outer)
+
+        if isinstance(syntax, ast.Name) and syntax.id in known:
+            found = known[syntax.id]
+        elif isinstance(syntax, ast.Constant):
+            found = constant(syntax.value)
+        elif isinstance(syntax, (ast.Name, ast.Attribute)):
+            found = constant(called(syntax, outer))
+        elif isinstance(syntax, ast.BinOp) and type(syntax.op) in SIGNS:
+            found = self.joined(SIGNS[type(syntax.op)], of(syntax.left), of(syntax.right))
+        elif isinstance(syntax, ast.UnaryOp) and isinstance(syntax.op, (ast.USub, ast.UAdd)):
+            found = of(syntax.operand)
+            found = found if isinstance(syntax.op, ast.UAdd) else self.negative(found)
+        elif isinstance(syntax, (ast.Compare, ast.BoolOp)) or (
+            isinstance(syntax, ast.UnaryOp) and isinstance(syntax.op, ast.Not)
+        ):
+            found = condition(syntax, of)
+        elif isinstance(syntax, ast.IfExp):
+            yes, no = syntax.body, syntax.orelse
+            found = self.chosen(of(syntax.test), lambda: of(yes), lambda: of(no))
+        elif isinstance(syntax, ast.Call):
+            found = self.call(syntax, of, outer)
+        else:
+            raise UnwritableError
+        if len(found.code) > MOST_CODE:
+            raise UnwritableError
+        return found
+
+    def joined(self, sign: str, a: Term, b: Term) -> Term:
+        """Return two parts with a sign of arithmetic between them."""
+        if self.folds:
+            found = self.folded(sign, a, b)
+            if found is not None:
+                return found
+        code = f"({a.code} {sign} {b.code})"
+        if sign == "*":
+            (head, base, exponent), (before, other, more) = a.last, b.last
+            is_power = base and base == other and not before and not base[0].isdigit()
+            if is_power and not self.literal:
+                exponent += more
+                rank = PRODUCT if head else POWER
+                return Term(f"{head}{base}^{exponent}", code, rank, head, base, exponent)
+            start = f"{a.within(PRODUCT)} * "
+            text = start + b.within(POWER if self.literal else PRODUCT)
+            return Term(text, code, PRODUCT, start + before, other, more)
+        if sign == "/":
+            return Term(f"{a.within(PRODUCT)} / {b.within(POWER)}", code, PRODUCT)
+        if sign == "**":
+            base, power = a.within(ATOM), b.within(ATOM)
+            known = (base, int(power)) if power.isdigit() else ("", 1)
+            return Term(f"{base}^{power}", code, POWER, "", *known)
+        right = b.within(SUM if sign == "+" else PRODUCT)
+        if right.startswith("-") and b.rank >= PRODUCT:
+            sign, right = "-" if sign == "+" else "+", right[1:]
+        return Term(f"{a.within(SUM)} {sign} {right}", code, SUM)
+
+    def negative(self, part: Term) -> Term:
+        """Return -part."""
+        if self.folds:
+            return self.joined("*", constant(-1.0), part)
+        return negative(part)
+
+    def folded(self, sign: str, a: Term, b: Term) -> Term | None:
+        """Return two parts with a sign between them, shorter by arithmetic; None if they are not.
+
+        Numbers are computed. Of conditional expressions, the cases are.
+        """
+        if a.number is not None and b.number is not None and sign != "**":
+            return constant(eval(f"{a.number!r} {sign} {b.number!r}"))
+        if sign == "*" and b.number is not None:
+            a, b = b, a
+        if a.number == 0.0 and sign in "*/":
+            return a
+        if a.number == 0.0 and sign in "+-":
+            return b if sign == "+" else self.negative(b)
+        if (b.number == 0.0 and sign in "+-") or (b.number == 1.0 and sign == "/"):
+            return a
+        if a.number in (1.0, -1.0) and sign == "*" and b.cases is None:
+            return b if a.number == 1.0 else negative(b)
+        test = (a.cases or b.cases or (None,))[0]
+        if test is None:
+            return None
+        ends = []
+        for i in (1, 2):
+            left, right = (x.cases[i] if x.cases and x.cases[0] == test else x for x in (a, b))
+            ends.append(self.joined(sign, left, right))
+        return self.chosen(test, lambda: ends[0], lambda: ends[1])
+
+    def call(
+        self, syntax: ast.Call, of: Callable[[ast.expr], Term], outer: Mapping[str, Any]
+    ) -> Term:
+        """Return a call: of a function with a sign of its own, by its formula, or by its name."""
+        function = called(syntax.func, outer)
+        name = next((r.name for r in ACTIVATIONS.values() if r.value is function), "")
+        if isinstance(function, FunctionType) and not self.literal:
+            given = arguments_of(syntax, function).values()
+            parts = [of(each) if isinstance(each, ast.expr) else constant(each) for each in given]
+        elif syntax.keywords or any(isinstance(each, ast.Starred) for each in syntax.args):
+            raise UnwritableError
+        else:
+            parts = [of(each) for each in syntax.args]
+        library = (getattr(function, "__module__", None) or "numpy").rpartition(".")[2]
+        is_inline = self.inline and not name
+        if library in LIBRARIES:
+            name = str(getattr(function, "__name__", ""))
+            found = self.of_library(name, parts)
+            if found is not None:
+                return found
+            if library == "arithmetic":
+                name, function, count = OF_ARITHMETIC.get(name, ("", function, None))
+                parts = parts[:count]
+            is_inline = not name
+        if is_inline:
+            depth = self.depth
+            try:
+                return self.inlined(function, parts)
+            except UnwritableError:
+                self.depth = depth
+        if self.literal and isinstance(syntax.func, ast.Name):
+            name = syntax.func.id
+        name = name or str(getattr(function, "__name__", ""))
+        taken = self.functions.setdefault(name, function)
+        if taken is not function or name in self.names or not name.isidentifier():
+            raise UnwritableError
+        given_text = ", ".join(part.text for part in parts)
+        code = ", ".join(part.code for part in parts)
+        return Term(f"{name}({given_text})", f"{name}({code})")
+
+    def of_library(self, name: str, parts: Sequence[Term]) -> Term | None:
+        """Return a call of a function that formulas write with signs; None for the others."""
+        one = constant(1.0)
+        if name == "where" and len(parts) == 3:
+            test, yes, no = parts
+            if test.rank != CONDITION:
+                test = compared(test, ("!=", constant(0.0)))
+            return self.chosen(test, lambda: yes, lambda: no)
+        if name in COMPARISONS and len(parts) == 2:
+            return compared(parts[0], (COMPARISONS[name], parts[1]))
+        if name == "power_by_x" and parts[1].number is not None:
+            exponent = parts[1].number - 1.0
+            power = self.joined("**", parts[0], constant(exponent)) if exponent != 1.0 else parts[0]
+            return self.joined("*", parts[1], power)
+        if name in MAGNITUDES and len(parts) == 1:
+            text, code = parts[0].text, f"abs({parts[0].code})"
+            self.functions["abs"] = abs
+            return Term(f"abs({text})" if "|" in text else f"|{text}|", code)
+        if name in ("pow", "power") and len(parts) == 2:
+            return self.joined("**", *parts)
+        if name == "divide" and len(parts) == 2:
+            return self.joined("/", *parts)
+        if name == "exp" and parts[0].text in self.names and "e" not in self.names:
+            self.functions["exp"] = math.exp
+            return Term(f"e^{parts[0].text}", f"exp({parts[0].code})", POWER)
+        if name in ("log1p", "expm1"):
+            own, self.functions[name] = parts[0], getattr(math, name)
+            code = f"{name}({own.code})"
+            if name == "log1p":
+                return Term(f"log({self.joined('+', one, own).text})", code)
+            inner = self.of_library("exp", parts) or Term(f"exp({own.text})", "")
+            return Term(f"{inner.text} - 1", code, SUM)
+        return None
+
+
+def constant(value: Any) -> Term:
+    """Return a number as a part of a formula."""
+    text = number_text(value)
+    number = float(text)
+    return Term(text, f"({number!r})", ATOM if value >= 0.0 else PRODUCT, number=number)
+
+
+def negative(part: Term) -> Term:
+    """Return -part."""
+    text, code = part.within(PRODUCT), f"(-{part.code})"
+    if text.startswith("-"):
+        return Term(text[1:], code, PRODUCT)
+    head, base, exponent = part.last
+    return Term(f"-{text}", code, PRODUCT, f"-{head}", base, exponent)
+
+
+def condition(syntax: ast.expr, of: Callable[[ast.expr], Term]) -> Term:
+    """Return a comparison, or several, with "and", "or" and "not"."""
+    if isinstance(syntax, ast.UnaryOp):
+        inner = of(syntax.operand)
+        return Term(f"not ({inner.text})", f"(not {inner.code})", CONDITION)
+    if isinstance(syntax, ast.BoolOp):
+        word = " and " if isinstance(syntax.op, ast.And) else " or "
+        parts = [of(each) for each in syntax.values]
+        text = word.join(
+            f"({part.text})" if isinstance(each, ast.BoolOp) else part.text
+            for part, each in zip(parts, syntax.values, strict=True)
+        )
+        return Term(text, f"({word.join(part.code for part in parts)})", CONDITION)
+    assert isinstance(syntax, ast.Compare)
+    if not all(type(sign) in COMPARED for sign in syntax.ops):
+        raise UnwritableError
+    signs = [COMPARED[type(sign)] for sign in syntax.ops]
+    return compared(of(syntax.left), *zip(signs, map(of, syntax.comparators), strict=True))
+
+
+def compared(first: Term, *others: tuple[str, Term]) -> Term:
+    """Return a comparison of numbers: the first one, and signs with the others."""
+    text, code = first.within(SUM), first.code
+    for sign, other in others:
+        text += f" {sign} {other.within(SUM)}"
+        code += f" {sign} {other.code}"
+    return Term(text, f"({code})", CONDITION)
+
+
+# The source of functions, as syntax trees: their statements, what they call and assign.
+
+
+class UnwritableError(Exception):
+    """A function has no formula."""
+
+
+@lru_cache(maxsize=256)
+def syntax_of(function: Callable[..., Any]) -> ast.FunctionDef:
+    """Return the syntax tree of a function written with def; raise UnwritableError without one."""
+    try:
+        (syntax,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    except (OSError, TypeError, ValueError, SyntaxError) as error:
+        raise UnwritableError from error
+    if not isinstance(syntax, ast.FunctionDef) or syntax.decorator_list:
+        raise UnwritableError
+    if ast.get_docstring(syntax) is not None:
+        syntax.body = syntax.body[1:]
+    return syntax
+
+
+def variables(function: Callable[..., Any]) -> Mapping[str, Any]:
+    """Return the names that a function finds outside: of modules, and of functions around it."""
+    assert isinstance(function, FunctionType)
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    inner = {}
+    for name, cell in cells:
+        try:
+            inner[name] = cell.cell_contents
+        except ValueError:  # not yet assigned
+            continue
+    return {**vars(builtins), **function.__globals__, **inner}
+
+
+def arguments_of(call: ast.Call, function: Callable[..., Any]) -> dict[str, ast.expr | float]:
+    """Return what a call gives each parameter of a function: expressions, and defaults."""
+    if any(isinstance(each, ast.Starred) for each in call.args):
+        raise UnwritableError
+    try:
+        bound = inspect.signature(function).bind(
+            *call.args, **{str(each.arg): each.value for each in call.keywords}
+        )
+    except (TypeError, ValueError) as error:
+        raise UnwritableError from error
+    bound.apply_defaults()
+    return dict(bound.arguments)
+
+
+def called(syntax: ast.expr, outer: Mapping[str, Any]) -> Any:
+    """Return the object that a name, or an attribute of a module, stands for."""
+    if isinstance(syntax, ast.Name) and syntax.id in outer:
+        return outer[syntax.id]
+    if isinstance(syntax, ast.Attribute):
+        module = called(syntax.value, outer)
+        if isinstance(module, ModuleType) and hasattr(module, syntax.attr):
+            return getattr(module, syntax.attr)
+    raise UnwritableError
+
+
+def assignment(statement: ast.stmt) -> tuple[str, ast.expr]:
+    """Return the name and the new value of an assignment; raise UnwritableError for others."""
+    target: ast.expr | None = None
+    value: ast.expr | None = None
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target, value = statement.targets[0], statement.value
+    elif isinstance(statement, ast.AnnAssign):
+        target, value = statement.target, statement.value
+    elif isinstance(statement, ast.AugAssign):
+        target = statement.target
+        value = ast.BinOp(ast.Name(ast.unparse(target), ast.Load()), statement.op, statement.value)
+    if not isinstance(target, ast.Name) or value is None:
+        raise UnwritableError
+    return target.id, value

@@ -1,0 +1,364 @@
+"""The formulas of layers: norms, encodings, softmax, pooling, and formulas with parameters.
+
+A row of `ROW_FORMULAS` needs all numbers of a sample. It works on any sequence: lists in plain
+Python, arrays in a kernel. `forward` reads x, writes y, and returns one number for `backward`;
+`backward` writes the derivative with respect to each x into `gradient`. The length is passed as a
+float, since an integer would turn float32 into float64 in a kernel.
+
+A row of `PARAMETRIC_FORMULAS` is y = f(x, w, ...), number by number, each with its own weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableSequence, Sequence
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.core.formulas.elementary import cos, exp, log, pi, sin, sqrt
+from scalarviz.core.formulas.formula import FloatFunction, pick, table
+from scalarviz.errors import InputError
+
+# Pooling: one number for each window of a picture, its maximum or its mean. A picture is a row of
+# numbers: channel by channel, line by line. Windows have `kernel` pixels a side and begin
+# `stride` pixels apart; `padding` is how far the first one reaches beyond the edge.
+
+
+def max_pool(
+    x: Row, y: MutableRow, channels: int, height: int, width: int, kernel: int, stride: int,
+    padding: int,
+) -> float:  # fmt: skip
+    """Write the largest number of each window to y; numbers beyond the edge do not count."""
+    high = (height + 2 * padding - kernel) // stride + 1
+    wide = (width + 2 * padding - kernel) // stride + 1
+    for place in range(channels * high * wide):
+        top = place // wide % high * stride - padding
+        left = place % wide * stride - padding
+        first = place // (wide * high) * height
+        best = x[(first + max(top, 0)) * width + max(left, 0)]
+        for line in range(max(top, 0), min(top + kernel, height)):
+            for column in range(max(left, 0), min(left + kernel, width)):
+                value = x[(first + line) * width + column]
+                # NaN wins
+                best = value if value > best or value != value else best
+        y[place] = best
+    return 0.0
+
+
+def max_pool_backward(
+    x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, channels: int, height: int,
+    width: int, kernel: int, stride: int, padding: int,
+) -> None:  # fmt: skip
+    """Pass the gradient to the pixel that was the largest, the first one if there are several.
+
+    It is found as a pixel that is equal to y.
+    """
+    high = (height + 2 * padding - kernel) // stride + 1
+    wide = (width + 2 * padding - kernel) // stride + 1
+    for i in range(len(gradient)):
+        gradient[i] = 0.0
+    for place in range(channels * high * wide):
+        top = place // wide % high * stride - padding
+        left = place % wide * stride - padding
+        first = place // (wide * high) * height
+        largest = y[place]
+        rest = upstream[place]
+        for line in range(max(top, 0), min(top + kernel, height)):
+            for column in range(max(left, 0), min(left + kernel, width)):
+                here = x[(first + line) * width + column]
+                share = rest if here == largest or here != here else 0.0
+                gradient[(first + line) * width + column] += share
+                rest = 0.0 if here == largest or here != here else rest
+
+
+def average_pool(
+    x: Row, y: MutableRow, channels: int, height: int, width: int, kernel: int, stride: int,
+    padding: int, share: float,
+) -> float:  # fmt: skip
+    """Write the mean of each window to y; numbers beyond the edge count as 0.
+
+    `share` is 1 / kernel**2, as a float.
+    """
+    high = (height + 2 * padding - kernel) // stride + 1
+    wide = (width + 2 * padding - kernel) // stride + 1
+    for place in range(channels * high * wide):
+        top = place // wide % high * stride - padding
+        left = place % wide * stride - padding
+        first = place // (wide * high) * height
+        total = 0.0
+        for line in range(max(top, 0), min(top + kernel, height)):
+            for column in range(max(left, 0), min(left + kernel, width)):
+                total += x[(first + line) * width + column]
+        y[place] = total * share
+    return 0.0
+
+
+def average_pool_backward(
+    x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, channels: int, height: int,
+    width: int, kernel: int, stride: int, padding: int, share: float,
+) -> None:  # fmt: skip
+    """Pass to each pixel of a window its share of the gradient."""
+    high = (height + 2 * padding - kernel) // stride + 1
+    wide = (width + 2 * padding - kernel) // stride + 1
+    for i in range(len(gradient)):
+        gradient[i] = 0.0
+    for place in range(channels * high * wide):
+        top = place // wide % high * stride - padding
+        left = place % wide * stride - padding
+        first = place // (wide * high) * height
+        for line in range(max(top, 0), min(top + kernel, height)):
+            for column in range(max(left, 0), min(left + kernel, width)):
+                gradient[(first + line) * width + column] += upstream[place] * share
+
+
+Row = Sequence[float]
+MutableRow = MutableSequence[float]
+
+
+def layer_norm(x: Row, y: MutableRow, length: float, eps: float) -> float:
+    """Normalize to mean 0 and variance 1; return the factor of the centred row."""
+    mean = 0.0
+    for i in range(len(x)):
+        mean += x[i] / length
+    variance = 0.0
+    for i in range(len(x)):
+        variance += (x[i] - mean) * (x[i] - mean) / length
+    scale = 1.0 / sqrt(variance + eps)
+    for i in range(len(x)):
+        y[i] = (x[i] - mean) * scale
+    return scale
+
+
+def layer_norm_backward(
+    x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, length: float, eps: float
+) -> None:
+    """y does not change when x is shifted or scaled as a whole: these components are removed."""
+    shift = 0.0
+    stretch = 0.0
+    for i in range(len(y)):
+        shift += upstream[i] / length
+        stretch += upstream[i] * y[i] / length
+    for i in range(len(y)):
+        gradient[i] = scale * (upstream[i] - shift - stretch * y[i])
+
+
+def rms_norm(x: Row, y: MutableRow, length: float, eps: float) -> float:
+    """Normalize to mean square 1; return the factor of the row."""
+    square = 0.0
+    for i in range(len(x)):
+        square += x[i] * x[i] / length
+    scale = 1.0 / sqrt(square + eps)
+    for i in range(len(x)):
+        y[i] = x[i] * scale
+    return scale
+
+
+def rms_norm_backward(
+    x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, length: float, eps: float
+) -> None:
+    stretch = 0.0
+    for i in range(len(y)):
+        stretch += upstream[i] * y[i] / length
+    for i in range(len(y)):
+        gradient[i] = scale * (upstream[i] - stretch * y[i])
+
+
+def frequency_encoding(x: Row, y: MutableRow, octaves: int) -> float:
+    """Write sin and cos of pi x, 2 pi x, 4 pi x, ... for each x."""
+    for i in range(len(x)):
+        frequency = pi
+        for octave in range(octaves):
+            j = 2 * (i * octaves + octave)
+            y[j] = sin(frequency * x[i])
+            y[j + 1] = cos(frequency * x[i])
+            frequency = frequency * 2.0
+    return 0.0
+
+
+def frequency_encoding_backward(
+    x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, octaves: int
+) -> None:
+    """The derivative of the sine is the cosine beside it, that of the cosine minus the sine."""
+    for i in range(len(x)):
+        frequency = pi
+        total = 0.0
+        for octave in range(octaves):
+            j = 2 * (i * octaves + octave)
+            total += frequency * (upstream[j] * y[j + 1] - upstream[j + 1] * y[j])
+            frequency = frequency * 2.0
+        gradient[i] = total
+
+
+def softmax(x: Row, y: MutableRow, length: float) -> float:
+    """Write exp(x) by their sum; the largest is subtracted first, to avoid overflow."""
+    largest = x[0]
+    for i in range(len(x)):
+        largest = x[i] if x[i] > largest else largest
+    total = 0.0
+    for i in range(len(x)):
+        y[i] = exp(x[i] - largest)
+        total += y[i]
+    for i in range(len(x)):
+        y[i] = y[i] / total
+    return total
+
+
+def softmax_backward(
+    x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, length: float
+) -> None:
+    """The sum of y is always 1: the mean of the gradient, weighted by y, is subtracted."""
+    mean = 0.0
+    for i in range(len(y)):
+        mean += upstream[i] * y[i]
+    for i in range(len(y)):
+        gradient[i] = y[i] * (upstream[i] - mean)
+
+
+def log_softmax(x: Row, y: MutableRow, length: float) -> float:
+    """Write the logarithms of the shares of `softmax`, also of shares too small for a float."""
+    largest = x[0]
+    for i in range(len(x)):
+        largest = x[i] if x[i] > largest else largest
+    total = 0.0
+    for i in range(len(x)):
+        y[i] = x[i] - largest
+        total += exp(y[i])
+    logarithm = log(total)
+    for i in range(len(x)):
+        y[i] = y[i] - logarithm
+    return total
+
+
+def log_softmax_backward(
+    x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, length: float
+) -> None:
+    """Each y loses its share of what all of them gain."""
+    total = 0.0
+    for i in range(len(y)):
+        total += upstream[i]
+    for i in range(len(y)):
+        gradient[i] = upstream[i] - exp(y[i]) * total
+
+
+def spread(x: Row, y: MutableRow, each: int) -> float:
+    """Write each x `each` times."""
+    for i in range(len(y)):
+        y[i] = x[i // each]
+    return 0.0
+
+
+def spread_backward(
+    x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, each: int
+) -> None:
+    for i in range(len(x)):
+        total = 0.0
+        for k in range(each):
+            total += upstream[i * each + k]
+        gradient[i] = total
+
+
+@dataclass(frozen=True, slots=True)
+class RowFormula:
+    """One operation on a row of numbers.
+
+    `forward(x, y, *settings)` returns a number for
+    `backward(x, y, number, upstream, gradient, *settings)`.
+    """
+
+    name: str
+    forward: Callable[..., float]
+    backward: Callable[..., None]
+
+
+ROW_FORMULAS = table(
+    [
+        RowFormula("layer_norm", layer_norm, layer_norm_backward),
+        RowFormula("rms_norm", rms_norm, rms_norm_backward),
+        RowFormula("frequency_encoding", frequency_encoding, frequency_encoding_backward),
+        RowFormula("softmax", softmax, softmax_backward),
+        RowFormula("log_softmax", log_softmax, log_softmax_backward),
+        RowFormula("spread", spread, spread_backward),
+        RowFormula("max_pool", max_pool, max_pool_backward),
+        RowFormula("average_pool", average_pool, average_pool_backward),
+    ]
+)
+
+
+def typed(function: Callable[..., Any], settings: Sequence[float] | FloatArray) -> list[Any]:
+    """Return settings for the last parameters of a function, as int where declared so."""
+    parameters = list(signature(function).parameters.values())[-len(settings) :]
+    return [
+        int(setting) if parameter.annotation in ("int", int) else setting
+        for parameter, setting in zip(parameters, settings, strict=True)
+    ]
+
+
+# Formulas with parameters. To add one, write its functions and a row of `PARAMETRIC_FORMULAS`,
+# and a class in `core/layers/elementwise_layers.py` if it is to be a layer with its own name.
+# Rows that users add by `sv.layer` stand in the same table.
+
+
+@dataclass(frozen=True, slots=True)
+class ParametricFormula:
+    """A row of `PARAMETRIC_FORMULAS`.
+
+    value         function of x and the parameters
+    derivative    its derivative with respect to x, with the same arguments
+    by_parameter  that with respect to a parameter, given by its place before these arguments
+    starts        what each parameter is at first, by its name
+    digest        hash of the source of a formula of the user's own, else ""
+    """
+
+    name: str
+    value: FloatFunction
+    derivative: FloatFunction
+    by_parameter: Callable[..., float]
+    starts: tuple[tuple[str, float], ...]
+    digest: str = ""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Copy or pickle by the name, as the functions of a user cannot be pickled."""
+        return formula_called, (self.name, self.digest)
+
+    def check_is_current(self) -> None:
+        """Raise InputError if another formula has its name by now."""
+        formula_called(self.name, self.digest)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the parameters."""
+        return tuple([name for name, _ in self.starts])
+
+
+def formula_called(name: str, digest: str) -> ParametricFormula:
+    """Return a row by its name; raise UnknownNameError, and InputError if it is another by now."""
+    row = pick(PARAMETRIC_FORMULAS, name, "formula")
+    if row.digest != digest:
+        raise InputError(
+            f"another formula has the name {name} by now, so that this layer cannot be copied or "
+            "saved: register the former one with sv.layer(...), or give the other one another name"
+        )
+    return row
+
+
+# NaN must give NaN, as in activations.
+def prelu(x: float, weight: float) -> float:
+    return weight * x if x <= 0.0 else x
+
+
+def prelu_derivative(x: float, weight: float) -> float:
+    return weight if x <= 0.0 else 1.0
+
+
+def prelu_by_parameter(place: int, x: float, weight: float) -> float:
+    return x if x <= 0.0 else 0.0
+
+
+PARAMETRIC_FORMULAS = table(
+    [
+        ParametricFormula(
+            "prelu", prelu, prelu_derivative, prelu_by_parameter, (("weight", 0.25),)
+        ),
+    ]
+)

@@ -1,0 +1,102 @@
+"""Custom layers: what their methods return, their parameters, and what they need not define."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scalarviz.base.checks import as_floats, shorten, size
+from scalarviz.core.program import NONE, Program, Shape
+from scalarviz.errors import InputError, ShapeError
+
+if TYPE_CHECKING:
+    from scalarviz.core.layers.layer import Batch, Layer, LayerOnBank
+
+
+OWN: dict[str, Any] = {}  # the classes of users by name, the newest of each, for files
+COLUMNS = {"forward_rows": "outputs", "evaluate_rows": "outputs", "backward_rows": "inputs"}
+
+
+def adopt(kind: type) -> None:
+    """Check what the methods of a user's class return, and let files find it by its name."""
+    for name in COLUMNS.keys() & vars(kind).keys():
+        setattr(kind, name, checked(vars(kind)[name], name))
+    OWN[kind.__name__] = kind
+
+
+def checked(method: Callable[[Any, Any], object], name: str) -> Callable[[Layer, Batch], Batch]:
+    """Return a method whose results are as many rows as it is given, of floats, or an error."""
+
+    @wraps(method)
+    def call(self: Layer, rows: Batch) -> Batch:
+        lent = self._has_lent
+        found, shape = method(self, rows), (len(rows), getattr(self, COLUMNS[name]))
+        self._has_lent = lent  # its arrays were not for others
+        try:
+            array = as_floats(found, name)
+            given = f"an array of shape {array.shape}" if array.ndim else shorten(found)
+        except InputError:
+            array, given = np.empty(0), shorten(found)
+        if array.shape != shape:
+            raise ShapeError(
+                f"{name} of {self} returned {given}: return numbers of shape {shape}, a row for "
+                "each sample"
+            )
+        rows = array.tolist()
+        return rows
+
+    return call
+
+
+def shapes_of(parameters: object, owner: str) -> dict[str, Shape]:
+    """Return the shapes of arrays by name; raise InputError for what cannot be one."""
+    pairs: list[Any] = [*parameters.items()] if isinstance(parameters, Mapping) else [(None, None)]
+    for name, shape in pairs:
+        if not (isinstance(name, str) and name.isidentifier() and isinstance(shape, Sequence)):
+            raise InputError(
+                f"parameters of {owner} are shapes by name, such as {{'weight': (8, 3)}}, not "
+                f"{shorten(parameters)}"
+            )
+    return {
+        name: tuple([size(n, f"each number in the shape of {name!r}") for n in shape])
+        for name, shape in pairs
+    }
+
+
+def lower_as_python(layer: LayerOnBank, program: Program) -> None:
+    """Append the operation of a layer without `lower`: its own Python.
+
+    Pictures draw a matrix of outputs and inputs, and biases after it, as those of Dense.
+    """
+    if layer.state_size:
+        raise InputError(
+            f"{layer} keeps numbers of its batches, and does not say by which operations: define "
+            "lower(self, program)"
+        )
+    if layer.input_shape:
+        program.set_shape(layer.input_shape)
+    shapes, wall = [*layer.parameter_shapes().values()], (layer.outputs, layer.inputs)
+    is_wall = shapes[:1] == [wall] and shapes[1:] in ([], [wall[:1]])
+    program.add(
+        "own",
+        type(layer).__name__,
+        size=layer.outputs,
+        weights=layer.first_row if layer.size else NONE,
+        biases=layer.first_row + prod(wall) if is_wall and shapes[1:] else NONE,
+        settings=tuple(map(float, wall if is_wall else (layer.size,))),
+        shape=layer.output_shape,
+        own=layer,
+    )
+
+
+def evaluated(layer: Layer, batch: Batch) -> Batch:
+    """Return the outputs by the forward of a copy that keeps nothing; other threads may compute."""
+    if layer.layers:
+        raise InputError(f"{layer} is made of layers, which keep numbers: define evaluate_rows")
+    other = object.__new__(type(layer))
+    vars(other).update(vars(layer), kept=[])
+    return other.forward_rows(batch)

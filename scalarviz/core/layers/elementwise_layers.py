@@ -1,0 +1,296 @@
+"""Layers that work number by number: Activation, Elementwise, PReLU and Dropout."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray, number, shorten, size
+from scalarviz.core.formulas.activations import activation_row
+from scalarviz.core.formulas.formula import pick
+from scalarviz.core.formulas.initializers import Init
+from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS, ParametricFormula
+from scalarviz.core.formulas.randomness import MASK, drop_word
+from scalarviz.core.layers.layer import Batch, Layer
+from scalarviz.core.layers.rowwise_layers import numbers_of
+from scalarviz.core.program import Program, Shape
+from scalarviz.errors import InputError
+
+
+@final
+class Activation(Layer):
+    """Apply an activation to each number: y = f(x). No parameters.
+
+    shape       number of features, or the shape (channels, height, width) of a picture
+    activation  name of a row of core/formulas/activations.py, such as "relu"
+
+    Dense and Conv2d take an activation themselves. Raises UnknownNameError for an unknown name.
+
+    >>> Activation(3, "relu")([-1, 0, 2]).tolist()
+    [0.0, 0.0, 2.0]
+    """
+
+    def __init__(self, shape: int | Sequence[int], activation: str) -> None:
+        picture, count = numbers_of(shape, "the numbers of Activation")
+        self.formula = activation_row(activation)
+        super().__init__(count, count, self.formula.name)
+        self.input_shape = self.output_shape = picture
+
+    def check_activation(self, name: str) -> None:
+        activation_row(name)
+
+    def set_activation(self, name: str) -> None:
+        self.formula = activation_row(name)
+        self._activation = self.formula.name
+
+    def settings(self) -> dict[str, Any]:
+        shape = list(self.input_shape) if self.input_shape else self.inputs
+        return {"shape": shape, "activation": self.activation}
+
+    def lower(self, program: Program) -> None:
+        if self.input_shape:
+            program.set_shape(self.input_shape)
+        if self.activation != "linear":
+            program.add("activation", self.activation, size=self.outputs, shape=self.output_shape)
+
+    def forward_rows(self, batch: Batch) -> Batch:
+        rows = self.evaluate_rows(batch)
+        self.kept.extend(zip(batch, rows, strict=True))
+        return rows
+
+    def backward_rows(self, upstream: Batch) -> Batch:
+        slope = self.formula.derivative
+        gradients = []
+        for sample in reversed(upstream):
+            x, y = self.kept.pop()
+            gradients.append([g * slope(a, b) for g, a, b in zip(sample, x, y, strict=True)])
+        gradients.reverse()
+        return gradients
+
+    def evaluate_rows(self, batch: Batch) -> Batch:
+        value = self.formula.value
+        return [[value(x) for x in row] for row in batch]
+
+
+class Elementwise(Layer):
+    """Apply a formula with parameters to each number: y = f(x, w, ...).
+
+    shape       number of features, or the shape (channels, height, width) of a picture
+    formula     name of a row of core/formulas/layer_formulas.py; `sv.layer` adds one of your own
+    parameters  how many numbers each parameter has, by its name, such as {"slope": 8}; they are
+                shared by equal parts of the features, so 1 is for all of them, and the number of
+                channels for one each. None, the default, and parameters left out: 1
+
+    Raises UnknownNameError for an unknown formula, InputError for parameters that it does not have,
+    or that do not divide the features.
+
+    >>> Elementwise(3, "prelu")([-1, 0, 2]).tolist()
+    [-0.25, 0.0, 2.0]
+    """
+
+    def __init__(
+        self,
+        shape: int | Sequence[int],
+        formula: str,
+        parameters: Mapping[str, int] | None = None,
+    ) -> None:
+        picture, count = numbers_of(shape, f"the numbers of {type(self).__name__}")
+        row: ParametricFormula = pick(PARAMETRIC_FORMULAS, formula, "formula")
+        counts = counts_of(row, count, parameters)
+        shapes = {key: (each,) for key, each in zip(row.parameters, counts, strict=True)}
+        super().__init__(count, count, parameters=shapes)
+        self.formula, self.counts = row, counts
+        self.input_shape = self.output_shape = picture
+
+    @final
+    def initialize(self, init: Init, seed: int) -> None:
+        row = self.first_row
+        for (_, start), count in zip(self.formula.starts, self.counts, strict=True):
+            self.bank.value[row : row + count] = start
+            row += count
+
+    def settings(self) -> dict[str, Any]:
+        counts = dict(zip(self.formula.parameters, self.counts, strict=True))
+        return {"shape": self._shape, "formula": self.formula.name, "parameters": counts}
+
+    @final
+    def again(self) -> Layer:
+        self.formula.check_is_current()
+        return super().again()
+
+    @property
+    def _shape(self) -> int | list[int]:
+        return list(self.input_shape) or self.inputs
+
+    @final
+    def lower(self, program: Program) -> None:
+        if self.input_shape:
+            program.set_shape(self.input_shape)
+        program.add(
+            "parametric",
+            self.formula.name,
+            size=self.outputs,
+            weights=self.first_row,
+            settings=tuple([float(self.inputs // count) for count in self.counts]),
+            shape=self.output_shape,
+        )
+
+    def _given(self) -> list[tuple[list[int], list[float]]]:
+        """Return, for each number, the rows of its parameters and what they are."""
+        found, value = [], self.bank.value
+        for i in range(self.inputs):
+            rows, first = [], self.first_row
+            for count in self.counts:
+                rows.append(first + i * count // self.inputs)
+                first += count
+            found.append((rows, [float(value[row]) for row in rows]))
+        return found
+
+    @final
+    def forward_rows(self, batch: Batch) -> Batch:
+        self.kept.extend(batch)
+        return self.evaluate_rows(batch)
+
+    @final
+    def backward_rows(self, upstream: Batch) -> Batch:
+        given, grad, gradients = self._given(), self.bank.grad, []
+        slope, by_parameter = self.formula.derivative, self.formula.by_parameter
+        for sample in reversed(upstream):
+            x, gradient = self.kept.pop(), []
+            for g, each, (rows, known) in zip(sample, x, given, strict=True):
+                gradient.append(g * slope(each, *known))
+                for place, row in enumerate(rows):
+                    grad[row] += g * by_parameter(place, each, *known)
+            gradients.append(gradient)
+        self.bank.has_gradients = True
+        gradients.reverse()
+        return gradients
+
+    @final
+    def evaluate_rows(self, batch: Batch) -> Batch:
+        value, given = self.formula.value, [known for _, known in self._given()]
+        return [[value(x, *known) for x, known in zip(row, given, strict=True)] for row in batch]
+
+
+def counts_of(row: ParametricFormula, features: int, parameters: object) -> tuple[int, ...]:
+    """Return how many numbers each parameter of a formula has; raise InputError."""
+    names, given = row.parameters, {} if parameters is None else parameters
+    if not isinstance(given, Mapping) or not given.keys() <= set(names):
+        raise InputError(
+            f"the parameters of {row.name} are {', '.join(names)}, not {shorten(parameters)}: give "
+            "how many numbers each has, as in {'" + names[0] + "': 1}"
+        )
+    counts = tuple([size(given.get(key, 1), f"the numbers of {key}") for key in names])
+    for key, count in zip(names, counts, strict=True):
+        if features % count:
+            raise InputError(
+                f"{features} numbers cannot share {count} of {key} evenly: give 1, {features}, or "
+                f"another number that divides {features}"
+            )
+    return counts
+
+
+@final
+class PReLU(Elementwise):
+    """Keep what is above 0, and multiply what is below by a slope that is trained.
+
+    shape   number of features, or the shape (channels, height, width) of a picture
+    slopes  number of slopes, at first 0.25: 1, the default, for all features, or the number of
+            channels, or of features, for one each
+
+    >>> PReLU(2)([-1, 1]).tolist()
+    [-0.25, 1.0]
+    """
+
+    def __init__(self, shape: int | Sequence[int], slopes: int = 1) -> None:
+        super().__init__(shape, "prelu", {"weight": slopes})
+
+    def settings(self) -> dict[str, Any]:
+        return {"shape": self._shape, "slopes": self.counts[0]}
+
+
+@final
+class Dropout(Layer):
+    """Set each number to 0 with probability `rate` in training, else divide it by 1 - rate.
+
+    The choice is determined by the network's seed, the number of steps taken, the index of the
+    sample in its batch and of the number in its sample. Calling the layer changes nothing.
+
+    shape  number of features, or the shape (channels, height, width) of a picture
+    rate   probability, from 0 to below 1; by default 0.5
+
+    >>> layer = Dropout(8, 0.5)
+    >>> sorted(set(layer.forward([1] * 8).tolist())), layer([1] * 8).tolist()[0]
+    ([0.0, 2.0], 1.0)
+    """
+
+    def __init__(self, shape: int | Sequence[int], rate: float = 0.5) -> None:
+        picture, count = numbers_of(shape, "the numbers of Dropout")
+        super().__init__(count, count)
+        self.rate = number(rate, "the rate of Dropout", 0.0, 1.0, open_high=True)
+        self.state_size = 2  # low and high half of the seed
+        self.input_shape = self.output_shape = picture
+
+    def initialize(self, init: Init, seed: int) -> None:
+        self.state[:] = seed & MASK, seed >> 32
+
+    def state_shapes(self) -> dict[str, Shape]:
+        return {}  # a seed, which PyTorch does not keep with a layer
+
+    def check_states(self, states: FloatArray) -> None:
+        super().check_states(states)
+        halves = self.own_states(states)
+        if not ((halves == np.floor(halves)) & (halves >= 0) & (halves <= MASK)).all():
+            raise InputError(f"the seed of {self} must be two integers from 0 to 2**32 - 1")
+
+    def settings(self) -> dict[str, Any]:
+        shape = list(self.input_shape) if self.input_shape else self.inputs
+        return {"shape": shape, "rate": self.rate}
+
+    def lower(self, program: Program) -> None:
+        if self.input_shape:
+            program.set_shape(self.input_shape)
+        program.add(
+            "dropout",
+            size=self.outputs,
+            settings=(self.rate,),
+            shape=self.output_shape,
+            state=self.first_state,
+        )
+
+    def forward_rows(self, batch: Batch) -> Batch:
+        low, high = map(int, self.state)
+        factors = [
+            dropout_factors(
+                self.inputs, self.rate, sample, self.bank.step_count, self.first_state, low, high
+            )
+            for sample in range(len(batch))
+        ]
+        self.kept.extend(factors)
+        return times(batch, factors)
+
+    def backward_rows(self, upstream: Batch) -> Batch:
+        factors = [self.kept.pop() for _ in upstream]
+        factors.reverse()
+        return times(upstream, factors)
+
+    def evaluate_rows(self, batch: Batch) -> Batch:
+        return batch
+
+
+def dropout_factors(
+    count: int, rate: float, sample: int, step: int, place: int, low: int, high: int
+) -> list[float]:
+    """Return the factor of each number of a sample; `place` is that of the layer's state."""
+    words = [drop_word(number, sample, step, place, low, high) for number in range(count)]
+    return [0.0 if word < rate else 1.0 / (1.0 - rate) for word in words]
+
+
+def times(rows: Batch, factors: Batch) -> Batch:
+    """Return each number times its factor."""
+    return [
+        [x * factor for x, factor in zip(*pair, strict=True)]
+        for pair in zip(rows, factors, strict=True)
+    ]

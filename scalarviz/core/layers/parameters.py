@@ -1,0 +1,174 @@
+"""Parameters: parts of the bank in the shapes, and by the names, that PyTorch gives them.
+
+"0.weight" is the kernel of layer 0, "3.1.bias" the bias of layer 1 inside layer 3, a Residual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import prod
+from typing import TYPE_CHECKING, final, overload
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray, as_floats
+from scalarviz.core.bank import Bank
+from scalarviz.core.program import Shape
+from scalarviz.core.weight import Part, Weight
+from scalarviz.errors import NotFiniteError, ShapeError
+
+if TYPE_CHECKING:
+    from scalarviz.core.layers.layer import Layer, LayerOnBank
+
+
+UNCHANGED = "nothing was changed"
+
+
+@final
+class ParameterArray(Part):
+    """The kernel or the bias of a layer: what PyTorch calls a parameter.
+
+    `value` and `grad` are views of the bank. It can be frozen, stepped, edited and pinned as any
+    other part of a network.
+
+    name   such as "0.weight"
+    bank   Bank of the layer
+    first  row of its first number
+    shape  shape of its arrays
+    """
+
+    __slots__ = ("_bank", "_first", "name", "shape")
+
+    def __init__(self, name: str, bank: Bank, first: int, shape: Shape) -> None:
+        self.name = name
+        self._bank = bank
+        self._first = first
+        self.shape = shape
+
+    @property
+    def bank(self) -> Bank:
+        return self._bank
+
+    @property
+    def rows(self) -> slice:
+        return slice(self._first, self._first + prod(self.shape))
+
+    @property
+    def value(self) -> FloatArray:
+        """The numbers, a view of `bank.value`; setting them copies an array of the same shape."""
+        return self._bank.value[self.rows].reshape(self.shape)
+
+    @value.setter
+    def value(self, numbers: object) -> None:
+        in_place = isinstance(numbers, np.ndarray) and np.may_share_memory(numbers, self.value)
+        state = "numpy has written it already: set finite numbers" if in_place else UNCHANGED
+        checked = checked_array(numbers, self.name, self.shape, self._bank.dtype, state)
+        with self._bank.guard:
+            self.value[...] = checked
+
+    @property
+    def grad(self) -> FloatArray:
+        """The gradients, a view of `bank.grad`; setting them, as by `+=`, copies an array."""
+        return self._bank.grad[self.rows].reshape(self.shape)
+
+    @grad.setter
+    def grad(self, numbers: object) -> None:
+        self._bank.has_gradients = True
+        self.grad[...] = numbers
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        frozen = ", frozen" if self.frozen else ""
+        return f"ParameterArray({self.name}: shape {self.shape}{frozen})"
+
+
+def checked_array(
+    numbers: object, name: str, shape: Shape, dtype: str, state: str = UNCHANGED
+) -> FloatArray:
+    """Return finite numbers of this shape and dtype; raise InputError with the `name`.
+
+    `state` is what the error says of the numbers that are there.
+    """
+    detach = getattr(numbers, "detach", None)  # PyTorch's, of a tensor that requires a gradient
+    found = as_floats(detach() if callable(detach) else numbers, name)
+    if found.shape != shape:
+        raise ShapeError(f"{name} has shape {shape}, and cannot be an array of shape {found.shape}")
+    with np.errstate(over="ignore"):
+        made = found.astype(dtype)
+    if not np.isfinite(made).all():
+        place = np.unravel_index(np.flatnonzero(~np.isfinite(made))[0], shape)
+        wrong = found[place]
+        if isinstance(numbers, (list, tuple)):  # numpy reads None as NaN
+            wrong = np.array(numbers, object)[place]
+        raise NotFiniteError(
+            f"{name} takes finite numbers of {dtype}, and was given {wrong} at "
+            f"{list(map(int, place))}: {state}"
+        )
+    return made
+
+
+def own_parameters(layer: LayerOnBank, prefix: str = "") -> dict[str, ParameterArray]:
+    """Return the arrays of a layer by role, "weight" and "bias", without those of inner layers."""
+    found, bank, row = {}, layer.bank, layer.first_row
+    for role, shape in layer.parameter_shapes().items():
+        found[role] = ParameterArray(prefix + role, bank, row, shape)
+        row += prod(shape)
+    return found
+
+
+def named_layers(layers: Iterable[Layer], prefix: str = "") -> Iterator[tuple[str, Layer]]:
+    """Yield layers, each followed by its inner ones, with names such as "1" and "1.0".
+
+    A layer that is used several times has the name of its first place.
+    """
+    for layer, i in first_places(layers).items():
+        yield f"{prefix}{i}", layer
+        yield from named_layers(layer.layers, f"{prefix}{i}.")
+
+
+def first_places(layers: Iterable[Layer]) -> dict[Layer, int]:
+    """Return the first index of each layer, in order."""
+    places: dict[Layer, int] = {}
+    for i, layer in enumerate(layers):
+        places.setdefault(layer, i)
+    return places
+
+
+def state_arrays(layer: Layer) -> dict[str, FloatArray]:
+    """Return views of the state of a layer by role, such as "running_mean"."""
+    found, place = {}, 0
+    for role, shape in layer.state_shapes().items():
+        after = place + prod(shape)
+        found[role] = layer.state[place:after].reshape(shape)
+        place = after
+    return found
+
+
+@final
+class Parameters(Sequence[Weight]):
+    """All weights of a network as a sequence, in the order of the bank; each is made on access."""
+
+    def __init__(self, count: int, weight: Callable[[int], Weight]) -> None:
+        self._count = count
+        self._weight = weight
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, row: int) -> Weight: ...
+    @overload
+    def __getitem__(self, row: slice) -> list[Weight]: ...
+    def __getitem__(self, row: int | slice) -> Weight | list[Weight]:
+        rows = range(self._count)[row]
+        if isinstance(rows, range):
+            return [self._weight(i) for i in rows]
+        return self._weight(rows)
+
+    def __iter__(self) -> Iterator[Weight]:
+        return map(self._weight, range(self._count))
+
+    def __repr__(self) -> str:
+        return f"Parameters({self._count} weights)"

@@ -1,0 +1,320 @@
+"""Layers over windows of a picture: Conv2d, with one perceptron for each kernel, and pooling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import astuple
+from math import prod
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.base.checks import size
+from scalarviz.core.formulas.initializers import Init
+from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS, RowFormula
+from scalarviz.core.layers.dense import PerceptronLayer
+from scalarviz.core.layers.layer import Batch
+from scalarviz.core.layers.rowwise_layers import Rowwise, padding_of, shape_of
+from scalarviz.core.perceptron import Perceptron
+from scalarviz.core.program import Program, Shape, Windows
+from scalarviz.core.weight import Weight
+from scalarviz.errors import ShapeError
+
+OUTSIDE = -1  # index for numbers beyond the edge
+
+
+@final
+class Conv2d(PerceptronLayer):
+    """Two-dimensional convolution: each kernel is a perceptron for every window of a picture.
+
+    Each weight is one `Weight`, however many windows it is used on: it keeps its input on each of
+    them, and its gradient is the sum. In the bank the weights are ordered (kernel, channel, line,
+    column), then come the biases. With `groups`, channels of the picture and kernels are cut into
+    as many equal parts, in order, and a kernel sees the channels of its own part; with a group
+    for each channel, the convolution is depthwise.
+
+    shape       channels, height and width of the picture, whose numbers are in that order
+    channels    number of kernels, and so of channels of the result
+    kernel      pixels along a side of a window, or (height, width); by default 3
+    stride      pixels from one window to the next, or (down, across); by default 1
+    padding     pixels by which the first window reaches beyond the edge, where all is 0; by
+                default 0
+    activation  name of a row of core/formulas/activations.py; by default "linear"
+    bias        whether each kernel has one; by default True
+    init        initializer of this layer, a name or an Init; None, the default: that of the network
+    dilation    pixels from one number of a window to the next, or (down, across); by default 1
+    groups      number of parts; it divides the channels of the picture and `channels`; by default 1
+
+    Raises ShapeError if no window fits into the picture, or one could lie beyond its edge, or if
+    `groups` does not divide the channels.
+
+    >>> layer = Conv2d((1, 3, 3), 1, kernel=2, bias=False)
+    >>> layer.kernel[0, 0] = [[1, 0], [0, -1]]
+    >>> layer([[1, 2, 3, 4, 5, 6, 7, 8, 0]]).tolist()
+    [[-4.0, -4.0, -4.0, 5.0]]
+    >>> layer.perceptrons[0].weights[3].name
+    'kernel 0, weight of channel 0 at 1, 1'
+    """
+
+    def __init__(
+        self,
+        shape: Sequence[int],
+        channels: int,
+        kernel: int | Sequence[int] = 3,
+        stride: int | Sequence[int] = 1,
+        padding: int = 0,
+        activation: str = "linear",
+        *,
+        bias: bool = True,
+        init: str | Init | None = None,
+        dilation: int | Sequence[int] = 1,
+        groups: int = 1,
+    ) -> None:
+        self.shape = shape_of(shape, "Conv2d")
+        self.channels = size(channels, "the channels of Conv2d")
+        self.kernel_size = pair_of(kernel, "kernel")
+        self.stride = pair_of(stride, "stride")
+        self.padding = padding_of(padding)
+        self.dilation = pair_of(dilation, "dilation")
+        self.groups = groups_of(groups, self.shape[0], self.channels)
+        self.windows = Windows(
+            *self.shape, *self.kernel_size, *self.stride, self.padding, *self.dilation, self.groups
+        )
+        check_fit(self.windows)
+        fan_in = prod(self.window_shape())
+        outputs = self.channels * self.windows.pixels
+        super().__init__(prod(self.shape), outputs, self.channels, fan_in, activation, bias, init)
+        self.input_shape = self.shape
+        self.output_shape = self.channels, self.windows.out_height, self.windows.out_width
+
+    def fans(self) -> tuple[int, int]:
+        return self.fan_in, self.channels * prod(self.kernel_size)
+
+    def window_shape(self) -> Shape:
+        return self.windows.seen_channels, *self.kernel_size
+
+    def part_name(self, perceptron: int) -> str:
+        return f"kernel {perceptron}"
+
+    def weight_name(self, row: int) -> str:
+        kernel, place = divmod(row, self.fan_in)
+        channel, at = divmod(place, prod(self.kernel_size))
+        line, column = divmod(at, self.kernel_size[1])
+        channel += self.windows.first_channel(kernel, self.channels)
+        return f"weight of channel {channel} at {line}, {column}"
+
+    def settings(self) -> dict[str, Any]:
+        found = {
+            "shape": list(self.shape),
+            "channels": self.channels,
+            "kernel": list(self.kernel_size),
+            "stride": in_short(self.stride),
+            "padding": self.padding,
+            "activation": self.activation,
+            "bias": self.has_bias,
+        }
+        # Earlier versions read the files of plain convolutions.
+        rare = {"dilation": in_short(self.dilation), "groups": self.groups}
+        return found | {name: value for name, value in rare.items() if value != 1}
+
+    def lower(self, program: Program) -> None:
+        program.set_shape(self.shape)
+        self.lower_sums(program, "convolution", tuple(map(float, astuple(self.windows))))
+
+    def forward_rows(self, batch: Batch) -> Batch:
+        return self._sums(batch, Perceptron.forward_sample)
+
+    def backward_rows(self, upstream: Batch) -> Batch:
+        all_places, pixels = self._places(), self.windows.pixels
+        parts = list(enumerate(self.perceptrons.all()))
+        gradients = []
+        for sample in reversed(upstream):
+            gradient = [0.0] * (self.inputs + 1)  # the last is for what lies beyond the edge
+            for k, p in reversed(parts):
+                places = all_places[self._group(k)]
+                for pixel in range(pixels - 1, -1, -1):
+                    delta = p.delta(sample[k * pixels + pixel])
+                    if p.bias is not None:
+                        p.bias.backward(delta)
+                    for weight, place in zip(p.weights, places[pixel], strict=True):
+                        gradient[place] += Weight.backward(weight, delta)
+            gradients.append(gradient[:-1])
+        gradients.reverse()
+        return gradients
+
+    def evaluate_rows(self, batch: Batch) -> Batch:
+        return self._sums(batch, Perceptron.evaluate_sample)
+
+    def _sums(self, batch: Batch, verb: Callable[[Perceptron, list[float]], float]) -> Batch:
+        """Return for each sample the result of a verb for each perceptron and window."""
+        parts, places = list(enumerate(self.perceptrons.all())), self._places()
+        rows = []
+        for sample in batch:
+            windows = [seen(sample, each) for each in places]
+            rows.append([verb(p, x) for k, p in parts for x in windows[self._group(k)]])
+        return rows
+
+    def _group(self, kernel: int) -> int:
+        return kernel * self.groups // self.channels
+
+    def _places(self) -> list[list[list[int]]]:
+        """Return the inputs of each window, in the order of a kernel's weights, for each group."""
+        windows = self.windows
+        found = np.full((self.groups, windows.pixels, self.fan_in), OUTSIDE)
+        for weight, (channel, line, column) in enumerate(np.ndindex(self.window_shape())):
+            for group in range(self.groups):
+                here = group * windows.seen_channels + channel
+                pixels, places = windows.inputs_of(here, line, column)
+                found[group, pixels, weight] = places
+        return found.tolist()
+
+
+def seen(sample: list[float], places: list[list[int]]) -> list[list[float]]:
+    """Return the numbers of each window, each followed by 1 as the input of the bias."""
+    padded = [*sample, 0.0]
+    return [[*[padded[i] for i in window], 1.0] for window in places]
+
+
+def pair_of(value: object, name: str) -> tuple[int, int]:
+    """Return numbers of pixels down and across, given both or one for both."""
+    if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2:
+        return size(value[0], f"{name}[0]"), size(value[1], f"{name}[1]")
+    both = size(value, name)
+    return both, both
+
+
+def in_short(pair: tuple[int, int]) -> int | list[int]:
+    """Return one number for two that are equal."""
+    return pair[0] if pair[0] == pair[1] else list(pair)
+
+
+def groups_of(groups: object, seen: int, made: int) -> int:
+    """Return a number of groups; raise ShapeError unless it divides the channels on both sides."""
+    found = size(groups, "groups")
+    if seen % found or made % found:
+        raise ShapeError(
+            f"groups is {found}, which does not divide the number of channels of the picture, "
+            f"{seen}, and of the result, {made}: choose a number that divides both"
+        )
+    return found
+
+
+def check_fit(windows: Windows) -> None:
+    """Raise ShapeError if no window fits into the picture, or one could lie beyond its edge."""
+    size = " x ".join(map(str, windows.extent))
+    if (windows.dilation_height, windows.dilation_width) != (1, 1):
+        size += " with its dilation"
+    if min(windows.out_height, windows.out_width) < 1:
+        raise ShapeError(
+            f"a window of {size} does not fit into a picture of "
+            f"{windows.height} x {windows.width}: choose a smaller kernel, or some padding"
+        )
+    if windows.padding >= min(windows.extent):
+        raise ShapeError(
+            f"with a padding of {windows.padding} a window of {size} would see "
+            "nothing of the picture: choose a smaller padding"
+        )
+
+
+class Pool(Rowwise):
+    """A row formula on windows of a picture; `output_shape` is the shape of the result.
+
+    shape    channels, height and width of the picture
+    kernel   pixels along a side of a window
+    stride   pixels from one window to the next; None: equal to `kernel`
+    padding  pixels by which the first window reaches beyond the edge, at most half of `kernel`
+    formula  row of core/formulas/layer_formulas.py
+    more     further settings of the formula
+    """
+
+    def __init__(
+        self,
+        shape: Sequence[int],
+        kernel: int,
+        stride: int | None,
+        padding: int,
+        formula: RowFormula,
+        *more: float,
+    ) -> None:
+        self.shape = shape_of(shape, type(self).__name__)
+        self.kernel = size(kernel, "kernel")
+        self.stride = self.kernel if stride is None else size(stride, "stride")
+        self.padding = checked_padding(padding, self.kernel)
+        channels, height, width = self.shape
+        sides = [
+            (side + 2 * self.padding - self.kernel) // self.stride + 1 for side in (height, width)
+        ]
+        if min(sides) < 1:
+            raise ShapeError(
+                f"a window of {self.kernel} x {self.kernel} does not fit into a picture of "
+                f"{height} x {width}: choose a smaller kernel"
+            )
+        numbers = (*self.shape, self.kernel, self.stride, self.padding, *more)
+        super().__init__(
+            channels * height * width,
+            channels * sides[0] * sides[1],
+            formula,
+            tuple(map(float, numbers)),
+        )
+        self.input_shape = self.shape
+        self.output_shape = (channels, sides[0], sides[1])
+
+    @final
+    def settings(self) -> dict[str, Any]:
+        return {
+            "shape": list(self.shape),
+            "kernel": self.kernel,
+            "stride": self.stride,
+            "padding": self.padding,
+        }
+
+
+@final
+class MaxPool2d(Pool):
+    """The largest number of each window of a picture, which receives the whole gradient.
+
+    shape    channels, height and width of the picture, whose numbers are in that order
+    kernel   pixels along a side of a window; by default 2
+    stride   pixels from one window to the next; None, the default: equal to `kernel`
+    padding  pixels by which the first window reaches beyond the edge, at most half of `kernel`; by
+             default 0
+
+    >>> MaxPool2d((1, 2, 4))([1, 5, 2, 0, 3, 4, 2, 7]).tolist()
+    [5.0, 7.0]
+    """
+
+    def __init__(
+        self, shape: Sequence[int], kernel: int = 2, stride: int | None = None, padding: int = 0
+    ) -> None:
+        super().__init__(shape, kernel, stride, padding, ROW_FORMULAS["max_pool"])
+
+
+@final
+class AvgPool2d(Pool):
+    """The mean of each window of a picture; numbers beyond the edge count as 0.
+
+    shape    channels, height and width of the picture, whose numbers are in that order
+    kernel   pixels along a side of a window; by default 2
+    stride   pixels from one window to the next; None, the default: equal to `kernel`
+    padding  pixels by which the first window reaches beyond the edge, at most half of `kernel`; by
+             default 0
+
+    >>> AvgPool2d((1, 2, 4))([1, 5, 2, 0, 3, 3, 2, 4]).tolist()
+    [3.0, 2.0]
+    """
+
+    def __init__(
+        self, shape: Sequence[int], kernel: int = 2, stride: int | None = None, padding: int = 0
+    ) -> None:
+        share = 1.0 / size(kernel, "kernel") ** 2
+        super().__init__(shape, kernel, stride, padding, ROW_FORMULAS["average_pool"], share)
+
+
+def checked_padding(padding: object, kernel: int) -> int:
+    """Return a padding; raise ShapeError above half a window, which could miss the picture."""
+    found = padding_of(padding)
+    if found > kernel // 2:
+        raise ShapeError(
+            f"a padding of {found} is more than half a window of {kernel}: choose a smaller one"
+        )
+    return found

@@ -1,0 +1,268 @@
+"""Layers without parameters that work on a whole sample: row formulas, and changes of shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.base.checks import shorten, size
+from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS, RowFormula, typed
+from scalarviz.core.layers.layer import Batch, Layer
+from scalarviz.core.program import Program, Shape
+from scalarviz.errors import InputError, ShapeError
+
+
+class Rowwise(Layer):
+    """A row formula as a layer.
+
+    inputs   numbers of a sample, at least 1
+    outputs  numbers of the result, at least 1
+    formula  row of core/formulas/layer_formulas.py or core/formulas/layer_formulas.py
+    numbers  settings that are passed to the formula
+    """
+
+    def __init__(
+        self, inputs: int, outputs: int, formula: RowFormula, numbers: tuple[float, ...]
+    ) -> None:
+        super().__init__(inputs, outputs)
+        self.formula = formula
+        self.numbers = numbers
+        self._typed = typed(formula.forward, numbers)
+
+    @final
+    def lower(self, program: Program) -> None:
+        if self.input_shape:
+            program.set_shape(self.input_shape)
+        program.add(
+            "row",
+            self.formula.name,
+            size=self.outputs,
+            settings=self.numbers,
+            shape=self.output_shape,
+        )
+
+    @final
+    def forward_rows(self, batch: Batch) -> Batch:
+        done = [self._done(x) for x in batch]
+        self.kept.extend((x, y, scale) for x, (y, scale) in zip(batch, done, strict=True))
+        return [y for y, _ in done]
+
+    @final
+    def backward_rows(self, upstream: Batch) -> Batch:
+        gradients = []
+        for sample in reversed(upstream):
+            x, y, scale = self.kept.pop()
+            gradient = [0.0] * self.inputs
+            self.formula.backward(x, y, scale, sample, gradient, *self._typed)
+            gradients.append(gradient)
+        gradients.reverse()
+        return gradients
+
+    @final
+    def evaluate_rows(self, batch: Batch) -> Batch:
+        return [self._done(x)[0] for x in batch]
+
+    def _done(self, x: list[float]) -> tuple[list[float], float]:
+        """Return the outputs of a sample, and the number that the backward formula needs."""
+        y = [0.0] * self.outputs
+        return y, self.formula.forward(x, y, *self._typed)
+
+
+@final
+class Softmax(Rowwise):
+    """exp of each number, divided by the sum over the sample: probabilities; no parameters.
+
+    To train a classifier, leave this layer out and use the loss `softmax_cross_entropy`, which
+    includes it.
+
+    features  numbers of a sample, at least 1
+
+    >>> Softmax(3)([0.0, 1.0, 0.0]).round(3).tolist()
+    [0.212, 0.576, 0.212]
+    """
+
+    def __init__(self, features: int) -> None:
+        count = size(features, "the features of Softmax")
+        super().__init__(count, count, ROW_FORMULAS["softmax"], (float(count),))
+
+    def settings(self) -> dict[str, Any]:
+        return {"features": self.inputs}
+
+
+@final
+class LogSoftmax(Rowwise):
+    """The logarithms of the probabilities of `Softmax`, also where those are too small for a float.
+
+    To train a classifier, leave this layer out and use the loss `softmax_cross_entropy`, which
+    includes it. No parameters.
+
+    features  numbers of a sample, at least 1
+
+    >>> LogSoftmax(2)([0.0, 0.0]).round(3).tolist()
+    [-0.693, -0.693]
+    """
+
+    def __init__(self, features: int) -> None:
+        count = size(features, "the features of LogSoftmax")
+        super().__init__(count, count, ROW_FORMULAS["log_softmax"], (float(count),))
+
+    def settings(self) -> dict[str, Any]:
+        return {"features": self.inputs}
+
+
+@final
+class FrequencyEncoding(Rowwise):
+    """Map each input x to sin and cos of pi x, 2 pi x, 4 pi x, ...; no parameters.
+
+    With 2 inputs and 3 octaves it gives 12 numbers: six of the first coordinate, then six of the
+    second.
+
+    inputs   numbers of a sample, at least 1
+    octaves  number of frequencies, at least 1; by default 3
+
+    >>> FrequencyEncoding(1, octaves=2)([0.5]).round(3).tolist()
+    [1.0, 0.0, 0.0, -1.0]
+    """
+
+    def __init__(self, inputs: int, octaves: int = 3) -> None:
+        self.octaves = size(octaves, "octaves")
+        outputs = 2 * self.octaves * size(inputs, "the inputs of FrequencyEncoding")
+        formula = ROW_FORMULAS["frequency_encoding"]
+        super().__init__(inputs, outputs, formula, (float(self.octaves),))
+
+    def settings(self) -> dict[str, Any]:
+        return {"inputs": self.inputs, "octaves": self.octaves}
+
+
+@final
+class Spread(Rowwise):
+    """Write the number of each channel to all its pixels; no parameters.
+
+    With a Product it is a gate for each channel, as in networks that squeeze and excite:
+
+        sv.Product(sv.Activation(shape, "linear"), [sv.AvgPool2d(shape, 8), ..., sv.Spread(shape)])
+
+    shape  channels, height and width of the picture that it makes
+
+    Raises ShapeError for another shape.
+
+    >>> Spread((2, 1, 3))([5, 7]).tolist()
+    [5.0, 5.0, 5.0, 7.0, 7.0, 7.0]
+    """
+
+    def __init__(self, shape: Sequence[int]) -> None:
+        channels, height, width = shape_of(shape, "Spread")
+        pixels = height * width
+        formula = ROW_FORMULAS["spread"]
+        super().__init__(channels, channels * pixels, formula, (float(pixels),))
+        self.input_shape = channels, 1, 1
+        self.output_shape = channels, height, width
+
+    def settings(self) -> dict[str, Any]:
+        return {"shape": list(self.output_shape)}
+
+
+# Shapes of pictures: Flatten and Reshape, which change nothing else, and checks.
+
+PictureShape = tuple[int, int, int]  # channels, height, width
+
+
+def shape_of(shape: object, what: str) -> PictureShape:
+    """Return the shape of a picture, (channels, height, width); raise ShapeError for another."""
+    if not isinstance(shape, Sequence) or isinstance(shape, str) or len(shape) != 3:
+        raise ShapeError(
+            f"the shape of a picture for {what} is (channels, height, width), not {shorten(shape)}"
+        )
+    names = ("channels", "height", "width")
+    channels, height, width = (size(x, name) for x, name in zip(shape, names, strict=True))
+    return channels, height, width
+
+
+def numbers_of(shape: object, what: str) -> tuple[Shape, int]:
+    """Return picture shape and count of numbers, given either; the shape of a count is ()."""
+    if isinstance(shape, Sequence) and not isinstance(shape, str):
+        picture = shape_of(shape, what)
+        return picture, prod(picture)
+    return (), size(shape, what)
+
+
+def padding_of(padding: object) -> int:
+    """Return a padding; raise InputError unless it is an integer of at least 0."""
+    if isinstance(padding, (int, np.integer)) and not isinstance(padding, bool) and padding >= 0:
+        return int(padding)
+    raise InputError(f"padding must be an integer of at least 0, not {shorten(padding)}")
+
+
+class ReshapeLayer(Layer):
+    """A layer that changes the shape of its numbers only.
+
+    `inputs`, `outputs`, `activation` and `parameters` are as in Layer.
+    """
+
+    @final
+    def lower(self, program: Program) -> None:
+        if self.output_shape:  # without an output shape, the shape of the input still counts
+            program.set_shape(self.output_shape)
+
+    @final
+    def forward_rows(self, batch: Batch) -> Batch:
+        return batch
+
+    @final
+    def backward_rows(self, upstream: Batch) -> Batch:
+        return upstream
+
+    @final
+    def evaluate_rows(self, batch: Batch) -> Batch:
+        return batch
+
+
+@final
+class Flatten(ReshapeLayer):
+    """Turn a picture into one row of numbers: channel by channel, line by line.
+
+    shape  channels, height and width of the picture
+
+    >>> Flatten((2, 1, 2))([1, 2, 3, 4]).tolist()
+    [1.0, 2.0, 3.0, 4.0]
+    """
+
+    def __init__(self, shape: Sequence[int]) -> None:
+        self.shape = shape_of(shape, "Flatten")
+        super().__init__(prod(self.shape), prod(self.shape))
+        self.input_shape = self.shape
+
+    def settings(self) -> dict[str, Any]:
+        return {"shape": list(self.shape)}
+
+
+@final
+class Reshape(ReshapeLayer):
+    """Turn a row of numbers into a picture; the numbers stay the same.
+
+    inputs  numbers of a sample, or the shape of a picture
+    shape   channels, height and width of the result
+
+    Raises ShapeError unless both have the same count of numbers.
+
+    >>> Reshape(4, (1, 2, 2)).output_shape
+    (1, 2, 2)
+    """
+
+    def __init__(self, inputs: int | Sequence[int], shape: Sequence[int]) -> None:
+        picture, count = numbers_of(inputs, "the inputs of Reshape")
+        self.shape = shape_of(shape, "Reshape")
+        if prod(self.shape) != count:
+            raise ShapeError(
+                f"{count} numbers are no picture of {shorten(self.shape)}, which has "
+                f"{prod(self.shape)}: make the two equal"
+            )
+        super().__init__(count, count)
+        self.input_shape, self.output_shape = picture, self.shape
+
+    def settings(self) -> dict[str, Any]:
+        inputs = list(self.input_shape) if self.input_shape else self.inputs
+        return {"inputs": inputs, "shape": list(self.shape)}

@@ -1,0 +1,541 @@
+"""Optimizers: SGD, Momentum, Nesterov, RMSProp, Adam, AdamW; learning rate, clipping, penalties."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from inspect import Parameter
+from itertools import repeat
+from types import FunctionType, MappingProxyType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    NamedTuple,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    final,
+    get_args,
+)
+
+import numpy as np
+
+from scalarviz.base.attributes import set_known, unknown
+from scalarviz.base.checks import FloatArray, answered, number, shorten
+from scalarviz.base.near_names import PARAMETERS, meaning, plain, text_of
+from scalarviz.core.formulas.formula import pick
+from scalarviz.core.formulas.optimizers import OPTIMIZERS, OptimizerRow, Schedule, clip, regularize
+from scalarviz.errors import InputError
+
+# Learning rates of single rows of a bank, instead of that of the optimizer.
+
+
+class RateSpan(NamedTuple):
+    """The rows from `first` to before `end`, and their learning rate; NaN: the optimizer's."""
+
+    first: int
+    end: int
+    rate: float
+
+
+@final
+class OwnRates:
+    """Learning rates of some rows of a bank; all other rows have that of the optimizer.
+
+    firsts  where runs of rows with one rate begin, ascending; by default there is none
+    rates   of these runs, float64; NaN for the optimizer's, which the last one has. Neighbours
+            differ.
+    """
+
+    __slots__ = ("_firsts", "_rates")
+
+    def __init__(self, firsts: Any = (), rates: Any = ()) -> None:
+        self._firsts = np.asarray(firsts, np.int64)
+        self._rates = np.asarray(rates, np.float64)
+
+    def __bool__(self) -> bool:
+        return len(self._firsts) > 0
+
+    def __len__(self) -> int:
+        """Number of rows with a rate of their own."""
+        lengths = np.diff(self._firsts)[~np.isnan(self._rates[:-1])]
+        return int(lengths.sum())
+
+    def __eq__(self, other: object) -> bool:
+        if self is other or not isinstance(other, OwnRates):
+            return self is other
+        same = np.array_equal(self._firsts, other._firsts)
+        return same and np.array_equal(self._rates, other._rates, equal_nan=True)
+
+    def __hash__(self) -> int:
+        return hash((self._firsts.tobytes(), self._rates.tobytes()))
+
+    def __repr__(self) -> str:
+        return f"OwnRates of {len(self)} rows"
+
+    @property
+    def spans(self) -> tuple[RateSpan, ...]:
+        """Rows with a rate of their own, in order, none of them twice."""
+        end = int(self._firsts[-1]) if self else 0
+        return tuple(span for span in self.cover(end) if not math.isnan(span.rate))
+
+    def of(self, row: int) -> float | None:
+        """Return the rate of a row, or None if it has none of its own."""
+        rate = float(self._at(np.array([row]))[0])
+        return None if math.isnan(rate) else rate
+
+    def of_all(self, rows: Any) -> float | None:
+        """Return the rate of some rows; None: the optimizer's; NaN: they have several."""
+        rates = self._at(np.asarray(rows))
+        if not np.array_equal(rates, np.full(len(rates), rates[0]), equal_nan=True):
+            return math.nan
+        return self.of(int(rows[0]))
+
+    def array(self, count: int) -> FloatArray:
+        """Return the rate of each of `count` rows, float64; NaN for the optimizer's."""
+        bounds = [0, *np.minimum(self._firsts, count).tolist(), count]
+        return np.repeat(np.concatenate([[np.nan], self._rates]), np.diff(bounds))
+
+    def changed(self, rows: Any, rate: float | None) -> OwnRates:
+        """Return the rates with another one for some rows; None: that of the optimizer.
+
+        It takes time for the runs of rows there are and the rows that change, not for all others.
+        """
+        rows = np.unique(np.asarray(rows, np.int64))
+        gaps = np.flatnonzero(np.diff(rows) > 1)
+        starts, ends = rows[[0, *(gaps + 1)]], rows[[*gaps, -1]] + 1
+        bounds = np.unique(np.concatenate([self._firsts, starts, ends]))
+        rates = self._at(bounds)
+        inside = np.searchsorted(starts, bounds, "right") > np.searchsorted(ends, bounds, "right")
+        rates[inside] = np.nan if rate is None else rate
+        before = np.concatenate([[np.nan], rates[:-1]])
+        differs = rates.view("u8") != before.view("u8")
+        return OwnRates(bounds[differs], rates[differs])
+
+    def cover(self, count: int) -> list[RateSpan]:
+        """Return spans that cover all of `count` rows, in order."""
+        inside = self._firsts < count
+        firsts, rates = self._firsts[inside].tolist(), self._rates[inside].tolist()
+        if firsts[:1] != [0]:
+            firsts, rates = [0, *firsts], [math.nan, *rates]
+        return [*map(RateSpan, firsts, [*firsts[1:], count], rates)]
+
+    def _at(self, rows: Any) -> FloatArray:
+        """Return the rates of rows; NaN for the optimizer's."""
+        known = np.concatenate([[np.nan], self._rates])
+        rates: FloatArray = known[np.searchsorted(self._firsts, rows, "right")]
+        return rates
+
+
+NO_OWN_RATES = OwnRates()
+
+
+NotFinite = Literal["error", "zero"]
+InitT = TypeVar("InitT", bound=Callable[..., None])
+
+
+class Common(TypedDict, total=False):
+    """Options by name that all optimizers have; `Optimizer` has their defaults."""
+
+    schedule: Schedule | None
+    l1: float
+    l2: float
+    clip_value: float
+    clip_norm: float
+    not_finite: NotFinite
+
+
+class Optimizer:
+    """A row of `OPTIMIZERS` with a learning rate, a schedule, clipping and penalties.
+
+    An optimizer holds no state: the numbers that it keeps for each weight (`row.slots`) live in
+    the bank of the network, so one optimizer can serve many networks.
+
+    Gradients are treated in this order: one that is not finite is refused by an error, or counts as
+    0 with `not_finite="zero"`; `clip_norm` scales all gradients of the step so that their norm is
+    at most this; `clip_value` limits each to +-this; then the gradient of l1 * |w| + l2 / 2 * w * w
+    is added.
+
+    Setting `lr` by hand ends the schedule.
+
+    name        row of `OPTIMIZERS`: "sgd", "momentum", "nesterov", "rmsprop", "adam" or "adamw"
+    lr          learning rate, at least 0
+    settings    settings of that row by name, such as {"momentum": 0.9}; None, the default: its
+                defaults
+    schedule    a Schedule that multiplies the rate at each step; None, the default: constant
+    l1, l2      factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
+    clip_value  bound of the magnitude of each gradient; by default infinity, no bound
+    clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
+    not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
+
+    Raises InputError for a number out of its range.
+    """
+
+    _sealed = ""  # if not empty, why attributes cannot be set
+    _settable = ("l1", "l2", "clip_value", "clip_norm", "not_finite")
+    _own: OptimizerRow | None = None  # the row of a class that `sv.optimizer` has made
+
+    if not TYPE_CHECKING:  # a type checker knows the names by itself
+        __getattr__, __setattr__ = unknown, set_known
+
+    def __init_subclass__(cls) -> None:
+        cls.__init__ = answered(cls.__init__, PARAMETERS)  # type: ignore[method-assign]  # the same arguments
+
+    def __init__(
+        self,
+        name: str,
+        lr: float,
+        settings: dict[str, float] | None = None,
+        schedule: Schedule | None = None,
+        l1: float = 0.0,
+        l2: float = 0.0,
+        clip_value: float = math.inf,
+        clip_norm: float = math.inf,
+        not_finite: NotFinite = "error",
+    ) -> None:
+        self.row = self._own or pick(OPTIMIZERS, name, "optimizer")
+        given: object = lr
+        if isinstance(given, (Sequence, Iterator)) and not isinstance(given, str):
+            raise InputError(f"the learning rate is one number, not {shorten(lr)}: {PARAMETERS}")
+        known = dict(self.row.settings)
+        for key in settings or {}:
+            pick(known, key, f"setting of {name!r}")
+        self.settings: Mapping[str, float] = {
+            key: number(value, key, 0.0 if known[key] >= 0.0 else -math.inf)
+            for key, value in (known | (settings or {})).items()
+        }
+        for key, value in self.settings.items():
+            if key in BELOW_1 and value >= 1.0:
+                raise InputError(f"{key} must be below 1, not {value:g}")
+            if key == "eps" and value == 0.0:
+                raise InputError("eps must be above 0, so that nothing is divided by 0")
+        self._lr = number(lr, "the learning rate", 0.0)
+        self.schedule = schedule
+        self.l1 = number(l1, "l1", 0.0)
+        self.l2 = number(l2, "l2", 0.0)
+        self.clip_value = limit(clip_value, "clip_value")
+        self.clip_norm = limit(clip_norm, "clip_norm")
+        self.not_finite = pick({key: key for key in get_args(NotFinite)}, not_finite, "not_finite")
+        self._own_rates = NO_OWN_RATES
+
+    @property
+    def name(self) -> str:
+        return self.row.name
+
+    @property
+    def lr(self) -> float:
+        """The learning rate, before the schedule. Setting it ends the schedule."""
+        return self._lr
+
+    @lr.setter
+    def lr(self, rate: float) -> None:
+        self._lr = number(rate, "the learning rate", 0.0)
+        self.schedule = Schedule()
+
+    @property
+    def schedule(self) -> Schedule:
+        """Schedule whose factor multiplies the rate at each step."""
+        return self._schedule
+
+    @schedule.setter
+    def schedule(self, schedule: Schedule | None) -> None:
+        if schedule is not None and not isinstance(schedule, Schedule):
+            raise no_schedule(schedule)
+        self._schedule = schedule or Schedule()
+
+    @property
+    def own_rates(self) -> OwnRates:
+        """Learning rates of some weights of one network, which a session gives them."""
+        return self._own_rates
+
+    def with_own_rates(self, rates: OwnRates) -> Optimizer:
+        """Return a copy with learning `rates` of some weights, instead of its own ones."""
+        changed = copy.copy(self)
+        changed._own_rates = rates
+        return changed
+
+    def goes_on_from(self, other: Optimizer) -> bool:
+        """Return whether the slots and the step count of an `other` optimizer suit this one.
+
+        Both have slots of the same names and the same schedule, as Adam and AdamW have.
+        """
+        own, before = self.schedule, other.schedule
+        if (own.name, own.settings) != (before.name, before.settings):
+            return False
+        return self.row.slots == other.row.slots
+
+    def sealed(self, reason: str) -> Optimizer:
+        """Return a copy that raises ReadOnlyError with a `reason` when it is changed.
+
+        It has no rates of single weights, which belong to one network.
+        """
+        shown = self.with_own_rates(NO_OWN_RATES)
+        shown.settings = MappingProxyType(shown.settings)
+        shown._sealed = reason
+        return shown
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies have settings of their own and are not sealed."""
+        state = {key: value for key, value in vars(self).items() if key != "_sealed"}
+        return state | {"settings": dict(self.settings)}
+
+    @staticmethod
+    def of(optimizer: Optimizer | str | None) -> Optimizer:
+        """Return `optimizer`, that of a name, or SGD(0.01) for None.
+
+        Raises InputError for anything else.
+        """
+        if optimizer is None:
+            return DEFAULT
+        if isinstance(optimizer, str) and optimizer in NAMED:
+            return NAMED[optimizer]()
+        if not isinstance(optimizer, Optimizer):
+            raise no_optimizer(optimizer)
+        return optimizer
+
+    def rate(self, step: int) -> float:
+        """Return the learning rate of a `step`, counted from 0, schedule included."""
+        return self._lr * self.schedule.factor(step)
+
+    def rate_of(self, row: int, step: int) -> float:
+        """Return the learning rate of a weight, by its `row`, at a `step`, schedule included."""
+        own = self._own_rates.of(row)
+        return (self._lr if own is None else own) * self.schedule.factor(step)
+
+    def arguments(self, step: int) -> tuple[float, ...]:
+        """Return the arguments of `row.update` after w, g and the slots, at a `step` from 0 on."""
+        settings = self.settings.values()
+        return (self.rate(step), *settings, *self.row.constants(float(step + 1), *settings))
+
+    def norm_scale(self, gradients: FloatArray) -> float:
+        """Return the factor, at most 1, by which `clip_norm` multiplies all `gradients`."""
+        if self.clip_norm == math.inf:
+            return 1.0
+        finite = np.where(np.isfinite(gradients), gradients, 0.0).astype(np.float64)
+        with np.errstate(over="ignore"):  # an overflow gives infinity, and the factor 0
+            norm = float(np.linalg.norm(finite))
+        return min(1.0, self.clip_norm / (norm + 1e-6))
+
+    def gradients(self, g: list[float], w: list[float], scale: float) -> list[float]:
+        """Return gradients as the update uses them: finite, clipped, penalties added.
+
+        `g` and `w` are gradients and values of the same weights, `scale` comes from `norm_scale`.
+        """
+        g = [x if math.isfinite(x) else 0.0 for x in g]
+        if scale != 1.0 or self.clip_value != math.inf:
+            g = [clip(x, scale, self.clip_value) for x in g]
+        if self.l1 or self.l2:
+            g = list(map(regularize, g, w, repeat(self.l1), repeat(self.l2)))
+        return g
+
+    def __repr__(self) -> str:
+        parts = [f"lr={self._lr:g}"] + [f"{key}={value:g}" for key, value in self.settings.items()]
+        defaults = (("l1", 0.0), ("l2", 0.0), ("clip_value", math.inf), ("clip_norm", math.inf))
+        parts += [f"{key}={getattr(self, key):g}" for key, d in defaults if getattr(self, key) != d]
+        if self.schedule.name != "constant":
+            parts.append(f"schedule={self.schedule!r}")
+        if self.not_finite != "error":
+            parts.append(f"not_finite={self.not_finite!r}")
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+
+BELOW_1 = ("momentum", "alpha", "beta1", "beta2")
+
+
+def no_schedule(given: object) -> InputError:
+    """Return the error for a `schedule` that is not a Schedule, with the counterpart of ours."""
+    meant = meaning("schedule", given, ())
+    how = meant if " " in meant else 'write Schedule("cosine", steps=1000)'
+    return InputError(f"schedule takes a Schedule, not {shorten(given)}: {how}")
+
+
+def no_optimizer(given: object) -> InputError:
+    """Return the error for an optimizer that is not an Optimizer, such as a name or a class."""
+    if isinstance(given, FunctionType):
+        return InputError(
+            f"an optimizer is one such as SGD(0.1), not {shorten(given)}: sv.optimizer(function, "
+            "slots) makes a class of an update of your own"
+        )
+    if isinstance(given, str):
+        names = ", ".join(NAMED)
+        return InputError(
+            f"an optimizer is one such as SGD(0.1), or a name, {names}, not {shorten(given)}"
+        )
+    kinds = {plain(kind.__name__): kind.__name__ for kind in Optimizer.__subclasses__()}
+    name = kinds.get(plain(text_of(given)), "SGD")
+    return InputError(
+        f"an optimizer is one such as {name}(0.1), with its brackets, not {shorten(given)}"
+    )
+
+
+def limit(value: float, what: str) -> float:
+    """Return a bound above 0; infinity means no bound."""
+    unbounded = isinstance(value, float) and value == math.inf
+    return math.inf if unbounded else number(value, what, 0.0, open_low=True)
+
+
+def naming_common(init: InitT) -> InitT:
+    """Decorator of a constructor: `help` shows its **common by their names."""
+    *own, _ = inspect.signature(init).parameters.values()
+    init.__signature__ = inspect.Signature([*own, *common_arguments()], return_annotation="None")  # type: ignore[attr-defined]  # inspect reads it
+    return init
+
+
+def common_arguments() -> list[Parameter]:
+    """Return the arguments of `Common`, as `Optimizer` has them."""
+    base = inspect.signature(Optimizer.__init__).parameters
+    return [base[name].replace(kind=Parameter.KEYWORD_ONLY) for name in Common.__annotations__]
+
+
+class SGD(Optimizer):
+    """Stochastic gradient descent: w - lr * g.
+
+    lr          learning rate, at least 0; by default 0.01
+    schedule    a Schedule that multiplies the rate at each step; None, the default: constant
+    l1, l2      factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
+    clip_value  bound of the magnitude of each gradient; by default infinity, no bound
+    clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
+    not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
+
+    Raises InputError for a number out of its range.
+
+    >>> SGD(0.1)
+    SGD(lr=0.1)
+    """
+
+    @naming_common
+    def __init__(self, lr: float = 0.01, **common: Unpack[Common]) -> None:
+        super().__init__("sgd", lr, **common)
+
+
+class Momentum(Optimizer):
+    """Gradient descent with momentum: w - lr * velocity.
+
+    The velocity of a step is momentum times the previous one, plus g.
+
+    lr          learning rate, at least 0; by default 0.01
+    momentum    share of the velocity kept at each step, 0 to below 1; by default 0.9
+    schedule    a Schedule that multiplies the rate at each step; None, the default: constant
+    l1, l2      factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
+    clip_value  bound of the magnitude of each gradient; by default infinity, no bound
+    clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
+    not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
+
+    Raises InputError for a number out of its range.
+    """
+
+    @naming_common
+    def __init__(self, lr: float = 0.01, momentum: float = 0.9, **common: Unpack[Common]) -> None:
+        super().__init__("momentum", lr, {"momentum": momentum}, **common)
+
+
+class Nesterov(Optimizer):
+    """Nesterov momentum: w - lr * (g + momentum * velocity).
+
+    The velocity of a step is momentum times the previous one, plus g.
+
+    lr          learning rate, at least 0; by default 0.01
+    momentum    share of the velocity kept at each step, 0 to below 1; by default 0.9
+    schedule    a Schedule that multiplies the rate at each step; None, the default: constant
+    l1, l2      factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
+    clip_value  bound of the magnitude of each gradient; by default infinity, no bound
+    clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
+    not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
+
+    Raises InputError for a number out of its range.
+    """
+
+    @naming_common
+    def __init__(self, lr: float = 0.01, momentum: float = 0.9, **common: Unpack[Common]) -> None:
+        super().__init__("nesterov", lr, {"momentum": momentum}, **common)
+
+
+class RMSProp(Optimizer):
+    """Gradients divided by the root of their mean square: w - lr * g / (sqrt(square) + eps).
+
+    lr          learning rate, at least 0; by default 0.01
+    alpha       share of the mean square kept at each step, 0 to below 1; by default 0.99
+    eps         added to the root to avoid division by 0, above 0; by default 1e-8
+    schedule    a Schedule that multiplies the rate at each step; None, the default: constant
+    l1, l2      factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
+    clip_value  bound of the magnitude of each gradient; by default infinity, no bound
+    clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
+    not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
+
+    Raises InputError for a number out of its range.
+    """
+
+    @naming_common
+    def __init__(
+        self, lr: float = 0.01, alpha: float = 0.99, eps: float = 1e-8, **common: Unpack[Common]
+    ) -> None:
+        super().__init__("rmsprop", lr, {"alpha": alpha, "eps": eps}, **common)
+
+
+class Adam(Optimizer):
+    """Adam: running mean m and mean square v of the gradients, corrected for their start at 0.
+
+    w - lr * m' / (sqrt(v') + eps), with m' = m / (1 - beta1**t) and v' = v / (1 - beta2**t).
+
+    lr          learning rate, at least 0; by default 0.001
+    beta1       share of the mean kept at each step, 0 to below 1; by default 0.9
+    beta2       share of the mean square kept at each step, 0 to below 1; by default 0.999
+    eps         added to the root to avoid division by 0, above 0; by default 1e-8
+    schedule    a Schedule that multiplies the rate at each step; None, the default: constant
+    l1, l2      factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
+    clip_value  bound of the magnitude of each gradient; by default infinity, no bound
+    clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
+    not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
+
+    Raises InputError for a number out of its range.
+    """
+
+    @naming_common
+    def __init__(
+        self,
+        lr: float = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        **common: Unpack[Common],
+    ) -> None:
+        super().__init__("adam", lr, {"beta1": beta1, "beta2": beta2, "eps": eps}, **common)
+
+
+class AdamW(Optimizer):
+    """Adam with decoupled weight decay: at each step weights also shrink by lr * decay.
+
+    lr          learning rate, at least 0; by default 0.001
+    beta1       share of the mean kept at each step, 0 to below 1; by default 0.9
+    beta2       share of the mean square kept at each step, 0 to below 1; by default 0.999
+    eps         added to the root to avoid division by 0, above 0; by default 1e-8
+    decay       share of lr by which each weight shrinks at each step; by default 0.01
+    schedule    a Schedule that multiplies the rate at each step; None, the default: constant
+    l1, l2      factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
+    clip_value  bound of the magnitude of each gradient; by default infinity, no bound
+    clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
+    not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
+
+    Raises InputError for a number out of its range.
+    """
+
+    @naming_common
+    def __init__(
+        self,
+        lr: float = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        decay: float = 0.01,
+        **common: Unpack[Common],
+    ) -> None:
+        super().__init__(
+            "adamw", lr, {"beta1": beta1, "beta2": beta2, "eps": eps, "decay": decay}, **common
+        )
+
+
+NAMED = {kind().name: kind for kind in (SGD, Momentum, Nesterov, RMSProp, Adam, AdamW)}
+DEFAULT = SGD(0.01)  # never handed to a user, who could change it

@@ -1,0 +1,658 @@
+"""Program: a network as a table of operations and buffers, which engines run and the view draws.
+
+Each layer adds its operations in `lower`. Engines, pictures and files work on the program alone and
+need no case for a kind of layer.
+
+Every operation reads named buffers and writes another; a buffer holds some numbers for each
+sample, at an offset in the workspace. The parameters are rows of the bank.
+
+A buffer is read by any number of operations of the kind "branch", then by one other operation. In
+backward that one writes the gradient of the buffer, and each branch adds to it.
+
+KINDS describes each kind of operation apart from the kernels: engines read the shape of its
+parameters and what it keeps for backward; pictures and explanations, where a weight is used.
+A new kind, to which a layer lowers, is one row of KINDS, its forward and backward, a row of
+REFERENCES in engines/common/reference.py, and its kernels on each compiling engine; the Python of
+that row, or of the layer, stands in for kernels that an engine lacks.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.formula import pick, table
+from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS, ROW_FORMULAS
+
+NONE = -1  # first row of parameters that an operation lacks
+OVERFLOW = -2  # in place of the row of a bad gradient: an update is not finite
+
+Places = npt.NDArray[np.intp]
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """`size` numbers for each sample, at an offset in the workspace.
+
+    `shape` is (channels, height, width) if they are a picture, else ().
+    """
+
+    name: str
+    size: int
+    offset: int
+    shape: Shape = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation on every sample of a batch: reads buffers, and writes buffer `target`.
+
+    sources          the buffers that it reads; backward gives a gradient to each
+    weights, biases  first rows of its parameters in the bank, or NONE
+    state            first of its numbers in `bank.state`, or NONE
+    held_by          rows of its layer if running statistics stop while all of them are frozen, else
+                     empty
+    layer            index of its layer in the network; `label` is that index as text, with the
+                     place in a residual such as "2.1"
+    own              the layer whose Python computes an operation of the kind "own", else None
+    """
+
+    kind: str
+    formula: str
+    sources: tuple[Buffer, ...]
+    target: Buffer
+    weights: int = NONE
+    biases: int = NONE
+    settings: tuple[float, ...] = ()
+    layer: int = 0
+    label: str = ""
+    state: int = NONE
+    held_by: range = range(0)
+    own: Any = field(default=None, compare=False, repr=False)
+
+    @property
+    def source(self) -> Buffer:
+        """The first buffer that it reads, which is the only one of most kinds."""
+        return self.sources[0]
+
+    @property
+    def about(self) -> Kind:
+        """The row of KINDS for its kind."""
+        return SCALAR if self.kind == SCALAR.name else KINDS[self.kind]
+
+    def is_held(self, frozen: npt.NDArray[np.bool_]) -> bool:
+        """Return whether its layer is frozen as a whole, so that running statistics stop."""
+        return bool(self.held_by) and bool(frozen[self.held_by].all())
+
+    @property
+    def formula_place(self) -> int:
+        """Index of its formula in the table of its kind; 0 if the kind has none."""
+        formulas = self.about.formulas
+        return 0 if formulas is None else list(formulas).index(self.formula)
+
+    @property
+    def name(self) -> str:
+        """Name in displays: "affine 0", "tanh 0"."""
+        return f"{self.formula or self.kind} {self.label or self.layer}"
+
+    @property
+    def owner(self) -> str:
+        """Name in messages: "Radial(2 -> 8) of layer 1", "'row' of layer 2.1"."""
+        return f"{repr(self.kind) if self.own is None else self.own} of layer {self.label}"
+
+    @property
+    def shape(self) -> Shape:
+        """Shape of its weights, perceptrons first; () without weights."""
+        return () if self.weights == NONE else self.about.shape(self)
+
+    @property
+    def outputs_per_bias(self) -> int:
+        """Number of consecutive outputs that share a bias."""
+        return self.about.outputs_per_bias(self)
+
+    @property
+    def parameters(self) -> range:
+        """Rows of its weights and biases, which are consecutive in the bank."""
+        if self.weights == NONE:
+            return range(0)
+        biases = self.target.size // self.outputs_per_bias if self.biases != NONE else 0
+        return range(self.weights, self.weights + prod(self.shape) + biases)
+
+    @property
+    def products(self) -> int:
+        """Number of multiplications of a parameter in the forward pass of one sample."""
+        return len(self.parameters) * self.outputs_per_bias
+
+    @property
+    def all_uses(self) -> tuple[Places, Places, Places]:
+        """Every use of every parameter, as three arrays: parameter, output, input.
+
+        Parameters count from the first of the operation. The input of a bias is `source.size`, one
+        past the inputs.
+        """
+        return all_uses(self)
+
+    def uses(self, row: int) -> tuple[Places, Places | None]:
+        """Return the outputs that the parameter at `row` adds to, and the inputs it multiplies.
+
+        Both are indices into the buffers, pair by pair; the second is None for a bias.
+        """
+        if self.about.multiplies and self.biases != NONE and row >= self.biases:
+            count = self.outputs_per_bias
+            return np.arange(count) + (row - self.biases) * count, None
+        return self.about.uses(self, row - self.weights)
+
+
+@lru_cache(maxsize=64)
+def all_uses(operation: Operation) -> tuple[Places, Places, Places]:
+    """See `Operation.all_uses`."""
+    places, written, read = [], [], []
+    for place, row in enumerate(operation.parameters):
+        to, by = operation.uses(row)
+        places.append(np.full(len(to), place))
+        written.append(to)
+        read.append(np.full(len(to), operation.source.size) if by is None else by)
+    none = np.zeros(0, np.intp)
+    return (
+        np.concatenate(places or [none]),
+        np.concatenate(written or [none]),
+        np.concatenate(read or [none]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """The windows of a picture that a convolution visits, one for each output pixel.
+
+    Each kernel sees the channels of its group only.
+    """
+
+    channels: int
+    height: int
+    width: int
+    kernel_height: int
+    kernel_width: int
+    stride_height: int
+    stride_width: int
+    padding: int
+    dilation_height: int = 1
+    dilation_width: int = 1
+    groups: int = 1
+
+    @staticmethod
+    def of(operation: Operation) -> Windows:
+        """Return the windows of a convolution."""
+        return Windows(*map(int, operation.settings))
+
+    @property
+    def seen_channels(self) -> int:
+        """Number of channels of a window."""
+        return self.channels // self.groups
+
+    def first_channel(self, kernel: int, kernels: int) -> int:
+        """Return the first channel that a kernel sees, one of so many."""
+        return kernel * self.groups // kernels * self.seen_channels
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Height and width of a window in pixels of the picture."""
+        return (
+            (self.kernel_height - 1) * self.dilation_height + 1,
+            (self.kernel_width - 1) * self.dilation_width + 1,
+        )
+
+    @property
+    def out_height(self) -> int:
+        """Number of windows from top to bottom."""
+        return (self.height + 2 * self.padding - self.extent[0]) // self.stride_height + 1
+
+    @property
+    def out_width(self) -> int:
+        """Number of windows from left to right."""
+        return (self.width + 2 * self.padding - self.extent[1]) // self.stride_width + 1
+
+    @property
+    def pixels(self) -> int:
+        """Number of windows."""
+        return self.out_height * self.out_width
+
+    def inputs_of(self, channel: int, line: int, column: int) -> tuple[Places, Places]:
+        """Return the windows with (channel, line, column) on the picture, and the inputs there.
+
+        `channel` is one of the picture, `line` and `column` are those of a number of a window.
+        """
+        down, across = line * self.dilation_height, column * self.dilation_width
+        y = np.arange(self.out_height) * self.stride_height - self.padding + down
+        x = np.arange(self.out_width) * self.stride_width - self.padding + across
+        rows = np.flatnonzero((y >= 0) & (y < self.height))
+        columns = np.flatnonzero((x >= 0) & (x < self.width))
+        windows = rows[:, np.newaxis] * self.out_width + columns
+        places = (channel * self.height + y[rows][:, np.newaxis]) * self.width + x[columns]
+        return windows.ravel(), places.ravel()
+
+
+def no_shape(operation: Operation) -> Shape:
+    """Shape of a kind without weights."""
+    return ()
+
+
+def one(operation: Operation) -> int:
+    return 1
+
+
+def none(operation: Operation) -> int:
+    return 0
+
+
+def all_outputs(operation: Operation) -> int:
+    return operation.target.size
+
+
+def no_uses(operation: Operation, place: int) -> tuple[Places, Places]:
+    """Uses of a kind without weights, or whose weights multiply nothing."""
+    return np.arange(0), np.arange(0)
+
+
+def affine_shape(operation: Operation) -> Shape:
+    return operation.target.size, operation.source.size
+
+
+def affine_uses(operation: Operation, place: int) -> tuple[Places, Places]:
+    output, column = divmod(place, operation.source.size)
+    return np.array([output]), np.array([column])
+
+
+def scale_shape(operation: Operation) -> Shape:
+    return (operation.target.size // operation.outputs_per_bias,)
+
+
+def scale_outputs_per_bias(operation: Operation) -> int:
+    return int(operation.settings[0]) if operation.settings else 1
+
+
+def scale_uses(operation: Operation, place: int) -> tuple[Places, Places]:
+    numbers = np.arange(
+        place * operation.outputs_per_bias, (place + 1) * operation.outputs_per_bias
+    )
+    return numbers, numbers
+
+
+def parametric_counts(operation: Operation) -> list[int]:
+    """Return the numbers of each parameter: so many consecutive outputs as settings share one."""
+    return [operation.target.size // int(each) for each in operation.settings]
+
+
+def parametric_rows(operation: Operation, output: int) -> list[int]:
+    """Return the rows of the parameters of an output."""
+    rows, first = [], operation.weights
+    for each, count in zip(operation.settings, parametric_counts(operation), strict=True):
+        rows.append(first + output // int(each))
+        first += count
+    return rows
+
+
+def parametric_shape(operation: Operation) -> Shape:
+    return (sum(parametric_counts(operation)),)
+
+
+def parametric_memo(operation: Operation) -> int:
+    """Kernels keep the parameters of each output, in as much room as one sample's outputs."""
+    return len(operation.settings) * operation.target.size
+
+
+def convolution_shape(operation: Operation) -> Shape:
+    windows = Windows.of(operation)
+    kernels = operation.target.size // windows.pixels
+    return kernels, windows.seen_channels, windows.kernel_height, windows.kernel_width
+
+
+def convolution_outputs_per_bias(operation: Operation) -> int:
+    return Windows.of(operation).pixels
+
+
+def convolution_uses(operation: Operation, place: int) -> tuple[Places, Places]:
+    windows = Windows.of(operation)
+    kernel, channel, line, column = (int(i) for i in np.unravel_index(place, operation.shape))
+    channel += windows.first_channel(kernel, operation.shape[0])
+    written, read = windows.inputs_of(channel, line, column)
+    return kernel * windows.pixels + written, read
+
+
+def own_shape(operation: Operation) -> Shape:
+    return tuple(map(int, operation.settings))
+
+
+def batch_norm_features(operation: Operation) -> int:
+    return int(operation.settings[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of operation. Functions take the Operation.
+
+    formulas          table of its formulas, if it has several
+    shape             shape of its weights
+    outputs_per_bias  number of consecutive outputs that share a bias
+    uses              outputs and inputs of a weight, counted from the first; see `Operation.uses`
+    memo              numbers a sample that it keeps for backward
+    statistics        number of features averaged over the batch, so that all samples must have
+                      arrived; 0 if there are none
+    learning          whether it computes something else in training than in evaluation
+    """
+
+    name: str
+    meaning: str
+    formulas: Mapping[str, object] | None = None
+    shape: Callable[[Operation], Shape] = no_shape
+    outputs_per_bias: Callable[[Operation], int] = one
+    uses: Callable[[Operation, int], tuple[Places, Places]] = no_uses
+    memo: Callable[[Operation], int] = none
+    statistics: Callable[[Operation], int] = none
+    learning: bool = False
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether its weights are factors of inputs, so that gradients are sums of products."""
+        return self.uses is not no_uses
+
+
+KINDS = table(
+    [
+        Kind(
+            "affine",
+            "z = W x + b; W is outputs times inputs, row by row",
+            shape=affine_shape,
+            uses=affine_uses,
+        ),
+        Kind(
+            "activation",
+            "y = f(x), elementwise; f is a row of ACTIVATIONS",
+            formulas=ACTIVATIONS,
+        ),
+        Kind(
+            "row",
+            "y = f(x), sample by sample; f is a row of ROW_FORMULAS",
+            formulas=ROW_FORMULAS,
+            memo=one,
+        ),
+        Kind(
+            "scale",
+            "y = w x + b, elementwise; consecutive numbers may share w and b",
+            shape=scale_shape,
+            outputs_per_bias=scale_outputs_per_bias,
+            uses=scale_uses,
+        ),
+        Kind(
+            "parametric",
+            "y = f(x, w, ...), elementwise; f is a row of PARAMETRIC_FORMULAS, and consecutive "
+            "numbers may share a w",
+            formulas=PARAMETRIC_FORMULAS,
+            shape=parametric_shape,
+            memo=parametric_memo,
+        ),
+        Kind(
+            "convolution",
+            "z = W x + b for each window x of a picture; W is kernels times numbers in a window",
+            shape=convolution_shape,
+            outputs_per_bias=convolution_outputs_per_bias,
+            uses=convolution_uses,
+        ),
+        Kind("branch", "y = x; the gradient of y is added to that of x, which is read once more"),
+        Kind("sum", "y = x + the second buffer"),
+        Kind("product", "y = x times the second buffer, elementwise"),
+        Kind("concatenation", "y = x, followed by the second buffer"),
+        Kind(
+            "dropout",
+            "y = x times 0 or 1 / (1 - rate), at random, in training; y = x in evaluation",
+            memo=all_outputs,
+            learning=True,
+        ),
+        Kind(
+            "batch_norm",
+            "y = (x - mean) / deviation of each feature over the whole batch",
+            memo=batch_norm_features,
+            statistics=batch_norm_features,
+            learning=True,
+        ),
+        Kind("own", "y = what the Python of the layer returns for x", shape=own_shape),
+    ]
+)
+
+# What a compiled function is made of; it has engines of its own.
+SCALAR = Kind("scalar", "y = f(x, ...), on numbers of a sample; f is a row of OPERATIONS")
+
+
+MOST_LINES = 200  # of a table that is printed
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One entry of a training step; the clock of a session stands between two moments.
+
+    kind        zero_grad, forward, loss, delta, weight gradient, input gradient, or step
+    phase       zero_grad, forward, loss, backward, or step
+    name        name in displays: "affine 0", "delta 1", "weight gradient 1"
+    operation   index of its operation in the program, or NONE
+    layer       index of the layer of that operation, or NONE
+    values      buffers whose values it writes
+    gradients   buffers whose gradients it writes: of the loss, with respect to their values
+    """
+
+    kind: str
+    phase: str
+    name: str
+    operation: int = NONE
+    layer: int = NONE
+    values: tuple[Buffer, ...] = ()
+    gradients: tuple[Buffer, ...] = ()
+
+    def flows_into(self, operation: Operation) -> bool:
+        """Return whether it writes the gradient of a buffer that the operation reads."""
+        return not set(operation.sources).isdisjoint(self.gradients)
+
+
+class Program:
+    """Operations in the order in which they run, and the buffers between them.
+
+    `buffers[0]` holds the inputs, `outputs` what the last operation writes.
+
+    inputs  number of inputs of a sample
+    """
+
+    is_graph = (
+        False  # whether each operation computes one number of numbers, of a compiled function
+    )
+
+    def __init__(self, inputs: int) -> None:
+        self.buffers: list[Buffer] = []
+        self.operations: list[Operation] = []
+        self.workspace = 0  # size, in numbers a sample
+        self.layer = 0
+        self.part = ""  # place within a layer that is made of layers, such as ".1"
+        self.outputs = self.buffer("inputs", inputs)
+
+    @property
+    def inputs(self) -> Buffer:
+        """The buffer of the input batch."""
+        return self.buffers[0]
+
+    def buffer(self, name: str, size: int, shape: Shape = ()) -> Buffer:
+        """Add a buffer of `size` numbers a sample and return it."""
+        made = Buffer(name, size, self.workspace, shape)
+        self.workspace += size
+        self.buffers.append(made)
+        return made
+
+    def add(
+        self,
+        kind: str,
+        formula: str = "",
+        *,
+        size: int,
+        weights: int = NONE,
+        biases: int = NONE,
+        settings: tuple[float, ...] = (),
+        shape: Shape = (),
+        sources: tuple[Buffer, ...] = (),
+        state: int = NONE,
+        held_by: range = range(0),
+        own: object = None,
+    ) -> Buffer:
+        """Append an operation; return the buffer it writes. By default it reads the outputs."""
+        formulas = pick(KINDS, kind, "kind of operation").formulas
+        if formulas is not None:
+            pick(formulas, formula, f"formula of the kind {kind}")
+        label = f"{self.layer}{self.part}"
+        target = self.buffer(f"{formula or kind} {label}", size, shape)
+        ours = weights, biases, settings, self.layer, label, state, held_by, own
+        read = sources or (self.outputs,)
+        self.operations.append(Operation(kind, formula, read, target, *ours))
+        self.outputs = target
+        return target
+
+    def set_shape(self, shape: Shape) -> None:
+        """Set the shape of the present outputs: (channels, height, width)."""
+        seen, known = replace(self.outputs, shape=shape), self.outputs
+        self.buffers[self.buffers.index(known)] = seen
+        for i, operation in enumerate(self.operations):
+            target = seen if operation.target == known else operation.target
+            sources = tuple(seen if each == known else each for each in operation.sources)
+            self.operations[i] = replace(operation, target=target, sources=sources)
+        self.outputs = seen
+
+    def branch(self, shape: Shape = ()) -> Buffer:
+        """Start a branch, which reads a copy of the outputs; return these, to be read once more.
+
+        `shape` is that of the outputs, if it is known.
+        """
+        if shape:
+            self.set_shape(shape)
+        source = self.outputs
+        self.add("branch", size=source.size, shape=source.shape)
+        return source
+
+    @property
+    def given(self) -> list[Buffer]:
+        """The buffers that no operation writes."""
+        return [self.inputs]
+
+    def rows_read(self, operation: int) -> Sequence[int]:
+        """Return the bank indices of the parameters of an operation."""
+        return self.operations[operation].parameters
+
+    def readers(self, buffer: Buffer) -> list[Operation]:
+        """Return the operations that read a buffer: its branches, then the one that goes on."""
+        return [each for each in self.operations if buffer in each.sources]
+
+    @cached_property
+    def affines(self) -> list[Operation]:
+        """The operations of Affine layers: a scale that is all that its layer does."""
+        counts = Counter(each.label for each in self.operations)
+        return [each for each in self.operations if each.kind == "scale" and counts[each.label] < 2]
+
+    @cached_property
+    def raw(self) -> dict[str, str]:
+        """The name of the inputs, or outputs, that an Affine scales, and of its other buffer."""
+        sides = [(each.source, each.target) for each in self.affines]
+        ends = self.inputs, self.outputs
+        return {x.name: y.name for a, b in sides for x, y in ((a, b), (b, a)) if x in ends}
+
+    @cached_property
+    def products(self) -> int:
+        """Number of multiplications of a parameter in the forward pass of one sample."""
+        return sum(each.products for each in self.operations)
+
+    @cached_property
+    def most_products(self) -> int:
+        """The most of these multiplications of one operation."""
+        return max((each.products for each in self.operations), default=0)
+
+    @cached_property
+    def first_parameters(self) -> int:
+        """Index of the first operation with parameters; backward stops there."""
+        places = [i for i, operation in enumerate(self.operations) if operation.parameters]
+        return places[0] if places else len(self.operations)
+
+    @cached_property
+    def moments(self) -> tuple[Moment, ...]:
+        """All moments of a training step, in the order that all engines keep.
+
+        zero_grad; each operation forward; loss; each operation backward, from the last to the
+        first: delta (gradient with respect to the sums), weight gradient, input gradient, as far as
+        they are needed; step.
+        """
+        last = len(self.operations) - 1
+        learned: set[Buffer] = set()  # buffers that depend on a parameter
+        for operation in self.operations:
+            if operation.parameters or learned.intersection(operation.sources):
+                learned.add(operation.target)
+        forward = [
+            Moment("forward", "forward", operation.name, i, operation.layer, (operation.target,))
+            for i, operation in enumerate(self.operations)
+        ]
+        backward = []
+        for i, operation in reversed(list(enumerate(self.operations))):
+            needed = tuple(source for source in operation.sources if source in learned)
+            by_sums: tuple[Buffer, ...] = (self.outputs,) if i == last else ()
+            steps: list[tuple[str, str, tuple[Buffer, ...]]] = []
+            if operation.kind == "activation":
+                by_sums, needed = by_sums + needed, ()
+            if by_sums:
+                steps.append(("delta", "delta", by_sums))
+            if operation.parameters:
+                steps.append(("weight gradient", "weight gradient", ()))
+            if needed:
+                own = f"{operation.formula or operation.kind} gradient"
+                label = "input gradient" if operation.parameters else own
+                steps.append(("input gradient", label, needed))
+            for kind, label, gradients in steps:
+                name, place = f"{label} {operation.label}", (i, operation.layer)
+                backward.append(Moment(kind, "backward", name, *place, gradients=gradients))
+        return (
+            Moment("zero_grad", "zero_grad", "zero_grad"),
+            *forward,
+            Moment("loss", "loss", "loss"),
+            *backward,
+            Moment("step", "step", "step"),
+        )
+
+    def __repr__(self) -> str:
+        head = (
+            f"Program: {len(self.operations)} operations, "
+            f"{self.inputs.size} -> {self.outputs.size}, "
+            f"workspace of {self.workspace} numbers a sample"
+        )
+        lines = [("", "operation", "reads", "writes", "shape", "parameters")]
+        for i, operation in enumerate(self.operations[:MOST_LINES]):
+            rows = operation.parameters
+            lines.append(
+                (
+                    str(i),
+                    operation.name,
+                    ", ".join(each.name for each in operation.sources),
+                    operation.target.name,
+                    f"{', '.join(str(each.size) for each in operation.sources)}"
+                    f" -> {operation.target.size}",
+                    f"{rows.start} to {rows.stop - 1}" if rows else "-",
+                )
+            )
+        more = len(self.operations) - MOST_LINES
+        return "\n".join([head, *columns(lines), *([f"... and {more:,} more"] if more > 0 else [])])
+
+
+def columns(lines: Sequence[tuple[str, ...]]) -> list[str]:
+    """Format rows of cells as lines of text with aligned columns."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    ]

@@ -1,0 +1,426 @@
+"""The program of a compiled function: the nodes of its graph, their numbers, formulas and moments.
+
+A graph of few operations has a node for each; of very few, if parts have names. Of more, an
+operation whose result only one other takes is part of that one, so that a neuron is one node: its
+products, its sum, and its activation.
+Nodes that compute the same from the same parameters, as for each sample of a batch, are one node;
+if these are still too many, so are those of equal operations, as the neurons of a layer; and of a
+graph that is too deep even so, some nodes that follow each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.base.messages import shortened
+from scalarviz.core.formulas.formula import Formula
+from scalarviz.core.program import SCALAR, Buffer, Moment, Operation, Program
+from scalarviz.core.trace import Trace
+from scalarviz.core.value_graph import NAME, PRECEDENCE, spelled
+
+MOST_NODES = 300
+
+
+@final
+class TraceProgram(Program):
+    """The program of a compiled function: nodes, each of which is an operation or several.
+
+    A step goes from node to node, forward and back. The workspace has one number for each value of
+    the trace, in order.
+
+    trace  the function as a table
+    rows   rows of the bank that hold its parameters
+    """
+
+    is_graph = True
+
+    def __init__(self, trace: Trace, rows: npt.NDArray[np.intp]) -> None:
+        super().__init__(trace.inputs)
+        del self.operations  # made on access
+        self.trace = trace
+        self.rows = rows
+        self.outputs = self.buffer("outputs", len(trace.outputs))
+        self.workspace = trace.first_made + len(trace.operations)
+
+    @cached_property
+    def nodes(self) -> list[Node]:
+        """The nodes that its graph is shown as."""
+        return folded(self.trace, MOST_NODES)
+
+    @cached_property
+    def operations(self) -> list[Operation]:  # type: ignore[override]  # it can be set as well
+        """The nodes as operations."""
+        formulas, found = self.trace.formulas, []
+        for i, node in enumerate(self.nodes):
+            taken = [self.node(place) for place in operands_of_node(self.trace, node)]
+            sources = taken if len(node.members) == 1 else dict.fromkeys(taken)
+            name, target = formulas[node.root].name, self.node(self.trace.first_made + node.root)
+            found.append(Operation(SCALAR.name, name, (*sources,), target, label=str(i)))
+        return found
+
+    def node(self, place: int) -> Buffer:
+        """Return the buffer of a value of the trace; of a node of several results, that of all."""
+        if place < self.trace.first_made:
+            name = self.trace.name(place)  # a parameter may be labelled as the outputs are called
+            return Buffer(f"{name} " if name == self.outputs.name else name, 1, place)
+        roots = self._results.get(place, [place])
+        return Buffer(f"[{roots[-1] - self.trace.first_made}]", len(roots), roots[-1])
+
+    def places_of(self, buffer: Buffer) -> Sequence[int]:
+        """Return the places in the trace of the numbers of a buffer."""
+        if buffer == self.outputs:
+            return self.trace.outputs
+        last = buffer.offset + buffer.size
+        return self._results.get(buffer.offset, range(buffer.offset, last))
+
+    @cached_property
+    def _results(self) -> dict[int, list[int]]:
+        """The places of all results of a node that has several, by the place of each."""
+        first = self.trace.first_made
+        several = [[first + i for i in node.roots] for node in self.nodes if node.count > 1]
+        return {place: roots for roots in several for place in roots}
+
+    @cached_property
+    def node_at(self) -> dict[int, int]:
+        """The number of the node with a result, by the place of that."""
+        first = self.trace.first_made
+        return {first + root: i for i, node in enumerate(self.nodes) for root in node.roots}
+
+    @cached_property
+    def place_of(self) -> dict[str, int]:
+        """The places of inputs and results of nodes, by the names of their buffers."""
+        results = {each.target.name: each.target.offset for each in self.operations}
+        return {**{self.trace.name(i): i for i in range(self.trace.inputs)}, **results}
+
+    @property
+    def given(self) -> list[Buffer]:
+        return [self.inputs, *map(self.node, range(self.trace.inputs))]
+
+    def rows_read(self, operation: int) -> Sequence[int]:
+        first, end = self.trace.first_parameter, self.trace.first_made
+        taken = {each.offset for each in self.operations[operation].sources}
+        return [int(self.rows[each - first]) for each in taken if first <= each < end]
+
+    @cached_property
+    def products(self) -> int:
+        """Number of operations of the trace, for one sample."""
+        return len(self.trace.operations)
+
+    @cached_property
+    def moments(self) -> tuple[Moment, ...]:
+        """Each node forward, the loss, and back to what each node takes."""
+        made = self.operations
+        forward, backward = list[Moment](), list[Moment]()
+        ends = [self.node(place) for place in dict.fromkeys(self.trace.outputs)]
+        for i, each in enumerate(made):
+            written = each.target, *([self.outputs] if i == len(made) - 1 else [])
+            forward.append(Moment("forward", "forward", each.name, i, values=written))
+            name, read = f"{each.formula} gradient {each.label}", each.sources
+            backward.append(Moment("operand gradient", "backward", name, i, gradients=read))
+        return (
+            Moment("zero_grad", "zero_grad", "zero_grad"),
+            *forward,
+            Moment("loss", "loss", "loss", gradients=(self.outputs, *ends)),
+            *reversed(backward),
+            Moment("step", "step", "step"),
+        )
+
+
+# The nodes that a graph of operations is shown as.
+
+WHOLE = 100  # operations, or nodes, that are shown one by one; few of more have room for numbers
+NAMED = 40  # and if parts of the graph have names
+DEEP = 20  # nodes of a graph that is too deep for more
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Operations that are shown as one.
+
+    members  their numbers in the trace, each after those whose results it takes
+    roots    those whose results others take: one, or one for each of the equal computations that
+             the node stands for; of nodes that follow each other, those of all
+    """
+
+    members: tuple[int, ...]
+    roots: tuple[int, ...]
+
+    @property
+    def root(self) -> int:
+        return self.roots[-1]
+
+    @property
+    def count(self) -> int:
+        """How many results it has."""
+        return len(self.roots)
+
+
+def folded(trace: Trace, most: int) -> list[Node]:
+    """Return the nodes of a trace, at most so many, each after those it takes."""
+    operations = range(len(trace.operations))
+    if len(operations) <= min(most, NAMED if any(trace.names) else WHOLE):
+        return [Node((i,), (i,)) for i in operations]
+    found = cones = cones_of(trace)
+    for by_parameters, limit in ((True, min(most, WHOLE)), (False, most)):
+        if len(found) > limit:
+            found = merged(trace, cones, by_parameters=by_parameters)
+    return found if len(found) <= most else in_rows(trace, found, DEEP)
+
+
+def cones_of(trace: Trace) -> list[Node]:
+    """Return the nodes of operations whose results only one other takes.
+
+    A result with a label, and that of a function of one number, such as relu, is a node of its own.
+    In a block of `sv.name` functions are not, nor what several operations of it take.
+    """
+    count, formulas = len(trace.operations), trace.formulas
+    readers: list[set[int]] = [set() for _ in range(count)]
+    for i, operands in enumerate(trace.taken):
+        for place in operands:
+            if place >= trace.first_made:
+                readers[place - trace.first_made].add(i)
+    owner = list(range(count))
+    results = {place - trace.first_made for place in trace.outputs}
+    for i in reversed(range(count)):
+        is_function = len(formulas[i].partials) == 1 and formulas[i].name != "negate"
+        owners = {owner[x] for x in readers[i]}
+        name = trace.names[i] if trace.names else ""
+        inner = name != "" and all(trace.names[x] == name for x in readers[i])
+        plain = len(readers[i]) == 1 and not is_function
+        if len(owners) == 1 and (inner or plain) and i not in results and not trace.label(i):
+            (owner[i],) = owners
+    members: dict[int, list[int]] = {}
+    for i, root in enumerate(owner):
+        members.setdefault(root, []).append(i)
+    return [Node(tuple(members[root]), (root,)) for root in sorted(members)]
+
+
+def merged(trace: Trace, cones: list[Node], *, by_parameters: bool) -> list[Node]:
+    """Return nodes that stand for all that compute the same from the results of the same nodes.
+
+    by_parameters  whether they must take the same parameters and inputs, too
+    """
+    first, kinds = trace.first_made, trace.operations.tolist()
+    groups = dict[tuple[int, ...], list[Node]]()
+    where: dict[int, tuple[int, int]] = {}  # of a root: how deep it is, and its group
+    numbers: dict[tuple[int, ...], int] = {}
+    for cone in cones:
+        at = {first + i: k for k, i in enumerate(cone.members)}
+        depth, parts = 0, list[int]()
+        for i in cone.members:
+            parts.append(kinds[i])
+            for place in trace.taken[i]:
+                if place in at:
+                    parts.append(4 * at[place])
+                elif place >= first:
+                    deep, group = where[place - first]
+                    depth = max(depth, deep + 1)
+                    parts.append(4 * group + 1)
+                elif by_parameters and not trace.inputs <= place < trace.first_parameter:
+                    parts.append(4 * place + 2)
+                else:  # constants differ from sample to sample
+                    parts.append(3)
+        key = (depth, *parts)
+        groups.setdefault(key, []).append(cone)
+        where[cone.root] = depth, numbers.setdefault(key, len(numbers))
+    found = [(where[own[0].root][0], own) for own in groups.values()]
+    return [
+        Node(
+            tuple(sorted(i for each in own for i in each.members)),
+            tuple(each.root for each in own),
+        )
+        for _, own in sorted(found, key=lambda pair: (pair[0], pair[1][-1].root))
+    ]
+
+
+def in_rows(trace: Trace, nodes: list[Node], most: int) -> list[Node]:
+    """Return nodes that stand for as many as it takes of those that follow each other."""
+    length, first = -(-len(nodes) // most), trace.first_made
+    found, needed = list[Node](), set(trace.outputs)
+    for end in range(len(nodes), 0, -length):
+        members = sorted({i for each in nodes[max(0, end - length) : end] for i in each.members})
+        roots = tuple(i for i in members if first + i in needed)
+        needed |= {place for i in members for place in trace.taken[i]}
+        found.append(Node((*members,), roots))
+    return found[::-1]
+
+
+def operands_of_node(trace: Trace, node: Node) -> list[int]:
+    """Return the places of what a node takes: all operands of one operation, in order.
+
+    Of several operations, what none of them computes, each once, without constants.
+    """
+    taken = [place for i in node.members for place in trace.taken[i]]
+    if len(node.members) == 1:
+        return taken
+    inside = {trace.first_made + i for i in node.members}
+    constants = range(trace.inputs, trace.first_parameter)
+    return [
+        place for place in dict.fromkeys(taken) if place not in inside and place not in constants
+    ]
+
+
+# The numbers within a node: what its operations compute, and the slopes of its result.
+
+
+def numbers_within(trace: Trace, node: Node, taken: Mapping[int, float]) -> dict[int, float]:
+    """Return the numbers of all values of a node, by place in the trace; `taken`, of its operands.
+
+    What depends on an operand that is not known is missing.
+    """
+    found = {**dict(enumerate(trace.constants.tolist(), trace.inputs)), **taken}
+    for i in node.members:
+        places = trace.taken[i]
+        if all(place in found for place in places):
+            value = trace.formulas[i].value
+            found[trace.first_made + i] = value(*(found[place] for place in places))
+    return found
+
+
+def slopes_of_node(
+    trace: Trace, node: Node, numbers: Mapping[int, float]
+) -> list[tuple[int, float]]:
+    """Return what a node of one result takes, with the slope of the result in each.
+
+    Of one operation in the order of its operands: one that is taken twice has two slopes.
+
+    numbers  of all values of the node
+    """
+    first = trace.first_made
+    if len(node.members) == 1:
+        return slopes_of_operation(trace, node.root, numbers)
+    found = {first + node.root: 1.0}
+    for i in reversed(node.members):
+        passed = found.pop(first + i)
+        for place, slope in slopes_of_operation(trace, i, numbers):
+            found[place] = found.get(place, 0.0) + slope * passed
+    return sorted(found.items())
+
+
+def slopes_of_operation(
+    trace: Trace, operation: int, numbers: Mapping[int, float]
+) -> list[tuple[int, float]]:
+    """Return the operands that are no constants, each with the slope of the result in it."""
+    places = trace.taken[operation]
+    known = [*(numbers[place] for place in places), numbers[trace.first_made + operation]]
+    partials = trace.formulas[operation].partials
+    return [
+        (place, float(partial(*known)))
+        for place, partial in zip(places, partials, strict=True)
+        if not trace.inputs <= place < trace.first_parameter
+    ]
+
+
+# The formula of a recorded function, in pieces: words, and its parameters by their numbers.
+
+# Signs that are not those of Python.
+SIGNS = {"subtract": "−", "negate": "−", "multiply": "×", "power": "^"}
+MOST = 100  # pieces
+
+Piece = str | int
+
+
+def formula_of(trace: Trace) -> list[Piece]:
+    """Return the formula of the only result; [] for several, or if it has too many pieces.
+
+    Words that begin with a space may begin a line.
+    """
+    pieces: list[Piece] = []
+    waiting: list[Piece | tuple[int, int]] = [(trace.outputs[0], 0)]
+    while waiting:
+        piece = waiting.pop()
+        if isinstance(piece, tuple):
+            waiting += reversed(formula_step(trace, *piece))
+        else:
+            pieces.append(piece)
+        if len(pieces) + len(waiting) > MOST:
+            return []
+    return pieces if len(trace.outputs) == 1 else []
+
+
+def formula_step(trace: Trace, place: int, binds: int) -> Sequence[Piece | tuple[int, int]]:
+    """Return what computes a value, its operands as (place, precedence around it)."""
+    row = place - trace.first_made
+    if row < 0:
+        number = place - trace.first_parameter
+        return [number if number >= 0 else name_of(trace, place)]
+    formula = trace.formulas[row]
+    found = spelled_out(formula, trace.taken[row])
+    return found if PRECEDENCE.get(formula.name, NAME) >= binds else ["(", *found, ")"]
+
+
+def formula_words(trace: Trace, place: int, most: int) -> str:
+    """Return the formula of a value with the labels of what it takes; a short one if it is longer.
+
+    most  letters; of a longer formula all operands without a label are "…"
+    """
+    words, waiting = "", list[Piece | tuple[int, int]]([(place, 0)])
+    while waiting and len(words) <= most:
+        piece = waiting.pop()
+        if isinstance(piece, str):
+            words += piece
+        elif isinstance(piece, int):
+            words += trace.name(trace.first_parameter + piece)
+        elif piece[0] != place and trace.label(piece[0] - trace.first_made):
+            words += trace.label(piece[0] - trace.first_made)
+        else:
+            waiting += reversed(formula_step(trace, *piece))
+    if len(words) <= most:
+        return words
+    row = place - trace.first_made
+    if row < 0:
+        return shortened(words, most)
+    parts = spelled_out(trace.formulas[row], trace.taken[row])
+    return shortened(
+        "".join(each if isinstance(each, str) else short_name(trace, each[0]) for each in parts),
+        most,
+    )
+
+
+def short_name(trace: Trace, place: int) -> str:
+    """Return the name of a value, "…" for a result without a label."""
+    row = place - trace.first_made
+    return name_of(trace, place) if row < 0 else trace.label(row) or "…"
+
+
+def name_of(trace: Trace, place: int) -> str:
+    """Return the name of a value; a sole input is x."""
+    return "x" if place < trace.inputs == 1 else trace.name(place)
+
+
+def spelled_out(formula: Formula, operands: Sequence[int]) -> list[str | tuple[int, int]]:
+    """Return the words of an operation, its operands as (place, precedence around it)."""
+    found = spelled(formula, operands, sign_of(formula))
+    return ["^" if each == " ^ " else each for each in found]
+
+
+def sign_of(formula: Formula) -> str:
+    return SIGNS.get(formula.name, formula.symbol)
+
+
+def sign_of_node(trace: Trace, node: Node) -> str:
+    """Return what stands above a node: its name, else its sign, and how many it stands for."""
+    label = trace.label(node.root) if len(node.members) > node.count else ""
+    sign = label or written_above(trace, node.root)
+    if len({trace.formulas[i].name for i in node.roots}) > 1:
+        sign = "…"
+    return f"{sign} ({node.count:,})" if node.count > 1 else sign
+
+
+def written_above(trace: Trace, operation: int) -> str:
+    """Return what stands above an operation: its sign, with a constant that it takes."""
+    formula, taken = trace.formulas[operation], trace.taken[operation]
+    sign = sign_of(formula) or formula.name
+    constants = range(trace.inputs, trace.first_parameter)
+    given = [trace.name(each) if each in constants else "" for each in taken]
+    if not any(given):
+        return sign
+    if len(given) == 2 and formula.symbol:
+        return ("" if sign == "^" else " ").join(filter(None, (given[0], sign, given[1])))
+    return f"{sign}({', '.join(each or '…' for each in given)})"

@@ -1,0 +1,267 @@
+"""Part, a part of a network on rows of its bank, and Weight, the smallest one: a single row.
+
+A `Weight` holds no number: it reads and writes its row. It keeps, on a stack, the input of each
+forward that no backward has matched yet.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import final
+
+import numpy as np
+
+from scalarviz.base.checks import answered, shorten
+from scalarviz.base.leaf_calls import weight_html
+from scalarviz.core.bank import Bank, Rows
+from scalarviz.core.bank_values import WeightExpressions, WeightValue
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.value import Value
+from scalarviz.errors import InputError, OrderError
+
+
+class PartOnBank(ABC):
+    """The base of Part, without the verbs: its rows of a bank, and whether steps move them."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def bank(self) -> Bank:
+        """The bank that holds the parameters."""
+
+    @property
+    @abstractmethod
+    def rows(self) -> Rows:
+        """Rows of the bank that belong to this part."""
+
+    @final
+    def freeze(self, on: bool | str | Sequence[str] = True) -> None:
+        """Freeze these parameters, so that steps do not move them; `on=False` unfreezes them.
+
+        on  True, the default, or False; or names of parameters of a network, which alone are
+            frozen: "0.weight", the beginning "0", a pattern such as "*.bias", or a list of these
+
+        Raises UnknownNameError for a name that fits no parameter, InputError for other arguments.
+        """
+        if isinstance(on, (bool, np.bool_)):
+            self._set_frozen(self.rows, bool(on))
+        else:
+            self._set_frozen(self._rows_named(on), True)
+
+    @final
+    def unfreeze(self, names: str | Sequence[str] | None = None) -> None:
+        """Let steps move these parameters again.
+
+        names  those of a network to unfreeze, as for `freeze`; None, the default: all
+        """
+        self._set_frozen(self.rows if names is None else self._rows_named(names), False)
+
+    def _set_frozen(self, rows: Rows, on: bool) -> None:
+        with self.bank.guard:
+            self.bank.fetch()
+            self.bank.frozen[rows] = on
+
+    def _rows_named(self, names: str | Sequence[str]) -> Rows:
+        """Return the rows of parameters by name; a network has some."""
+        raise InputError(
+            f"{type(self).__name__} has no parameters with names, such as {shorten(names)}: write "
+            "net.freeze('0.weight') of a network, or freeze() for all of it"
+        )
+
+    @final
+    @property
+    def frozen(self) -> bool:
+        """True if all parameters are frozen."""
+        return bool(self.bank.frozen[self.rows].all())
+
+
+class Part(PartOnBank):
+    """Base of everything with `rows` of a `bank`: weight, perceptron, layer, network.
+
+    Of the four verbs it has `zero_grad` and `step`; subclasses have `forward` and `backward`.
+    """
+
+    __slots__ = ()
+
+    @final
+    def zero_grad(self) -> None:
+        """Set the gradients to 0; forwards that wait for their backward are kept."""
+        self.bank.zero_grad(self.rows)
+
+    @final
+    def step(self, optimizer: Optimizer | str | None = None) -> None:
+        """Take a step of an `optimizer`; None, the default: SGD(0.01). Frozen parameters stay.
+
+        Raises OrderError without gradients, GradientError if a gradient, UpdateError if a result is
+        not finite; nothing is changed then.
+        """
+        self._step(Optimizer.of(optimizer))
+
+    def _step(self, optimizer: Optimizer) -> None:
+        """Move by an optimizer; an engine may know a faster way."""
+        self.bank.step(optimizer, self.rows)
+
+
+@final
+class Weight(WeightExpressions, Part):
+    """One trainable number w with its gradient: y = w x.
+
+    The four verbs are the whole of backpropagation for one weight. `backward` multiplies the
+    upstream gradient by the input of the matching forward, adds that to `grad`, and returns w times
+    the upstream gradient, the gradient with respect to the input.
+
+    value  initial number, finite
+    dtype  "float64", the default, or "float32"
+
+    >>> from scalarviz import SGD
+    >>> w = Weight(0.5)
+    >>> w.forward(3.0)
+    1.5
+    >>> w.backward(1.0)
+    0.5
+    >>> w.grad
+    3.0
+    >>> w.step(SGD(0.125))
+    >>> w.value
+    0.125
+
+    In an expression a weight is a leaf like any other:
+
+    >>> y = (w * 2.0 + 1.0) ** 2
+    >>> w.zero_grad()
+    >>> y.backward()
+    >>> w.grad
+    5.0
+    """
+
+    __slots__ = ("_bank", "_grad", "_inputs", "_value", "index")
+
+    @answered
+    def __init__(self, value: float, *, dtype: str = "float64") -> None:
+        bank = Bank(1, dtype)
+        bank.value[0] = bank.number(value, "the value of a weight")
+        bank.name_of = "the weight".format
+        self._bind(bank, 0)
+
+    @classmethod
+    def on(cls, bank: Bank, index: int) -> Weight:
+        """Return the weight on row `index` of an existing `bank`."""
+        if not 0 <= index < len(bank):
+            raise InputError(f"a bank of {len(bank)} rows has no row {index}")
+        weight = cls.__new__(cls)
+        weight._bind(bank, index)
+        return weight
+
+    def _bind(self, bank: Bank, index: int) -> None:
+        self._bank = bank
+        self.index = index
+        self._value = bank.window(bank.value, index)
+        self._grad = bank.window(bank.grad, index)
+        self._inputs: list[float] = []  # one for each forward that no backward has matched
+
+    @property
+    def bank(self) -> Bank:
+        return self._bank
+
+    @property
+    def rows(self) -> slice:
+        return slice(self.index, self.index + 1)
+
+    @property
+    def value(self) -> float:
+        """The number; setting it raises InputError unless it is finite."""
+        return self._value[()]
+
+    @value.setter
+    def value(self, value: float) -> None:
+        checked = self._bank.number(value, f"the value of {self.name}")
+        with self._bank.guard:
+            self._bank.fetch()
+            self._value[()] = checked
+
+    @property
+    def grad(self) -> float:
+        """The gradient accumulated since the last zero_grad."""
+        return self._grad[()]
+
+    @grad.setter
+    def grad(self, grad: float) -> None:
+        self._grad[()] = self._bank.number(grad, f"the gradient of {self.name}")
+        self.bank.has_gradients = True
+
+    @property
+    def name(self) -> str:
+        """Name: "layer 1, perceptron 2, weight from input 0"."""
+        return self.bank.name_of(self.index)
+
+    @property
+    def unmatched(self) -> int:
+        """Number of forwards that no backward has matched yet."""
+        return len(self._inputs)
+
+    def as_value(self) -> Value:
+        """Return this weight as a leaf Value; its gradient is added to the bank."""
+        return WeightValue(self)
+
+    def __call__(self, x: float) -> float:
+        """Return w times `x`, without keeping x for a backward."""
+        return self.evaluate(x)
+
+    def evaluate(self, x: float) -> float:
+        """Return w times `x`, without keeping x for a backward; InputError unless x is a number."""
+        try:
+            result = self._value[()] * x
+        except TypeError:
+            raise InputError(f"{self.name} takes a number, not {x!r}") from None
+        return result
+
+    def forward(self, x: float) -> float:
+        """Return w times `x`, a number, and keep x for the backward."""
+        try:
+            result = self._value[()] * x
+        except TypeError:
+            raise InputError(f"{self.name} takes a number, not {x!r}") from None
+        self._inputs.append(x)
+        return result
+
+    def backward(self, upstream: float) -> float:
+        """Add `upstream` times the newest unmatched x to `grad`; return `upstream` times w.
+
+        Raises OrderError without an unmatched forward, InputError unless `upstream` is a number.
+        """
+        try:
+            x = self._inputs.pop()
+        except IndexError:
+            raise OrderError(
+                f"backward of {self.name} without a forward: call forward first, once for each"
+            ) from None
+        try:
+            self._grad[()] += upstream * x
+        except (TypeError, OverflowError):
+            self._inputs.append(x)
+            raise InputError(f"backward of {self.name} takes a number, not {upstream!r}") from None
+        self._bank.has_gradients = True
+        return self._value[()] * upstream
+
+    def __float__(self) -> float:
+        return self._value[()]
+
+    def item(self) -> float:
+        """Return the number, `value`, as in PyTorch."""
+        return self.value
+
+    def forget(self) -> None:
+        """Drop the inputs of unmatched forwards."""
+        self._inputs.clear()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Weight.on, (self._bank, self.index)  # the memoryviews cannot be pickled
+
+    def __repr__(self) -> str:
+        frozen = ", frozen" if self.frozen else ""
+        return f"Weight({self.name}: value={self.value:.6g}, grad={self.grad:.6g}{frozen})"
+
+    def _repr_html_(self) -> str:
+        return weight_html(self)
