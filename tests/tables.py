@@ -1,8 +1,8 @@
 """The table that a session learns from."""
 
 import scalarviz as sv
-from scalarviz.data.base import TableSet
 from scalarviz.data.batches import Pair
+from scalarviz.data.data_set import TableSet
 
 
 def training_of(session: sv.Session) -> Pair:

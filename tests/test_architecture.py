@@ -127,7 +127,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 
 def module_name(path: Path) -> str:
-    """data/files.py is called data.files, data/__init__.py is called data."""
+    """data/rgb.py is called data.rgb, data/__init__.py is called data."""
     parts = path.relative_to(PACKAGE).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
 
@@ -160,7 +160,7 @@ def module_of(target: str) -> str:
 
 
 def imports_by_name(text: str) -> Iterator[Imported]:
-    """What is loaded as `import_module("scalarviz.data.files")`; scenes are no package here."""
+    """What is loaded as `import_module("scalarviz.data.rgb")`; scenes are no package here."""
     for number, line in enumerate(text.splitlines(), 1):
         for target in re.findall(r'import_module\("(scalarviz\.[\w.]+)"', line):
             if module_of(target) != "__init__":

@@ -6,19 +6,10 @@ from typing import Any
 
 from scalarviz.base.limits import Budget
 from scalarviz.core.formulas.formula import make, pick, table
-from scalarviz.data.base import Arrays as Arrays
-from scalarviz.data.base import DataSet as DataSet
-from scalarviz.data.colors import MAPS as MAPS
-from scalarviz.data.colors import PALETTE as PALETTE
-from scalarviz.data.colors import Rgb as Rgb
+from scalarviz.data.data_set import Arrays as Arrays
+from scalarviz.data.data_set import DataSet as DataSet
+from scalarviz.data.data_set import Generated as Generated
 from scalarviz.data.digits import Digits as Digits
-from scalarviz.data.files import from_csv as from_csv
-from scalarviz.data.files import from_npz as from_npz
-from scalarviz.data.generated import Generated as Generated
-from scalarviz.data.pictures import TRANSFORMS as TRANSFORMS
-from scalarviz.data.pictures import Texture as Texture
-from scalarviz.data.pictures import pixel_centres as pixel_centres
-from scalarviz.data.pictures import psnr as psnr
 from scalarviz.data.plane import Circle as Circle
 from scalarviz.data.plane import Gaussians as Gaussians
 from scalarviz.data.plane import Moons as Moons
@@ -26,6 +17,15 @@ from scalarviz.data.plane import Quadrants as Quadrants
 from scalarviz.data.plane import Spiral as Spiral
 from scalarviz.data.plane import Xnor as Xnor
 from scalarviz.data.plane import Xor as Xor
+from scalarviz.data.rgb import MAPS as MAPS
+from scalarviz.data.rgb import PALETTE as PALETTE
+from scalarviz.data.rgb import Rgb as Rgb
+from scalarviz.data.table_files import from_csv as from_csv
+from scalarviz.data.table_files import from_npz as from_npz
+from scalarviz.data.texture import TRANSFORMS as TRANSFORMS
+from scalarviz.data.texture import Texture as Texture
+from scalarviz.data.texture import pixel_centres as pixel_centres
+from scalarviz.data.texture import psnr as psnr
 from scalarviz.errors import InputError
 
 __all__ = """

@@ -16,9 +16,8 @@ from scalarviz.base.checks import FloatArray, number, shorten, true_or_false
 from scalarviz.core.formulas.elementary import sin
 from scalarviz.core.formulas.formula import Target, pick
 from scalarviz.core.formulas.randomness import check_seed, unit_pairs
-from scalarviz.data.base import DOUBLE, STREAM_NOISE, STREAM_PLACES, TableSet
-from scalarviz.data.settings import whole
-from scalarviz.data.tables import count_of, same_bits, share_of, split
+from scalarviz.data.data_set import DOUBLE, STREAM_NOISE, STREAM_PLACES, TableSet, whole
+from scalarviz.data.samples import count_of, same_bits, share_of, split
 from scalarviz.errors import InputError
 
 PORTION = 2**16  # points made at once

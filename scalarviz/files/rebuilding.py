@@ -19,7 +19,7 @@ from scalarviz.core.layers import Layer
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.precision import Precision
 from scalarviz.data import DataSet
-from scalarviz.data.base import DOUBLE, TableSet
+from scalarviz.data.data_set import DOUBLE, TableSet
 from scalarviz.errors import InputError
 from scalarviz.files.actions import Actions
 from scalarviz.files.checked_safetensors import Array, Description

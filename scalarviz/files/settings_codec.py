@@ -17,7 +17,7 @@ from scalarviz.core.formulas.optimizers import OPTIMIZERS, OptimizerRow, Schedul
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.precision import Precision
 from scalarviz.data import Arrays, DataSet, remake
-from scalarviz.data.base import TableSet
+from scalarviz.data.data_set import TableSet
 from scalarviz.errors import InputError
 from scalarviz.files.checked_safetensors import Array, Description
 from scalarviz.files.left_out import KEPT, digest, given_again

@@ -12,8 +12,8 @@ from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula_trees import function_tree
 from scalarviz.core.formulas.metrics import cut
 from scalarviz.data import Digits, Rgb, Texture
-from scalarviz.data.base import TableSet
 from scalarviz.data.batches import Pair
+from scalarviz.data.data_set import TableSet
 from scalarviz.data.plane import FEATURES, PlaneSet
 from scalarviz.pages.packed import packed
 from scalarviz.pictures.draw2d.batch import image_bytes

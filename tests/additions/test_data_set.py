@@ -11,7 +11,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.base.checks import FloatArray, number
 from scalarviz.data import DATA_SETS
-from scalarviz.data.base import DataChoice, TableSet
+from scalarviz.data.data_set import DataChoice, TableSet
 from scalarviz.faces.controller.options import Options
 from scalarviz.faces.terminal.train import train
 from scalarviz.pictures.draw2d.canvas import Canvas2D

@@ -12,7 +12,7 @@ import pytest
 
 from scalarviz import data
 from scalarviz.base.limits import LIMIT
-from scalarviz.data import files
+from scalarviz.data import table_files
 from scalarviz.errors import (
     InputError,
     NotFiniteError,
@@ -329,7 +329,7 @@ def test_a_column_is_found_quickly_among_very_many(written: Any) -> None:
 
 
 def test_a_line_without_an_end_is_not_read(written: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(table_files, "LONGEST_LINE", 1000)
     for text in ("1," * 1000, '"' + '\n","' * 1000, "\n" * 10 + "1" * 1001):
         with refused(InputError, "1,000 letters"):
             data.from_csv(written(text))

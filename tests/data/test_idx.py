@@ -11,7 +11,7 @@ import pytest
 
 from scalarviz import data
 from scalarviz.base.limits import LIMIT, Budget
-from scalarviz.data.idx import IMAGES, LABELS, read_folder, read_idx
+from scalarviz.data.digits import IMAGES, LABELS, read_folder, read_idx
 from scalarviz.errors import InputError, ShapeError
 from tests.wording import refused
 

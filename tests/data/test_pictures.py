@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from scalarviz import data
-from scalarviz.data import pictures
-from scalarviz.data.landscape import landscape
+from scalarviz.data import texture
+from scalarviz.data.texture import landscape
 from scalarviz.errors import InputError, NotFiniteError, ShapeError, UnknownNameError
 from tests.wording import refused
 
@@ -158,7 +158,7 @@ def test_a_picture_that_is_read_in_bands_is_that_of_the_whole(
     path = saved(tmp_path / "a.png", rng.integers(0, 256, (37, 23, 3), dtype=np.uint8), mode)
     options: Any = {"color_space": "linear" if linear else "srgb"}
     whole = [data.Texture(path, size=size, **options).picture for size in (None, 11)]
-    monkeypatch.setattr(pictures, "BAND", 60)
+    monkeypatch.setattr(texture, "BAND", 60)
     bands = [data.Texture(path, size=size, **options).picture for size in (None, 11)]
     for a, b in zip(whole, bands, strict=True):
         assert (a == b).all()

@@ -12,7 +12,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.limits import MADE, Budget
-from scalarviz.data import DATA_SETS, DataSet, colors, plane
+from scalarviz.data import DATA_SETS, DataSet, plane, rgb
 from scalarviz.errors import FileError, InputError
 from scalarviz.files import rebuilding
 from scalarviz.files.checked_safetensors import read, write
@@ -89,7 +89,7 @@ def test_a_data_set_is_made_in_little_more_memory(
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2.6 * cost
-    for module in (colors, plane):
+    for module in (rgb, plane):
         monkeypatch.setattr(module, "PORTION", 10**9)  # all at once
     again: Any = DATA_SETS[name](**settings)
     for one, other in zip(made.training, again.training, strict=True):

@@ -58,7 +58,7 @@ def test_what_no_test_has_found_is_tried_first_and_what_is_explained_stays(
 @pytest.mark.parametrize(
     ("path", "first", "last"),
     [
-        ("data/colors.py", ["scalarviz/data/colors.py", "tests/data/test_colors.py"], "data"),
+        ("data/rgb.py", ["scalarviz/data/rgb.py", "tests/data/test_colors.py"], "data"),
         ("engines/cuda/teams.py", ["scalarviz/engines/cuda/teams.py"], "engines"),
     ],
 )
@@ -72,9 +72,9 @@ def test_near_tests_come_first_and_then_a_folder_that_there_is(
 
 @pytest.mark.slow
 def test_the_test_that_finds_a_fault_is_named() -> None:
-    path = "scalarviz/data/colors.py"
+    path = "scalarviz/data/rgb.py"
     text = (ROOT / path).read_text(encoding="utf-8")
     mutant = next(each for _, each in pieces(path, text) if each.function == "sepia")
     found = tried(mutant).found
-    assert found.partition("::")[0] in {"scalarviz/data/colors.py", "tests/data/test_colors.py"}
+    assert found.partition("::")[0] in {"scalarviz/data/rgb.py", "tests/data/test_colors.py"}
     assert tried(replace(mutant, number=99)).found == GONE

@@ -5,7 +5,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from scalarviz.core.layers import Dense
-from scalarviz.data.base import TableSet
+from scalarviz.data.data_set import TableSet
 from scalarviz.training.session.session import Session
 
 SAMPLED = 500  # samples by which it is decided

@@ -10,7 +10,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
-from scalarviz.data.base import TableSet
+from scalarviz.data.data_set import TableSet
 from scalarviz.pictures.presenter.captions.names import short_name
 from scalarviz.pictures.presenter.own_input import image_shape, target_of
 from scalarviz.training.session.session import Session

@@ -23,8 +23,8 @@ from scalarviz.core.formulas.initializers import INITIALIZERS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
 from scalarviz.core.precision import PRECISIONS
-from scalarviz.data.colors import MAPS
-from scalarviz.data.pictures import TRANSFORMS
+from scalarviz.data.rgb import MAPS
+from scalarviz.data.texture import TRANSFORMS
 from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import SceneError
 from scalarviz.faces.scenefiles.find import Scene

@@ -15,8 +15,8 @@ from scalarviz.base.texts import text
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.formulas.metrics import predictions_of
 from scalarviz.data import DataSet, Rgb, Texture, psnr
-from scalarviz.data.base import TableSet
 from scalarviz.data.batches import Pair
+from scalarviz.data.data_set import TableSet
 from scalarviz.pictures.draw2d.batch import image_bytes
 from scalarviz.pictures.presenter.names_of_data import axis_names, class_names, output_names
 from scalarviz.pictures.presenter.plane_points import (

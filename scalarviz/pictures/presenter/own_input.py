@@ -13,7 +13,7 @@ from scalarviz.base.texts import text
 from scalarviz.core.formulas.metrics import predictions_of
 from scalarviz.core.program import Program
 from scalarviz.data import DataSet
-from scalarviz.data.base import TableSet
+from scalarviz.data.data_set import TableSet
 from scalarviz.pictures.presenter.captions.format import said
 from scalarviz.pictures.presenter.captions.names import neuron_name
 from scalarviz.pictures.presenter.scene_layout import names_of

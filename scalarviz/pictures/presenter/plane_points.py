@@ -10,8 +10,8 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.data import DataSet
-from scalarviz.data.base import TableSet
 from scalarviz.data.batches import Pair
+from scalarviz.data.data_set import TableSet
 from scalarviz.data.plane import PLANE, PlaneSet
 from scalarviz.pictures.presenter.names_of_data import axis_names
 from scalarviz.pictures.view.exhibits.plane import cells

@@ -12,7 +12,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import NONE, Operation
-from scalarviz.data.base import TableSet
+from scalarviz.data.data_set import TableSet
 from scalarviz.engines.common.reference import OperationArrays, operation_backward, program_forward
 
 if TYPE_CHECKING:

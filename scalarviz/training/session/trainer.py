@@ -20,7 +20,7 @@ from scalarviz.core.optimizer import NO_OWN_RATES, Optimizer, OwnRates
 from scalarviz.core.precision import Precision
 from scalarviz.core.program import Moment
 from scalarviz.data import DataSet
-from scalarviz.data.base import TableSet
+from scalarviz.data.data_set import TableSet
 from scalarviz.engines.common.base import Run
 from scalarviz.engines.common.cores import may_call_kernels
 from scalarviz.engines.registry import AUTO

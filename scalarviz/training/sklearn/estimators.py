@@ -22,7 +22,7 @@ from scalarviz.base.messages import caution
 from scalarviz.core.formulas.losses import AnyLoss
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.data import Arrays
-from scalarviz.data.tables import MOST_NAMES, columns_in
+from scalarviz.data.samples import MOST_NAMES, columns_in
 from scalarviz.errors import InputError
 from scalarviz.training.network.network import Network
 from scalarviz.training.session.plateau import EarlyStopping

@@ -16,7 +16,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.base import texts
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.data import base
+from scalarviz.data import data_set
 from scalarviz.faces.controller import files
 from scalarviz.faces.controller.clicks import CLICKS, as_sentence, without_code
 from scalarviz.faces.controller.control import Control
@@ -224,7 +224,7 @@ def step_too_far(controller: Any, folder: Path) -> None:
 
 def too_many_samples(controller: Any, folder: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(base, "MOST_ADDED", 0)
+        patch.setattr(data_set, "MOST_ADDED", 0)
         controller.stage.own = np.full(3, 0.5)
         learn(controller, "")
 
@@ -322,7 +322,7 @@ REACHED = """
     faces/controller/clicks.py faces/controller/controller.py faces/controller/edits.py
     faces/controller/export.py faces/controller/files.py faces/controller/growing.py
     faces/controller/options.py faces/controller/own_input.py faces/controller/parts.py
-    faces/controller/presets.py data/adding.py data/pictures.py files/checked_safetensors.py
+    faces/controller/presets.py data/samples.py data/texture.py files/checked_safetensors.py
     files/networks.py files/own_formulas.py files/runs.py files/settings_codec.py
     core/not_finite.py training/network/growing.py training/session/growing.py
     training/session/undo.py training/session/session.py

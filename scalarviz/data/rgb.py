@@ -13,10 +13,8 @@ import numpy as np
 from scalarviz.base.checks import FloatArray, as_batch, as_floats, check_signature, number, shorten
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.randomness import check_seed, unit_pairs
-from scalarviz.data.adding import check_within
-from scalarviz.data.base import DOUBLE, STREAM_COLORS, DataChoice, TableSet
-from scalarviz.data.settings import whole
-from scalarviz.data.tables import count_of
+from scalarviz.data.data_set import DOUBLE, STREAM_COLORS, DataChoice, TableSet, whole
+from scalarviz.data.samples import check_within, count_of
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
 
 ColorMap = Callable[[FloatArray], object]

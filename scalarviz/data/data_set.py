@@ -1,4 +1,4 @@
-"""DataSet: the base of all data sets; TableSet and Arrays: data sets that are tables."""
+"""DataSet, the base of all data sets, and those of given samples: TableSet, Arrays, Generated."""
 
 from __future__ import annotations
 
@@ -19,18 +19,21 @@ from scalarviz.base.checks import (
     answered,
     check_binary,
     check_labels,
+    check_signature,
     shorten,
+    size,
     true_or_false,
 )
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.randomness import check_seed, shuffled
 from scalarviz.core.layers.normalization import Affine
-from scalarviz.data.adding import MOST_ADDED, Room, as_samples
-from scalarviz.data.batches import Batches, InOrder, Pair, Picked, Shuffled
-from scalarviz.data.settings import brief, unlike, whole
-from scalarviz.data.tables import (
+from scalarviz.data.batches import Batches, GeneratedBatches, InOrder, Pair, Picked, Shuffled
+from scalarviz.data.samples import (
+    MOST_ADDED,
     MOST_NAMES,
+    GrowingTable,
     as_labels,
+    as_samples,
     as_table,
     checked_names,
     columns_in,
@@ -258,7 +261,7 @@ class TableSet(DataSet):
 
     sample_shape: Shape = ()  # of inputs that were given as pictures
     added: Pair | None = None  # samples that `with_added` has appended
-    _room: Room | None = None
+    _room: GrowingTable | None = None
     _grown: tuple[FloatArray, FloatArray, TableSet] | None = None  # what it last grew to, and by
 
     def check_sample(self, inputs: FloatArray, targets: FloatArray) -> None:
@@ -304,7 +307,7 @@ class TableSet(DataSet):
         grown._grown = None
         table = None if self._room is None else self._room.appended(count, pair)
         if table is None:
-            grown._room = Room.of(self.training, len(inputs))
+            grown._room = GrowingTable.of(self.training, len(inputs))
             table = grown._room.appended(count, pair)
         assert table is not None, "a new room has room"
         grown.training, grown.samples = table, len(table[0])
@@ -505,3 +508,77 @@ class Arrays(TableSet):
         copies = 1 if settings.get("share", 1.0) == 1.0 else 2
         labels = np.size(settings.get("targets", ())) * whole(settings.get("classes"))
         return copies * (super().cost(settings) + DOUBLE * labels)
+
+
+Maker = Callable[[int, int, int], Pair]
+
+
+@final
+class Generated(DataSet):
+    """Batches from a function: `make(step, batch, seed)` returns inputs and targets, row by row.
+
+    The result must depend on these three alone, so that steps can be replayed; seed a generator by
+    `np.random.default_rng([seed, step])`. It has `batch` rows. Files cannot hold such a data set,
+    since the function is code.
+
+    make     the function; targets of one output can have the shape (batch,)
+    inputs   numbers of a sample
+    outputs  numbers of a target
+    samples  samples of an epoch, and of a batch with batch=None; by default 1024
+    standardize  True: a network that was just made begins with `affine()`, which gives the inputs
+                 of the first `samples` mean 0 and deviation 1; by default False
+    """
+
+    name = "generated"
+
+    def __init__(
+        self,
+        make: Maker,
+        *,
+        inputs: int,
+        outputs: int,
+        samples: int = 1024,
+        standardize: bool = False,
+    ) -> None:
+        if not callable(make):
+            raise InputError(
+                f"make must be a function of step, batch and seed, not {shorten(make)}"
+            )
+        arguments = ["step", "batch", "seed"]
+        check_signature(make, arguments, "what makes batches", "def make(step, batch, seed): ...")
+        self.make = make
+        widths = size(inputs, "inputs"), size(outputs, "outputs")
+        samples = size(samples, "samples")
+        settings = {"make": make, "inputs": inputs, "outputs": outputs, "samples": samples}
+        super().__init__(*widths, samples, settings)
+        self.standardize = true_or_false(standardize, "standardize")
+
+    def batches(self, batch: int | None = None, seed: int = 0) -> Batches:
+        """Return batches of `batch` samples, None: `samples`; `seed` is passed to the function."""
+        count = self.samples if batch is None else size(batch, "batch")
+        widths = (self.inputs, self.outputs)
+        return GeneratedBatches(lambda step: self.make(step, count, seed), widths, count, seed)
+
+
+# Settings of data sets: in a few words, and before they are checked.
+
+
+def whole(value: object, otherwise: int = 0) -> int:
+    """Return `value` if it is a non-negative int, else `otherwise`; it is checked later."""
+    return value if isinstance(value, int) and value >= 0 else otherwise
+
+
+def unlike(value: object, default: object) -> bool:
+    """Return whether a setting differs from its default; arrays always do."""
+    return isinstance(value, np.ndarray) or value != default
+
+
+def brief(value: object) -> str:
+    """Return a setting in a few characters; an array by its shape."""
+    if isinstance(value, np.ndarray):
+        return " x ".join(str(n) for n in value.shape)
+    if isinstance(value, float):
+        return f"{value:g}"
+    if callable(value):
+        return str(getattr(value, "__name__", type(value).__name__))
+    return shorten(value)

@@ -26,8 +26,8 @@ from scalarviz.base.limits import (
 )
 from scalarviz.base.messages import inform, visible
 from scalarviz.core.formulas.formula import pick
-from scalarviz.data.base import DOUBLE, Arrays
-from scalarviz.data.tables import MOST_NAMES
+from scalarviz.data.data_set import DOUBLE, Arrays
+from scalarviz.data.samples import MOST_NAMES
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
 
 PIECE = 2**20  # bytes read at once

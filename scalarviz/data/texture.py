@@ -6,26 +6,28 @@ import math
 import os
 import warnings
 from collections.abc import Callable, Mapping
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
+import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray, answered, as_floats, shorten
 from scalarviz.base.checks import size as whole_size
 from scalarviz.base.limits import MOST_SCANS, Budget
 from scalarviz.base.shell_commands import needed
 from scalarviz.core.formulas.formula import pick
-from scalarviz.data.base import DataSet
 from scalarviz.data.batches import Batches, Pair, PictureTransform, Points
-from scalarviz.data.files import called, readable, unreadable
-from scalarviz.data.landscape import SIZE, landscape
-from scalarviz.data.tables import count_of
+from scalarviz.data.data_set import DataSet
+from scalarviz.data.samples import count_of
+from scalarviz.data.table_files import called, readable, unreadable
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
 
 COLOR = 24  # bytes of a pixel as three float64
 DECODED = 8  # bytes of a pixel while it is decoded and rotated
@@ -314,3 +316,17 @@ def covered(rows: Rows, length: int, low: float, high: float) -> FloatArray:
     weighted = shares[:, np.newaxis, np.newaxis] * rows(int(touched[0]), int(touched[-1]) + 1)
     mean: FloatArray = weighted.sum(axis=0) / (high - low)
     return mean
+
+
+# The built-in picture, a sunset behind mountains and a lake. It has what is hard to learn: sharp
+# edges, fine detail, and smooth colours. A program has painted it; texture.npz has its pixels.
+
+SIZE = 256
+
+
+@cache
+def landscape() -> npt.NDArray[np.uint8]:
+    """Return the picture as 8-bit sRGB, shape (256, 256, 3)."""
+    with np.load(Path(__file__).with_suffix(".npz"), allow_pickle=False) as file:
+        picture: npt.NDArray[Any] = file["picture"]
+        return picture
