@@ -73,7 +73,7 @@ _HOMES = {
     "AdamW": "core.optimizer",
     "compile": "training.network.expression",
     "gradcheck": "training.network.gradcheck",
-    "load": "training.network.saved",
+    "load": "training.network.network",
     "Session": "training.session.session",
     "EarlyStopping": "training.session.plateau",
     "ReduceOnPlateau": "training.session.plateau",
@@ -152,7 +152,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.training.network.expression import compile as compile
     from scalarviz.training.network.gradcheck import gradcheck as gradcheck
     from scalarviz.training.network.network import Network as Network
-    from scalarviz.training.network.saved import load as load
+    from scalarviz.training.network.network import load as load
     from scalarviz.training.session.growing import add_neurons as add_neurons
     from scalarviz.training.session.growing import insert_layer as insert_layer
     from scalarviz.training.session.growing import reinitialize as reinitialize

@@ -21,7 +21,7 @@ from scalarviz.core.layers.layer import Layer
 from scalarviz.core.perceptron import Perceptron
 from scalarviz.core.value import Value
 from scalarviz.core.weight import Part, Weight
-from scalarviz.training.network.base import Model
+from scalarviz.training.network.model import Model
 from scalarviz.training.network.network import Network
 from tests.wording import refused
 

@@ -25,8 +25,8 @@ from scalarviz.files import networks
 from scalarviz.files.checked_safetensors import Array, Description, read_one_of, write
 from scalarviz.files.networks import DOUBLE, block_name, field, optional, slots_of, steps_of
 from scalarviz.training.network.expression import Expression
+from scalarviz.training.network.named_arrays import as_arrays
 from scalarviz.training.network.network import Network
-from scalarviz.training.network.walls import as_arrays
 
 KIND = "expression"
 

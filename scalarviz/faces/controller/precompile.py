@@ -38,7 +38,7 @@ from scalarviz.errors import ScalarvizError
 from scalarviz.files.runs import needs_of_run
 from scalarviz.pictures.presenter.scene_layout import layout_of
 from scalarviz.pictures.view.cubes import mip_levels, mip_means
-from scalarviz.training.network.base import Model
+from scalarviz.training.network.model import Model
 from scalarviz.training.network.network import Network
 from scalarviz.training.session.first import all_settings
 from scalarviz.training.session.session import Session

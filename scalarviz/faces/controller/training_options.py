@@ -19,7 +19,7 @@ from scalarviz.core.precision import PRECISIONS
 from scalarviz.faces.controller.edits import as_number
 from scalarviz.faces.scenefiles.made_again import another_optimizer, hidden_places, with_penalty
 from scalarviz.faces.scenefiles.making import as_kind
-from scalarviz.training.network.remaking import has_biases
+from scalarviz.training.network.grown_networks import has_biases
 from scalarviz.training.session.growing import reinitialize, set_biases
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.settings_now import settings_now

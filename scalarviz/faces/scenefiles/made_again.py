@@ -19,8 +19,8 @@ from scalarviz.core.layers.dense import PerceptronLayer
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.errors import InputError
 from scalarviz.files.settings_codec import classes_of_optimizers
+from scalarviz.training.network.grown_networks import remade
 from scalarviz.training.network.network import Network
-from scalarviz.training.network.remaking import remade
 from scalarviz.training.session.conditions import with_rows
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.stops import KIND, in_force

@@ -25,7 +25,7 @@ from scalarviz.pictures.view.lights import lights
 from scalarviz.pictures.view.scene.beads import beads
 from scalarviz.pictures.view.scene.plates import Layout
 from scalarviz.pictures.view.spheres.spheres import SpheresNode, WiresNode
-from scalarviz.training.network.base import Model
+from scalarviz.training.network.model import Model
 from scalarviz.training.session.session import Session
 
 WIDE = 1.75  # width by height of the stage that a layout is made for

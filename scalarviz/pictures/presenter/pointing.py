@@ -14,7 +14,7 @@ from scalarviz.pictures.view.cubes.picking import half_sides, nearest, ray_at
 from scalarviz.pictures.view.frame_data import FrameData
 from scalarviz.pictures.view.scene.frame import Projection
 from scalarviz.pictures.view.scene.plates import Layout, Neurons, Plate
-from scalarviz.training.network.base import Model
+from scalarviz.training.network.model import Model
 from scalarviz.training.session.caption import Neuron
 from scalarviz.training.session.trainer import rows_of
 

@@ -23,7 +23,7 @@ from scalarviz.pictures.view.scene.frame import Box
 from scalarviz.pictures.view.scene.graph_layout import of_graph
 from scalarviz.pictures.view.scene.plates import Layout
 from scalarviz.pictures.view.scene.wall_layout import of_walls
-from scalarviz.training.network.base import Model
+from scalarviz.training.network.model import Model
 from scalarviz.training.session.session import Session
 
 LONGEST = 2 * LETTERS  # of the name of a neuron

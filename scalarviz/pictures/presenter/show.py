@@ -17,7 +17,7 @@ from scalarviz.core.value import Value
 from scalarviz.core.weight import Part
 from scalarviz.errors import InputError
 from scalarviz.pictures.presenter.captions.format import pretty
-from scalarviz.training.network.base import Model
+from scalarviz.training.network.model import Model
 from scalarviz.training.session.of_value import session_of
 from scalarviz.training.session.replicas import Replicas
 from scalarviz.training.session.session import Session

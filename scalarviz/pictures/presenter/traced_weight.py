@@ -25,7 +25,7 @@ from scalarviz.pictures.presenter.paths import (
     weights_from,
     weights_into,
 )
-from scalarviz.training.network.base import Model
+from scalarviz.training.network.model import Model
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.caption import Neuron
 from scalarviz.training.session.explanation import OperationNumbers

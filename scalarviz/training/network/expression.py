@@ -35,9 +35,17 @@ from scalarviz.core.value import Value
 from scalarviz.engines.expression.engines import ExpressionEngine
 from scalarviz.engines.registry import EngineRow, choose_for_expression
 from scalarviz.errors import InputError, OwnershipError
-from scalarviz.training.network.base import Model
-from scalarviz.training.network.state_dict import LoadedKeys, copies_of, load_arrays
-from scalarviz.training.network.walls import REST, Wall, as_arrays, label, walls_of
+from scalarviz.training.network.model import Model
+from scalarviz.training.network.named_arrays import (
+    REST,
+    LoadedKeys,
+    Wall,
+    as_arrays,
+    copies_of,
+    label,
+    load_arrays,
+    walls_of,
+)
 
 
 @answered

@@ -26,7 +26,7 @@ from scalarviz.core.layers import Layer, Perceptron
 from scalarviz.core.value import Value
 from scalarviz.core.weight import Part, Weight
 from scalarviz.errors import GradientMismatchError, InputError
-from scalarviz.training.network.base import Model
+from scalarviz.training.network.model import Model
 
 TOLERANCE = 1e-6
 MOST = 1000  # entries checked of one network; of more, evenly spaced ones

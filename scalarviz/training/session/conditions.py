@@ -20,7 +20,7 @@ from scalarviz.base.limits import LONGEST_CONDITION, MOST_CONDITIONS
 from scalarviz.core.formulas.formula import table
 from scalarviz.core.formulas.metrics import HELD_OUT, LOSS, METRICS
 from scalarviz.errors import InputError, ShapeError, UnknownNameError
-from scalarviz.training.network.base import Model
+from scalarviz.training.network.model import Model
 from scalarviz.training.session.dead_neurons import dead_neuron
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.formulas.randomness import check_seed
 from scalarviz.core.optimizer import NO_OWN_RATES
 from scalarviz.errors import InputError
-from scalarviz.training.network import growing, remaking
-from scalarviz.training.network.growing import STARTS, GrownNetwork, Start
+from scalarviz.training.network import grown_networks
+from scalarviz.training.network.grown_networks import STARTS, GrownNetwork, Start
 from scalarviz.training.network.network import Network
 from scalarviz.training.session.conditions import with_rows
 from scalarviz.training.session.origin import Origin
@@ -57,7 +57,7 @@ def add_neurons(session: Session, layer: int, count: int = 1, *, start: Start = 
     return changed(
         session,
         f"{neurons} added to layer {shorten(layer)}",
-        lambda net, seed: growing.with_neurons(net, layer, count, start, seed),
+        lambda net, seed: grown_networks.with_neurons(net, layer, count, start, seed),
     )
 
 
@@ -75,7 +75,7 @@ def remove_neuron(session: Session, layer: int, neuron: int) -> Session:
     return changed(
         session,
         f"neuron {shorten(neuron)} removed from layer {shorten(layer)}",
-        lambda net, seed: growing.without_neuron(net, layer, neuron, seed),
+        lambda net, seed: grown_networks.without_neuron(net, layer, neuron, seed),
     )
 
 
@@ -110,7 +110,7 @@ def insert_layer(
     return changed(
         session,
         f"a layer{wide}{kind} inserted as layer {shorten(layer)}",
-        lambda net, seed: growing.with_layer(net, layer, neurons, activation, start, seed),
+        lambda net, seed: grown_networks.with_layer(net, layer, neurons, activation, start, seed),
     )
 
 
@@ -128,7 +128,7 @@ def remove_layer(session: Session, layer: int) -> Session:
     return changed(
         session,
         f"layer {shorten(layer)} removed",
-        lambda net, seed: growing.without_layer(net, layer, seed),
+        lambda net, seed: grown_networks.without_layer(net, layer, seed),
     )
 
 
@@ -152,7 +152,7 @@ def reinitialize(
     return changed(
         session,
         f"weights drawn by {chosen.row.name}",
-        lambda net, _: remaking.redrawn(net, chosen, net.seed if wanted is None else wanted),
+        lambda net, _: grown_networks.redrawn(net, chosen, net.seed if wanted is None else wanted),
     )
 
 
@@ -172,7 +172,7 @@ def set_biases(session: Session, on: bool = True) -> Session:
     return changed(
         session,
         f"biases {'added' if on else 'removed'}",
-        lambda net, seed: remaking.with_biases(net, on, seed),
+        lambda net, seed: grown_networks.with_biases(net, on, seed),
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from scalarviz.base.checks import FloatArray, shorten, size
 from scalarviz.data.batches import Batches, InOrder, Pair, Picked, Shuffled
 from scalarviz.errors import InputError
-from scalarviz.training.network.base import Model
+from scalarviz.training.network.model import Model
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.loss_plane import LossPlane, Past, plane_of
 from scalarviz.training.session.timeline import Timeline

@@ -33,8 +33,8 @@ from scalarviz.core.precision import Precision
 from scalarviz.core.weight import Part, Weight
 from scalarviz.data import DataSet
 from scalarviz.errors import InputError, OrderError, OwnershipError
-from scalarviz.training.network.base import Model
-from scalarviz.training.network.norms import Norms, norms_of
+from scalarviz.training.network.model import Model
+from scalarviz.training.network.named_arrays import Norms, norms_of
 from scalarviz.training.session.background import Player
 from scalarviz.training.session.branch_names import checked_name, find_branch
 from scalarviz.training.session.branches import KEYFRAMES, Branch, Clock

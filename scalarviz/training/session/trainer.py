@@ -25,8 +25,8 @@ from scalarviz.engines.common.base import Run
 from scalarviz.engines.common.cores import may_call_kernels
 from scalarviz.engines.registry import AUTO
 from scalarviz.errors import InputError, OrderError, ShapeError
-from scalarviz.training.network.base import Model
-from scalarviz.training.network.standardizing import begin_with_affine
+from scalarviz.training.network.grown_networks import begin_with_affine
+from scalarviz.training.network.model import Model
 from scalarviz.training.session.branches import Action, Frame
 from scalarviz.training.session.conditions import Condition
 

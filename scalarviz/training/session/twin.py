@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from scalarviz.core.bank import Bank
-from scalarviz.training.network.base import Model
+from scalarviz.training.network.model import Model
 from scalarviz.training.session.branches import Clock, copies_of
 from scalarviz.training.session.timeline import Timeline
 from scalarviz.training.session.trainer import Trainer

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scalarviz.pictures.view.scene.wall_layout import of_walls
-from scalarviz.training.network.walls import Wall
+from scalarviz.training.network.named_arrays import Wall
 
 GPT = [(27, 16), (16, 16), (16, 16), (16, 16), (16, 16), (16, 16), (64, 16), (16, 64), (27, 16)]
 MLP = [(16, 3), (16, 17), (1, 17)]

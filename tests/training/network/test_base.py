@@ -9,8 +9,8 @@ import pytest
 import scalarviz as sv
 from scalarviz.errors import EngineError
 from scalarviz.pictures.presenter.traced_weight import first_row
-from scalarviz.training.network.base import Model
 from scalarviz.training.network.expression import Expression
+from scalarviz.training.network.model import Model
 
 PACKAGE = Path(sv.__file__).parent
 

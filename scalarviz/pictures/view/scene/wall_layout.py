@@ -9,7 +9,7 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.messages import visible
 from scalarviz.pictures.view.scene.plates import DOWN, NEAR, RIGHT, Label, Layout, Plate
-from scalarviz.training.network.walls import Wall
+from scalarviz.training.network.named_arrays import Wall
 
 APART, BELOW = 1.5, 2.5  # cells between walls side by side, and below each other
 NAMED = 0.05  # of the largest wall, which names of small cells need between them in addition

@@ -1,6 +1,6 @@
-"""Networks with a neuron or a layer more or less: the weights that stay, and where they were.
+"""Networks made from other networks: grown and shrunk, drawn anew, with or without biases.
 
-Only Dense layers grow and shrink, and the layer after them has to be Dense, too: it takes their
+Only Dense layers grow and shrink, and the layer after them has to be Dense as well: it takes their
 outputs. All other layers of the network stay as they are.
 """
 
@@ -16,9 +16,13 @@ import numpy.typing as npt
 from scalarviz.base.checks import shorten, size
 from scalarviz.core.bank import Bank
 from scalarviz.core.formulas.activations import ACTIVATIONS, activation_row
+from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.layers import Dense, Layer
+from scalarviz.core.layers.dense import PerceptronLayer
+from scalarviz.core.layers.normalization import Affine
 from scalarviz.core.program import NONE
-from scalarviz.errors import InputError
+from scalarviz.data import DataSet
+from scalarviz.errors import InputError, OrderError
 from scalarviz.training.network.network import Network
 
 Places = npt.NDArray[np.int64]
@@ -30,7 +34,7 @@ NEAR = 0.5, 0.1  # up to this |x|, an activation within this share of |x| is nea
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class GrownLayer:
     """A layer of a network to be made: an old one as it is, or a new Dense with parts of one.
 
     old          a layer of the old network; None: all weights are new
@@ -92,7 +96,7 @@ def with_neurons(net: Network, layer: int, count: int, start: Start, seed: int) 
     wider = check_width(old.outputs + count)
     everyone = np.append(np.arange(old.outputs), np.full(count, NONE))
     places = as_they_are(net)
-    places[index] = Place(old, like(old, outputs=wider), everyone, np.arange(old.inputs))
+    places[index] = GrownLayer(old, like(old, outputs=wider), everyone, np.arange(old.inputs))
     places[index + 1] = with_inputs(after, everyone)
     grown = made(net, places, seed)
     if start == "same":
@@ -116,7 +120,7 @@ def without_neuron(net: Network, layer: int, neuron: int, seed: int) -> GrownNet
     left = np.delete(np.arange(old.outputs), gone)
     places = as_they_are(net)
     smaller = like(old, outputs=old.outputs - 1)
-    places[index] = Place(old, smaller, left, np.arange(old.inputs))
+    places[index] = GrownLayer(old, smaller, left, np.arange(old.inputs))
     places[index + 1] = with_inputs(after, left)
     return made(net, places, seed)
 
@@ -148,7 +152,7 @@ def with_layer(
     places = as_they_are(net)
     if outputs != width:
         places[index] = with_inputs(dense(after), stay)
-    places.insert(index, Place(None, new))
+    places.insert(index, GrownLayer(None, new))
     grown = made(net, places, seed)
     if start == "same" and keeps(name, net[index - 1].activation if index else "linear"):
         inserted = dense(grown.network[index])
@@ -243,9 +247,9 @@ def keeps(name: str, before: str) -> bool:
 # ---- making the network -------------------------------------------------------------------------
 
 
-def as_they_are(net: Network) -> list[Place]:
+def as_they_are(net: Network) -> list[GrownLayer]:
     """Return the layers of a network as they are."""
-    return [Place(layer) for layer in net.layers]
+    return [GrownLayer(layer) for layer in net.layers]
 
 
 def like(old: Dense, inputs: int | None = None, outputs: int | None = None) -> Dense:
@@ -259,12 +263,12 @@ def like(old: Dense, inputs: int | None = None, outputs: int | None = None) -> D
     )
 
 
-def with_inputs(old: Dense, inputs: Places) -> Place:
+def with_inputs(old: Dense, inputs: Places) -> GrownLayer:
     """Return a Dense layer with other inputs, given the index of each in `old`, or NONE."""
-    return Place(old, like(old, inputs=len(inputs)), np.arange(old.outputs), inputs)
+    return GrownLayer(old, like(old, inputs=len(inputs)), np.arange(old.outputs), inputs)
 
 
-def made(net: Network, places: Sequence[Place], seed: int) -> GrownNetwork:
+def made(net: Network, places: Sequence[GrownLayer], seed: int) -> GrownNetwork:
     """Return the network of these layers, with initial numbers of a seed on new rows."""
     twins: dict[Layer, Layer] = {}  # a shared layer is in several places
     layers: list[Layer] = []
@@ -288,7 +292,7 @@ def made(net: Network, places: Sequence[Place], seed: int) -> GrownNetwork:
     return grown
 
 
-def rows_of(place: Place, layer: Layer) -> Places:
+def rows_of(place: GrownLayer, layer: Layer) -> Places:
     """Return for each row of a layer the row of the old bank, or NONE."""
     old = place.old
     if old is None:
@@ -311,3 +315,131 @@ def clear_unknown_inputs(grown: GrownNetwork, index: int) -> None:
     """Set the new weights of a layer that is otherwise an old one to 0."""
     rows = np.arange(len(grown.rows))[grown.network.layers[index].rows]
     grown.network.bank.value[rows[grown.rows[rows] == NONE]] = 0.0
+
+
+# Networks made again: with other initial numbers, or with or without biases.
+
+
+def redrawn(net: Network, init: Init, seed: int) -> GrownNetwork:
+    """Return a network whose weights are drawn anew by an initializer, but for frozen ones.
+
+    Statistics of a layer stay if all of its weights are frozen.
+    """
+    network = remade(net, seed, init=init)
+    kept = net.bank.frozen
+    states = [
+        states_of(old)
+        for old in dict.fromkeys(net.layers)
+        if old.size and kept[old.first_row : old.first_row + old.size].all()
+    ]
+    same = np.concatenate([np.zeros(0, np.int64), *states])
+    grown = GrownNetwork(network, np.arange(len(net.bank)), (same, same), fresh=~kept)
+    grown.take_numbers(net.bank)
+    return grown
+
+
+def with_biases(net: Network, on: bool, seed: int) -> GrownNetwork:
+    """Return a network whose perceptrons have biases, which begin at 0, or have none.
+
+    Raises InputError if it has no perceptrons that lack them or have them.
+    """
+    check_biases(net, on)
+    network = remade(net, seed, bias=on)
+    rows = np.full(len(network.bank), NONE)
+    new = network.bank
+    states: list[tuple[Places, Places]] = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
+    for old, layer in zip(net.layers, network.layers, strict=True):
+        both = min(old.size, layer.size)  # biases come last
+        rows[layer.first_row : layer.first_row + both] = np.arange(both) + old.first_row
+        states.append((states_of(layer), states_of(old)))
+    here, there = (np.concatenate(each) for each in zip(*states, strict=True))
+    grown = GrownNetwork(network, rows, (here, there))
+    grown.take_numbers(net.bank)
+    new.value[rows == NONE] = 0.0
+    for layer in network.layers:
+        own = np.arange(layer.first_row, layer.first_row + layer.size)
+        known = own[rows[own] != NONE]
+        if known.size and new.frozen[known].all():
+            new.frozen[own] = True
+    return grown
+
+
+def has_biases(net: Network) -> bool | None:
+    """Return whether any perceptrons in a row of layers have biases; None without such layers."""
+    found = [layer.has_bias for layer in net.layers if isinstance(layer, PerceptronLayer)]
+    return any(found) if found else None
+
+
+def check_biases(net: Network, on: bool) -> None:
+    """Raise InputError unless biases can be added to a network, or removed from it."""
+    if any(layer.layers for layer in net.layers):
+        raise InputError(
+            "biases come and go in networks of layers in a row, and this one has a Residual: make "
+            "its layers with bias= instead"
+        )
+    found = {layer.has_bias for layer in net.layers if isinstance(layer, PerceptronLayer)}
+    if not found:
+        raise InputError("this network has no perceptrons, whose biases could come or go")
+    if (not on) not in found:
+        raise InputError(
+            f"all perceptrons of this network {'have' if on else 'lack'} biases already: pass "
+            f"on={not on} for the other way"
+        )
+
+
+def remade(
+    net: Network, seed: int, *, init: Init | None = None, bias: bool | None = None
+) -> Network:
+    """Return a network like another one, with the initial numbers of a seed.
+
+    init  initializer of all layers; None, the default: as in the other network
+    bias  whether perceptrons have biases; None, the default: as they have them
+    """
+    twins = {layer: another_layer(layer, init, bias) for layer in dict.fromkeys(net.layers)}
+    layers = [twins[layer] for layer in net.layers]
+    start = net.init if init is None else init
+    made = Network(layers, init=start, seed=seed, dtype=net.dtype)
+    made.names = net.names if bias is None else None
+    return made
+
+
+def another_layer(layer: Layer, init: Init | None, bias: bool | None) -> Layer:
+    """Return a layer such as this one, without an initializer of its own if there is a new one."""
+    if not isinstance(layer, PerceptronLayer):
+        return layer.again()
+    settings = layer.settings() | ({} if bias is None else {"bias": bias})
+    return type(layer)(**settings, init=layer.init if init is None else None)
+
+
+def states_of(layer: Layer) -> Places:
+    """Return the indices of a layer's state in its bank."""
+    first = layer.first_state if layer.state_size else 0
+    return np.arange(first, first + layer.state_size)
+
+
+# Networks for data with `standardize=True`: they begin with an Affine.
+
+
+def begin_with_affine(network: Any, data: DataSet) -> bool:
+    """Put the Affine of `data` before the first layer, if they ask for it; return whether it was.
+
+    network  a Model; one that begins with an Affine stays as it is
+
+    Raises OrderError for a network that is not as it was made, InputError for an expression.
+    """
+    if not data.standardize or any(isinstance(each, Affine) for each in network.layers[:1]):
+        return False
+    if not network.layers:
+        raise InputError(
+            "data with standardize=True put an Affine before the layers of a network, and a "
+            "compiled function has none: scale its inputs in the function, or leave it out"
+        )
+    if not network.is_as_made():
+        raise OrderError(
+            "data with standardize=True put an Affine before the first layer of a new network, and "
+            "this one was computed with, changed or read already: make it with that layer, "
+            "sv.Network([data.affine(), 16, 3]), say"
+        )
+    shape = network.input_shape or (network.inputs,)
+    network.begin_with(Affine.standardizing(data.batches().at(0)[0].reshape(-1, *shape)))
+    return True

@@ -1,4 +1,4 @@
-"""State dicts: all numbers of a network as arrays by name, as in PyTorch.
+"""The numbers of a model as arrays by name: state dicts, as in PyTorch, walls, and norms of layers.
 
 PyTorch numbers activations, too: nn.Sequential(Linear, Tanh, Linear) has "0.weight" and "2.weight",
 where two Dense layers have "0.weight" and "1.weight". So names that differ in their numbers only
@@ -9,20 +9,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray, shorten
 from scalarviz.core.bank import Bank
 from scalarviz.core.layers import Layer
 from scalarviz.core.layers.parameters import (
     checked_array,
+    first_places,
     named_layers,
     own_parameters,
     state_arrays,
 )
-from scalarviz.errors import InputError, ShapeError
+from scalarviz.core.value import Value
+from scalarviz.errors import InputError, OwnershipError, ShapeError
 
 MOST = 6  # names that an error lists
 ONLY_THERE = "num_batches_tracked"  # PyTorch's BatchNorm uses it only if it has no momentum
@@ -167,3 +171,102 @@ def listed(names: Sequence[str], between: str = ", ") -> str:
 def shortened(name: str) -> str:
     """Return a text in at most 100 characters."""
     return name if len(name) <= 100 else f"{name[:97]}..."
+
+
+# Walls: the parameters of a compiled function by name, as arrays of Values.
+
+REST = "parameters"  # the name of those that have none
+
+
+class Wall(NamedTuple):
+    """Where the numbers of a name stand in the bank: from row `first` on, in this shape."""
+
+    first: int
+    shape: tuple[int, ...]
+
+    def of(self, numbers: FloatArray) -> FloatArray:
+        """Return the numbers of this wall, of all in the bank, as a view."""
+        return numbers[self.first : self.first + prod(self.shape)].reshape(self.shape)
+
+
+def as_arrays(parameters: object) -> dict[str, npt.NDArray[Any]]:
+    """Return Values by name as arrays of objects; raise InputError."""
+    if not (isinstance(parameters, Mapping) and all(isinstance(name, str) for name in parameters)):
+        raise InputError(
+            f"parameters maps names to Values, and cannot be {shorten(parameters)}: write "
+            "parameters={'w': [[a, b], [c, d]], 'bias': e}"
+        )
+    found: dict[str, npt.NDArray[Any]] = {}
+    homes: dict[int, str] = {}
+    if REST in parameters:
+        raise InputError(f"{REST!r} is what Values without a name are: choose another name")
+    for name, values in parameters.items():
+        found[name] = array = np.array(values, object)
+        if array.ndim > 2 or not array.size:
+            raise InputError(
+                f"{name!r} has shape {array.shape}: a name stands for a Value, a list of Values, "
+                "or a list of such lists"
+            )
+        for value in array.flat:
+            if not isinstance(value, Value) or value._inputs:
+                raise InputError(
+                    f"{name!r} holds {shorten(value)}, which is no Value made from a number; its "
+                    "rows are equally long"
+                )
+            if id(value) in homes:
+                raise InputError(
+                    f"a Value of {name!r} stands in {homes[id(value)]!r} already: name it once"
+                )
+            homes[id(value)] = name
+    return found
+
+
+def label(arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Give a label to Values that have none, by their name and place: "wte[3, 2]"."""
+    for name, array in arrays.items():
+        for place, value in np.ndenumerate(array):
+            at = f"[{', '.join(map(str, place))}]" if place else ""
+            value.label = value.label or name + at
+
+
+def walls_of(
+    arrays: Mapping[str, npt.NDArray[Any]], places: npt.NDArray[np.intp], bank: Bank
+) -> dict[str, Wall]:
+    """Return the walls of arrays whose Values are the first at these `places` of a bank."""
+    found, start = {}, 0
+    for name, array in arrays.items():
+        rows = places[start : start + array.size]
+        start += array.size
+        if (np.diff(rows) != 1).any():
+            raise OwnershipError(
+                f"the Values of {name!r} are in a bank already, in another order: compile the "
+                "function with `parameters` first, before others that use them"
+            )
+        found[name] = Wall(int(rows[0]), array.shape)
+    return found
+
+
+# Norms: how large the parameters of a layer are, and their gradients.
+
+
+class Norms(NamedTuple):
+    """Euclidean norms: the root of the sum of squares over all parameters of a layer."""
+
+    value: float
+    gradient: float
+
+
+def norms_of(layers: Sequence[Layer]) -> dict[str, Norms]:
+    """Return the norms of each layer with parameters, by its index as a string."""
+    if not layers:
+        raise InputError("a compiled function has no layers: its numbers are in f.bank.grad")
+    return {
+        str(i): Norms(*[norm(array[layer.rows]) for array in (layer.bank.value, layer.bank.grad)])
+        for layer, i in first_places(layers).items()
+        if layer.size
+    }
+
+
+def norm(numbers: np.ndarray) -> float:
+    """Return the Euclidean norm, in float64."""
+    return float(np.linalg.norm(numbers.astype(np.float64)))
