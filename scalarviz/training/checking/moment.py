@@ -14,6 +14,7 @@ import numpy as np
 
 from scalarviz.base.checks import cut, number, shorten
 from scalarviz.base.messages import escaped
+from scalarviz.base.package_files import PACKAGE
 from scalarviz.base.texts import text
 from scalarviz.core.value import Value
 from scalarviz.errors import InputError
@@ -21,7 +22,7 @@ from scalarviz.errors import InputError
 LONGEST = 200  # characters of an error that is quoted
 DOTS = re.compile(r"\.\.\.(?! *[],])")  # in place of code, and not of an index
 # Folders of code that is no learner's: this package, and what Python brings.
-OURS = tuple(f"{x}{os.sep}" for x in (Path(__file__).parents[2], Path(os.__file__).parent))
+OURS = tuple(f"{x}{os.sep}" for x in (PACKAGE, Path(os.__file__).parent))
 
 Mistakes = Iterable[tuple[str, Any]]
 
