@@ -75,16 +75,16 @@ _HOMES = {
     "gradcheck": "training.network.gradcheck",
     "load": "training.network.network",
     "Session": "training.session.session",
-    "EarlyStopping": "training.session.plateau",
-    "ReduceOnPlateau": "training.session.plateau",
+    "EarlyStopping": "training.session.callbacks",
+    "ReduceOnPlateau": "training.session.callbacks",
     "replicate": "training.session.replicas",
     "sweep": "sweeps.sweep",
-    "add_neurons": "training.session.growing",
-    "remove_neuron": "training.session.growing",
-    "insert_layer": "training.session.growing",
-    "remove_layer": "training.session.growing",
-    "reinitialize": "training.session.growing",
-    "set_biases": "training.session.growing",
+    "add_neurons": "training.session.growth",
+    "remove_neuron": "training.session.growth",
+    "insert_layer": "training.session.growth",
+    "remove_layer": "training.session.growth",
+    "reinitialize": "training.session.growth",
+    "set_biases": "training.session.growth",
     "watch": "faces.watch",
     "picture": "pictures.export.render",
     "record": "pictures.export.render",
@@ -153,14 +153,14 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.training.network.gradcheck import gradcheck as gradcheck
     from scalarviz.training.network.network import Network as Network
     from scalarviz.training.network.network import load as load
-    from scalarviz.training.session.growing import add_neurons as add_neurons
-    from scalarviz.training.session.growing import insert_layer as insert_layer
-    from scalarviz.training.session.growing import reinitialize as reinitialize
-    from scalarviz.training.session.growing import remove_layer as remove_layer
-    from scalarviz.training.session.growing import remove_neuron as remove_neuron
-    from scalarviz.training.session.growing import set_biases as set_biases
-    from scalarviz.training.session.plateau import EarlyStopping as EarlyStopping
-    from scalarviz.training.session.plateau import ReduceOnPlateau as ReduceOnPlateau
+    from scalarviz.training.session.callbacks import EarlyStopping as EarlyStopping
+    from scalarviz.training.session.callbacks import ReduceOnPlateau as ReduceOnPlateau
+    from scalarviz.training.session.growth import add_neurons as add_neurons
+    from scalarviz.training.session.growth import insert_layer as insert_layer
+    from scalarviz.training.session.growth import reinitialize as reinitialize
+    from scalarviz.training.session.growth import remove_layer as remove_layer
+    from scalarviz.training.session.growth import remove_neuron as remove_neuron
+    from scalarviz.training.session.growth import set_biases as set_biases
     from scalarviz.training.session.replicas import replicate as replicate
     from scalarviz.training.session.session import Session as Session
 

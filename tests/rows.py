@@ -25,7 +25,7 @@ TABLES = {
     "data.DATA_SETS": "data set",
     "data.MAPS": "colour map",
     "data.TRANSFORMS": "transform of pictures",
-    "training.session.units.UNITS": "unit",
+    "training.session.timeline.UNITS": "unit",
     "training.session.conditions.QUANTITIES": "condition",
     "training.session.conditions.PREDICATES": "condition",
     "training.session.conditions.STATES": "condition",

@@ -59,7 +59,6 @@ PACKAGES = """
     engines
     training.network
     training.session
-    training.checking
     training
     files
     files.shaders

@@ -13,15 +13,14 @@ from scalarviz.core.formulas.metrics import METRICS, MetricRow
 from scalarviz.errors import InputError
 from scalarviz.files.checked_safetensors import Array, Description
 from scalarviz.files.networks import field
-from scalarviz.training.session.branches import Branch
-from scalarviz.training.session.metrics import Metrics
-from scalarviz.training.session.points import Points
-from scalarviz.training.session.visits import Visits
+from scalarviz.training.session.branches import Branch, MetricPoints
+from scalarviz.training.session.callbacks import FirstArrivals
+from scalarviz.training.session.measurements import Metrics
 
 STEPS, VALUES = "metric-steps", "metric-values"  # arrays: "metric-steps NAME BRANCH"
 
 
-def describe_metrics(visits: Visits) -> Description:
+def describe_metrics(visits: FirstArrivals) -> Description:
     """Return what a session measures, as an entry of the description of a run."""
     if visits.metrics is None:
         return {}
@@ -46,7 +45,7 @@ def read_metrics(arrays: Mapping[str, Array], names: object, number: int, branch
         fits = fits and bool((np.diff(steps, prepend=branch.fork.step) > 0).all())
         if not fits or steps[-1] > branch.end.step:
             raise InputError(f"branch {number} has values of {name} at steps that it does not have")
-        branch.metrics[name] = Points(steps.tolist(), values.tolist())
+        branch.metrics[name] = MetricPoints(steps.tolist(), values.tolist())
 
 
 def names_of(value: object) -> list[str]:
@@ -58,7 +57,7 @@ def names_of(value: object) -> list[str]:
 
 
 def restore_metrics(
-    visits: Visits, description: Description, given: Mapping[str, MetricRow]
+    visits: FirstArrivals, description: Description, given: Mapping[str, MetricRow]
 ) -> list[str]:
     """Let a loaded session measure what it measured; return the functions that it lacks.
 

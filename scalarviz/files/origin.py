@@ -7,7 +7,7 @@ from scalarviz.base.messages import visible
 from scalarviz.errors import InputError
 from scalarviz.files.checked_safetensors import Description
 from scalarviz.files.networks import field
-from scalarviz.training.session.origin import Origin
+from scalarviz.training.session.timeline import Origin
 
 LONGEST = 200  # characters of the description
 

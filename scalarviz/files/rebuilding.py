@@ -28,8 +28,7 @@ from scalarviz.files.networks import block_name, build, check_states, field
 from scalarviz.files.origin import read_origin
 from scalarviz.files.own_formulas import check_own
 from scalarviz.files.settings_codec import Reader, build_clock
-from scalarviz.training.session.branch_names import checked_name
-from scalarviz.training.session.branches import Action, Branch, Clock, Frame, place_of
+from scalarviz.training.session.branches import Action, Branch, Clock, Frame, checked_name, place_of
 from scalarviz.training.session.timeline import Timeline
 from scalarviz.training.session.trainer import Settings, Trainer, addable, data_for, settings_after
 

@@ -14,7 +14,7 @@ from scalarviz.core.formulas.optimizers import OptimizerRow
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.pictures.presenter.arithmetic import CORRECTED, CORRECTION, FUNCTIONS, corrected
 from scalarviz.pictures.presenter.captions.steps import Numbered
-from scalarviz.training.session.formula_lines import FormulaLine, constant_lines, update_lines
+from scalarviz.training.session.explanation import FormulaLine, constant_lines, update_lines
 
 Data = dict[str, Any]  # what JSON can hold
 

@@ -24,11 +24,11 @@ from scalarviz.pictures.presenter.captions.progress import changed_at
 from scalarviz.pictures.presenter.curves import earlier_losses, measured_of
 from scalarviz.pictures.presenter.sample_pass import SampleContext, forward
 from scalarviz.training.session.branches import Action, Branch, Clock
-from scalarviz.training.session.here import Here
-from scalarviz.training.session.last_change import done_in
-from scalarviz.training.session.samples_moved import rows_of_batch
+from scalarviz.training.session.explanation import done_in
+from scalarviz.training.session.replays import rows_of_batch
 from scalarviz.training.session.session import Session
-from scalarviz.training.session.settings_now import settings_now
+from scalarviz.training.session.timeline import Position
+from scalarviz.training.session.trainer import settings_now
 
 State = dict[str, Any]
 PATIENCE = 0.05  # seconds that a state waits for the lock of a session at rest
@@ -127,7 +127,7 @@ class SessionState:
             self._last = self._snapshot.read()
         return self._last
 
-    def _common(self, here: Here, *, playing: bool) -> State:
+    def _common(self, here: Position, *, playing: bool) -> State:
         """Return what does not depend on the numbers of a step."""
         session, settings = self.session, settings_now(self.session)
         bank, optimizer = session.network.bank, settings.optimizer
@@ -163,7 +163,7 @@ class SessionState:
         first = self._first
         return first if first is not None and len(first) == len(self.session.network.bank) else None
 
-    def _of_playing(self, numbers: SnapshotValues, here: Here) -> State:
+    def _of_playing(self, numbers: SnapshotValues, here: Position) -> State:
         """Return what is shown while whole steps are taken: the sample stays the same."""
         before, self._before = self._before, numbers
         focus, inputs, targets, row = self._sample(here.seen)
@@ -191,7 +191,7 @@ class SessionState:
             "probe": self._answers(),
         }
 
-    def _at_rest(self, here: Here) -> State:
+    def _at_rest(self, here: Position) -> State:
         """Return what is shown at rest, and what the step has computed so far; holds the lock."""
         session, timeline = self.session, self.session.timeline
         step, operation = here.clock.place

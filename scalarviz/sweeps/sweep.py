@@ -27,7 +27,7 @@ from scalarviz.sweeps.task import Task, tasks_of
 from scalarviz.sweeps.training import Plan, Training, samples_of
 from scalarviz.sweeps.versions import processor_here
 from scalarviz.training.session.session import Session
-from scalarviz.training.session.worker import Background
+from scalarviz.training.session.threads import Background
 
 STEPS = 2000  # of `play`
 REST = 1e-3  # seconds after a check, in which others can read

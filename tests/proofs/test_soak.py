@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import scalarviz as sv
-from scalarviz.training.session.losses import EXACT
+from scalarviz.training.session.branches import EXACT
 from tests.proofs.report import Proof
 from tests.proofs.soak import COUNTED, SPEED, STUCK
 

@@ -11,7 +11,7 @@ from scalarviz.faces.controller.options import Options
 from scalarviz.faces.controller.parts import set_learning_rate
 from scalarviz.faces.controller.training_options import TRAINING
 from scalarviz.training.session.session import Session
-from scalarviz.training.session.settings_now import settings_now
+from scalarviz.training.session.trainer import settings_now
 
 if TYPE_CHECKING:
     from scalarviz.faces.controller.controller import Controller

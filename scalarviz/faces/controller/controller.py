@@ -40,10 +40,10 @@ from scalarviz.pictures.presenter.by_neuron import check_neurons
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.side_by_side import AnyStage
 from scalarviz.training.session.branches import Branch
+from scalarviz.training.session.changes import Change
 from scalarviz.training.session.session import Session
-from scalarviz.training.session.settings_now import settings_now
-from scalarviz.training.session.undo import Change
-from scalarviz.training.session.units import check_unit
+from scalarviz.training.session.timeline import check_unit
+from scalarviz.training.session.trainer import settings_now
 
 CHANNELS = {"color": "color", "size": "size"}
 AT_ONCE = 100  # most steps taken by a command; for more, it plays

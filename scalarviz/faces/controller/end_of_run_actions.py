@@ -10,7 +10,7 @@ from scalarviz.base.texts import row_text, text
 from scalarviz.core.formulas.formula import pick
 from scalarviz.faces.controller.edits import type_value
 from scalarviz.faces.controller.own_input import begin
-from scalarviz.training.session.settings_now import settings_now
+from scalarviz.training.session.trainer import settings_now
 
 if TYPE_CHECKING:
     from scalarviz.faces.controller.controller import Controller

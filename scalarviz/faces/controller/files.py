@@ -18,7 +18,7 @@ from scalarviz.files.runs import check_saving
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.side_by_side import AnyStage
 from scalarviz.training.session.session import Session
-from scalarviz.training.session.settings_now import settings_now
+from scalarviz.training.session.trainer import settings_now
 
 
 @computes

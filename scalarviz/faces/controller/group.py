@@ -24,8 +24,8 @@ from scalarviz.pictures.presenter.answers import AT_ONCE as PATIENCE
 from scalarviz.pictures.presenter.several import Several
 from scalarviz.pictures.presenter.side_by_side import AnyStage, SideBySide
 from scalarviz.pictures.view.pace import SUM, shared
-from scalarviz.training.session.here import Here
 from scalarviz.training.session.shared_clock import Halted, SharedClock
+from scalarviz.training.session.timeline import Position
 
 
 @final
@@ -256,7 +256,7 @@ class Group:
         elif not self.clock.playing:  # the last portion may have failed after the pause
             self._stop(partial(self.clock.pause, 0.0))
 
-    def state(self, here: Here | None = None) -> State:
+    def state(self, here: Position | None = None) -> State:
         """Return everything that controls show; see `state_of`."""
         state = state_of(self.lead, here)
         if not self.several:

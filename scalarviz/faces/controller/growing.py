@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING
 from scalarviz.core.program import Operation
 from scalarviz.faces.controller import trail
 from scalarviz.training.session.caption import Neuron
-from scalarviz.training.session.growing import (
-    add_neurons,
-    insert_layer,
-    remove_layer,
-    remove_neuron,
-)
+from scalarviz.training.session.growth import add_neurons, insert_layer, remove_layer, remove_neuron
 from scalarviz.training.session.session import Session
 
 if TYPE_CHECKING:

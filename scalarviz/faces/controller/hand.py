@@ -11,7 +11,7 @@ from typing import Any, final
 from scalarviz.base.texts import text
 from scalarviz.engines.common.cores import Guard
 from scalarviz.pictures.presenter.answers import AT_ONCE
-from scalarviz.training.session.worker import Background, Job
+from scalarviz.training.session.threads import Background, Job
 
 
 @dataclass(eq=False)

@@ -9,8 +9,8 @@ from scalarviz.base.texts import text
 from scalarviz.errors import InputError
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.scenefiles.links import Link, is_plain, link_to, option_text
-from scalarviz.training.session.kept import actions_of
 from scalarviz.training.session.session import Session
+from scalarviz.training.session.timeline import actions_of
 
 if TYPE_CHECKING:
     from scalarviz.faces.controller.controller import Controller

@@ -21,8 +21,7 @@ from scalarviz.faces.scenefiles.making import as_kind, make_show, parsed
 from scalarviz.faces.scenefiles.options import BY_NAME, SHARED, own_options
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.training.session.session import Session
-from scalarviz.training.session.settings_now import settings_now
-from scalarviz.training.session.trainer import Settings
+from scalarviz.training.session.trainer import Settings, settings_now
 
 
 def rate_now(session: Session) -> float:

@@ -14,7 +14,7 @@ from scalarviz.data.data_set import TableSet
 from scalarviz.pictures.presenter.captions.names import short_name
 from scalarviz.pictures.presenter.own_input import image_shape, target_of
 from scalarviz.training.session.session import Session
-from scalarviz.training.session.settings_now import settings_now
+from scalarviz.training.session.trainer import settings_now
 
 if TYPE_CHECKING:
     from scalarviz.faces.controller.controller import Controller

@@ -14,7 +14,7 @@ from scalarviz.faces.controller.growing import operation_of
 from scalarviz.faces.controller.options import rate_now
 from scalarviz.training.session.caption import Neuron
 from scalarviz.training.session.session import Session
-from scalarviz.training.session.settings_now import settings_now
+from scalarviz.training.session.trainer import settings_now
 
 if TYPE_CHECKING:
     from scalarviz.faces.controller.controller import Controller

@@ -40,7 +40,7 @@ from scalarviz.pictures.presenter.scene_layout import layout_of
 from scalarviz.pictures.view.cubes import mip_levels, mip_means
 from scalarviz.training.network.model import Model
 from scalarviz.training.network.network import Network
-from scalarviz.training.session.first import all_settings
+from scalarviz.training.session.replays import all_settings
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.trainer import Settings
 

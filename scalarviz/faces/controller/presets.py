@@ -14,7 +14,7 @@ from scalarviz.core.layers import Dense
 from scalarviz.errors import InputError
 from scalarviz.faces.controller import growing
 from scalarviz.faces.controller.time_controls import RATES
-from scalarviz.training.session.growing import remove_layer
+from scalarviz.training.session.growth import remove_layer
 from scalarviz.training.session.session import Session
 
 if TYPE_CHECKING:

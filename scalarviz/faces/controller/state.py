@@ -17,11 +17,11 @@ from scalarviz.faces.controller.play import WALKED
 from scalarviz.pictures.presenter.by_neuron import has_neurons
 from scalarviz.pictures.view.frame_data import Work
 from scalarviz.training.session.branches import Clock
-from scalarviz.training.session.here import Here
-from scalarviz.training.session.metrics import measured_names
+from scalarviz.training.session.measurements import measured_names
 from scalarviz.training.session.session import Session, Unit
-from scalarviz.training.session.settings_now import settings_now
 from scalarviz.training.session.stops import in_one_text
+from scalarviz.training.session.timeline import Position
+from scalarviz.training.session.trainer import settings_now
 
 if TYPE_CHECKING:
     from scalarviz.faces.controller.controller import Controller
@@ -215,7 +215,7 @@ def pinned_of(session: Session, row: int | None) -> PinnedWeight | None:
     return PinnedWeight(row, bank.name_of(row), value, frozen, rate)
 
 
-def state_of(controller: Controller, here: Here | None = None) -> State:
+def state_of(controller: Controller, here: Position | None = None) -> State:
     """Return everything that controls show; reads plain attributes without a lock.
 
     here  where the session stood when the next picture was read, of `Stage.read`, so

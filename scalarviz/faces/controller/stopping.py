@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, final
 from scalarviz.base.texts import text
 from scalarviz.pictures.view.frame_data import Work
 from scalarviz.training.session.conditions import checked, examples
-from scalarviz.training.session.first import first_held
-from scalarviz.training.session.metrics import measured_names
+from scalarviz.training.session.measurements import measured_names
+from scalarviz.training.session.replays import first_held
 from scalarviz.training.session.session import Session
 
 if TYPE_CHECKING:

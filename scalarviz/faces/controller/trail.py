@@ -11,8 +11,8 @@ from scalarviz.faces.controller.options import Options
 from scalarviz.pictures.presenter.captions.names import sentence
 from scalarviz.pictures.presenter.several import sizes_of
 from scalarviz.pictures.presenter.show import Show
+from scalarviz.training.session.changes import Change
 from scalarviz.training.session.session import Session
-from scalarviz.training.session.undo import Change
 
 if TYPE_CHECKING:
     from scalarviz.faces.controller.controller import Controller

@@ -20,10 +20,9 @@ from scalarviz.faces.controller.edits import as_number
 from scalarviz.faces.scenefiles.made_again import another_optimizer, hidden_places, with_penalty
 from scalarviz.faces.scenefiles.making import as_kind
 from scalarviz.training.network.grown_networks import has_biases
-from scalarviz.training.session.growing import reinitialize, set_biases
+from scalarviz.training.session.growth import reinitialize, set_biases
 from scalarviz.training.session.session import Session
-from scalarviz.training.session.settings_now import settings_now
-from scalarviz.training.session.trainer import Settings
+from scalarviz.training.session.trainer import Settings, settings_now
 
 
 @dataclass(frozen=True)

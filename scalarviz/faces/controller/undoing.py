@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from scalarviz.base.texts import text
 from scalarviz.faces.controller import trail
 from scalarviz.faces.controller.computing import computes
-from scalarviz.training.session.branch_names import did_in_words
-from scalarviz.training.session.branches import Clock
-from scalarviz.training.session.undo import Change
+from scalarviz.training.session.branches import Clock, did_in_words
+from scalarviz.training.session.changes import Change
 
 if TYPE_CHECKING:
     from scalarviz.faces.controller.controller import Controller

@@ -25,8 +25,8 @@ from scalarviz.pictures.presenter.scene_layout import layout_of
 from scalarviz.pictures.view.cubes import mip_levels
 from scalarviz.training.session.branches import Action
 from scalarviz.training.session.session import Session
-from scalarviz.training.session.settings_now import settings_now
 from scalarviz.training.session.timeline import Timeline
+from scalarviz.training.session.trainer import settings_now
 
 LOOK = 0.02  # seconds between two looks
 LIGHT = 3e5  # multiplications per step, up to which the python engine stands in

@@ -11,8 +11,7 @@ from scalarviz.core.value_graph import all_values
 from scalarviz.faces.notebook.html import as_html
 from scalarviz.faces.notebook.place import Shown
 from scalarviz.pages.lessons.answers import MIME
-from scalarviz.training.checking.moment import Moment, first_wrong, shown
-from scalarviz.training.checking.scenario import scenario
+from scalarviz.training.learner_checks import Comparison, first_wrong, scenario, shown
 
 
 @answered
@@ -65,7 +64,7 @@ class Checked(Shown):
     wrong  None, or the first number that is wrong: its `place`, `got`, `expected`, and `why`
     """
 
-    def __init__(self, name: str, kind: str, wrong: Moment | None) -> None:
+    def __init__(self, name: str, kind: str, wrong: Comparison | None) -> None:
         self.name, self.kind, self.wrong = name, kind, wrong
 
     def __bool__(self) -> bool:

@@ -60,7 +60,7 @@ from scalarviz.faces.window.look import dress, first_size
 from scalarviz.faces.window.menus import Menus
 from scalarviz.faces.window.picture import View
 from scalarviz.pictures.view.scene.frame import Division
-from scalarviz.training.session.here import Here
+from scalarviz.training.session.timeline import Position
 
 FRAME = 33  # milliseconds between updates
 REST = 5.0  # pause after a picture while training at full speed, relative to its duration
@@ -312,7 +312,7 @@ class MainWindow(QMainWindow):
         # Paint now, instead of when Qt is idle.
         QCoreApplication.sendPostedEvents(self, QEvent.Type.UpdateRequest)
 
-    def _show_state(self, here: Here | None = None) -> None:
+    def _show_state(self, here: Position | None = None) -> None:
         state = self.group.state(here)
         if state == self._state and self.controls.shows_all:
             return

@@ -1,4 +1,4 @@
-// Names of branches: where they begin, and what was done there; as training/session/branch_names.py.
+// Names of branches: where they begin, and what was done there; as training/session/branches.py.
 
 import { plural, text } from "./texts.js";
 

@@ -1,4 +1,4 @@
-// A plane through the weights of a training, and the loss over it; as training/session/loss_plane.py.
+// A plane through the weights of a training, and the loss over it; as training/session/landscape.py.
 
 const PLANE_POINTS = 41; // of the grid, in each direction
 const COARSEST_GRID = 8; // points from one to the next in the first pass

@@ -1,4 +1,4 @@
-// Which samples moved a weight most over the last steps; as training/session/samples_moved.py.
+// Which samples moved a weight most over the last steps; as training/session/replays.py.
 
 const REPEATED_STEPS = 30; // steps that are repeated at most
 const REPEATED_FOR = 50; // milliseconds for them

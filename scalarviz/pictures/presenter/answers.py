@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Generic, TypeVar, final
 
-from scalarviz.training.session.worker import Background, Job
+from scalarviz.training.session.threads import Background, Job
 
 AT_ONCE = 0.05  # seconds that a face waits for a session's result without a noticeable delay
 

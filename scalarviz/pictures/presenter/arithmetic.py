@@ -27,8 +27,7 @@ from scalarviz.pictures.presenter.captions.format import (
     value_of,
 )
 from scalarviz.pictures.view.frame_data import Line, Table
-from scalarviz.training.session.explanation import Explanation
-from scalarviz.training.session.formula_lines import FormulaLine
+from scalarviz.training.session.explanation import Explanation, FormulaLine
 
 SMALLEST = -290  # power of ten of a first digit; that of the last one is a float, too
 ROWS = 40  # rows of a table that are written out

@@ -30,8 +30,8 @@ from scalarviz.pictures.presenter.why import Blocks, blocks_about, title_of
 from scalarviz.pictures.view.exhibits.exhibit import Exhibit
 from scalarviz.pictures.view.frame_data import Card, Drawing, History, Line, NeuronMaps, Table
 from scalarviz.pictures.view.scene.plates import Layout
+from scalarviz.training.session.replays import POINTS
 from scalarviz.training.session.session import Session
-from scalarviz.training.session.weight_history import POINTS
 
 DIGITS = 3  # fewest of a value
 MOVED = 3  # samples that moved a weight most

@@ -19,10 +19,9 @@ from scalarviz.pictures.presenter.overlay_pointer import OverlayPointer
 from scalarviz.pictures.presenter.past_reader import PastReader
 from scalarviz.pictures.presenter.throttle import Throttle
 from scalarviz.pictures.view.frame_data import BranchLine, Curve, Measured, Past, Terrain
-from scalarviz.training.session.branches import Branch, means_of
-from scalarviz.training.session.here import Here
-from scalarviz.training.session.points import Series
+from scalarviz.training.session.branches import Branch, Series, means_of
 from scalarviz.training.session.session import Session
+from scalarviz.training.session.timeline import Position
 
 SHARES = ("accuracy", "binary_accuracy")
 MOST = 2  # metrics in a chart
@@ -50,7 +49,7 @@ class Curves:
         self._metrics: Sequence[Measured] = ()
         self._metrics_key: tuple[int, ...] = ()
 
-    def read(self, view: CurveView | None = None, here: Here | None = None) -> Curve:
+    def read(self, view: CurveView | None = None, here: Position | None = None) -> Curve:
         """Return the losses of this branch and of the newest other ones.
 
         view  the steps that are wanted; by default all
@@ -113,7 +112,7 @@ class Curves:
         )
 
     def pointed(
-        self, over: OverlayPointer, view: CurveView, here: Here, numbers: SnapshotValues | None
+        self, over: OverlayPointer, view: CurveView, here: Position, numbers: SnapshotValues | None
     ) -> Curve:
         """Return what `read` does, with what the mouse points at, and what stands below it.
 

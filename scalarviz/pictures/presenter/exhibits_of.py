@@ -33,7 +33,7 @@ from scalarviz.pictures.view.exhibits.pictures import Pictures
 from scalarviz.pictures.view.exhibits.plane import Plane
 from scalarviz.pictures.view.exhibits.swatches import Swatches
 from scalarviz.training.session.session import Session
-from scalarviz.training.session.worker import check_end
+from scalarviz.training.session.threads import check_end
 
 FEW = 8  # most samples whose outputs are written out
 MOST = 256  # samples that are shown

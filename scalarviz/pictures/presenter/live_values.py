@@ -25,12 +25,11 @@ from scalarviz.pictures.presenter.scene_layout import tints_of
 from scalarviz.pictures.presenter.throttle import Throttle
 from scalarviz.pictures.view.exhibits.exhibit import Exhibit
 from scalarviz.pictures.view.frame_data import Buffers
-from scalarviz.training.session.explanation import OperationNumbers
-from scalarviz.training.session.here import Here
-from scalarviz.training.session.last_change import done_in
-from scalarviz.training.session.of_value import VALUE
+from scalarviz.training.session.explanation import OperationNumbers, done_in
 from scalarviz.training.session.session import Session
+from scalarviz.training.session.timeline import Position
 from scalarviz.training.session.trainer import Trainer
+from scalarviz.training.session.value_session import VALUE
 
 Value = TypeVar("Value")
 
@@ -381,6 +380,6 @@ def numbers_of_step(session: Session) -> dict[str, OperationNumbers]:
         return {each.target.name: session.numbers(each.name) for each in operations}
 
 
-def key_of(here: Here) -> tuple[int, ...]:
+def key_of(here: Position) -> tuple[int, ...]:
     """Return the clock, the number of the branch, and what changes with leaps."""
     return (*here.clock, here.branch.number, here.leaps)

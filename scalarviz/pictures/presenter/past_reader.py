@@ -16,10 +16,9 @@ from scalarviz.pictures.presenter.throttle import Throttle
 from scalarviz.pictures.presenter.why import title_of
 from scalarviz.pictures.view.frame_data import Past, Terrain
 from scalarviz.pictures.view.overlay import LANDSCAPE
-from scalarviz.training.session.filled_past import FilledPast
-from scalarviz.training.session.here import Here
-from scalarviz.training.session.over_time import Now, OverTime, WeightsOverTime
+from scalarviz.training.session.over_time import FilledPast, Now, OverTime, WeightsOverTime
 from scalarviz.training.session.session import Session
+from scalarviz.training.session.timeline import Position
 
 TILES = 128  # at most, about
 
@@ -41,7 +40,7 @@ class PastReader:
         self._past: Past | None = None
 
     def read(
-        self, view: CurveView, over: OverlayPointer, numbers: SnapshotValues, here: Here
+        self, view: CurveView, over: OverlayPointer, numbers: SnapshotValues, here: Position
     ) -> Past | Terrain:
         """Return what is shown below a large chart."""
         if view.order == LANDSCAPE:
@@ -78,7 +77,7 @@ class PastReader:
         planes = self.terrain.planes
         return self.filled.version, self.filled.busy, planes.done, planes.busy
 
-    def now(self, numbers: SnapshotValues, here: Here) -> Now:
+    def now(self, numbers: SnapshotValues, here: Position) -> Now:
         """Return the present moment."""
         return Now(here.clock.step, numbers.value, numbers.grad)
 
@@ -87,7 +86,7 @@ class PastReader:
         kind: str,
         order: str,
         numbers: SnapshotValues,
-        here: Here,
+        here: Position,
         first: float = 0.0,
         last: float | None = None,
     ) -> OverTime:

@@ -14,7 +14,7 @@ from scalarviz.errors import InputError
 from scalarviz.pictures.presenter.show import LONGEST_TITLE, Show, trained_by
 from scalarviz.training.session.branches import Branch
 from scalarviz.training.session.session import Session
-from scalarviz.training.session.settings_now import settings_now
+from scalarviz.training.session.trainer import settings_now
 
 MOST = 6  # sessions
 

@@ -18,9 +18,9 @@ from scalarviz.core.weight import Part
 from scalarviz.errors import InputError
 from scalarviz.pictures.presenter.captions.format import pretty
 from scalarviz.training.network.model import Model
-from scalarviz.training.session.of_value import session_of
 from scalarviz.training.session.replicas import Replicas
 from scalarviz.training.session.session import Session
+from scalarviz.training.session.value_session import session_of
 
 # What to write for things that are no session, by their class.
 A_SESSION = "write sv.Session(network, data)"

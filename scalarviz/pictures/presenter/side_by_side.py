@@ -28,7 +28,7 @@ from scalarviz.pictures.view.frame_data import CubeValues, Curve, FrameData, Pan
 from scalarviz.pictures.view.scene.frame import Box
 from scalarviz.pictures.view.scene.panes import Panes
 from scalarviz.pictures.view.strip import label
-from scalarviz.training.session.here import Here
+from scalarviz.training.session.timeline import Position
 
 
 @final
@@ -173,7 +173,7 @@ class SideBySide(PointedPanes):
         moving = [stage.tick(now) for stage in self.stages]
         return self.expire(now) or any(moving)
 
-    def read(self) -> Here:
+    def read(self) -> Position:
         """Read all sessions at one moment; return where the chosen one stands then.
 
         If a session is busy for too long, all stay as they were read before.

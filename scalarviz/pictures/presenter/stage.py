@@ -51,7 +51,7 @@ from scalarviz.pictures.view.legend import legend_box
 from scalarviz.pictures.view.on_top import OnTop
 from scalarviz.pictures.view.scene.frame import Division
 from scalarviz.training.session.caption import Caption
-from scalarviz.training.session.here import Here
+from scalarviz.training.session.timeline import Position
 
 
 @final
@@ -289,7 +289,7 @@ class Stage(Pointed):
         """Show the end of the operation that is under way."""
         self.motion.finish()
 
-    def read(self) -> Here:
+    def read(self) -> Position:
         """Read the session, for the next picture; return where it stands then.
 
         What is beside the picture shows the same moment if it is read before the picture is drawn.

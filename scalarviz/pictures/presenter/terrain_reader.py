@@ -17,12 +17,10 @@ from scalarviz.pictures.presenter.overlay_pointer import OverlayPointer
 from scalarviz.pictures.presenter.throttle import Throttle
 from scalarviz.pictures.presenter.why import title_of
 from scalarviz.pictures.view.frame_data import Terrain
-from scalarviz.training.session.filled_past import FilledPast
-from scalarviz.training.session.here import Here
-from scalarviz.training.session.landscape import LossPlanes
-from scalarviz.training.session.loss_plane import LossPlane
-from scalarviz.training.session.over_time import Moment, Now, moments_of
+from scalarviz.training.session.landscape import LossPlane, LossPlanes
+from scalarviz.training.session.over_time import FilledPast, Moment, Now, moments_of
 from scalarviz.training.session.session import Session
+from scalarviz.training.session.timeline import Position
 
 ROUNDING = 1e-5  # relative, of float32
 NEAR = 0.03  # of the width of the plane: so near the path, its step is meant
@@ -56,7 +54,7 @@ class TerrainReader:
             self.planes.stop()
             self._asked = None
 
-    def read(self, view: CurveView, over: OverlayPointer, now: Now, here: Here) -> Terrain:
+    def read(self, view: CurveView, over: OverlayPointer, now: Now, here: Position) -> Terrain:
         """Return the plane along the directions of a view, with what the mouse reads."""
         pins = view.pinned if view.along == "two" else ()
         if view.along == "two" and len(pins) < 2:
@@ -86,7 +84,9 @@ class TerrainReader:
         )
         return self.shown
 
-    def _make(self, pins: tuple[int, ...], plane: LossPlane | None, now: Now, here: Here) -> None:
+    def _make(
+        self, pins: tuple[int, ...], plane: LossPlane | None, now: Now, here: Position
+    ) -> None:
         """Make a plane if there is none, or at rest if it does not hold the path any more.
 
         Losses along two weights are those with the other weights of one moment; main directions are
@@ -111,7 +111,7 @@ class TerrainReader:
         except InputError as error:
             self._why = " ".join(error.lines)
 
-    def _placed(self, plane: LossPlane, now: Now, here: Here) -> Terrain:
+    def _placed(self, plane: LossPlane, now: Now, here: Position) -> Terrain:
         """Return the path of the branch in the plane."""
         steps = self.filled.steps(here.branch, 0.0, float(here.end.step))
         moments = moments_of(here.branch, now, steps, self.filled.moments)

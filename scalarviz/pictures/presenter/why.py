@@ -24,8 +24,14 @@ from scalarviz.pictures.presenter.captions.strip import name_of
 from scalarviz.pictures.presenter.scene_layout import names_in
 from scalarviz.pictures.view.frame_data import Line, Table
 from scalarviz.training.session.caption import Neuron
-from scalarviz.training.session.explanation import Explanation, explain, is_ready
-from scalarviz.training.session.last_change import LastChange, last_change, last_edit
+from scalarviz.training.session.explanation import (
+    Explanation,
+    LastChange,
+    explain,
+    is_ready,
+    last_change,
+    last_edit,
+)
 from scalarviz.training.session.session import Session
 
 Blocks = Sequence[Line | Table]

@@ -15,7 +15,7 @@ from scalarviz.pictures.view.exhibits.exhibit import Exhibit
 from scalarviz.pictures.view.scene.frame import SMALL, Box, Division
 from scalarviz.pictures.view.scene.plates import Layout
 from scalarviz.training.session.caption import Caption, Neuron, Piece
-from scalarviz.training.session.loss_plane import LossPlane
+from scalarviz.training.session.landscape import LossPlane
 from scalarviz.training.session.over_time import OverTime
 
 NOTHING = np.zeros(0)

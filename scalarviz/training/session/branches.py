@@ -8,21 +8,29 @@ branch; the old branch stays.
 from __future__ import annotations
 
 import math
+from array import array
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass, field
+from itertools import groupby
 from operator import attrgetter
-from typing import Any, NamedTuple, final
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast, final
 
 import numpy as np
+import numpy.typing as npt
 
-from scalarviz.base.checks import FloatArray
+from scalarviz.base.checks import FloatArray, shorten
 from scalarviz.base.interrupt import uncut
+from scalarviz.base.messages import shortened, visible
+from scalarviz.base.texts import plural, text
 from scalarviz.core.bank import Bank
-from scalarviz.training.session.branch_names import checked_name, default_name
-from scalarviz.training.session.losses import EXACT, Losses
-from scalarviz.training.session.points import Points
+from scalarviz.errors import InputError
+
+if TYPE_CHECKING:
+    from scalarviz.core.optimizer import Optimizer
+    from scalarviz.data import DataSet
+
 
 CURVE_POINTS = 2000
 KEYFRAMES = 2**24  # bytes of the keyframes in a file
@@ -133,7 +141,7 @@ class Branch:
     def __post_init__(self) -> None:
         self.record = Losses(self.fork.step)
         self.frames: list[Frame] = []
-        self.metrics: dict[str, Points] = {}  # of own steps
+        self.metrics: dict[str, MetricPoints] = {}  # of own steps
 
     @property
     def name(self) -> str:
@@ -382,3 +390,269 @@ class Keyframes:
                 branch.frames = [f for i, f in enumerate(branch.frames) if i not in places]
         if self.used > 0.9 * self.budget and candidates:
             self._thin(newest)
+
+
+# Losses of the steps of a branch, exactly of the last ones, in bounded memory.
+
+EXACT = 2**20  # steps at least whose losses are kept as they are
+BLOCK = 2**8  # steps of a block at first
+MOST_BLOCKS = 2**13  # of which two become one then
+
+
+@final
+class Losses:
+    """The losses of a branch from step `first` on: at least the last EXACT of them exactly.
+
+    Of those before, the smallest and the largest of each block of steps are kept. `between` returns
+    them by turns for the steps of a block, so that curves, minima and maxima stay right.
+    """
+
+    def __init__(self, first: int) -> None:
+        self.first = first
+        self._count = 0
+        # How many came before those in the room, the room, blocks and their size: replaced as a
+        # whole, for other threads.
+        self._kept = 0, np.empty(64), np.empty((0, 2)), BLOCK
+
+    def __len__(self) -> int:
+        return self._count
+
+    def is_exact(self, step: int) -> bool:
+        """Whether the loss of a step is known as it was; steps before `first` count as known."""
+        return not self.first <= step < self.first + self._kept[0]
+
+    def between(self, start: int, end: int, *, ends: bool = False) -> FloatArray:
+        """Return the losses from one place to before another, counted from `first`.
+
+        ends  whether blocks have the smallest and the largest once, not for each of their steps
+        """
+        end = min(end, self._count)
+        before, room, blocks, size = self._kept
+        new = room[max(start - before, 0) : max(end - before, 0)]
+        if ends:
+            past = blocks[start // size : -(-min(end, before) // size)]
+            return np.append(past, new) if len(past) else new
+        old = np.arange(start, min(end, before))
+        return np.append(blocks[old // size, old % 2], new) if len(old) else new
+
+    def parts(self) -> list[FloatArray]:
+        """Return arrays with what `between` returns of all steps, without a copy of any."""
+        before, room, blocks, size = self._kept
+        pairs = np.broadcast_to(blocks[:, np.newaxis], (len(blocks), size // 2, 2))
+        return [*pairs, room[: self._count - before]]
+
+    def record(self, step: int, losses: FloatArray) -> None:
+        """Append the losses of the steps from `step` on; those recorded already are skipped."""
+        new = losses[max(self._count - (step - self.first), 0) :]
+        while len(new):
+            if self._count - self._kept[0] == 2 * EXACT:
+                self._leave()
+            before, room, blocks, size = self._kept
+            used = self._count - before
+            part = new[: 2 * EXACT - used]
+            if used + len(part) > len(room):
+                larger = np.empty(min(2 * EXACT, max(used + len(part), 2 * len(room))))
+                larger[:used] = room[:used]
+                room, self._kept = larger, (before, larger, blocks, size)
+            room[used : used + len(part)] = part
+            self._count += len(part)
+            new = new[len(part) :]
+
+    def _leave(self) -> None:
+        """Keep only the smallest and largest of blocks of the older half."""
+        before, room, blocks, size = self._kept
+        left = room[:EXACT].reshape(-1, size)
+        blocks = np.concatenate([blocks, np.stack([left.min(axis=1), left.max(axis=1)], axis=1)])
+        if len(blocks) >= MOST_BLOCKS and size < EXACT:
+            pairs = blocks.reshape(-1, 2, 2)
+            blocks = np.stack([pairs[..., 0].min(axis=1), pairs[..., 1].max(axis=1)], axis=1)
+            size *= 2
+        newer = np.empty(2 * EXACT)
+        newer[:EXACT] = room[EXACT:]
+        self._kept = before + EXACT, newer, blocks, size
+
+
+# Values of a metric at some steps of a branch.
+
+Series: TypeAlias = tuple[npt.NDArray[np.int64], FloatArray]  # steps and values
+
+
+@final
+class MetricPoints:
+    """Values at steps, in their order; other threads may read them at any moment."""
+
+    def __init__(self, steps: Sequence[int] = (), values: Sequence[float] = ()) -> None:
+        self._steps, self._values = array("q", steps), array("d", values)
+
+    def add(self, step: int, value: float) -> None:
+        """Append the value of a later step."""
+        self._steps.append(step)
+        self._values.append(value)
+
+    def until(self, last: float = math.inf) -> Series:
+        """Return steps and values up to a step; by default all."""
+        count = len(self._values)  # which get theirs after the steps
+        steps = np.array(self._steps[:count], np.int64)
+        end = int(np.searchsorted(steps, last, "right"))
+        return steps[:end], np.array(self._values[:end], np.float64)
+
+
+# Names of branches: those that users give, and, by default, what began the branch.
+
+LONGEST = 60  # characters of a name
+LISTED = 5  # names in an error
+MOST = 2  # changes that a default name tells
+LONGEST_WORD = 24  # characters of the name of a data set or of a formula of the user's own
+
+
+def checked_name(name: object) -> str:
+    """Return a name for a branch, without blanks around it; raise InputError if it is unsuitable.
+
+    A text of at most 60 characters, none of which is invisible or controls what is written.
+    """
+    if not isinstance(name, str):
+        raise InputError(f"the name of a branch is a text, not {shorten(name)}")
+    name = name.strip()
+    if len(name) > LONGEST:
+        raise InputError(
+            f"the name of a branch has at most {LONGEST} characters, and this one has "
+            f"{len(name):,}: {shorten(name)}"
+        )
+    if visible(name, LONGEST) != name:
+        raise InputError(
+            f"the name of a branch is one line of characters that can be seen, and not "
+            f"{visible(name)}: leave the others out"
+        )
+    return name
+
+
+def find_branch(branches: Sequence[Branch], branch: Branch | int | str) -> Branch:
+    """Return a branch, given itself, its number or its name; raise InputError if unknown."""
+    if isinstance(branch, str):
+        return branch_of_name(branches, branch)
+    if isinstance(branch, int) and 0 <= branch < len(branches):
+        return branches[branch]
+    if branch in branches:
+        return cast("Branch", branch)
+    raise InputError(
+        f"this session has the branches 0 to {len(branches) - 1}, and no "
+        f"{shorten(branch)}: choose one of s.branches"
+    )
+
+
+def branch_of_name(branches: Sequence[Branch], name: str) -> Branch:
+    """Return the branch of a name; raise InputError if there is none, or several."""
+    found = [each for each in branches if each.name == name]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        names = ", ".join(repr(each.name) for each in branches[-LISTED:])
+        raise InputError(f"no branch is called {shorten(name)}: the newest ones are {names}")
+    numbers = ", ".join(str(each.number) for each in found)
+    raise InputError(
+        f"several branches are called {shorten(name)}: take one of the numbers {numbers}"
+    )
+
+
+def default_name(branch: Branch) -> str:
+    """Return where a branch begins and what a user did there."""
+    step, operation, _ = branch.fork
+    key = "start" if step == operation == 0 else "operation" if operation else "step"
+    start = text(f"branches.from.{key}", step=step, operation=operation)
+    if branch.parent is None:
+        return start
+    did = did_in_words(began_by(branch))
+    return text("branches.name.did", start=start, did=did) if did else start
+
+
+def did_in_words(actions: Sequence[Action]) -> str:
+    """Return what some actions did, in a few words; "" for none."""
+    did = [words_of(list(group)) for _, group in groupby(actions, subject)]
+    listed = ", ".join(did[:MOST])
+    if len(did) > MOST:
+        listed = text("branches.name.more", listed=listed, count=len(did) - MOST)
+    return listed
+
+
+def began_by(branch: Branch) -> list[Action]:
+    """Return what a user did at the moment where a branch begins, in order."""
+    fork = branch.fork
+    here = branch.actions_at(fork.place)[fork.actions :]
+    found = [each for each in here if each.asked is None or each.asked >= fork.place]
+    if fork.operation:  # the rest had to wait for the next step
+        waited = branch.actions_at((fork.step + 1, 0))
+        found += [each for each in waited if each.asked == fork.place]
+    return found
+
+
+def subject(action: Action) -> tuple[object, ...]:
+    """Return what an action changes: of several in a row on one subject, the last one is told."""
+    rows = action.details.get("rows")
+    return action.kind, action.details.get("layer"), None if rows is None else rows.tobytes()
+
+
+def words_of(actions: Sequence[Action]) -> str:
+    """Return what the last of some actions on one subject did, in a few words."""
+    action = actions[-1]
+    tell = DID.get(action.kind)
+    return action.kind if tell is None else tell(**action.details)
+
+
+# ---- the details of each kind of action in a few words ------------------------------------------
+
+
+def own_rate_set(rows: Any, rate: float | None) -> str:
+    if rate is None:
+        return plural("branches.did.no_rate", len(rows), row=int(rows[0]))
+    return plural("branches.did.own_rate", len(rows), row=int(rows[0]), rate=rate)
+
+
+def optimizer_set(optimizer: Optimizer, goes_on: bool = False) -> str:
+    name = shortened(optimizer.name, LONGEST_WORD)
+    words = text("branches.did.optimizer", name=name, rate=optimizer.lr)
+    penalties = (f"{key} {getattr(optimizer, key):.3g}" for key in ("l1", "l2"))
+    return ", ".join([words, *(each for each in penalties if not each.endswith(" 0"))])
+
+
+def data_set(data: DataSet) -> str:
+    try:
+        settings = data.settings()
+    except InputError:  # one that is made by code
+        settings = {}
+    values = (str(settings[key]) for key in data.choices if key in settings)
+    name = shortened(" ".join([data.name, *values]), LONGEST_WORD)
+    return text("branches.did.data", name=visible(name))
+
+
+def stops_set(conditions: Sequence[object]) -> str:
+    if not conditions:
+        return text("branches.did.no_stops")
+    listed = shortened(" or ".join(map(str, conditions)), LONGEST_WORD)
+    return text("branches.did.stops", condition=visible(listed))
+
+
+DID: Mapping[str, Callable[..., str]] = {
+    "edit": lambda rows, values: plural(
+        "branches.did.edit", len(rows), row=int(rows[0]), value=float(values[0])
+    ),
+    "freeze": lambda rows, on: plural(
+        f"branches.frozen.{'on' if on else 'off'}", len(rows), row=int(rows[0])
+    ),
+    "numbers": lambda **_: text("branches.did.numbers"),
+    "learning rate": lambda rate: text("branches.did.rate", rate=rate),
+    "own rate": own_rate_set,
+    "optimizer": optimizer_set,
+    "data": data_set,
+    "samples": lambda inputs, targets: plural("branches.did.samples", len(inputs)),
+    "loss": lambda loss: text("branches.did.loss", name=shortened(loss.name, LONGEST_WORD)),
+    "batch": lambda size: (
+        text("branches.did.whole_batch") if size is None else text("branches.did.batch", size=size)
+    ),
+    "engine": lambda name, precision: text(
+        f"branches.engine.{'mixed' if precision.mixed else 'full'}", name=name
+    ),
+    "activation": lambda layer, name: text(
+        "branches.did.activation", layer=layer, name=shortened(name, LONGEST_WORD)
+    ),
+    "stop when": stops_set,
+}

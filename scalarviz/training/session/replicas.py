@@ -30,8 +30,8 @@ from scalarviz.core.formulas.randomness import check_seed
 from scalarviz.data.batches import GeneratedBatches
 from scalarviz.errors import EngineError, InputError
 from scalarviz.training.network.network import Network
-from scalarviz.training.session.lock import SessionLock
 from scalarviz.training.session.session import Session
+from scalarviz.training.session.threads import SessionLock
 
 if TYPE_CHECKING:
     from scalarviz.engines.cpu.replicas import CpuMany

@@ -35,35 +35,62 @@ from scalarviz.data import DataSet
 from scalarviz.errors import InputError, OrderError, OwnershipError
 from scalarviz.training.network.model import Model
 from scalarviz.training.network.named_arrays import Norms, norms_of
-from scalarviz.training.session.background import Player
-from scalarviz.training.session.branch_names import checked_name, find_branch
-from scalarviz.training.session.branches import KEYFRAMES, Branch, Clock
-from scalarviz.training.session.callbacks import Callback, StepView, check_callback
+from scalarviz.training.session.branches import (
+    KEYFRAMES,
+    Branch,
+    Clock,
+    Series,
+    checked_name,
+    find_branch,
+)
+from scalarviz.training.session.callbacks import (
+    Callback,
+    MetricCallback,
+    StepView,
+    check_callback,
+    is_rising,
+    place_of_best,
+)
 from scalarviz.training.session.caption import Caption
 from scalarviz.training.session.conditions import Function, checked
-from scalarviz.training.session.doing import Doing
 from scalarviz.training.session.explanation import (
     Explanation,
     OperationNumbers,
     explain,
+    last_edit,
     numbers_of,
 )
-from scalarviz.training.session.first import first_held
-from scalarviz.training.session.kept import Kept
-from scalarviz.training.session.landscape import Landscape
+from scalarviz.training.session.landscape import Landscape, LossPlane
 from scalarviz.training.session.landscape import checked as checked_plane
-from scalarviz.training.session.last_change import last_edit
-from scalarviz.training.session.lock import SessionLock, SharedSnapshot, Taken
-from scalarviz.training.session.loss_plane import LossPlane
-from scalarviz.training.session.metrics import measured_names, metrics_of, series
-from scalarviz.training.session.origin import Origin
-from scalarviz.training.session.plateau import MetricCallback, is_rising, place_of_best
-from scalarviz.training.session.points import Series
-from scalarviz.training.session.record import Record
-from scalarviz.training.session.samples_moved import SamplesMoved, samples_that_moved
-from scalarviz.training.session.settings_now import settings_now
+from scalarviz.training.session.measurements import HistoryTable, measured_names, metrics_of, series
+from scalarviz.training.session.replays import (
+    KINDS,
+    Recorded,
+    SamplesMoved,
+    WeightHistory,
+    copy_at_start,
+    first_held,
+    samples_that_moved,
+)
 from scalarviz.training.session.stops import KIND, in_one_text
-from scalarviz.training.session.timeline import Timeline, holding
+from scalarviz.training.session.threads import (
+    Player,
+    SessionLock,
+    SharedSnapshot,
+    TakenLock,
+    Turn,
+    check_end,
+)
+from scalarviz.training.session.timeline import (
+    Origin,
+    SavedFile,
+    Timeline,
+    advance,
+    advance_with_bar,
+    back,
+    check_unit,
+    holding,
+)
 from scalarviz.training.session.trainer import (
     Trainer,
     addable,
@@ -71,17 +98,9 @@ from scalarviz.training.session.trainer import (
     checked_rate,
     one_row,
     rows_of,
+    settings_now,
     settings_of,
 )
-from scalarviz.training.session.twin import copy_at_start
-from scalarviz.training.session.units import (
-    advance,
-    advance_with_bar,
-    back,
-    check_unit,
-)
-from scalarviz.training.session.weight_history import KINDS, Recorded, WeightHistory
-from scalarviz.training.session.worker import check_end
 
 Unit = Literal["operation", "phase", "sample", "step", "epoch"]
 
@@ -339,7 +358,7 @@ class Session:
         Its index is the step; a row belongs to the weights after so many steps, and is NaN where
         nothing was measured. Raises InputError without pandas.
         """
-        return Record(self.losses, self.metrics).pandas()
+        return HistoryTable(self.losses, self.metrics).pandas()
 
     def to_csv(self, path: object) -> None:
         """Write losses and metrics of this branch up to now into the CSV file `path`.
@@ -347,7 +366,7 @@ class Session:
         Rows are those of `to_pandas`; cells where nothing was measured are empty. Raises FileError
         if the file cannot be written.
         """
-        save_text(Record(self.losses, self.metrics).csv(), path)
+        save_text(HistoryTable(self.losses, self.metrics).csv(), path)
 
     # Moving the clock.
 
@@ -1020,7 +1039,7 @@ class Session:
         keyframes = None if keyframes is None else size(keyframes, "keyframes", 0)
         with Progress(0, true_or_false(progress, "progress"), "megabytes"), self.doing():
             save_timeline(self.timeline, path, data, keyframes)
-            self.timeline.kept = Kept.of(self.timeline, path)
+            self.timeline.kept = SavedFile.of(self.timeline, path)
 
     @classmethod
     def load(
@@ -1040,7 +1059,7 @@ class Session:
         Raises FileError if the file is damaged, of another kind or too large.
         """
         timeline = load_timeline(path, data, limit, metrics)
-        timeline.kept, timeline.was_loaded = Kept.of(timeline, path), True
+        timeline.kept, timeline.was_loaded = SavedFile.of(timeline, path), True
         return cls.of(timeline)
 
     @classmethod
@@ -1063,7 +1082,7 @@ class Session:
 
         It does not go beyond the step `until`.
         """
-        with Doing(self._session_lock, self.timeline, self._check_owner, plays=True):
+        with Turn(self._session_lock, self.timeline, self._check_owner, plays=True):
             count = max(1, int(self.timeline.pace)) if unit == "step" else 1
             count = count if most is None else min(count, most)
             if until is not None:
@@ -1076,7 +1095,7 @@ class Session:
             self.network.bank.fetch()  # the next portion may be long in coming
         return count
 
-    def doing(self, *, as_one: bool = False) -> Doing:
+    def doing(self, *, as_one: bool = False) -> Turn:
         """Hold the lock, after journalling direct writes to the bank as edits.
 
         as_one  True: one `undo` takes back all that is changed meanwhile; by default False
@@ -1084,7 +1103,7 @@ class Session:
         Raises OrderError when called from within a portion, OwnershipError if another session has
         taken over the network.
         """
-        return Doing(self._session_lock, self.timeline, self._check_owner, as_one=as_one)
+        return Turn(self._session_lock, self.timeline, self._check_owner, as_one=as_one)
 
     @property
     def has_turn(self) -> bool:
@@ -1095,7 +1114,7 @@ class Session:
         """Hold the lock from now on if `thread` holds it, which never goes on."""
         self._session_lock.inherit(thread)
 
-    def still(self, seconds: float) -> Taken:
+    def still(self, seconds: float) -> TakenLock:
         """Hold the lock, so that the clock stands still; yield False if not within `seconds`."""
         return self._session_lock.taken(-1 if seconds == math.inf else seconds)
 

@@ -12,12 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import final
 
 from scalarviz.base.checks import size
-from scalarviz.training.session.background import Player
 from scalarviz.training.session.branches import Clock
-from scalarviz.training.session.lock import SessionLock, Taken
 from scalarviz.training.session.session import Session, Unit
-from scalarviz.training.session.timeline import holding
-from scalarviz.training.session.units import check_unit
+from scalarviz.training.session.threads import Player, SessionLock, TakenLock
+from scalarviz.training.session.timeline import check_unit, holding
 
 ROUND = 0.01  # seconds in which all sessions go on to the same step, while it plays
 MOST_STEPS = 100_000  # in one round
@@ -193,7 +191,7 @@ class SharedClock:
         """
         self._player.pause(timeout)
 
-    def still(self, seconds: float = -1) -> Taken:
+    def still(self, seconds: float = -1) -> TakenLock:
         """Hold the clock, so that all sessions stand still; yield False if not within `seconds`.
 
         By default there is no limit.

@@ -13,24 +13,26 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray
-from scalarviz.errors import GradientError
-from scalarviz.training.session.arrivals import value_of
+from scalarviz.base.checks import FloatArray, shorten
+from scalarviz.core.not_finite import written_error
+from scalarviz.errors import GradientError, InputError, OrderError, UpdateError
 from scalarviz.training.session.branches import Branch, Clock, place_of
+from scalarviz.training.session.callbacks import ConditionView
 from scalarviz.training.session.conditions import (
     LOSSES,
     MEASURED,
     NOT_FINITE,
     NUMBERS,
     Condition,
+    Function,
     before_each,
 )
-from scalarviz.training.session.metrics import series
+from scalarviz.training.session.measurements import series
 from scalarviz.training.session.trainer import Settings
-from scalarviz.training.session.way_back import with_way_back
 
 if TYPE_CHECKING:
     from scalarviz.training.session.timeline import Timeline
+
 
 KIND = "stop when"  # of the action that sets conditions
 MOST_MARKS = 200
@@ -67,7 +69,7 @@ class Stops:
         self.everywhere = self.are_ignored = False
         self.marks: tuple[Mark, ...] = ()  # replaced as a whole, for other threads
         self._seen: dict[Condition, Seen] = {}
-        self._past = Past()
+        self._past = PastNumbers()
 
     def mark(self, branch: Branch, step: int, text: str) -> None:
         """Remember a step, for the loss curve; the newest ones stay."""
@@ -200,7 +202,7 @@ class Stops:
 
 
 @final
-class Past:
+class PastNumbers:
     """What conditions that compare with all arrivals before had at some steps, by their texts."""
 
     def __init__(self) -> None:
@@ -269,3 +271,54 @@ def in_one_text(conditions: Sequence[object]) -> str:
 def in_force(settings: Settings) -> list[Condition]:
     """Return the conditions of a training but those that its file has lost."""
     return [each for each in settings.stops if not each.is_lost]
+
+
+# The numbers of conditions on arrival at a step.
+
+
+def value_of(timeline: Timeline, condition: Condition) -> float:
+    """Return the number of a condition that is read at the present moment."""
+    if condition.function is not None:
+        return float(asked(timeline, condition.function, condition.text))
+    if condition.source_with(timeline.trainer.settings) == LOSSES:  # of a step too old to be kept
+        return timeline.loss
+    loss = timeline.loss if timeline.clock.step else 0.0
+    return condition.number_at(timeline.trainer, timeline.clock.step, loss)
+
+
+def asked(timeline: Timeline, function: Function, name: str) -> bool:
+    """Return what a function of the user's own says of the present moment.
+
+    Raises InputError unless it says True or False, OrderError if it changes the network.
+    """
+    timeline.trainer.bank.fetch()
+    timeline.remember()
+    try:
+        with timeline.visits.calling():
+            found = function(ConditionView(timeline))
+    except BaseException as error:  # raised again, with a note
+        error.add_note(f"(in the {name}, called at step {timeline.clock.step:,})")
+        raise
+    finally:
+        if timeline.set_back_writes():
+            raise OrderError(
+                f"the {name} has written numbers into the network, which were set back: a "
+                "condition only looks, and s.on_step(f) calls a function that changes something"
+            )
+    if isinstance(found, (bool, np.bool_)):
+        return bool(found)
+    raise InputError(f"the {name} must return True or False, not {shorten(found)}")
+
+
+def with_way_back(timeline: Timeline, error: GradientError) -> GradientError:
+    """Return the error of a refused step, with the step from which training can go on."""
+    step = timeline.clock.step
+    losses = timeline.branch.losses[:step]
+    if written := written_error(timeline.trainer.bank):
+        return written.with_way_back(step, "")
+    if isinstance(error, UpdateError):
+        error = error.at(step)
+        if not step or timeline.loss <= losses[0]:  # weights are fine: a lower rate is enough
+            return error.with_way_back(step, "")
+    step = int(np.nanargmin(losses)) if np.isfinite(losses).any() else 0
+    return error.with_way_back(step, ", where the loss was smallest")

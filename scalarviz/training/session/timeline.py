@@ -10,26 +10,33 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, final
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 from weakref import WeakMethod
 
 import numpy as np
+import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.interrupt import whole
+from scalarviz.base.limits import check_losses
+from scalarviz.base.progress import Progress
+from scalarviz.core.formulas.formula import pick
 from scalarviz.core.not_finite import bad_gradient
-from scalarviz.core.program import NONE
+from scalarviz.core.program import NONE, Moment
 from scalarviz.engines.common.base import Outcome
-from scalarviz.errors import GradientError, OrderError
+from scalarviz.errors import GradientError, InputError, OrderError
 from scalarviz.training.session.branches import Action, Branch, Clock, Frame, Keyframes
-from scalarviz.training.session.here import Here
-from scalarviz.training.session.kept import Kept
-from scalarviz.training.session.origin import Origin
-from scalarviz.training.session.outside_writes import BankDiff
+from scalarviz.training.session.callbacks import FirstArrivals
+from scalarviz.training.session.changes import BankDiff, BranchMoment, Change, UndoLog
 from scalarviz.training.session.stops import Stops
 from scalarviz.training.session.trainer import BETWEEN_STEPS, Trainer
-from scalarviz.training.session.undo import Change, Spot, UndoLog
-from scalarviz.training.session.visits import Visits
+
+if TYPE_CHECKING:
+    from scalarviz.training.session.session import Session
+
 
 PORTION = 0.005  # seconds between two keyframes, and of training until a pause is noticed
 MOST_STEPS = 100_000  # at most in one portion
@@ -56,10 +63,10 @@ class Timeline:
         self.most_steps: Callable[[], int] = lambda: MOST_STEPS  # at most in a portion
         self.between: Callable[[], None] = lambda: None  # called between two portions
         self.origin: Origin | None = None  # the session that this one was made from
-        self.kept: Kept | None = None  # the file that has it
+        self.kept: SavedFile | None = None  # the file that has it
         self.was_loaded = False  # whether it came from a file
         self.title = ""  # under which it was shown last
-        self.visits = Visits()  # what is done at some steps
+        self.visits = FirstArrivals()  # what is done at some steps
         self.stops = Stops()  # where it stops by itself
         self.undo_log = UndoLog()  # what the user changed
         self.plays = False  # in a portion of background play, after which numbers may stay away
@@ -80,7 +87,7 @@ class Timeline:
                 self.seen = max(0, step - (operation == 0))
             self._place = self.clock.place
             last = self.loss, self.leaps, branch.end, self.seen
-            self.here = Here(self.clock, branch, moments, *last)
+            self.here = Position(self.clock, branch, moments, *last)
 
     @property
     def is_at_work(self) -> bool:
@@ -262,7 +269,7 @@ class Timeline:
             self._stop_before_step()
             self._interrupted = False
             return self.stops.refuse(self, error or bad_gradient(bank, outcome.bad))
-        if bank.away.is_due and not self.plays:  # else the next portion does so, see `Doing`
+        if bank.away.is_due and not self.plays:  # else the next portion does so, see `Turn`
             bank.fetch()
         if bank.away.keeper is None:
             self.keep_frame()
@@ -440,9 +447,9 @@ class Timeline:
             self.undo_log.add(Change(before, self.spot, [*actions], waiting))
 
     @property
-    def spot(self) -> Spot:
+    def spot(self) -> BranchMoment:
         """The present moment and its branch."""
-        return Spot(self.branch, self.clock)
+        return BranchMoment(self.branch, self.clock)
 
     def _apply_queued(self) -> None:
         """Apply actions that were requested within the previous step and are due at this place."""
@@ -527,3 +534,190 @@ def holding(*timelines: Timeline) -> Iterator[None]:
     finally:
         for each in timelines:
             each.holds = False
+
+
+class Position(NamedTuple):
+    """A consistent view of a Timeline for other threads; replaced as a whole, never changed.
+
+    `leaps` counts the moves by more than single operations, such as whole steps; `end` is that of
+    the branch at this moment, which grows while the training goes on; `seen` is the step of whose
+    batch pictures show a sample, which stays the same while whole steps play.
+    """
+
+    clock: Clock
+    branch: Branch
+    moments: tuple[Moment, ...]
+    loss: float
+    leaps: int
+    end: Clock
+    seen: int
+
+
+# Units: advancing and going back by operations, phases, samples, steps or epochs.
+
+UNITS = {name: name for name in ("operation", "phase", "sample", "step", "epoch")}
+
+
+def check_unit(timeline: Timeline, unit: str) -> None:
+    """Raise InputError if the unit is unknown or not available for this batch size."""
+    if unit == "neuron":
+        raise InputError(
+            "neurons are gone through in a picture, where the unit is chosen: a session goes by "
+            "operations, of all neurons of a layer"
+        )
+    pick(UNITS, unit, "unit")
+    count = timeline.trainer.batches.size
+    if unit == "sample" and count != 1:
+        raise InputError(
+            f"the batch has {count} samples, which go through each operation together: "
+            "go by operations, phases, steps or epochs"
+        )
+
+
+def advance(timeline: Timeline, count: int, unit: str) -> None:
+    """Advance by `count` units, or up to where the training stops by itself."""
+    timeline.stops.everywhere = True  # in repeated steps, too
+    try:
+        if unit in ("operation", "phase"):
+            check_losses(timeline.clock.step + count // len(timeline.trainer.moments))
+            for _ in range(count):
+                after = timeline.after_operation() if unit == "operation" else after_phase(timeline)
+                timeline.forward(after)
+                if timeline.visits.stopped:
+                    break
+            timeline.walked = timeline.leaps, timeline.clock
+        else:
+            timeline.leaps += 1
+            steps = timeline.trainer.batches.steps_an_epoch if unit == "epoch" else 1
+            target = Clock((timeline.clock.step // steps + count) * steps)
+            check_losses(target.step)
+            timeline.forward(target)
+    finally:
+        timeline.stops.everywhere = False
+
+
+def advance_with_bar(timeline: Timeline, count: int, unit: str, wanted: bool) -> None:
+    """`advance` with a progress bar of several steps, if `wanted`; else without any."""
+    steps = 1 if count == 1 and unit == "step" else steps_in(timeline, count, unit)
+    if steps < 2 and wanted:
+        return advance(timeline, count, unit)
+    first, between = timeline.clock.step, timeline.between
+    with Progress(steps, wanted) as progress:
+
+        def tell() -> None:
+            between()
+            progress.tell(timeline.clock.step - first, timeline.loss)
+
+        timeline.between = tell
+        try:
+            advance(timeline, count, unit)
+        finally:
+            timeline.between = between
+
+
+def steps_in(timeline: Timeline, count: int, unit: str) -> int:
+    """Return about how many steps some units are."""
+    if unit == "epoch":
+        return count * timeline.trainer.batches.steps_an_epoch
+    return count // len(beginnings(timeline, unit)) if unit in ("operation", "phase") else count
+
+
+def back(timeline: Timeline, count: int, unit: str) -> None:
+    """Go back by `count` units, at most to the start."""
+    if unit in ("operation", "phase"):
+        with timeline.unseen():
+            back_within_steps(timeline, count, unit)
+    else:
+        timeline.leaps += 1
+        steps = timeline.trainer.batches.steps_an_epoch if unit == "epoch" else 1
+        begun = timeline.clock.step + (timeline.clock.operation > 0)
+        timeline.go(Clock(max(0, -(-begun // steps) - count) * steps))
+
+
+def beginnings(timeline: Timeline, unit: str) -> list[int]:
+    """Return the operations of the present step at which an operation, or a phase, begins."""
+    phases = ["", *(moment.phase for moment in timeline.trainer.moments)]
+    pairs = enumerate(pairwise(phases))
+    return [i for i, (before, phase) in pairs if unit == "operation" or before != phase]
+
+
+def after_phase(timeline: Timeline) -> Clock:
+    """Return the moment at which the current phase ends."""
+    step, operation = timeline.clock.place
+    later = [first for first in beginnings(timeline, "phase") if first > operation]
+    return Clock(step, later[0]) if later else Clock(step + 1)
+
+
+def back_within_steps(timeline: Timeline, count: int, unit: str) -> None:
+    """Go back by `count` operations or phases, at most to the start."""
+    step, operation = timeline.clock.place
+    while True:
+        begun = [first for first in beginnings(timeline, unit) if first < operation]
+        if count <= len(begun) or step == 0:
+            return timeline.go(Clock(step, begun[-count] if count <= len(begun) else 0))
+        count, step = count - len(begun), step - 1
+        timeline.enter(step)
+        operation = len(timeline.trainer.moments)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SavedFile:
+    """The file that a session was last saved in or loaded from.
+
+    path     the file, from the root
+    branch   the branch that was shown then
+    actions  what the user had done in this branch
+    """
+
+    path: Path
+    branch: Branch
+    actions: list[Action]
+
+    @staticmethod
+    def of(timeline: Timeline, path: object) -> SavedFile:
+        """Return what a file has that was just written or read."""
+        return SavedFile(Path(str(path)).absolute(), timeline.branch, actions_of(timeline.branch))
+
+    def has(self, branch: Branch) -> bool:
+        """Return whether the file leads to all moments of a branch as it is now."""
+        return branch is self.branch and actions_of(branch) == self.actions and self.path.is_file()
+
+
+def actions_of(branch: Branch) -> list[Action]:
+    """Return what a user did; another engine of the same precision does not matter."""
+    start = branch.frame_before(0)
+    precision = None if start is None else start.settings.precision
+    found = []
+    for action in branch.journal:
+        before, precision = precision, action.details.get("precision", precision)
+        if action.kind != "engine" or precision != before:
+            found.append(action)
+    return found
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """Where a session came from that has a neuron or a layer more or less than another one.
+
+    did        what was done, such as "1 neuron added to layer 0"
+    step       steps that the earlier session had done
+    operation  operations that it had done of the step after them
+    session    the earlier Session, which stays as it is; None in a session from a file
+    rows       int64: for each row of this bank the row of the earlier one, or -1 for a new weight;
+               None in a session from a file
+    """
+
+    did: str
+    step: int = 0
+    operation: int = 0
+    session: Session | None = None
+    rows: npt.NDArray[np.int64] | None = None
+
+    def __str__(self) -> str:
+        within = f", operation {self.operation}" if self.operation else ""
+        return f"from step {self.step:,}{within}: {self.did}"
+
+    def __repr__(self) -> str:
+        return f"Origin({self})"

@@ -1,7 +1,7 @@
 """Trainer: runs the steps of one network on its data, forward in time only.
 
 The actions of a user, applied at once and again during a replay, are rows of the tables `WRITES`
-and `CHANGES`; `CHECKS` in files/actions.py has a row for each, which checks it when it is loaded.
+and `CHANGES`; `CHECKS` in files/journal.py has a row for each, which checks it when it is loaded.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from scalarviz.training.network.grown_networks import begin_with_affine
 from scalarviz.training.network.model import Model
 from scalarviz.training.session.branches import Action, Frame
 from scalarviz.training.session.conditions import Condition
+
+if TYPE_CHECKING:
+    from scalarviz.training.session.session import Session
 
 
 @dataclass(frozen=True)
@@ -361,3 +364,9 @@ def as_values(value: object, rows: Any, dtype: str) -> FloatArray:
         takes = many if len(rows) > 1 else "a weight takes a finite number"
         raise InputError(f"{takes}, not {shorten(value)}{ends}")
     return values
+
+
+def settings_now(session: Session) -> Settings:
+    """Return the settings, including changes that take effect at the next step."""
+    timeline = session.timeline
+    return settings_after(session.trainer.settings, timeline.branch.waiting_at(timeline.clock))

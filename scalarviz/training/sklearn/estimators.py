@@ -25,7 +25,7 @@ from scalarviz.data import Arrays
 from scalarviz.data.samples import MOST_NAMES, columns_in
 from scalarviz.errors import InputError
 from scalarviz.training.network.network import Network
-from scalarviz.training.session.plateau import EarlyStopping
+from scalarviz.training.session.callbacks import EarlyStopping
 from scalarviz.training.session.session import Session
 
 RATE = 0.01  # of an optimizer that is a name

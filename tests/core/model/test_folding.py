@@ -20,7 +20,7 @@ from scalarviz.core.trace_program import (
     operands_of_node,
     slopes_of_node,
 )
-from scalarviz.training.session.of_value import session_of
+from scalarviz.training.session.value_session import session_of
 from tests.wording import refused
 
 

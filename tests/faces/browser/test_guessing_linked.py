@@ -9,7 +9,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.base.texts import text
-from scalarviz.training.session import of_value
+from scalarviz.training.session import value_session
 from tests.faces.browser.framed import FramedPage
 from tests.faces.browser.pages import linked
 from tests.pages.browser import chromium
@@ -73,7 +73,7 @@ def test_a_guess_moves_the_session_and_is_told_to_the_page_around(browser: Any) 
 def test_expressions_and_onlookers_cannot_guess(browser: Any) -> None:
     a = sv.Value(2.0)
     for session, classes, key in (
-        (of_value.session_of(a * a + a), "", "guess.not_here"),
+        (value_session.session_of(a * a + a), "", "guess.not_here"),
         (colors(), "looks", "page.looks"),
     ):
         page = framed(browser, session)

@@ -27,7 +27,7 @@ from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.pictures.presenter.why import blocks_about
 from scalarviz.pictures.view.cubes.mip_levels import spread_of
 from scalarviz.pictures.view.frame_data import Line
-from scalarviz.training.session.of_value import session_of
+from scalarviz.training.session.value_session import session_of
 from tests.faces.browser.pages import FakePage, linked, opened
 from tests.pages.in_web import in_web
 

@@ -18,7 +18,7 @@ from scalarviz.pictures.presenter.curves import measured_of
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.view.charts import words_of
 from scalarviz.pictures.view.cubes.mip_levels import spread_of
-from scalarviz.training.session import of_value
+from scalarviz.training.session import value_session
 from tests.faces.browser.framed import FramedPage
 from tests.pages.browser import chromium
 
@@ -245,7 +245,7 @@ def test_what_has_ended_says_so_and_can_be_turned(browser: Any) -> None:
 
 def test_a_node_of_a_graph_that_is_clicked_opens_its_card(browser: Any) -> None:
     a, b = sv.Value(2.0, label="a"), sv.Value(-3.0, label="b")
-    page = FramedPage(browser, linked(of_value.session_of((a * b + a**2).relu() + b)))
+    page = FramedPage(browser, linked(value_session.session_of((a * b + a**2).relu() + b)))
     page.do("run('on', 2, 'operation')")
     page.wait(lambda: page.frame.locator("#caption h2").inner_text() == "a × b is −6.")
     page.mouse.click(*page.at(*page.place_of("{neuron: ['[0]', 0]}")))

@@ -324,8 +324,8 @@ REACHED = """
     faces/controller/options.py faces/controller/own_input.py faces/controller/parts.py
     faces/controller/presets.py data/samples.py data/texture.py files/checked_safetensors.py
     files/networks.py files/own_formulas.py files/runs.py files/settings_codec.py
-    core/not_finite.py training/network/grown_networks.py training/session/growing.py
-    training/session/undo.py training/session/session.py
+    core/not_finite.py training/network/grown_networks.py training/session/growth.py
+    training/session/changes.py training/session/session.py
 """.split()
 
 # Of a script that makes a session, or gives its network to a second one.

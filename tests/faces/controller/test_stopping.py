@@ -15,7 +15,7 @@ from scalarviz.pictures.draw2d.colors import rgb
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.pictures.view.charts import Chart
-from scalarviz.training.session.step_view import ConditionView
+from scalarviz.training.session.callbacks import ConditionView
 from tests.faces.controller.conftest import Clock, Open
 from tests.faces.controller.stages import shown, stage_of
 from tests.sessions import advanced

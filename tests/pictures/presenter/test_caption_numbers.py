@@ -18,7 +18,7 @@ from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pictures.presenter.captions.moments import caption
 from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.training.session.caption import Caption, Piece
-from scalarviz.training.session.of_value import session_of
+from scalarviz.training.session.value_session import session_of
 from tests.pictures.presenter.caption_reader import (
     NUMBER,
     agrees,

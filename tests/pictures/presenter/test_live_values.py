@@ -18,7 +18,7 @@ from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.pictures.view.exhibits.pictures import Pictures
 from scalarviz.pictures.view.exhibits.swatches import Swatches
-from scalarviz.training.session.of_value import session_of
+from scalarviz.training.session.value_session import session_of
 from tests.sessions import advanced
 from tests.training.session.test_session import session
 from tests.waiting import until

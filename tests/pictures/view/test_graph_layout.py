@@ -13,7 +13,7 @@ from scalarviz.core.trace_program import TraceProgram
 from scalarviz.pictures.presenter.scene_layout import layout_of
 from scalarviz.pictures.view.scene.graph_layout import block
 from scalarviz.pictures.view.scene.plates import Layout
-from scalarviz.training.session.of_value import session_of
+from scalarviz.training.session.value_session import session_of
 
 
 def formula() -> sv.Session:

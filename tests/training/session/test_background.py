@@ -13,7 +13,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.data import Xor
-from scalarviz.training.session.worker import Background
+from scalarviz.training.session.threads import Background
 from tests.training.session.test_threads import ours
 from tests.waiting import until
 

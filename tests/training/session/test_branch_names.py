@@ -12,7 +12,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import FileError, InputError
 from scalarviz.files.checked_safetensors import read, write
-from scalarviz.training.session.branch_names import DID
+from scalarviz.training.session.branches import DID
 from scalarviz.training.session.trainer import CHANGES, WRITES
 from tests.sessions import advanced
 from tests.wording import refused

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from scalarviz.training.session.step_view import ConditionView
+from scalarviz.training.session.callbacks import ConditionView
 from tests.sessions import advanced
 from tests.training.session.test_stops import (
     CHANGES,

@@ -15,12 +15,14 @@ from scalarviz.training.session import landscape, timeline
 from scalarviz.training.session.landscape import (
     MOST_SAMPLES,
     Landscape,
+    LossPlane,
     LossPlanes,
+    Past,
     coarse_to_fine,
     kept_past,
+    plane_of,
     samples_of,
 )
-from scalarviz.training.session.loss_plane import LossPlane, Past, plane_of
 from tests.sessions import advanced
 from tests.training.session.test_stops import T, X, bits, every_engine, session
 from tests.wording import refused

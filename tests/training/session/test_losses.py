@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.training.session import branches, losses
-from scalarviz.training.session.losses import Losses
+from scalarviz.training.session import branches
+from scalarviz.training.session import branches as losses
+from scalarviz.training.session.branches import Losses
 from tests.sessions import advanced, reloaded
 
 

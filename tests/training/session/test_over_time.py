@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.training.session.filled_past import FilledPast
-from scalarviz.training.session.over_time import Now, OverTime, WeightsOverTime, layers_of
+from scalarviz.training.session.over_time import (
+    FilledPast,
+    Now,
+    OverTime,
+    WeightsOverTime,
+    layers_of,
+)
 
 INPUTS = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 TARGETS = np.array([[0.0], [1.0], [1.0], [0.0]])
@@ -166,10 +171,10 @@ def test_a_past_that_takes_too_long_or_too_much_memory_is_not_filled(
 ) -> None:
     session = made()
     session.advance(2000)
-    monkeypatch.setattr("scalarviz.training.session.filled_past.LONGEST", 0.0)
+    monkeypatch.setattr("scalarviz.training.session.over_time.LONGEST", 0.0)
     assert filled(session, [100, 200]).moments == {}
-    monkeypatch.setattr("scalarviz.training.session.filled_past.LONGEST", 10.0)
-    monkeypatch.setattr("scalarviz.training.session.filled_past.ROOM", 16 * 17 * 5)
+    monkeypatch.setattr("scalarviz.training.session.over_time.LONGEST", 10.0)
+    monkeypatch.setattr("scalarviz.training.session.over_time.ROOM", 16 * 17 * 5)
     past = FilledPast(session)
     assert past.steps(session.timeline.branch, 0, 2000) == [0, 500, 1000, 1500, 2000]
     past.wait()

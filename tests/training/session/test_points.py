@@ -5,13 +5,13 @@ import tracemalloc
 
 import numpy as np
 
-from scalarviz.training.session.points import Points
+from scalarviz.training.session.branches import MetricPoints
 
 MANY = 200_000
 
 
 def test_values_are_read_up_to_a_step_while_others_are_added() -> None:
-    points = Points([10, 20], [0.5, 0.25])
+    points = MetricPoints([10, 20], [0.5, 0.25])
     writer = threading.Thread(target=lambda: [points.add(30 + i, 2.0 * i) for i in range(MANY)])
     writer.start()
     while writer.is_alive():
@@ -23,12 +23,12 @@ def test_values_are_read_up_to_a_step_while_others_are_added() -> None:
     steps, values = points.until()
     assert steps.dtype == np.int64 and values.dtype == np.float64 and len(steps) == 2 + MANY
     assert [len(each) for each in points.until(20)] == [2, 2]
-    assert [len(each) for each in Points().until()] == [0, 0]
+    assert [len(each) for each in MetricPoints().until()] == [0, 0]
 
 
 def test_a_value_takes_few_bytes() -> None:
     tracemalloc.start()
-    points, before = Points(), tracemalloc.get_traced_memory()[0]
+    points, before = MetricPoints(), tracemalloc.get_traced_memory()[0]
     for step in range(MANY):
         points.add(step, step / 3)
     used = tracemalloc.get_traced_memory()[0] - before

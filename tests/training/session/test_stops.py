@@ -13,8 +13,8 @@ from scalarviz import data
 from scalarviz.base.checks import FloatArray
 from scalarviz.errors import GradientError, InputError, OrderError, ShapeError, UnknownNameError
 from scalarviz.files.marks import restore_marks
+from scalarviz.training.session.callbacks import ConditionView
 from scalarviz.training.session.conditions import PREDICATES, QUANTITIES, STATES
-from scalarviz.training.session.step_view import ConditionView
 from tests.sessions import advanced, reloaded
 from tests.wording import refused
 

@@ -16,7 +16,7 @@ from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.view.frame_data import Words
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.caption import Caption, Neuron
-from scalarviz.training.session.last_change import done_in
+from scalarviz.training.session.explanation import done_in
 
 NOTHING = Caption("")
 KEPT = 64  # captions of operations

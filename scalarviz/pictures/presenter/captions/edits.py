@@ -7,7 +7,7 @@ from scalarviz.pictures.presenter.arithmetic import change_between
 from scalarviz.pictures.presenter.captions.moments import caption
 from scalarviz.pictures.presenter.captions.steps import with_line
 from scalarviz.training.session.caption import Caption
-from scalarviz.training.session.last_change import last_edit
+from scalarviz.training.session.explanation import last_edit
 from scalarviz.training.session.session import Session
 
 

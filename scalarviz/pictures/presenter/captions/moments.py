@@ -50,8 +50,8 @@ from scalarviz.pictures.presenter.traced_weight import (
 )
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.caption import Caption, Neuron, Piece, plain_lines
-from scalarviz.training.session.of_value import VALUE
 from scalarviz.training.session.session import Session
+from scalarviz.training.session.value_session import VALUE
 
 
 def caption(session: Session, row: int | None = None, neuron: Neuron | None = None) -> Caption:

@@ -8,7 +8,7 @@ import numpy as np
 
 from scalarviz.base.texts import text
 from scalarviz.pictures.presenter.live_values import LiveValues
-from scalarviz.training.session.here import Here
+from scalarviz.training.session.timeline import Position
 
 MEAN = 20  # losses whose mean is compared
 OF_THE_LOSS = "edit", "numbers", "data", "samples", "loss", "activation"  # actions that change it
@@ -16,7 +16,7 @@ OF_THE_LOSS = "edit", "numbers", "data", "samples", "loss", "activation"  # acti
 CHANGES = {"tenth": 0.13, "quarter": 0.35, "half": 0.6, "third": 0.8, "less": 0.97, "same": 1.03}
 
 
-def changed_at(here: Here) -> int:
+def changed_at(here: Position) -> int:
     """Return the first step whose loss is computed after the last change of a user; 0 without."""
     place, branch = here.clock.place, here.branch
     coming = branch.actions_at(place)[here.clock.actions :]

@@ -26,8 +26,7 @@ from scalarviz.pictures.presenter.captions.lines import Line, Term, equation, in
 from scalarviz.pictures.presenter.captions.losses import is_small
 from scalarviz.pictures.presenter.traced_weight import TracedWeight
 from scalarviz.training.session.caption import Caption, Piece, plain_lines
-from scalarviz.training.session.explanation import Explanation, explain
-from scalarviz.training.session.formula_lines import FormulaLine
+from scalarviz.training.session.explanation import Explanation, FormulaLine, explain
 from scalarviz.training.session.stops import KIND
 
 # Actions after a step that do not change the network's outputs.

@@ -20,7 +20,7 @@ from scalarviz.pictures.view.shading.evaluator import Evaluator
 from scalarviz.pictures.view.shading.result import ShaderResult
 from scalarviz.pictures.view.shading.service import service
 from scalarviz.training.network.network import Network
-from scalarviz.training.session.worker import check_end
+from scalarviz.training.session.threads import check_end
 
 PORTION = 4096  # samples that the cpu evaluates at once
 COMPARED = 16  # samples whose outputs are compared with the reference, once

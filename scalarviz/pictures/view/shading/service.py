@@ -10,7 +10,7 @@ from typing import Any, Protocol, final
 from scalarviz.errors import DisplayError
 from scalarviz.pictures.view.offscreen import no_opengl
 from scalarviz.pictures.view.shading.context import HiddenContext
-from scalarviz.training.session.worker import Background
+from scalarviz.training.session.threads import Background
 
 WAIT = 0.001  # seconds until it looks again at jobs whose numbers have not arrived
 

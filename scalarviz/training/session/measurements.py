@@ -1,12 +1,16 @@
-"""Metrics of a session: measured at every some steps, and kept with the branch."""
+"""Metrics of a session: measured at every some steps, kept with the branch, and read as a table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import final
+import csv
+import io
+from collections.abc import Iterable, Mapping
+from typing import Any, final
 
 import numpy as np
 
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.shell_commands import needed
 from scalarviz.core.formulas.metrics import (
     HELD_OUT,
     LOSS,
@@ -17,8 +21,7 @@ from scalarviz.core.formulas.metrics import (
 )
 from scalarviz.data import DataSet
 from scalarviz.errors import InputError
-from scalarviz.training.session.branches import Branch
-from scalarviz.training.session.points import Points, Series
+from scalarviz.training.session.branches import Branch, MetricPoints, Series
 from scalarviz.training.session.trainer import Trainer
 
 
@@ -79,7 +82,7 @@ def metrics_of(metrics: object, every: int, data: DataSet) -> Metrics | None:
 def record(branch: Branch, step: int, values: Mapping[str, float]) -> None:
     """Keep the metrics of a step that a branch arrives at for the first time."""
     for name, value in values.items():
-        branch.metrics.setdefault(name, Points()).add(step, value)
+        branch.metrics.setdefault(name, MetricPoints()).add(step, value)
 
 
 def series(branch: Branch, now: int) -> dict[str, Series]:
@@ -93,3 +96,62 @@ def series(branch: Branch, now: int) -> dict[str, Series]:
         for name, each in found.items()
     }
     return {name: series for name, series in whole.items() if len(series[0])}
+
+
+@final
+class HistoryTable:
+    """Losses and metrics; a row belongs to the weights after so many steps.
+
+    losses   of the steps that are done, each before its update
+    metrics  steps and values by name
+    """
+
+    def __init__(self, losses: FloatArray, metrics: Mapping[str, Series]) -> None:
+        ends = [int(steps[-1]) + 1 for steps, _ in metrics.values() if len(steps)]
+        self.rows = max([len(losses), *ends])
+        self.series = {LOSS: (np.arange(len(losses)), losses), **metrics}
+
+    def columns(self) -> dict[str, FloatArray]:
+        """Return a column for the loss and each metric; NaN where nothing was measured."""
+        found = {}
+        for name, (steps, values) in self.series.items():
+            found[name] = np.full(self.rows, np.nan)
+            found[name][steps] = values
+        return found
+
+    def csv(self) -> str:
+        """Return the table as CSV; cells where nothing was measured are empty."""
+        cells: dict[str, list[Any]] = {"step": list(range(self.rows))}
+        for name, (steps, values) in self.series.items():
+            cells[name] = [""] * self.rows
+            for step, value in zip(steps.tolist(), values.tolist(), strict=True):
+                cells[name][step] = value
+        return csv_of(cells)
+
+    def pandas(self) -> Any:
+        """Return a DataFrame; raise InputError without pandas."""
+        return data_frame(self.columns(), "write a file by s.to_csv(path)", self.rows)
+
+
+# Columns by name as CSV text, and as a DataFrame of pandas.
+
+
+def csv_of(columns: Mapping[str, Iterable[object]]) -> str:
+    """Return a table as CSV, the names first."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return file.getvalue()
+
+
+def data_frame(columns: Mapping[str, Any], otherwise: str, rows: int | None = None) -> Any:
+    """Return a DataFrame; raise InputError without pandas.
+
+    otherwise  what can be done without it, in a few words
+    rows       number of rows of an index with the name "step"; None, the default: no such index
+    """
+    pandas = needed("pandas", "a DataFrame is made by pandas", "pandas", f", or {otherwise}")
+    return pandas.DataFrame(
+        columns, index=None if rows is None else pandas.RangeIndex(rows, name="step")
+    )

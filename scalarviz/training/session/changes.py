@@ -1,6 +1,6 @@
-"""UndoLog: what a user changed in a training, to be undone and done again.
+"""Changes of a training by its user: undone and done again, and found where they are written.
 
-The rules:
+The rules of undo:
 
 - An undo goes to the moment before the last change, a redo to the moment after the one that was
   undone last, on the branch that the undo left: what was trained there since lies ahead again.
@@ -14,22 +14,28 @@ The rules:
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
+from weakref import ref
+
+import numpy as np
+import numpy.typing as npt
 
 from scalarviz.base.interrupt import whole
 from scalarviz.errors import OrderError
 from scalarviz.training.session.branches import Action, Branch, Clock
+from scalarviz.training.session.trainer import Trainer, numbers_of_bank
 
 if TYPE_CHECKING:
     from scalarviz.training.session.timeline import Timeline
 
+
 MOST = 1000  # changes that can be undone
 
 
-class Spot(NamedTuple):
+class BranchMoment(NamedTuple):
     """A moment of a branch."""
 
     branch: Branch
@@ -48,8 +54,8 @@ class Change:
     dropped  how many actions had been undone for good when it was made
     """
 
-    before: Spot
-    after: Spot | None
+    before: BranchMoment
+    after: BranchMoment | None
     actions: list[Action] = field(default_factory=list)
     waiting: list[Action] = field(default_factory=list)
     name: tuple[Branch, str] | None = None
@@ -100,7 +106,7 @@ class UndoLog:
         self.done[-1].after = last.after
         self.done[-1].actions += last.actions
 
-    def join_since(self, last: Change | None, before: Spot, after: Spot) -> None:
+    def join_since(self, last: Change | None, before: BranchMoment, after: BranchMoment) -> None:
         """Make one change of all since `last`, or of a move that is no change yet."""
         if self.last is last and before != after:
             self.add(Change(before, after))
@@ -124,7 +130,7 @@ class UndoLog:
         branch, clock = change.before
         left = timeline.branch
         was_last = (
-            timeline.spot == change.after == Spot(branch, branch.end)
+            timeline.spot == change.after == BranchMoment(branch, branch.end)
             and len({action.place for action in change.actions}) == 1
             # Branches that begin after that moment need the branch as it is.
             and not any(each.parent is branch and each.fork > clock for each in timeline.branches)
@@ -143,7 +149,7 @@ class UndoLog:
             timeline.branch.remove(change.actions, timeline.clock)
             change.after = None
         elif change.after and change.actions and {*change.actions} <= {*left.journal}:
-            change.after = Spot(left, change.after.clock)
+            change.after = BranchMoment(left, change.after.clock)
         self._leave_out(timeline, change, change.waiting)
 
     def redo(self, timeline: Timeline) -> None:
@@ -171,7 +177,7 @@ class UndoLog:
             change.after = timeline.spot
             for each in self.undone:  # those that were made after this one, where it was then
                 if each.before.branch is change.before.branch:
-                    each.before = Spot(timeline.branch, each.before.clock)
+                    each.before = BranchMoment(timeline.branch, each.before.clock)
         self._leave_out(timeline, change, [*change.waiting, *change.actions])
 
     def _leave_out(self, timeline: Timeline, change: Change, waiting: Sequence[Action]) -> None:
@@ -195,9 +201,112 @@ def fork_with(timeline: Timeline, waiting: Sequence[Action]) -> None:
             branch.insert(action)
 
 
-def go(timeline: Timeline, spot: Spot) -> None:
+def go(timeline: Timeline, spot: BranchMoment) -> None:
     """Go to a moment of any branch."""
     timeline.leaps += 1
     if timeline.branch is not spot.branch:
         timeline.restore(spot.clock.step, spot.branch)
     timeline.go(spot.clock)
+
+
+# Direct writes to a bank, which the session journals as edits.
+
+OutsideWrite = tuple[str, dict[str, Any]]
+
+
+@final
+class ArrayCopy:
+    """A copy of an array that can be compared with it bit for bit, NaN included.
+
+    The bytes are compared at once: for small networks that takes a tenth of numpy's time.
+    """
+
+    def __init__(self, original: npt.NDArray[Any]) -> None:
+        self._original = original
+        self._bytes, self._original_bytes = bytearray(original.data), original.data
+        self.array: npt.NDArray[Any] = np.ndarray(original.shape, original.dtype, self._bytes)
+
+    def take(self) -> None:
+        """Copy the present numbers of the original."""
+        self.array[...] = self._original
+
+    @property
+    def is_same(self) -> bool:
+        """Whether the original has the numbers that were copied last."""
+        return self._bytes == self._original_bytes
+
+
+@final
+class BankDiff:
+    """The numbers of a bank when the session last touched it, to compare with the present ones."""
+
+    def __init__(self, trainer: Trainer) -> None:
+        self._trainer = trainer
+        bank = trainer.bank
+        self.value = ArrayCopy(bank.value)
+        self._frozen = ArrayCopy(bank.frozen)
+        self._state = ArrayCopy(bank.state)
+        self._grad: ArrayCopy | None = None
+        self._count = bank.step_count
+        self._is_comparable = True  # with what the arrays had when numbers were left on a device
+        bank.away.watcher = ref(self)
+
+    def remember(self, mid_step: bool) -> None:
+        """Copy the present numbers; gradients only in the middle of a step, where they matter.
+
+        What is on a device is remembered when it is fetched.
+        """
+        bank = self._trainer.bank
+        if bank.away.keeper is None:
+            self.left()
+        self._state.take()
+        self._grad = ArrayCopy(bank.grad) if mid_step else None
+        self._count = bank.step_count
+
+    def changes(self) -> list[OutsideWrite]:
+        """Return what was written since `remember`, as actions: kind and details."""
+        bank = self._trainer.bank
+        if bank.away.keeper is not None:
+            if bank.step_count == self._count and self._state.is_same:
+                return []  # what is written into the arrays is found when numbers arrive there
+            bank.fetch()
+        found: list[OutsideWrite] = []
+        has_other_grad = self._grad is not None and not self._grad.is_same
+        if bank.step_count != self._count or has_other_grad or not self._state.is_same:
+            found.append(("numbers", numbers_of_bank(bank)))
+        elif not self.value.is_same:
+            rows = self._written_rows()
+            found.append(("edit", {"rows": rows, "values": bank.value[rows]}))
+        if not self._frozen.is_same:
+            changed = bank.frozen != self._frozen.array
+            for on in (True, False):
+                rows = np.flatnonzero(changed & (bank.frozen == on))
+                if len(rows):
+                    found.append(("freeze", {"rows": rows, "on": on}))
+        return found
+
+    def _written_rows(self) -> npt.NDArray[np.intp]:
+        """Return the rows whose values are not those remembered."""
+        value = self._trainer.bank.value
+        bits = f"u{value.itemsize}"
+        return np.flatnonzero(value.view(bits) != self.value.array.view(bits))
+
+    # Called when numbers are left on a device, and when they are fetched; see `Watcher`.
+
+    def left(self) -> None:
+        self.value.take()
+        self._frozen.take()
+        self._is_comparable = True
+
+    def arriving(self, copy: Callable[[], None]) -> None:
+        """What was written meanwhile stays; within a call, steps overwrite it as they go on."""
+        bank = self._trainer.bank
+        rows = np.zeros(0, np.intp)
+        if self._is_comparable and not bank.away.allowed and not self.value.is_same:
+            rows = self._written_rows()
+        written = bank.value[rows]
+        self._is_comparable = False  # also if Ctrl-C interrupts the copy
+        copy()
+        self.value.take()
+        self._is_comparable = True
+        bank.value[rows] = written

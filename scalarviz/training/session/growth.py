@@ -22,12 +22,10 @@ from scalarviz.training.network import grown_networks
 from scalarviz.training.network.grown_networks import STARTS, GrownNetwork, Start
 from scalarviz.training.network.network import Network
 from scalarviz.training.session.conditions import with_rows
-from scalarviz.training.session.origin import Origin
 from scalarviz.training.session.session import Session
-from scalarviz.training.session.settings_now import settings_now
 from scalarviz.training.session.stops import in_force
-from scalarviz.training.session.timeline import Timeline
-from scalarviz.training.session.trainer import Trainer, after
+from scalarviz.training.session.timeline import Origin, Timeline
+from scalarviz.training.session.trainer import Trainer, after, settings_now
 
 Change = Callable[[Network, int], GrownNetwork]
 

@@ -1,1 +1,0 @@
-"""Scenarios that run code of a learner beside ours, number by number."""

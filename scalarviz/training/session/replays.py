@@ -1,0 +1,406 @@
+"""Replays: what the past of a training is asked for, found by computing its steps again.
+
+A copy of the training gives the values and gradients of pinned weights over the steps. The first
+moment at which a condition held, and the samples that moved a weight most, are found in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Literal, final
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.core.bank import Bank
+from scalarviz.data.batches import Batches, InOrder, Picked, Shuffled
+from scalarviz.engines.common.cores import Guard
+from scalarviz.errors import InputError, OrderError
+from scalarviz.training.network.model import Model
+from scalarviz.training.session.branches import Branch, Clock, copies_of
+from scalarviz.training.session.conditions import LOSSES, MEASURED, NUMBERS, Condition
+from scalarviz.training.session.explanation import factors_of, numbers_of
+from scalarviz.training.session.measurements import series
+from scalarviz.training.session.stops import Seen, after, value_of
+from scalarviz.training.session.threads import Background, Job, SessionLock, check_end
+from scalarviz.training.session.timeline import MOST_STEPS, Timeline
+from scalarviz.training.session.trainer import Settings, Trainer, settings_after
+
+
+def copy_at_start(timeline: Timeline, network: Model, clock: Clock, memory: int) -> Timeline:
+    """Return an independent timeline on a copy of the network, at a moment of the same branch."""
+    trainer, start = timeline.trainer, timeline.branches[0].frames[0].settings
+    copied = Trainer(network.copy(), start, trainer.seed)
+    twin, branches = Timeline(copied, memory), copies_of(timeline.branches)
+    twin.origin = timeline.origin
+    twin.take_over(branches, branches[timeline.branches.index(timeline.branch)], clock)
+    same = dict(zip(timeline.branches, branches, strict=True))
+    twin.stops.marks = tuple(
+        mark._replace(branch=same[mark.branch]) for mark in timeline.stops.marks
+    )
+    return twin
+
+
+def arrivals(twin: Timeline, steps: Iterable[int]) -> Iterator[tuple[int, Bank | None]]:
+    """Go to steps in increasing order; yield each with the bank on arrival, None on the way there.
+
+    A keyframe that is nearer than the present moment is restored.
+    """
+    for step in steps:
+        frame = twin.branch.frame_before(step)
+        if frame is not None and frame.step > twin.clock.step:
+            twin.restore(step)
+        while twin.clock.step < step:
+            twin.forward(Clock(min(step, twin.clock.step + max(1, int(twin.pace)))))
+            yield step, None
+        yield step, twin.trainer.bank
+
+
+# Pinned weights. From the pinning on, they are recorded during training. Earlier numbers are
+# replayed in the background on a copy of the network.
+
+POINTS = 2000  # points of a history, about; a longer training is sampled at equal distances
+MEMORY = 2**24  # bytes for keyframes of the copy
+
+Recorded = Literal["value", "gradient"]
+KINDS: dict[str, Recorded] = {"value": "value", "gradient": "gradient"}
+Known = dict[tuple[int, int], float]  # by number of branch, and step
+
+
+@final
+class WeightHistory:
+    """The pinned rows of a bank, with values and gradients at some steps of each branch.
+
+    The gradient on arrival at a step is the one that the step before moved the weight by.
+    """
+
+    def __init__(self, timeline: Timeline, session_lock: SessionLock) -> None:
+        self._timeline = timeline
+        self._session_lock = session_lock
+        self._known: dict[int, dict[Recorded, Known]] = {}  # by row
+        self._lock = Guard()
+        self._background = Background()
+        timeline.each_portion = self.note
+        timeline.most_steps = self.stride
+
+    @property
+    def rows(self) -> list[int]:
+        return list(self._known)
+
+    def pin(self, rows: list[int], on: bool) -> None:
+        """Start recording these rows, or stop and forget them."""
+        with self._lock:
+            for row in rows:
+                if on:
+                    self._known.setdefault(row, {"value": {}, "gradient": {}})
+                else:
+                    self._known.pop(row, None)
+        if on:
+            self._fill_in()
+        elif not self._known:
+            self.stop()
+
+    def take_over(self, other: WeightHistory) -> None:
+        """Pin what the WeightHistory of the original had pinned, with all that is known."""
+        with other._lock:
+            self._known = {
+                row: {kind: dict(each) for kind, each in known.items()}
+                for row, known in other._known.items()
+            }
+        if other._background.busy:
+            self._fill_in()
+
+    def stride(self) -> int:
+        """Return the number of steps that may pass between two records."""
+        return max(1, self._timeline.clock.step // POINTS) if self._known else MOST_STEPS
+
+    def note(self) -> None:
+        """Record the present numbers, if the clock stands between two steps."""
+        if self._known:
+            bank = self._timeline.trainer.bank
+            self._note({"value": bank.value, "gradient": bank.grad})
+
+    def _note(self, numbers: dict[Recorded, FloatArray]) -> None:
+        branch, clock = self._timeline.branch, self._timeline.clock
+        if clock.operation or clock.actions:
+            return
+        with self._lock:
+            for (row, known), (kind, array) in product(self._known.items(), numbers.items()):
+                known[kind][branch.number, clock.step] = float(array[row])
+                if len(known[kind]) > 4 * POINTS:
+                    known[kind] = dict(list(known[kind].items())[::2])
+
+    def history(self, row: int, kind: Recorded) -> tuple[FloatArray, FloatArray]:
+        """Return the known steps of this branch up to now, and the numbers on arrival there."""
+        here = self._timeline.here
+        limits = {each.number: last for each, last in here.branch.way(here.clock.step)}
+        with self._lock:
+            known = list(self._known[row][kind].items()) if row in self._known else []
+        found = {step: v for (n, step), v in known if step <= limits.get(n, -1)}
+        steps = sorted(found)
+        return np.array(steps, np.int64), np.array([found[step] for step in steps])
+
+    def wait(self) -> None:
+        """Wait for the background thread; raise the error that ended it, if any."""
+        if not self._session_lock.mine:  # else a deadlock: the thread waits for the lock
+            self._background.finish()
+        self._background.raise_error()
+
+    def stop(self) -> None:
+        """Stop the background thread after its portion."""
+        self._background.stop()
+
+    def _fill_in(self) -> None:
+        """Replay earlier steps in the background."""
+        if self._known:
+            self._background.take_error()  # drop the error of an earlier attempt
+            self._background.start(self._fill())
+
+    def _fill(self) -> Job:
+        with self._session_lock.taken():
+            # The bank may have been written to since; the gradient comes from the replay.
+            self._note({"value": self._timeline.remembered})
+            network, rows = self._timeline.trainer.network, self.rows
+            if not network.layers:  # it cannot be copied
+                return
+            twin = copy_at_start(self._timeline, network, Clock(), MEMORY)
+            number, end = self._timeline.branch.number, self._timeline.clock.step
+        steps = range(0, end + 1, max(1, end // POINTS))
+        for step, bank in arrivals(twin, steps):
+            yield 0.0
+            if bank is None:
+                continue
+            with self._lock:
+                for row in set(rows) & set(self._known):
+                    known = self._known[row]
+                    known["value"].setdefault((number, step), float(bank.value[row]))
+                    known["gradient"].setdefault((number, step), float(bank.grad[row]))
+
+
+# The first moment of the past at which a condition held, by the record or by a replay.
+
+Tell = Callable[[int], object]  # called with the steps that were replayed
+
+
+def first_held(timeline: Timeline, conditions: Sequence[Condition], tell: Tell) -> int | None:
+    """Return the first step up to now, on arrival at which a condition held, or None.
+
+    timeline    stands where it stood at the end, also if `tell` raises an error that cancels it
+    conditions  as `conditions.checked` returns them
+    tell        called after some steps of a replay, which conditions on weights or gradients need
+
+    For "not finite" a step whose update was refused counts, too, if the clock stands in it.
+    """
+    branch, now = timeline.branch, timeline.clock
+    settings = all_settings(timeline, branch)
+    found: list[int] = []
+    of_losses = read_from(LOSSES, conditions, settings)
+    is_kept = branch.is_exact(0)  # else they are found by the replay
+    losses = branch.losses_between(0, now.step if is_kept else 0)
+    for condition in of_losses if is_kept else ():
+        found += (np.flatnonzero(condition.holds_over(losses))[:1] + 1).tolist()
+    for condition in read_from(MEASURED, conditions, settings):
+        steps, values = series(branch, now.step).get(condition.metric, (np.zeros(0), np.zeros(0)))
+        found += steps[condition.holds_over(values)][:1].tolist()
+    numbers = read_from(NUMBERS, conditions, settings) + ([] if is_kept else of_losses)
+    if numbers:
+        replayed = replay(timeline, numbers, min(found, default=now.step), tell)
+        found += [] if replayed is None else [replayed]
+    stuck = now.operation and not np.isfinite(timeline.trainer.bank.grad).all()
+    if stuck and any(condition.is_not_finite for condition in conditions):
+        found.append(now.step)
+    return int(min(found)) if found else None
+
+
+def read_from(
+    source: str, conditions: Sequence[Condition], settings: Sequence[Settings]
+) -> list[Condition]:
+    """Return the conditions that are read from a source, with all settings that there were."""
+    found = []
+    for condition in conditions:
+        sources = set(map(condition.source_with, settings))
+        if source == (NUMBERS if NUMBERS in sources else sources.pop()):
+            found.append(condition)
+    return found
+
+
+def all_settings(timeline: Timeline, branch: Branch) -> list[Settings]:
+    """Return all settings that a branch has had."""
+    found = [timeline.branches[0].frames[0].settings]
+    for action in branch.journal:
+        found.append(settings_after(found[-1], [action]))
+    return [each for i, each in enumerate(found) if not i or each is not found[i - 1]]
+
+
+def replay(
+    timeline: Timeline, conditions: Sequence[Condition], last: int, tell: Tell
+) -> int | None:
+    """Return the first step, up to `last`, on arrival at which a condition holds, or None."""
+    now = timeline.clock
+    seen = dict.fromkeys(conditions, Seen(timeline.branch, -1, np.nan, np.nan, False))
+    with timeline.visit(Clock()):
+        try:
+            for step in range(last + 1):
+                timeline.forward(Clock(step))
+                for condition, before in seen.items():
+                    seen[condition] = after(before, condition, value_of(timeline, condition))
+                if any(each.holds for each in seen.values()):
+                    return step
+                tell(step)
+                check_end()
+        finally:
+            timeline.restore(now.step)  # the way from there to the present is shorter
+    return None
+
+
+# Which samples moved a weight most over the last steps.
+
+
+@dataclass(frozen=True, slots=True)
+class SampleMove:
+    """How much one sample moved a weight.
+
+    sample  its row in `s.data.training`
+    amount  sum over the steps of the absolute value of its part
+    net     the same with signs: of a change, where it moved the weight to
+    steps   number of steps whose batch it was in
+    """
+
+    sample: int
+    amount: float
+    net: float
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class SamplesMoved:
+    """The samples that moved a weight most, the largest amount first.
+
+    name     name of the weight, `row` its row in the bank
+    first    the first step, counted from 0; `last` the last one
+    unit     "change": rate times the sample's part of the gradient, which for SGD is exactly what
+             it changed the weight by; "gradient": that part alone, for other optimizers
+    samples  the samples
+    total    sum of the amounts of all samples, those that are not listed included
+    """
+
+    name: str
+    row: int
+    first: int
+    last: int
+    unit: str
+    samples: tuple[SampleMove, ...]
+    total: float
+
+    def __str__(self) -> str:
+        what = "moved by" if self.unit == "change" else "pushed by gradients of"
+        lines = [f"{self.name}: {what} {self.total:.4g} in steps {self.first:,} to {self.last:,}"]
+        for each in self.samples:
+            share = 100.0 * each.amount / self.total if self.total else 0.0
+            lines.append(
+                f"sample {each.sample:,}: {each.amount:.4g} ({share:.0f}%), net {each.net:+.4g}, "
+                f"in {each.steps:,} step{'s' * (each.steps != 1)}"
+            )
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def samples_that_moved(
+    timeline: Timeline, row: int, steps: int, most: int, tell: Callable[[int], object]
+) -> SamplesMoved:
+    """Return the samples that moved a weight most; see `Session.samples_that_moved`.
+
+    `tell` is called with the number of steps that were replayed.
+    """
+    trainer, now = timeline.trainer, timeline.clock
+    if trainer.network.program.is_graph:
+        raise InputError(
+            "a compiled function has no samples that add up to a gradient, product by product: "
+            "pass a session of a Network"
+        )
+    if now.step == 0:
+        raise OrderError("no step is done yet, so no sample has moved anything: advance first")
+    first = max(0, now.step - steps, data_set_at(timeline))
+    amounts, nets, counts = np.zeros((0, 2)), np.zeros((0, 2)), np.zeros(0, np.int64)
+    is_exact = True
+    with timeline.visit(Clock(first)):
+        try:
+            for step in range(first, now.step):
+                timeline.enter(step)
+                timeline.forward(Clock(step, len(trainer.moments) - 1))
+                rows, parts = rows_of_batch(trainer.batches, step), parts_of_gradient(trainer, row)
+                room = max(len(counts), int(rows.max()) + 1)
+                amounts, nets, counts = (grown(each, room) for each in (amounts, nets, counts))
+                both = np.stack([-rate_of(trainer, row) * parts, parts], axis=1)
+                np.add.at(amounts, rows, np.abs(both))
+                np.add.at(nets, rows, both)
+                counts[np.unique(rows)] += 1
+                is_exact = is_exact and is_plain(trainer)
+                tell(step + 1 - first)
+                check_end()
+        finally:
+            timeline.restore(now.step)
+    which, unit = (0, "change") if is_exact else (1, "gradient")
+    order = np.argsort(-amounts[:, which], kind="stable")
+    order = order[counts[order] > 0][:most]
+    found = [
+        SampleMove(int(i), float(amounts[i, which]), float(nets[i, which]), int(counts[i]))
+        for i in order
+    ]
+    name, total = trainer.bank.name_of(row), float(amounts[:, which].sum())
+    return SamplesMoved(name, row, first, now.step - 1, unit, tuple(found), total)
+
+
+def data_set_at(timeline: Timeline) -> int:
+    """Return the step from which on the present data set is used."""
+    journal = timeline.branch.journal
+    places = [a.step for a in journal if a.kind == "data" and a.place <= timeline.clock.place]
+    return places[-1] if places and places[-1] < timeline.clock.step else 0
+
+
+def rows_of_batch(batches: Batches, step: int) -> Any:
+    """Return the rows of the table that make up the batch of a step; raise InputError."""
+    if isinstance(batches, (InOrder, Shuffled, Picked)):
+        return batches.rows(step)
+    raise InputError(
+        "this data makes its samples anew in each step, so that none comes twice: take a table, "
+        "such as sv.data.Arrays(inputs, targets)"
+    )
+
+
+def parts_of_gradient(trainer: Trainer, row: int) -> FloatArray:
+    """Return what each sample of the batch adds to the gradient of a weight, before "step"."""
+    done, total = len(trainer.moments) - 1, np.zeros(0)
+    for operation in trainer.network.program.operations:
+        if row in operation.parameters:
+            numbers = numbers_of(trainer, operation, done)
+            x, g = factors_of(operation, numbers, row)
+            assert g is not None, "all gradients are computed before the update"
+            parts = (x * g).reshape(len(numbers.inputs), -1).sum(axis=1)
+            total = total + parts if len(total) else parts
+    grad = float(trainer.bank.grad[row])
+    if trainer.network.precision.mixed and total.sum():  # they are multiplied by the loss scale
+        total = total * (grad / total.sum())
+    return total * (not trainer.bank.frozen[row])
+
+
+def rate_of(trainer: Trainer, row: int) -> float:
+    """Return the factor of the gradient of a weight in the update of SGD."""
+    optimizer, bank = trainer.settings.optimizer, trainer.bank
+    scale = optimizer.norm_scale(bank.grad[~bank.frozen])
+    return optimizer.rate_of(row, bank.step_count) * scale
+
+
+def is_plain(trainer: Trainer) -> bool:
+    """Whether the update is the gradient times a factor, the same for all samples."""
+    optimizer = trainer.settings.optimizer
+    is_linear = optimizer.name == "sgd" and optimizer.clip_value == np.inf
+    return is_linear and not trainer.network.precision.mixed
+
+
+def grown(array: Any, room: int) -> Any:
+    """Return an array with zeros at the end of its first axis."""
+    return np.pad(array, [(0, room - len(array)), *[(0, 0)] * (array.ndim - 1)])

@@ -1,0 +1,613 @@
+"""Threads of a session: one at a time works on it, others play it or compute for it.
+
+Where no thread can be started, as in a browser, the running loop of asyncio runs the portions.
+
+A job is an iterator: each `next` does one portion and returns the seconds to rest after it. A newly
+started job replaces the previous one as soon as the current portion is done.
+
+A thread inside a kernel while the interpreter shuts down can crash the process. So at the end of
+the program every job stops after its portion, and every guard registered with `hold_at_end` is
+taken.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Any, final
+from weakref import WeakMethod, WeakSet, ref
+
+from scalarviz.base.checks import not_copied, number
+from scalarviz.base.interrupt import ctrl_c, uncut, whole
+from scalarviz.engines.common.cores import Guard
+from scalarviz.engines.common.snapshot import Snapshot, SnapshotValues
+from scalarviz.errors import OrderError
+from scalarviz.training.session.changes import BranchMoment, Change
+from scalarviz.training.session.timeline import Timeline
+
+LAST = 5.0  # seconds that the end of the program waits for portions, at most
+LOOK = 0.1  # seconds between two checks that a thread is alive
+
+Job = Iterator[float]
+
+_all: WeakSet[Background] = WeakSet()
+_guards: WeakSet[Guard] = WeakSet()
+_ending = False
+
+
+@final
+class Background:
+    """At most one thread, which runs the newest job.
+
+    All methods can be called from any thread. The thread references its job, not this object.
+    """
+
+    def __init__(self) -> None:
+        self._begin()
+        _all.add(self)
+
+    def _begin(self) -> None:
+        self._changed = threading.Condition()
+        self._job: Job | None = None  # the newest job
+        self._now: Job | None = None  # the job whose portion is running
+        self._thread: threading.Thread | None = None
+        self._loop: Any = None  # of asyncio, which runs the portions if no thread can be started
+        self._error: BaseException | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a job has neither ended nor been stopped."""
+        return self._job is not None
+
+    @property
+    def _on_loop(self) -> bool:
+        """Whether a loop of asyncio runs the portions."""
+        return self._loop is not None and not self._loop.is_closed()
+
+    @uncut
+    def start(self, job: Job) -> None:
+        """Run this job from now on, instead of the present one."""
+        with self._changed:
+            self._job = job
+            self._changed.notify_all()
+            if self._thread is None and not self._on_loop:
+                thread = threading.Thread(target=self._work, name="scalarviz", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError:  # the system has no more threads, or none, as in a browser
+                    if not self._start_on_loop():
+                        self._job = None
+                        raise
+                else:
+                    self._thread = thread
+        _be_called_first()
+
+    @uncut
+    def stop(self) -> None:
+        """Stop after the current portion, without waiting for it."""
+        with self._changed:
+            self._job = None
+            self._changed.notify_all()
+
+    @uncut
+    def wait(self, seconds: float = threading.TIMEOUT_MAX) -> None:
+        """Wait until a stopped job has ended: the thread is gone, or runs a newer job.
+
+        Returns at once in the thread itself.
+        """
+        limit = time.monotonic() + seconds
+        with self._changed:
+            thread, now = self._thread, self._now
+            if thread is None or thread is threading.current_thread():
+                return
+            while self._thread is thread and thread.is_alive():
+                left = limit - time.monotonic()
+                if (self._job is not None and self._now is not now) or left <= 0.0:
+                    return
+                ctrl_c.deliver()
+                self._changed.wait(min(LOOK, left))
+        thread.join()
+
+    @uncut
+    def finish(self, seconds: float = threading.TIMEOUT_MAX) -> bool:
+        """Wait until no job is left; return whether none is. Does not wait in the thread itself."""
+        limit = time.monotonic() + seconds
+        with self._changed:
+            while self._job is not None and self._on_loop and time.monotonic() < limit:
+                self._do(self._job)  # nobody else does
+            while self.busy and self._thread is not threading.current_thread():
+                left = limit - time.monotonic()
+                if left <= 0.0:
+                    break
+                ctrl_c.deliver()
+                self._changed.wait(min(LOOK, left))
+            return not self.busy
+
+    @uncut
+    def take_error(self) -> BaseException | None:
+        """Return the error that ended a job and forget it, or None."""
+        with self._changed:
+            error, self._error = self._error, None
+        return error
+
+    def raise_error(self) -> None:
+        """Raise the error that ended a job and forget it, if there is one."""
+        error = self.take_error()
+        if error is not None:
+            raise error
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                job = self._now = self._job
+                self._changed.notify_all()
+                if job is None:
+                    self._thread = None
+                    return
+            rest = self._do(job)
+            with self._changed:
+                if rest and self._job is job:
+                    self._changed.wait(rest)
+
+    def _do(self, job: Job) -> float:
+        """Run the next portion of a job, and return the seconds to rest after it."""
+        rest, error = portion(job)
+        with self._changed:
+            if error is not None:
+                self._error = error
+            if rest is None and (error is not None or self._job is job):
+                self._job = None
+        return rest or 0.0
+
+    def _start_on_loop(self) -> bool:
+        """Run jobs by turns on the running loop of asyncio; return False if there is none."""
+        import asyncio  # slow to import
+
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return False
+
+        def turn() -> None:
+            job = self._job
+            if job is None:
+                self._loop = None
+            else:
+                loop.call_later(self._do(job), turn)
+
+        self._loop = loop
+        loop.call_soon(turn)
+        return True
+
+
+def portion(job: Job) -> tuple[float | None, BaseException | None]:
+    """Run the next portion: seconds to rest, None after the last portion; and the error, if any."""
+    try:
+        return next(job, None), None
+    except BaseException as error:  # else it would be lost with the thread
+        return None, error
+
+
+def hold_at_end(guard: Guard) -> None:
+    """Acquire a guard for good at the end of the program, so that its threads stop."""
+    _guards.add(guard)
+    _be_called_first()
+
+
+def check_end() -> None:
+    """End this thread with SystemExit if the program ends, unless it is the main thread."""
+    if _ending and threading.current_thread() is not threading.main_thread():
+        raise SystemExit
+
+
+def end() -> None:
+    """Stop every thread after its portion, and wait for up to LAST seconds."""
+    global _ending
+    _ending = True
+    limit = time.monotonic() + LAST
+    everyone = list(_all)
+    for each in everyone:
+        each.stop()
+    for each in everyone:
+        each.wait(max(0.0, limit - time.monotonic()))
+    for guard in list(_guards):
+        if not guard.is_lost:
+            guard.acquire(max(0.0, limit - time.monotonic()))
+
+
+def _be_called_first() -> None:
+    """Register `end` anew: atexit calls the last registered function first."""
+    atexit.unregister(end)
+    atexit.register(end)
+
+
+def _forget_threads() -> None:
+    """Start afresh in a forked child, which has none of the parent's threads."""
+    for each in list(_all):
+        each._begin()
+
+
+if hasattr(os, "register_at_fork"):  # Windows has no fork
+    os.register_at_fork(after_in_child=_forget_threads)
+
+
+# The lock lets one thread at a time work on a session, and fills in snapshots in between.
+
+PATIENCE = 0.25  # seconds that background play waits for threads that want the lock
+RECHECK = 0.05  # seconds after which one who waits for the lock looks whether Ctrl-C was pressed
+
+
+@final
+class SessionLock:
+    """Reentrant lock of a session, with a queue of snapshots to fill in between portions."""
+
+    def __init__(self) -> None:
+        self.lock = Guard()
+        self._owner = 0
+        self._waiting: set[int] = set()  # threads
+        self._asked: list[SharedSnapshot] = []
+        hold_at_end(self.lock)
+
+    @property
+    def mine(self) -> bool:
+        """Whether this thread holds the lock."""
+        return self._owner == threading.get_ident() and not self.lock.is_lost
+
+    def take(self, seconds: float = -1) -> bool:
+        """Acquire the lock, which this thread does not hold, and return whether it did.
+
+        `seconds` is the limit of the wait; -1, the default: none. Called, as `give` is, by
+        functions that are `whole`; Ctrl-C ends the wait.
+        """
+        me, mine, left = threading.get_ident(), False, RECHECK
+        end = time.monotonic() + (seconds if seconds >= 0 else threading.TIMEOUT_MAX)
+        ctrl_c.begin()
+        self._waiting.add(me)
+        try:
+            while not mine and left:
+                ctrl_c.deliver()
+                left = max(0.0, end - time.monotonic())
+                mine = self.lock.acquire(min(RECHECK, left))
+        finally:
+            self._waiting.discard(me)
+            if mine:
+                self._owner = me
+            else:
+                ctrl_c.end()
+        return mine
+
+    def give(self) -> None:
+        """Release the lock, after filling in the requested snapshots."""
+        try:
+            self.serve()
+        finally:
+            self._owner = 0
+            self.lock.release()
+            ctrl_c.end()
+
+    def taken(self, seconds: float = -1) -> TakenLock:
+        """Hold the lock; yield False if it was not acquired within `seconds` (-1: no limit)."""
+        return TakenLock(self, seconds)
+
+    def inherit(self, thread: int | None) -> None:
+        """Own the lock from now on if a thread owns it that never goes on."""
+        if self._owner == thread:
+            self._owner = threading.get_ident()
+
+    def let_others(self) -> None:
+        """Wait up to PATIENCE until the waiting threads have had the lock; locks are not fair."""
+        end = time.perf_counter() + PATIENCE
+        while self._waiting and time.perf_counter() < end:
+            time.sleep(1e-4)
+
+    def between(self) -> None:
+        """Fill in requested snapshots between two portions; end this thread if the program ends."""
+        check_end()
+        self.serve()
+
+    def ask(self, snapshot: SharedSnapshot) -> None:
+        """Queue a snapshot; it is filled in now if the lock is free, else between two portions."""
+        if snapshot not in self._asked:
+            self._asked.append(snapshot)
+        self.serve()
+
+    def serve(self) -> None:
+        """Fill in the queued snapshots if the lock is free or held by this thread."""
+        if self._asked:
+            self._fill_in()
+
+    @uncut
+    def _fill_in(self) -> None:
+        if self.lock.acquire(0.0):
+            try:
+                while self._asked:
+                    self._asked.pop().take()
+            finally:
+                self.lock.release()
+
+
+@final
+class TakenLock:
+    """Context manager that holds a SessionLock, which its thread may hold already."""
+
+    def __init__(self, session_lock: SessionLock, seconds: float) -> None:
+        self._lock = session_lock
+        self._seconds = seconds
+        self._takes = False
+
+    @whole
+    def __enter__(self) -> bool:
+        if self._lock.mine:
+            return True
+        self._takes = self._lock.take(self._seconds)
+        return self._takes
+
+    @whole
+    def __exit__(self, *_: object) -> None:
+        if self._takes:
+            self._lock.give()
+        ctrl_c.deliver()
+
+
+@final
+class SharedSnapshot(Snapshot):
+    """Snapshot of a bank that is filled in between two portions of training, without waiting.
+
+    session_lock  of the session
+    make          returns the Snapshot that the copy is requested from
+    where         returns the moment of the session; `moment` is that of the last copy
+    """
+
+    def __init__(
+        self,
+        session_lock: SessionLock,
+        make: Callable[[], Snapshot],
+        where: Callable[[], Any] = lambda: None,
+    ) -> None:
+        self._session_lock = session_lock
+        self._make = make
+        self._where = where
+        self.moment: Any = None
+        self._copy: Snapshot | None = None
+
+    __reduce_ex__ = not_copied(
+        "the snapshot of a session, which shares its locks", "keep what its read() gives"
+    )
+
+    def request(self) -> None:
+        self._copy = None
+        self._session_lock.ask(self)
+
+    def take(self) -> Snapshot:
+        """Request a copy of the numbers; the caller must hold the lock."""
+        copy = self._make()
+        copy.request()
+        self.moment = self._where()
+        self._copy = copy
+        return copy
+
+    @property
+    def ready(self) -> bool:
+        if self._copy is None:
+            self._session_lock.serve()
+        copy = self._copy
+        return copy is not None and copy.ready
+
+    def read(self) -> SnapshotValues:
+        copy = self._copy
+        if copy is None:
+            with self._session_lock.taken():
+                copy = self.take()
+        return copy.read()
+
+
+# Background play: a thread that advances a session until it is paused.
+
+BEHIND = 0.25  # seconds; a delay above this is dropped, not caught up
+
+Portion = Callable[[int | None, str, int | None], int]
+
+
+@final
+class Player:
+    """Advances a session in a background thread, until paused or until the session is deleted.
+
+    What follows a leader is played by that, too: with other sessions, on one clock.
+    """
+
+    def __init__(self, session_lock: SessionLock) -> None:
+        self._session_lock = session_lock
+        self._thread = Background()
+        self._leader: ref[Player] | None = None
+
+    @property
+    def playing(self) -> bool:
+        return self._thread.busy or self._led_by is not None
+
+    @property
+    def _led_by(self) -> Player | None:
+        """The leader while it plays, else None."""
+        leader = None if self._leader is None else self._leader()
+        return leader if leader is not None and leader.playing else None
+
+    def follow(self, leader: Player) -> None:
+        """End this play, and have a leader from now on in place of another one."""
+        if self._led_by is not leader:
+            self.pause()
+        self._thread.stop()
+        self._leader = ref(leader)
+
+    def play(self, portion: Portion, speed: float | None, unit: str, until: int | None) -> None:
+        """Start playing, or go on with another speed or unit.
+
+        portion  bound method, held weakly: `portion(most, unit, until)` advances by at most `most`
+                 units (None: no limit), not beyond the step `until`, and returns how many it did
+        speed    units per second; None: as fast as possible
+        unit     "operation", "phase", "sample" or "step"
+        until    step at which playing ends; None: none
+
+        Raises the error that ended the previous playing if no `pause` has raised it.
+        """
+        if speed is not None:
+            speed = number(speed, "the speed", 0.0, open_low=True)
+        self._thread.raise_error()
+        weak, begins = WeakMethod(portion), not self._thread.busy
+        if speed is None:
+            job = flat_out(weak, unit, until)
+        else:
+            job = at_speed(weak, unit, until, speed, begins)
+        self._thread.start(resting(job, self._session_lock))
+
+    def stop(self) -> None:
+        """Stop after the current portion, without waiting for it."""
+        self._thread.stop()
+
+    def pause(self, timeout: float | None = None) -> None:
+        """Stop after the current portion; raise the error that ended the playing, if any."""
+        if timeout is not None:
+            timeout = number(timeout, "the timeout", 0.0)
+        if (leader := self._led_by) is not None:
+            leader.pause(0.0 if self._session_lock.mine else timeout)
+        self._thread.stop()
+        if not self._session_lock.mine:  # else a deadlock: the thread waits for the lock
+            self._thread.wait(threading.TIMEOUT_MAX if timeout is None else timeout)
+        self._thread.raise_error()
+
+
+def resting(job: Job, session_lock: SessionLock) -> Job:
+    """Run a job, and after each portion let threads that wait for the lock go first."""
+    for rest in job:
+        session_lock.let_others()
+        yield rest
+
+
+def flat_out(portion: WeakMethod[Portion], unit: str, until: int | None) -> Job:
+    """Job: advance in portions, without rests."""
+    while (go_on := portion()) and go_on(None, unit, until):
+        del go_on
+        yield 0.0
+
+
+def at_speed(
+    portion: WeakMethod[Portion], unit: str, until: int | None, speed: float, begins: bool
+) -> Job:
+    """Job: advance at a mean rate of `speed` units per second; if it `begins`, first at once."""
+    start, done = time.perf_counter() - begins / speed, 0
+    while go_on := portion():
+        due = int((time.perf_counter() - start) * speed) - done
+        if due > speed * BEHIND + 1:
+            start, done, due = time.perf_counter(), 0, 1
+        if due > 0:
+            went = go_on(due, unit, until)
+            if not went:
+                return
+            done += went
+        del go_on
+        yield min(BEHIND, max(0.0, start + (done + 1) / speed - time.perf_counter()))
+
+
+@final
+class Turn:
+    """Holds the lock of a session, see `Session.doing`; a class, since a generator takes longer.
+
+    session_lock  the lock
+    timeline      numbers and clock that agree again at the end, also after an error
+    check_owner   raises OwnershipError if another session has taken over the network
+    plays         whether it is a portion of background play: numbers may stay where the engine has
+                  left them, and are fetched now and then; else they are in the bank, also held
+                  arrays of it
+    as_one        whether what it changes is one change for `undo`, also a move to another branch
+    """
+
+    __slots__ = ("_as_one", "_before", "_check_owner", "_lock", "_plays", "_takes", "_timeline")
+
+    def __init__(
+        self,
+        session_lock: SessionLock,
+        timeline: Timeline,
+        check_owner: Callable[[], None],
+        *,
+        plays: bool = False,
+        as_one: bool = False,
+    ) -> None:
+        self._lock = session_lock
+        self._timeline = timeline
+        self._check_owner = check_owner
+        self._plays = plays
+        self._as_one = as_one
+        self._before: tuple[Change | None, BranchMoment] | None = None
+        self._takes = False  # whether the lock is acquired here, and not by a caller
+
+    @whole
+    def __enter__(self) -> None:
+        self._takes = not self._lock.mine
+        if self._takes:
+            self._lock.take()
+        try:
+            self._check_owner()
+            if self._takes and self._timeline.is_at_work:  # an error ended the last `settle`
+                self._timeline.settle()
+            if self._timeline.is_at_work:
+                raise OrderError(
+                    "this session is at work, and was called again by a function that it called, "
+                    "such as one that makes data: do that after the first call has returned"
+                )
+            self._begin()
+        except BaseException:
+            self._release()
+            raise
+
+    def _begin(self) -> None:
+        timeline, bank = self._timeline, self._timeline.trainer.bank
+        try:
+            timeline.plays = self._plays
+            is_away = bank.away.keeper is not None
+            if is_away and (bank.away.is_due or not self._plays):
+                bank.fetch()
+            timeline.journal_outside_writes()
+            if is_away and bank.away.keeper is None:
+                timeline.keep_frame()
+            timeline.show()
+            if self._as_one:
+                self._before = timeline.undo_log.last, timeline.spot
+            ctrl_c.deliver()
+        except BaseException:
+            self._end(failed=True)
+            raise
+
+    def _end(self, *, failed: bool) -> None:
+        timeline = self._timeline
+        try:
+            if failed and self._takes:  # Ctrl-C too: numbers and clock must agree again
+                timeline.settle()
+            elif failed:
+                timeline.repair()
+            if failed or not self._plays:
+                timeline.trainer.bank.fetch()
+        finally:
+            if self._before is not None:
+                timeline.undo_log.join_since(*self._before, timeline.spot)
+            timeline.plays = False
+            timeline.remember()
+            timeline.show()
+
+    def _release(self) -> None:
+        if self._takes:
+            self._lock.give()
+
+    @whole
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            self._end(failed=kind is not None)
+        finally:
+            self._release()
+            ctrl_c.deliver()
