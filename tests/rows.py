@@ -48,7 +48,7 @@ TABLES = {
 
 
 # Those that no user meets, but in messages.
-INNER = "core.program.KINDS", "files.actions.CHECKS"
+INNER = "core.program.KINDS", "files.journal.CHECKS"
 
 
 def names_of(module: ModuleType, table: str) -> list[str]:

@@ -12,7 +12,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from scalarviz.base.package_files import text_beside
-from scalarviz.files.shaders.live import live_shader
+from scalarviz.files.shaders.live_shader import live_shader
 from scalarviz.pictures.view.cubes import shaders
 from scalarviz.pictures.view.shading.evaluator import fragment_of
 from scalarviz.pictures.view.spheres.shaders import SPHERE

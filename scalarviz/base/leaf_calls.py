@@ -26,11 +26,12 @@ LEAF_CALLS = {
     "export_network": "files.shaders.export",
     "save_timeline": "files.runs",
     "load_timeline": "files.runs",
-    "save_text": "files.tables",
+    "save_text": "files.atomic",
 }
 
 if TYPE_CHECKING:  # a type checker knows the functions themselves
     from scalarviz.faces.notebook.show import session_html as session_html
+    from scalarviz.files.atomic import save_text as save_text
     from scalarviz.files.expressions import load_model as load_model
     from scalarviz.files.expressions import save_expression as save_expression
     from scalarviz.files.networks import save_network as save_network
@@ -38,7 +39,6 @@ if TYPE_CHECKING:  # a type checker knows the functions themselves
     from scalarviz.files.runs import load_timeline as load_timeline
     from scalarviz.files.runs import save_timeline as save_timeline
     from scalarviz.files.shaders.export import export_network as export_network
-    from scalarviz.files.tables import save_text as save_text
     from scalarviz.pictures.displays.tables import confusion_html as confusion_html
     from scalarviz.pictures.displays.tables import network_html as network_html
     from scalarviz.pictures.displays.tables import perceptron_html as perceptron_html

@@ -270,3 +270,8 @@ def remove_if_abandoned(part: str) -> None:
             os.unlink(part)
     finally:
         os.close(handle)
+
+
+def save_text(text: str, path: object) -> None:
+    """Write text, in UTF-8; an existing file is replaced."""
+    replace_file(path, text.encode())

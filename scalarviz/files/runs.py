@@ -11,17 +11,27 @@ user's edits, about twenty bytes a weight.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby, pairwise
+from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.limits import Budget
+from scalarviz.base.checks import shorten, size
+from scalarviz.base.limits import GROWTH, LONGEST_MARK, MADE, MOST_PRODUCTS, PRODUCTS, Budget
 from scalarviz.base.messages import LONGEST_LINE, caution, visible
 from scalarviz.core.bank import Bank
-from scalarviz.core.formulas.metrics import rows_of_metrics
+from scalarviz.core.formulas.formula import make, pick
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.formulas.metrics import METRICS, MetricRow, rows_of_metrics
+from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.core.formulas.randomness import check_seed
+from scalarviz.core.layers import Layer
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.precision import Precision
 from scalarviz.data import DataSet
 from scalarviz.data.batches import Batches
+from scalarviz.data.data_set import DOUBLE, TableSet
 from scalarviz.engines.common.base import ORDER_OF_SUMS
 from scalarviz.errors import FileError, InputError
 from scalarviz.files.atomic import as_path, shown
@@ -34,18 +44,34 @@ from scalarviz.files.checked_safetensors import (
     read,
     write,
 )
-from scalarviz.files.marks import describe_marks, restore_marks
-from scalarviz.files.metrics import describe_metrics, metric_arrays, restore_metrics
-from scalarviz.files.networks import describe, field, not_made
-from scalarviz.files.origin import describe_origin
-from scalarviz.files.own_formulas import describe_own
-from scalarviz.files.rebuilding import Rebuilding
-from scalarviz.files.settings_codec import SettingsWriter, describe_loss
+from scalarviz.files.journal import Actions
+from scalarviz.files.networks import (
+    block_name,
+    build,
+    check_own,
+    check_states,
+    describe,
+    describe_own,
+    field,
+    not_made,
+)
+from scalarviz.files.run_settings import SettingsReader, SettingsWriter, build_clock, describe_loss
 from scalarviz.training.network.network import Network
-from scalarviz.training.session.branches import Action, Clock, Frame, thinned
-from scalarviz.training.session.stops import in_force
-from scalarviz.training.session.timeline import Timeline
-from scalarviz.training.session.trainer import Settings
+from scalarviz.training.session.branches import (
+    Action,
+    Branch,
+    Clock,
+    Frame,
+    MetricPoints,
+    checked_name,
+    place_of,
+    thinned,
+)
+from scalarviz.training.session.callbacks import FirstArrivals
+from scalarviz.training.session.measurements import Metrics
+from scalarviz.training.session.stops import MOST_MARKS, Mark, in_force
+from scalarviz.training.session.timeline import Origin, Timeline
+from scalarviz.training.session.trainer import Settings, Trainer, addable, data_for, settings_after
 
 KIND = "run"
 NUMBERS = ("value", "grad")
@@ -291,3 +317,366 @@ def stacked(rows: Sequence[Array]) -> InParts:
 def bits_of(bank: Bank) -> str:
     """Return a short hash of the weights."""
     return hashlib.sha256(bank.value.tobytes()).hexdigest()[:16]
+
+
+# Rebuilding: a training from its description, which is checked in full first.
+
+
+@final
+class Rebuilding:
+    """Builds the parts of a training in the order in which they depend on each other.
+
+    `data` replaces a data set that is made by code.
+    """
+
+    def __init__(
+        self,
+        description: Description,
+        arrays: Mapping[str, Array],
+        data: DataSet | None,
+        limit: int | None,
+    ) -> None:
+        check_own(description)
+        self.description = description
+        self.arrays = arrays
+        self.frames: dict[str, dict[str, Array]] = {}  # by number of the branch, then by name
+        for name, array in arrays.items():
+            what, _, rest = name.partition(" ")
+            if what == "frames":
+                branch, _, name = rest.partition(" ")
+                self.frames.setdefault(branch, {})[name] = array
+        stored = sum(array.nbytes for array in arrays.values())
+        self.made = Budget(limit, max(MADE, GROWTH * stored))
+        self.reader = SettingsReader(arrays, data, self.made)
+        first = {"value": self._first_values()}
+        self.network = build(field(description, "network", dict), first, Budget(limit))
+        self.seed = check_seed(field(description, "seed", int))
+        self.places: dict[Layer, list[int]] = {}  # indices of each layer, which may occur twice
+        for place, layer in enumerate(self.network.layers):
+            self.places.setdefault(layer, []).append(place)
+        self.actions = Actions(self.reader, self.network)
+        start = self._settings(field(description, "start", dict))
+        given = map(self.actions.read, description.get("given", []))
+        self.start = settings_after(start, given)
+
+    def timeline(self) -> Timeline:
+        """Return the training, at the clock of the description."""
+        description = self.description
+        trainer = Trainer(self.network, self.start, self.seed)
+        timeline = Timeline(trainer, size(field(description, "memory", int), "memory"))
+        timeline.origin = read_origin(description)
+        branches = self._branches()
+        number = field(description, "branch", int)
+        if not 0 <= number < len(branches):
+            raise InputError(
+                f"it stands on branch {number}, and has the branches 0 to {len(branches) - 1}"
+            )
+        branch, clock = branches[number], build_clock(description.get("clock"))
+        if clock > branch.end:
+            raise InputError(f"the clock stands at step {clock.step}, beyond the end of its branch")
+        frame = branch.frame_before(clock.step)
+        if frame is None or frame.step != clock.step:
+            raise InputError(
+                f"there is no keyframe of step {clock.step:,}, where it stands: it was not saved "
+                "as it is"
+            )
+        before = branch.actions_at((clock.step, 0))[: None if clock.operation else clock.actions]
+        timeline.take_over(branches, branch, Clock(clock.step, 0, len(before)))
+        if clock.operation and trainer.products > MOST_PRODUCTS.get(self.network.engine, PRODUCTS):
+            caution(
+                f"it stands at the start of step {clock.step:,} now, as half of so large a step is "
+                "not taken while a file is loaded"
+            )
+            return timeline
+        timeline.go(clock)
+        timeline.remember()
+        if timeline.clock != clock:
+            raise InputError(
+                f"step {clock.step} has no moment {tuple(clock)}, where the clock stands"
+            )
+        trainer.check_untouched()
+        return timeline
+
+    def _first_values(self) -> Array:
+        """Return the initial weights; their count is compared with that of the network."""
+        found = pick(self.arrays, "frames 0 value", "array")
+        if found.ndim != 2 or not len(found):
+            raise InputError("the keyframe of step 0 is missing")
+        values: Array = found[0]
+        return values
+
+    def _settings(self, value: Description) -> Settings:
+        """Return the settings at the start of the training."""
+        kinds = {"optimizer": Optimizer, "data": DataSet, "precision": Precision}
+        read = {name: self.reader.read(value.get(name)) for name in kinds}
+        for name, kind in kinds.items():
+            if not isinstance(read[name], kind):
+                raise InputError(f"{shorten(read[name])} is not of the type {kind.__name__}")
+        names = field(value, "activations", list)
+        if len(names) != len(self.network.layers):
+            raise InputError(f"{shorten(names)} is not an activation for each layer")
+        for layer, name in enumerate(names):
+            self.network.check_activation(layer, name)
+        loss = make(Loss, field(self.description, "loss", dict), "loss")
+        batch = self.description.get("batch")
+        batch = None if batch is None else size(batch, "batch")
+        self._check_activations(names, range(len(names)))
+        loss.check_output(names[-1])
+        self._check_batch(read["data"], batch)
+        engine = field(value, "engine", str)
+        return Settings(
+            read["optimizer"],
+            read["data"],
+            loss,
+            batch,
+            engine,
+            read["precision"],
+            tuple(names),
+        )
+
+    def _check_batch(self, data: DataSet, batch: int | None) -> None:
+        """Raise InputError for a batch that takes too much memory, of samples made by code."""
+        if not isinstance(data, TableSet):
+            count = data.batches(batch, self.seed).size
+            needed = DOUBLE * count * (data.inputs + data.outputs)
+            Budget(self.made.limit).take(needed, f"a batch of {count:,} samples")
+
+    def _check_activations(self, names: Sequence[str], changed: Sequence[int]) -> None:
+        """Raise InputError for two activations of a layer."""
+        for place in changed:
+            layer = self.network.layers[place]
+            if any(names[other] != names[place] for other in self.places[layer]):
+                raise InputError(f"layer {place} has two activations at once")
+
+    def _branches(self) -> list[Branch]:
+        branches: list[Branch] = []
+        for value in field(self.description, "branches", list):
+            if not isinstance(value, dict):
+                raise InputError(f"{shorten(value)} is no branch")
+            branches.append(self._branch(value, branches))
+        if not branches or not branches[0].frames or branches[0].frames[0].step != 0:
+            raise InputError("the keyframe of step 0 is missing")
+        return branches
+
+    def _branch(self, value: Description, before: Sequence[Branch]) -> Branch:
+        """Return a branch with journal, losses and keyframes."""
+        number, parent = len(before), value.get("parent")
+        above = before[parent] if type(parent) is int and 0 <= parent < number else None
+        if above is None and (number or parent is not None):
+            raise InputError(f"branch {number} leaves {shorten(parent)}, which is not before it")
+        fork, end = build_clock(value.get("fork")), build_clock(value.get("end"))
+        if not fork <= min(end, above.end if above else Clock()):
+            raise InputError(
+                f"branch {number} goes from {tuple(fork)} to {tuple(end)}, which cannot be"
+            )
+        branch = Branch(number, above, fork, self._journal(value, number, end), end)
+        branch.given_name = checked_name(value.get("name", ""))
+        losses = pick(self.arrays, f"losses {number}", "array")
+        if losses.dtype != np.float64 or losses.shape != (end.step - fork.step,):
+            raise InputError(f"branch {number} does not have one loss for each of its steps")
+        branch.record.record(fork.step, losses)
+        read_metrics(self.arrays, value.get("metrics", []), number, branch)
+        branch.frames.extend(self._frames(number, branch.journal))
+        if any(not fork.step <= frame.step <= end.step for frame in branch.frames):
+            raise InputError(f"branch {number} has keyframes of steps that it does not have")
+        return branch
+
+    def _journal(self, value: Description, number: int, end: Clock) -> list[Action]:
+        """Return the actions of a branch, in order."""
+        listed = field(value, "journal", list)
+        journal = list(map(self.actions.read, listed))
+        if any(after.place < action.place for action, after in pairwise(journal)):
+            raise InputError(f"the journal of branch {number} is out of order")
+        if journal and journal[-1].place > (end.step + 1, 0):
+            raise InputError(
+                f"branch {number} ends at step {end.step}, and something was done at step "
+                f"{journal[-1].step}"
+            )
+        now = self.start
+        for _, group in groupby(journal, place_of):
+            actions = list(group)
+            changed = [each.details["layer"] for each in actions if each.kind == "activation"]
+            for action in actions:
+                if action.kind == "samples":
+                    addable(now.data).as_added(**action.details)
+                now = settings_after(now, [action])
+                if action.kind in ("data", "batch"):
+                    self._check_batch(now.data, now.batch)
+                if action.kind in ("data", "loss"):
+                    data_for(self.network, now.data, now.loss)
+            self._check_activations(now.activations, changed)
+            now.loss.check_output(now.activations[-1])
+        return journal
+
+    def _frames(self, branch: int, journal: Sequence[Action]) -> list[Frame]:
+        """Return the keyframes of a branch."""
+        found, bank = self.frames.get(str(branch), {}), self.network.bank
+        count, rows = len(pick(found, "step", "array of keyframes")), len(bank)
+        blocks = {block_name(row.slots): row.slots for row in OPTIMIZERS.values() if row.slots}
+        needed: dict[str, tuple[tuple[int, ...], str]] = {
+            "step": ((count,), "int64"),
+            "count": ((count,), "int64"),
+            "has_gradients": ((count,), "bool"),
+        }
+        always = {
+            "state": ((count, len(bank.state)), "float64"),
+            "value": ((count, rows), bank.dtype),
+            "grad": ((count, rows), bank.dtype),
+        }
+        needed |= always if count else {}
+        shapes = needed | always | {"frozen": ((count, rows), "bool")}
+        shapes |= {name: ((count, len(names), rows), bank.dtype) for name, names in blocks.items()}
+        for name, array in found.items():
+            if (array.shape, array.dtype.name) != pick(shapes, name, "array of keyframes"):
+                raise InputError(f"the keyframes' {name} is {array.dtype} of shape {array.shape}")
+        for name in needed:
+            pick(found, name, "array of keyframes")
+        if count:
+            check_states(self.network, found["state"])
+        if (found["count"] < 0).any():
+            raise InputError("a keyframe has taken fewer steps than none")
+        steps = found["step"].tolist()
+        if any(later <= step for step, later in pairwise(steps)):
+            raise InputError("keyframes are out of order")
+        return [
+            Frame(
+                step,
+                found["value"][i],
+                found["grad"][i],
+                found["frozen"][i] if "frozen" in found else None,
+                {names: found[name][i] for name, names in blocks.items() if name in found},
+                found["state"][i],
+                int(found["count"][i]),
+                bool(found["has_gradients"][i]),
+                settings,
+            )
+            for (i, step), settings in zip(
+                enumerate(steps), settings_on_arrival(self.start, journal, steps), strict=True
+            )
+        ]
+
+
+def settings_on_arrival(
+    settings: Settings, journal: Sequence[Action], steps: Sequence[int]
+) -> Iterator[Settings]:
+    """Yield the settings on arrival at each of these steps, which are in order."""
+    done = 0
+    for step in steps:
+        first = done
+        while done < len(journal) and journal[done].place < (step, 0):
+            done += 1
+        settings = settings_after(settings, journal[first:done])
+        yield settings
+
+
+# Metrics: their names, and the recorded values of each branch.
+
+STEPS, VALUES = "metric-steps", "metric-values"  # arrays: "metric-steps NAME BRANCH"
+
+
+def describe_metrics(visits: FirstArrivals) -> Description:
+    """Return what a session measures, as an entry of the description of a run."""
+    if visits.metrics is None:
+        return {}
+    return {"metrics": {"names": list(visits.metrics.rows), "every": visits.metrics.every}}
+
+
+def metric_arrays(number: int, branch: Branch) -> dict[str, Array]:
+    """Return the metrics of a branch as arrays."""
+    arrays: dict[str, Array] = {}
+    for name, points in branch.metrics.items():
+        arrays[f"{STEPS} {name} {number}"], arrays[f"{VALUES} {name} {number}"] = points.until()
+    return arrays
+
+
+def read_metrics(arrays: Mapping[str, Array], names: object, number: int, branch: Branch) -> None:
+    """Put the recorded metrics into a branch; raise InputError for those it cannot have."""
+    for name in names_of(names):
+        steps = pick(arrays, f"{STEPS} {name} {number}", "array")
+        values = pick(arrays, f"{VALUES} {name} {number}", "array")
+        fits = steps.dtype == np.int64 and values.dtype == np.float64 and steps.size > 0
+        fits = fits and steps.ndim == 1 and steps.shape == values.shape
+        fits = fits and bool((np.diff(steps, prepend=branch.fork.step) > 0).all())
+        if not fits or steps[-1] > branch.end.step:
+            raise InputError(f"branch {number} has values of {name} at steps that it does not have")
+        branch.metrics[name] = MetricPoints(steps.tolist(), values.tolist())
+
+
+def names_of(value: object) -> list[str]:
+    """Return the names of metrics; raise InputError for anything else."""
+    names: list[Any] = value if isinstance(value, list) else [value]
+    if all(isinstance(name, str) and name.isidentifier() for name in names):
+        return names
+    raise InputError(f"its metrics {shorten(value)} are no names")
+
+
+def restore_metrics(
+    visits: FirstArrivals, description: Description, given: Mapping[str, MetricRow]
+) -> list[str]:
+    """Let a loaded session measure what it measured; return the functions that it lacks.
+
+    `given` are the functions that the user passes.
+    """
+    if "metrics" not in description:
+        visits.metrics = Metrics(given, 100) if given else None
+        return []
+    value: dict[str, Any] = field(description, "metrics", dict)
+    names, known = names_of(field(value, "names", list)), METRICS | dict(given)
+    rows = {name: known[name] for name in names if name in known}
+    visits.metrics = Metrics(rows | dict(given), size(field(value, "every", int), "every"))
+    return [name for name in names if name not in known]
+
+
+# Marks: the steps at which a training stopped by itself or that were found, and why.
+
+
+def describe_marks(timeline: Timeline) -> Description:
+    """Return the marks, as an entry of the description of a run."""
+    places = {branch: i for i, branch in enumerate(timeline.branches)}
+    marks = [
+        [places[mark.branch], mark.step, mark.text[:LONGEST_MARK]] for mark in timeline.stops.marks
+    ]
+    return {"marks": marks} if marks else {}
+
+
+def restore_marks(timeline: Timeline, description: Description) -> None:
+    """Give a loaded training its marks; raise InputError if malformed."""
+    if "marks" not in description:
+        return
+    listed = field(description, "marks", list)
+    if len(listed) > MOST_MARKS:
+        raise InputError(f"it has {len(listed)} marks, and at most {MOST_MARKS} are kept")
+    marks = []
+    for given in listed:
+        if not isinstance(given, list) or len(given) != 3 or not isinstance(given[2], str):
+            raise InputError(f"a mark is a branch, a step and a text, not {shorten(given)}")
+        number, step = (size(each, "a number of a mark", 0) for each in given[:2])
+        if number >= len(timeline.branches) or step > timeline.branches[number].end.step:
+            raise InputError(f"a mark is at step {step} of branch {number}, which does not exist")
+        text = visible(given[2], LONGEST_MARK)
+        marks.append(Mark(timeline.branches[number], step, text))
+    timeline.stops.marks = tuple(marks)
+
+
+# Where a session came from: the change of the network and its moment, as a text.
+
+LONGEST = 200  # characters of the description
+
+
+def describe_origin(origin: Origin | None) -> Description:
+    """Return where a session came from, as an entry of the description of a run."""
+    if origin is None:
+        return {}
+    return {"origin": {"did": origin.did, "step": origin.step, "operation": origin.operation}}
+
+
+def read_origin(description: Description) -> Origin | None:
+    """Return where a session came from, without that session; raise InputError if malformed."""
+    if "origin" not in description:
+        return None
+    value = field(description, "origin", dict)
+    did = field(value, "did", str)
+    if len(did) > LONGEST:
+        raise InputError(f"its origin {shorten(did)} is longer than {LONGEST} characters")
+    step, operation = (size(field(value, name, int), name, 0) for name in ("step", "operation"))
+    return Origin(visible(did, LONGEST), step, operation)

@@ -12,8 +12,7 @@ from scalarviz.base.checks import shorten
 from scalarviz.base.messages import visible
 from scalarviz.base.shell_commands import needed
 from scalarviz.errors import InputError
-from scalarviz.files.atomic import as_path, replace_file
-from scalarviz.files.tables import save_text
+from scalarviz.files.atomic import as_path, replace_file, save_text
 from scalarviz.training.session.measurements import csv_of, data_frame
 
 CSV, PARQUET = ".csv", ".parquet"

@@ -9,7 +9,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.core.bank import Bank
 from scalarviz.errors import FileError
-from scalarviz.files import actions
+from scalarviz.files import journal
 from scalarviz.training.session import trainer
 from tests.wording import refused
 
@@ -19,7 +19,7 @@ def shrink(bank: Bank, factor: float) -> None:
 
 
 def check_shrink(network: sv.Network, details: dict[str, Any]) -> None:
-    actions.check_type(details["factor"], float, "factor")
+    journal.check_type(details["factor"], float, "factor")
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def shrunk(monkeypatch: pytest.MonkeyPatch) -> sv.Session:
 def test_it_is_replayed_saved_and_loaded(
     shrunk: sv.Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(actions.CHECKS, "shrink", check_shrink)
+    monkeypatch.setitem(journal.CHECKS, "shrink", check_shrink)
     numbers = shrunk.network.bank.value.copy()
     shrunk.save(tmp_path / "run")
     for s in (shrunk, sv.Session.load(tmp_path / "run")):
@@ -47,7 +47,7 @@ def test_it_is_replayed_saved_and_loaded(
 def test_a_wrong_detail_is_refused_when_it_is_loaded(
     shrunk: sv.Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(actions.CHECKS, "shrink", check_shrink)
+    monkeypatch.setitem(journal.CHECKS, "shrink", check_shrink)
     shrunk.branches[0].journal[0].details["factor"] = True
     shrunk.save(tmp_path / "run")
     with refused(FileError, "factor is True"):

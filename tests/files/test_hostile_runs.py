@@ -16,8 +16,8 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import FileError, ScalarvizError
-from scalarviz.files.actions import CHECKS
 from scalarviz.files.checked_safetensors import read, write
+from scalarviz.files.journal import CHECKS
 from scalarviz.training.session.trainer import CHANGES, WRITES
 from tests.sessions import advanced
 from tests.wording import refused

@@ -14,7 +14,7 @@ from scalarviz import data
 from scalarviz.base.limits import MADE, Budget
 from scalarviz.data import DATA_SETS, DataSet, plane, rgb
 from scalarviz.errors import FileError, InputError
-from scalarviz.files import rebuilding
+from scalarviz.files import runs
 from scalarviz.files.checked_safetensors import read, write
 from tests.sessions import advanced, reloaded
 from tests.wording import refused
@@ -124,7 +124,7 @@ def test_data_that_a_run_holds_always_loads(
     digits = data.Digits(pictures=PIXELS, labels=PIXELS[:, 0, 0] % 10, held_out=held_out)
     table = data.Arrays(PIXELS[:, 0], PIXELS[:, 0, :1], share=1.0 - held_out)
     pictures = [kept(tmp_path / each.name, each) for each in (digits, table)]
-    monkeypatch.setattr(rebuilding, "MADE", 1)
+    monkeypatch.setattr(runs, "MADE", 1)
     for path in pictures:
         assert sv.Session.load(path).step_index == 2
 
@@ -208,7 +208,7 @@ def test_half_of_a_large_step_is_not_taken_while_loading(
     assert sv.Session.load(tmp_path / "run").clock == s.clock
     products = s.trainer.products
     assert products == 4 * (2 * 3 + 3 + 3 + 1)
-    monkeypatch.setattr(rebuilding, "MOST_PRODUCTS", {"python": products - 1})
+    monkeypatch.setattr(runs, "MOST_PRODUCTS", {"python": products - 1})
     with pytest.warns(UserWarning, match=r"start of step 7 now, as half of so") as caught:
         loaded = sv.Session.load(tmp_path / "run")
     assert caught[0].filename == __file__

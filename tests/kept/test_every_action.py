@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.files.actions import CHECKS
+from scalarviz.files.journal import CHECKS
 from scalarviz.pages.lessons.answers import records_in
 from scalarviz.training.session.trainer import CHANGES, WRITES
 from tests.kept.make_every_action import (

@@ -18,7 +18,7 @@ from scalarviz.core.layers import Activation
 from scalarviz.core.layers.dense import PerceptronLayer
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.errors import InputError
-from scalarviz.files.settings_codec import classes_of_optimizers
+from scalarviz.files.run_settings import classes_of_optimizers
 from scalarviz.training.network.grown_networks import remade
 from scalarviz.training.network.network import Network
 from scalarviz.training.session.conditions import with_rows

@@ -5,16 +5,14 @@
 
 A file is read in these steps, one module each:
 
-    tensors    its tensors, from the file or a second one
-    weighing   the number of its parts, before it is parsed
-    graph      its nodes, as plain data
-    fusions    nodes that form one layer, such as MatMul and Add
-    operators  OPERATORS: how each operator is read; one row each
-    reading    the layers from input to output, and the network of them
-    writing    the nodes of a network; WRITERS: how each layer is written
+    onnx_graph  its nodes and tensors, as plain data; weighed before they are parsed
+    fusions     nodes that form one layer, such as MatMul and Add
+    operators   OPERATORS: how each operator is read; one row each
+    flows       what operators make: values, as the steps that lead to them
+    reading     the layers from input to output, and the network of them
 
-`save_step` writes a whole training step: `step`, from `step_kinds`, how each operation is written,
-forward and back, and `step_graph`, formulas as nodes.
+`writing` writes the nodes of a network; WRITERS: how each layer is written. `training_step` writes
+a whole step of a training: how each operation is written, forward and back.
 """
 
 from __future__ import annotations
@@ -98,6 +96,6 @@ def save_step(session: Session, path: object) -> None:
     with InputError, as formulas of your own that have no such operators. Raises FileError if the
     file cannot be written.
     """
-    from scalarviz.files.onnx.step import save_step_model
+    from scalarviz.files.onnx.training_step import save_step_model
 
     save_step_model(session, path)

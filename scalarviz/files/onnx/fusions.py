@@ -1,4 +1,4 @@
-"""Fusions: several nodes that form one layer are replaced by one node.
+"""Fusions: several nodes that form one layer are replaced by one node, and steps become layers.
 
 A rule takes the last of the nodes. It returns the node that replaces them and the nodes that it
 removes, or None. The values between them must have no other use.
@@ -6,14 +6,160 @@ removes, or None. The values between them must have no other use.
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import pi, sqrt
+from typing import Any
 
+import numpy as np
+
+from scalarviz.base.checks import shorten
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.files.onnx.graph import GraphNode, ModelGraph
-from scalarviz.files.onnx.patterns import written_out
-from scalarviz.files.onnx.tensors import Constant
-from scalarviz.files.onnx.trace import SAME
+from scalarviz.core.layers import Conv2d, Dense, Layer, Residual
+from scalarviz.core.layers.elementwise_layers import Activation
+from scalarviz.core.layers.nested import MOST_DEPTH
+from scalarviz.errors import InputError
+from scalarviz.files.onnx.flows import SAME, LayerStep, Parameter
+from scalarviz.files.onnx.onnx_graph import Array, Constant, GraphNode, ModelGraph, shortest
+from scalarviz.files.onnx_names import Names
+
+# PATTERNS: activations that exporters write out in several nodes, by the operators of these. In a
+# pattern, x is the value that goes in, a number is one that the file stores, and another name
+# stands for a stored number whose name is kept; all of these are equal. The inputs of Add and Mul
+# may stand in any order. A keyword is an attribute; a node with one has no other attributes.
+
+Found = tuple[dict[str, str], tuple[GraphNode, ...]]  # values by name, and nodes, outer ones first
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A pattern, and the operator that replaces its nodes.
+
+    roles       for the nodes of the pattern, from the left, which name of the layer theirs is; "-":
+                none, as for those further on
+    attributes  those of the operator; beta is added where there are further names
+    """
+
+    operator: str
+    text: str
+    roles: str = "node"
+    attributes: Mapping[str, Any] | None = None
+
+    @property
+    def tree(self) -> ast.Call:
+        tree = ast.parse(self.text, mode="eval").body
+        assert isinstance(tree, ast.Call)
+        return tree
+
+
+def gelus(kind: str, *gates: str) -> Iterator[Pattern]:
+    """Return the patterns of x * 0.5 * gate, whatever is multiplied first."""
+    for gate in gates:
+        for text in (f"Mul(Mul(0.5, x), {gate})", f"Mul(Mul(0.5, {gate}), x)"):
+            yield Pattern("Gelu", text, attributes={"approximate": kind})
+        yield Pattern("Gelu", f"Mul(Mul(x, {gate}), 0.5)", attributes={"approximate": kind})
+
+
+CUBES = (
+    "Mul(0.044715, Pow(x, 3.0))",
+    "Mul(0.044715, Mul(x, Mul(x, x)))",
+    "Mul(x, Mul(x, Mul(x, 0.044715)))",
+)
+SCALED = "Div(Softplus(Mul(x, mul1)), div1)"
+SIXTH = "alpha=0.1666667"
+PATTERNS = (
+    *gelus("none", f"Add(1.0, Erf(Div(x, {sqrt(2.0)})))", f"Add(1.0, Erf(Mul(x, {sqrt(0.5)})))"),
+    *gelus("tanh", *(f"Add(1.0, Tanh(Mul({sqrt(2.0 / pi)}, Add(x, {cube}))))" for cube in CUBES)),
+    Pattern("Mish", "Mul(x, Tanh(Softplus(x)))"),
+    Pattern("HardSwish", f"Mul(x, HardSigmoid(x, {SIXTH}))"),
+    Pattern("HardSwish", f"Mul(x, HardSigmoid(x, {SIXTH}, beta=0.5))"),
+    Pattern("Softsign", "Div(x, Add(1.0, Abs(x)))"),
+    Pattern("LogSigmoid", "Log(Sigmoid(x))"),
+    Pattern("LogSigmoid", "Neg(Softplus(Neg(x)))", "behind node before"),
+    Pattern("Softplus", SCALED, "behind node before"),
+    # PyTorch's Softplus is x itself from 20 on.
+    Pattern("Softplus", "Where(Greater(x, 20.0), x, Softplus(x))", "- - node"),
+    Pattern(
+        "Softplus",
+        f"Where(Greater(Mul(x, mul1), 20.0), x, {SCALED})",
+        "- - before behind node before",
+    ),
+)
+
+
+def written_out(node: GraphNode, uses: Uses) -> Fused | None:
+    """Return what replaces the nodes of a pattern that end in this one; None if there is none."""
+    for pattern in PATTERNS:
+        if not pattern.text.startswith(f"{node.operator}("):
+            continue
+        found = match(pattern.tree, node, uses, {})
+        if found is None:
+            continue
+        named, nodes = found
+        x, inner = named.pop("x"), nodes[1:]
+        numbers = [uses.number(name) for name in named.values()]
+        times = Counter(each.outputs[0] for each in inner)
+        if any(uses.counts[name] != count for name, count in times.items()):
+            continue
+        attributes = dict(pattern.attributes or {})
+        if numbers:
+            first = numbers[0]
+            if first is None or not all(uses.is_number(name, first) for name in named.values()):
+                continue
+            attributes["beta"] = shortest(first)
+        roles = zip(pattern.roles.split(), nodes, strict=False)
+        parts = {role: each.name for role, each in roles if role != "-"}
+        made = GraphNode(
+            pattern.operator, parts.pop("node"), (x,), node.outputs, attributes, parts | named
+        )
+        return made, inner
+    return None
+
+
+def match(
+    tree: ast.Call, node: GraphNode | None, uses: Uses, named: dict[str, str]
+) -> Found | None:
+    """Return values by name, and nodes, if a node ends what the tree describes."""
+    if node is None or node.operator != ast.unparse(tree.func) or not has_attributes(tree, node):
+        return None
+    if len(tree.args) != len(node.inputs):
+        return None
+    orders = [node.inputs, node.inputs[::-1]] if node.operator in ("Add", "Mul") else [node.inputs]
+    for order in orders:
+        found: Found | None = (named, (node,))
+        for part, name in zip(tree.args, order, strict=True):
+            found = argument(part, name, uses, *found) if found else None
+        if found:
+            return found
+    return None
+
+
+def argument(
+    part: ast.expr, name: str, uses: Uses, named: dict[str, str], nodes: tuple[GraphNode, ...]
+) -> Found | None:
+    """Return what is found with one input more; None if it is not what the pattern says."""
+    if isinstance(part, ast.Constant):
+        return (named, nodes) if uses.is_number(name, float(str(part.value))) else None
+    if isinstance(part, ast.Name):
+        return ({**named, part.id: name}, nodes) if named.get(part.id, name) == name else None
+    assert isinstance(part, ast.Call)
+    inner = match(part, uses.makers.get(name), uses, named)
+    return inner and (inner[0], nodes + inner[1])
+
+
+def has_attributes(tree: ast.Call, node: GraphNode) -> bool:
+    """Return whether a node has the attributes of a pattern, if that names any."""
+    wanted = {str(each.arg): ast.literal_eval(each.value) for each in tree.keywords}
+    if wanted.keys() not in (set(), node.attributes.keys()):
+        return False
+    given = [(node.attributes[name], value) for name, value in wanted.items()]
+    return all(
+        isinstance(here, (int, float)) and abs(here - value) <= SAME * abs(value)
+        for here, value in given
+    )
+
 
 Fused = tuple[GraphNode, tuple[GraphNode, ...]]
 
@@ -146,3 +292,167 @@ RULES: dict[str, tuple[Callable[[GraphNode, Uses], Fused | None], ...]] = {
     "Mul": (written_out, gated, rms_norm),
     **dict.fromkeys(("Div", "Log", "Neg", "Where"), (written_out,)),
 }
+
+
+# Steps become layers: activations are joined with the layers before, and tied weights shared.
+
+
+@dataclass(frozen=True, eq=False)
+class BuiltLayer:
+    """A layer before it is built: its names, parameters, state and inner layers."""
+
+    layer: Layer
+    names: Names
+    parameters: tuple[Parameter, ...] = ()
+    state: Mapping[str, Array] = field(default_factory=dict)
+    inner: tuple[BuiltLayer, ...] = ()
+
+
+def join(steps: Sequence[LayerStep]) -> tuple[BuiltLayer, ...]:
+    """Return the layers of a network."""
+    known = KnownLayers()
+    return tuple(known.once(each) for each in as_made(steps))
+
+
+def as_made(steps: Sequence[LayerStep], depth: int = 0) -> list[BuiltLayer]:
+    """Return one layer per step, with activations joined."""
+    found: list[BuiltLayer] = []
+    alike = followed_alike(steps)
+    for before, step in zip((None, *steps), steps, strict=False):
+        if before is not None and step.layer is not None and joins(before, step, alike):
+            last = found[-1].layer
+            last.set_activation(step.layer.activation)
+            parts = {role: name for role, name in step.names.items() if role != "node"}
+            names = {**found[-1].names, "activation": step.names["node"], **parts}
+            found[-1] = replace(found[-1], names=names)
+        elif step.layer is None:
+            found.append(nested(step, depth + 1))
+        else:
+            found.append(BuiltLayer(step.layer, dict(step.names), step.parameters, step.state))
+    return found
+
+
+def joins(before: LayerStep, step: LayerStep, alike: Mapping[str, bool]) -> bool:
+    """Return whether an activation becomes that of the layer before it."""
+    if not isinstance(before.layer, (Dense, Conv2d)) or not isinstance(step.layer, Activation):
+        return False
+    return alike[weights_of(before)]
+
+
+def followed_alike(steps: Sequence[LayerStep]) -> dict[str, bool]:
+    """Return for each matrix whether the same activation follows every use of it."""
+    found: dict[str, set[str]] = {}
+    for step, after in zip(steps, (*steps[1:], None), strict=True):
+        layer = after.layer if after is not None else None
+        activation = layer.activation if isinstance(layer, Activation) else "linear"
+        found.setdefault(weights_of(step), set()).add(activation)
+    return {name: len(activations) == 1 for name, activations in found.items()}
+
+
+def weights_of(step: LayerStep) -> str:
+    """Return the name of a step's matrix; "" if it has none."""
+    return next((each.name for each in step.parameters if each.matrix), "")
+
+
+def nested(step: LayerStep, depth: int) -> BuiltLayer:
+    """Return the layer of inner steps; raise InputError if they are nested too deep."""
+    if depth > MOST_DEPTH:
+        name = "Residual" if step.kind is None else step.kind.__name__
+        raise InputError(f"{name}s are nested more than {MOST_DEPTH} deep")
+    first = as_made(step.inner[: step.first], depth) if step.first else []
+    inner = (*first, *as_made(step.inner[step.first :], depth))
+    layers = [each.layer for each in inner]
+    try:
+        layer = (
+            Residual(layers=layers)
+            if step.kind is None
+            else step.kind(layers=layers, first=len(first))
+        )
+    except InputError as error:
+        raise InputError(f"{step.node}: {error}") from error
+    return BuiltLayer(layer, dict(step.names), inner=inner)
+
+
+class KnownLayers:
+    """The layers so far, by the names of their weights."""
+
+    def __init__(self) -> None:
+        self.layers: dict[str, tuple[BuiltLayer, BuiltLayer]] = {}  # as read, and with unique names
+        self.taken: set[str] = set()
+
+    def once(self, made: BuiltLayer) -> BuiltLayer:
+        """Return the layer, or the earlier layer with the same weights."""
+        matrices = matrices_of(made)
+        if not matrices or matrices[0] not in self.layers:
+            found = self.apart(made)
+            for name in matrices:
+                self.layers[name] = (made, found)
+            return found
+        first, before = self.layers[matrices[0]]
+        if not are_one(first, made):
+            raise InputError(
+                f"its weights {shorten(matrices[0])} are used by two layers that differ in more "
+                "than their place: save them under two names"
+            )
+        return renamed(before, made)
+
+    def apart(self, made: BuiltLayer) -> BuiltLayer:
+        """Return the layer with unique names for its parameters.
+
+        Exporters merge equal vectors, but they are trained separately.
+        """
+        parameters = []
+        for each in made.parameters:
+            if each.matrix and each.name in self.taken:
+                raise InputError(
+                    f"its weights {shorten(each.name)} are used twice, once in a Residual: save "
+                    "them under two names"
+                )
+            parameters.append(replace(each, name=self._free(each.name)))
+        inner = tuple(map(self.apart, made.inner))
+        return renamed(replace(made, parameters=tuple(parameters), inner=inner), made)
+
+    def _free(self, name: str) -> str:
+        wanted, count = name, 1
+        while name in self.taken:
+            count += 1
+            name = f"{wanted}_{count}"
+        self.taken.add(name)
+        return name
+
+
+def matrices_of(made: BuiltLayer) -> list[str]:
+    """Return the names of all matrices of a layer and its inner layers."""
+    own = [each.name for each in made.parameters if each.matrix]
+    return own + [name for part in made.inner for name in matrices_of(part)]
+
+
+def are_one(first: BuiltLayer, second: BuiltLayer) -> bool:
+    """Return whether two layers have equal settings, names and numbers."""
+    return (
+        type(first.layer) is type(second.layer)
+        and len(first.inner) == len(second.inner)
+        and all(map(are_one, first.inner, second.inner))
+        and settings_of(first) == settings_of(second)
+        and [p.name for p in first.parameters] == [p.name for p in second.parameters]
+        and all(
+            p.values is q.values or np.array_equal(p.values, q.values)
+            for p, q in zip(first.parameters, second.parameters, strict=True)
+        )
+        and first.state.keys() == second.state.keys()
+        and all(np.array_equal(first.state[name], second.state[name]) for name in first.state)
+    )
+
+
+def settings_of(made: BuiltLayer) -> str:
+    return repr(sorted(made.layer.settings().items()))
+
+
+def renamed(made: BuiltLayer, place: BuiltLayer) -> BuiltLayer:
+    """Return a layer with the node names of `place`, and its own parameter names."""
+    own = {each.role: each.name for each in made.parameters}
+    names = {**place.names, **own}
+    if made.inner:
+        parts = zip(made.inner, place.inner, strict=True)
+        names["layers"] = [renamed(part, there).names for part, there in parts]
+    return replace(made, names=names)

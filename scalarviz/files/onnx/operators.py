@@ -1,20 +1,22 @@
 """OPERATORS: how each ONNX operator is read. To add one, write a function and a row.
 
-A function takes an `At`, the node with its inputs, and returns the output as a Flow; it raises
-Refused, with the reason, if it cannot.
+A function takes a `NodeContext`, the node with its inputs, and returns the output as a Flow; it
+raises UnsupportedNode, with the reason, if it cannot.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
 from math import inf, prod
+from typing import Any
 
 import numpy as np
 
 from scalarviz.base.checks import shorten
+from scalarviz.base.limits import WAVE
 from scalarviz.core.formulas.activations import (
     ACTIVATIONS,
     FAMILIES,
@@ -22,42 +24,390 @@ from scalarviz.core.formulas.activations import (
     WithSettings,
     activation_row,
 )
-from scalarviz.core.layers import BatchNorm, Dense, LayerNorm, LogSoftmax, PReLU, RMSNorm, Softmax
+from scalarviz.core.layers import (
+    AvgPool2d,
+    BatchNorm,
+    Conv2d,
+    Dense,
+    Dropout,
+    LayerNorm,
+    LogSoftmax,
+    MaxPool2d,
+    PReLU,
+    RMSNorm,
+    Softmax,
+)
 from scalarviz.core.layers.elementwise_layers import Activation
 from scalarviz.core.layers.nested import Concatenate, Product, Residual, TwoBranches
-from scalarviz.core.layers.rowwise_layers import Spread
-from scalarviz.files.onnx.frequency_encoding import concat, multiply, wave
-from scalarviz.files.onnx.graph import shortest
-from scalarviz.files.onnx.reshape_ops import (
-    cast,
-    dropout,
-    flatten,
-    identity,
-    reshape,
-    squeeze,
-    transpose,
-    unsqueeze,
-)
-from scalarviz.files.onnx.tensors import Constant
-from scalarviz.files.onnx.trace import (
+from scalarviz.core.layers.rowwise_layers import PictureShape, Spread
+from scalarviz.files.onnx.flows import (
     PICTURE,
+    READ,
     SAME,
-    At,
     Flow,
     LayerStep,
+    NodeContext,
     Parameter,
-    Refused,
     Shape,
+    UnsupportedNode,
+    Waves,
     checked,
     nothing,
 )
-from scalarviz.files.onnx.windows import (
-    average_pool,
-    convolution,
-    global_average_pool,
-    max_pool,
-    reduce_mean,
-)
+from scalarviz.files.onnx.onnx_graph import FLOATS, Constant, shortest
+
+# Operators that keep the numbers of a value, and at most change its shape.
+
+
+def identity(at: NodeContext) -> Flow:
+    """Return the input."""
+    return at.flow
+
+
+def cast(at: NodeContext) -> Flow:
+    """Cast to a float type: the network's dtype is used instead."""
+    at.only("to", 1, *FLOATS)
+    return at.flow
+
+
+def flatten(at: NodeContext) -> Flow:
+    """Flatten each sample."""
+    flow = at.flow
+    at.only("axis", 1, 1, -len(flow.shape))
+    return flow.seen_as((prod(flow.shape),), at.node)
+
+
+def reshape(at: NodeContext) -> Flow:
+    """Reshape that keeps samples apart."""
+    flow = at.flow
+    stored = at.needed(1, "sizes").array
+    if stored.ndim != 1 or stored.dtype.kind != "i" or not stored.size:
+        raise UnsupportedNode("its sizes are no list of whole numbers")
+    first, *rest = at.few(1)
+    if not at.get("allowzero", 0):
+        first = -1 if first == 0 else first
+        rest = [flow.shape[i] if n == 0 and i < len(flow.shape) else n for i, n in enumerate(rest)]
+    if rest.count(-1) == 1 and first in (at.batch, -1):
+        known = prod(n for n in rest if n != -1)
+        rest = [prod(flow.shape) // known if n == -1 and known > 0 else n for n in rest]
+    whole = bool(rest) and min(rest) > 0 and prod(rest) == prod(flow.shape)
+    if not whole or first not in (-1, at.batch):
+        raise UnsupportedNode(
+            f"its sizes are {shorten(stored)}, which does not leave each sample its "
+            f"{prod(flow.shape)} numbers"
+        )
+    return flow.seen_as(tuple(rest), at.node)
+
+
+def transpose(at: NodeContext) -> Flow:
+    """Transpose, if it does not reorder axes of size above 1."""
+    flow = at.flow
+    rank = len(flow.shape) + 1
+    order = at.get("perm", list(range(rank))[::-1])
+    moved = [axis for axis in order if axis == 0 or (0 < axis < rank and flow.shape[axis - 1] > 1)]
+    if sorted(order) != list(range(rank)) or order[0] != 0 or moved != sorted(moved):
+        raise UnsupportedNode(
+            f"its perm is {shorten(order)}, which puts the numbers in another order"
+        )
+    return flow.seen_as(tuple(flow.shape[axis - 1] for axis in order[1:]), at.node)
+
+
+def axes_of(at: NodeContext, rank: int) -> list[int]:
+    """Return the axes of a node, from its attribute or input, counted from the batch."""
+    stored = at.constant(1)
+    found: Any = at.few(1) if stored else at.get("axes", [])
+    if not isinstance(found, list) or not all(type(a) is int and -rank <= a < rank for a in found):
+        raise UnsupportedNode(f"its axes are {shorten(found)}")
+    axes = sorted(a % rank for a in found)
+    if not axes or axes[0] == 0 or len(set(axes)) < len(axes):
+        raise UnsupportedNode(f"its axes are {shorten(found)}")
+    return axes
+
+
+def unsqueeze(at: NodeContext) -> Flow:
+    """Insert axes of size 1."""
+    flow = at.flow
+    stored = at.constant(1)
+    count = len(at.few(1)) if stored else len(at.get("axes", []))
+    shape = list(flow.shape)
+    for axis in axes_of(at, min(len(shape) + 1 + count, 9)):
+        shape.insert(axis - 1, 1)
+    return flow.seen_as(tuple(shape), at.node)
+
+
+def squeeze(at: NodeContext) -> Flow:
+    """Remove axes of size 1."""
+    flow = at.flow
+    axes = axes_of(at, len(flow.shape) + 1)
+    if any(flow.shape[axis - 1] != 1 for axis in axes):
+        raise UnsupportedNode(
+            f"it takes out axes of {shorten(flow.shape)} that have more than one number"
+        )
+    shape: Shape = tuple(n for i, n in enumerate(flow.shape, 1) if i not in axes)
+    return flow.seen_as(shape, at.node)
+
+
+def dropout(at: NodeContext) -> Flow:
+    """Dropout: the identity in inference mode."""
+    flow = at.flow.settled
+    training = at.constant(2)
+    if training is not None and training.array.any():
+        raise UnsupportedNode(
+            "it drops numbers in training mode: export the model in evaluation mode"
+        )
+    stored = at.constant(1)
+    rate = float(stored.array.ravel()[0]) if stored and stored.array.size == 1 else 0.5
+    rate = at.get("ratio", rate)
+    shape = flow.shape if len(flow.shape) == PICTURE else prod(flow.shape)
+    layer = Dropout(shape, rate)
+    names = at.names
+    if stored:
+        names["ratio"] = stored.name
+    return flow.then(layer, names, shape=flow.shape)
+
+
+# Operators with windows: Conv, MaxPool, AveragePool, and global averages.
+
+
+@dataclass(frozen=True)
+class PoolingWindow:
+    """Shape of a window, strides, padding on each side, and dilations; pairs are (down, across)."""
+
+    kernel: tuple[int, int]
+    stride: tuple[int, int]
+    padding: int
+    dilation: tuple[int, int]
+
+    @property
+    def extent(self) -> list[int]:
+        """Height and width in pixels of the picture."""
+        pairs = zip(self.kernel, self.dilation, strict=True)
+        return [(kernel - 1) * gap + 1 for kernel, gap in pairs]
+
+
+def picture_of(flow: Flow) -> PictureShape:
+    """Return the shape of a flow that is known to be an image."""
+    channels, height, width = flow.shape
+    return channels, height, width
+
+
+def window_of(at: NodeContext, kernel: tuple[int, ...] | None = None) -> PoolingWindow:
+    """Return the window of a node; raise UnsupportedNode if it is unsupported."""
+    given = tuple(at.get("kernel_shape", list(kernel or ())))
+    if len(given) != 2 or (kernel and given != kernel) or min(given) < 1:
+        raise UnsupportedNode(f"its kernel has the shape {shorten(given)}, and not (height, width)")
+    strides, dilations = pair_of(at, "strides"), pair_of(at, "dilations")
+    found = PoolingWindow((given[0], given[1]), strides, 0, dilations)
+    pads = pads_of(at, found)
+    if len(set(pads)) != 1 or len(pads) != 4 or pads[0] < 0:
+        raise UnsupportedNode(f"its pads are {shorten(pads)}: they must be the same on all sides")
+    found = replace(found, padding=pads[0])
+    if at.get("ceil_mode", 0) and any(left_over(at, found)):
+        raise UnsupportedNode("its ceil_mode lets windows reach beyond the edge")
+    return found
+
+
+def pair_of(at: NodeContext, name: str) -> tuple[int, int]:
+    """Return an attribute of two numbers of pixels; raise UnsupportedNode for others."""
+    found = at.get(name, [1, 1])
+    if len(found) != 2 or min(found) < 1:
+        raise UnsupportedNode(f"its {name} are {shorten(found)}, and not two numbers of at least 1")
+    return found[0], found[1]
+
+
+def pads_of(at: NodeContext, window: PoolingWindow) -> list[int]:
+    """Return the padding of all edges, in the order of `pads`."""
+    auto = at.get("auto_pad", "NOTSET")
+    if auto in ("NOTSET", ""):
+        return list(at.get("pads", [0, 0, 0, 0]))
+    if auto == "VALID":
+        return [0, 0, 0, 0]
+    at.only("auto_pad", "NOTSET", "SAME_UPPER", "SAME_LOWER")
+    totals = []
+    sides = zip(at.picture.shape[1:], window.extent, window.stride, strict=True)
+    for side, extent, stride in sides:
+        count = -(-side // stride)
+        totals.append(max((count - 1) * stride + extent - side, 0))
+    if any(total % 2 for total in totals):
+        raise UnsupportedNode(f"its auto_pad {auto} pads one side more than the other")
+    return [total // 2 for total in totals] * 2
+
+
+def left_over(at: NodeContext, window: PoolingWindow) -> list[int]:
+    """Return the pixels that windows leave over, vertically and horizontally."""
+    sides = zip(at.picture.shape[1:], window.extent, window.stride, strict=True)
+    return [(side + 2 * window.padding - extent) % stride for side, extent, stride in sides]
+
+
+def convolution(at: NodeContext) -> Flow:
+    """Conv: kernels on an image."""
+    flow, weights = at.picture, at.needed(1, "weights")
+    groups = at.get("group", 1)
+    shape = weights.shape
+    if len(shape) != PICTURE + 1 or shape[1] * groups != flow.shape[0]:
+        raise UnsupportedNode(
+            f"its weights {shorten(weights.name)} have the shape {shape}, for a picture of "
+            f"{flow.shape} in {groups} group{'s' * (groups != 1)}"
+        )
+    window = window_of(at, shape[2:])
+    bias = [at.parameter("bias", 2, shape[:1])] if at.constant(2) else []
+    layer = Conv2d(
+        picture_of(flow),
+        shape[0],
+        window.kernel,
+        window.stride,
+        window.padding,
+        bias=bool(bias),
+        dilation=window.dilation,
+        groups=groups,
+    )
+    weight = Parameter("weight", weights.name, weights.array, matrix=True)
+    return flow.then(layer, at.names, weight, *bias, shape=layer.output_shape)
+
+
+def square(at: NodeContext) -> tuple[int, int, int]:
+    """Return side, stride and padding of a window; raise UnsupportedNode if it is not a square."""
+    window = window_of(at)
+    at.only("dilations", [1, 1])
+    height, width = window.kernel
+    if height != width:
+        raise UnsupportedNode(f"its window is {height} x {width}, and only squares can be had")
+    if window.stride[0] != window.stride[1]:
+        raise UnsupportedNode(f"its strides are {shorten(list(window.stride))}: they must be equal")
+    return height, window.stride[0], window.padding
+
+
+def max_pool(at: NodeContext) -> Flow:
+    """MaxPool."""
+    flow, window = at.picture, square(at)
+    at.only("storage_order", 0)
+    layer = MaxPool2d(picture_of(flow), *window)
+    return flow.then(layer, at.names, shape=layer.output_shape)
+
+
+def average_pool(at: NodeContext) -> Flow:
+    """AveragePool; if windows reach beyond the edge, padding must count as 0."""
+    flow, window = at.picture, square(at)
+    if window[2] and not at.get("count_include_pad", 0):
+        raise UnsupportedNode(
+            "its count_include_pad is 0, and what lies beyond the edge counts here"
+        )
+    layer = AvgPool2d(picture_of(flow), *window)
+    return flow.then(layer, at.names, shape=layer.output_shape)
+
+
+def global_average_pool(at: NodeContext) -> Flow:
+    """GlobalAveragePool: the mean of each channel, as an image of one pixel."""
+    flow = at.picture
+    channels, height, width = picture_of(flow)
+    if height != width:
+        raise UnsupportedNode(f"its picture is {height} x {width}, and only squares can be had")
+    layer = AvgPool2d((channels, height, width), height)
+    return flow.then(layer, {**at.names, "form": "GlobalAveragePool"}, shape=layer.output_shape)
+
+
+def reduce_mean(at: NodeContext) -> Flow:
+    """ReduceMean over height and width, as PyTorch may write a global average."""
+    flow = at.picture
+    stored = at.constant(1)
+    axes = at.few(1) if stored else at.get("axes", [])
+    rank = len(flow.shape) + 1
+    whole = isinstance(axes, list) and sorted(a % rank for a in axes if type(a) is int)
+    if whole != [PICTURE - 1, PICTURE]:
+        raise UnsupportedNode(
+            f"its axes are {shorten(axes)}, and only a whole picture has a mean here"
+        )
+    found = global_average_pool(at)
+    if at.get("keepdims", 1):
+        return found
+    return found.seen_as((prod(found.shape),), at.node)
+
+
+# A FrequencyEncoding, from the nodes Mul, Sin, Cos and Concat.
+
+
+def weigh(at: NodeContext, shape: Shape) -> None:
+    """Raise InputError if an encoding has too many numbers for the budget."""
+    at.budget.allow(prod(shape), "numbers of frequency encodings", WAVE)
+
+
+def waves_of(at: NodeContext, flow: Flow) -> Waves:
+    """Return a value as parts of an encoding; a plain value becomes waves without a function."""
+    if flow.waves is not None:
+        return flow.waves
+    weigh(at, flow.shape)
+    place = np.arange(prod(flow.shape)).reshape(flow.shape)
+    return Waves(place, np.ones(flow.shape), np.full(flow.shape, "", "U3"), ())
+
+
+def multiply(at: NodeContext) -> Flow:
+    """Mul by a constant: the frequencies of an encoding."""
+    flows = [each for each in at.inputs if isinstance(each, Flow)]
+    stored = [each for each in at.inputs if isinstance(each, Constant)]
+    if len(flows) != 1 or len(stored) != 1:
+        kind = "computed" if flows else "stored"
+        raise UnsupportedNode(f"it multiplies two {kind} values: {READ}")
+    flow, numbers, name = flows[0], stored[0].array, stored[0].name
+    if len(flow.seen) != 1 and flow.waves is None:
+        return at.scaled(flow, numbers, np.zeros(1), {"node": at.node.name, "weight": name})
+    waves = waves_of(at, flow)
+    if numbers.dtype.kind != "f" or flow.is_wave or len(flow.seen) != 1:
+        raise UnsupportedNode(f"it multiplies by numbers that are no frequencies: {READ}")
+    if numbers.ndim > len(flow.shape) + 1 or prod(numbers.shape[: -len(flow.shape)]) != 1:
+        raise UnsupportedNode(f"it multiplies {shorten(flow.shape)} by the shape {numbers.shape}")
+    if numbers.ndim > len(flow.shape):
+        numbers = numbers[0]
+    try:
+        shape = np.broadcast_shapes(flow.shape, numbers.shape)
+    except ValueError:
+        raise UnsupportedNode(
+            f"it multiplies {shorten(flow.shape)} by the shape {numbers.shape}"
+        ) from None
+    weigh(at, checked(shape))
+    factor = waves.factor * numbers
+    place = np.broadcast_to(waves.place, factor.shape)
+    made = Waves(place, factor, np.full(factor.shape, "", "U3"), (*waves.nodes, at.node), name)
+    return Flow(factor.shape, flow.seen, flow.steps, waves=made)
+
+
+def wave(f: str, at: NodeContext) -> Flow:
+    """Sin or Cos of an encoding; elsewhere, Sin is an activation."""
+    flow = at.flow
+    if flow.waves is None or flow.is_wave:
+        if f == "sin":
+            return at.activated("sin")
+        raise UnsupportedNode("there is a cosine in the frequency encoding only")
+    waves = flow.waves
+    weigh(at, flow.shape)
+    f_of_all = np.full(flow.shape, f, "U3")
+    made = Waves(waves.place, waves.factor, f_of_all, (*waves.nodes, at.node), waves.stored)
+    return Flow(flow.shape, flow.seen, flow.steps, waves=made)
+
+
+def concat(at: NodeContext) -> Flow:
+    """Concat of the parts of an encoding."""
+    flows = [each for each in at.inputs if isinstance(each, Flow) and each.waves is not None]
+    if not flows or len(flows) != len(at.inputs):
+        raise UnsupportedNode("it puts values side by side, and only those of an encoding can be")
+    if any(flow.steps != flows[0].steps for flow in flows):
+        raise UnsupportedNode("it puts values of different layers side by side")
+    rank = len(flows[0].shape) + 1
+    axis = at.get("axis", 1)
+    parts = [flow.waves for flow in flows if flow.waves is not None]
+    if not (-rank < axis < rank and axis % rank):
+        raise UnsupportedNode(f"its axis is {axis}")
+    weigh(at, (sum(part.place.size for part in parts),))
+    try:
+        place, factor, f = (
+            np.concatenate([getattr(part, name) for part in parts], axis % rank - 1)
+            for name in ("place", "factor", "f")
+        )
+    except ValueError:
+        raise UnsupportedNode("the shapes of what it puts side by side do not fit") from None
+    nodes = dict.fromkeys(node for part in parts for node in part.nodes)
+    made = Waves(place, factor, f, (*nodes, at.node), parts[0].stored)
+    return Flow(factor.shape, flows[0].seen, flows[0].steps, waves=made)
+
 
 LARGEST = 3e38  # bounds of a Clip from here on bound nothing
 CLIPPED = {(0.0, inf): "relu", (0.0, 6.0): "relu6"}
@@ -67,14 +417,14 @@ SOFTMAX_IS_OF_ONE_AXIS = 13  # the opset; earlier ones flatten from an axis on
 # ---- sums ---------------------------------------------------------------------------------------
 
 
-def gemm(at: At) -> Flow:
+def gemm(at: NodeContext) -> Flow:
     """Gemm: a layer, with weights as (out, in) or as (in, out); its factors become theirs."""
     at.only("transA", 0)
     form = "Gemm" if at.get("transB", 0) else "Gemm (in, out)"
     return dense(at, form, at.get("alpha", 1.0), at.get("beta", 1.0))
 
 
-def dense(at: At, form: str = "MatMul", alpha: float = 1.0, beta: float = 1.0) -> Flow:
+def dense(at: NodeContext, form: str = "MatMul", alpha: float = 1.0, beta: float = 1.0) -> Flow:
     """A fully connected layer: by default MatMul, with the Add behind it if it was fused.
 
     alpha  factor of the weights
@@ -82,11 +432,11 @@ def dense(at: At, form: str = "MatMul", alpha: float = 1.0, beta: float = 1.0) -
     """
     flow, weights = at.row, at.needed(1, "weights")
     if len(weights.shape) != 2:
-        raise Refused(f"its weights {shorten(weights.name)} have the shape {weights.shape}")
+        raise UnsupportedNode(f"its weights {shorten(weights.name)} have the shape {weights.shape}")
     matrix = weights.array if form == "Gemm" else weights.array.T
     outputs, inputs = matrix.shape
     if inputs != flow.shape[0]:
-        raise Refused(
+        raise UnsupportedNode(
             f"its weights {shorten(weights.name)} are for {inputs} inputs, and it is given "
             f"{flow.shape[0]}"
         )
@@ -104,17 +454,17 @@ def times(parameter: Parameter, factor: float) -> Parameter:
         return parameter if factor == 1.0 else replace(parameter, values=parameter.values * factor)
 
 
-def linear_regressor(at: At) -> Flow:
+def linear_regressor(at: NodeContext) -> Flow:
     """scikit-learn's linear models of numbers."""
     at.only("post_transform", "NONE")
     targets = at.get("targets", 1)
     intercepts = at.get("intercepts", [], float) or [0.0] * min(targets, MOST_ROWS)
     if len(intercepts) != targets:
-        raise Refused(f"it has {len(intercepts)} intercepts for {targets} targets")
+        raise UnsupportedNode(f"it has {len(intercepts)} intercepts for {targets} targets")
     return linear(at, at.get("coefficients", [], float), intercepts)
 
 
-def linear_classifier(at: At) -> Flow:
+def linear_classifier(at: NodeContext) -> Flow:
     """scikit-learn's linear classifiers, with the softmax or sigmoid behind them."""
     coefficients, intercepts = at.get("coefficients", [], float), at.get("intercepts", [], float)
     outputs, kind = len(intercepts), at.get("post_transform", "NONE")
@@ -124,7 +474,7 @@ def linear_classifier(at: At) -> Flow:
         outputs, kind = 2, "SOFTMAX"
     if outputs != classes:  # the format then derives the missing rows by a rule of its own
         rows = "1 row" if outputs == 1 else f"{outputs} rows"
-        raise Refused(
+        raise UnsupportedNode(
             f"it has {rows} of coefficients for {classes} classes, and needs one for each: choose "
             "an earlier value with output=, or train it with more classes"
         )
@@ -138,13 +488,13 @@ def linear_classifier(at: At) -> Flow:
     return found
 
 
-def linear(at: At, coefficients: list[float], intercepts: list[float]) -> Flow:
+def linear(at: NodeContext, coefficients: list[float], intercepts: list[float]) -> Flow:
     """A fully connected layer whose numbers are attributes."""
     flow = at.row
     inputs, outputs = flow.shape[0], len(intercepts)
     numbers = [np.array(each, np.float64) for each in (coefficients, intercepts)]
     if not outputs or numbers[0].size != inputs * outputs or not all(map(is_finite, numbers)):
-        raise Refused(f"its coefficients are not {outputs} rows of {inputs}")
+        raise UnsupportedNode(f"its coefficients are not {outputs} rows of {inputs}")
     names = {**at.names, "form": "Gemm"}
     roles = (("weight", numbers[0], True), ("bias", numbers[1], False))
     parameters = [Parameter(role, f"{at.node.name}.{role}", v, m) for role, v, m in roles]
@@ -155,16 +505,16 @@ def is_finite(numbers: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> boo
     return bool(np.isfinite(numbers).all())
 
 
-def normalizer(at: At) -> Flow:
+def normalizer(at: NodeContext) -> Flow:
     """scikit-learn's division by the sum of the probabilities, which is 1 behind a Softmax."""
     flow = at.row
     at.only("norm", "MAX", "L1")
     if not flow.steps or not isinstance(flow.steps[-1].layer, Softmax):
-        raise Refused("it divides by a sum, and does not follow a Softmax")
+        raise UnsupportedNode("it divides by a sum, and does not follow a Softmax")
     return flow
 
 
-def add(at: At) -> Flow:
+def add(at: NodeContext) -> Flow:
     """Add of two values, which makes a Residual: with a skip, unless one follows from the other."""
     flows = [each.settled for each in at.inputs if isinstance(each, Flow)]
     if len(flows) != 2 or len(at.inputs) != 2:
@@ -172,7 +522,7 @@ def add(at: At) -> Flow:
     before, after = sorted(flows, key=lambda flow: len(flow.steps))
     count = len(before.steps)
     if before.shape != after.shape:
-        raise Refused(f"it adds {shorten(before.shape)} and {shorten(after.shape)}")
+        raise UnsupportedNode(f"it adds {shorten(before.shape)} and {shorten(after.shape)}")
     if after.steps[:count] != before.steps:
         return joined(Residual, flows, at)
     inner = after.steps[count:] or (nothing(before.shape),)
@@ -183,34 +533,36 @@ def add(at: At) -> Flow:
     )
 
 
-def moved(at: At) -> Flow:
+def moved(at: NodeContext) -> Flow:
     """Add or Sub of numbers of the file, in either order: an Affine."""
     flows = [each for each in at.inputs if isinstance(each, Flow)]
     stored = [each for each in at.inputs if isinstance(each, Constant)]
     if len(flows) != 1 or len(stored) != 1:
-        raise Refused("it is to take one computed value, and numbers of the file")
+        raise UnsupportedNode("it is to take one computed value, and numbers of the file")
     sign = -1.0 if at.node.operator == "Sub" else 1.0
     scale = sign if at.inputs[0] is stored[0] else 1.0
     names = {"add": at.node.name} | ({"bias": stored[0].name} if sign > 0.0 else {})
     return at.scaled(flows[0], np.full(1, scale), scale * sign * stored[0].array, names)
 
 
-def divide(at: At) -> Flow:
+def divide(at: NodeContext) -> Flow:
     """Div by numbers of the file: an Affine."""
     numbers = at.needed(1, "divisors").array.astype(np.float64)
     if not numbers.all():
-        raise Refused("it divides by 0")
+        raise UnsupportedNode("it divides by 0")
     return at.scaled(at.flow, 1.0 / numbers, np.zeros(1), {"node": at.node.name})
 
 
-def scaler(at: At) -> Flow:
+def scaler(at: NodeContext) -> Flow:
     """scikit-learn's scalers: (x - offset) times scale."""
     offset, scale = (np.array(at.get(name, [], float)) for name in ("offset", "scale"))
     centred = at.scaled(at.row, np.ones(1), -offset, {})
     return centred.scaled(scale, np.zeros(1), {"node": at.node.name})
 
 
-def branches(kind: type[TwoBranches], otherwise: Callable[[At], Flow], at: At) -> Flow:
+def branches(
+    kind: type[TwoBranches], otherwise: Callable[[NodeContext], Flow], at: NodeContext
+) -> Flow:
     """Mul or Concat of two values, which makes a Product or Concatenate of two branches."""
     flows = [each for each in at.inputs if isinstance(each, Flow) and not each.is_wave]
     if len(flows) != 2 or len(at.inputs) != 2:
@@ -218,12 +570,12 @@ def branches(kind: type[TwoBranches], otherwise: Callable[[At], Flow], at: At) -
     return joined(kind, [each.settled for each in flows], at)
 
 
-def expand(at: At) -> Flow:
+def expand(at: NodeContext) -> Flow:
     """Expand of one number for each channel to a picture."""
     flow, given = at.picture, at.few(1)
     size = given[-PICTURE:]
     if given not in (size, [1, *size]) or flow.shape != (*size[:1], 1, 1):
-        raise Refused(f"it makes {shorten(given)} of {shorten(flow.shape)}")
+        raise UnsupportedNode(f"it makes {shorten(given)} of {shorten(flow.shape)}")
     return flow.then(Spread(size), {**at.names, **constant_names(at, shape=1)}, shape=tuple(size))
 
 
@@ -233,7 +585,7 @@ def of_pixels(flow: Flow, shape: Shape) -> Flow:
     return flow.then(Spread(shape), {}, shape=shape) if is_gate else flow
 
 
-def joined(kind: type[TwoBranches], flows: list[Flow], at: At) -> Flow:
+def joined(kind: type[TwoBranches], flows: list[Flow], at: NodeContext) -> Flow:
     """Return two values joined by a layer of a kind; their first steps are those of both."""
     a, b = flows
     if kind is Product and a.shape != b.shape:
@@ -242,7 +594,7 @@ def joined(kind: type[TwoBranches], flows: list[Flow], at: At) -> Flow:
         at.only("axis", 1, 1, -len(a.shape))
     sizes = [each.shape[1:] if kind is Concatenate else each.shape for each in (a, b)]
     if sizes[0] != sizes[1] or len(a.shape) != len(b.shape):
-        raise Refused(f"it joins {shorten(a.shape)} and {shorten(b.shape)}")
+        raise UnsupportedNode(f"it joins {shorten(a.shape)} and {shorten(b.shape)}")
     shape = a.shape
     if kind is Concatenate:
         shape = checked((a.shape[0] + b.shape[0], *a.shape[1:]))
@@ -258,7 +610,7 @@ def joined(kind: type[TwoBranches], flows: list[Flow], at: At) -> Flow:
 # ---- activations --------------------------------------------------------------------------------
 
 
-def activation(rows: Sequence[ActivationFormula], at: At) -> Flow:
+def activation(rows: Sequence[ActivationFormula], at: NodeContext) -> Flow:
     """The activation with these attributes, or that of its family with these settings."""
     given: dict[str, float | str] = {}
     for row in rows:
@@ -268,7 +620,7 @@ def activation(rows: Sequence[ActivationFormula], at: At) -> Flow:
             return at.activated(row.name)
     if rows[0].name not in FAMILIES:
         told = ", ".join(f"{key} = {value}" for key, value in given.items())
-        raise Refused(f"it has {told}, which no activation here has")
+        raise UnsupportedNode(f"it has {told}, which no activation here has")
     settings = ",".join(map(repr, given.values()))
     return at.activated(activation_row(f"{rows[0].name}({settings})").name)
 
@@ -280,27 +632,29 @@ def is_same(given: float | str, here: float | str) -> bool:
     return abs(given - here) <= SAME * abs(here)
 
 
-def softplus(at: At) -> Flow:
+def softplus(at: NodeContext) -> Flow:
     """Softplus, and PyTorch's with a beta, which was fused."""
     return at.activated(activation_row(f"softplus({at.get('beta', 1.0)!r})").name)
 
 
-def clip(at: At) -> Flow:
+def clip(at: NodeContext) -> Flow:
     """Clip: relu, relu6, or hard_tanh with its bounds."""
     bounds = bound(at, 1, "min", -inf), bound(at, 2, "max", inf)
     if bounds not in CLIPPED and inf in map(abs, bounds):
-        raise Refused("it has one bound, and hard_tanh has two; a lower bound of 0 alone is relu")
+        raise UnsupportedNode(
+            "it has one bound, and hard_tanh has two; a lower bound of 0 alone is relu"
+        )
     name = CLIPPED.get(bounds) or activation_row("hard_tanh({},{})".format(*bounds)).name
     return at.activated(name, **constant_names(at, clip1=1, clip2=2))
 
 
-def bound(at: At, place: int, name: str, none: float) -> float:
+def bound(at: NodeContext, place: int, name: str, none: float) -> float:
     """Return a bound of a Clip, from an input or an attribute; infinity if it is above all."""
     stored = at.constant(place)
     if stored is None and place < len(at.inputs) and at.inputs[place] is not None:
-        raise Refused(f"its {name} is computed, and must be a number")
+        raise UnsupportedNode(f"its {name} is computed, and must be a number")
     if stored is not None and stored.array.size != 1:
-        raise Refused(f"its {name} {shorten(stored.name)} is not one number")
+        raise UnsupportedNode(f"its {name} {shorten(stored.name)} is not one number")
     number = at.get(name, none) if stored is None else shortest(float(stored.array.ravel()[0]))
     return none if abs(number) >= LARGEST else number
 
@@ -308,29 +662,29 @@ def bound(at: At, place: int, name: str, none: float) -> float:
 # ---- norms and shares ---------------------------------------------------------------------------
 
 
-def softmax(kind: type[Softmax] | type[LogSoftmax], at: At) -> Flow:
+def softmax(kind: type[Softmax] | type[LogSoftmax], at: NodeContext) -> Flow:
     """Softmax over all numbers of a sample, or LogSoftmax."""
     flow = at.flow.settled
     rank = len(flow.shape) + 1
     newer = at.opset >= SOFTMAX_IS_OF_ONE_AXIS
     axis = at.get("axis", -1 if newer else 1)
     if axis not in (1, 1 - rank) or (newer and rank != 2):
-        raise Refused(f"it is over axis {axis} of {rank}, and here it takes all numbers")
+        raise UnsupportedNode(f"it is over axis {axis} of {rank}, and here it takes all numbers")
     return flow.then(kind(prod(flow.shape)), at.names, shape=flow.shape)
 
 
-def batch_norm(at: At) -> Flow:
+def batch_norm(at: NodeContext) -> Flow:
     """BatchNormalization in inference mode."""
     flow = at.flow.settled
     if len(flow.shape) not in (1, PICTURE):
-        raise Refused(f"it is given {shorten(flow.shape)} a sample")
+        raise UnsupportedNode(f"it is given {shorten(flow.shape)} a sample")
     at.only("training_mode", 0)
     at.only("spatial", 1)
     channels = flow.shape[:1]
     weight, bias = at.parameter("weight", 1, channels), at.parameter("bias", 2, channels)
     mean, variance = at.parameter("mean", 3, channels), at.parameter("variance", 4, channels)
     if (variance.values < 0).any():
-        raise Refused(f"its variance {shorten(variance.name)} is below 0")
+        raise UnsupportedNode(f"its variance {shorten(variance.name)} is below 0")
     shape = flow.shape if len(flow.shape) == PICTURE else flow.shape[0]
     momentum = round(1.0 - at.get("momentum", 0.9), 6)  # ONNX gives the share that is kept
     layer = BatchNorm(shape, eps=at.get("epsilon", 1e-5), momentum=momentum)
@@ -339,12 +693,12 @@ def batch_norm(at: At) -> Flow:
     return flow.then(layer, names, weight, bias, shape=flow.shape, state=state)
 
 
-def layer_norm(at: At) -> Flow:
+def layer_norm(at: NodeContext) -> Flow:
     """LayerNormalization over all numbers of a sample."""
     flow = at.flow.settled
     rank = len(flow.shape) + 1
     if at.get("axis", -1) not in (1, 1 - rank):
-        raise Refused(
+        raise UnsupportedNode(
             f"it is over axis {at.get('axis', -1)} of {rank}, and here it takes all numbers"
         )
     count = prod(flow.shape)
@@ -356,12 +710,12 @@ def layer_norm(at: At) -> Flow:
     return flow.then(layer, at.names, *parameters, shape=flow.shape)
 
 
-def rms_norm(at: At) -> Flow:
+def rms_norm(at: NodeContext) -> Flow:
     """RMSNorm, as `save` writes it."""
     flow = at.row
     eps, axes = at.needed(2, "eps").array, at.constant(3)
     if eps.size != 1 or (at.few(3) if axes else at.get("axes", [])) not in ([-1], [1]):
-        raise Refused("it is no RMSNorm over all numbers of a sample")
+        raise UnsupportedNode("it is no RMSNorm over all numbers of a sample")
     number = float(eps.ravel()[0])
     layer = RMSNorm(flow.shape[0], number if eps.dtype == np.float64 else shortest(number))
     weight = at.parameter("weight", 1, flow.shape)
@@ -369,25 +723,25 @@ def rms_norm(at: At) -> Flow:
     return flow.then(layer, names, weight, shape=flow.shape)
 
 
-def prelu(at: At) -> Flow:
+def prelu(at: NodeContext) -> Flow:
     """PRelu with one slope, or one for each channel or feature."""
     flow = at.flow.settled
     slopes = at.needed(1, "weight").array
     if slopes.size != 1 and slopes.shape != flow.shape[:1] + (1,) * len(flow.shape[1:]):
-        raise Refused(f"its slopes have the shape {slopes.shape} for {flow.shape} numbers")
+        raise UnsupportedNode(f"its slopes have the shape {slopes.shape} for {flow.shape} numbers")
     size = flow.shape if len(flow.shape) == PICTURE else flow.shape[0]
     weight = at.parameter("weight", 1, slopes.shape)
     weight = Parameter("weight", weight.name, weight.values.ravel(), matrix=False)
     return flow.then(PReLU(size, slopes.size), at.names, weight, shape=flow.shape)
 
 
-def constant_names(at: At, **places: int) -> dict[str, str]:
+def constant_names(at: NodeContext, **places: int) -> dict[str, str]:
     """Return the names of constants that are not parameters."""
     found = {role: at.constant(place) for role, place in places.items()}
     return {role: constant.name for role, constant in found.items() if constant is not None}
 
 
-OPERATORS: dict[str, Callable[[At], Flow]] = {
+OPERATORS: dict[str, Callable[[NodeContext], Flow]] = {
     "Gemm": gemm,
     "MatMul": dense,
     "ai.onnx.ml.LinearClassifier": linear_classifier,
@@ -426,15 +780,15 @@ OPERATORS: dict[str, Callable[[At], Flow]] = {
 }
 
 # What fusions make of several nodes, apart from RMSNorm.
-FUSED: dict[str, Callable[[At], Flow]] = {
-    "LogSigmoid": partial(At.activated, name="log_sigmoid"),
+FUSED: dict[str, Callable[[NodeContext], Flow]] = {
+    "LogSigmoid": partial(NodeContext.activated, name="log_sigmoid"),
 }
 
 # The output to use, of operators where it is not the first.
 PLACES = {"ai.onnx.ml.LinearClassifier": 1}
 
 
-def reader(operator: str) -> Callable[[At], Flow] | None:
+def reader(operator: str) -> Callable[[NodeContext], Flow] | None:
     """Return the function that reads an operator or activation; None if it is unknown."""
     if found := OPERATORS.get(operator) or FUSED.get(operator):
         return found

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from pathlib import Path
 
 import numpy as np
 
-from scalarviz.base.checks import shorten
+from scalarviz.base.checks import matching, shorten
 from scalarviz.base.limits import Budget
 from scalarviz.base.messages import inform
 from scalarviz.core.bank import DTYPES
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import FileError, InputError, UnknownNameError
 from scalarviz.files.atomic import as_path, shown
-from scalarviz.files.onnx.freeze_selection import Frozen, choose_frozen
-from scalarviz.files.onnx.fuse_activations import BuiltLayer, join
-from scalarviz.files.onnx.fusions import fuse
-from scalarviz.files.onnx.graph import GraphNode, ModelGraph, Port, read_graph
+from scalarviz.files.onnx.flows import (
+    Flow,
+    LayerStep,
+    NodeContext,
+    Shape,
+    UnsupportedNode,
+    checked,
+    nothing,
+)
+from scalarviz.files.onnx.fusions import BuiltLayer, fuse, join
+from scalarviz.files.onnx.onnx_graph import GraphNode, ModelGraph, Port, read_graph, the_package
 from scalarviz.files.onnx.operators import PLACES, reader
-from scalarviz.files.onnx.package import the_package
-from scalarviz.files.onnx.trace import At, Flow, LayerStep, Refused, Shape, checked, nothing
 from scalarviz.files.onnx_names import MOST_DIMENSIONS, Names, clean_names
 from scalarviz.training.network.network import Network
 
@@ -172,7 +177,7 @@ def walk(graph: ModelGraph, source: Port, target: str) -> tuple[Shape, tuple[Lay
             flow = run(node, graph, flows, batch)
             if flow is not None and place < len(node.outputs):
                 flows[node.outputs[place]] = flow
-        except Refused as error:
+        except UnsupportedNode as error:
             odd.append((error.node or node, str(error)))
         except InputError as error:
             odd.append((node, str(error)))
@@ -180,7 +185,7 @@ def walk(graph: ModelGraph, source: Port, target: str) -> tuple[Shape, tuple[Lay
     steps: tuple[LayerStep, ...] = ()
     try:
         steps = (end.settled.steps or (nothing(end.shape),)) if end else ()
-    except Refused as error:
+    except UnsupportedNode as error:
         odd.append((error.node or nodes[-1], str(error)))
     if odd:
         raise InputError(*all_of(odd))
@@ -207,15 +212,15 @@ def run(
     """Return the output of a node; None if an input is unknown."""
     read = reader(node.operator)
     if read is None:
-        raise Refused(unknown(node))
+        raise UnsupportedNode(unknown(node))
     inputs = []
     for name in node.inputs:
         if name in flows and flows[name] is None:
             return None
         if name and name not in flows and name not in graph.constants:
-            raise Refused(f"it takes {shorten(name)}, which nothing before it gives")
+            raise UnsupportedNode(f"it takes {shorten(name)}, which nothing before it gives")
         inputs.append(flows[name] if name in flows else graph.constants.get(name))
-    return read(At(node, graph.opset, batch, tuple(inputs), graph.budget))
+    return read(NodeContext(node, graph.opset, batch, tuple(inputs), graph.budget))
 
 
 def all_of(odd: Sequence[tuple[GraphNode, str]]) -> list[str]:
@@ -279,3 +284,29 @@ def build(made: Sequence[BuiltLayer], frozen: Frozen, dtype: str, budget: Budget
         for name, values in each.state.items():
             getattr(each.layer, name)[:] = values
     return net
+
+
+Frozen = Set[str]
+
+
+def choose_frozen(
+    names: Sequence[str], train: Sequence[str] | None, freeze: Sequence[str] | None
+) -> Frozen:
+    """Return the names of the frozen parameters; see `scalarviz.files.onnx.load`.
+
+    Raise InputError if `train` and `freeze` contradict each other.
+    """
+    learning = None if train is None else matching(names, train, "train")
+    kept = None if freeze is None else matching(names, freeze, "freeze")
+    if learning is None:
+        return kept or frozenset()
+    if kept is None:
+        return frozenset(names) - learning
+    both, none = learning & kept, frozenset(names) - learning - kept
+    if both or none:
+        which = "both train and freeze name" if both else "neither train nor freeze names"
+        one = min(both or none)
+        raise InputError(
+            f"{which} {shorten(one)}: give one of them, or name each parameter in one of them"
+        )
+    return kept

@@ -15,8 +15,7 @@ from scalarviz.core.program import NONE, Operation
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, replace_file, shown
 from scalarviz.files.networks import describe
-from scalarviz.files.shaders.constants import GLSL, HLSL, Language
-from scalarviz.files.shaders.shader import write_shader
+from scalarviz.files.shaders.shader import GLSL, HLSL, Language, write_shader
 
 if TYPE_CHECKING:
     from scalarviz.training.network.network import Network

@@ -323,7 +323,7 @@ REACHED = """
     faces/controller/export.py faces/controller/files.py faces/controller/growing.py
     faces/controller/options.py faces/controller/own_input.py faces/controller/parts.py
     faces/controller/presets.py data/samples.py data/texture.py files/checked_safetensors.py
-    files/networks.py files/own_formulas.py files/runs.py files/settings_codec.py
+    files/networks.py files/networks.py files/runs.py files/run_settings.py
     core/not_finite.py training/network/grown_networks.py training/session/growth.py
     training/session/changes.py training/session/session.py
 """.split()

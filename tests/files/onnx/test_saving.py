@@ -15,7 +15,7 @@ from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS
 from scalarviz.core.layers.elementwise_layers import Activation
 from scalarviz.errors import FileError, InputError
 from scalarviz.files.checked_safetensors import read, write
-from scalarviz.files.onnx.writers import WRITERS
+from scalarviz.files.onnx.writing import WRITERS
 from tests.files.onnx.models import batch, run, there_and_back
 from tests.wording import refused
 

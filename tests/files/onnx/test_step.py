@@ -16,7 +16,7 @@ from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS, ROW_FORM
 from scalarviz.core.formulas.losses import LOSSES
 from scalarviz.core.program import KINDS
 from scalarviz.errors import InputError
-from scalarviz.files.onnx import step_kinds
+from scalarviz.files.onnx import training_step
 from tests.wording import refused
 
 STEPS = 200
@@ -127,7 +127,7 @@ def test_each_kind_of_operation_that_is_not_drawn_is_among_them() -> None:
     operations = [operation for net in networks for operation in net.program.operations]
     written = KINDS.keys() - {"dropout", "own"}
     assert {op.kind for op in operations} == written
-    assert step_kinds.KINDS.keys() | {"row"} == written
+    assert training_step.KINDS.keys() | {"row"} == written
     assert {op.formula for op in operations if op.kind == "row"} == ROW_FORMULAS.keys()
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import InputError
-from scalarviz.files.shaders.live import FOURS_READER, live_shader
+from scalarviz.files.shaders.live_shader import FOURS_READER, live_shader
 from tests.files.shaders.test_glsl import (
     CASES,
     Case,

@@ -12,9 +12,8 @@ from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.arithmetic import OPERATIONS
 from scalarviz.core.formulas.formula import ELEMENTARY
 from scalarviz.errors import InputError
-from scalarviz.files.shaders import math as shader_math
-from scalarviz.files.shaders.source import literal
-from scalarviz.files.shaders.writer import ShaderWriter
+from scalarviz.files.shaders import shader_math
+from scalarviz.files.shaders.shader_functions import ShaderWriter, literal
 from tests.wording import refused
 
 LEFT = np.concatenate([np.linspace(-9, 9, 2001), [-1000.0, -1e-9, 0.0, 1e-9, 80.0]])

@@ -12,7 +12,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import InputError, OrderError, ShapeError
-from scalarviz.files.shaders.kinds import WRITERS
+from scalarviz.files.shaders.shader import WRITERS
 from scalarviz.pictures.view.shading import evaluation
 from scalarviz.pictures.view.shading.context import HiddenContext
 from scalarviz.pictures.view.shading.network_shader import NetworkShader, shader

@@ -12,7 +12,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.checks import FloatArray
 from scalarviz.errors import GradientError, InputError, OrderError, ShapeError, UnknownNameError
-from scalarviz.files.marks import restore_marks
+from scalarviz.files.runs import restore_marks
 from scalarviz.training.session.callbacks import ConditionView
 from scalarviz.training.session.conditions import PREDICATES, QUANTITIES, STATES
 from tests.sessions import advanced, reloaded

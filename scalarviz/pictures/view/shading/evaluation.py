@@ -14,7 +14,7 @@ from scalarviz.core.program import Program
 from scalarviz.engines.common.reference import program_forward
 from scalarviz.engines.common.snapshot import Snapshot
 from scalarviz.errors import InputError, ScalarvizError
-from scalarviz.files.shaders.live import LiveShader, live_shader
+from scalarviz.files.shaders.live_shader import LiveShader, live_shader
 from scalarviz.pictures.view.shading.context import HiddenContext
 from scalarviz.pictures.view.shading.evaluator import Evaluator
 from scalarviz.pictures.view.shading.result import ShaderResult

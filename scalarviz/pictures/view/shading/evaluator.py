@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.package_files import text_beside
 from scalarviz.errors import DisplayError
-from scalarviz.files.shaders.live import FOURS_READER, TEXELS, LiveShader
+from scalarviz.files.shaders.live_shader import FOURS_READER, TEXELS, LiveShader
 from scalarviz.pictures.view.shading.context import HiddenContext
 
 WIDE, HIGH = 1024, 256  # samples of a picture, at most

@@ -8,7 +8,7 @@ from weakref import finalize, ref
 from scalarviz.base.checks import FloatArray, answered, as_batch, not_copied, shorten
 from scalarviz.core.program import Program
 from scalarviz.errors import InputError, OrderError, ShapeError
-from scalarviz.files.shaders.live import LiveShader
+from scalarviz.files.shaders.live_shader import LiveShader
 from scalarviz.pictures.view.shading.evaluation import Core, Evaluation, Release, text_of
 from scalarviz.pictures.view.shading.result import ShaderResult
 from scalarviz.pictures.view.shading.service import Service, service

@@ -20,8 +20,7 @@ from scalarviz.core.layers import Affine, Flatten, FrequencyEncoding, Layer, Res
 from scalarviz.core.layers.elementwise_layers import Activation
 from scalarviz.core.layers.nested import TwoBranches
 from scalarviz.errors import InputError
-from scalarviz.files.onnx.graph import GraphNode
-from scalarviz.files.onnx.tensors import MOST_DIMENSIONS, Array, Constant
+from scalarviz.files.onnx.onnx_graph import MOST_DIMENSIONS, Array, Constant, GraphNode
 
 Shape = tuple[int, ...]  # of one sample
 Names = dict[str, Any]
@@ -38,7 +37,7 @@ READ = (
 SAME = 1e-5  # relative tolerance for constants of a formula
 
 
-class Refused(InputError):
+class UnsupportedNode(InputError):
     """An operator without a counterpart; `node` is where, if it is not the current node."""
 
     def __init__(self, why: str, node: GraphNode | None = None) -> None:
@@ -156,7 +155,9 @@ class Flow:
     def seen_as(self, shape: Shape, node: GraphNode) -> Flow:
         """Return the same numbers in another shape."""
         if prod(shape) != prod(self.shape):
-            raise Refused(f"{shorten(self.shape)} has not as many numbers as {shorten(shape)}")
+            raise UnsupportedNode(
+                f"{shorten(self.shape)} has not as many numbers as {shorten(shape)}"
+            )
         waves = self.waves
         if waves is not None:
             place, factor, f = (a.reshape(shape) for a in (waves.place, waves.factor, waves.f))
@@ -189,7 +190,7 @@ class Flow:
             return replace(self, waves=None).scaled(waves.factor, np.zeros(1), names)
         layer = waves.encoding(inputs)
         if layer is None or len(self.seen) != 1:
-            raise Refused(f"it is no frequency encoding: {READ}", waves.nodes[0])
+            raise UnsupportedNode(f"it is no frequency encoding: {READ}", waves.nodes[0])
         names = {"frequencies": waves.stored}
         for node in waves.nodes:
             names[ROLES.get(node.operator, "node")] = node.name
@@ -201,9 +202,9 @@ ROLES = {"Mul": "node", "Sin": "sin", "Cos": "cos", "Concat": "concat", "Flatten
 
 
 def checked(shape: Shape) -> Shape:
-    """Return a shape; raise Refused if it is too large."""
+    """Return a shape; raise UnsupportedNode if it is too large."""
     if prod(shape) > LARGEST_SAMPLE:
-        raise Refused(f"{shorten(shape)} are more than {LARGEST_SAMPLE:,} numbers")
+        raise UnsupportedNode(f"{shorten(shape)} are more than {LARGEST_SAMPLE:,} numbers")
     return shape
 
 
@@ -212,18 +213,20 @@ def of_features(numbers: Array, shape: Shape) -> Array:
     try:
         each = np.broadcast_to(numbers, (1, *shape)).reshape(shape[0], -1)
     except ValueError:
-        raise Refused(
+        raise UnsupportedNode(
             f"it takes numbers of the shape {numbers.shape} and {shorten(shape)} a sample: give "
             "each feature or channel one"
         ) from None
     is_even = np.isfinite(each).all() and (each == each[:, :1]).all()
     if not is_even or len(shape) not in (1, PICTURE):
-        raise Refused("it takes finite numbers that are equal within a channel: give each one")
+        raise UnsupportedNode(
+            "it takes finite numbers that are equal within a channel: give each one"
+        )
     return each[:, 0].astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
-class At:
+class NodeContext:
     """A node with its inputs: flows, constants, or None where nothing is connected."""
 
     node: GraphNode
@@ -234,29 +237,31 @@ class At:
 
     @property
     def flow(self) -> Flow:
-        """The only computed input; raise Refused if another input is not a constant."""
+        """The only computed input; raise UnsupportedNode if another input is not a constant."""
         first = self.inputs[0] if self.inputs else None
         rest = [each for each in self.inputs[1:] if isinstance(each, Flow)]
         if not isinstance(first, Flow) or rest:
-            raise Refused("it is to work on one computed value, and on numbers of the file else")
+            raise UnsupportedNode(
+                "it is to work on one computed value, and on numbers of the file else"
+            )
         return first
 
     @property
     def row(self) -> Flow:
-        """The same; raise Refused if it is not a vector per sample."""
+        """The same; raise UnsupportedNode if it is not a vector per sample."""
         flow = self.flow.settled
         if len(flow.shape) != 1:
-            raise Refused(
+            raise UnsupportedNode(
                 f"it is given {shorten(flow.shape)} a sample, and takes one row of numbers"
             )
         return flow
 
     @property
     def picture(self) -> Flow:
-        """The same; raise Refused if it is not an image per sample."""
+        """The same; raise UnsupportedNode if it is not an image per sample."""
         flow = self.flow.settled
         if len(flow.shape) != PICTURE:
-            raise Refused(
+            raise UnsupportedNode(
                 f"it is given {shorten(flow.shape)} a sample, and no (channels, height, width)"
             )
         return flow
@@ -267,17 +272,17 @@ class At:
         return found if isinstance(found, Constant) else None
 
     def needed(self, place: int, what: str) -> Constant:
-        """Return the constant at an input; raise Refused if there is none."""
+        """Return the constant at an input; raise UnsupportedNode if there is none."""
         found = self.constant(place)
         if found is None:
-            raise Refused(f"its {what} are not stored in the file")
+            raise UnsupportedNode(f"its {what} are not stored in the file")
         return found
 
     def few(self, place: int) -> list[Any]:
         """Return a short constant, such as axes, as a list."""
         found = self.needed(place, "numbers")
         if found.array.size > MOST_DIMENSIONS + 1:
-            raise Refused(f"its {shorten(found.name)} has {found.array.size:,} numbers")
+            raise UnsupportedNode(f"its {shorten(found.name)} has {found.array.size:,} numbers")
         numbers: list[Any] = found.array.ravel().tolist()
         return numbers
 
@@ -290,7 +295,7 @@ class At:
             or given[len(given) - len(shape) :] != shape
             or prod(given) != prod(shape)
         ):
-            raise Refused(
+            raise UnsupportedNode(
                 f"its {role} {shorten(found.name)} has the shape {given}, and should have {shape}"
             )
         return Parameter(role, found.name, found.array.ravel(), matrix=len(shape) > 1)
@@ -306,22 +311,24 @@ class At:
         return [self.parameter("bias", 2, (outputs,))]
 
     def get(self, name: str, default: Any, items: type = int) -> Any:
-        """Return an attribute; raise Refused if its type, or that of its items, is wrong."""
+        """Return an attribute; raise UnsupportedNode if its type is wrong, or its items'."""
         found = self.node.attributes.get(name, default)
         if isinstance(default, float) and isinstance(found, int):
             found = float(found)
         both_lists = isinstance(default, list) and isinstance(found, list)
         odd = both_lists and any(type(each) is not items for each in found)
         if odd or (default is not None and type(found) is not type(default)):
-            raise Refused(f"its {name} cannot be {shorten(found)}")
+            raise UnsupportedNode(f"its {name} cannot be {shorten(found)}")
         return found
 
     def only(self, name: str, default: Any, *allowed: Any) -> None:
-        """Raise Refused if an attribute has another value than the default or those allowed."""
+        """Raise UnsupportedNode if an attribute is neither the default nor one of those allowed."""
         found = self.get(name, default)
         if found not in (allowed or (default,)):
             wanted, *_ = allowed or (default,)
-            raise Refused(f"its {name} must be {shorten(wanted)} here, not {shorten(found)}")
+            raise UnsupportedNode(
+                f"its {name} must be {shorten(wanted)} here, not {shorten(found)}"
+            )
 
     def scaled(self, flow: Flow, scale: Array, shift: Array, names: Names) -> Flow:
         """Append an Affine to a `flow`, as `flow.scaled`, within the budget."""

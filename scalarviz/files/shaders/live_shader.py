@@ -1,7 +1,7 @@
 """Writes a network as GLSL that reads its parameters from a texture: it follows a training.
 
 The text is that of `shader.write_shader`, with a texture instead of constants. A program adds what
-reads the texture, `FOURS_READER`: four numbers in each texel, and `Place` says what stands where.
+reads the texture, `FOURS_READER`: four numbers in each texel, `TexturePlace` says what is where.
 """
 
 from __future__ import annotations
@@ -15,12 +15,20 @@ import numpy.typing as npt
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.package_files import text_beside
 from scalarviz.core.program import NONE, Operation
-from scalarviz.files.shaders.constants import GLSL, NAME, Shader, padded
-from scalarviz.files.shaders.shader import body_of, check_workspace, row_function
-from scalarviz.files.shaders.source import literal
+from scalarviz.files.shaders.shader import (
+    GLSL,
+    NAME,
+    Shader,
+    body_of,
+    check_workspace,
+    padded,
+    row_function,
+)
+from scalarviz.files.shaders.shader_functions import literal
 
 if TYPE_CHECKING:
     from scalarviz.training.network.network import Network
+
 
 TEXELS = 256  # in a line of the texture of `FOURS_READER`
 FOURS_READER = f"#define TEXELS {TEXELS}\n" + text_beside(__file__, "fours_reader.glsl")
@@ -28,7 +36,7 @@ DECLARED = f"float {NAME}_number(int place);\nvec4 {NAME}_four(int place);"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TexturePlace:
     """Where a matrix stands in the texture of `FOURS_READER`: row by row, padded with zeros.
 
     first    bank index of its first number; its rows follow each other there; indices from the
@@ -50,7 +58,7 @@ class TextureShader(Shader):
 
     def __init__(self, net: Network) -> None:
         super().__init__(net, GLSL)
-        self.places: list[Place] = []
+        self.places: list[TexturePlace] = []
         self._state = len(net.bank)
 
     def affine(self, operation: Operation) -> list[str]:
@@ -90,7 +98,7 @@ class TextureShader(Shader):
         if known is None:
             last = self.places[-1] if self.places else None
             at = last.at + last.rows * last.stride if last else 0
-            known = Place(first, rows, columns, at, padded(columns))
+            known = TexturePlace(first, rows, columns, at, padded(columns))
             self.places.append(known)
         return known.at, known.stride
 
@@ -104,7 +112,7 @@ class LiveShader:
     """
 
     text: str
-    places: tuple[Place, ...]
+    places: tuple[TexturePlace, ...]
 
     def in_fours(self, numbers: FloatArray) -> npt.NDArray[np.float32]:
         """Return the texels of the texture of `FOURS_READER`, shape (lines, TEXELS, 4).

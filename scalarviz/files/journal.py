@@ -20,7 +20,7 @@ from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.files.checked_safetensors import current_name
 from scalarviz.files.networks import check_states
-from scalarviz.files.settings_codec import Reader, build_clock
+from scalarviz.files.run_settings import SettingsReader, build_clock
 from scalarviz.training.network.network import Network
 from scalarviz.training.session.branches import Action, Clock
 from scalarviz.training.session.conditions import Condition, of_function, parse
@@ -40,7 +40,7 @@ Details = Mapping[str, Any]
 class Actions:
     """Reads and checks the actions of a journal."""
 
-    def __init__(self, reader: Reader, network: Network) -> None:
+    def __init__(self, reader: SettingsReader, network: Network) -> None:
         self._reader = reader
         self._network = network
         self._engines: set[tuple[str, bool]] = set()  # (engine, mixed precision), checked

@@ -1,6 +1,6 @@
 """expm1, log1p, tanh, erfc and power for shaders, which have little more than exp, log, pow, floor.
 
-They are translated to shader code like any formula (see `source`), and accurate to float32.
+They are translated to shader code like any formula, by `shader_functions`, accurate to float32.
 """
 
 from __future__ import annotations
