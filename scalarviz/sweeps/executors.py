@@ -18,8 +18,7 @@ from typing import Any, final
 from scalarviz.base.checks import shorten
 from scalarviz.base.shell_commands import needed
 from scalarviz.errors import EngineError, InputError
-from scalarviz.sweeps.outcome import Outcome
-from scalarviz.sweeps.task import Task, perform
+from scalarviz.sweeps.tasks import Outcome, SweepTask, perform
 
 WAITING = 2  # tasks for each worker that are sent ahead
 ON_A_CLUSTER = 256  # tasks under way on a cluster, whose workers may come and go
@@ -27,7 +26,7 @@ TRIES = 3  # of a task whose worker ends
 KILLED = "KilledWorker"  # Dask's error for such a task
 ADDRESSES = ("tcp://", "tls://", "ucx://", "ws://", "wss://")
 
-Result = tuple[Task, Outcome | BaseException]
+Result = tuple[SweepTask, Outcome | BaseException]
 
 
 @final
@@ -52,7 +51,7 @@ class Workers:
     make: Callable[[], Any] | None = None
     options: dict[str, Any] = field(default_factory=dict)
 
-    def submit(self, task: Task) -> Any:
+    def submit(self, task: SweepTask) -> Any:
         """Begin a task, and return its future; one that has failed if the workers have ended."""
         try:
             return self.executor.submit(perform, task, **self.options)
@@ -68,7 +67,7 @@ class Workers:
             self.executor = self.make()
 
 
-def workers_of(executor: object, tasks: Sequence[Task]) -> Workers:
+def workers_of(executor: object, tasks: Sequence[SweepTask]) -> Workers:
     """Return the Workers of the argument `executor` of a sweep.
 
     Raises InputError for what is none, and for tasks that cannot be sent.
@@ -106,7 +105,7 @@ def check_start_method(executor: ProcessPoolExecutor) -> None:
         )
 
 
-def check_sendable(tasks: Sequence[Task]) -> None:
+def check_sendable(tasks: Sequence[SweepTask]) -> None:
     """Raise InputError if a task cannot be pickled, as it must be to reach another process."""
     try:
         for task in tasks[:1]:
@@ -118,11 +117,11 @@ def check_sendable(tasks: Sequence[Task]) -> None:
         ) from error
 
 
-def results_of(workers: Workers, tasks: Iterable[Task]) -> Iterator[Result]:
+def results_of(workers: Workers, tasks: Iterable[SweepTask]) -> Iterator[Result]:
     """Do tasks, and yield each with its Outcome or its error, in the order in which they end."""
-    coming, tries = iter(tasks), Counter[Task]()
-    under_way: dict[Any, Task] = {}
-    again: list[Task] = []
+    coming, tries = iter(tasks), Counter[SweepTask]()
+    under_way: dict[Any, SweepTask] = {}
+    again: list[SweepTask] = []
     try:
         while True:
             while len(under_way) < workers.most:
@@ -132,7 +131,7 @@ def results_of(workers: Workers, tasks: Iterable[Task]) -> Iterator[Result]:
                 under_way[workers.submit(task)] = task
             if not under_way:
                 return
-            lost: dict[Task, BaseException] = {}
+            lost: dict[SweepTask, BaseException] = {}
             for future in workers.wait(list(under_way), return_when=FIRST_COMPLETED).done:
                 task = under_way.pop(future)
                 try:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -13,19 +16,40 @@ from scalarviz.base.messages import caution, visible
 from scalarviz.base.progress import Progress
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.metrics import rows_of_metrics
-from scalarviz.errors import InputError, OrderError
+from scalarviz.errors import FileError, InputError, OrderError
+from scalarviz.files.atomic import as_path, shown
 from scalarviz.files.runs import bits_of
 from scalarviz.sweeps.executors import results_of, workers_of
-from scalarviz.sweeps.goal import RIGHT, Goal, goal_of, has_sides
-from scalarviz.sweeps.grid import Make, Setting, seeds_of, session_of, settings_of
-from scalarviz.sweeps.outcome import NEVER, Outcome, joined
-from scalarviz.sweeps.rows import table_of_runs, table_of_settings, words_of
-from scalarviz.sweeps.statistics import Interval, beats
-from scalarviz.sweeps.store import Store
-from scalarviz.sweeps.table import SweepTable
-from scalarviz.sweeps.task import Task, tasks_of
-from scalarviz.sweeps.training import Plan, Training, samples_of
-from scalarviz.sweeps.versions import processor_here
+from scalarviz.sweeps.results import (
+    Interval,
+    SweepTable,
+    beats,
+    table_of_runs,
+    table_of_settings,
+    words_of,
+)
+from scalarviz.sweeps.sweep_arguments import (
+    RIGHT,
+    Goal,
+    Make,
+    Setting,
+    goal_of,
+    has_sides,
+    seeds_of,
+    session_of,
+    settings_of,
+)
+from scalarviz.sweeps.tasks import (
+    NEVER,
+    Outcome,
+    Plan,
+    SweepTask,
+    TaskTraining,
+    joined,
+    processor_here,
+    samples_of,
+    tasks_of,
+)
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.threads import Background
 
@@ -90,7 +114,7 @@ class Sweep:
         self._live: Iterator[Progressed] | None = None  # of `play`, which goes on after `pause`
         self._plan = 0, 0  # its steps and checks
         self._outcomes: dict[int, list[Outcome]] = {}
-        self._trainings: list[tuple[Task, Training]] = []  # those under way
+        self._trainings: list[tuple[SweepTask, TaskTraining]] = []  # those under way
 
     def _goal(self, success: object) -> Goal | None:
         if not (isinstance(success, str) and success == "auto"):
@@ -201,10 +225,10 @@ class Sweep:
         every = max(1, steps // CHECKS) if every is None else size(every, "every")
         return steps, min(every, steps)
 
-    def _tasks(self, steps: int, every: int) -> list[Task]:
+    def _tasks(self, steps: int, every: int) -> list[SweepTask]:
         """Return all tasks of a training; a setting that raises goes into `errors`."""
         plan = Plan(steps, every, self._success, self._stop, self._metrics, self._keeps())
-        tasks: list[Task] = []
+        tasks: list[SweepTask] = []
         self.errors = {}
         for number, setting in enumerate(self.settings):
             try:
@@ -221,7 +245,7 @@ class Sweep:
         sizes = [int(each.network.bank.value.nbytes) for each in self._some_sessions()]
         return max(sizes, default=0) * len(self) <= MOST_KEPT
 
-    def _known(self, tasks: list[Task]) -> list[Task]:
+    def _known(self, tasks: list[SweepTask]) -> list[SweepTask]:
         """Take the results that the folder has, and return the other tasks."""
         left = []
         for task in tasks:
@@ -232,13 +256,13 @@ class Sweep:
                 self._add(task, found)
         return left
 
-    def _add(self, task: Task, outcome: Outcome) -> None:
+    def _add(self, task: SweepTask, outcome: Outcome) -> None:
         parts = self._outcomes.setdefault(task.number, [])
         parts.append(outcome)
         order = {seed: i for i, seed in enumerate(self.seeds)}
         parts.sort(key=lambda part: order[int(part.seeds.view(np.uint64)[0])])
 
-    def _finish(self, task: Task, outcome: Outcome) -> None:
+    def _finish(self, task: SweepTask, outcome: Outcome) -> None:
         self._add(task, outcome)
         if self._store:
             self._store.keep(task, outcome)
@@ -474,3 +498,53 @@ def sweep(
     Raises InputError for unsuitable arguments.
     """
     return Sweep(make, grid, seeds, success, stop, metrics, executor, folder)
+
+
+SUFFIX = ".safetensors"
+
+
+@final
+class Store:
+    """A folder of results; what is there need not be trained again."""
+
+    def __init__(self, folder: object) -> None:
+        self.folder = as_path(folder)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileError(
+                f"the folder {shown(self.folder)} for results cannot be made "
+                f"({error.strerror}): pass another one"
+            ) from error
+
+    def find(self, task: SweepTask) -> Outcome | None:
+        """Return the result of a task if it is there and whole."""
+        if not task.key or not is_file(self.path(task)):
+            return None
+        try:
+            found = Outcome.load(self.path(task), task.key)
+        except FileError as error:
+            caution(f"{error}; it is trained again")
+            return None
+        same = found.seeds.tolist() == [
+            seed if seed < 2**63 else seed - 2**64 for seed in task.seeds
+        ]
+        return found if same else None
+
+    def keep(self, task: SweepTask, outcome: Outcome) -> None:
+        """Write the result of a task; a link of its name is replaced, and not followed."""
+        if not task.key:
+            return
+        path = self.path(task)
+        with suppress(OSError):  # a folder of this name stays, and writing says so
+            if not is_file(path):
+                path.unlink(missing_ok=True)
+        outcome.save(path, task.key)
+
+    def path(self, task: SweepTask) -> Path:
+        return self.folder / (task.key + SUFFIX)
+
+
+def is_file(path: Path) -> bool:
+    """Return whether a path is a file, and no link, pipe, device or folder."""
+    return os.path.isfile(path) and not os.path.islink(path)

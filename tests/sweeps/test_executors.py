@@ -16,8 +16,9 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import EngineError, InputError
-from scalarviz.sweeps import executors, task
-from scalarviz.sweeps.versions import versions_here
+from scalarviz.sweeps import executors
+from scalarviz.sweeps import tasks as task
+from scalarviz.sweeps.tasks import versions_here
 from tests.sessions import advanced
 from tests.sweeps.making import (
     GRID,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from scalarviz.sweeps.statistics import beats, interquartile_mean, mean_with_interval, rate
+from scalarviz.sweeps.results import beats, interquartile_mean, mean_with_interval, rate
 
 
 def test_wilson_interval_of_a_share() -> None:

@@ -14,7 +14,7 @@ import scalarviz as sv
 from scalarviz.errors import InputError, OrderError, UnknownNameError
 from scalarviz.pictures.sweeps.look import SweepLook
 from scalarviz.pictures.sweeps.panels import Panels
-from scalarviz.sweeps.outcome import NEVER
+from scalarviz.sweeps.tasks import NEVER
 from tests.sessions import advanced
 from tests.sweeps.making import PLACES, close, diverging, folds, raising, xor
 from tests.wording import refused

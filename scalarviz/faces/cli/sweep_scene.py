@@ -24,8 +24,8 @@ from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.sweeps.look import sweep_look
 from scalarviz.pictures.sweeps.panels import Panels
 from scalarviz.sweeps.executors import ADDRESSES
+from scalarviz.sweeps.results import CSV, PARQUET
 from scalarviz.sweeps.sweep import Sweep, sweep
-from scalarviz.sweeps.table import CSV, PARQUET
 
 INTERRUPTED = 130
 EXECUTORS = {"here": None, "processes": "processes", "dask": "dask"}

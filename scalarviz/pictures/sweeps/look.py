@@ -16,9 +16,8 @@ from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import InputError
 from scalarviz.pictures.view.sweep_networks import CUBES, KINDS
-from scalarviz.sweeps.outcome import NEVER, Outcome
-from scalarviz.sweeps.rows import plain, value_of
-from scalarviz.sweeps.table import as_key, in_words, is_empty
+from scalarviz.sweeps.results import as_key, in_words, is_empty, plain, value_of
+from scalarviz.sweeps.tasks import NEVER, Outcome
 
 if TYPE_CHECKING:
     from scalarviz.sweeps.sweep import Sweep

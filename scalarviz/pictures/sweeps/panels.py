@@ -17,12 +17,19 @@ from scalarviz.pictures.sweeps.look import SweepLook
 from scalarviz.pictures.sweeps.small_pictures import Maker
 from scalarviz.pictures.view.sweep_networks import CUBES, KINDS, LOSSES, SmallPictures
 from scalarviz.pictures.view.sweep_panels import Comparison, SweepPanel, SweepPanels
-from scalarviz.sweeps.grid import session_of
-from scalarviz.sweeps.outcome import NEVER, Outcome
-from scalarviz.sweeps.rows import plain, rate_of, words_of
-from scalarviz.sweeps.statistics import Interval, beats, interquartile_mean, share_below
+from scalarviz.sweeps.results import (
+    Interval,
+    beats,
+    in_words,
+    interquartile_mean,
+    plain,
+    rate_of,
+    share_below,
+    words_of,
+)
 from scalarviz.sweeps.sweep import Sweep
-from scalarviz.sweeps.table import in_words
+from scalarviz.sweeps.sweep_arguments import session_of
+from scalarviz.sweeps.tasks import NEVER, Outcome
 
 BRIGHT = 98.0  # percent of the weights that are not beyond the scale
 FAR = 3.0  # times the scale that is needed at least, from which on it shrinks

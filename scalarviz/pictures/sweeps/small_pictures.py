@@ -16,7 +16,7 @@ from scalarviz.pictures.presenter.exhibits_of import is_one_hot, largest
 from scalarviz.pictures.presenter.plane_points import PlanePoints, plane_points
 from scalarviz.pictures.view.exhibits.plane import cells as cells_of_a_map
 from scalarviz.pictures.view.sweep_networks import CUBES, LOSSES, MAPS, SWATCHES, SmallPictures
-from scalarviz.sweeps.training import samples_of
+from scalarviz.sweeps.tasks import samples_of
 from scalarviz.training.session.session import Session
 
 COARSEST = 48  # weights along a side of a wall

@@ -12,8 +12,8 @@ from scalarviz.pictures.sweeps.look import SweepLook
 from scalarviz.pictures.sweeps.panels import Panels
 from scalarviz.pictures.view.sweep_networks import Spots
 from scalarviz.pictures.view.sweep_panels import SweepPanels
-from scalarviz.sweeps.outcome import NEVER
 from scalarviz.sweeps.sweep import Sweep
+from scalarviz.sweeps.tasks import NEVER
 
 Run = tuple[int, int]  # number of the setting, and seed
 

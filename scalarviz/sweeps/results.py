@@ -1,0 +1,385 @@
+"""Results of a sweep: tables of one row a setting or one row a run, and statistics over the seeds.
+
+A table is shown as text or HTML, and written as CSV, parquet or pandas. The statistics are those of
+runs that differ in their seed: rates, means and how sure they are.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from html import escape
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, NamedTuple, final
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray, shorten
+from scalarviz.base.messages import visible
+from scalarviz.base.shell_commands import needed
+from scalarviz.errors import InputError, OrderError
+from scalarviz.files.atomic import as_path, replace_file, save_text
+from scalarviz.sweeps.tasks import NEVER, Outcome
+from scalarviz.training.session.measurements import csv_of, data_frame
+
+if TYPE_CHECKING:
+    from scalarviz.sweeps.sweep import Sweep
+
+
+CSV, PARQUET = ".csv", ".parquet"
+SHOWN = 60  # rows in a prompt
+LONGEST_CELL = 24
+LONGEST_ERROR = 160
+ERROR = "error"  # a column of sentences
+
+
+@final
+class SweepTable:
+    """Named columns of equal length. A prompt shows it as text, a notebook as HTML.
+
+    columns  lists of cells by name: numbers, texts, True and False; None is an empty cell
+    notes    sentences below it
+    """
+
+    def __init__(self, columns: dict[str, list[Any]], notes: Sequence[str] = ()) -> None:
+        self.columns = columns
+        self.notes = list(notes)
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), []))
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows, each a mapping from column to cell."""
+        cells = zip(*self.columns.values(), strict=True)
+        return [dict(zip(self.columns, row, strict=True)) for row in cells]
+
+    def sorted_by(self, column: str, falling: bool = False) -> SweepTable:
+        """Return the table with its rows ordered by a column; empty cells come last."""
+        if column not in self.columns:
+            raise InputError(f"the table has the columns {', '.join(self.columns)}, not {column!r}")
+        cells = self.columns[column]
+        filled = [i for i, cell in enumerate(cells) if not is_empty(cell)]
+        order = sorted(filled, key=lambda i: as_key(cells[i]), reverse=falling)
+        order += [i for i, cell in enumerate(cells) if is_empty(cell)]
+        columns = {name: [column[i] for i in order] for name, column in self.columns.items()}
+        return SweepTable(columns, self.notes)
+
+    def csv(self) -> str:
+        """Return the table as CSV; None and NaN are empty cells."""
+        return csv_of(
+            {
+                name: ["" if is_empty(cell) else cell for cell in cells]
+                for name, cells in self.columns.items()
+            }
+        )
+
+    def to_pandas(self) -> Any:
+        """Return a pandas DataFrame; raise InputError without pandas."""
+        return data_frame(self.columns, "save a .csv file")
+
+    def save(self, path: object) -> None:
+        """Write a file: `.csv`, or `.parquet`, which needs pandas and pyarrow."""
+        found = as_path(path)
+        if found.suffix == CSV:
+            save_text(self.csv(), found)
+        elif found.suffix == PARQUET:
+            replace_file(found, self._parquet())
+        else:
+            raise InputError(
+                f"a table of a sweep is saved as .csv or .parquet, not as {shorten(found.suffix)}"
+            )
+
+    def _parquet(self) -> bytes:
+        needed("pyarrow", "parquet is written by pyarrow", "cluster", ", or save a .csv file")
+        file = io.BytesIO()
+        self.to_pandas().to_parquet(file, engine="pyarrow", index=False)
+        return file.getvalue()
+
+    def __repr__(self) -> str:
+        lines = text_lines([[*map(visible, self.columns)], *self._shown()])
+        if len(self) > SHOWN:
+            lines.append(f"... {len(self) - SHOWN:,} rows more")
+        return "\n".join([*lines, *self.notes])
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{escape(visible(name))}</th>" for name in self.columns)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in self._shown()
+        )
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
+
+    def _shown(self) -> list[list[str]]:
+        cells: Iterable[tuple[Any, ...]] = zip(*self.columns.values(), strict=True)
+        return [
+            [
+                in_words(cell, LONGEST_ERROR if name == ERROR else LONGEST_CELL)
+                for name, cell in zip(self.columns, row, strict=True)
+            ]
+            for row, _ in zip(cells, range(SHOWN), strict=False)
+        ]
+
+
+def text_lines(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows of cells as lines with aligned columns."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        for row in rows
+    ]
+
+
+def is_empty(cell: object) -> bool:
+    return cell is None or (isinstance(cell, float) and math.isnan(cell))
+
+
+def as_key(cell: Any) -> tuple[int, Any]:
+    """Return a sort key: numbers by size, then texts."""
+    return (0, cell) if isinstance(cell, (int, float)) else (1, str(cell))
+
+
+def in_words(cell: object, most: int = LONGEST_CELL) -> str:
+    """Return a cell as it is shown: few digits, at most so many letters, "" if empty."""
+    if is_empty(cell):
+        return ""
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, float):
+        return f"{cell:.4g}"
+    if isinstance(cell, int):
+        return f"{cell:,}"
+    return visible(str(cell), most)
+
+
+# The two tables of a sweep: one row a setting, and one row a run.
+
+
+def table_of_settings(sweep: Sweep) -> SweepTable:
+    """Return a table with a row for each setting."""
+    rows = [row_of_setting(sweep, number) for number in range(len(sweep.settings))]
+    names = list(dict.fromkeys(name for row in rows for name in row if name != ERROR))
+    names += [ERROR] * any(ERROR in row for row in rows)
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    notes = [f"success: {sweep.success}"] if sweep.success else []
+    return SweepTable(columns, notes)
+
+
+def row_of_setting(sweep: Sweep, number: int) -> dict[str, Any]:
+    """Return the cells of a setting by column."""
+    row: dict[str, Any] = {name: plain(value) for name, value in sweep.settings[number].items()}
+    if number in sweep.errors:
+        error = sweep.errors[number]
+        return {**row, "runs": 0, ERROR: f"{type(error).__name__}: {error}"}
+    try:
+        outcome = sweep.outcome(number)
+    except OrderError:
+        return {**row, "runs": 0}
+    return row | cells_of(outcome, judged=bool(sweep.success), sure=True)
+
+
+def cells_of(outcome: Outcome, *, judged: bool = True, sure: bool = False) -> dict[str, Any]:
+    """Return the cells of a setting's results by column.
+
+    judged  whether the sweep has successes; `sure` whether the loss has its interval
+    """
+    row: dict[str, Any] = {"runs": len(outcome.seeds)}
+    if judged:
+        steps = outcome.succeeded[outcome.succeeded != NEVER]
+        row |= spread("success", rate_of(outcome))
+        row["steps to success"] = float(np.median(steps)) if len(steps) else None
+    losses = outcome.final_losses
+    row["loss"] = float(interquartile_mean(losses))
+    if sure:
+        row |= spread("loss", mean_with_interval(losses))
+    row["failed"] = int((outcome.failed != NEVER).sum())
+    row |= {name: mean_of(table[:, -1:]) for name, table in outcome.metrics.items()}
+    row["seconds"] = outcome.seconds
+    return row
+
+
+def value_of(setting: Mapping[str, Any], outcome: Outcome | None, column: str) -> Any:
+    """Return the cell of a setting in a column of `table_of_settings`, None if there is none.
+
+    `outcome` has its results, if there are any.
+    """
+    if column in setting:
+        return plain(setting[column])
+    return None if outcome is None else cells_of(outcome).get(column)
+
+
+def rate_of(outcome: Outcome) -> Interval:
+    """Return the share of networks that succeeded, with its interval."""
+    return rate(int((outcome.succeeded != NEVER).sum()), len(outcome.seeds))
+
+
+def mean_of(last: FloatArray) -> float:
+    """Return the mean of the last values of a metric."""
+    known = last[np.isfinite(last)]
+    return float(known.mean()) if known.size else math.nan
+
+
+def table_of_runs(sweep: Sweep) -> SweepTable:
+    """Return a table with a row for each run."""
+    columns: dict[str, list[Any]] = {}
+    for number, setting in enumerate(sweep.settings):
+        if number in sweep.errors or not sweep.knows(number):
+            continue
+        outcome = sweep.outcome(number)
+        for i, seed in enumerate(outcome.seeds.view(np.uint64).tolist()):
+            row: dict[str, Any] = {
+                "setting": number,
+                **{n: plain(v) for n, v in setting.items()},
+            }
+            row |= {"seed": seed, "steps": int(outcome.lasted[i])}
+            row["loss"] = float(outcome.final_losses[i])
+            if sweep.success:
+                at = int(outcome.succeeded[i])
+                row |= {"success": at != NEVER, "steps to success": None if at == NEVER else at}
+            row["failed"] = bool(outcome.failed[i] != NEVER)
+            for name, table in outcome.metrics.items():
+                row[name] = float(table[i, -1]) if table.shape[1] else math.nan
+            row["digest"] = outcome.digests[i]
+            for name, cell in row.items():
+                columns.setdefault(name, []).append(cell)
+    return SweepTable(columns)
+
+
+def spread(name: str, interval: Interval) -> dict[str, float]:
+    """Return the three cells of an interval."""
+    return {name: interval.value, f"{name} low": interval.low, f"{name} high": interval.high}
+
+
+def words_of(setting: Mapping[str, Any]) -> str:
+    """Return a setting in words, such as "hidden 4, lr 1"."""
+    named = [f"{visible(name)} {in_words(plain(value))}" for name, value in setting.items()]
+    return ", ".join(named)
+
+
+def plain(value: object) -> object:
+    """Return a value of the grid as a cell: numbers and texts as they are, others as text.
+
+    Whole numbers in a row, such as the sizes of layers, become "3-8-3", a function its name.
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and math.isnan(value):
+        return "nan"  # a value like others, and no empty cell
+    if isinstance(value, (list, tuple)) and len(value) > 1 and all(type(n) is int for n in value):
+        return "-".join(map(str, value))
+    if isinstance(value, (type, FunctionType)):
+        return value.__name__
+    return value if isinstance(value, (int, float, str, bool, type(None))) else shorten(value)
+
+
+# Statistics of runs that differ in their seed.
+
+Z = 1.959963984540054  # of the normal distribution, for 95 %
+RESAMPLES = 2000
+SEED = 0  # of the bootstrap: the same runs always have the same interval
+SIDE = 2.5  # percent outside of a 95 % interval on each side
+
+
+class Interval(NamedTuple):
+    """A number, and the 95 % interval around it."""
+
+    value: float
+    low: float
+    high: float
+
+
+def rate(successes: int, count: int) -> Interval:
+    """Return a share with its Wilson score interval."""
+    share = successes / count
+    middle = share + Z**2 / (2 * count)
+    half = Z * math.sqrt(share * (1 - share) / count + Z**2 / (4 * count**2))
+    below = 1 + Z**2 / count
+    low, high = (middle - half) / below, (middle + half) / below
+    return Interval(
+        share, max(low, 0.0) if successes else 0.0, min(high, 1.0) if successes < count else 1.0
+    )
+
+
+def interquartile_mean(values: FloatArray) -> FloatArray:
+    """Return the mean of the middle half of the last axis; infinite if an infinite one is in it.
+
+    Where the count is no multiple of four, the values at the edges count by their share.
+    """
+    ordered = np.sort(values, axis=-1)
+    count = ordered.shape[-1]
+    edges = np.clip(np.arange(count + 1) / count, 0.25, 0.75)
+    weights = np.diff(edges) * 2
+    with np.errstate(invalid="ignore"):
+        terms = np.where(weights > 0, ordered * weights, 0.0)
+    return np.asarray(terms.sum(axis=-1))
+
+
+def mean_with_interval(values: FloatArray) -> Interval:
+    """Return the interquartile mean with its bootstrap interval, by resampling the runs."""
+    random, count = np.random.Generator(np.random.PCG64(SEED)), len(values)
+    return with_interval(
+        float(interquartile_mean(values)),
+        count,
+        lambda some: interquartile_mean(values[random.integers(0, count, (some, count))]),
+    )
+
+
+def beats(ours: FloatArray, theirs: FloatArray) -> Interval:
+    """Return the probability that a run of the first has a smaller loss than one of the second.
+
+    Equal ones count half. The interval is a bootstrap over the runs of both.
+    """
+    random = np.random.Generator(np.random.PCG64(SEED))
+    theirs = np.sort(theirs)
+
+    def resampled(some: int) -> FloatArray:
+        drawn = [drawn_times(random, len(each), some) for each in (ours, theirs)]
+        return shares_below(ours, theirs, *drawn)
+
+    return with_interval(share_below(ours, theirs), len(ours) + len(theirs), resampled)
+
+
+def with_interval(value: float, runs: int, resampled: Callable[[int], FloatArray]) -> Interval:
+    """Return a number with its bootstrap interval.
+
+    runs       number of runs that each resample draws
+    resampled  function that returns the number for each of so many resamples
+    """
+    portion = max(1, 2**20 // runs)  # resamples at once, in bounded memory
+    counts = (min(portion, RESAMPLES - first) for first in range(0, RESAMPLES, portion))
+    found = np.concatenate([resampled(some) for some in counts])
+    low, high = np.percentile(found, [SIDE, 100 - SIDE], method="nearest")
+    return Interval(value, float(low), float(high))
+
+
+def share_below(ours: FloatArray, theirs: FloatArray) -> float:
+    """Return the share of pairs of which ours is smaller, equal ones counted half."""
+    once = np.ones((1, len(ours))), np.ones((1, len(theirs)))
+    return float(shares_below(ours, np.sort(theirs), *once)[0])
+
+
+def shares_below(
+    ours: FloatArray, ordered: FloatArray, times: FloatArray, others: FloatArray
+) -> FloatArray:
+    """Return `share_below` of several resamples.
+
+    ordered  theirs, from the smallest
+    times    how often each of ours is in each resample; `others` how often each of theirs
+    """
+    above = np.zeros((len(others), len(ordered) + 1))  # number of theirs from each place on
+    above[:, :-1] = others[:, ::-1].cumsum(axis=1)[:, ::-1]
+    larger = above[:, np.searchsorted(ordered, ours, side="right")]
+    at_least = above[:, np.searchsorted(ordered, ours, side="left")]
+    pairs = times.sum(axis=1) * others.sum(axis=1)
+    found: FloatArray = (times * (larger + at_least) / 2).sum(axis=1) / pairs
+    return found
+
+
+def drawn_times(random: np.random.Generator, count: int, resamples: int) -> FloatArray:
+    """Return how often each of `count` things is drawn, in each resample of as many draws."""
+    drawn = random.integers(0, count, (resamples, count))
+    places = drawn + count * np.arange(resamples)[:, np.newaxis]
+    times = np.bincount(places.ravel(), minlength=count * resamples)
+    return times.reshape(resamples, count).astype(np.float64)

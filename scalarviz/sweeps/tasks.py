@@ -1,0 +1,564 @@
+"""Tasks: the units of work of a sweep, which a process here or on another machine can do.
+
+A task trains the networks of one setting together and measures them at some steps; its outcome is
+arrays, which a file can hold.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
+from importlib.metadata import version
+from itertools import compress
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.core.bank import Bank
+from scalarviz.core.formulas.metrics import MetricRow, measured, predictions_of
+from scalarviz.data.batches import GeneratedBatches
+from scalarviz.engines.common.base import ORDER_OF_SUMS
+from scalarviz.errors import EngineError, FileError, GradientError, InputError, UpdateError
+from scalarviz.files.atomic import bytes_of, replace_file
+from scalarviz.files.checked_safetensors import Array, as_stored, encode, read
+from scalarviz.files.runs import bits_of, check_saving, describe_timeline
+from scalarviz.sweeps.sweep_arguments import Goal, Make, Setting, code_of, session_of
+from scalarviz.training.session.replicas import Replicas, draw
+from scalarviz.training.session.session import Session
+
+STEP_SECONDS = 1e-6  # about what a step of the smallest network takes
+PRODUCTS_A_SECOND = 1e9
+TASK_SECONDS = 4.0  # about what a task takes at most
+MOST_NETWORKS = 1024  # of a task
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SweepTask:
+    """Some seeds of one setting.
+
+    number    number of the setting in the sweep
+    seeds     seeds of the networks
+    plan      what is done with them
+    key       digest of everything that the result depends on; "" if a file cannot hold all of that
+    together  whether one session stands for all, which differ in their seed only
+    files     run files of the sessions, one for all or one a seed; none: `make` makes them
+    make      function that makes a session of a setting and a seed; None if there are files
+    setting   its arguments
+    versions  of the libraries that wrote the files
+    """
+
+    number: int
+    seeds: tuple[int, ...]
+    plan: Plan
+    key: str
+    together: bool
+    files: tuple[bytes, ...]
+    make: Make | None
+    setting: Setting
+    versions: dict[str, str]
+
+    def start(self) -> TaskTraining:
+        """Return the TaskTraining of this task, before its first step."""
+        if self.files:
+            sessions = [session_in(file) for file in self.files]
+        else:
+            assert self.make is not None  # one of the two is there
+            asked = self.seeds[:1] if self.together else self.seeds
+            sessions = [session_of(self.make, self.setting, seed) for seed in asked]
+        networks = Replicas(sessions[0], self.seeds) if self.together else OneByOne(sessions)
+        return TaskTraining(networks, sessions[0], self.seeds, self.plan)
+
+    def train(self) -> Outcome:
+        """Train the networks of this task to the end."""
+        training = self.start()
+        while not training.done:
+            training.advance()
+        return training.outcome()
+
+
+def perform(task: SweepTask) -> Outcome:
+    """Do a task in a worker, on one thread; raise EngineError if its versions are others."""
+    import numba  # slow to import
+
+    if other := difference(task.versions):
+        raise EngineError(
+            f"this worker has {other}: install the same versions on all machines of a sweep"
+        )
+    threads = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        return task.train()
+    finally:
+        numba.set_num_threads(threads)
+
+
+def tasks_of(
+    number: int, make: Make, setting: Setting, seeds: Sequence[int], plan: Plan
+) -> list[SweepTask]:
+    """Return the tasks of one setting: all its seeds, or parts of them if they take long.
+
+    The parts do not depend on the number of workers, so that results serve any executor.
+    """
+    first = session_of(make, setting, seeds[0])
+    together = trains_together(first, seeds, partial(session_of, make, setting))
+    saved = can_be_saved(first)
+    common: tuple[bytes, ...] = (file_of(first),) if together and saved else ()
+    most = networks_of_a_task(first, plan)
+    tasks = []
+    for start in range(0, len(seeds), most):
+        part = tuple(seeds[start : start + most])
+        files = common
+        if saved and not together:
+            files = tuple(file_of(session_of(make, setting, seed)) for seed in part)
+        key = key_of(files, part, plan) if saved else ""
+        tasks.append(
+            SweepTask(
+                number, part, plan, key, together, files,
+                None if saved else make, setting, dict(versions_here()),
+            )
+        )  # fmt: skip
+    return tasks
+
+
+def networks_of_a_task(session: Session, plan: Plan) -> int:
+    """Return how many networks a task has, which differs with the time that a network takes."""
+    products = 3.0 * session.trainer.batches.size * len(session.network.bank)
+    seconds = plan.steps * (STEP_SECONDS + products / PRODUCTS_A_SECOND)
+    return int(min(max(1.0, TASK_SECONDS / max(seconds, 1e-9)), MOST_NETWORKS))
+
+
+def can_be_saved(session: Session) -> bool:
+    """Return whether a run file can hold a session."""
+    try:
+        check_saving(session.timeline)
+        file_of(session)
+    except InputError:
+        return False
+    return True
+
+
+def file_of(session: Session) -> bytes:
+    """Return the bytes of the run file of a session."""
+    return bytes(encode("run", *describe_timeline(session.timeline, session.network)))
+
+
+def session_in(file: bytes) -> Session:
+    """Return the session of a run file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "session.safetensors"
+        path.write_bytes(file)
+        return Session.load(path)
+
+
+def key_of(files: Sequence[bytes], seeds: Sequence[int], plan: Plan) -> str:
+    """Return a digest of everything that a result depends on, except the processor."""
+    goals = [goal.key if goal else "" for goal in (plan.success, plan.stop)]
+    metrics = [f"{name} {code_of(row.value)}" for name, row in plan.metrics.items()]
+    parts = [plan.steps, plan.every, plan.keep, *goals, *metrics, sorted(versions_here().items())]
+    found = hashlib.sha256(repr(parts).encode())
+    found.update(np.array(seeds, np.uint64).tobytes())
+    for file in files:
+        found.update(hashlib.sha256(file).digest())
+    return found.hexdigest()[:32]
+
+
+# The networks of one task, trained together and measured at some steps.
+
+MOST_ROWS = 4096  # of samples that a goal and metrics are measured on
+MEMORY = 2**20  # bytes of keyframes of a session in a sweep
+
+
+@final
+@dataclass(frozen=True)
+class Plan:
+    """What is done with every network of a sweep.
+
+    steps    number of steps
+    every    steps between two checks
+    success  a Goal, or None
+    stop     the Goal at which a network ends; None: after `steps`
+    metrics  rows by name
+    keep     whether the weights at the end are kept
+    """
+
+    steps: int
+    every: int
+    success: Goal | None = None
+    stop: Goal | None = None
+    metrics: Mapping[str, MetricRow] = field(default_factory=dict)
+    keep: bool = True
+
+
+@final
+class OneByOne:
+    """Sessions of their own, such as those of other engines or with data of their own.
+
+    They are trained as `Replicas` are, by the methods of that which a TaskTraining calls.
+    """
+
+    def __init__(self, sessions: Sequence[Session]) -> None:
+        self.sessions = sessions
+        self._ended = np.zeros(len(sessions), np.bool_)
+        for session in sessions:
+            session.timeline.keyframes.budget = MEMORY
+
+    def prepare(self) -> None:
+        self.sessions[0].copy().advance(1, progress=False)
+
+    def advance(self, n: int, *, progress: bool) -> None:
+        self._losses = np.full((len(self.sessions), n), np.nan)
+        for i, session in enumerate(self.sessions):
+            if not self._ended[i]:
+                before = session.step_index
+                try:
+                    session.advance(n, progress=progress)
+                except (GradientError, UpdateError):  # the loss says so, by NaN
+                    self._ended[i] = True
+                self._losses[i, : session.step_index - before] = session.losses[before:]
+
+    def take_losses(self) -> FloatArray:
+        return self._losses
+
+    def outputs(self, x: FloatArray, which: npt.NDArray[np.bool_]) -> FloatArray:
+        chosen = compress(self.sessions, which)
+        return np.array([session.network(x) for session in chosen])
+
+    def end(self, which: npt.NDArray[np.bool_]) -> None:
+        self._ended |= which
+
+    @property
+    def taken(self) -> Steps:
+        return np.array([session.step_index for session in self.sessions], np.int64)
+
+    @property
+    def banks(self) -> list[Bank]:
+        return [session.network.bank for session in self.sessions]
+
+
+@final
+class TaskTraining:
+    """The networks of one task on their way through a Plan."""
+
+    def __init__(
+        self, networks: Replicas | OneByOne, like: Session, seeds: Sequence[int], plan: Plan
+    ) -> None:
+        """`like` is a session of the same data and loss."""
+        self.networks, self.plan, self.seeds = networks, plan, list(seeds)
+        self.step = 0
+        sooner = np.arange(plan.every, plan.steps, plan.every, dtype=np.int64)
+        self.checks: Steps = np.append(sooner, plan.steps)
+        self.loss = like.trainer.loss
+        self.inputs, self.targets = samples_of(like)
+        count, times = len(self.seeds), len(self.checks)
+        self.losses = np.full((count, times), np.nan)
+        self.metrics = {name: np.full((count, times), np.nan) for name in plan.metrics}
+        self.succeeded, self.ended, self.failed = np.full((3, count), NEVER, np.int64)
+        self.seconds = 0.0
+        self._checked = 0  # number of checks so far
+
+    @property
+    def running(self) -> npt.NDArray[np.bool_]:
+        """Which networks have neither failed nor ended."""
+        return np.asarray((self.ended == NEVER) & (self.failed == NEVER))
+
+    @property
+    def done(self) -> bool:
+        """Whether all checks were made, or no network is left to train."""
+        return self._checked == len(self.checks) or not self.running.any()
+
+    def advance(self) -> None:
+        """Train to the next check and measure there."""
+        start = time.perf_counter()
+        step = int(self.checks[self._checked])
+        self.networks.advance(step - self.step, progress=False)
+        self.measure(step, self.networks.take_losses())
+        self.step = step
+        self._checked += 1
+        self.seconds += time.perf_counter() - start
+
+    def measure(self, step: int, losses: FloatArray) -> None:
+        """Note losses, metrics, successes and ends at a check."""
+        taken = self.networks.taken
+        broken = self.running & (taken < step)
+        self.failed[broken] = taken[broken]
+        running = self.running
+        mean = np.full(len(losses), np.nan)
+        mean[running] = losses[running].mean(axis=1)
+        self.losses[:, self._checked] = mean
+        asked = running  # the networks whose outputs matter
+        if not self.plan.metrics and self.plan.stop is None:
+            asked = running & (self.succeeded == NEVER)
+
+        @cache
+        def outputs() -> FloatArray:
+            raw = self.networks.outputs(self.inputs, asked)
+            return np.array([predictions_of(self.loss, each) for each in raw])
+
+        reached = {}
+        if asked.any():
+            for name, row in self.plan.metrics.items():
+                found = np.array([measured(row, each, self.targets) for each in outputs()])
+                self.metrics[name][asked, self._checked] = found
+            for goal in filter(None, {self.plan.success, self.plan.stop}):
+                reached[goal] = np.zeros(len(asked), np.bool_)
+                reached[goal][asked] = goal.reached(mean[asked], outputs, self.targets)
+        if self.plan.success in reached:
+            first = reached[self.plan.success] & (self.succeeded == NEVER)
+            self.succeeded[first] = step
+        if self.plan.stop in reached:
+            ended = reached[self.plan.stop]
+            self.ended[ended] = step
+            self.networks.end(ended)
+
+    def outcome(self) -> Outcome:
+        """Return the results so far."""
+        banks = self.networks.banks
+        values = [bank.value for bank in banks] if self.plan.keep else []
+        return Outcome(
+            np.array(self.seeds, np.uint64).view(np.int64), self.checks[: self._checked],
+            self.losses[:, : self._checked], self.succeeded, self.ended, self.failed,
+            np.array(values) if values else np.zeros((0, len(banks[0])), banks[0].dtype),
+            tuple(bits_of(bank) for bank in banks),
+            {name: table[:, : self._checked] for name, table in self.metrics.items()},
+            self.seconds, processor_here(),
+        )  # fmt: skip
+
+
+def samples_of(session: Session) -> tuple[FloatArray, FloatArray]:
+    """Return the inputs and targets that goals and metrics are measured on.
+
+    Those are the samples of the data set, at most MOST_ROWS; of data that is made by code, those of
+    the first batch.
+    """
+    batches = session.trainer.batches
+    inputs, targets = getattr(batches, "inputs", None), getattr(batches, "targets", None)
+    if inputs is None or targets is None or len(inputs) != len(targets):
+        inputs, targets = batches.at(0)
+    rows = np.linspace(0, len(inputs) - 1, min(len(inputs), MOST_ROWS)).round().astype(np.intp)
+    return np.array(inputs, np.float64)[rows], np.array(targets, np.float64)[rows]
+
+
+def trains_together(
+    first: Session, seeds: Sequence[int], session_of: Callable[[int], Session]
+) -> bool:
+    """Return whether replicas of `first` are the sessions that `session_of` makes of the seeds."""
+    if not first.network.layers or first.engine != "cpu":
+        return False
+    if isinstance(first.trainer.batches, GeneratedBatches):
+        return False
+    wanted, like = all_but_seed(first), first.network.fresh(0)
+
+    def is_replica(seed: int) -> bool:
+        session = session_of(seed)
+        draw(like, seed)
+        return (
+            session.engine == "cpu"
+            and session.trainer.seed == seed
+            and bool((like.bank.value == session.network.bank.value).all())
+            and all_but_seed(session) == wanted
+        )
+
+    return all(map(is_replica, seeds))
+
+
+def all_but_seed(session: Session) -> tuple[object, dict[str, bytes]]:
+    """Return what a session trains, without its seed and what is drawn with it."""
+    description, arrays = describe_timeline(session.timeline, session.network)
+    description["network"].pop("seed")
+    for name in ("seed", "bits"):
+        description.pop(name)
+    stored = {n: as_stored(n, a)[1] for n, a in arrays.items() if n != "frames 0 value"}
+    return description, {n: b"".join(map(bytes_of, parts)) for n, parts in stored.items()}
+
+
+# What the training of some networks of one setting came to, as arrays and as a file.
+
+KIND = "sweep"  # of the files
+NEVER = -1  # in place of a step
+
+Steps = npt.NDArray[np.int64]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Results of the networks of one setting that were trained by one task.
+
+    seeds      int64, one a network
+    checks     int64: the steps at which the networks were measured
+    losses     mean training loss between two checks, shape (networks, checks); NaN after the end
+    succeeded  int64: the check at which each network first succeeded, or NEVER
+    ended      int64: the step at which `stop` ended each network, or NEVER
+    failed     int64: the step that each network could not take, since a number would not be finite,
+               or NEVER
+    values     weights at the end, shape (networks, parameters); without rows if they are not kept
+    digests    the first 16 hexadecimal digits of the SHA-256 of each network's weights
+    metrics    values of each metric, shape (networks, checks)
+    seconds    time that the training took
+    processor  where it ran; see `processor_here`
+    """
+
+    seeds: Steps
+    checks: Steps
+    losses: FloatArray
+    succeeded: Steps
+    ended: Steps
+    failed: Steps
+    values: FloatArray
+    digests: tuple[str, ...]
+    metrics: Mapping[str, FloatArray] = field(default_factory=dict)
+    seconds: float = 0.0
+    processor: str = ""
+
+    @property
+    def last_losses(self) -> FloatArray:
+        """The last measured loss of each network; NaN without any."""
+        known = np.isfinite(self.losses)
+        if not known.shape[1]:
+            return np.full(len(self.losses), np.nan)
+        last = self.losses.shape[1] - 1 - known[:, ::-1].argmax(axis=1)
+        found = self.losses[np.arange(len(self.losses)), last]
+        return np.where(known.any(axis=1), found, np.nan)
+
+    @property
+    def final_losses(self) -> FloatArray:
+        """The last measured loss of each network; infinite for one that failed or has none."""
+        found = self.last_losses
+        return np.where((self.failed == NEVER) & np.isfinite(found), found, np.inf)
+
+    def row_of(self, seed: int) -> int:
+        """Return the row of a seed."""
+        seeds: list[int] = self.seeds.view(np.uint64).tolist()
+        return seeds.index(seed)
+
+    @property
+    def lasted(self) -> Steps:
+        """Number of steps that each network was trained."""
+        through = np.full(len(self.seeds), self.checks[-1] if len(self.checks) else 0, np.int64)
+        for stopped in (self.ended, self.failed):
+            through = np.where(stopped == NEVER, through, stopped)
+        return through
+
+    def save(self, path: Path, key: str) -> None:
+        """Write a file, whole or not at all, with the key of its task."""
+        arrays: dict[str, Array] = {
+            "seeds": self.seeds.view(np.int64), "checks": self.checks, "losses": self.losses,
+            "succeeded": self.succeeded, "ended": self.ended, "failed": self.failed,
+            "values": self.values,
+        }  # fmt: skip
+        arrays |= {f"metric {name}": values for name, values in self.metrics.items()}
+        about = {
+            "key": key,
+            "digests": list(self.digests),
+            "metrics": list(self.metrics),
+            "seconds": self.seconds,
+            "processor": self.processor,
+        }
+        replace_file(path, encode(KIND, about, arrays))
+
+    @staticmethod
+    def load(path: Path, key: str) -> Outcome:
+        """Return what `save` wrote; raise FileError if it is damaged or of another task."""
+        about, arrays = read(path, KIND)
+        if about.get("key") != key:
+            raise FileError(f"{path.name} is the result of another setting or of other seeds")
+        try:
+            return checked(about, arrays)
+        except (KeyError, TypeError, ValueError) as error:
+            raise FileError(f"{path.name} is not a result of a sweep: remove it") from error
+
+
+def checked(about: Mapping[str, Any], arrays: Mapping[str, Array]) -> Outcome:
+    """Return the Outcome of a file; raise KeyError, TypeError or ValueError if it is none."""
+    seeds, checks = arrays["seeds"], arrays["checks"]
+    count, times = len(seeds), len(checks)
+    steps = [arrays[name] for name in ("succeeded", "ended", "failed")]
+    metrics = {str(name): arrays[f"metric {name}"] for name in about["metrics"]}
+    digests = tuple(str(digest) for digest in about["digests"])
+    good = all(array.dtype == np.int64 and array.ndim == 1 for array in (seeds, checks, *steps))
+    good &= all(len(array) == count for array in steps) and len(digests) == count
+    for table in (arrays["losses"], *metrics.values()):
+        good &= table.shape == (count, times) and table.dtype == np.float64
+    values = arrays["values"]
+    good &= values.ndim == 2 and len(values) in (0, count)
+    if not good:
+        raise ValueError("the arrays do not belong together")
+    return Outcome(
+        seeds, checks, arrays["losses"], steps[0], steps[1], steps[2], values, digests, metrics,
+        float(about["seconds"]), str(about["processor"]),
+    )  # fmt: skip
+
+
+def joined(parts: list[Outcome]) -> Outcome:
+    """Return the results of all parts of a setting as one.
+
+    Parts under way may have fewer checks than others.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    longest = max(parts, key=lambda part: len(part.checks))
+    width = len(longest.checks)
+
+    def wide(table: FloatArray) -> FloatArray:
+        missing = width - table.shape[1]
+        return np.pad(table, ((0, 0), (0, missing)), constant_values=np.nan)
+
+    def whole(name: str) -> Any:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    kept = [part.values for part in parts] if all(len(part.values) for part in parts) else []
+    processors = dict.fromkeys(part.processor for part in parts)
+    return Outcome(
+        whole("seeds"), longest.checks, np.concatenate([wide(part.losses) for part in parts]),
+        whole("succeeded"), whole("ended"), whole("failed"),
+        np.concatenate(kept) if kept else parts[0].values[:0],
+        tuple(digest for part in parts for digest in part.digests),
+        {
+            name: np.concatenate([wide(part.metrics[name]) for part in parts])
+            for name in longest.metrics
+        },
+        sum(part.seconds for part in parts),
+        ", ".join(processors),
+    )  # fmt: skip
+
+
+# What the bits of a result depend on beside the session: versions, and the processor.
+
+LIBRARIES = ("scalarviz", "numpy", "numba", "llvmlite")
+
+
+@cache
+def versions_here() -> dict[str, str]:
+    """Return the versions of this process by name."""
+    found = {name: version(name) for name in LIBRARIES}
+    found["Python"] = f"{sys.version_info.major}.{sys.version_info.minor}"
+    found["order of sums"] = str(ORDER_OF_SUMS)
+    return found
+
+
+def difference(theirs: dict[str, str]) -> str:
+    """Return the first version that differs from this process's, in words; "" if none does."""
+    for name, here in versions_here().items():
+        if theirs.get(name) != here:
+            return f"{name} {here} in place of {theirs.get(name)}"
+    return ""
+
+
+@cache
+def processor_here() -> str:
+    """Return a name of this processor and what it can do, on which rounding depends."""
+    from llvmlite import binding  # type: ignore[import-untyped]  # slow to import
+
+    features = binding.get_host_cpu_features().flatten()
+    digest = hashlib.sha256(features.encode()).hexdigest()[:8]
+    return f"{platform.machine()} {binding.get_host_cpu_name()} {digest}"
