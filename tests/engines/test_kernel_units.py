@@ -138,6 +138,17 @@ def two_constants(x: Any) -> None:
     higher(high(x))
 
 
+@by_address
+def local_variable(x: Any) -> None:
+    high = x
+    low(high)
+
+
+def test_a_variable_of_a_kernel_is_no_function_of_the_same_name() -> None:
+    found = text(Unit("one", local_variable))
+    assert "max(" in found and "min(" not in found
+
+
 @pytest.mark.parametrize("function", [two_functions, two_constants], ids=["functions", "constants"])
 def test_a_file_gives_no_name_two_meanings(
     function: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -25,6 +25,7 @@ from typing import IO, Any
 
 from scalarviz.base import processes
 from scalarviz.engines.codegen.cache_files import is_compiled, run_file
+from scalarviz.engines.codegen.inner_functions import compile_for_kernels_only
 from scalarviz.engines.codegen.kernel_cache import enable_caching, keep_whole_files
 from scalarviz.engines.codegen.numba_imports import import_without_scipy
 
@@ -117,9 +118,7 @@ def main(paths: Sequence[str], report: int | None = None) -> None:
     report  file descriptor that the full stops are written to
     """
     threading.Thread(target=end_with_parent, daemon=True).start()
-    from scalarviz.engines.codegen.inner_functions import compile_for_kernels_only  # loads numba
-
-    compile_for_kernels_only()
+    compile_for_kernels_only()  # loads numba
     for path in paths:
         if not is_compiled(Path(path)):  # by another process, since this one was started
             kernel = import_file(Path(path)).compiled

@@ -11,13 +11,13 @@ import gc
 from collections.abc import Callable
 from typing import Any
 
-from numba.core import codegen, cpu
-
 OF_KERNEL = "cfunc."  # how numba begins the name by which a kernel is called
 
 
 def compile_for_kernels_only() -> None:
     """Compile inner functions without machine code of their own, and seldom collect garbage."""
+    from numba.core import codegen, cpu
+
     gc.set_threshold(200_000, 20, 20)
     libraries: Any = codegen.JITCodeLibrary
     contexts: Any = cpu.CPUContext

@@ -34,6 +34,7 @@ from scalarviz.engines.codegen.kernel_choice import (
 from scalarviz.engines.codegen.kernel_source import (
     AnyFunction,
     KernelWriter,
+    assigned_names,
     ingredients,
     parse,
     plain_text,
@@ -250,7 +251,7 @@ class Form(NamedTuple):
 
     marks  names of its decorators
     text   its source without them
-    names  all variables in it
+    names  variables in it that are not local
     """
 
     marks: tuple[str, ...]
@@ -267,8 +268,10 @@ def form_in(syntax: ast.FunctionDef) -> Form:
     """Return the form of a function, which loses its decorators."""
     marks = tuple(ast.unparse(mark) for mark in syntax.decorator_list)
     syntax.decorator_list = []
-    names = frozenset(node.id for node in ast.walk(syntax) if isinstance(node, ast.Name))
-    return Form(marks, ast.unparse(syntax), names)
+    nodes = list(ast.walk(syntax))
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    local = assigned_names(syntax) | {node.arg for node in nodes if isinstance(node, ast.arg)}
+    return Form(marks, ast.unparse(syntax), frozenset(names - local))
 
 
 def syntax_of(function: AnyFunction) -> ast.FunctionDef:

@@ -75,5 +75,5 @@ class ExpressionJob:
         record.spaces, record.places, record.samples = address(spaces), len(spaces), samples
         record.moves, record.learning = moves, "results" not in arrays
         self._batch = spaces, arrays
-        for field, array in arrays.items():
-            setattr(record, field, address(array))
+        for name, array in arrays.items():
+            setattr(record, name, address(array))
