@@ -20,8 +20,8 @@ from pathlib import Path
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.engines.codegen.cuda_file import CudaUnit
-from scalarviz.engines.cuda import kernels, steps
-from scalarviz.engines.cuda.units import units_of_training
+from scalarviz.engines.cuda import kernels
+from scalarviz.engines.cuda.launches import units_of_training
 from tests.engines import machine_code
 
 AFFINE = [("WHOLE_BATCH", "affine")]
@@ -51,7 +51,7 @@ def print_loops(folder: Path) -> None:
         "products                                registers  multiply-adds in a loop: instructions"
     )
     of_matrices = [(function, rows) for rows in (AFFINE, CONVOLUTION) for function in MATRICES]
-    for function, rows in [(steps.train, machine_code.IN_USE), *of_matrices]:
+    for function, rows in [(kernels.train, machine_code.IN_USE), *of_matrices]:
         code = machine_code.linked(machine_code.unit(function, rows), "float32", folder)
         loops = sorted(
             (-loop.products, f"{loop.per_product:.2f}")
@@ -66,7 +66,7 @@ def print_loops(folder: Path) -> None:
 def print_copies(folder: Path) -> None:
     """Print the loops that copy weights, or parts of matrices, to a block's memory."""
     print("copies to a block's memory    registers  instructions of a loop: loads before a store")
-    for function in (steps.train, *MATRICES):
+    for function in (kernels.train, *MATRICES):
         rows = AFFINE if function in MATRICES else machine_code.IN_USE
         code = machine_code.linked(machine_code.unit(function, rows), "float32", folder)
         loops = [loop for loop in code.loops if loop.count(r"\bSTS") and loop.count(r"\bLDG")]
@@ -103,7 +103,7 @@ def main() -> None:
         for title, group in (("formulas in use", units), ("all formulas", everything)):
             print(f"{title:<40}compiling  linking  registers  instructions")
             seconds = {each: measured(each, each.function.__name__, folder) for each in group}
-            whole = sum(s for each, s in seconds.items() if each.function is steps.train)
+            whole = sum(s for each, s in seconds.items() if each.function is kernels.train)
             print(f"    whole steps {whole:.1f} s; all {sum(seconds.values()):.1f} s")
         print_copies(folder)
         print_loops(folder)

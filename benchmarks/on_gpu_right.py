@@ -70,7 +70,7 @@ def compile() -> None:
 
 
 def functions() -> list[Any]:
-    from scalarviz.engines.cuda.units import GROUPS
+    from scalarviz.engines.cuda.launches import GROUPS
 
     return [each for group in GROUPS for each in group]
 
@@ -78,7 +78,7 @@ def functions() -> list[Any]:
 def compile_one(dtype: Any, i: int) -> dict[str, Any]:
     from scalarviz.engines.codegen import cuda_file
     from scalarviz.engines.codegen.cuda_file import CudaUnit
-    from scalarviz.engines.codegen.kernel_choice import EVERYTHING
+    from scalarviz.engines.codegen.formula_loops import EVERYTHING
 
     start, function = time.perf_counter(), functions()[i]
     module: Any = cuda_file.load([CudaUnit(function, EVERYTHING)], dtype)[0]

@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.sides import Options, in_turn, main, median_time
 from scalarviz.engines.codegen.kernel_source import versions
-from scalarviz.engines.codegen.unit_source import HEAD, UnitWriter, joined
+from scalarviz.engines.codegen.kernel_units import HEAD, UnitWriter, joined
 from scalarviz.engines.cpu import wide_products
 from scalarviz.engines.cpu.products import LONGEST, TILE
 

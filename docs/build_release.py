@@ -67,7 +67,7 @@ def main() -> None:
 def built() -> Path:
     """Return the wheel of the source distribution; check that the checkout makes the same one."""
     shutil.rmtree(DIST, ignore_errors=True)
-    run(sys.executable, "-m", "scalarviz.engines.wasm.shared")
+    run(sys.executable, "-m", "scalarviz.engines.wasm.module")
     quiet = "-C--global-option=--quiet"  # it names each file otherwise
     run(sys.executable, "-m", "build", quiet, "--outdir", str(DIST), ".")
     (wheel,) = DIST.glob("*.whl")

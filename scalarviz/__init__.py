@@ -57,10 +57,10 @@ _HOMES = {
     "Layer": "core.layers",
     "Network": "training.network.network",
     "Precision": "core.precision",
-    "activation": "engines.own.activations",
-    "layer": "engines.own.layers",
-    "loss": "engines.own.losses",
-    "optimizer": "engines.own.optimizers",
+    "activation": "engines.custom.custom_formulas",
+    "layer": "engines.custom.custom_formulas",
+    "loss": "engines.custom.custom_formulas",
+    "optimizer": "engines.custom.custom_optimizers",
     "Loss": "core.formulas.losses",
     "Init": "core.formulas.initializers",
     "Schedule": "core.formulas.optimizers",
@@ -129,10 +129,10 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.core.value_functions import name as name
     from scalarviz.core.value_functions import where as where
     from scalarviz.core.weight import Weight as Weight
-    from scalarviz.engines.own.activations import activation as activation
-    from scalarviz.engines.own.layers import layer as layer
-    from scalarviz.engines.own.losses import loss as loss
-    from scalarviz.engines.own.optimizers import optimizer as optimizer
+    from scalarviz.engines.custom.custom_formulas import activation as activation
+    from scalarviz.engines.custom.custom_formulas import layer as layer
+    from scalarviz.engines.custom.custom_formulas import loss as loss
+    from scalarviz.engines.custom.custom_optimizers import optimizer as optimizer
     from scalarviz.errors import ScalarvizError as ScalarvizError
     from scalarviz.faces.notebook.check import check as check
     from scalarviz.faces.notebook.predict import predict as predict

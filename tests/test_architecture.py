@@ -48,9 +48,11 @@ PACKAGES = """
     core.layers
     nn
     data
-    engines.common
+    engines.engine
+    engines.reference
+    engines.kernel_threads
     engines.codegen
-    engines.own
+    engines.custom
     engines.python
     engines.cpu
     engines.wasm

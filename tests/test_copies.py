@@ -55,7 +55,7 @@ def test_replicas_and_what_looks_on_name_theirs(
     session: sv.Session, way: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Its kernels are not needed here.
-    monkeypatch.setattr("scalarviz.engines.cpu.replicas.CpuMany", lambda *_: None)
+    monkeypatch.setattr("scalarviz.engines.cpu.parallel_networks.CpuMany", lambda *_: None)
     session.to("cpu")
     replicas = sv.replicate(session, [1, 2])
     with refused(InputError, "replicas"):

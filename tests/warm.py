@@ -7,7 +7,7 @@ hundreds of these took longer than compiling.
 """
 
 from scalarviz.engines import every_kernel
-from scalarviz.engines.codegen import compile_kernel
+from scalarviz.engines.codegen import compiling
 from scalarviz.engines.codegen.kernel_units import path_of_unit
 
 
@@ -19,7 +19,7 @@ def main() -> None:
         if unit.name.startswith("cpu") or dtype == "float64"
     ]
     paths = [path_of_unit(*each) for each in lacking]
-    for _ in every_kernel.compile_files(paths, compile_kernel.start_child):
+    for _ in every_kernel.compile_files(paths, compiling.start_child):
         pass
 
 

@@ -12,7 +12,7 @@ backward that one writes the gradient of the buffer, and each branch adds to it.
 KINDS describes each kind of operation apart from the kernels: engines read the shape of its
 parameters and what it keeps for backward; pictures and explanations, where a weight is used.
 A new kind, to which a layer lowers, is one row of KINDS, its forward and backward, a row of
-REFERENCES in engines/common/reference.py, and its kernels on each compiling engine; the Python of
+REFERENCES in engines/reference.py, and its kernels on each compiling engine; the Python of
 that row, or of the layer, stands in for kernels that an engine lacks.
 """
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from scalarviz.base import processes
-from scalarviz.engines.codegen import compile_kernel, dispatch, kernel_units
+from scalarviz.engines.codegen import compiling, dispatch, kernel_units
 from scalarviz.engines.codegen.cache_files import is_compiled
-from scalarviz.engines.codegen.unit_source import Dtype, Unit
-from scalarviz.engines.cpu import units as cpu
-from scalarviz.engines.expression import cpu as expression
+from scalarviz.engines.codegen.kernel_units import Dtype, Unit
+from scalarviz.engines.cpu import table as cpu
+from scalarviz.engines.expression import cpu_expression as expression
 from scalarviz.errors import EngineError
 
 DTYPES: tuple[Dtype, ...] = ("float32", "float64")
@@ -42,7 +42,7 @@ def compile_all() -> Iterator[tuple[int, int]]:
     Raises EngineError if a kernel cannot be compiled.
     """
     paths = [kernel_units.path_of_unit(*each) for each in lacking_kernels()]
-    yield from compile_files(paths, compile_kernel.start_child)
+    yield from compile_files(paths, compiling.start_child)
 
 
 def compile_files(

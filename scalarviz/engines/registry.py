@@ -15,11 +15,11 @@ from scalarviz.core.layers import Layer
 from scalarviz.core.precision import Precision
 from scalarviz.core.program import SCALAR, Operation, Program
 from scalarviz.core.trace_program import TraceProgram
-from scalarviz.engines.common.base import Engine
-from scalarviz.engines.common.cores import check_process
-from scalarviz.engines.common.reference import runs_as_python
-from scalarviz.engines.expression.engines import PythonExpressionEngine
-from scalarviz.engines.python.engine import PythonEngine
+from scalarviz.engines.engine import Engine
+from scalarviz.engines.expression.expression_engine import PythonExpressionEngine
+from scalarviz.engines.kernel_threads import check_process
+from scalarviz.engines.python import PythonEngine
+from scalarviz.engines.reference import runs_as_python
 from scalarviz.errors import EngineError
 
 Maker = Callable[[Sequence[Layer], Program, Bank, Precision], Engine]
@@ -103,7 +103,7 @@ def make_cpu_expression(
     layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
 ) -> Engine:
     """Return a cpu engine for a compiled function; loads numba."""
-    from scalarviz.engines.expression.cpu import CpuExpressionEngine
+    from scalarviz.engines.expression.cpu_expression import CpuExpressionEngine
 
     return CpuExpressionEngine(layers, program, bank, precision)
 

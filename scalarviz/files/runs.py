@@ -32,7 +32,7 @@ from scalarviz.core.precision import Precision
 from scalarviz.data import DataSet
 from scalarviz.data.batches import Batches
 from scalarviz.data.data_set import DOUBLE, TableSet
-from scalarviz.engines.common.base import ORDER_OF_SUMS
+from scalarviz.engines.engine import ORDER_OF_SUMS
 from scalarviz.errors import FileError, InputError
 from scalarviz.files.atomic import as_path, shown
 from scalarviz.files.checked_safetensors import (

@@ -14,7 +14,7 @@ from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS
 from scalarviz.core.formulas.losses import Loss, LossRow, RowLossRow
 from scalarviz.core.program import KINDS, NONE, Buffer, Operation, Program
 from scalarviz.core.trace_program import TraceProgram
-from scalarviz.engines.wasm.jobs import moment_data
+from scalarviz.engines.wasm.page_memory import moment_data
 from scalarviz.pages.graph_data import nodes_data
 from scalarviz.pages.optimizer_data import optimizer_data
 from scalarviz.pictures.presenter.captions.backward import way_around

@@ -14,12 +14,11 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.bank import Bank
 from scalarviz.data.batches import Batches, InOrder, Picked, Shuffled
-from scalarviz.engines.codegen.unit_source import Unit
+from scalarviz.engines.codegen.kernel_units import Unit
 from scalarviz.engines.registry import ENGINES, missing_for_cpu
-from scalarviz.engines.wasm.jobs import PAGE, PageMemory, Training, others_than
-from scalarviz.engines.wasm.linking import STACK, end_of_data
-from scalarviz.engines.wasm.module import module_of
-from scalarviz.engines.wasm.shared import shared_module
+from scalarviz.engines.wasm.compile_module import STACK, end_of_data
+from scalarviz.engines.wasm.module import module_of, shared_module
+from scalarviz.engines.wasm.page_memory import PAGE, PageMemory, PageTraining, others_than
 from scalarviz.errors import EngineError
 from scalarviz.pages.initial_data import initial_data
 from scalarviz.training.session.branches import Clock
@@ -101,10 +100,10 @@ def refuse_large_memory(memory: PageMemory) -> None:
         )
 
 
-def training_of(trainer: Trainer, step: int) -> Training:
+def training_of(trainer: Trainer, step: int) -> PageTraining:
     """Return the training of a trainer that stands before a step."""
     settings = trainer.settings
-    return Training(
+    return PageTraining(
         trainer.network.program,
         trainer.bank,
         trainer.batches,

@@ -7,7 +7,7 @@ from typing import Any
 
 from scalarviz.base.package_files import text_beside
 from scalarviz.base.texts import texts
-from scalarviz.engines.wasm.jobs import buffer_names, moment_data
+from scalarviz.engines.wasm.page_memory import buffer_names, moment_data
 from scalarviz.pages.caption_data import caption_data
 from scalarviz.pages.exhibit_data import exhibit_data
 from scalarviz.pages.index_page import version

@@ -18,7 +18,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.progress import Progress
-from scalarviz.engines.wasm.jobs import buffer_names, moment_data
+from scalarviz.engines.wasm.page_memory import buffer_names, moment_data
 from scalarviz.errors import GradientError, InputError, UpdateError
 from scalarviz.pages.inline import as_json
 from scalarviz.pages.metric_data import measured_data

@@ -14,9 +14,9 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import Buffer
-from scalarviz.engines.common.reference import program_forward
-from scalarviz.engines.common.snapshot import SnapshotValues
-from scalarviz.engines.wasm.jobs import buffer_names
+from scalarviz.engines.engine import SnapshotValues
+from scalarviz.engines.reference import program_forward
+from scalarviz.engines.wasm.page_memory import buffer_names
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.pages.exhibit_data import probe_of
 from scalarviz.pages.packed import packed

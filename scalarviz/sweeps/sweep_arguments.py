@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray, check_signature, number, shorten
 from scalarviz.core.formulas.randomness import check_seed
-from scalarviz.engines.own.checks import digest
+from scalarviz.engines.custom.user_functions import digest
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.training.session.session import Session
 

@@ -26,7 +26,7 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.core.bank import Bank
 from scalarviz.core.formulas.metrics import MetricRow, measured, predictions_of
 from scalarviz.data.batches import GeneratedBatches
-from scalarviz.engines.common.base import ORDER_OF_SUMS
+from scalarviz.engines.engine import ORDER_OF_SUMS
 from scalarviz.errors import EngineError, FileError, GradientError, InputError, UpdateError
 from scalarviz.files.atomic import bytes_of, replace_file
 from scalarviz.files.checked_safetensors import Array, as_stored, encode, read

@@ -15,7 +15,7 @@ from scalarviz.core.layers import LAYERS
 from scalarviz.core.layers.layer import Batch
 from scalarviz.core.layers.nested import Row, TwoBranches
 from scalarviz.core.program import KINDS, Kind, Program, Shape
-from scalarviz.engines.common.reference import REFERENCES, OperationArrays, Reference, not_none
+from scalarviz.engines.reference import REFERENCES, OperationArrays, Reference, not_none
 from scalarviz.errors import EngineError, InputError
 from scalarviz.pictures.presenter.captions.moments import caption
 from scalarviz.pictures.presenter.show import Show

@@ -192,7 +192,7 @@ def test_another_thread_may_ask_while_it_trains() -> None:
 def test_one_sentence_names_the_layer_and_what_it_costs_a_step(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scalarviz.engines.common.costs._said", set())
+    monkeypatch.setattr("scalarviz.engines.reference._said", set())
     for _ in range(2):
         s = session("cpu", *radial())
         s.network(X)

@@ -14,9 +14,9 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.core.formulas.elementary import exp, log1p
 from scalarviz.core.formulas.losses import EVERYWHERE, LOSSES, ROW_LOSSES, LossRow, RowLossRow
-from scalarviz.engines.codegen.unit_source import source_of
-from scalarviz.engines.cpu.units import every_unit
-from scalarviz.engines.own.losses import check_numbers, check_rows, points
+from scalarviz.engines.codegen.kernel_units import source_of
+from scalarviz.engines.cpu.table import every_unit
+from scalarviz.engines.custom.custom_formulas import check_numbers, check_rows, points
 from scalarviz.errors import InputError, UnknownNameError
 from tests.wording import refused
 

@@ -12,7 +12,7 @@ import pytest
 
 from scalarviz.engines.codegen import cache_files, dispatch
 from scalarviz.engines.codegen.kernel_source import versions
-from scalarviz.engines.codegen.unit_source import HEAD, Dtype, UnitWriter
+from scalarviz.engines.codegen.kernel_units import HEAD, Dtype, UnitWriter
 
 # In a file of kernels these functions have no wrapper for Python; here the first is called by it.
 FOOT = """compiled = numba.njit(fastmath=REORDERED, cache=True, **OPTIONS)({name}.py_func)

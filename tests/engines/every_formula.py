@@ -3,10 +3,10 @@
 from typing import Any
 from unittest import mock
 
-from scalarviz.engines.codegen.kernel_choice import InUse
-from scalarviz.engines.cuda import units
+from scalarviz.engines.codegen.formula_loops import InUse
+from scalarviz.engines.cuda import launches
 
 
 def all_formulas() -> Any:
     """Have kernels made for all formulas: hundreds of trainings then compile each of them once."""
-    return mock.patch.object(units, "InUse", return_value=InUse())
+    return mock.patch.object(launches, "InUse", return_value=InUse())

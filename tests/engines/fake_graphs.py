@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from scalarviz.engines.cuda import graphs
+from scalarviz.engines.cuda import card
 
 Function = Callable[[], None]
-CONFIGURED = graphs.configured
+CONFIGURED = card.configured
 
 
 class DriverError(Exception):
@@ -37,8 +37,8 @@ class FakeDriver:
             CUstreamCaptureMode=SimpleNamespace(CU_STREAM_CAPTURE_MODE_RELAXED=2),
         )
         module = SimpleNamespace(driver=self, binding=names, Stream=Stream)
-        monkeypatch.setattr(graphs, "nvidia", lambda: module)
-        monkeypatch.setattr(graphs, "configured", self._configured)
+        monkeypatch.setattr(card, "nvidia", lambda: module)
+        monkeypatch.setattr(card, "configured", self._configured)
 
     def count(self, name: str) -> int:
         return self.said.count(name)

@@ -85,7 +85,7 @@ class Pinned(np.ndarray[Any, np.dtype[Any]]):
 
 
 class FakeGpu:
-    """What `scalarviz.engines.cuda.snapshot` takes as numba's `cuda`.
+    """What `scalarviz.engines.cuda.device_memory` takes as numba's `cuda`.
 
     said     what was queued, and what the host has waited for
     made     arrays on the GPU and pinned ones that were made; `pinned`, the latter

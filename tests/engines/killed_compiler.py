@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.engines.codegen import compile_kernel, kernel_units
-from scalarviz.engines.expression.tables import forward_kernel, slope_kernel
+from scalarviz.engines.codegen import compiling, kernel_units
+from scalarviz.engines.expression.cpu_expression import forward_kernel, slope_kernel
 
 TANH = ACTIVATIONS["tanh"]
 UNITS = [forward_kernel(TANH), slope_kernel(TANH, 0)]
@@ -67,7 +67,7 @@ def compile_until(paths: list[Path], last: int) -> None:
                 os.kill(os.getpid(), signal.SIGKILL)
 
     sys.addaudithook(kill)
-    compile_kernel.main([str(path) for path in paths])
+    compiling.main([str(path) for path in paths])
 
 
 def bits() -> str:
@@ -78,7 +78,7 @@ def bits() -> str:
         missing.extend(paths)
         return in_child(lambda: compile_until(paths, 0)) == (0, "None")
 
-    compile_kernel.run_children = run_children  # type: ignore[assignment]  # in its place
+    compiling.run_children = run_children  # type: ignore[assignment]  # in its place
     x = np.random.default_rng(0).normal(size=COUNT)
     y, g, h = np.zeros(COUNT), x[::-1].copy(), np.zeros(COUNT)
     a, b, c, d = [array.ctypes.data for array in (x, y, g, h)]

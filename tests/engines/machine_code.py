@@ -18,13 +18,12 @@ from typing import Any
 
 import pytest
 
-from scalarviz.engines.codegen import cuda_file, cuda_rounding
+from scalarviz.engines.codegen import cuda_file
 from scalarviz.engines.codegen.cache_files import keep, kept, path_of
-from scalarviz.engines.codegen.cuda_file import CudaUnit
-from scalarviz.engines.codegen.cuda_rounding import products_rounded
-from scalarviz.engines.codegen.kernel_choice import InUse
-from scalarviz.engines.codegen.unit_source import Dtype, form_of
-from scalarviz.engines.cuda import kernels, steps
+from scalarviz.engines.codegen.cuda_file import CudaUnit, products_rounded
+from scalarviz.engines.codegen.formula_loops import InUse
+from scalarviz.engines.codegen.kernel_units import Dtype, form_of
+from scalarviz.engines.cuda import kernels
 from tests.conftest import FakeDevice
 
 ARCHITECTURE = "sm_90a"
@@ -34,9 +33,8 @@ GPU = (9, 0)
 # All kernels that are launched.
 EVERY = [
     function
-    for module in (kernels, steps)
-    for function in vars(module).values()
-    if getattr(function, "__module__", "") == module.__name__
+    for function in vars(kernels).values()
+    if getattr(function, "__module__", "") == kernels.__name__
     and "launched" in form_of(function).marks
 ]
 # What a training of 12-64x4-3 uses: leaky_relu, sigmoid, mean squared error and Adam.
@@ -174,7 +172,7 @@ def made_once(stem: str, made_from: str, make: Callable[[], str]) -> str:
 def ptx_of(unit: CudaUnit, dtype: Dtype, gpu: tuple[int, int] = GPU) -> str:
     """Return the PTX text of a kernel."""
     path = cuda_file.path_of_unit(unit, dtype)
-    made_from = f"{path.name} {gpu} {inspect.getsource(cuda_rounding)}"
+    made_from = f"{path.name} {gpu} {inspect.getsource(cuda_file)}"
     return made_once(f"ptx_{path.stem}", made_from, lambda: compiled_ptx(path, gpu))
 
 

@@ -9,7 +9,7 @@ import json
 import os
 from typing import Any
 
-from scalarviz.engines.cuda.api import cuda
+from scalarviz.engines.cuda.card import cuda
 
 OUTCOMES = "ON_CARD_OUTCOMES"
 LOST = 70  # status of a process without its GPU

@@ -17,8 +17,8 @@ import pytest
 import scalarviz as sv
 from scalarviz.core import device_arrays
 from scalarviz.core.device_arrays import Away
-from scalarviz.engines.cuda.memory import Memory
-from scalarviz.engines.cuda.run import CudaRun
+from scalarviz.engines.cuda.device_memory import Memory
+from scalarviz.engines.cuda.engine import CudaRun
 from scalarviz.errors import EngineError
 from scalarviz.pictures.presenter.live_values import LiveValues
 from scalarviz.training.session.branches import Clock
@@ -164,7 +164,7 @@ def test_a_portion_of_several_launches_copies_nothing_between_them(
     s, other = session(), brought_back(session())
     s.advance(1)
     copies.clear()
-    monkeypatch.setattr("scalarviz.engines.cuda.run.MOST_STEPS", 2)
+    monkeypatch.setattr("scalarviz.engines.cuda.engine.MOST_STEPS", 2)
     monkeypatch.setattr("scalarviz.training.session.timeline.PORTION", NEVER)
     s.timeline.pace, s.timeline.most_steps = 4.0, lambda: 4
     s.advance(12)

@@ -21,12 +21,12 @@ from scalarviz.data.batches import (
     InOrder,
     Shuffled,
 )
-from scalarviz.engines.codegen.kernel_choice import InUse
-from scalarviz.engines.cuda import places, tables, units
-from scalarviz.engines.cuda.api import cuda
-from scalarviz.engines.cuda.calls import CudaCalls
-from scalarviz.engines.cuda.memory import Memory
-from scalarviz.engines.cuda.run import CudaRun
+from scalarviz.engines.codegen.formula_loops import InUse
+from scalarviz.engines.cuda import device_memory, gpu_layout, launches
+from scalarviz.engines.cuda.card import cuda
+from scalarviz.engines.cuda.device_memory import Memory
+from scalarviz.engines.cuda.engine import CudaRun
+from scalarviz.engines.cuda.launches import CudaCalls
 from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError
 from tests.engines.agreement import TOLERANCE, Array, difference, numbers
 from tests.engines.every_formula import all_formulas
@@ -78,7 +78,7 @@ def test_kernels_for_the_formulas_in_use_give_what_those_with_all_give(
                 found.append(net.bank.value.tobytes() + net.bank.grad.tobytes())
         return found
 
-    monkeypatch.setattr(units, "InUse", InUse)
+    monkeypatch.setattr(launches, "InUse", InUse)
     in_use = bits()
     with all_formulas():
         assert bits() == in_use
@@ -173,7 +173,7 @@ def test_an_operation_of_a_kind_without_kernels_is_refused(monkeypatch: pytest.M
 
 
 def test_chunks_depend_on_the_batch_and_not_on_the_device() -> None:
-    count = tables.count_chunks
+    count = device_memory.count_chunks
     sizes = 1, 7, 16, 25, 1024, 100_000
     assert [count(n, 100, 50) for n in sizes] == [1, 1, 2, 3, 128, 128]
     assert count(1024, 2**24, 2**16) == 2
@@ -183,9 +183,9 @@ def test_chunks_depend_on_the_batch_and_not_on_the_device() -> None:
 
 def test_a_batch_whose_numbers_32_bits_do_not_count_is_refused() -> None:
     net = sv.Network([2, 1024, 1])
-    tables.make_layout(net.program, net.bank, 2**22 - 1, 47 * 1024)
+    device_memory.make_layout(net.program, net.bank, 2**22 - 1, 47 * 1024)
     with refused(EngineError, "4,194,303 with 1,024 outputs"):
-        tables.make_layout(net.program, net.bank, 2**22, 47 * 1024)
+        device_memory.make_layout(net.program, net.bank, 2**22, 47 * 1024)
 
 
 def uploads(run: CudaRun, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
@@ -277,8 +277,8 @@ def test_blocks_that_get_too_little_for_whole_steps_leave_them_to_kernels(
         kernel = SimpleNamespace(typeof_pyval=type, compile=len, overloads=defaultdict(object))
         with monkeypatch.context() as patch:
             patch.setattr(work.device, "simulated", False)
-            patch.setattr("scalarviz.engines.cuda.calls.SHARED", 40)
-            patch.setattr("scalarviz.engines.cuda.calls.ask_for_shared", refuse)
+            patch.setattr("scalarviz.engines.cuda.launches.SHARED", 40)
+            patch.setattr("scalarviz.engines.cuda.launches.ask_for_shared", refuse)
             return prepare(kernel, count)
 
     monkeypatch.setattr(work, "_blocks_together", too_little)
@@ -323,7 +323,7 @@ def test_many_points_are_evaluated_in_tiles(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_evaluation_of_65536_points_takes_little_memory() -> None:
     net = sv.Network([12, 64, 64, 64, 64, 3])
-    layout = tables.make_layout(net.program, net.bank, 4096, 47 * 1024, False)
+    layout = device_memory.make_layout(net.program, net.bank, 4096, 47 * 1024, False)
     assert 4 * layout.arena < 12e6  # bytes; with gradients and in one go they were 286 million
 
 
@@ -340,14 +340,14 @@ def test_whole_steps_are_for_networks_whose_weights_have_room_in_a_block(
 ) -> None:
     """Beside a tile of eight samples, or a whole batch of fewer."""
     net = sv.Network([12, width, width, width, width, 3], "leaky_relu", "sigmoid")
-    layout = tables.make_layout(net.program, net.bank, batch, 1024 * kilobytes)
-    assert tables.fits(net.program, layout) == whole
-    assert layout.plan[places.WIDTH] == (min(batch, 8) if whole else 0)
+    layout = device_memory.make_layout(net.program, net.bank, batch, 1024 * kilobytes)
+    assert device_memory.fits(net.program, layout) == whole
+    assert layout.plan[gpu_layout.WIDTH] == (min(batch, 8) if whole else 0)
     if whole:
-        assert 4 * layout.plan[places.ROOM] <= 1024 * kilobytes
-        table = layout.plan[places.PLAN_FIELDS :].reshape(-1, places.COLUMNS)
+        assert 4 * layout.plan[gpu_layout.ROOM] <= 1024 * kilobytes
+        table = layout.plan[gpu_layout.PLAN_FIELDS :].reshape(-1, gpu_layout.COLUMNS)
         is_product = [each.kind == "affine" for each in net.program.operations]
-        assert ((table[:, places.IN_ROOM] >= 0) == is_product).all()
+        assert ((table[:, gpu_layout.IN_ROOM] >= 0) == is_product).all()
 
 
 def test_one_batch_after_another_goes_on_with_the_same_memory() -> None:
@@ -463,7 +463,7 @@ def test_a_launch_that_fails_leaves_the_numbers_from_before_the_call(
 ) -> None:
     net = sv.Network([3, 4, 2], "tanh")
     run = run_of(net, InOrder(*pair(net)))
-    monkeypatch.setattr("scalarviz.engines.cuda.run.MOST_STEPS", 2)
+    monkeypatch.setattr("scalarviz.engines.cuda.engine.MOST_STEPS", 2)
     run.steps(sv.Adam(0.1), 0, 1)
     before = net.copy().bank
     failing(monkeypatch, 1)
@@ -532,5 +532,5 @@ def test_threads_that_take_turns_show_where_they_do_not_wait_for_each_other() ->
 
 def test_the_simulator_is_what_runs_here() -> None:
     assert cuda.config.ENABLE_CUDASIM
-    assert places.PLAN_FIELDS > places.DONE
+    assert gpu_layout.PLAN_FIELDS > gpu_layout.DONE
     assert Moment("step", "step", "step") == sv.Network([1, 1]).program.moments[-1]

@@ -12,8 +12,8 @@ import pytest
 import scalarviz as sv
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.data.batches import Batches, InOrder, Picked, Shuffled
-from scalarviz.engines.cuda.graphs import Steps
-from scalarviz.engines.cuda.run import CudaRun
+from scalarviz.engines.cuda.card import Steps
+from scalarviz.engines.cuda.engine import CudaRun
 from tests.engines.fake_graphs import FakeDriver, Stream
 from tests.engines.simulator import pair, run_of
 

@@ -8,7 +8,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.data.batches import InOrder
-from scalarviz.engines.cuda import places, tables
+from scalarviz.engines.cuda import device_memory, gpu_layout
 from scalarviz.errors import EngineError, UpdateError
 from tests.engines.agreement import numbers
 from tests.engines.simulator import engine_of, run_of
@@ -17,19 +17,19 @@ from tests.engines.simulator import engine_of, run_of
 def test_a_chunk_is_cut_between_pairs_of_samples() -> None:
     for most in range(40):
         for share in (1, 3, 8, 9, 17):
-            width = tables.tile_width(share, 1, most)
+            width = device_memory.tile_width(share, 1, most)
             assert width == share or (width % 2 == 0 and width < share)
-            assert width == 0 or width >= min(share, tables.LEAST_WIDTH)
-            assert width == 0 or tables.room_stride(width) <= most
+            assert width == 0 or width >= min(share, device_memory.LEAST_WIDTH)
+            assert width == 0 or device_memory.room_stride(width) <= most
 
 
 def test_a_network_whose_weights_need_indices_of_more_than_32_bits_is_refused() -> None:
-    plan = np.zeros(places.PLAN_FIELDS, np.int64)
-    plan[places.ROWS], plan[places.STRIDE] = 2**28, 1
-    assert tables.place_parts(plan, 7, True)[places.PARTIALS] < 2**32
-    plan[places.ROWS] = 2**30
+    plan = np.zeros(gpu_layout.PLAN_FIELDS, np.int64)
+    plan[gpu_layout.ROWS], plan[gpu_layout.STRIDE] = 2**28, 1
+    assert device_memory.place_parts(plan, 7, True)[gpu_layout.PARTIALS] < 2**32
+    plan[gpu_layout.ROWS] = 2**30
     with pytest.raises(EngineError, match="1,073,741,824 parameters"):
-        tables.place_parts(plan, 7, True)
+        device_memory.place_parts(plan, 7, True)
 
 
 def test_a_dropout_draws_anew_for_every_step_sample_and_layer() -> None:

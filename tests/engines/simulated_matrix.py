@@ -27,9 +27,9 @@ from scalarviz.data.batches import (
     Points,
     Shuffled,
 )
-from scalarviz.engines.cuda import places, tables
+from scalarviz.engines.cuda import device_memory, gpu_layout
 from scalarviz.engines.cuda.table import KERNELS, WHOLE_BATCH
-from scalarviz.engines.python.engine import PythonEngine
+from scalarviz.engines.python import PythonEngine
 from tests.engines.agreement import (
     MAKERS,
     TOLERANCE,
@@ -59,7 +59,7 @@ def test_the_matrix_has_every_kind() -> None:
     assert [*KERNELS, "convolution"] == list(WHOLE_BATCH)
     assert {each.kind for each in operations} == set(WHOLE_BATCH) == set(KINDS) - {"own"}
     assert {each.formula for each in operations if each.kind == "row"} == set(ROW_FORMULAS)
-    assert max(len(each.settings) for each in operations) <= places.MOST_SETTINGS
+    assert max(len(each.settings) for each in operations) <= gpu_layout.MOST_SETTINGS
 
 
 # ---- verbs and moments, in float64 --------------------------------------------------------------
@@ -92,7 +92,7 @@ def test_every_size_of_batch(samples: int) -> None:
 def test_a_convolution_of_more_samples_than_threads_share() -> None:
     """In a whole batch a thread has four samples, APART from each other."""
     net = sv.Network([sv.Conv2d((1, 2, 2), 2, (2, 1))], dtype="float64", seed=5)
-    verbs_agree(net, 4 * places.APART + 3)
+    verbs_agree(net, 4 * gpu_layout.APART + 3)
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
@@ -140,7 +140,7 @@ def test_every_path_has_the_same_bits(name: str, monkeypatch: pytest.MonkeyPatch
     for whole, tile, blocks, threads in PATHS[2 * (not fits(net)) :]:
         each = net.copy()
         with monkeypatch.context() as patch:
-            patch.setattr(tables, "tile_width", lambda *_, width=tile: width)
+            patch.setattr(device_memory, "tile_width", lambda *_, width=tile: width)
             run = run_of(each, batches, whole=whole)
         run._work.device.blocks, run._work.device.threads = blocks, threads
         found.append((each.bank, run.steps(optimizer, steps.start, len(steps)).losses))

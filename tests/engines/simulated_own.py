@@ -13,8 +13,8 @@ import scalarviz as sv
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.program import KINDS, Kind
 from scalarviz.data.batches import InOrder
-from scalarviz.engines.common.reference import REFERENCES, Reference, not_none
-from scalarviz.engines.cuda.run import CudaRun
+from scalarviz.engines.cuda.engine import CudaRun
+from scalarviz.engines.reference import REFERENCES, Reference, not_none
 from scalarviz.errors import EngineError
 from tests.additions.layer_classes import Radial, Sines
 from tests.additions.test_kind_of_operation import Mirror
@@ -152,8 +152,8 @@ def test_what_has_no_kernel_runs_on_the_host_alone(monkeypatch: pytest.MonkeyPat
     mirror = Reference(lambda _, given: -given.x, lambda _, given: -not_none(given.upstream))
     monkeypatch.setitem(REFERENCES, "mirror", mirror)
     said: list[str] = []
-    monkeypatch.setattr("scalarviz.engines.common.costs.inform", said.append)
-    monkeypatch.setattr("scalarviz.engines.common.costs._said", set())
+    monkeypatch.setattr("scalarviz.engines.reference.inform", said.append)
+    monkeypatch.setattr("scalarviz.engines.reference._said", set())
     net = own_layers()
     other, x = net.copy().to("cuda"), np.random.default_rng(0).normal(size=(11, 3))
     np.testing.assert_allclose(other(x), net(x), atol=1e-12)

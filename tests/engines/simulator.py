@@ -18,9 +18,8 @@ import scalarviz as sv
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.precision import Precision
 from scalarviz.data.batches import Batches
-from scalarviz.engines.cuda.api import cuda
-from scalarviz.engines.cuda.engine import CudaEngine
-from scalarviz.engines.cuda.run import CudaRun
+from scalarviz.engines.cuda.card import cuda
+from scalarviz.engines.cuda.engine import CudaEngine, CudaRun
 from tests.engines.agreement import Array, numbers
 from tests.engines.every_formula import all_formulas
 from tests.engines.simulated_blocks import Turns

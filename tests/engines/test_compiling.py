@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.engines.codegen import compile_kernel, kernel_units
+from scalarviz.engines.codegen import compiling, kernel_units
 from scalarviz.engines.codegen.compiling import aside
-from scalarviz.engines.codegen.unit_source import Unit
-from scalarviz.engines.expression.kernels import unary
+from scalarviz.engines.codegen.kernel_units import Unit
+from scalarviz.engines.expression.expression_kernels import unary
 
 
 def test_ctrl_c_while_a_kernel_is_compiled_does_not_break_that_off(
@@ -36,7 +36,7 @@ def test_ctrl_c_while_a_kernel_is_compiled_does_not_break_that_off(
         asked.append(paths)
         return False
 
-    monkeypatch.setattr(compile_kernel, "run_children", here)
+    monkeypatch.setattr(compiling, "run_children", here)
     with monkeypatch.context() as patch:
         patch.setattr(kernel_units, "load_missing", interrupted)
         with pytest.raises(KeyboardInterrupt):

@@ -15,9 +15,9 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.progress import Progress
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.engines.codegen import compile_kernel, kernel_units
-from scalarviz.engines.codegen.unit_source import Unit
-from scalarviz.engines.expression.kernels import unary
+from scalarviz.engines.codegen import compiling, kernel_units
+from scalarviz.engines.codegen.kernel_units import Unit
+from scalarviz.engines.expression.expression_kernels import unary
 from tests.bars import CONTROL, REMOVED, Clock, Tty, clock, tty
 
 __all__ = ["clock", "tty"]  # fixtures
@@ -52,12 +52,12 @@ def _child(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, clock: Clock) -> Non
             looked.set()
 
     def run_children(paths: Any) -> bool:
-        compile_kernel.done = 1
+        compiling.done = 1
         looked.wait(10.0)
         return False
 
     monkeypatch.setattr(Progress, "tell", told)
-    monkeypatch.setattr(compile_kernel, "run_children", run_children)
+    monkeypatch.setattr(compiling, "run_children", run_children)
 
 
 def test_a_terminal_shows_a_bar_of_kernels_and_no_line(tty: Tty) -> None:
@@ -84,7 +84,7 @@ def test_a_file_gets_the_line_and_so_does_a_terminal_without_bars(
 
 def test_another_thread_gets_the_line(tty: Tty, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logging.root, "handlers", [])  # those of pytest
-    monkeypatch.setattr(compile_kernel, "run_children", lambda paths: False)
+    monkeypatch.setattr(compiling, "run_children", lambda paths: False)
     thread = threading.Thread(target=compile_two)
     thread.start()
     thread.join()

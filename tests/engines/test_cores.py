@@ -30,7 +30,7 @@ KERNELS = """
 import numpy as np
 from numba import prange
 from scalarviz.engines.codegen.dispatch import by_address, in_parallel
-from scalarviz.engines.cpu.memory import array_at, call
+from scalarviz.engines.cpu.records import array_at, call
 
 @by_address
 def write(out, i):
@@ -49,11 +49,11 @@ def count_for(count, write, out, n):
 COUNTING = """
     import numpy as np
     import counting
-    from scalarviz.engines.codegen import compile_kernel, kernel_units
-    from scalarviz.engines.codegen.unit_source import Unit
+    from scalarviz.engines.codegen import compiling, kernel_units
+    from scalarviz.engines.codegen.kernel_units import Unit
 
-    asked, run_children = [], compile_kernel.run_children
-    compile_kernel.run_children = lambda paths: asked.extend(paths) or run_children(paths)
+    asked, run_children = [], compiling.run_children
+    compiling.run_children = lambda paths: asked.extend(paths) or run_children(paths)
     units = [Unit(name, getattr(counting, name)) for name in {names}]
     *inner, last = kernel_units.load(units, "float64")
     numbers = np.zeros(9, np.uint64)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.engines.common import portions
-from scalarviz.engines.common.before import LARGE
-from scalarviz.engines.cpu.run import CpuRun
-from scalarviz.engines.python.run import PythonRun
+from scalarviz.engines import engine as portions
+from scalarviz.engines.cpu.engine import CpuRun
+from scalarviz.engines.engine import LARGE_ARRAY
+from scalarviz.engines.python import PythonRun
 from scalarviz.errors import Interrupted
 from tests.engines.test_overflow import X, network, numbers
 from tests.wording import refused
@@ -81,7 +81,7 @@ def test_a_large_network_has_the_numbers_before_the_call_that_was_broken_off(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     net = sv.Network([200, 200], engine="cpu")
-    assert net.bank.value.nbytes > LARGE
+    assert net.bank.value.nbytes > LARGE_ARRAY
     x, y = np.random.default_rng(0).random((2, 3, 200))
     for optimizer in (sv.Adam(0.01), sv.Adam(0.01), sv.Momentum(0.01)):
         net.train_step(x, y, "mse", optimizer)

@@ -16,8 +16,8 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.engines.codegen import cuda_file
-from scalarviz.engines.cuda import kernels, steps
-from scalarviz.engines.cuda.units import units_of_training
+from scalarviz.engines.cuda import kernels
+from scalarviz.engines.cuda.launches import units_of_training
 from scalarviz.faces.controller import precompile
 from tests.engines.machine_code import needs_a_linker
 from tests.engines.no_gpu import compile_without_gpu, compiled_again
@@ -86,7 +86,7 @@ def test_a_kernel_of_an_operation_is_shared_by_all_that_compute_the_same() -> No
     net = sv.Network([sv.Dense(2, 3, "tanh"), sv.BatchNorm(3), sv.Dense(3, 1)])
     gathers = [each for each in units(net) if each.function is kernels.gather_all]
     assert len(gathers) == 1
-    assert not [each for each in units(net) if each.function is steps.train]
+    assert not [each for each in units(net) if each.function is kernels.train]
 
 
 @pytest.mark.slow

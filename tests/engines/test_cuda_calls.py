@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from scalarviz.engines.cuda import graphs
+from scalarviz.engines.cuda import card
 from tests.engines.fake_graphs import DriverError, FakeDriver
 
 if importlib.util.find_spec("numba_cuda") is None:
@@ -34,7 +34,7 @@ def config() -> Any:
 def test_a_small_batch_warns_of_nothing_and_other_kernels_do(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from scalarviz.engines.cuda.graphs import configured
+    from scalarviz.engines.cuda.card import configured
 
     monkeypatch.setattr(config(), "CUDA_LOW_OCCUPANCY_WARNINGS", 1)
     kernel = Kernel()
@@ -64,12 +64,12 @@ class Noting:
 STREAM = SimpleNamespace(handle="the engine's")
 
 
-def launches_of(kernel: Any, *arguments: Any) -> list[graphs.Launch]:
-    return [graphs.Launch(kernel, (each,), 3, 4) for each in arguments]
+def launches_of(kernel: Any, *arguments: Any) -> list[card.Launch]:
+    return [card.Launch(kernel, (each,), 3, 4) for each in arguments]
 
 
 def test_a_step_is_captured_once_and_launched_again_and_again(driver: FakeDriver) -> None:
-    steps, kernel = graphs.Steps(STREAM, graphs=True), Noting()
+    steps, kernel = card.Steps(STREAM, graphs=True), Noting()
     steps.repeat(launches_of(kernel, 1, 2), 0)
     assert driver.said == []
     steps.repeat(launches_of(kernel, 1, 2), 1)
@@ -89,14 +89,14 @@ def test_a_step_is_captured_once_and_launched_again_and_again(driver: FakeDriver
 def test_another_step_is_captured_anew_and_the_last_graph_freed(
     driver: FakeDriver, other: str
 ) -> None:
-    steps, kernel, array = graphs.Steps(STREAM, graphs=True), Noting(), object()
+    steps, kernel, array = card.Steps(STREAM, graphs=True), Noting(), object()
     steps.repeat(launches_of(kernel, 1, array), 2)
     changed = {
         "kernel": launches_of(Noting(), 1, array),
         "number": launches_of(kernel, 2, array),
         "array": launches_of(kernel, 1, object()),
         "one more": launches_of(kernel, 1, array, 1),
-        "sizes": [graphs.Launch(kernel, (each,), 3, 5) for each in (1, array)],
+        "sizes": [card.Launch(kernel, (each,), 3, 5) for each in (1, array)],
     }[other]
     steps.repeat(launches_of(kernel, 1, array), 1)
     assert driver.count("cuGraphInstantiate") == 1
@@ -119,7 +119,7 @@ def test_kernels_are_launched_one_by_one_where_the_driver_captures_nothing(
     driver: FakeDriver, function: str
 ) -> None:
     driver.refuses = function
-    steps, kernel = graphs.Steps(STREAM, graphs=True), Noting()
+    steps, kernel = card.Steps(STREAM, graphs=True), Noting()
     steps.repeat(launches_of(kernel, 1, 2), 3)
     assert kernel.ran == [1, 2] * 3
     before = len(driver.said)
@@ -131,7 +131,7 @@ def test_kernels_are_launched_one_by_one_where_the_driver_captures_nothing(
 
 
 def test_a_kernel_that_cannot_be_captured_ends_the_capture(driver: FakeDriver) -> None:
-    steps, kernel = graphs.Steps(STREAM, graphs=True), Noting()
+    steps, kernel = card.Steps(STREAM, graphs=True), Noting()
     steps.repeat(launches_of(kernel, 1, 2), 1)
     driver.refuses = "kernel"
     with pytest.raises(DriverError):  # a GPU that is lost launches nothing
@@ -146,7 +146,7 @@ def test_a_kernel_that_cannot_be_captured_ends_the_capture(driver: FakeDriver) -
 def test_a_capture_that_is_interrupted_ends_and_begins_anew(
     driver: FakeDriver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    steps, kernel = graphs.Steps(STREAM, graphs=True), Noting()
+    steps, kernel = card.Steps(STREAM, graphs=True), Noting()
     steps.repeat(launches_of(kernel, 1), 1)
 
     def instantiate(graph: str, flags: int) -> str:
@@ -164,7 +164,7 @@ def test_a_capture_that_is_interrupted_ends_and_begins_anew(
 def test_two_captures_never_run_at_a_time(
     driver: FakeDriver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first, second = [graphs.Steps(STREAM, graphs=True) for _ in range(2)]
+    first, second = [card.Steps(STREAM, graphs=True) for _ in range(2)]
     kernel, other = Noting(), Noting()
     first.repeat(launches_of(kernel, 1), 1)
     second.repeat(launches_of(other, 7), 1)
@@ -194,4 +194,4 @@ def test_names_of_the_driver_exist() -> None:
     assert names.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED.value == 2
     for name in vars(FakeDriver):
         assert not name.startswith("cu") or callable(getattr(names, name))
-    assert inspect.signature(graphs.nvidia().Stream).parameters.keys() >= {"handle", "external"}
+    assert inspect.signature(card.nvidia().Stream).parameters.keys() >= {"handle", "external"}

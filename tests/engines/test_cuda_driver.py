@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from scalarviz.engines.cuda import places
-from scalarviz.engines.cuda.calls import RESERVED
+from scalarviz.engines.cuda import gpu_layout
+from scalarviz.engines.cuda.launches import RESERVED
 from tests.engines.machine_code import needs_a_linker
 from tests.engines.test_cuda import ROOT, needs_numba_cuda
 
@@ -45,7 +45,7 @@ def run(driver: Path, *ways: str, **settings: str) -> tuple[dict[str, Any], Coun
     log = driver / "log.txt"
     log.write_text("")
     known = os.environ | {
-        "LD_LIBRARY_PATH": str(driver), "STUB_LOG": str(log), "STUB_DONE": str(places.DONE),
+        "LD_LIBRARY_PATH": str(driver), "STUB_LOG": str(log), "STUB_DONE": str(gpu_layout.DONE),
         "SCALARVIZ_CACHE_DIR": str(driver / "kernels"), "PYTHONPATH": str(ROOT),
     } | settings  # fmt: skip
     command = [sys.executable, str(HERE / "on_stub_driver.py"), *ways]

@@ -15,8 +15,8 @@ from scalarviz.core.formulas import activations, layer_formulas, losses
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.formula import Formula
 from scalarviz.engines.codegen import cache_files, cuda_file
-from scalarviz.engines.codegen.kernel_choice import InUse
-from scalarviz.engines.cuda import kernels, steps
+from scalarviz.engines.codegen.formula_loops import InUse
+from scalarviz.engines.cuda import kernels
 from tests.engines.machine_code import EVERY, IN_USE, unit
 
 pytestmark = pytest.mark.skipif(
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(
 TANH = unit(kernels.forward_all, [*IN_USE, ("WHOLE_BATCH", "activation"), ("ACTIVATIONS", "tanh")])
 
 
-def text(function: Any = steps.train, **given: Any) -> str:
+def text(function: Any = kernels.train, **given: Any) -> str:
     return cuda_file.text_of(unit(function, **given), "float32")
 
 

@@ -20,7 +20,7 @@ from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES, no_constants
 from scalarviz.engines.codegen import cuda_file
-from scalarviz.engines.codegen.cuda_rounding import products_rounded
+from scalarviz.engines.codegen.cuda_file import products_rounded
 from scalarviz.engines.cuda import kernels
 from tests.conftest import FakeDevice
 from tests.engines.machine_code import GPU, IN_USE, NOT_ROUNDED, unit

@@ -27,10 +27,9 @@ from scalarviz.data.batches import (
     Points,
     Shuffled,
 )
-from scalarviz.engines.common.base import Outcome
-from scalarviz.engines.cuda.fused import compiling, launch, shape
-from scalarviz.engines.cuda.fused.compiling import Choice
-from scalarviz.engines.cuda.fused.formulas import fused_functions
+from scalarviz.engines.cuda import fused_steps
+from scalarviz.engines.cuda.fused_steps import FusedChoice, fused_functions
+from scalarviz.engines.engine import RunOutcome
 from tests.conftest import FakeDevice
 from tests.engines.agreement import MAKERS
 from tests.engines.every_formula import all_formulas
@@ -43,7 +42,7 @@ pytestmark = needs_numba_cuda
 THREADS, LANES = 8, 2  # of a block, and of a warp
 
 Maker = Callable[[], sv.Network]
-Result = tuple[list[Outcome], list[bytes]]
+Result = tuple[list[RunOutcome], list[bytes]]
 
 
 def dense(*sizes: int) -> sv.Network:
@@ -84,7 +83,7 @@ def bits(result: Result) -> list[Any]:
     return [*words, *arrays]
 
 
-def both(blocks: int, shared: int, *how: Any, **more: Any) -> list[Outcome]:
+def both(blocks: int, shared: int, *how: Any, **more: Any) -> list[RunOutcome]:
     """Take steps by the fused kernel, which has the bits of the other one; return the outcomes."""
     fused = Card(blocks, THREADS, shared, LANES)
     found = trained(fused, *how, **more)
@@ -257,16 +256,16 @@ def test_other_networks_are_left_to_the_other_kernels(
     make: Maker, blocks: int, shared: int
 ) -> None:
     for net, is_left in ((dense(3, 5, 2), False), (make(), True)):
-        found = shape.table_of(net.program, 1, 4, shared, blocks, clipped=False)
+        found = fused_steps.table_of(net.program, 1, 4, shared, blocks, clipped=False)
         assert (found is None) == is_left
 
 
 def test_another_type_is_left_to_the_other_kernels() -> None:
     calls: Any = SimpleNamespace(bank=SimpleNamespace(dtype="float64"))
-    assert not launch.FusedSteps().take(calls, 1)
+    assert not fused_steps.FusedSteps().take(calls, 1)
 
 
-def steps_on(card: Card, change: Callable[[pytest.MonkeyPatch], None]) -> launch.FusedSteps:
+def steps_on(card: Card, change: Callable[[pytest.MonkeyPatch], None]) -> fused_steps.FusedSteps:
     """Take two steps on a card that is changed, which the other kernels take."""
     net = small()
     with card.inserted(), pytest.MonkeyPatch.context() as patch:
@@ -284,18 +283,18 @@ def test_it_can_be_switched_off() -> None:
 
 
 def switch_off(patch: pytest.MonkeyPatch) -> None:
-    plain = launch.FusedSteps.__init__
+    plain = fused_steps.FusedSteps.__init__
 
-    def make(steps: launch.FusedSteps) -> None:
+    def make(steps: fused_steps.FusedSteps) -> None:
         plain(steps)
         steps.on = False
 
-    patch.setattr(launch.FusedSteps, "__init__", make)
+    patch.setattr(fused_steps.FusedSteps, "__init__", make)
 
 
 def test_without_a_gpu_the_other_kernels_run() -> None:
     card = Card(2, THREADS, SHARED, LANES)
-    fused = steps_on(card, lambda patch: patch.setattr(launch, "find_card", lambda: None))
+    fused = steps_on(card, lambda patch: patch.setattr(fused_steps, "find_card", lambda: None))
     assert fused.wrong == "" and fused.launches == 0
 
 
@@ -315,10 +314,10 @@ def test_what_fails_leaves_the_steps_to_the_other_kernels(method: str) -> None:
 # ---- what a GPU is given ------------------------------------------------------------------------
 
 
-def choice_of(*activations: str, own: int = 1) -> Choice:
+def choice_of(*activations: str, own: int = 1) -> FusedChoice:
     rows = {each for each in IN_USE if each[0] != "ACTIVATIONS"}
     rows |= {("ACTIVATIONS", name) for name in activations}
-    return Choice(unit(fused_functions, rows), 2, own)
+    return FusedChoice(unit(fused_functions, rows), 2, own)
 
 
 def test_machine_code_is_compiled_once_and_kept(
@@ -331,15 +330,15 @@ def test_machine_code_is_compiled_once_and_kept(
         return b"machine code", ""
 
     monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(compiling, "ltoir_of", lambda choice, capability: [b"formulas"])
-    monkeypatch.setattr(compiling, "link", link)
+    monkeypatch.setattr(fused_steps, "ltoir_of", lambda choice, capability: [b"formulas"])
+    monkeypatch.setattr(fused_steps, "link", link)
     choice = choice_of("tanh")
-    assert compiling.machine_code(choice, (9, 0)) == b"machine code"
-    assert compiling.machine_code(choice, (9, 0)) == b"machine code"
+    assert fused_steps.machine_code(choice, (9, 0)) == b"machine code"
+    assert fused_steps.machine_code(choice, (9, 0)) == b"machine code"
     assert made == [((9, 0), True, [b"formulas"])]
-    compiling.machine_code(choice_of("tanh", own=2), (9, 0))
-    compiling.machine_code(choice_of("relu"), (9, 0))
-    compiling.machine_code(choice, (8, 0))
+    fused_steps.machine_code(choice_of("tanh", own=2), (9, 0))
+    fused_steps.machine_code(choice_of("relu"), (9, 0))
+    fused_steps.machine_code(choice, (8, 0))
     assert len(made) == 4
     assert len([*tmp_path.glob("cuda_fused_*.cubin")]) == 4
 
@@ -353,7 +352,7 @@ def test_a_launch_is_configured_for_any_version_of_cuda_core() -> None:
 
     for version in (before, now):
         core = SimpleNamespace(LaunchConfig=version)
-        assert launch.launch_config(core, {"grid": 3}) == (3, True)
+        assert fused_steps.launch_config(core, {"grid": 3}) == (3, True)
 
 
 def test_a_gpu_gets_all_blocks_at_once_and_the_memory_that_they_need(
@@ -378,13 +377,13 @@ def test_a_gpu_gets_all_blocks_at_once_and_the_memory_that_they_need(
         binding=SimpleNamespace(CUfunction_attribute=attributes),
         driver=SimpleNamespace(cuKernelSetAttribute=lambda *words: asked.append(words)),
     )
-    monkeypatch.setattr(launch.cuda, "get_current_device", lambda: device)
-    monkeypatch.setattr(launch, "machine_code", lambda choice, capability: b"code")
-    monkeypatch.setattr(launch, "import_module", lambda name: {"cuda.core": core}[name])
-    monkeypatch.setattr(launch, "nvidia", lambda: driver)
-    card = launch.find_card()
+    monkeypatch.setattr(fused_steps.cuda, "get_current_device", lambda: device)
+    monkeypatch.setattr(fused_steps, "machine_code", lambda choice, capability: b"code")
+    monkeypatch.setattr(fused_steps, "import_module", lambda name: {"cuda.core": core}[name])
+    monkeypatch.setattr(fused_steps, "nvidia", lambda: driver)
+    card = fused_steps.find_card()
     assert card is not None and (card.blocks, card.shared) == (132, 232_448)
-    table = shape.Table(np.zeros(3, np.int32), 1, 132, 100_000)
+    table = fused_steps.ShapeTable(np.zeros(3, np.int32), 1, 132, 100_000)
     prepared = card.kernel(choice_of("tanh"), table)
     assert asked == [b"code", "fused_steps", ("most shared", 100_000, "handle", 7)]
     array = SimpleNamespace(device_ctypes_pointer=SimpleNamespace(value=4096))
@@ -393,9 +392,9 @@ def test_a_gpu_gets_all_blocks_at_once_and_the_memory_that_they_need(
     sizes = {"grid": 132, "block": 256, "shmem_size": 100_000, "is_cooperative": True}
     assert asked[-1] == ("stream 3", sizes, kernel, 4096, 4096, 5)
     device.COOPERATIVE_LAUNCH = 0
-    assert launch.find_card() is None
+    assert fused_steps.find_card() is None
     device.COOPERATIVE_LAUNCH, device.compute_capability = 1, (7, 5)
-    assert launch.find_card() is None
+    assert fused_steps.find_card() is None
 
 
 @pytest.mark.parametrize(
@@ -405,7 +404,7 @@ def test_a_gpu_gets_all_blocks_at_once_and_the_memory_that_they_need(
 def test_networks_fit_by_their_weights(width: int, shared: int, fits: bool) -> None:
     """12-64x4-3 fits into a block of every GPU; one of width 260 into none."""
     net = sv.Network([12, width, width, 3], "tanh", dtype="float32")
-    table = shape.table_of(net.program, 128, 8, shared, 132, clipped=False)
+    table = fused_steps.table_of(net.program, 128, 8, shared, 132, clipped=False)
     assert (table is not None) == fits
     assert table is None or table.shared <= shared
 
@@ -422,15 +421,15 @@ CASES = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("choice", "capability", "most"), CASES)
 def test_the_fused_kernel_has_registers_enough(
-    choice: Choice, capability: tuple[int, int], most: int, monkeypatch: pytest.MonkeyPatch
+    choice: FusedChoice, capability: tuple[int, int], most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from numba.cuda import dispatcher
 
     monkeypatch.setattr(FakeDevice, "compute_capability", capability)
     monkeypatch.setattr(dispatcher, "get_current_device", lambda: FakeDevice)
-    functions = compiling.ltoir_of(choice, capability)
-    source = compiling.constants_of(choice) + compiling.source_of()
-    _, log = compiling.link(functions, source, capability)
+    functions = fused_steps.ltoir_of(choice, capability)
+    source = fused_steps.constants_of(choice) + fused_steps.source_of()
+    _, log = fused_steps.link(functions, source, capability)
     registers, spilled = [
         max(map(int, re.findall(each, log)))
         for each in (r"Used (\d+) registers", r"(\d+) bytes spill stores")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from scalarviz.engines.cuda import kernels, steps
+from scalarviz.engines.cuda import kernels
 from tests.engines.machine_code import IN_USE, as_launched, linked, unit
 
 if importlib.util.find_spec("numba_cuda") is None:
@@ -28,7 +28,7 @@ LAYER_NORM = [("KERNELS", "row"), ("WHOLE_BATCH", "row"), ("ROW_FORMULAS", "laye
 # is on its way while they are added up: held to 128, a step was a third slower on an H200. With all
 # formulas `train` has 48,360 instructions and 175 registers.
 BOUNDS: list[tuple[Any, list[tuple[str, str]], int, int]] = [
-    (steps.train, IN_USE, 18_150, 168),
+    (kernels.train, IN_USE, 18_150, 168),
     (kernels.forward_all, ONE_FORMULA, 1_000, 48),
     (kernels.forward_all, AFFINE, 2_300, 232),
     (kernels.input_gradient_all, AFFINE, 2_400, 232),

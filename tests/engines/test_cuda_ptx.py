@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from scalarviz.engines.codegen.cuda_rounding import products_rounded
-from scalarviz.engines.codegen.unit_source import Dtype
+from scalarviz.engines.codegen.cuda_file import products_rounded
+from scalarviz.engines.codegen.kernel_units import Dtype
 from scalarviz.engines.cuda import kernels
 from tests.engines.machine_code import EVERY, NOT_ROUNDED, ptx_of, unit
 

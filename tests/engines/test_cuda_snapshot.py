@@ -18,9 +18,8 @@ from tests.wording import refused
 if importlib.util.find_spec("numba_cuda") is None:
     pytest.skip("numba-cuda is not available for this system or Python", allow_module_level=True)
 
-from scalarviz.engines.cuda import snapshot as snapshots
-from scalarviz.engines.cuda.memory import Memory
-from scalarviz.engines.cuda.snapshot import Asides, CudaSnapshot
+from scalarviz.engines.cuda import device_memory
+from scalarviz.engines.cuda.device_memory import Asides, CudaSnapshot, Memory
 
 ROWS, MOST = 3, 5
 SLOTS = ("m", "v")
@@ -71,7 +70,7 @@ class Training:
 @pytest.fixture
 def gpu(monkeypatch: pytest.MonkeyPatch) -> FakeGpu:
     gpu = FakeGpu()
-    monkeypatch.setattr(snapshots, "cuda", gpu)
+    monkeypatch.setattr(device_memory, "cuda", gpu)
     return gpu
 
 
@@ -141,7 +140,7 @@ def test_numbers_are_read_where_they_arrived(gpu: FakeGpu) -> None:
         shot.request()
         kept.append(shot.read().value)
     assert [value[0] for value in kept] == list(range(9, 39)), "all of them may be kept"
-    assert len(run.asides._asides) <= snapshots.MOST + 1, "their memory on the GPU is not kept"
+    assert len(run.asides._asides) <= device_memory.MOST + 1, "their memory on the GPU is not kept"
 
 
 def test_several_at_once_and_requests_that_are_dropped(gpu: FakeGpu) -> None:
@@ -160,7 +159,7 @@ def test_several_at_once_and_requests_that_are_dropped(gpu: FakeGpu) -> None:
         shots[0].request()
         assert shots[0].read().value[0] == run.steps_queued
     assert gpu.made == made, "the memory is used again"
-    assert len(run.asides._asides) <= snapshots.MOST + 1
+    assert len(run.asides._asides) <= device_memory.MOST + 1
     shots[1].request()
     del shots[1]  # before it has arrived
     run.step()

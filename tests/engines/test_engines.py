@@ -13,7 +13,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.core.optimizer import Optimizer
-from scalarviz.engines.python import engine as python_engine
+from scalarviz.engines import python as python_engine
 from scalarviz.engines.registry import ENGINES, LARGE, EngineRow, choose
 from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError, UnknownNameError
 from tests.sessions import advanced

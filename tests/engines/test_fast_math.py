@@ -8,7 +8,7 @@ import pytest
 
 from scalarviz.core.formulas import elementary
 from scalarviz.engines.codegen.kernel_source import versions
-from scalarviz.engines.codegen.unit_source import HEAD, Dtype, UnitWriter
+from scalarviz.engines.codegen.kernel_units import HEAD, Dtype, UnitWriter
 from tests.engines.conftest import import_text
 
 INF = math.inf

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from scalarviz.engines.codegen import kernel_units
-from scalarviz.engines.cpu.units import TRAINING
+from scalarviz.engines.cpu.table import TRAINING
 
 # numba writes a set of options into the names of functions.
 STEADY = {**os.environ, "PYTHONHASHSEED": "0"}
@@ -16,8 +16,8 @@ import sys
 from hashlib import sha256
 from pathlib import Path
 from numba.core import codegen
-from scalarviz.engines.codegen.compile_kernel import import_file
-from scalarviz.engines.codegen.inner_functions import compile_for_kernels_only
+from scalarviz.engines.codegen.compiling import import_file
+from scalarviz.engines.codegen.compiling import compile_for_kernels_only
 made, finish = [], codegen.JITCodeLibrary._finalize_specific
 codegen.JITCodeLibrary._finalize_specific = lambda library: made.append(finish(library))
 if sys.argv[1] == "kernels only":

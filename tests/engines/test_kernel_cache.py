@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from scalarviz.engines.codegen import compile_kernel, kernel_units
-from scalarviz.engines.codegen.kernel_cache import KernelFile
-from scalarviz.engines.cpu.units import TRAINING
+from scalarviz.engines.codegen import compiling, kernel_units
+from scalarviz.engines.codegen.cache_files import KernelFile
+from scalarviz.engines.cpu.table import TRAINING
 from scalarviz.pictures.view.cubes import mip_means
 
 PROGRAM = """
 import sys
 from pathlib import Path
-from scalarviz.engines.codegen.compile_kernel import import_file
+from scalarviz.engines.codegen.compiling import import_file
 print(import_file(Path(sys.argv[1])).compiled._cache._cache_file.path("a key"))
 """
 
@@ -66,7 +66,7 @@ def test_all_kernels_that_are_kept_are_kept_so(module: str) -> None:
         assert len(kernels) == 5
     else:
         paths = [kernel_units.path_of_unit(unit, "float64") for unit in TRAINING.values()]
-        kernels = [compile_kernel.import_file(path).compiled for path in paths]
+        kernels = [compiling.import_file(path).compiled for path in paths]
         assert len(kernels) > 3
     files = [each._cache._cache_file for each in kernels]
     assert all(isinstance(file, KernelFile) for file in files)

@@ -9,9 +9,8 @@ import pytest
 from scalarviz.core.formulas import activations
 from scalarviz.core.formulas.formula import FloatFunction, Formula
 from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS, RowFormula
-from scalarviz.engines.codegen.unit_source import source_of
-from scalarviz.engines.cpu.table import KERNELS
-from scalarviz.engines.cpu.units import kernels_of
+from scalarviz.engines.codegen.kernel_units import source_of
+from scalarviz.engines.cpu.table import KERNELS, kernels_of
 from scalarviz.errors import InputError
 from tests.engines.conftest import Kernels, text_of
 from tests.wording import refused

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS, typed
-from scalarviz.engines.codegen import kernel_teams
+from scalarviz.engines.codegen import formula_loops
+from scalarviz.engines.codegen.formula_loops import TEAM_ROOM, TeamWriter, team_text
 from scalarviz.engines.codegen.kernel_source import parse, variables
-from scalarviz.engines.codegen.kernel_teams import TEAM_ROOM, Team, team_text
 
 STEP, SAMPLES = 4, 3  # of a workspace
 
@@ -81,8 +81,8 @@ def test_loops_whose_rounds_do_not_depend_on_each_other_are_divided(name: str) -
     found = []
     for function in (row.forward, row.backward):
         syntax = parse(function)
-        loops = [each for each in syntax.body if isinstance(each, kernel_teams.ast.For)]
-        divided = [phase for phase in Team(syntax).phases if phase.spread]
+        loops = [each for each in syntax.body if isinstance(each, formula_loops.ast.For)]
+        divided = [phase for phase in TeamWriter(syntax).phases if phase.spread]
         found.append(f"{len(divided)} of {len(loops)}")
     assert tuple(found) == DIVIDED[name]
 
@@ -131,4 +131,4 @@ ONE_BY_ONE = [last_of_all, neighbours, read_later, twice_set, twice_added]
 
 @pytest.mark.parametrize("function", ONE_BY_ONE)
 def test_a_loop_whose_rounds_depend_on_each_other_is_not_divided(function: Any) -> None:
-    assert not any(phase.spread for phase in Team(parse(function)).phases)
+    assert not any(phase.spread for phase in TeamWriter(parse(function)).phases)

@@ -23,21 +23,20 @@ from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.formula import Formula
 from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS
 from scalarviz.core.formulas.losses import LOSSES
-from scalarviz.engines.codegen import cache_files, compile_kernel, kernel_units, unit_source
+from scalarviz.engines.codegen import cache_files, compiling, kernel_units
 from scalarviz.engines.codegen.dispatch import by_address
-from scalarviz.engines.codegen.unit_source import Unit, source_of
-from scalarviz.engines.cpu import memory, simd
-from scalarviz.engines.cpu.table import KERNELS
-from scalarviz.engines.cpu.units import every_unit, kernels_of, kernels_of_loss
-from scalarviz.engines.expression import kernels as expression_kernels
-from scalarviz.engines.expression.cpu import SHELL
+from scalarviz.engines.codegen.kernel_units import Unit, source_of
+from scalarviz.engines.cpu import products, records
+from scalarviz.engines.cpu.table import KERNELS, every_unit, kernels_of, kernels_of_loss
+from scalarviz.engines.expression import expression_kernels
+from scalarviz.engines.expression.cpu_expression import SHELL
 from scalarviz.errors import EngineError
 from tests.wording import refused
 
 TANH = kernels_of("activation", KERNELS["activation"], ACTIVATIONS["tanh"])["forward"]
 
 
-def text(unit: Unit, dtype: unit_source.Dtype = "float32") -> str:
+def text(unit: Unit, dtype: kernel_units.Dtype = "float32") -> str:
     return source_of(unit, dtype).text
 
 
@@ -90,21 +89,21 @@ def test_versions_are_in_the_text() -> None:
     assert f"numba {version('numba')}" in text(TANH)
 
 
-@pytest.mark.parametrize("edited", [memory, simd])
+@pytest.mark.parametrize("edited", [records, products])
 def test_what_the_compiler_imports_is_in_the_text(
     edited: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before, getsource = text(TANH), unit_source.inspect.getsource
+    before, getsource = text(TANH), kernel_units.inspect.getsource
 
     def changed(found: Any) -> str:
         return getsource(found) + "# edited\n" * (found is edited)
 
-    monkeypatch.setattr(unit_source.inspect, "getsource", changed)
-    unit_source.hash_of.cache_clear()
+    monkeypatch.setattr(kernel_units.inspect, "getsource", changed)
+    kernel_units.hash_of.cache_clear()
     try:
         assert text(TANH) != before
     finally:
-        unit_source.hash_of.cache_clear()
+        kernel_units.hash_of.cache_clear()
 
 
 def at_most(limit: int) -> Callable[..., Any]:
@@ -180,7 +179,7 @@ BENT = Unit("test_bent", expression_kernels.unary, ROW)
 BENT_BACK = Unit("test_bent_back", expression_kernels.unary_back, ROW)
 
 
-RUN_CHILDREN = compile_kernel.run_children
+RUN_CHILDREN = compiling.run_children
 
 
 class Process:
@@ -198,7 +197,7 @@ class Process:
         """Forget all kernels."""
         self.children: list[list[str]] = []
         self._patch.setattr(kernel_units, "_kernels", {})
-        self._patch.setattr(compile_kernel, "run_children", self._note)
+        self._patch.setattr(compiling, "run_children", self._note)
         self._alone = alone
 
     def _note(self, paths: Any) -> bool:
@@ -230,7 +229,7 @@ def test_one_child_compiles_all_that_is_missing_and_this_process_loads_it(
     first, again, back = process.load(BENT, BENT, BENT_BACK)
     (files,) = process.children
     assert sorted(files) == sorted(path.name for path in process.folder.glob("*.py"))
-    assert len(files) == 2 and first is again and compile_kernel.done == 2
+    assert len(files) == 2 and first is again and compiling.done == 2
     assert value(first, 3.0) == 1.75
     assert [kernel.module.compiled.cache_hits for kernel in (first, back)] == [1, 1]
     assert ["compiles 2 kernels, once" in said for said in caplog.messages] == [True]
@@ -260,7 +259,7 @@ def test_without_a_child_process_kernels_are_compiled_here(
         raise OSError("no process can be started")
 
     process.anew(alone=False)
-    monkeypatch.setattr(compile_kernel.children, "start", refuse)
+    monkeypatch.setattr(compiling.children, "start", refuse)
     (kernel,) = process.load(BENT)
     assert kernel.module.compiled.cache_hits == 0 and value(kernel, 3.0) == 1.75
 
@@ -340,14 +339,14 @@ MINE = """
 """
 PROGRAM = """
     import numpy as np
-    from scalarviz.engines.codegen import compile_kernel, kernel_units
-    from scalarviz.engines.codegen.unit_source import Unit
-    from scalarviz.engines.expression.kernels import unary
+    from scalarviz.engines.codegen import compiling, kernel_units
+    from scalarviz.engines.codegen.kernel_units import Unit
+    from scalarviz.engines.expression.expression_kernels import unary
     from scalarviz.core.formulas.formula import Formula
     from mine import bent, bent_derivative
 
-    asked, run_children = [], compile_kernel.run_children
-    compile_kernel.run_children = lambda paths: asked.append(paths) or run_children(paths)
+    asked, run_children = [], compiling.run_children
+    compiling.run_children = lambda paths: asked.append(paths) or run_children(paths)
     row = Formula("bent", bent, (bent_derivative,))
     (kernel,) = kernel_units.load([Unit("test_bent", unary, row)], "float64")
     z = np.array([3.0, 0.0])
@@ -398,7 +397,7 @@ def test_many_processes_may_begin_at_once(tmp_path: Path) -> None:
 
 def test_a_child_that_compiles_ends_with_its_parent(tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text("import time\n\ntime.sleep(60)\n")
-    module = "scalarviz.engines.codegen.compile_kernel"
+    module = "scalarviz.engines.codegen.compiling"
     words = [sys.executable, "-m", module, str(tmp_path / "slow.py")]
     with subprocess.Popen(words, stdin=subprocess.PIPE) as child:
         assert child.stdin is not None

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.engines.cpu.replicas import CpuMany
+from scalarviz.engines.cpu.parallel_networks import CpuMany
 from scalarviz.training.session.replicas import Replicas
 
 Layers = Sequence[sv.Layer]
@@ -145,8 +145,8 @@ def test_bits_that_differ_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compilers may round another product of an optimizer's formula: a trial of steps tells."""
     replicas = sv.replicate(made(DENSE, sv.SGD(0.1)), range(4))
     started = [array.copy() for array in many(replicas)._changing]
-    steps = "scalarviz.engines.cpu.lane_jobs.LaneJobs.steps"
-    from scalarviz.engines.cpu.lane_jobs import LaneJobs
+    steps = "scalarviz.engines.cpu.parallel_networks.LaneJobs.steps"
+    from scalarviz.engines.cpu.parallel_networks import LaneJobs
 
     right = LaneJobs.steps
 

@@ -14,9 +14,9 @@ print("scipy.linalg" in sys.modules)
 """
 COMPILED = """
 import sys
-from scalarviz.engines.codegen import compile_kernel, kernel_units
+from scalarviz.engines.codegen import compiling, kernel_units
 from scalarviz.engines.every_kernel import every_kernel
-compile_kernel.import_file(kernel_units.path_of_unit(*every_kernel()[0])).compiled.compile()
+compiling.import_file(kernel_units.path_of_unit(*every_kernel()[0])).compiled.compile()
 print("scipy.linalg" in sys.modules)
 """
 PRODUCT = """

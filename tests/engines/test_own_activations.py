@@ -9,8 +9,8 @@ import pytest
 import scalarviz as sv
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.formula import Formula
-from scalarviz.engines.codegen.unit_source import source_of
-from scalarviz.engines.cpu.units import every_unit
+from scalarviz.engines.codegen.kernel_units import source_of
+from scalarviz.engines.cpu.table import every_unit
 from scalarviz.errors import InputError
 from scalarviz.training.network.gradcheck import gradcheck
 from tests.wording import refused

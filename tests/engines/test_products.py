@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.engines.cpu.units import units_of
+from scalarviz.engines.cpu.table import units_of
 from tests.sessions import advanced
 
 # More inputs than a panel has; whole blocks and remainders; layers too narrow for blocks.
@@ -56,7 +56,7 @@ def test_a_wide_layer_on_all_cores_has_the_bits_of_one_core(
     x, y = rng.normal(size=(batch, 70)), rng.normal(size=(batch, 33))
     found, kernels = [], []
     for worth in (0, 10**12):
-        monkeypatch.setattr("scalarviz.engines.cpu.units.WORTH_CORES", worth)
+        monkeypatch.setattr("scalarviz.engines.cpu.table.WORTH_CORES", worth)
         monkeypatch.setattr("scalarviz.engines.cpu.calls.is_parallel", lambda: True)
         net = sv.Network([70, 130, 33], "tanh", "linear", seed=0, engine="cpu")
         kernels.append(set(units_of(net.program.operations[0], batch)))

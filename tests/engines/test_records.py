@@ -14,6 +14,8 @@ from scalarviz.core import program as operations
 from scalarviz.core.precision import Precision
 from scalarviz.data.batches import InOrder
 from scalarviz.engines.cpu import records
+from scalarviz.engines.cpu.engine import CpuRun
+from scalarviz.engines.cpu.job import address, make_tables
 from scalarviz.engines.cpu.records import (
     OPERATION,
     BankRecord,
@@ -26,10 +28,7 @@ from scalarviz.engines.cpu.records import (
     TileRecord,
     UpdateRecord,
 )
-from scalarviz.engines.cpu.room import address
-from scalarviz.engines.cpu.run import CpuRun
-from scalarviz.engines.cpu.tables import make_tables
-from scalarviz.engines.expression.records import STEP, TraceRecord
+from scalarviz.engines.expression.expression_kernels import STEP, TraceRecord
 from tests.sessions import advanced
 from tests.strategies import RUNNABLE
 

@@ -21,7 +21,7 @@ from scalarviz.data.batches import (
     Points,
     Shuffled,
 )
-from scalarviz.engines.common.base import Run
+from scalarviz.engines.engine import Run
 from scalarviz.errors import GradientError, InputError, NotFiniteError
 from tests.strategies import RUNNABLE
 from tests.wording import refused

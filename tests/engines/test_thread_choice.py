@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.engines.common import thread_choice
-from scalarviz.engines.common.thread_choice import ThreadChoice
+from scalarviz.engines.cpu import calls
+from scalarviz.engines.cpu.calls import ThreadChoice
 
 
 class Machine:
@@ -42,7 +42,7 @@ class Machine:
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     made = Machine(1e-3, 2e-3)
-    monkeypatch.setattr(thread_choice, "time", SimpleNamespace(perf_counter=lambda: made.now))
+    monkeypatch.setattr(calls, "time", SimpleNamespace(perf_counter=lambda: made.now))
     return made
 
 
@@ -102,7 +102,7 @@ def test_bits_do_not_depend_on_the_choice(batch: int, monkeypatch: pytest.Monkey
     for times in (itertools.repeat(0.0), itertools.count(0.0, 0.01), iter(rng.random(10_000))):
         with monkeypatch.context() as patch:
             clock = SimpleNamespace(perf_counter=partial(next, times))
-            patch.setattr(thread_choice, "time", clock)
+            patch.setattr(calls, "time", clock)
             session = sv.Session(
                 sv.Network([40, 300, 300, 7], "tanh"), pair, batch=batch, engine="cpu"
             )

@@ -15,12 +15,18 @@ from scalarviz.base.progress import Progress
 from scalarviz.data import Xor
 from scalarviz.engines.cpu import records
 from scalarviz.engines.cpu.records import dtype_of
-from scalarviz.engines.cpu.units import RUN_PASSES, units_of_optimizer
+from scalarviz.engines.cpu.table import RUN_PASSES, units_of_optimizer
 from scalarviz.engines.wasm import module
-from scalarviz.engines.wasm.compile_module import module_of, piece_of, target
-from scalarviz.engines.wasm.image import ADDRESSES, KERNELS, Image, as_array
-from scalarviz.engines.wasm.linking import STACK, end_of_data, linked
-from scalarviz.engines.wasm.llvm_text import portable
+from scalarviz.engines.wasm.compile_module import (
+    STACK,
+    end_of_data,
+    linked,
+    module_of,
+    piece_of,
+    target,
+)
+from scalarviz.engines.wasm.compile_pieces import portable
+from scalarviz.engines.wasm.page_memory import ADDRESSES, KERNELS, MemoryImage, as_array
 from scalarviz.errors import EngineError
 from tests.bars import REMOVED, Clock, Tty, clock, tty
 from tests.pages.node import run_script
@@ -323,7 +329,7 @@ def test_records_in_an_image_lead_to_the_copies() -> None:
     bank, numbers, room = records.BankRecord(), np.arange(5.0), np.zeros(3)
     bank.value, bank.rows = numbers.ctypes.data + 16, 5
     bank.state = room.ctypes.data
-    image = Image(1024)
+    image = MemoryImage(1024)
     image.add(bank)
     image.add(room, empty=True)
     image.add(numbers)
@@ -340,7 +346,7 @@ def test_records_in_an_image_lead_to_the_copies() -> None:
 def test_an_address_of_nothing_in_an_image_is_refused() -> None:
     bank, numbers = records.BankRecord(), np.arange(5.0)
     bank.value = numbers.ctypes.data
-    image = Image(1024)
+    image = MemoryImage(1024)
     image.add(bank)
     with refused(EngineError, "address"):
         image.build()

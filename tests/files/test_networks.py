@@ -98,7 +98,7 @@ def test_a_precision_that_no_file_could_hold_is_refused(wrong: dict[str, Any]) -
 def test_an_engine_that_cannot_run_here_is_not_called_a_bad_file(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from scalarviz.engines.python.engine import PythonEngine
+    from scalarviz.engines.python import PythonEngine
     from scalarviz.engines.registry import ENGINES, EngineRow
 
     monkeypatch.setitem(

@@ -13,7 +13,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
-from scalarviz.engines.own.checks import digest
+from scalarviz.engines.custom.user_functions import digest
 from scalarviz.errors import FileError
 from scalarviz.files.checked_safetensors import read, write
 from tests.sessions import advanced, reloaded
@@ -125,7 +125,7 @@ def test_a_hostile_entry_is_refused(own: Any, tmp_path: Path) -> None:
 
 def made(text: str, **known: Any) -> Callable[..., Any]:
     """A function from a source, which is found as that of a file would be."""
-    from scalarviz.engines.own.derivatives import function_of
+    from scalarviz.engines.custom.user_functions import function_of
 
     return function_of(text, text.partition("(")[0].removeprefix("def "), __name__, known)
 

@@ -14,10 +14,10 @@ import numpy as np
 
 import scalarviz as sv
 from scalarviz.base.checks import FloatArray
-from scalarviz.engines.codegen.unit_source import Unit
-from scalarviz.engines.wasm.jobs import PageMemory
-from scalarviz.engines.wasm.linking import end_of_data
+from scalarviz.engines.codegen.kernel_units import Unit
+from scalarviz.engines.wasm.compile_module import end_of_data
 from scalarviz.engines.wasm.module import module_of
+from scalarviz.engines.wasm.page_memory import PageMemory
 from scalarviz.pages.engine_data import EngineData, engine_data, training_of
 from tests.pages.node import run_script
 

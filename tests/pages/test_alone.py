@@ -9,7 +9,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.engines.codegen.cache_files import keep
-from scalarviz.engines.wasm.linking import (
+from scalarviz.engines.wasm.compile_module import (
     A_MEMORY,
     A_TABLE,
     CODE,
@@ -29,7 +29,7 @@ from scalarviz.engines.wasm.linking import (
     signed,
     unsigned,
 )
-from scalarviz.engines.wasm.shared import name_of, shared_module, units_of_pages
+from scalarviz.engines.wasm.module import name_of, shared_module, units_of_pages
 from scalarviz.pages.engine_data import training_of
 from tests.pages.node import run_script
 from tests.pages.pages import data_in
@@ -127,8 +127,8 @@ def test_an_activation_with_settings_changes_no_module_of_other_pages() -> None:
 
 def test_a_page_without_its_kernels_has_a_recording(tmp_path: Path) -> None:
     said = run_alone(
-        "from pathlib import Path\nfrom scalarviz.engines.wasm import shared\n"
-        "shared.FOLDER = Path('none')\n"
+        "from pathlib import Path\nfrom scalarviz.engines.wasm import module\n"
+        "module.SHARED_FOLDER = Path('none')\n"
         f"sv.page(session, {str(tmp_path / 'rgb.html')!r}, steps=5)\n"
         "from scalarviz.pages.engine_data import why_not\nprint(why_not(session))",
         tmp_path,

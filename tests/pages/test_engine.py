@@ -7,7 +7,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.engines.common.reference import program_forward
+from scalarviz.engines.reference import program_forward
 from scalarviz.errors import EngineError, UpdateError
 from scalarviz.pages import engine_data as data_of_page
 from scalarviz.pages.engine_data import engine_data, why_not

@@ -15,8 +15,8 @@ from scalarviz import data
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES
-from scalarviz.engines.codegen.unit_source import Dtype
-from scalarviz.engines.cpu.units import TRAIN_NETWORKS, every_unit
+from scalarviz.engines.codegen.kernel_units import Dtype
+from scalarviz.engines.cpu.table import TRAIN_NETWORKS, every_unit
 from tests.core.layers.test_layers import MAKERS
 from tests.pages.pages import InPage
 from tests.pages.test_engine import STEPS

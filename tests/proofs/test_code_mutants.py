@@ -59,7 +59,7 @@ def test_what_no_test_has_found_is_tried_first_and_what_is_explained_stays(
     ("path", "first", "last"),
     [
         ("data/rgb.py", ["scalarviz/data/rgb.py", "tests/data/test_colors.py"], "data"),
-        ("engines/cuda/teams.py", ["scalarviz/engines/cuda/teams.py"], "engines"),
+        ("engines/cuda/gpu_layout.py", ["scalarviz/engines/cuda/gpu_layout.py"], "engines"),
     ],
 )
 def test_near_tests_come_first_and_then_a_folder_that_there_is(

@@ -1,24 +1,49 @@
-"""Compilation of kernels on a separate thread, which Ctrl-C does not interrupt.
+"""Compilation of kernels: in child processes, and on a separate thread, safe from Ctrl-C.
+
+    python -m scalarviz.engines.codegen.compiling FILE ...
+
+compiles the kernel of each file, writes a full stop for each to its standard output, and ends when
+its standard input is closed.
+
+A process that compiles a kernel could run other machine code than one that loads it: numba keeps a
+copy of every function in each kernel that calls it, and of equal names the linker takes the first.
+So child processes compile, and every process runs the machine code on disk.
 
 A KeyboardInterrupt during compilation leaves numba in an inconsistent state: a registration that is
 cut short is never repeated, and an error in a callback of LLVM is lost. Python raises
 KeyboardInterrupt in the main thread only. So the main thread waits while another one compiles; if
-Ctrl-C ends the wait, that thread goes on until the kernel is compiled or the program ends.
+Ctrl-C ends the wait, that thread continues until the kernel is compiled or the program ends.
 """
 
 from __future__ import annotations
 
 import atexit
 import ctypes
+import gc
+import os
+import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
+from contextlib import ExitStack, suppress
 from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import IO, Any
 from weakref import WeakSet
+
+from scalarviz.base import processes
+from scalarviz.engines.codegen.cache_files import (
+    enable_caching,
+    is_compiled,
+    keep_whole_files,
+    run_file,
+)
 
 LAST = 5.0  # maximum seconds that the end of the program waits
 LOOK = 0.05  # seconds between two checks
@@ -72,3 +97,170 @@ def end() -> None:
             number, error = ctypes.c_ulong(thread.ident or 0), ctypes.py_object(SystemExit)
             ctypes.pythonapi.PyThreadState_SetAsyncExc(number, error)
             thread.join(LOOK)
+
+
+# A kernel contains a copy of each function that it calls. numba also makes machine code of these
+# functions by themselves, since Python could call them: a quarter of the time that compiling
+# takes. The machine code of kernels is the same without it, bit by bit.
+
+OF_KERNEL = "cfunc."  # how numba begins the name by which a kernel is called
+
+
+def compile_for_kernels_only() -> None:
+    """Compile inner functions without machine code of their own, and seldom collect garbage."""
+    from numba.core import codegen, cpu
+
+    gc.set_threshold(200_000, 20, 20)
+    libraries: Any = codegen.JITCodeLibrary
+    contexts: Any = cpu.CPUContext
+    finish = libraries._finalize_final_module
+
+    def finish_kernel(library: Any) -> None:
+        functions = library._final_module.functions
+        if any(each.name.startswith(OF_KERNEL) for each in functions):
+            finish(library)
+        else:
+            library._finalize_dynamic_globals()
+            library._finalized = True
+
+    libraries._finalize_final_module = finish_kernel
+    contexts.get_executable = not_callable
+
+
+def not_callable(context: Any, library: Any, description: Any, env: Any) -> Callable[..., Any]:
+    """Take the place of numba's function that makes a compiled function callable from Python.
+
+    numba tells compiled functions apart by what this returns, which must be written in C.
+    """
+    return [].append
+
+
+# numba imports SciPy's linear algebra to find out whether it is installed; that takes as long as
+# to load all kernels of a small network, none of which uses it. A custom function that does is
+# not affected: numba imports SciPy when it compiles the first product of matrices.
+
+
+def import_without_scipy() -> None:
+    """Import what numba would import with SciPy, unless that is imported or not installed."""
+    if "numba.np.arraymath" in sys.modules or "scipy.linalg" in sys.modules:
+        return
+    linalg = import_module("numba.np.linalg")
+    check = getattr(linalg, "ensure_blas", None)
+    if check is None or find_spec("scipy") is None:
+        return
+    linalg.ensure_blas = lambda: None  # type: ignore[attr-defined]  # raises no ImportError
+    try:
+        import_module("numba.np.arraymath")
+    finally:
+        linalg.ensure_blas = check  # type: ignore[attr-defined]  # modules have no types
+    arraymath = sys.modules["numba.np.arraymath"]
+    arraymath.ensure_blas = check  # type: ignore[attr-defined]  # it has taken the other one
+
+
+# ---- child processes ----------------------------------------------------------------------------
+
+CHILD_LOOK = 0.02  # seconds between two looks
+FEW = 6  # kernels, for which another process does not pay
+MOST = 8  # processes, each of which takes 300 MB
+ROOT = Path(__file__).parents[3]
+
+done = 0  # kernels compiled by the children of `run_children`
+
+
+def start_child(paths: Sequence[Path], report: IO[bytes] | int = subprocess.DEVNULL) -> Any:
+    """Return a child process that compiles the kernels of files; it ends if its stdin is closed.
+
+    report  receives a byte for each compiled kernel
+    """
+    words = ["-P", "-m", "scalarviz.engines.codegen.compiling", *map(str, paths)]
+    folders = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
+    return processes.start(words, stdin=subprocess.PIPE, stdout=report, env=env)
+
+
+def workers_for(count: int) -> int:
+    """Return in how many processes a number of kernels are compiled."""
+    return max(1, min(os.cpu_count() or 1, count // FEW, MOST))
+
+
+def run_children(paths: Sequence[Path]) -> bool:
+    """Return whether child processes have compiled the kernels of files; they count in `done`."""
+    global done
+    done = 0
+    workers = workers_for(len(paths))
+    with ExitStack() as opened:
+        going = []
+        try:
+            report = opened.enter_context(tempfile.TemporaryFile(dir=paths[0].parent))
+            for i in range(workers):
+                going.append(start_child(paths[i::workers], report))
+                opened.callback(processes.end, going[-1])
+        except OSError:  # no process can be started
+            return False
+        while any(child.poll() is None for child in going):
+            done = os.fstat(report.fileno()).st_size
+            time.sleep(CHILD_LOOK)
+    return not any(child.returncode for child in going)
+
+
+def import_file(path: Path, text: str | None = None) -> ModuleType:
+    """Return the module of a file with a kernel, which is neither compiled nor loaded yet.
+
+    text  as for `run_file`
+    """
+    import_without_scipy()
+    module = run_file(path, text)
+    enable_caching(module.compiled)
+    keep_whole_files(module)
+    return module
+
+
+class NotOnDiskError(Exception):
+    """Raised where a kernel would be compiled."""
+
+
+def refuse() -> None:
+    raise NotOnDiskError
+
+
+def loaded(module: ModuleType) -> bool:
+    """Load the kernel of a module from disk; return False if it is not there."""
+    kernel = module.compiled
+    kernel._compile_uncached = refuse  # called by numba if its cache has no machine code
+    try:
+        kernel.compile()
+    except NotOnDiskError:
+        return False
+    finally:
+        del kernel._compile_uncached
+    return True
+
+
+def end_with_parent() -> None:
+    """End this process when the one that started it has closed stdin, or has died."""
+    os.read(sys.stdin.fileno(), 1)  # a buffered read would hold a lock when Python ends
+    os._exit(1)
+
+
+def main(paths: Sequence[str], report: int | None = None) -> None:
+    """Compile the kernels of files that are not compiled yet; write a full stop for each file.
+
+    report  file descriptor that the full stops are written to
+    """
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    compile_for_kernels_only()  # loads numba
+    for path in paths:
+        if not is_compiled(Path(path)):  # by another process, since this one was started
+            kernel = import_file(Path(path)).compiled
+            # What was compiled for kernels only would end this process where it is loaded.
+            kernel._cache.load_overload = lambda *key: None
+            kernel.compile()
+            if not is_compiled(Path(path)):
+                sys.exit("the kernel cannot be kept")
+        if report is not None:
+            with suppress(OSError):  # a full disk
+                os.write(report, b".")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:], sys.stdout.fileno())

@@ -33,7 +33,7 @@ from scalarviz.engines.codegen.dispatch import (
     scramble,
     unit,
 )
-from scalarviz.engines.codegen.kernel_teams import in_team
+from scalarviz.engines.codegen.formula_loops import in_team
 
 __all__ = [
     "kernel", "inlined", "launched", "chosen", "Real",
@@ -90,7 +90,7 @@ def row_values(
     """Compute y = f(x), and the number that backward needs, of samples of a workspace, by a team.
 
     x, y and memo are the places of the first number of the first sample, unsigned as `step`; `room`
-    is an array of TEAM_ROOM numbers for at most TEAM_SAMPLES samples, see `kernel_teams`. At the
+    is an array of TEAM_ROOM numbers for at most TEAM_SAMPLES samples, see `in_team`. At the
     end all threads synchronize.
     """
     row = nth(ROW_FORMULAS, formula)

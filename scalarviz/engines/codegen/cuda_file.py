@@ -2,47 +2,68 @@
 
 A file contains the functions and constants that its kernel needs, for one working type, and of the
 tables of formulas the rows in use only: a kernel with all of them has three times the instructions,
-takes more registers and compiles several times longer. A formula keeps its bits: every operation of
-it is rounded by itself, see `cuda_rounding`.
+takes more registers and compiles several times longer.
 
 The file name contains a hash of the text, and so of everything that the kernel depends on: a change
 of a formula, a constant or a row in use results in another file. So numba's cache for it is never
 out of date, and another row, or another size of a network, changes no file.
+
+Kernels round every product, so that the same formula has the same bits in each of them. By default
+NVIDIA's compiler fuses a product with the sum that follows it, and decides so kernel by kernel: a
+formula could have other bits in a kernel of whole steps than in the one of a single moment, and a
+step that was taken moment by moment is replayed as a whole step. So kernels are compiled with
+`-fma=0`. Then every operation of a formula is rounded by itself, as IEEE 754 says, and only
+`cuda.fma`, which the matrix products call, fuses two of them.
+
+The option is passed to libnvvm here, since `cuda.jit` has none for it. nvJitLink's link-time
+optimization would compile a second time, and fuse again (`-fma=0` is not kept in its files, and
+cuda-core 1.2 passes it in a form that nvJitLink refuses), so that it is switched off: libnvvm sees
+all functions of a kernel at once, and inlines them without it.
+
+numba-cuda or numba-cuda-mlir: the kernels are written for numba-cuda 0.30, which is only
+maintained, and not for its successor. numba-cuda-mlir 0.6.0 works with numpy 2.5; but it has no
+simulator, in which all kernels are tested on every machine, and of four kernels tried it compiled
+the simplest and ended in internal errors with three, since it loses shared memory that a device
+function declares.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from scalarviz.base.messages import inform, is_informed
 from scalarviz.base.progress import Progress
 from scalarviz.engines.codegen import cuda_dispatch, dispatch, fast_math, kernel_source
 from scalarviz.engines.codegen.cache_files import (
+    enable_caching,
     is_compiled,
+    keep_whole_files,
     path_of,
     remove_old,
     run_file,
     write,
 )
 from scalarviz.engines.codegen.compiling import aside, keep_whole
-from scalarviz.engines.codegen.cuda_rounding import round_products
-from scalarviz.engines.codegen.kernel_cache import enable_caching, keep_whole_files
-from scalarviz.engines.codegen.kernel_choice import InUse
+from scalarviz.engines.codegen.formula_loops import InUse
 from scalarviz.engines.codegen.kernel_source import AnyFunction, ingredients
-from scalarviz.engines.codegen.unit_source import (
+from scalarviz.engines.codegen.kernel_units import (
     IN_FLOAT64,
     Dtype,
-    Source,
+    KernelSource,
     Style,
     UnitWriter,
     joined,
     syntax_of,
 )
-from scalarviz.engines.common.cores import Guard, Refused, may_call_kernels, start_threads
+from scalarviz.engines.kernel_threads import Guard, RefusedKernel, may_call_kernels, start_threads
 
 # On a GPU a formula is compiled into the kernels that call it. The simulator runs kernels in plain
 # Python, where math.exp(1000) would raise an OverflowError.
@@ -73,7 +94,7 @@ def inlined(function):
 
 
 def launched(function):
-    # Link-time optimization is off, see `cuda_rounding`; the simulator knows no such option, and
+    # Link-time optimization is off, see `round_products`; the simulator knows no such option, and
     # `cuda.jit(lto=False)`, without a function, forgets it.
     options = {{}} if cuda.config.ENABLE_CUDASIM else {{"lto": False}}
     return cuda.jit(function, **options)
@@ -105,7 +126,7 @@ STYLE = Style(
 SECONDS = 1 / 4000  # approximate time of compiling for each character of a file
 
 _lock = Guard()
-_sources: dict[tuple[CudaUnit, Dtype], Source] = {}
+_sources: dict[tuple[CudaUnit, Dtype], KernelSource] = {}
 _modules: dict[str, ModuleType] = {}
 
 
@@ -121,7 +142,7 @@ class CudaUnit:
     used: InUse
 
 
-def load(units: Sequence[CudaUnit], dtype: Dtype) -> list[ModuleType | Refused]:
+def load(units: Sequence[CudaUnit], dtype: Dtype) -> list[ModuleType | RefusedKernel]:
     """Return the modules of kernels in a working type; what is not on disk is compiled first.
 
     A kernel has the name of its function. A constant changed in this process, or another row of a
@@ -129,7 +150,7 @@ def load(units: Sequence[CudaUnit], dtype: Dtype) -> list[ModuleType | Refused]:
     called.
     """
     if not may_call_kernels():
-        return [Refused() for _ in units]
+        return [RefusedKernel() for _ in units]
     with _lock:
         found = []
         for unit in units:
@@ -224,7 +245,7 @@ def import_file(path: Path, text: str | None = None) -> ModuleType:
 # ---- the text -----------------------------------------------------------------------------------
 
 
-def source_of(unit: CudaUnit, dtype: Dtype) -> Source:
+def source_of(unit: CudaUnit, dtype: Dtype) -> KernelSource:
     """Return the source of the file of a kernel."""
     writer = UnitWriter(dtype, None, unit.used, STYLE)
     name = writer.name(unit.function)
@@ -232,9 +253,39 @@ def source_of(unit: CudaUnit, dtype: Dtype) -> Source:
     types = ", ".join(ARRAYS.get(each, "types.int64") for each in arguments)
     head = HEAD.format(versions=versions(), dtype=dtype)
     text = joined([head, *writer.parts(), FOOT.format(name=name, types=types)])
-    return Source(text, writer.written, ingredients(writer.written), unit)
+    return KernelSource(text, writer.written, ingredients(writer.written), unit)
 
 
 def versions() -> str:
     """Return the versions of Python and of the packages that compile kernels for GPUs."""
     return kernel_source.versions(*TOOLCHAIN)
+
+
+# ---- rounding of products -----------------------------------------------------------------------
+
+_rounding_lock = Guard()
+
+
+@contextmanager
+def products_rounded() -> Iterator[None]:
+    """Have numba-cuda compile without fusing products with sums."""
+    nvvm: Any = import_module("numba.cuda.cudadrv.nvvm")
+    with _rounding_lock:
+        compile_ir = nvvm.compile_ir
+        nvvm.compile_ir = partial(compile_ir, fma=False)
+        try:
+            yield
+        finally:
+            nvvm.compile_ir = compile_ir
+
+
+def round_products(module: ModuleType) -> None:
+    """Make the kernels of a module compile without fusing products with sums."""
+    for kernel in vars(module).values():
+        if hasattr(kernel, "_compile_for_args"):
+            kernel.compile = partial(compiled_with_rounding, kernel.compile)
+
+
+def compiled_with_rounding(compile_kernel: Callable[..., Any], *arguments: Any) -> Any:
+    with products_rounded():
+        return compile_kernel(*arguments)

@@ -2,7 +2,7 @@
 
 This is both the readable version, which runs in plain Python, and the source of the fast one. A
 function that begins with `row = nth(TABLE, formula)` has the formula of one row in a kernel of the
-cpu engine; see `unit_source`. The functions of `cuda_dispatch.py` are written in the same way.
+cpu engine; see `kernel_units.py`. The functions of `cuda_dispatch.py` are written in the same way.
 
 A file of kernels imports from here, decorates its functions with one of the marks below, and can be
 read and type-checked without being compiled.
@@ -122,7 +122,7 @@ def chosen(kernels: Mapping[str, tuple[Any, ...]], kind: Index) -> tuple[Any, ..
     """Return the row of a table of kernels for a kind of operation, by index.
 
     A function whose first line is `run = chosen(KERNELS, kind)[PURPOSE]` is compiled to one that
-    compares the kind once and then calls its kernel; see `kernel_choice.choose`.
+    compares the kind once and then calls its kernel; see `formula_loops.choose`.
     """
     return list(kernels.values())[int(kind)]
 

@@ -1,36 +1,323 @@
 """Kernels that are called by their address: each compiled by itself, once, and kept on disk.
 
-A kernel is a function of unsigned integers, most of them addresses; see `unit_source` for what its
-file contains. What calls it, another kernel or Python, needs no more than its address: so each is
-compiled once, whatever calls it, and a network compiles no kernel that it does not use.
+A kernel is a function of unsigned integers, most of them addresses. What calls it, another kernel
+or Python, needs no more than its address: so each is compiled once, whatever calls it, and a
+network compiles no kernel that it does not use.
+
+The file of a kernel contains the functions and constants that it uses, found by their names:
+functions of `dispatch.py` with the formula of one row of a table, formulas in the working type, and
+the functions of an engine unchanged. So a file depends on nothing but what its kernel needs, and
+another row of a table changes no file but its own.
+
+A kernel of the cpu engine is marked `by_address`; those of the cuda engine are in `cuda_file.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import ast
+import hashlib
+import inspect
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any
+from types import FunctionType, ModuleType
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
 
 from scalarviz.base.messages import inform, is_informed
 from scalarviz.base.progress import Progress
-from scalarviz.engines.codegen import compile_kernel
-from scalarviz.engines.codegen.cache_files import (
-    is_compiled,
-    path_of,
-    remove_old,
-    write,
-)
+from scalarviz.engines.codegen import compiling, dispatch, fast_math
+from scalarviz.engines.codegen.cache_files import is_compiled, path_of, remove_old, write
 from scalarviz.engines.codegen.compiling import aside
-from scalarviz.engines.codegen.kernel_source import ingredients
-from scalarviz.engines.codegen.unit_source import Dtype, Source, Unit, source_of
-from scalarviz.engines.common.cores import Guard, check_process, start_threads
+from scalarviz.engines.codegen.formula_loops import (
+    EVERYTHING,
+    InUse,
+    choose,
+    renamed,
+    write_dispatcher,
+)
+from scalarviz.engines.codegen.kernel_source import (
+    AnyFunction,
+    KernelWriter,
+    assigned_names,
+    ingredients,
+    parse,
+    plain_text,
+    variables,
+    versions,
+)
+from scalarviz.engines.kernel_threads import Guard, check_process, start_threads
+
+Dtype = Literal["float32", "float64"]
+
+HEAD = '''"""Written by scalarviz; what you change here will be lost.
+
+{versions}
+"""
+
+from __future__ import annotations
+
+import math
+from collections import namedtuple
+
+import numba
+import numpy as np
+from numba import prange
+from numba.core.ccallback import CFunc
+
+OPTIONS = {{"error_model": "numpy", "nogil": True}}  # x / 0 is infinite, and no exception
+INNER = {{**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}}
+REORDERED = {{"contract", "reassoc", "nsz"}}  # NaN and infinity keep their meaning
+exact = numba.njit(fastmath=False, forceinline=True, **INNER)
+elementary = numba.njit(fastmath={{"contract", "nsz"}}, forceinline=True, **INNER)
+formula = numba.njit(fastmath=REORDERED, forceinline=True, **INNER)
+inlined = numba.njit(inline="always", **INNER)
+inner = numba.njit(fastmath=REORDERED, **INNER)
+Real = np.{dtype}
+'''
+FOOT = """
+compiled = CFunc(
+    {name}, ((numba.types.uint64,) * {count}, numba.types.void), {{}},
+    {{"error_model": "numpy", "fastmath": REORDERED, "parallel": {parallel}}},
+)
+"""
+
+# Functions of dispatch.py and formulas that are computed in float64 whatever the working type.
+IN_FLOAT64 = (
+    dispatch.schedule_factor, dispatch.optimizer_constants, dispatch.philox, dispatch.scramble,
+    dispatch.unit, dispatch.uniform, dispatch.normal, dispatch.drop_word, dispatch.lowered_scale,
+    dispatch.raised_scale,
+)  # fmt: skip
+NOT_COMPILED = dispatch.nth, dispatch.chosen  # of the modules with dispatchers
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How the files of an engine are written.
+
+    dispatchers  the modules whose functions have formulas of tables
+    mark         decorator of these functions
+    marks        decorators of the engine's functions that are kept
+    in_float64   functions and formulas that are computed in float64 whatever the working type
+    functions    replacements of the elementary functions, by working type
+    """
+
+    dispatchers: tuple[str, ...]
+    mark: str
+    marks: tuple[str, ...]
+    in_float64: tuple[AnyFunction, ...]
+    functions: Mapping[str, Mapping[AnyFunction, AnyFunction]]
+
+
+ON_CPU = Style(
+    (dispatch.__name__,), "inner", ("inner", "exact", "inlined"), IN_FLOAT64, fast_math.FAST
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A kernel that is compiled by itself.
+
+    name      name of its file, without type and hash
+    function  the kernel, marked `by_address`
+    row       the row of a table whose formula it computes, if any
+    """
+
+    name: str
+    function: AnyFunction
+    row: Any = field(default=None, hash=False)  # the hash of a row, with its functions, is slow
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSource:
+    """The text of a kernel's file, the formulas in it, and their `ingredients` at that time."""
+
+    text: str
+    functions: tuple[AnyFunction, ...]
+    ingredients: list[Any]
+    unit: Any  # which keeps what is known by its id alive
+
+
+def source_of(unit: Unit, dtype: Dtype) -> KernelSource:
+    """Return the source of the file of a kernel for a working type."""
+    writer = UnitWriter(dtype, unit.row)
+    name = writer.name(unit.function)
+    count = len(syntax_of(unit.function).args.args)
+    parallel = "in_parallel" in form_of(unit.function).marks
+    head = HEAD.format(versions=versions(), dtype=dtype)
+    foot = FOOT.format(name=name, count=count, parallel=parallel)
+    return KernelSource(
+        joined([head, *writer.parts(), foot]), writer.written, ingredients(writer.written), unit
+    )
+
+
+def joined(parts: Iterable[str]) -> str:
+    """Return the text of a file with these parts, those that are empty left out."""
+    stripped = [part.strip("\n") for part in parts]
+    return "\n\n\n".join(part for part in stripped if part) + "\n"
+
+
+class UnitWriter:
+    """Writes the source of functions and constants, each once, before what uses them.
+
+    row    the row of a table whose formula all functions have; None for those in use
+    used   the rows in use
+    style  how the files of the engine are written
+    """
+
+    def __init__(
+        self, dtype: Dtype, row: Any, used: InUse = EVERYTHING, style: Style = ON_CPU
+    ) -> None:
+        self.row, self.used, self.style = row, used, style
+        marks = {fast_math.__name__: "elementary"}
+        self.formulas = KernelWriter(f"np.{dtype}", style.functions[dtype], "formula", marks)
+        self.wide = KernelWriter("np.float64", fast_math.STANDARD, "exact", prefix="wide_")
+        self.sources: list[str] = []
+        self.formulas.sources = self.wide.sources = self.sources
+        self.imports: set[str] = set()
+        self.constants: dict[str, None] = {}  # definitions; `check_names` finds two of a name
+        self.names: dict[Any, str] = {}
+
+    def parts(self) -> list[str]:
+        """Return the parts of a file: imports, constants, and functions."""
+        constants = [
+            *self.formulas.constants.values(), *self.wide.constants.values(),
+            *self.constants,
+        ]  # fmt: skip
+        return ["\n".join(sorted(self.imports)), "\n".join(constants), *self.sources]
+
+    @property
+    def written(self) -> tuple[AnyFunction, ...]:
+        """The formulas, and functions with formulas, that were written."""
+        keys = [*self.formulas.names, *self.wide.names]
+        return tuple(key[0] if isinstance(key, tuple) else key for key in keys)
+
+    def name(self, function: AnyFunction) -> str:
+        """Return the name of a function in the file, and write its source on first use."""
+        if function not in self.names:
+            self.names[function] = function.__name__
+            if function.__module__ in self.style.dispatchers:
+                self.write_dispatched(function)
+            elif function in self.style.in_float64:
+                self.sources.append(f"{function.__name__} = {self.wide.name(function)}")
+            else:
+                self.write_kernel(function)
+        return self.names[function]
+
+    def write_dispatched(self, function: AnyFunction) -> None:
+        """Write a function of dispatch.py, for the formula of this kernel's row or those in use."""
+        style, known = self.style, variables(function)
+        writer = self.wide if function in style.in_float64 else self.formulas
+        found = choose(parse(function), known, self.used)
+        for called in [*known.values(), *found.values()]:
+            is_dispatched = getattr(called, "__module__", "") in style.dispatchers
+            if isinstance(called, FunctionType) and is_dispatched and called not in NOT_COMPILED:
+                writer.names[called] = self.name(called)
+        source = write_dispatcher(writer, function, style.mark, self.row, self.used)
+        self.sources.append(source)
+
+    def write_kernel(self, function: AnyFunction) -> None:
+        """Write a function of an engine as it stands, after all that it uses."""
+        form, known = form_of(function), variables(function)
+        if "chosen" in form.names:
+            syntax = syntax_of(function)
+            known |= choose(syntax, known, self.used)
+            form = form_in(syntax)
+        found = {name: self.use(name, each) for name, each in known.items() if name in form.names}
+        others = {name: other for name, other in found.items() if other != name}
+        text = renamed(form.text, others) if others else form.text
+        marks = [f"@{mark}" for mark in form.marks if mark in self.style.marks]
+        self.sources.append("\n".join([*marks, text]))
+
+    def use(self, name: str, value: Any) -> str:
+        """Return the name in the file of what a function knows by `name`, and write it."""
+        if isinstance(value, ModuleType) or value is np or name in ("prange", "Real"):
+            return name
+        module = getattr(value, "__module__", None) or ""
+        if module.startswith("numba."):
+            self.imports.add(f"from {module} import {name}")
+        elif isinstance(value, FunctionType):
+            return self.name(value)
+        elif isinstance(value, type) and issubclass(value, tuple):
+            fields = " ".join(value._fields)  # type: ignore[attr-defined]  # NamedTuple
+            self.constants[f'{name} = namedtuple("{name}", "{fields}")'] = None
+        elif isinstance(value, np.dtype):
+            self.constants[f"{name} = np.dtype({value.descr}, align=True)"] = None
+        elif isinstance(value, np.generic):
+            self.constants[f"{name} = np.{value.dtype}({value.item()!r})"] = None
+        elif value is None or isinstance(value, int | float):
+            self.constants[f"{name} = {value!r}"] = None
+        else:  # an intrinsic function
+            self.imports.add(f"from {module} import {name}  # {hash_of(module)}")
+        return name
+
+
+class FunctionForm(NamedTuple):
+    """How a function of an engine is written.
+
+    marks  names of its decorators
+    text   its source without them
+    names  variables in it that are not local
+    """
+
+    marks: tuple[str, ...]
+    text: str
+    names: frozenset[str]
+
+
+@cache
+def form_of(function: AnyFunction) -> FunctionForm:
+    return form_in(syntax_of(function))
+
+
+def form_in(syntax: ast.FunctionDef) -> FunctionForm:
+    """Return the form of a function, which loses its decorators."""
+    marks = tuple(ast.unparse(mark) for mark in syntax.decorator_list)
+    syntax.decorator_list = []
+    nodes = list(ast.walk(syntax))
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    local = assigned_names(syntax) | {node.arg for node in nodes if isinstance(node, ast.arg)}
+    return FunctionForm(marks, ast.unparse(syntax), frozenset(names - local))
+
+
+def syntax_of(function: AnyFunction) -> ast.FunctionDef:
+    """Return the syntax tree of a function of an engine, without docstring or annotations."""
+    (syntax,) = ast.parse(plain_source(function)).body
+    assert isinstance(syntax, ast.FunctionDef)
+    return syntax
+
+
+@cache
+def plain_source(function: AnyFunction) -> str:
+    """Return the source of a function, without docstring or annotations."""
+    (syntax,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    assert isinstance(syntax, ast.FunctionDef)
+    return plain_text(syntax)
+
+
+@cache
+def hash_of(module: str) -> str:
+    """Return a hash of the source of a module, and of those of the engines that it imports."""
+    source = inspect.getsource(sys.modules[module])
+    found = hashlib.sha256(source.encode())
+    for node in ast.parse(source).body:
+        name = node.module if isinstance(node, ast.ImportFrom) and node.module else ""
+        if name.startswith("scalarviz.engines."):
+            found.update(hash_of(name).encode())
+    return found.hexdigest()
+
+
+# ---- files and machine code ---------------------------------------------------------------------
 
 SECONDS = 0.4  # to compile a kernel, on average
 START = 2.0  # seconds to start compiling
 
 _lock = Guard()
-_sources: dict[tuple[Any, ...], Source] = {}
+_sources: dict[tuple[Any, ...], KernelSource] = {}
 _kernels: dict[str, Kernel] = {}
 
 
@@ -57,7 +344,7 @@ def load(units: Sequence[Unit], dtype: Dtype) -> list[Kernel]:
             with Progress(0, is_informed(), "kernels") as bar:
                 aside(
                     *(load_missing, missing, dtype, bar),
-                    meanwhile=lambda: bar.tell(compile_kernel.done),
+                    meanwhile=lambda: bar.tell(compiling.done),
                 )
         return [_kernels[text] for text in texts]
 
@@ -68,17 +355,15 @@ def load_missing(missing: dict[str, Unit], dtype: Dtype, bar: Progress) -> None:
     The total of `bar` is set to the number of kernels that are compiled.
     """
     paths = {text: write_unit(text, unit, dtype) for text, unit in missing.items()}
-    modules = {text: compile_kernel.import_file(path, text) for text, path in paths.items()}
-    uncompiled = [text for text, module in modules.items() if not compile_kernel.loaded(module)]
+    modules = {text: compiling.import_file(path, text) for text, path in paths.items()}
+    uncompiled = [text for text, module in modules.items() if not compiling.loaded(module)]
     if uncompiled:
-        seconds = round(
-            START + SECONDS * len(uncompiled) / compile_kernel.workers_for(len(uncompiled))
-        )
+        seconds = round(START + SECONDS * len(uncompiled) / compiling.workers_for(len(uncompiled)))
         kernels = "1 kernel" if len(uncompiled) == 1 else f"{len(uncompiled)} kernels"
         said = f"scalarviz compiles {kernels}, once; this takes about {seconds} s"
         inform(said, is_shown=bar.will_be_seen)
-        compile_kernel.done, bar.total = 0, len(uncompiled)
-        compile_kernel.run_children([paths[text] for text in uncompiled])
+        compiling.done, bar.total = 0, len(uncompiled)
+        compiling.run_children([paths[text] for text in uncompiled])
     for text in uncompiled:
         modules[text].compiled.compile()  # from disk, unless the child has failed
     for text, module in modules.items():

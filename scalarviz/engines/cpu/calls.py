@@ -1,31 +1,52 @@
-"""CpuCalls: calls of the cpu engine's kernels for one network."""
+"""CpuCalls: calls of the cpu engine's kernels for one network.
+
+`BatchPasses` runs passes on batches of one size; `ThreadChoice` measures whether several threads
+pay.
+
+`Fallback` is for operations without a kernel, which kernels call by an address as if they had one.
+The address is that of a Python function, which takes the samples of a tile from the workspaces, has
+the layer itself or the reference of the kind compute, and writes its numbers there. So all that the
+engine does runs in the same way, with the same bits whatever the number of threads. Of all that a
+call of kernels runs, Ctrl-C ends this Python alone: an error that leaves the function is lost.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import math
+import threading
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any, final
+from functools import partial
+from math import prod
+from typing import Any, ClassVar, final
+from weakref import WeakSet
 
 import numpy as np
 from numba.np.ufunc.parallel import get_thread_count
 
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.interrupt import cuttable, uncut
 from scalarviz.core.bank import Bank
 from scalarviz.core.precision import Precision
-from scalarviz.core.program import Program
-from scalarviz.engines.codegen.kernel_units import Kernel, load
-from scalarviz.engines.codegen.unit_source import Unit
-from scalarviz.engines.common.cores import ONE_AT_A_TIME
-from scalarviz.engines.common.thread_choice import ThreadChoice
-from scalarviz.engines.cpu.fallback import Fallback
-from scalarviz.engines.cpu.job import CpuJob
-from scalarviz.engines.cpu.records import OPERATION
-from scalarviz.engines.cpu.sizes import count_chunks
-from scalarviz.engines.cpu.tables import Tables
-from scalarviz.engines.cpu.units import (
+from scalarviz.core.program import Operation, Program
+from scalarviz.engines.codegen.kernel_units import Kernel, Unit, load
+from scalarviz.engines.cpu.job import CpuJob, Room, Tables, address
+from scalarviz.engines.cpu.records import (
+    OPERATION,
+    BankRecord,
+    Job,
+    ProgressRecord,
+    Records,
+    TileRecord,
+)
+from scalarviz.engines.cpu.table import (
     ADD_CHUNKS,
     ADD_ON_ALL_CORES,
     CHUNK_WORK,
+    KERNELS,
     ON_ALL_CORES,
     ON_ONE_CORE,
     ROUNDING,
@@ -35,6 +56,16 @@ from scalarviz.engines.cpu.units import (
     is_worth_cores,
     units_of,
 )
+from scalarviz.engines.cpu.tiles import number_of_chunks
+from scalarviz.engines.kernel_threads import ONE_AT_A_TIME, check_process
+from scalarviz.engines.reference import (
+    Costs,
+    OperationArrays,
+    Reference,
+    all_gradients,
+    reference_of,
+)
+from scalarviz.errors import InputError, OrderError
 
 PASSES = {"run": RUN_PASSES, "chunk_work": CHUNK_WORK}
 ALONE, TOGETHER = {"run_pass": ON_ONE_CORE}, {"run_pass": ON_ALL_CORES}
@@ -128,7 +159,7 @@ class CpuCalls:
 
     def together(self, samples: int, *, apart: bool = False) -> bool:
         """Whether the chunks of a batch are worth several cores; `apart`: for each operation."""
-        if count_chunks(samples) == 1:
+        if number_of_chunks(samples) == 1:
             return False
         if apart:
             return samples * self.program.most_products > WORTH_CORES_APART
@@ -154,3 +185,318 @@ class CpuCalls:
     def loss_scale(self) -> float:
         """Factor of the gradients during backward; 1 unless precision is mixed."""
         return float(self.bank.scaling[0]) if self.precision.mixed else 1.0
+
+
+@final
+class BatchPasses:
+    """Runs passes of a program on batches of `samples` samples, in the workspaces of `use`.
+
+    apart  whether each pass is a single operation, for which other cores rarely pay: while these
+           are busy with something else, they let it wait for several milliseconds
+    """
+
+    def __init__(
+        self,
+        work: CpuCalls,
+        tables: Tables,
+        samples: int,
+        plan: Records | None = None,
+        *,
+        apart: bool = False,
+    ) -> None:
+        self._work = work
+        self._guard = work.guard(samples, apart=apart)
+        passing = TOGETHER if work.together(samples, apart=apart) else ALONE
+        kernels = work.load(PASSES | passing, samples)
+        self._call = work.calling(kernels["run"])
+        self._passes: Records | None = None
+        job = self._job = CpuJob(work.bank)
+        job.set_program(work.linked(tables, samples), tables.plan if plan is None else plan)
+        job.set_kernels({field: kernels[field] for field in ("chunk_work", "run_pass")})
+        job.set_kernels(work.rounding())
+        self._choice = None if self._guard is None else work.choice(job, tables)
+        if work.precision.mixed:
+            job.set_halves(np.empty_like(work.bank.value))
+        batch = job.batch
+        (batch.rows,) = job.keep(rows=np.arange(samples, dtype=np.uint64))
+        batch.goal_rows, batch.samples = batch.rows, samples
+
+    def use(self, room: Room) -> None:
+        """Use the workspaces of a room until `release`."""
+        self._job.set_room(room)
+        self._room: Room | None = room
+
+    def release(self) -> None:
+        """Let go of the workspaces; call `use` before the next `run`."""
+        self._room = None
+
+    def add_gradients(self, operations: range) -> None:
+        """Add the gradients of all chunks, for a range of operations, to those of the bank."""
+        kernel = self._work.load(ADDING)["add"]
+        kernel.call(self._job.address, operations.start, operations.stop)
+        self._work.bank.has_gradients = True
+
+    def run(
+        self,
+        passes: Records,
+        *,
+        data: FloatArray | None = None,
+        goals: FloatArray | None = None,
+        outputs: FloatArray | None = None,
+        scale: float = 1.0,
+    ) -> FloatArray:
+        """Run passes in order, and return the sum of errors of each chunk.
+
+        data     inputs of the samples
+        goals    their targets, or the gradients of their outputs
+        outputs  receives their outputs, or the gradients of their inputs
+        scale    factor of the gradients of the loss
+        """
+        check_process()
+        job, work = self._job, self._work
+        batch = job.batch
+        if passes is not self._passes:
+            self._passes = passes
+            job.set_passes(passes)
+        if data is not None:
+            batch.data, batch.columns = address(data), data.shape[1]
+        if goals is not None:
+            batch.goals, batch.goal_columns = address(goals), goals.shape[1]
+        if outputs is not None:
+            batch.outputs, batch.output_columns = address(outputs), outputs.shape[1]
+        batch.steps, batch.scale = work.bank.step_count, scale
+        assert self._room is not None, "use comes first"
+        errors = self._room.errors
+        errors[:] = 0.0
+        if work.precision.mixed:
+            work.rounding()["round_bank"].call(job.address)
+        if self._choice is None or self._guard is None:
+            self._call(job.address)
+        else:
+            with self._guard:
+                self._choice.run(1, self._run_once)
+        return errors
+
+    def _run_once(self, count: int) -> bool:
+        self._call(self._job.address)
+        return True
+
+
+# ---- whether several threads pay ----------------------------------------------------------------
+
+SHARE = 0.01  # of the time, for trying the other way
+SHORTEST = 1e-7  # seconds
+MUCH = 0.8  # of its time, below which the other way is faster
+LONG = 0.001  # seconds of steps in a row that tell which way is faster
+
+
+@final
+class ThreadChoice:
+    """Chooses whether calls of kernels use all cores or one.
+
+    All cores wait for each other after each part of a step. While other programs keep one of them
+    busy, that takes longer than the work; then one core is faster by far. Results do not differ.
+
+    use  function of a bool that lets kernels use all cores, or one
+    """
+
+    def __init__(self, use: Callable[[bool], None]) -> None:
+        self._use = use
+        self._together = True
+        self._newest = math.inf  # seconds of a step, in the call before
+        self._seconds = math.inf  # the less of the last two: a call may have been disturbed
+        self._left = 0.0  # seconds of work before the other way is tried
+
+    def run(self, count: int, call: Callable[[int], bool]) -> None:
+        """Call `call` with numbers of steps whose sum is `count`, until it returns False."""
+        if self._left <= 0.0 and self._seconds < math.inf:
+            some = min(count, math.ceil(LONG / max(self._seconds, SHORTEST)))
+            if not self._try(some, call):
+                return
+            count -= some
+        if count:
+            _, seconds = timed(count, call)
+            self._left -= seconds
+            self._seconds = min(self._newest, seconds / count)
+            if self._newest == math.inf:  # of the first call, which loads and allocates
+                self._seconds = math.inf
+            self._newest = seconds / count
+
+    def _try(self, count: int, call: Callable[[int], bool]) -> bool:
+        """Take steps the other way, and stay with it if it is faster; return what `call` does."""
+        self._use(not self._together)
+        goes_on, seconds = timed(count, call)
+        self._left = seconds / SHARE
+        if seconds / count < self._seconds * MUCH:
+            self._together = not self._together
+            self._seconds = self._newest = seconds / count
+        else:
+            self._use(self._together)
+        return goes_on
+
+
+def timed(count: int, call: Callable[[int], bool]) -> tuple[bool, float]:
+    """Return what a call returns, and the seconds that it takes."""
+    start = time.perf_counter()
+    goes_on = call(count)
+    return goes_on, time.perf_counter() - start
+
+
+# ---- operations without a kernel ----------------------------------------------------------------
+
+CALLBACK = ctypes.CFUNCTYPE(None, *[ctypes.c_uint64] * 3)
+_tried: WeakSet[Any] = WeakSet()  # layers that compute each sample by itself
+
+
+class OperationRecord(ctypes.Structure):
+    """A record of the type OPERATION."""
+
+    _fields_: ClassVar = [(name, ctypes.c_uint64) for name in OPERATION.names or ()]
+
+
+@final
+class FallbackTile:
+    """An operation on a tile: its numbers, as views of the workspaces.
+
+    dtype  that of the bank
+    place  address of the operation's record; `job` and `tile` are those of the others
+    """
+
+    def __init__(
+        self, operation: Operation, dtype: np.dtype[Any], place: int, job: int, tile: int
+    ) -> None:
+        self.operation = operation
+        self.dtype = dtype
+        self.op: Any = OperationRecord.from_address(place)
+        self.record = TileRecord.from_address(tile)
+        self._bank = BankRecord.from_address(Job.from_address(job).bank)
+
+    def rows(self, space: int, row: int, size: int) -> FloatArray:
+        """Return a buffer of a workspace, shape (samples, size), from its first row on."""
+        stride = self.record.stride
+        place = space + row * stride * self.dtype.itemsize
+        return array_at(place, self.dtype, size, stride)[:, : self.record.n].T
+
+    def numbers(self, **more: FloatArray) -> OperationArrays:
+        """Return the arguments of the reference of the operation."""
+        op, tile, bank = self.op, self.record, self._bank
+        read = [(op.source, op.inputs), (op.second, op.seconds)][: len(self.operation.sources)]
+        return OperationArrays(
+            array_at(bank.seen, self.dtype, bank.rows),
+            array_at(bank.state, np.dtype(np.float64), bank.state_count),
+            tile.steps,
+            tuple([self.rows(tile.space, *each) for each in read]),
+            learning=bool(tile.learning),
+            first=tile.first,
+            **more,
+        )
+
+
+def array_at(address: int, dtype: np.dtype[Any], *shape: int) -> FloatArray:
+    """Return the numbers at an address, as an array."""
+    memory: Any = (ctypes.c_char * (prod(shape) * dtype.itemsize)).from_address(address)
+    return np.ndarray(shape, dtype, memory)
+
+
+@cuttable
+def forward(reference: Reference, tile: FallbackTile) -> None:
+    """Write the outputs."""
+    numbers, own = tile.numbers(), tile.operation.own
+    y = reference.forward(tile.operation, numbers)
+    if own is not None and len(y) > 1 and own not in _tried:
+        alone = reference.forward(tile.operation, replace(numbers, inputs=(numbers.x[:1],)))
+        if not np.allclose(alone, y[:1], 1e-6, 1e-9, equal_nan=True):
+            raise InputError(
+                f"{own} gives a sample other numbers alone than beside others, and the engine cpu "
+                "passes some of a batch at a time: compute each by itself, or choose the engine "
+                "'python'"
+            )
+        _tried.add(own)
+    tile.rows(tile.record.space, tile.op.target, tile.op.outputs)[:] = y
+
+
+@cuttable
+def backward(reference: Reference, tile: FallbackTile) -> None:
+    """Write the gradient of each buffer that it reads, and add to that of its parameters."""
+    op, record, operation = tile.op, tile.record, tile.operation
+    y = tile.rows(record.space, op.target, op.outputs)
+    upstream = tile.rows(record.flow, op.flow_out, op.outputs)
+    found = all_gradients(reference, operation, tile.numbers(y=y, upstream=upstream))
+    read = [(op.flow_in, op.inputs), (op.flow_second, op.seconds)][: len(operation.sources)]
+    for each, row in zip(found, read, strict=False):
+        tile.rows(record.flow, *row)[:] = each
+    if operation.parameters:
+        first = record.partial + op.gradients * tile.dtype.itemsize
+        array_at(first, tile.dtype, op.count)[:] += found[-1]
+
+
+def done(reference: Reference, tile: FallbackTile) -> None:
+    """Do nothing: `backward` has written the gradient of the inputs, with that of parameters."""
+
+
+@final
+class Fallback:
+    """The operations of a program that run as Python, as functions with addresses."""
+
+    def __init__(self, program: Program, dtype: str) -> None:
+        self._dtype = np.dtype(dtype)
+        self._lock = threading.Lock()  # one tile at a time, also of several threads
+        self._worker = 0  # the thread that computes it
+        self._errors: dict[int, BaseException] = {}  # by the address of their job
+        self.operations = {
+            i: each for i, each in enumerate(program.operations) if each.kind not in KERNELS
+        }
+        self._costs = Costs("cpu", [*self.operations.values()])
+        self._kept = {i: self._functions(each) for i, each in self.operations.items()}
+
+    def _functions(self, operation: Operation) -> dict[str, Any]:
+        """Return the functions of an operation by the fields of its record."""
+        work = {"forward": forward, "back": backward}
+        if operation.parameters:
+            work = {"forward": forward, "parameters": backward, "back": done}
+        run = partial(self._run, operation, reference_of(operation))
+        return {field: CALLBACK(partial(run, each)) for field, each in work.items()}
+
+    def link(self, operations: Any) -> None:
+        """Write the addresses of the functions to the records of the operations."""
+        for i, functions in self._kept.items():
+            for field, each in functions.items():
+                operations[field][i] = ctypes.cast(each, ctypes.c_void_p).value
+
+    def _run(
+        self,
+        operation: Operation,
+        reference: Reference,
+        work: Callable[[Reference, FallbackTile], None],
+        place: int,
+        job: int,
+        tile: int,
+    ) -> None:
+        """Compute a tile; after an error, which waits for the end of the call, do nothing."""
+        if self._worker == threading.get_ident():  # the lock would wait for ever
+            self._errors[job] = OrderError(
+                f"{operation.owner} computes with the network that it is part of, which waits for "
+                "it: compute with a copy, net.copy()"
+            )
+            return
+        with self._lock:
+            start, self._worker = time.perf_counter(), threading.get_ident()
+            try:
+                if job not in self._errors:
+                    with np.errstate(all="ignore"):
+                        work(reference, FallbackTile(operation, self._dtype, place, job, tile))
+            except BaseException as error:  # also Ctrl-C: kernels would pass over it
+                self._errors[job] = error
+            self._costs.seconds += time.perf_counter() - start
+            self._worker = 0
+
+    @uncut
+    def call(self, kernel: Callable[..., object], jobs: Sequence[int], *arguments: int) -> None:
+        """Call a kernel for jobs; raise the error of Python in it, say once what steps cost."""
+        start = time.perf_counter()
+        kernel(*arguments)
+        whole = time.perf_counter() - start
+        for error in filter(None, [self._errors.pop(job, None) for job in jobs]):
+            raise error
+        records = [ProgressRecord.from_address(Job.from_address(job).progress) for job in jobs]
+        self._costs.say(sum(each.steps for each in records), whole)

@@ -1,34 +1,80 @@
-"""CpuEngine: runs the program of a network by numba kernels on whole batches.
+"""The cpu engine: runs the program of a network by numba kernels on whole batches.
 
 It uses operations and buffers, not layers. Kernels are compiled on first use, and cached on disk.
+
+A `CpuRun` takes many steps of a training in one call, or one step moment by moment; `Moments` then
+gives every tile a workspace that keeps all intermediate values. The kernels are those of a whole
+step, so results have the same bits.
 """
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import final
 
 import numpy as np
+from numba.np.ufunc.parallel import get_thread_count
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.bank import Bank
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.layers import Layer
+from scalarviz.core.not_finite import bad_gradient, bad_update
+from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.precision import Precision
-from scalarviz.core.program import Program
+from scalarviz.core.program import NONE, OVERFLOW, Buffer, Moment, Program
 from scalarviz.data.batches import Batches
-from scalarviz.engines.common.base import StackEngine, Waiting
-from scalarviz.engines.cpu import step as plans
-from scalarviz.engines.cpu.batch_passes import BatchPasses
-from scalarviz.engines.cpu.calls import CpuCalls
-from scalarviz.engines.cpu.passes import backward_passes, forward_passes, passes
+from scalarviz.engines.cpu import tiles as plans
+from scalarviz.engines.cpu.calls import (
+    ALONE,
+    TRAINING_TOGETHER,
+    BatchPasses,
+    CpuCalls,
+    ThreadChoice,
+)
+from scalarviz.engines.cpu.job import (
+    CpuJob,
+    Order,
+    Room,
+    Tables,
+    address,
+    backward_passes,
+    drawing_arrays,
+    forward_passes,
+    make_tables,
+    pass_of,
+    passes,
+    plan_loss,
+    room_for_points,
+    set_order,
+    workspaces,
+)
 from scalarviz.engines.cpu.records import Records
-from scalarviz.engines.cpu.room import Room
-from scalarviz.engines.cpu.run import CpuRun
-from scalarviz.engines.cpu.sizes import count_chunks, count_tiles
-from scalarviz.engines.cpu.tables import Tables, make_tables, plan_loss
-from scalarviz.engines.cpu.units import units_of_loss
+from scalarviz.engines.cpu.table import (
+    MOVING,
+    ROUNDING,
+    TRAINING,
+    units_of_draws,
+    units_of_loss,
+    units_of_optimizer,
+)
+from scalarviz.engines.cpu.tiles import (
+    number_of_chunks,
+    number_of_tiles,
+    stride_of_rows,
+    tile_starts,
+)
+from scalarviz.engines.engine import (
+    BeforeStep,
+    Run,
+    RunningStatistics,
+    RunOutcome,
+    StackEngine,
+    Waiting,
+)
+from scalarviz.engines.kernel_threads import check_process
 
 
 @final
@@ -73,7 +119,7 @@ class CpuEngine(StackEngine[FloatArray]):
         return found
 
     def forward(self, batch: FloatArray) -> FloatArray:
-        spaces = np.zeros((count_tiles(len(batch)), self.tables.space), self.bank.dtype)
+        spaces = np.zeros((number_of_tiles(len(batch)), self.tables.space), self.bank.dtype)
         outputs = np.empty((len(batch), self.program.outputs.size), self.bank.dtype)
         verbs = self._verbs_for(len(batch))
         verbs.use(self._room(len(batch), spaces))
@@ -103,7 +149,7 @@ class CpuEngine(StackEngine[FloatArray]):
 
     def _evaluation(self, samples: int, plan: Records | None = None) -> BatchPasses:
         """Return what evaluates batches of a size, by a plan that may have a loss."""
-        spaces = np.empty((count_chunks(samples), self.tables.space), self.bank.dtype)
+        spaces = np.empty((number_of_chunks(samples), self.tables.space), self.bank.dtype)
         made = BatchPasses(self._work, self.tables, samples, plan)
         made.use(self._room(samples, spaces))
         return made
@@ -118,11 +164,11 @@ class CpuEngine(StackEngine[FloatArray]):
         """Return the room of a forward, which needs workspaces of values only."""
         dtype = self.bank.dtype
         flows = np.empty((len(spaces), 0), dtype)
-        return Room(spaces, flows, np.empty((count_chunks(samples), 0), dtype), 0)
+        return Room(spaces, flows, np.empty((number_of_chunks(samples), 0), dtype), 0)
 
     def backward(self, upstream: FloatArray) -> FloatArray:
         done, tables, dtype = self._waiting.pop(), self.tables, self.bank.dtype
-        partial = np.zeros((count_chunks(done.samples), tables.gradients), dtype)
+        partial = np.zeros((number_of_chunks(done.samples), tables.gradients), dtype)
         by_inputs = np.empty((done.samples, self.program.inputs.size), dtype)
         scale = self._work.loss_scale
         flows = np.zeros((len(done.kept), tables.flow), dtype)
@@ -137,3 +183,292 @@ class CpuEngine(StackEngine[FloatArray]):
 
     def run(self, batches: Batches, loss: Loss) -> CpuRun:
         return CpuRun(self, self._work, batches, loss)
+
+
+DOUBLE = ctypes.sizeof(ctypes.c_double)
+
+
+def make_room(work: CpuCalls, tables: Tables, size: int, places: int) -> Room:
+    """Return the workspaces of a training on batches of a size: `places` of them.
+
+    If there are several passes, each tile has a workspace, whatever `places` is. A batch of one
+    chunk adds up its gradients in those of the bank, if they stand there in the same places.
+    """
+    bank, dtype, chunks = work.bank, work.bank.dtype, number_of_chunks(size)
+    if len(tables.passes) > 1:
+        places = number_of_tiles(size)
+    in_bank = chunks == 1 and tables.matches_bank(len(bank)) and not work.precision.mixed
+    return Room(
+        workspaces(places, tables.space, dtype),
+        workspaces(places, tables.flow, dtype),
+        bank.grad[np.newaxis] if in_bank else np.zeros((chunks, tables.gradients), dtype),
+        len(bank.state),
+    )
+
+
+@final
+class CpuRun(Run):
+    """Trains one network by the kernel `train`."""
+
+    def __init__(self, engine: CpuEngine, work: CpuCalls, batches: Batches, loss: Loss) -> None:
+        super().__init__(batches, loss)
+        self.engine = engine
+        self._work = work
+        self._moments: Moments | None = None
+        self._statistics = RunningStatistics(engine)
+        self._order: Order | None = None
+        self._loss_key = loss.key
+        self._together, self._guard = work.together(batches.size), work.guard(batches.size)
+        places = 1
+        if self._together:
+            places = min(number_of_chunks(batches.size), get_thread_count())  # type: ignore[no-untyped-call]  # numba's
+        self._sizes = batches.size, places
+        self._job: CpuJob | None = None
+        self._choice: ThreadChoice | None = None
+        self._has_copies = False  # of inputs and targets, which `resume` fills
+        self._loss = ctypes.c_double()  # of a single step
+        self._loss_at = ctypes.addressof(self._loss)
+
+    @cached_property
+    def _plan(self) -> Records:
+        return plan_loss(self.engine.tables, self.engine.program, self.loss_function)
+
+    def resume(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> bool:
+        batches = self.batches
+        if loss.key != self._loss_key or inputs.shape != batches.inputs.shape:
+            return False
+        self.loss_function = loss
+        if not self._has_copies:
+            dtype = self.engine.bank.dtype
+            batches.inputs = np.empty(inputs.shape, dtype)
+            batches.targets = np.empty(targets.shape, dtype)
+            self._has_copies = True
+            if self._job is not None and self._drawn is batches:
+                self._set_addresses(self._job, batches)
+        # A copy of few numbers takes less time than to ask for an address.
+        self.engine.copy(inputs, batches.inputs)
+        self.engine.copy(targets, batches.targets)
+        return True
+
+    def _take_room(self) -> Room:
+        """Return workspaces for one call of the kernels, which no other thread uses meanwhile."""
+        room: Room | None = self._work.rooms.pop(self._sizes, None)
+        return room or make_room(self._work, self.engine.tables, *self._sizes)
+
+    def _made_job(self, optimizer: Optimizer) -> CpuJob:
+        """Return the job of this training, with its kernels and all arrays but the room."""
+        work, batches, bank = self._work, self.batches, self.engine.bank
+        job = CpuJob(bank)
+        passing = TRAINING_TOGETHER if self._together else ALONE
+        of_loss, draws = units_of_loss(self.loss_function), units_of_draws(batches)
+        wanted = TRAINING | passing | draws | of_loss | units_of_optimizer(optimizer)
+        wanted |= ROUNDING if work.precision.mixed else {}
+        kernels = work.load(wanted, batches.size)
+        self._train = work.calling(kernels["train"])
+        tables = work.linked(self.engine.tables, batches.size)
+        for field in of_loss:
+            self._plan[field] = kernels[field].address
+        called = {*TRAINING, *passing} - {"train"}
+        job.set_kernels({field: kernels[field] for field in called} | work.rounding())
+        job.set_program(tables, self._plan)
+        job.set_passes(tables.passes)
+        if work.precision.mixed:
+            job.set_halves(np.zeros_like(bank.value))
+        samples, batch, progress = job.samples, job.batch, job.progress
+        samples.rows, samples.goal_rows, samples.points = job.keep(
+            rows=np.zeros(batches.size, np.uint64),
+            goal_rows=np.zeros(batches.size, np.uint64),
+            points=np.zeros((room_for_points(batches), 2), bank.dtype),
+        )
+        samples.size, samples.point_count = batches.size, room_for_points(batches)
+        batch.rows, batch.goal_rows = samples.rows, samples.goal_rows
+        self._set_samples(job, batches)
+        progress.factor = self.loss_function.factor
+        self._choice = None if self._guard is None else work.choice(job, self.engine.tables)
+        self._job = job
+        return job
+
+    def _set_samples(self, job: CpuJob, batches: Batches) -> None:
+        """Let the job draw from these batches."""
+        job.set_kernels(self._work.load(units_of_draws(batches)))
+        samples, (drawing, settings) = job.samples, drawing_arrays(batches)
+        samples.drawing, samples.draw_settings = job.keep(drawing=drawing, draw_settings=settings)
+        samples.draw_setting_count = len(settings)
+        self._set_tables(job, batches)
+        self._drawn = batches
+
+    def _set_tables(self, job: CpuJob, batches: Batches) -> None:
+        """Let the job read inputs and targets of these batches."""
+        batch, samples = job.batch, job.samples
+        batch.columns, batch.goal_columns = batches.inputs.shape[1], batches.targets.shape[1]
+        self._set_addresses(job, batches)
+        if samples.point_count:
+            batch.data, batch.columns = samples.points, 2
+
+    def _set_addresses(self, job: CpuJob, batches: Batches) -> None:
+        """Let the job read other tables of the same shape, which are no points."""
+        inputs, targets = self.engine.array(batches.inputs), self.engine.array(batches.targets)
+        job.batch.data, job.batch.goals = job.keep(data=inputs, goals=targets)
+
+    def _set_optimizer(self, job: CpuJob, optimizer: Optimizer) -> None:
+        """Write an optimizer and its kernels to the job, unless it is the last one."""
+        order = Order.of(optimizer, len(self.engine.bank), self._order)
+        if order is self._order:
+            return
+        job.set_optimizer(optimizer, order, self._work.load(units_of_optimizer(optimizer)))
+        set_order(self._plan, order)
+        self._order = order
+
+    def steps(self, optimizer: Optimizer, first: int, count: int) -> RunOutcome:
+        check_process()
+        bank, batches = self.engine.bank, self.batches.block(first, count)
+        job = self._job or self._made_job(optimizer)
+        self._set_optimizer(job, optimizer)
+        if batches is not self._drawn:
+            self._set_samples(job, batches)
+        room = self._take_room()
+        losses, before = np.empty(count), bank.step_count
+        job.set_room(room)
+        progress = job.progress
+        progress.first, progress.steps = first, count
+        progress.losses = self._loss_at if count == 1 else address(losses)
+        progress.count, progress.taken, progress.result = before, 0, NONE
+
+        if self._choice is None or self._guard is None:
+            self._train(job.address)
+        else:
+            with self._guard:
+                self._choice.run(count, self._train_some)
+        self._work.rooms = {self._sizes: room}
+        bank.has_gradients = True
+        bank.count_steps(progress.count - before)
+        taken, bad = progress.taken, progress.result
+        if count == 1:
+            losses[0] = self._loss.value
+        if taken == count:
+            return RunOutcome(losses)
+        if bad == OVERFLOW:
+            error = self.engine.bad_update(optimizer, bank.step_count - 1)
+            return RunOutcome(losses[:taken], overflow=error)
+        return RunOutcome(losses[:taken], bad)
+
+    def _train_some(self, steps: int) -> bool:
+        """Take the next steps of a call of `steps`; return whether the training goes on."""
+        assert self._job is not None
+        progress = self._job.progress
+        progress.steps = steps
+        self._train(self._job.address)
+        progress.first += steps
+        progress.losses += steps * DOUBLE
+        return bool(progress.result == NONE)
+
+    def begin(self, step: int) -> None:
+        inputs, targets = [self.engine.array(table) for table in self.batches.at(step)]
+        self._moments = Moments(self._work, inputs, targets, self.loss_function)
+        self._statistics = RunningStatistics(self.engine)
+        self.loss = np.nan
+
+    def perform(self, moment: Moment, optimizer: Optimizer) -> None:
+        bank = self.engine.bank
+        if moment.kind == "zero_grad":
+            bank.zero_grad()
+        elif moment.kind == "step":
+            self._step(optimizer)
+        else:
+            self._now.perform(moment)
+            self.loss = self._now.loss
+            if moment.kind == "forward":
+                self._statistics.after_forward()
+
+    def _step(self, optimizer: Optimizer) -> None:
+        """Run the optimizer's part of a step, and raise its error if it fails."""
+        bank = self.engine.bank
+        job, before = self._job or self._made_job(optimizer), BeforeStep(bank, optimizer)
+        self._set_optimizer(job, optimizer)
+        job.progress.count = bank.step_count
+        self._work.load(MOVING)["move"].call(job.address)
+        bad = job.progress.result
+        if bad >= 0:
+            raise bad_gradient(bank, bad)
+        if job.progress.count == bank.step_count:  # skipped by a dynamic loss scale
+            self._statistics.restore()
+            return
+        error = self._statistics.error
+        if error is None and bad == OVERFLOW:
+            error = bad_update(bank, optimizer, bank.step_count)
+        if error is not None:
+            before.restore()
+            raise error
+        bank.count_steps(1)
+
+    @property
+    def _now(self) -> Moments:
+        assert self._moments is not None, "begin comes first"
+        return self._moments
+
+    def values(self, buffer: Buffer) -> FloatArray:
+        return self._now.read(self._now.spaces, buffer.offset, buffer.size)
+
+    def gradients(self, buffer: Buffer) -> FloatArray:
+        flows = self._now.read(self._now.flows, self._now.tables.flows[buffer], buffer.size)
+        flows /= flows.dtype.type(self._work.loss_scale)
+        return flows
+
+    def targets(self) -> FloatArray:
+        return self._now.targets
+
+
+@final
+class Moments:
+    """Values and gradients of one batch, as far as they have been computed."""
+
+    def __init__(self, work: CpuCalls, inputs: FloatArray, targets: FloatArray, loss: Loss) -> None:
+        self.work = work
+        self.targets = targets
+        self.loss_function = loss
+        self.loss = np.nan
+        bank, program = work.bank, work.program
+        self.samples = len(inputs)
+        self.starts = tile_starts(self.samples)
+        self.tables = make_tables(program, bank.dtype, work.precision, apart=True)
+        self.plan = plan_loss(self.tables, program, loss)
+        tiles = len(self.starts) - 1
+        self.spaces = workspaces(tiles, self.tables.space, bank.dtype)
+        self.flows = workspaces(tiles, self.tables.flow, bank.dtype)
+        partial = np.zeros((number_of_chunks(self.samples), self.tables.gradients), bank.dtype)
+        self.room = Room(self.spaces, self.flows, partial, len(bank.state))
+        for field, kernel in work.load(units_of_loss(loss)).items():
+            self.plan[field] = kernel.address
+        self._passes = BatchPasses(work, self.tables, self.samples, self.plan, apart=True)
+        self._passes.use(self.room)
+        load = passes(plans.DO_LOAD | plans.DO_KEEP, [0], [0], [0])
+        self._do(load, data=inputs)
+
+    def perform(self, moment: Moment) -> None:
+        """Run one moment of a step, other than zero_grad and step."""
+        goals = self.targets if moment.kind == "loss" else None
+        errors = self._do(pass_of(moment, self.work.program), goals=goals)
+        if moment.kind == "loss":
+            mean = self.loss_function.scale(self.targets.shape)
+            self.loss = sum(errors.tolist()) * mean
+        elif moment.kind == "weight gradient":
+            self._passes.add_gradients(range(moment.operation, moment.operation + 1))
+
+    def _do(
+        self,
+        todo: Records,
+        data: FloatArray | None = None,
+        goals: FloatArray | None = None,
+    ) -> FloatArray:
+        bank = self.work.bank
+        mean = self.loss_function.scale(self.targets.shape)
+        scale = bank.value.dtype.type(mean) * bank.value.dtype.type(self.work.loss_scale)
+        return self._passes.run(todo, data=data, goals=goals, scale=scale)
+
+    def read(self, spaces: FloatArray, row: int, size: int) -> FloatArray:
+        """Return `size` rows of all workspaces, from `row` on, as shape (samples, size)."""
+        width = stride_of_rows(self.samples)
+        first = row * width
+        tiles = [space[first : first + size * width].reshape(size, width) for space in spaces]
+        counts = np.diff(self.starts)
+        return np.concatenate([t[:, :n].T for t, n in zip(tiles, counts, strict=True)])

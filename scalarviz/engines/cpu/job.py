@@ -1,34 +1,58 @@
-"""CpuJob: the records that kernels of the cpu engine read, with the addresses of arrays.
+"""CpuJob: a program, its data and its optimizer as the records that kernels of the cpu engine read.
 
 A record has addresses only, so a job keeps what they lead to: arrays, other records, and kernels.
+
+`Tables` are a program as arrays, and the sizes of workspaces. A tile's workspace of values holds
+all buffers of the program, a row for each number of a sample, then the targets of the loss, then
+the numbers that operations keep for backward. Gradients have another workspace. A `Room` has the
+workspaces and buffers for batches of one size, an `Order` an optimizer and its schedule.
+
+A pass is a range of operations that each chunk runs without waiting for others. A program without
+statistics of the whole batch has one pass. An operation that needs such statistics, as batch norm,
+waits for all chunks, so a new pass begins with it, both forward and backward.
 """
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping
+from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, final
 
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.bank import Bank
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.formulas.randomness import MASK
 from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.precision import Precision
+from scalarviz.core.program import NONE, Buffer, Moment, Program
+from scalarviz.data.batches import POINTS, Batches
 from scalarviz.engines.codegen.kernel_units import Kernel
-from scalarviz.engines.cpu.optimizer_args import Order
+from scalarviz.engines.cpu import tiles as plans
+from scalarviz.engines.cpu.products import LONGEST
 from scalarviz.engines.cpu.records import (
+    DRAWING,
+    HOW,
+    MOST_SETTINGS,
+    OPERATION,
+    PASS,
+    PLAN,
+    SPAN,
+    TILE_RECORD,
     BankRecord,
     BatchRecord,
     Job,
     ProgramRecord,
     ProgressRecord,
     Records,
+    RoomRecord,
     SamplesRecord,
     UpdateRecord,
 )
-from scalarviz.engines.cpu.room import Room, address
-from scalarviz.engines.cpu.tables import Tables
-from scalarviz.engines.cpu.units import units_of_optimizer
+from scalarviz.engines.cpu.table import units_of_optimizer
 
 
 @final
@@ -116,3 +140,304 @@ class CpuJob:
         update.setting_count, update.schedule_count = len(settings), len(schedule)
         update.rows, update.span_count = self.bank.rows, len(spans)
         update.argument_count, self.bank.slot_count = order.arguments, len(order.slots)
+
+
+# ---- a program ----------------------------------------------------------------------------------
+
+LINE = 64  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """A program as arrays, and the sizes of its workspaces."""
+
+    plan: Records  # one record
+    passes: Records
+    operations: Records
+    settings: FloatArray
+    space: int  # size of a tile's workspace of values, in numbers
+    flow: int  # size of its workspace of gradients, in numbers
+    flows: dict[Buffer, int]  # first row of each buffer's gradient in it
+    gradients: int  # number of parameters; a layer used twice counts twice
+
+    def matches_bank(self, rows: int) -> bool:
+        """Whether each of a bank's rows has its gradient at the same place in those of a chunk."""
+        ops = self.operations[self.operations["count"] > 0]
+        return self.gradients == rows and bool((ops["gradients"] == ops["weights"]).all())
+
+
+def make_tables(
+    program: Program, dtype: str, precision: Precision, *, apart: bool = False
+) -> Tables:
+    """Return the tables of a program, with its layout in the workspaces.
+
+    With `apart` the gradient of an activation's inputs does not overwrite that of its outputs, so
+    that both can be read.
+    """
+    width = int(LONGEST)
+    flows, flow_size = place_flows(program, apart)
+    operations = np.zeros(len(program.operations), OPERATION)
+    settings = np.zeros((len(program.operations), int(MOST_SETTINGS)), dtype)
+    goals = program.workspace
+    memo = goals + program.outputs.size
+    gradients = 0
+    for i, operation in enumerate(program.operations):
+        source, target = operation.source, operation.target
+        op = operations[i]
+        op["formula"] = operation.formula_place
+        op["source"], op["target"] = source.offset, target.offset
+        op["inputs"], op["outputs"] = source.size, target.size
+        op["weights"], op["biases"] = max(operation.weights, 0), max(operation.biases, 0)
+        op["has_biases"] = operation.biases != NONE
+        op["memo"] = memo
+        op["flow_in"], op["flow_out"] = flows[source], flows[target]
+        op["gradients"], op["count"] = gradients, len(operation.parameters)
+        op["each"] = operation.outputs_per_bias
+        op["state"] = max(operation.state, 0)
+        for second in operation.sources[1:]:
+            op["second"], op["seconds"], op["flow_second"] = (
+                second.offset,
+                second.size,
+                flows[second],
+            )
+        op["held_from"], op["held_to"] = operation.held_by.start, operation.held_by.stop
+        gradients += len(operation.parameters)
+        settings[i, : len(operation.settings)] = operation.settings
+        op["settings"] = settings[i].ctypes.data
+        memo += operation.about.memo(operation)
+    plan = np.zeros(1, PLAN)
+    plan["out"], plan["out_size"] = program.outputs.offset, program.outputs.size
+    plan["goals"] = goals
+    plan["flow_out"], plan["flow_in"] = flows[program.outputs], flows[program.inputs]
+    plan["half"] = precision.mixed
+    plan["dynamic"] = precision.mixed and precision.dynamic
+    plan["patience"] = precision.patience
+    return Tables(
+        plan,
+        training_passes(program),
+        operations,
+        settings,
+        memo * width,
+        flow_size * width,
+        flows,
+        gradients,
+    )
+
+
+def workspaces(places: int, size: int, dtype: str) -> FloatArray:
+    """Return `places` workspaces of `size` numbers, the first one aligned to a cache line."""
+    room = np.zeros(places * size + LINE, dtype)
+    first = -room.ctypes.data % LINE // room.itemsize
+    return room[first : first + places * size].reshape(places, size)
+
+
+def plan_loss(tables: Tables, program: Program, loss: Loss) -> Records:
+    """Return a copy of the tables' plan with the loss of a training."""
+    # numpy's copy of a record array takes ten times as long.
+    plan = np.ndarray(1, PLAN, bytearray(tables.plan.tobytes()))
+    plan["first_needed"] = program.first_parameters + 1
+    plan["mean_of"] = loss.divisor(program.outputs.size)
+    return plan
+
+
+def set_order(plan: Records, order: Order) -> None:
+    """Write to a plan whether bad gradients stop a training; in mixed precision none is refused."""
+    plan["refuse"] = order.refuses and not plan["half"][0]
+
+
+def drawing_arrays(batches: Batches) -> tuple[Records, FloatArray]:
+    """Return how batches are drawn, as a DRAWING record and the settings."""
+    drawing = np.empty(1, DRAWING)
+    drawing[0] = drawing_of(batches)
+    return drawing, np.array(batches.settings, np.float64)
+
+
+def drawing_of(batches: Batches) -> tuple[int, ...]:
+    """Return how batches are drawn: the fields of a DRAWING record."""
+    seed = batches.seed
+    return batches.draw, seed & MASK, seed >> 32, batches.samples, batches.size
+
+
+def room_for_points(batches: Batches) -> int:
+    """Return the number of points that a step draws at random instead of from the data set."""
+    return batches.size if batches.draw == POINTS else 0
+
+
+def place_flows(program: Program, apart: bool) -> tuple[dict[Buffer, int], int]:
+    """Return the first row of each buffer's gradient, and the number of rows in total."""
+    places = {program.outputs: 0}
+    size = program.outputs.size
+    for operation in reversed(program.operations):
+        if operation.kind == "activation" and not apart:
+            places[operation.source] = places[operation.target]
+        for source in operation.sources:
+            if source not in places:
+                places[source] = size
+                size += source.size
+    return places, size
+
+
+# ---- passes: records of the type PASS; `what` is a sum of flags such as DO_FORWARD --------------
+
+
+def gathering(program: Program) -> list[int]:
+    """Return the indices of operations that need statistics of the whole batch."""
+    return [i for i, each in enumerate(program.operations) if each.about.statistics(each)]
+
+
+def forward_passes(program: Program, first: int, last: int) -> Records:
+    """Return the forward passes; `first` and `last` are additional flags of the first and last."""
+    places = gathering(program)
+    bounds = [0, *places, len(program.operations)]
+    asked = [0, *[place + 1 for place in places]]
+    what = plans.DO_LEARN | plans.DO_FORWARD | (plans.DO_KEEP if places else 0)
+    return passes(what, bounds[:-1], bounds[1:], asked, first, last)
+
+
+def backward_passes(program: Program, first: int, last: int) -> Records:
+    """Return the backward passes, the last operations first; arguments as `forward_passes`."""
+    places = gathering(program)[::-1]
+    ends = [len(program.operations), *[place + 1 for place in places]]
+    asked = [0, *[-place - 1 for place in places]]
+    what = plans.DO_WEIGHTS | plans.DO_FLOW | (plans.DO_KEEP if places else 0)
+    return passes(what, [*ends[1:], 0], ends, asked, first, last)
+
+
+def passes(
+    what: int, lows: list[int], highs: list[int], asked: list[int], first: int = 0, last: int = 0
+) -> Records:
+    """Return passes over the operations from each low to before its high, with the flags `what`.
+
+    `asked` is the field `gathers` of each; `first` and `last` are additional flags.
+    """
+    rows = [(what, *row) for row in zip(lows, highs, asked, strict=True)]
+    table = np.array(rows, PASS)
+    table["what"][0] |= first
+    table["what"][-1] |= last
+    return table
+
+
+def training_passes(program: Program) -> Records:
+    """Return the passes of a training step: forward, loss and backward, without the optimizer."""
+    aim = plans.DO_AIM | plans.DO_ERROR | plans.DO_DELTA
+    forward = forward_passes(program, plans.DO_LOAD, aim)
+    backward = backward_passes(program, 0, 0)
+    if len(forward) == 1:
+        forward["what"] |= backward["what"]
+        return forward
+    return np.array([*forward.tolist(), *backward.tolist()], PASS)
+
+
+def pass_of(moment: Moment, program: Program) -> Records:
+    """Return the pass that performs a moment other than zero_grad and step, as one record."""
+    place, what, gathers = moment.operation, 0, 0
+    if moment.kind == "loss":
+        return passes(plans.DO_AIM | plans.DO_ERROR | plans.DO_KEEP, [0], [0], [0])
+    operation = program.operations[place]
+    gathered = place + 1 if operation.about.statistics(operation) else 0
+    if moment.kind == "forward":
+        what, gathers = plans.DO_LEARN | plans.DO_FORWARD, gathered
+    elif moment.kind == "weight gradient":
+        what = plans.DO_WEIGHTS
+    else:
+        what = plans.DO_DELTA if program.outputs in moment.gradients else 0
+        what |= plans.DO_FLOW if moment.flows_into(operation) else 0
+        gathers = -gathered
+    return passes(what | plans.DO_KEEP, [place], [place + 1], [gathers])
+
+
+# ---- an optimizer -------------------------------------------------------------------------------
+
+# From the dictionary of an optimizer: each attribute of its own would take several times as long.
+SETTINGS = itemgetter(
+    "row", "_schedule", "_lr", "clip_norm", "clip_value", "l1", "l2", "not_finite", "_own_rates"
+)
+
+
+@final
+class Order:
+    """Optimizer and schedule as table indices and argument arrays.
+
+    `numbers` are the arrays that kernels read: a HOW record (see `records`), the settings of the
+    optimizer, those of the schedule, and the learning rates of spans of `rows` (SPAN records).
+    """
+
+    def __init__(self, optimizer: Optimizer, rows: int) -> None:
+        self.state = state_of(optimizer)
+        self.refuses = optimizer.not_finite == "error"
+        self.slots = optimizer.row.slots
+        self.arguments = len(optimizer.arguments(0))
+        limits = optimizer.clip_norm, optimizer.clip_value
+        self.numbers: tuple[Records, FloatArray, FloatArray, Records] = (
+            np.array([(optimizer.lr, *limits, optimizer.l1, optimizer.l2)], HOW),
+            np.array([*optimizer.settings.values()], np.float64),
+            np.array([*optimizer.schedule.settings.values()], np.float64),
+            np.array(optimizer.own_rates.cover(rows), SPAN),
+        )
+
+    @staticmethod
+    def of(optimizer: Optimizer, rows: int, last: Order | None) -> Order:
+        """Return the Order of an optimizer: `last` if no setting has changed since."""
+        if last is not None and last.state == state_of(optimizer):
+            return last
+        return Order(optimizer, rows)
+
+
+def state_of(optimizer: Optimizer) -> tuple[object, ...]:
+    """Return all settings of an optimizer, for comparison."""
+    return (*SETTINGS(vars(optimizer)), *optimizer.settings.values())
+
+
+# ---- workspaces ---------------------------------------------------------------------------------
+
+
+def address(array: np.ndarray[Any, Any]) -> int:
+    """Return the address of an array's first item; the array must be C-contiguous.
+
+    That of an empty array, which nothing reads, is 0.
+    """
+    if not array.size:
+        return 0
+    try:  # a third of numpy's time
+        return ctypes.addressof(ctypes.c_char.from_buffer(array.data))
+    except TypeError:  # it is read-only
+        return array.ctypes.data
+
+
+@final
+class Room:
+    """Buffers and workspaces, and the record with their addresses.
+
+    spaces      workspaces of values, one row per tile
+    flows       workspaces of gradients, one row per tile
+    partial     gradients of the parameters, one row per chunk
+    errors      sum of errors of each chunk
+    state_size  size of the bank's state, of which there is a copy
+    """
+
+    def __init__(
+        self, spaces: FloatArray, flows: FloatArray, partial: FloatArray, state_size: int
+    ) -> None:
+        self.spaces, self.flows, self.partial = spaces, flows, partial
+        self._tiles = np.zeros(len(partial) * TILE_RECORD.itemsize, np.uint8)
+        self._before = np.zeros(state_size)
+        self.errors = np.zeros(len(partial))
+        self.errors_at = address(self.errors)
+        self.record = RoomRecord(
+            spaces=address(spaces),
+            flows=address(flows),
+            partial=address(partial),
+            tiles=address(self._tiles),
+            before=address(self._before),
+            places=len(spaces),
+            space=spaces.shape[1],
+            flow=flows.shape[1],
+            gradients=partial.shape[1],
+            chunks=len(partial),
+        )
+        self.record_at = ctypes.addressof(self.record)
+
+    @property
+    def arrays(self) -> list[np.ndarray[Any, Any]]:
+        """All arrays, without the record."""
+        return [self.spaces, self.flows, self.partial, self._tiles, self._before, self.errors]

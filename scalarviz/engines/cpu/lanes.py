@@ -15,21 +15,6 @@ from __future__ import annotations
 import numpy as np
 
 from scalarviz.engines.codegen.dispatch import Real, by_address, exact, inlined, inner
-from scalarviz.engines.cpu.arrays import (
-    Address,
-    BankView,
-    Tile,
-    bank_of,
-    batch_of,
-    batch_record,
-    operations_of,
-    plan_of,
-    progress_record,
-    room_of,
-    tiles_of,
-)
-from scalarviz.engines.cpu.entry import end_step, loss_scale, sum_of
-from scalarviz.engines.cpu.memory import address_of, array_at, call, record_at
 from scalarviz.engines.cpu.products import (
     FEW,
     FOUR,
@@ -41,9 +26,6 @@ from scalarviz.engines.cpu.products import (
     Numbers,
     Record,
     Table,
-)
-from scalarviz.engines.cpu.records import JOB, SAMPLES
-from scalarviz.engines.cpu.simd import (
     add_lanes,
     lane_count,
     load_lanes,
@@ -53,9 +35,27 @@ from scalarviz.engines.cpu.simd import (
     spread,
     store_lanes,
 )
-from scalarviz.engines.cpu.step import begin_tiles
-from scalarviz.engines.cpu.tiles import row_stride
-from scalarviz.engines.cpu.updates import LOSS_SCALE
+from scalarviz.engines.cpu.records import (
+    JOB,
+    SAMPLES,
+    Address,
+    BankView,
+    Tile,
+    address_of,
+    array_at,
+    bank_of,
+    batch_of,
+    batch_record,
+    call,
+    operations_of,
+    plan_of,
+    progress_record,
+    record_at,
+    room_of,
+    tiles_of,
+)
+from scalarviz.engines.cpu.tiles import begin_tiles, row_stride
+from scalarviz.engines.cpu.training_kernels import LOSS_SCALE, end_step, loss_scale, sum_of
 
 EIGHT, TWELVE = np.uint64(8), np.uint64(12)
 
@@ -174,7 +174,7 @@ def add_products(
 
 @inlined
 def four_products(x: Numbers, g: Numbers, b: Index, g0: Index, t: Index) -> Numbers:
-    """Return the sum of the products of the samples `t` to t + 3, in the order of `simd.fold`."""
+    """Return the sum of the products of the samples `t` to t + 3, in the order of `fold`."""
     lanes = lane_count(g)
     q, p = g0 + t * lanes, b + t * lanes
     p0 = multiply(load_lanes(g, q), load_lanes(x, p))
@@ -206,7 +206,7 @@ def add_row(grad: Numbers, at: Index, g: Numbers, g0: Index, samples: Index) -> 
 
 @inlined
 def four_numbers(g: Numbers, at: Index) -> Numbers:
-    """Return the sum of the numbers of four samples, in the order of `simd.fold`."""
+    """Return the sum of the numbers of four samples, in the order of `fold`."""
     lanes = lane_count(g)
     s0, s1 = load_lanes(g, at), load_lanes(g, at + lanes)
     s2, s3 = load_lanes(g, at + TWO * lanes), load_lanes(g, at + THREE * lanes)

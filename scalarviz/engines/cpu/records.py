@@ -1,16 +1,33 @@
-"""Records that kernels read and write, such as OPERATION: a kernel reads `op.inputs`.
+"""Records that kernels read and write, such as OPERATION, and the arrays that they lead to.
 
-Tables of records are arrays of numpy. A record that Python changes at every call is a structure of
-ctypes, whose fields are attributes. All fields take 8 bytes: unsigned integers, among them the
-addresses of arrays and of functions, or floats.
+Tables of records are arrays of numpy; a kernel reads `op.inputs`. A record that Python changes at
+every call is a structure of ctypes, whose fields are attributes. All fields take 8 bytes: unsigned
+integers, among them the addresses of arrays and of functions, or floats.
+
+A kernel that another one or Python calls by its address takes addresses and unsigned integers only.
+So a call costs a few nanoseconds, whatever the number of arrays, and each kernel is compiled by
+itself. Functions at the end make named tuples of arrays, or a record, from the address of a `Job`;
+`real` is the bank's type. They emit LLVM's instructions, since numba would take half of all time of
+compiling for functions that do the same.
 """
 
 from __future__ import annotations
 
 import ctypes
-from typing import Any, TypeVar, cast
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
+
+from scalarviz.engines.cpu.emitting import (
+    from_dtype,
+    ir,
+    pack_array,
+    populate_array,
+    types,
+    unpack_tuple,
+)
+from scalarviz.engines.cpu.products import Emitted, Index, Numbers, Record, Table, instruction
 
 RecordType = np.dtype[np.void]
 Records = np.ndarray[Any, RecordType]
@@ -51,7 +68,7 @@ PLAN = record_type(
     "refuse", "half", "dynamic", "patience", "mean_of",
 )  # fmt: skip
 
-# A pass: the flags `what` (see `step`), the operations from `low` to before `high`, and the
+# A pass: the flags `what` (see `tiles.py`), the operations from `low` to before `high`, and the
 # operation whose statistics are gathered first: k + 1 for the forward of operation k, -(k + 1) for
 # its backward, else 0.
 PASS = record_type("what", "low", "high", "gathers", number=np.int64)
@@ -111,7 +128,7 @@ class Job(ctypes.Structure):
 
 @structure
 class ProgramRecord(ctypes.Structure):
-    """A program: addresses and lengths of the tables of `tables`."""
+    """A program: addresses and lengths of `Tables`."""
 
     plan: int
     passes: int
@@ -228,7 +245,7 @@ class ProgressRecord(ctypes.Structure):
 
 @structure
 class TileRecord(ctypes.Structure):
-    """Up to TILE samples, and their workspaces; see `tiles`."""
+    """Up to TILE samples, and their workspaces; see `tiles.py`."""
 
     space: int
     space_size: int
@@ -253,3 +270,360 @@ JOB, PROGRAM, BANK = dtype_of(Job), dtype_of(ProgramRecord), dtype_of(BankRecord
 SAMPLES, BATCH, ROOM = dtype_of(SamplesRecord), dtype_of(BatchRecord), dtype_of(RoomRecord)
 UPDATE, PROGRESS = dtype_of(UpdateRecord), dtype_of(ProgressRecord)
 TILE_RECORD = dtype_of(TileRecord)
+
+
+# In the following functions `kind` is a type of numpy, or the dtype of a record, that is known
+# when the kernel is compiled. Arrays that are made here do not own their memory.
+
+WORD = ir.IntType(64)
+
+
+@instruction
+def array_at(context: Any, address: Any, count: Any, kind: Any) -> Emitted:
+    """Return the array of `count` items of a kind at an address."""
+    array = types.Array(kind.dtype, 1, "C")
+
+    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return made(target, builder, array, arguments[0], arguments[1:2])
+
+    return array(types.uint64, types.uint64, kind), emit
+
+
+@instruction
+def table_at(context: Any, address: Any, rows: Any, columns: Any, kind: Any) -> Emitted:
+    """Return the array of shape (rows, columns) at an address."""
+    array = types.Array(kind.dtype, 2, "C")
+
+    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return made(target, builder, array, arguments[0], arguments[1:3])
+
+    return array(types.uint64, types.uint64, types.uint64, kind), emit
+
+
+@instruction
+def record_at(context: Any, address: Any, kind: Any) -> Emitted:
+    """Return the record of a kind at an address."""
+    record = kind.dtype
+
+    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], target.get_value_type(record))
+
+    return record(types.uint64, kind), emit
+
+
+@instruction
+def address_of(context: Any, array: Any, at: Any) -> Emitted:
+    """Return the address of an item of an array, or of a row of a 2-D array."""
+
+    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        found = target.make_array(array)(target, builder, arguments[0])
+        stride = builder.extract_value(found.strides, 0)
+        first = builder.ptrtoint(found.data, WORD)
+        return builder.add(first, builder.mul(arguments[1], stride))
+
+    return types.uint64(array, types.uint64), emit
+
+
+@instruction
+def call(context: Any, function: Any, arguments: Any) -> Emitted:
+    """Call the function at an address with a tuple of unsigned integers; it returns nothing."""
+
+    def emit(target: Any, builder: Any, signature: Any, given: Any) -> Any:
+        kind = ir.FunctionType(ir.VoidType(), [WORD] * len(arguments))
+        function = builder.inttoptr(given[0], kind.as_pointer())
+        builder.call(function, unpack_tuple(builder, given[1]))  # type: ignore[no-untyped-call]  # numba's
+        return target.get_dummy_value()
+
+    unsigned = types.UniTuple(types.uint64, len(arguments))  # type: ignore[no-untyped-call]  # numba's
+    return types.void(types.uint64, unsigned), emit
+
+
+def made(target: Any, builder: Any, kind: Any, address: Any, shape: Any) -> Any:
+    """Emit an array, C-contiguous, at an address."""
+    array = target.make_array(kind)(target, builder)
+    item = target.get_data_type(kind.dtype)
+    size = ir.Constant(WORD, target.get_abi_sizeof(item))
+    strides = [size]
+    for length in reversed(shape[1:]):
+        strides.insert(0, builder.mul(strides[0], length))
+    populate_array(  # type: ignore[no-untyped-call]  # numba's
+        array,
+        data=builder.inttoptr(address, item.as_pointer()),
+        shape=pack_array(builder, shape),  # type: ignore[no-untyped-call]  # numba's
+        strides=pack_array(builder, strides),  # type: ignore[no-untyped-call]  # numba's
+        itemsize=size,
+        meminfo=None,
+    )
+    return array._getvalue()
+
+
+Address = Any  # an unsigned integer
+MOST_SETTINGS = np.uint64(11)  # of an operation
+
+
+class BankArrays(NamedTuple):
+    """The arrays of a bank that training changes."""
+
+    value: Numbers
+    halves: Numbers  # values rounded to half precision; empty unless precision is mixed
+    grad: Numbers
+    slots: Numbers
+    frozen: Table
+    state: Numbers
+
+
+class BankView(NamedTuple):
+    """The arrays of a bank that a pass reads."""
+
+    value: Numbers  # rounded to half in mixed precision
+    state: Numbers
+    frozen: Table
+
+
+class SampleArrays(NamedTuple):
+    """The samples that a step has drawn from the data set of a training."""
+
+    rows: Table  # rows of the inputs
+    goal_rows: Table  # rows of the targets
+    points: Numbers  # inputs drawn at random instead; else empty
+    drawing: Record
+    settings: Numbers
+
+
+class BatchArrays(NamedTuple):
+    """One batch: where its samples are read and its results are written."""
+
+    data: Numbers  # inputs, one row per sample
+    rows: Table  # rows of `data` in the batch
+    goals: Numbers  # targets, or gradients of the outputs
+    goal_rows: Table  # rows of `goals` in the batch
+    outputs: Numbers  # receives the outputs, or the gradients of the inputs
+    samples: Index  # size of the batch
+    steps: Index  # number of steps that the network has taken
+
+
+class Workspaces(NamedTuple):
+    """Workspaces of the tiles, and the parameter gradients of each chunk."""
+
+    spaces: Numbers  # values, one row per workspace
+    flows: Numbers  # gradients of the values, one row per workspace
+    partial: Numbers  # gradients of the parameters, one row per chunk
+
+
+class UpdateArrays(NamedTuple):
+    """Settings of optimizer and schedule, and buffers for an update."""
+
+    how: Record  # learning rate, clipping, l1 and l2
+    settings: Numbers  # of the optimizer
+    schedule: Numbers  # settings of the schedule
+    exact: Numbers  # arguments of the update formula, in float64
+    arguments: Numbers  # the same in the bank's type
+    gradient: Numbers  # what the update reads: the bank's gradients, or `scratch`
+    scratch: Numbers  # buffer for the clipped and regularized gradients
+    spans: Record  # learning rates of all rows
+
+
+class Tile(NamedTuple):
+    """Up to TILE samples, and their workspaces; see `tiles.py`."""
+
+    space: Numbers  # workspace of values
+    flow: Numbers  # workspace of gradients
+    partial: Numbers  # gradient of the parameters, of the chunk
+    first: Index  # index in the batch of the first sample
+    n: Index  # number of samples
+    stride: Index  # numbers from one row of a workspace to the next
+    learning: Index  # not 0 in training, 0 in evaluation
+    steps: Index  # number of steps that the network has taken
+
+
+# ---- from an address to arrays ------------------------------------------------------------------
+
+REAL = "real"  # in place of a dtype: the bank's type
+
+
+def field_at(builder: Any, address: Any, record: RecordType, field: str | int) -> Any:
+    """Emit the value of a field of the record at an address; a number stands for itself."""
+    if isinstance(field, int):
+        return ir.Constant(WORD, field)
+    assert record.fields is not None
+    offset = ir.Constant(WORD, record.fields[field][1])
+    place = builder.inttoptr(builder.add(address, offset), WORD.as_pointer())
+    return builder.load(place)
+
+
+def record_of(field: str, kind: RecordType, *more: tuple[str, RecordType]) -> Any:
+    """Return a function for kernels that returns a record of a job, given the job's address.
+
+    field  field of the Job that has its address
+    kind   dtype of the record
+    more   further steps: a field of that record with the address of another one, and its dtype
+    """
+
+    def find(context: Any, job: Any) -> Emitted:
+        last = [(field, kind), *more][-1][1]
+
+        def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            address, record = arguments[0], JOB
+            for name, dtype in [(field, kind), *more]:
+                address, record = field_at(builder, address, record, name), dtype
+            return builder.inttoptr(address, target.get_value_type(from_dtype(last)))
+
+        return from_dtype(last)(types.uint64), emit
+
+    return instruction(find)
+
+
+def table_of(field: str, kind: RecordType, items: str, count: str, of: RecordType) -> Any:
+    """Return a function for kernels that returns a table of records, given the job's address.
+
+    field, kind   field of the Job with the address of a record, and its dtype
+    items, count  fields of that record: address and length of the table
+    of            dtype of the table
+    """
+
+    def find(context: Any, job: Any) -> Emitted:
+        array = types.Array(from_dtype(of), 1, "C")
+
+        def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            record = field_at(builder, arguments[0], JOB, field)
+            address, length = [field_at(builder, record, kind, each) for each in (items, count)]
+            return made(target, builder, array, address, [length])
+
+        return array(types.uint64), emit
+
+    return instruction(find)
+
+
+def view(of: Any, field: str, kind: RecordType, **fields: Sequence[Any]) -> Any:
+    """Return a function for kernels that makes a named tuple, given an address and the bank's type.
+
+    of      class of the tuple
+    field   field of the Job that has the address of a record; "": the address is that of the record
+    kind    dtype of the record
+    fields  for each field of the tuple, in order: the dtype of an array, and fields of the record
+            with its address and shape; without a shape it is a record; without a dtype a number
+    """
+
+    def find(context: Any, address: Any, real: Any) -> Emitted:
+        members = [
+            member_type(real.dtype if what is REAL else what, len(where) - 1)
+            for what, *where in fields.values()
+        ]
+        whole = types.NamedTuple(members, of)  # type: ignore[no-untyped-call]  # numba's
+
+        def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            record = field_at(builder, arguments[0], JOB, field) if field else arguments[0]
+            values = []
+            for member, (_, *where) in zip(members, fields.values(), strict=True):
+                first, *shape = [field_at(builder, record, kind, each) for each in where]
+                if isinstance(member, types.Array):
+                    values.append(made(target, builder, member, first, shape))
+                elif isinstance(member, types.Record):
+                    values.append(builder.inttoptr(first, target.get_value_type(member)))
+                else:
+                    values.append(first)
+            return target.make_tuple(builder, whole, values)
+
+        return whole(types.uint64, real), emit
+
+    return instruction(find)
+
+
+def member_type(what: Any, axes: int) -> Any:
+    """Return numba's type of a field of a view whose array has so many axes."""
+    if what is None:
+        return types.uint64
+    item = from_dtype(np.dtype(what)) if isinstance(what, np.dtype | type) else what
+    return types.Array(item, axes, "C") if axes else item
+
+
+# Records of a job.
+bank_record = record_of("bank", BANK)
+batch_record = record_of("batch", BATCH)
+room_record = record_of("room", ROOM)
+update_record = record_of("update", UPDATE)
+progress_record = record_of("progress", PROGRESS)
+plan_of = record_of("program", PROGRAM, ("plan", PLAN))
+
+# Tables of a job.
+passes_of = table_of("program", PROGRAM, "passes", "pass_count", PASS)
+operations_of = table_of("program", PROGRAM, "operations", "operation_count", OPERATION)
+tiles_of = table_of("room", ROOM, "tiles", "chunks", TILE_RECORD)
+
+# Tuples of a job.
+bank_of = view(
+    BankArrays,
+    "bank",
+    BANK,
+    value=(REAL, "value", "rows"),
+    halves=(REAL, "halves", "rows"),
+    grad=(REAL, "grad", "rows"),
+    slots=(REAL, "slots", "slot_count", "rows"),
+    frozen=(np.bool_, "frozen", "rows"),
+    state=(np.float64, "state", "state_count"),
+)
+view_of = view(
+    BankView,
+    "bank",
+    BANK,
+    value=(REAL, "seen", "rows"),
+    state=(np.float64, "state", "state_count"),
+    frozen=(np.bool_, "frozen", "rows"),
+)
+samples_of = view(
+    SampleArrays,
+    "samples",
+    SAMPLES,
+    rows=(np.uint64, "rows", "size"),
+    goal_rows=(np.uint64, "goal_rows", "size"),
+    points=(REAL, "points", "point_count", 2),
+    drawing=(DRAWING, "drawing"),
+    settings=(np.float64, "draw_settings", "draw_setting_count"),
+)
+batch_of = view(
+    BatchArrays,
+    "batch",
+    BATCH,
+    data=(REAL, "data", "samples", "columns"),
+    rows=(np.uint64, "rows", "samples"),
+    goals=(REAL, "goals", "samples", "goal_columns"),
+    goal_rows=(np.uint64, "goal_rows", "samples"),
+    outputs=(REAL, "outputs", "samples", "output_columns"),
+    samples=(None, "samples"),
+    steps=(None, "steps"),
+)
+room_of = view(
+    Workspaces,
+    "room",
+    ROOM,
+    spaces=(REAL, "spaces", "places", "space"),
+    flows=(REAL, "flows", "places", "flow"),
+    partial=(REAL, "partial", "chunks", "gradients"),
+)
+update_of = view(
+    UpdateArrays,
+    "update",
+    UPDATE,
+    how=(HOW, "how"),
+    settings=(np.float64, "settings", "setting_count"),
+    schedule=(np.float64, "schedule", "schedule_count"),
+    exact=(np.float64, "exact", "argument_count"),
+    arguments=(REAL, "arguments", "argument_count"),
+    gradient=(REAL, "gradient", "rows"),
+    scratch=(REAL, "scratch", "rows"),
+    spans=(SPAN, "spans", "span_count"),
+)
+# Tuples of a record.
+tile_at = view(
+    Tile,
+    "",
+    TILE_RECORD,
+    space=(REAL, "space", "space_size"),
+    flow=(REAL, "flow", "flow_size"),
+    partial=(REAL, "partial", "gradients"),
+    first=(None, "first"),
+    n=(None, "n"),
+    stride=(None, "stride"),
+    learning=(None, "learning"),
+    steps=(None, "steps"),
+)

@@ -1,43 +1,56 @@
-"""Table of the kernels by kind of operation. All kernels of a purpose have the same arguments."""
+"""The kernels of the cpu engine: the table by kind of operation, and which ones a training needs.
+
+All kernels of a purpose have the same arguments.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+import re
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any, NamedTuple
 
-from scalarviz.core.program import Operation
+from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES, Loss, LossRow, RowLossRow
+from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.precision import Precision
+from scalarviz.core.program import KINDS, Operation, Program
+from scalarviz.data.batches import IN_ORDER, PICKED, POINTS, SHUFFLED, Batches
 from scalarviz.engines.codegen.dispatch import Real, by_address
-from scalarviz.engines.cpu.arrays import (
+from scalarviz.engines.codegen.kernel_units import Unit
+from scalarviz.engines.cpu import lanes, tiles, training_kernels
+from scalarviz.engines.cpu.lanes import forward_of_lanes, inputs_of_lanes, parameters_of_lanes
+from scalarviz.engines.cpu.products import Index
+from scalarviz.engines.cpu.records import (
     MOST_SETTINGS,
+    OPERATION,
     Address,
+    array_at,
     batch_record,
+    record_at,
     room_of,
     tile_at,
     view_of,
 )
-from scalarviz.engines.cpu.batch_norm import (
-    batch_norm_forward,
-    batch_norm_inputs,
-    gather_batch_norm,
-    gather_batch_norm_back,
-)
-from scalarviz.engines.cpu.convolution import (
-    convolution_forward,
-    convolution_inputs,
-    convolution_parameters,
-)
-from scalarviz.engines.cpu.elementwise import (
+from scalarviz.engines.cpu.tile_kernels import (
     activation_inputs,
     activation_tile,
     affine_forward,
     affine_inputs,
     affine_parameters,
+    batch_norm_forward,
+    batch_norm_inputs,
     branch_forward,
     branch_inputs,
     concatenation_forward,
     concatenation_inputs,
+    convolution_forward,
+    convolution_inputs,
+    convolution_parameters,
     dropout_forward,
     dropout_inputs,
+    gather_batch_norm,
+    gather_batch_norm_back,
     parametric_inputs,
     parametric_parameters,
     parametric_tile,
@@ -51,10 +64,7 @@ from scalarviz.engines.cpu.elementwise import (
     sum_forward,
     sum_inputs,
 )
-from scalarviz.engines.cpu.lanes import forward_of_lanes, inputs_of_lanes, parameters_of_lanes
-from scalarviz.engines.cpu.memory import array_at, record_at
-from scalarviz.engines.cpu.products import Index
-from scalarviz.engines.cpu.records import OPERATION
+from scalarviz.engines.cpu.tiles import number_of_chunks
 from scalarviz.engines.cpu.wide_products import (
     WIDE,
     back_on_all_cores,
@@ -68,7 +78,7 @@ from scalarviz.engines.cpu.wide_products import (
     wide_parameters,
 )
 
-Kernel = Callable[..., None]
+KernelFunction = Callable[..., None]
 
 
 class Kernels(NamedTuple):
@@ -81,11 +91,11 @@ class Kernels(NamedTuple):
     gather_back  statistics of the whole batch that its backward needs
     """
 
-    forward: Kernel | None = None
-    back: Kernel | None = None
-    parameters: Kernel | None = None
-    gather: Kernel | None = None
-    gather_back: Kernel | None = None
+    forward: KernelFunction | None = None
+    back: KernelFunction | None = None
+    parameters: KernelFunction | None = None
+    gather: KernelFunction | None = None
+    gather_back: KernelFunction | None = None
 
 
 KERNELS = {
@@ -109,7 +119,7 @@ KERNELS = {
 }
 
 
-AS_PYTHON = Kernels()  # of a kind without a row, see `fallback`
+AS_PYTHON = Kernels()  # of a kind without a row, see `Fallback`
 WIDE_AFFINE = Kernels(wide_forward, wide_inputs, wide_parameters)
 AFFINE_OF_LANES = Kernels(forward_of_lanes, inputs_of_lanes, parameters_of_lanes)
 
@@ -133,7 +143,7 @@ def kernels_for(operation: Operation) -> tuple[str, Kernels]:
     return operation.kind, KERNELS.get(operation.kind, AS_PYTHON)
 
 
-def on_tile(kernel: Kernel) -> Kernel:
+def on_tile(kernel: KernelFunction) -> KernelFunction:
     """Return the kernel to be called with the addresses of an operation, a job and a tile."""
 
     @by_address
@@ -145,7 +155,7 @@ def on_tile(kernel: Kernel) -> Kernel:
     return run
 
 
-def on_gradient(kernel: Kernel) -> Kernel:
+def on_gradient(kernel: KernelFunction) -> KernelFunction:
     """Do the same for a kernel that writes to the gradient of the chunk."""
 
     @by_address
@@ -157,7 +167,7 @@ def on_gradient(kernel: Kernel) -> Kernel:
     return run
 
 
-def on_part(kernel: Kernel) -> Kernel:
+def on_part(kernel: KernelFunction) -> KernelFunction:
     """Return the kernel to be called as `on_tile`, with a range of rows of the result."""
 
     @by_address
@@ -169,7 +179,7 @@ def on_part(kernel: Kernel) -> Kernel:
     return run
 
 
-def on_part_of_gradient(kernel: Kernel) -> Kernel:
+def on_part_of_gradient(kernel: KernelFunction) -> KernelFunction:
     """Do the same for a kernel that writes to the gradient of the chunk."""
 
     @by_address
@@ -181,7 +191,7 @@ def on_part_of_gradient(kernel: Kernel) -> Kernel:
     return run
 
 
-def on_batch(kernel: Kernel) -> Kernel:
+def on_batch(kernel: KernelFunction) -> KernelFunction:
     """Return the kernel to be called with the addresses of an operation and a job."""
 
     @by_address
@@ -205,3 +215,166 @@ CALLED = {
     "part_of_back": on_part,
     "part_of_parameters": on_part_of_gradient,
 }
+
+
+# ---- which kernels an operation, a loss or an optimizer needs -----------------------------------
+
+WORTH_CORES = 250_000  # multiplications of a step; below, one core is faster than several
+WORTH_CORES_APART = 20_000_000  # of one operation of a step that is taken operation by operation
+
+# What every training needs, by the names of the fields of a `Job`; then what some do.
+CHUNK_WORK = Unit("cpu_chunk_work", tiles.chunk_work)
+ADD_CHUNKS = Unit("cpu_add_chunks", training_kernels.add_chunks)
+ADD_ON_ALL_CORES = Unit("cpu_add_chunks_on_all_cores", training_kernels.add_chunks_on_all_cores)
+MOVING = {"move": Unit("cpu_move", training_kernels.move)}
+TRAINING = {
+    "train": Unit("cpu_train", training_kernels.train),
+    "chunk_work": CHUNK_WORK,
+    "add_chunks": ADD_CHUNKS,
+    **MOVING,
+}
+DRAWING = {
+    IN_ORDER: Unit("cpu_draw_in_order", training_kernels.draw_in_order),
+    SHUFFLED: Unit("cpu_draw_shuffled", training_kernels.draw_shuffled),
+    PICKED: Unit("cpu_draw_picked", training_kernels.draw_picked),
+    POINTS: Unit("cpu_draw_points", training_kernels.draw_points),
+}
+RUN_PASSES = Unit("cpu_run_passes", training_kernels.run_passes)
+ON_ONE_CORE = Unit("cpu_pass_on_one_core", training_kernels.pass_on_one_core)
+ON_ALL_CORES = Unit("cpu_pass_on_all_cores", training_kernels.pass_on_all_cores)
+ROUNDING = {
+    "round_bank": Unit("cpu_round_bank", training_kernels.round_bank),
+    "round_rows": Unit("cpu_round_rows", training_kernels.round_rows),
+}
+TRAIN_NETWORKS = Unit("cpu_train_networks", training_kernels.train_networks)
+TRAIN_LANES = Unit("cpu_train_lanes", lanes.train_lanes)
+
+
+def units_of_draws(batches: Batches) -> dict[str, Unit]:
+    """Return the kernel that draws batches, by the field of a `Job` that has its address."""
+    return {"draw_rows": DRAWING[batches.draw]}
+
+
+def units_of_training(
+    program: Program,
+    batches: Batches,
+    losses: Iterable[Loss],
+    optimizers: Iterable[Optimizer],
+    precision: Precision,
+) -> list[Unit]:
+    """Return all kernels that trainings of a program may need, also on several cores."""
+    groups = [units_of(operation, batches.size) for operation in program.operations]
+    groups += [units_of(operation) for operation in program.operations]
+    groups += [*map(units_of_loss, losses), *map(units_of_optimizer, optimizers), TRAINING]
+    groups.append(units_of_draws(batches))
+    found = [unit for group in groups for unit in group.values()]
+    if precision.mixed:
+        found += ROUNDING.values()
+    return [*dict.fromkeys([*found, RUN_PASSES, ON_ONE_CORE, ON_ALL_CORES, ADD_ON_ALL_CORES])]
+
+
+def units_of(operation: Operation, samples: int = 0) -> dict[str, Unit]:
+    """Return the kernels of an operation, by the fields of its record that have their addresses.
+
+    A batch of so many samples that is one chunk uses all cores where the operation is wide.
+    """
+    formulas = operation.about.formulas
+    row = None if formulas is None else formulas[operation.formula]
+    name, kernels = kernels_for(operation)
+    found = kernels_of(name, kernels, row)
+    if kernels is WIDE_AFFINE and is_worth_cores(operation, samples):
+        found |= kernels_of_parts()
+    return found
+
+
+def is_worth_cores(operation: Operation, samples: int) -> bool:
+    """Whether an operation on a batch of one chunk is large enough for several cores."""
+    work = samples * operation.source.size * operation.target.size
+    return number_of_chunks(samples) == 1 and work > WORTH_CORES
+
+
+def kernels_of_parts() -> dict[str, Unit]:
+    """Return the kernels of a wide layer on all cores, and those that do a part of it."""
+    cores = {
+        field: Unit(f"cpu_wide_affine_{field}_on_all_cores", kernel)
+        for field, kernel in WIDE_ON_ALL_CORES.items()
+    }
+    parts = {
+        field: Unit(f"cpu_wide_affine_{field}", called(field, kernel))
+        for field, kernel in PARTS_OF_WIDE.items()
+    }
+    return cores | parts
+
+
+def kernels_of(name: str, kernels: Kernels, row: Any) -> dict[str, Unit]:
+    """Return kernels of the table, for a row of the formulas of their kind if it has some."""
+    label = name if row is None else re.sub(r"\W", "_", f"{name}_{row.name}")
+    return {
+        field: Unit(f"cpu_{label}_{field}", called(field, kernel), row)
+        for field, kernel in kernels._asdict().items()
+        if kernel is not None
+    }
+
+
+def units_of_lanes() -> dict[str, Unit]:
+    """Return the kernels of an affine operation of networks in lanes."""
+    return kernels_of("affine_of_lanes", AFFINE_OF_LANES, None)
+
+
+@cache
+def called(field: str, kernel: Callable[..., None]) -> Callable[..., None]:
+    """Return a kernel of the table as it is called by its address."""
+    return CALLED[field](kernel)
+
+
+def units_of_loss(loss: Loss) -> dict[str, Unit]:
+    """Return the kernels of a loss, by the fields of a plan that have their addresses."""
+    return kernels_of_loss(loss.row)
+
+
+def kernels_of_loss(row: LossRow | RowLossRow) -> dict[str, Unit]:
+    """Return the kernels of a row of `LOSSES` or `ROW_LOSSES`."""
+    scalar = isinstance(row, LossRow)
+    error = training_kernels.scalar_error if scalar else training_kernels.row_error
+    delta = training_kernels.scalar_delta if scalar else training_kernels.row_delta
+    return {
+        "loss": Unit(f"cpu_{row.name}_error", error, row),
+        "loss_back": Unit(f"cpu_{row.name}_delta", delta, row),
+    }
+
+
+def units_of_optimizer(optimizer: Optimizer) -> dict[str, Unit]:
+    """Return the kernels of an optimizer and its schedule, by the fields of an `UpdateRecord`."""
+    rate = kernel_of_schedule(optimizer.schedule.row)
+    return {"factor_of_rate": rate, **kernels_of_optimizer(optimizer.row)}
+
+
+def kernels_of_optimizer(row: Any) -> dict[str, Unit]:
+    """Return the kernels of a row of `OPTIMIZERS`."""
+    return {
+        "constants": Unit(f"cpu_{row.name}_constants", training_kernels.constants, row),
+        "move_rows": Unit(f"cpu_{row.name}_rows", training_kernels.move_rows_of_bank, row),
+    }
+
+
+def kernel_of_schedule(row: Any) -> Unit:
+    """Return the kernel of a row of `SCHEDULES`."""
+    return Unit(f"cpu_{row.name}_rate", training_kernels.factor_of_rate, row)
+
+
+def every_unit() -> list[Unit]:
+    """Return all kernels of networks on the cpu engine."""
+    found = [*TRAINING.values(), *DRAWING.values(), TRAIN_NETWORKS]
+    found += [RUN_PASSES, ON_ONE_CORE, ON_ALL_CORES, ADD_ON_ALL_CORES, *ROUNDING.values()]
+    for kind in KERNELS:
+        for row in (KINDS[kind].formulas or {"": None}).values():
+            found += kernels_of(kind, KERNELS[kind], row).values()
+    found += kernels_of("wide_affine", WIDE_AFFINE, None).values()
+    found += [*kernels_of_parts().values(), *units_of_lanes().values(), TRAIN_LANES]
+    for each in LOSSES.values():
+        found += kernels_of_loss(each).values()
+    for whole in ROW_LOSSES.values():
+        found += kernels_of_loss(whole).values()
+    for row in OPTIMIZERS.values():
+        found += kernels_of_optimizer(row).values()
+    return [*found, *map(kernel_of_schedule, SCHEDULES.values())]

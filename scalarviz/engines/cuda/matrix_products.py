@@ -1,8 +1,15 @@
-"""Kernels of affine operations as matrix products of a whole batch.
+"""Kernels of affine operations: matrix products by a team of threads, and of a whole batch.
 
-A product is cut into tiles: the threads of a block load a panel of each factor into shared memory,
-then each thread computes 4 x 4 numbers, see `products`. While they do, the next panels are on their
-way, in registers: a block that waited for them would wait for two thirds of its time.
+A thread of a team computes several numbers at once, in registers, so that what it loads serves
+several multiply-adds: 4 or 2 rows of 2 samples, or 4 x 4 numbers of a matrix. Each number is the
+same sum, in the same order, in every kernel: a chain of `cuda.fma` from the bias, or 0.
+
+Indices are unsigned and advance by additions: numba tests a signed index for being negative, and a
+multiplication for each index takes longer than the multiply-add that it serves.
+
+A product of a whole batch is cut into tiles: the threads of a block load a panel of each factor
+into shared memory, then each thread computes 4 x 4 numbers. While they do, the next panels are on
+their way, in registers: a block that waited for them would wait for two thirds of its time.
 """
 
 from __future__ import annotations
@@ -12,15 +19,17 @@ from typing import Any
 import numpy as np
 
 from scalarviz.engines.codegen.cuda_dispatch import Real, kernel
-from scalarviz.engines.cuda.api import cuda
-from scalarviz.engines.cuda.places import (
+from scalarviz.engines.cuda.card import cuda
+from scalarviz.engines.cuda.gpu_layout import (
     BIAS_ROW,
     CHUNKS,
     COUNT,
     DEPTH,
     DOWN,
     FLOW,
+    FOUR,
     HAS_BIASES,
+    IN_ROOM,
     INPUTS,
     LOADED,
     LOADERS,
@@ -32,17 +41,329 @@ from scalarviz.engines.cuda.places import (
     SPACE,
     STRIDE,
     TARGET,
+    THREE,
     TILE,
+    TWO,
     VALUE,
     WEIGHT_ROW,
+    WORD,
     ZERO,
     Exact,
     Index,
     Numbers,
     Whole,
+    bias_sum,
+    chunk_start,
+    partial_of,
 )
-from scalarviz.engines.cuda.products import quarter, smaller
-from scalarviz.engines.cuda.teams import bias_sum, chunk_start, partial_of
+
+ALL_ROWS = np.uint64(2**64 - 1)  # none is the last one that may be read
+
+
+@kernel
+def quarter(n: Index) -> Index:
+    """Return n / 4, rounded up."""
+    return (n + THREE) // FOUR
+
+
+@kernel
+def smaller(a: Index, b: Index) -> Index:
+    """Return the smaller of two indices."""
+    return a if a < b else b
+
+
+@kernel
+def for_four(w: Any, x0: Any, x1: Any, x2: Any, x3: Any, a0: Any, a1: Any, a2: Any, a3: Any) -> Any:
+    """Return four sums with the products of w added."""
+    return cuda.fma(w, x0, a0), cuda.fma(w, x1, a1), cuda.fma(w, x2, a2), cuda.fma(w, x3, a3)
+
+
+# ---- the samples of a block ---------------------------------------------------------------------
+
+
+@kernel
+def room_apart(outputs: Index) -> Index:
+    """Return the step from the weights of an input to those of the next in a block's memory.
+
+    It is odd, so that neighbouring inputs are in different memory banks.
+    """
+    return outputs // TWO * TWO + ONE
+
+
+@kernel
+def reciprocal(n: Index) -> Index:
+    """Return 2**32 / n, rounded up: i // n is i times it, shifted by 32 bits, if i n < 2**32."""
+    return np.uint64(np.uint32(0xFFFFFFFF) // np.uint32(n)) + ONE
+
+
+@kernel
+def one_of(i: Index, end: Index, other: Index) -> Index:
+    """Return i if it is before the end, else `other`."""
+    return i if i < end else other
+
+
+@kernel
+def fetch(
+    arena: Numbers, start: Index, apart: Index, lines: Index, count: Index, room: Numbers,
+    to: Index, down: Index, across: Index, worker: Index, workers: Index,
+) -> None:  # fmt: skip
+    """Copy lines of `count` numbers, fewer than 2**16 in all, to the memory of a block.
+
+    The lines are `apart` numbers apart in `arena`, from `start` on. Number n of line m goes to
+    room[to + m * down + n * across]. Neighbouring threads read neighbours in memory. A thread loads
+    four numbers before it stores the first, and so waits once for them; one with fewer left copies
+    one several times. The last is stored first: else the compiler would store before it loads all.
+    """
+    i, step, end, by = np.uint64(worker), np.uint64(workers), lines * count, reciprocal(count)
+    skipped, turned = apart - count, down - count * across  # a negative one wraps around, and back
+    while i < end:
+        j, k, m = one_of(i + step, end, i), one_of(i + TWO * step, end, i), i + THREE * step
+        m = one_of(m, end, i)
+        p, q, r, s = i * by >> WORD, j * by >> WORD, k * by >> WORD, m * by >> WORD
+        a, b = arena[start + i + p * skipped], arena[start + j + q * skipped]
+        c, d = arena[start + k + r * skipped], arena[start + m + s * skipped]
+        room[to + m * across + s * turned] = d
+        room[to + k * across + r * turned] = c
+        room[to + j * across + q * turned] = b
+        room[to + i * across + p * turned] = a
+        i += FOUR * step
+
+
+@kernel
+def fetch_weights(
+    plan: Whole, op: Index, arena: Numbers, room: Numbers, worker: Index, workers: Index
+) -> None:
+    """Copy the weights of an operation to the block's memory, those of an input together."""
+    inputs, outputs = np.uint64(plan[op + INPUTS]), np.uint64(plan[op + OUTPUTS])
+    fetch(
+        arena, np.uint64(plan[VALUE] + plan[op + WEIGHT_ROW]), inputs, outputs, inputs, room,
+        np.uint64(plan[op + IN_ROOM]), ONE, room_apart(outputs), worker, workers,
+    )  # fmt: skip
+
+
+@kernel
+def affine_forward(
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
+    stride: Index, first: Index, count: Index, worker: Index, workers: Index,
+) -> None:  # fmt: skip
+    """z = W x + b. The weights are in `space`; what follows them may be read as a row."""
+    inputs, outputs = np.uint64(plan[op + INPUTS]), np.uint64(plan[op + OUTPUTS])
+    x, z = base + plan[op + SOURCE] * stride, base + plan[op + TARGET] * stride
+    biases = plan[VALUE] + plan[op + BIAS_ROW]
+    products(
+        space, np.uint64(plan[op + IN_ROOM]), ONE, room_apart(outputs), ALL_ROWS, outputs, inputs,
+        arena, np.uint64(biases), plan[op + HAS_BIASES] != 0, space, np.uint64(x), np.uint64(z),
+        np.uint64(stride), np.uint64(count), np.uint64(worker), np.uint64(workers),
+    )  # fmt: skip
+
+
+@kernel
+def affine_inputs(
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
+    flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
+) -> None:  # fmt: skip
+    """Gradient of the inputs: W transposed, times g. W is in `space`."""
+    inputs, outputs = np.uint64(plan[op + INPUTS]), np.uint64(plan[op + OUTPUTS])
+    h, g = flow_base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
+    products(
+        space, np.uint64(plan[op + IN_ROOM]), room_apart(outputs), ONE, inputs - ONE, inputs,
+        outputs, arena, ZERO, False, flow, np.uint64(g), np.uint64(h), np.uint64(stride),
+        np.uint64(count), np.uint64(worker), np.uint64(workers),
+    )  # fmt: skip
+
+
+@kernel
+def products(
+    weights: Numbers, w: Index, down: Index, along: Index, last: Index, rows: Index, inner: Index,
+    arena: Numbers, biases: Index, biased: bool, space: Numbers, x: Index, z: Index, step: Index,
+    samples: Index, worker: Index, workers: Index,
+) -> None:  # fmt: skip
+    """Write a matrix times x, plus biases, to z, both in `space`.
+
+    The rows of the matrix are `down` numbers apart, its columns `along`; no row after the last is
+    read. A tile is 4 rows high, or 2 where so many tiles would leave half of the threads idle.
+    """
+    if quarter(rows) * ((samples + ONE) // TWO) * TWO > workers:
+        write_tiles(
+            4, weights, w, down, along, last, rows, inner, arena, biases, biased, space, x, z,
+            step, samples, worker, workers,
+        )  # fmt: skip
+    else:
+        write_tiles(
+            2, weights, w, down, along, last, rows, inner, arena, biases, biased, space, x, z,
+            step, samples, worker, workers,
+        )  # fmt: skip
+
+
+@kernel
+def write_tiles(
+    height: Index, weights: Numbers, w: Index, down: Index, along: Index, last: Index, rows: Index,
+    inner: Index, arena: Numbers, biases: Index, biased: bool, space: Numbers, x: Index, z: Index,
+    step: Index, samples: Index, worker: Index, workers: Index,
+) -> None:  # fmt: skip
+    """Do that in tiles of `height` rows, a constant, and two samples.
+
+    The compiler unrolls all loops over a tile, and keeps its sums in registers.
+    """
+    sums, high, groups = cuda.local.array(8, Real), np.uint64(height), (samples + ONE) // TWO
+    job, end = worker, (rows + high - ONE) // high * groups
+    while job < end:
+        r = job // groups
+        n = (job - r * groups) * TWO
+        r *= high
+        for i in range(2 * height):
+            row = smaller(r + np.uint64(i // 2), rows - ONE)
+            sums[i] = arena[biases + row] if biased else Real(0)
+        add_tile(
+            height, weights, w + r * down, down, along, last, r, inner, space, x + n, step, sums
+        )
+        for i in range(2 * height):
+            row, sample = r + np.uint64(i // 2), n + np.uint64(i % 2)
+            if row < rows and sample < samples:
+                space[z + row * step + sample] = sums[i]
+        job += workers
+
+
+@kernel
+def add_tile(
+    height: Index, weights: Numbers, w: Index, down: Index, along: Index, last: Index, r: Index,
+    inner: Index, space: Numbers, x: Index, step: Index, sums: Numbers,
+) -> None:  # fmt: skip
+    """Add `inner` products to each sum of a tile, whose first row is r and begins at w.
+
+    For a row after the last the first is read; the caller does not write its sums.
+    """
+    offsets = cuda.local.array(4, np.uint64)
+    for i in range(height):
+        offsets[i] = np.uint64(i) * down if r + np.uint64(i) <= last else ZERO
+    single, end = w + inner % FOUR * along, w + inner * along
+    while w < single:
+        add_pairs(height, weights, w, offsets, space, x, sums)
+        w += along
+        x += step
+    while w < end:
+        for _ in range(4):  # unrolled, which a step that the compiler does not know prevents
+            add_pairs(height, weights, w, offsets, space, x, sums)
+            w += along
+            x += step
+
+
+@kernel
+def add_pairs(
+    height: Index, weights: Numbers, w: Index, offsets: Whole, space: Numbers, x: Index,
+    sums: Numbers,
+) -> None:  # fmt: skip
+    """Add a product to each sum of a tile."""
+    for i in range(2 * height):
+        y = space[x + np.uint64(i % 2)]
+        sums[i] = cuda.fma(weights[w + offsets[i // 2]], y, sums[i])
+
+
+@kernel
+def affine_parameters(
+    plan: Whole, op: Index, arena: Numbers, chunk: Index, fresh: bool, space: Numbers,
+    base: Index, flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index,
+    workers: Index,
+) -> None:  # fmt: skip
+    """Gradients of W and b: outer products, summed over the samples; 4 x 4 weights a thread.
+
+    They are a quarter of the rows, or columns, apart: so neighbouring threads read neighbouring
+    rows of the workspaces, and write neighbouring weights.
+    """
+    x, g = base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
+    inputs, outputs = np.uint64(plan[op + INPUTS]), np.uint64(plan[op + OUTPUTS])
+    step, samples = np.uint64(stride), np.uint64(count)
+    begin = np.uint64(partial_of(plan, op, chunk))
+    down, across = quarter(outputs), quarter(inputs)
+    job, end, jump = np.uint64(worker), down * across, np.uint64(workers)
+    while job < end:
+        r = job // across
+        k = job - r * across
+        ga, gb, gc, gd = four_rows(np.uint64(g), step, r, down, outputs)
+        xa, xb, xc, xd = four_rows(np.uint64(x), step, k, across, inputs)
+        a0, a1, a2, a3 = read_four(arena, begin, inputs, outputs, r, k, across, fresh)
+        b0, b1, b2, b3 = read_four(arena, begin, inputs, outputs, r + down, k, across, fresh)
+        c0, c1, c2, c3 = read_four(arena, begin, inputs, outputs, r + TWO * down, k, across, fresh)
+        d0, d1, d2, d3 = read_four(
+            arena, begin, inputs, outputs, r + THREE * down, k, across, fresh
+        )
+        last = ga + samples
+        while ga < last:
+            x0, x1, x2, x3 = space[xa], space[xb], space[xc], space[xd]
+            a0, a1, a2, a3 = for_four(flow[ga], x0, x1, x2, x3, a0, a1, a2, a3)
+            b0, b1, b2, b3 = for_four(flow[gb], x0, x1, x2, x3, b0, b1, b2, b3)
+            c0, c1, c2, c3 = for_four(flow[gc], x0, x1, x2, x3, c0, c1, c2, c3)
+            d0, d1, d2, d3 = for_four(flow[gd], x0, x1, x2, x3, d0, d1, d2, d3)
+            ga += ONE
+            gb += ONE
+            gc += ONE
+            gd += ONE
+            xa += ONE
+            xb += ONE
+            xc += ONE
+            xd += ONE
+        write_row(arena, begin, inputs, r, k, outputs, inputs, a0, a1, a2, a3)
+        write_row(arena, begin, inputs, r + down, k, outputs, inputs, b0, b1, b2, b3)
+        write_row(arena, begin, inputs, r + TWO * down, k, outputs, inputs, c0, c1, c2, c3)
+        write_row(arena, begin, inputs, r + THREE * down, k, outputs, inputs, d0, d1, d2, d3)
+        job += jump
+    weights = plan[op + INPUTS] * plan[op + OUTPUTS]
+    for i in range(weights + worker, plan[op + COUNT], workers):
+        place = partial_of(plan, op, chunk) + i
+        total = Real(0) if fresh else arena[place]
+        arena[place] = bias_sum(flow, g + (i - weights) * stride, 1, stride, count, total)
+
+
+@kernel
+def four_rows(start: Index, stride: Index, row: Index, apart: Index, rows: Index) -> Any:
+    """Return where the rows `row`, `row` + `apart`, ... begin; the last for one beyond it."""
+    last = rows - ONE
+    second, third = smaller(row + apart, last), smaller(row + TWO * apart, last)
+    fourth = smaller(row + THREE * apart, last)
+    return (
+        start + row * stride, start + second * stride, start + third * stride,
+        start + fourth * stride,
+    )  # fmt: skip
+
+
+@kernel
+def read_four(
+    arena: Numbers, begin: Index, inputs: Index, outputs: Index, row: Index, k: Index,
+    apart: Index, fresh: bool,
+) -> Any:  # fmt: skip
+    """Return four gradients of a row of weights; 0 if `fresh`, and for those that are not there."""
+    a = b = c = d = Real(0)
+    if not fresh and row < outputs:
+        place = begin + row * inputs + k
+        a = arena[place]
+        if k + apart < inputs:
+            b = arena[place + apart]
+        if k + TWO * apart < inputs:
+            c = arena[place + TWO * apart]
+        if k + THREE * apart < inputs:
+            d = arena[place + THREE * apart]
+    return a, b, c, d
+
+
+@kernel
+def write_row(
+    arena: Numbers, out: Index, out_down: Index, r: Index, c: Index, rows: Index, columns: Index,
+    a: Any, b: Any, c_: Any, d: Any,
+) -> None:  # fmt: skip
+    """Write four numbers of a row of a matrix, a quarter of its columns apart, those that exist."""
+    across = quarter(columns)
+    if r < rows:
+        place = out + r * out_down + c
+        arena[place] = a
+        if c + across < columns:
+            arena[place + across] = b
+        if c + TWO * across < columns:
+            arena[place + TWO * across] = c_
+        if c + THREE * across < columns:
+            arena[place + THREE * across] = d
+
+
+# ---- products of a whole batch ------------------------------------------------------------------
 
 
 @kernel

@@ -1,7 +1,7 @@
 """missing_for_cuda: what the cuda engine lacks on this machine, as a short text.
 
 The driver is asked directly, so that numba's CUDA module is loaded only where there is a GPU. The
-engine can run if a small kernel, see `probe`, was compiled and gave the right numbers.
+engine can run if a small kernel, see `probe.py`, was compiled and gave the right numbers.
 That takes seconds and is done in a process of its own, once: a file in the cache folder remembers
 it for these versions, this driver and this GPU. What failed is tried again by the next process.
 """
@@ -136,7 +136,7 @@ def missing_in_libraries(here: str) -> str:
 
 
 def error_of_a_kernel() -> str:
-    """Run `probe` in a process of its own; return its error, or ""."""
+    """Run `probe.py` in a process of its own; return its error, or ""."""
     script = str(Path(probe.__file__))
     child = processes.start(["-P", script], stdout=subprocess.PIPE)
     try:

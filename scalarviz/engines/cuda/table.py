@@ -1,22 +1,44 @@
 """Table of the kernels by kind of operation, and the functions that select from it.
 
-All kernels of a purpose have the same arguments; see `elementwise`. A function that begins with
+All kernels of a purpose have the same arguments; see `team_kernels.py`. A function that begins with
 `run = chosen(KERNELS, kind)[PURPOSE]` compares the kind once in the compiled file.
 """
 
 from __future__ import annotations
 
 from scalarviz.engines.codegen.cuda_dispatch import chosen, kernel
-from scalarviz.engines.cuda.api import cuda
-from scalarviz.engines.cuda.batch_norm import (
-    batch_norm_forward,
-    batch_norm_inputs,
+from scalarviz.engines.cuda.batch_convolution import (
+    convolution_forward,
+    convolution_inputs,
+    convolution_parameters,
 )
-from scalarviz.engines.cuda.convolution import convolution_forward, convolution_inputs
-from scalarviz.engines.cuda.convolution_weights import convolution_parameters
-from scalarviz.engines.cuda.elementwise import (
+from scalarviz.engines.cuda.card import cuda
+from scalarviz.engines.cuda.gpu_layout import (
+    CHUNKS,
+    COUNT,
+    FLOW,
+    KIND,
+    SPACE,
+    STRIDE,
+    Exact,
+    Index,
+    Numbers,
+    Whole,
+    chunk_start,
+)
+from scalarviz.engines.cuda.matrix_products import (
+    affine_forward,
+    affine_forward_all,
+    affine_inputs,
+    affine_inputs_all,
+    affine_parameters,
+    affine_parameters_all,
+)
+from scalarviz.engines.cuda.team_kernels import (
     activation_forward,
     activation_inputs,
+    batch_norm_forward,
+    batch_norm_inputs,
     branch_forward,
     branch_inputs,
     concatenation_forward,
@@ -39,25 +61,6 @@ from scalarviz.engines.cuda.elementwise import (
     sum_forward,
     sum_inputs,
 )
-from scalarviz.engines.cuda.matrix_products import (
-    affine_forward_all,
-    affine_inputs_all,
-    affine_parameters_all,
-)
-from scalarviz.engines.cuda.places import (
-    CHUNKS,
-    COUNT,
-    FLOW,
-    KIND,
-    SPACE,
-    STRIDE,
-    Exact,
-    Index,
-    Numbers,
-    Whole,
-)
-from scalarviz.engines.cuda.products import affine_forward, affine_inputs, affine_parameters
-from scalarviz.engines.cuda.teams import chunk_start
 
 FORWARD, PARAMETERS, INPUT = range(3)
 

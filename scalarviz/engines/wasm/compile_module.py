@@ -4,21 +4,352 @@
 
 writes the module of pieces, in a process of its own. If that fails, the last line of its errors
 says why, and the status is DAMAGED if LLVM cannot read a piece.
+
+The module is made from the object file that LLVM emits: a module with tables of relocations,
+positions in its code that a linker fills in. Here there is one object, so indices of functions and
+of types are right already; addresses of data move, and kernels get their indices in the table of
+functions, by which they call each other. The memory, the table and the stack pointer are imported
+from the page.
+
+Memory begins with the stack, which grows down to address 0, so that too deep a stack is an access
+outside the memory; then come the constants of the module, then the page's image.
 """
 
 from __future__ import annotations
 
+import struct
 import sys
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from scalarviz.base.messages import say
-from scalarviz.engines.codegen.compile_kernel import end_with_parent
+from scalarviz.engines.codegen.compiling import end_with_parent
 from scalarviz.engines.cpu.emitting import llvm
-from scalarviz.engines.wasm.linking import linked
 from scalarviz.errors import EngineError
+
+STACK = 2**18  # bytes
+FIRST = 1  # place in the table of functions of the first kernel; 0 stands for no kernel
+ALIGNMENT = 64
+
+# Functions that a page provides: those of C that JavaScript has.
+IMPORTED = frozenset(
+    "acos asin atan atan2 cos cosh exp expm1 fmod log log10 log1p log2 pow sin sinh tan tanh "
+    "cosf expf fmodf logf powf sinf tanhf".split()
+)
+MEMORY, TABLE, POINTER = "__linear_memory", "__indirect_function_table", "__stack_pointer"
+
+# Numbers of sections, of kinds of imports and symbols, and of relocations.
+CUSTOM, TYPES, IMPORTS, FUNCTIONS, ELEMENTS, CODE, DATA, DATA_COUNT = 0, 1, 2, 3, 9, 10, 11, 12
+A_FUNCTION, A_TABLE, A_MEMORY, A_GLOBAL = range(4)
+FUNCTION_SYMBOL, DATA_SYMBOL, GLOBAL_SYMBOL, SECTION_SYMBOL, TABLE_SYMBOL = 0, 1, 2, 3, 5
+UNDEFINED, EXPLICIT_NAME = 0x10, 0x40
+SYMBOL_TABLE = 8
+FUNCTION_INDEX, ADDRESS_LEB, ADDRESS_SLEB, ADDRESS_I32, TYPE_INDEX, GLOBAL_INDEX = 0, 3, 4, 5, 6, 7
+TABLE_NUMBER = 20
+IN_PLACE = {FUNCTION_INDEX, TYPE_INDEX, GLOBAL_INDEX, TABLE_NUMBER}
+CONSTANT, END = 0x41, 0x0B  # the instruction i32.const, and the end of an expression
+STOP = bytes([3, 0, 0, END])  # a function of 3 bytes without variables: unreachable
+DETAILS = 1, 3, 2, 2  # numbers that describe an import, by its kind
+ADDRESSES = {ADDRESS_LEB, ADDRESS_SLEB, ADDRESS_I32}
+
+
+@dataclass(slots=True)
+class Symbol:
+    """A function, or data in a segment, of an object file; `name` is "" for what has none."""
+
+    kind: int
+    name: str
+    index: int  # of the function, or of the segment
+    offset: int = 0  # in the segment
+    defined: bool = True
+
+
+@dataclass(slots=True)
+class Segment:
+    """Data of an object file: its offset from the first data, and its first and last byte."""
+
+    offset: int
+    low: int
+    high: int
+
+
+class Bytes:
+    """Reads the numbers of a module one after the other."""
+
+    def __init__(self, content: bytes, at: int = 0) -> None:
+        self.content = content
+        self.at = at
+
+    def byte(self) -> int:
+        self.at += 1
+        return self.content[self.at - 1]
+
+    def unsigned(self) -> int:
+        return self._groups()[0]
+
+    def signed(self) -> int:
+        result, bits, last = self._groups()
+        return result - (1 << bits) if last & 64 else result
+
+    def _groups(self) -> tuple[int, int, int]:
+        """Return a number of groups of 7 bits (LEB128), how many bits it has, and its last byte."""
+        result = shift = 0
+        while True:
+            byte = self.byte()
+            result |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return result, shift, byte
+
+    def text(self) -> str:
+        size = self.unsigned()
+        self.at += size
+        return self.content[self.at - size : self.at].decode()
+
+
+def unsigned(number: int, width: int = 0) -> bytes:
+    """Return a number in LEB128, padded to `width` bytes."""
+    out: list[int] = []
+    while number > 127 or len(out) + 1 < width:
+        out.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*out, number])
+
+
+def signed(number: int, width: int = 0) -> bytes:
+    """Return a number in signed LEB128, padded to `width` bytes."""
+    out: list[int] = []
+    while not -64 <= number < 64 or len(out) + 1 < width:
+        out.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*out, number & 127])
+
+
+def section(number: int, *parts: bytes) -> bytes:
+    """Return a section of a module."""
+    content = b"".join(parts)
+    return bytes([number]) + unsigned(len(content)) + content
+
+
+def sections_of(content: bytes) -> list[tuple[int, str, int, int]]:
+    """Return the sections of an object file: number, name of a custom one, first and last byte."""
+    if content[:8] != b"\0asm\1\0\0\0":
+        raise strange("it does not begin as one")
+    found, reader = [], Bytes(content, 8)
+    while reader.at < len(content):
+        number, size = reader.byte(), reader.unsigned()
+        end = reader.at + size
+        name = reader.text() if number == CUSTOM else ""
+        found.append((number, name, reader.at, end))
+        reader.at = end
+    return found
+
+
+def linked(content: bytes, kernels: Iterable[str]) -> bytes:
+    """Return the module of an object file, whose table of functions has the kernels in order.
+
+    Kernel k has the place FIRST + k. Raises EngineError if the object has something unknown.
+    """
+    found = {name or number: (low, high) for number, name, low, high in sections_of(content)}
+    symbols = symbols_of(content, *found["linking"])
+    functions = {s.name: s.index for s in symbols if s.kind == FUNCTION_SYMBOL and s.defined}
+    kernels = [*kernels]
+    missing = [name for name in kernels if name not in functions]
+    if missing:
+        raise strange(f"it lacks {missing[0]}")
+    segments = segments_of(content, *found[DATA]) if DATA in found else []
+    changed = bytearray(content)
+    for part, base in (("reloc.CODE", CODE), ("reloc.DATA", DATA)):
+        if part in found:
+            relocate(changed, found[part], found[base][0], symbols, segments)
+    imports = imports_of(content, *found[IMPORTS], len(kernels))
+    places = b"".join(unsigned(functions[name]) for name in kernels)
+    first = bytes([0, CONSTANT]) + signed(FIRST) + bytes([END])
+    elements = unsigned(1), first, unsigned(len(kernels)), places
+    out = [content[:8]]
+    for number in (TYPES, IMPORTS, FUNCTIONS, ELEMENTS, DATA_COUNT, CODE, DATA):
+        if number == IMPORTS:
+            out.append(section(IMPORTS, imports))
+        elif number == ELEMENTS:
+            out.append(section(ELEMENTS, *elements))
+        elif number == DATA:
+            data = [segment(each.offset, bytes(changed[each.low : each.high])) for each in segments]
+            out.append(section(DATA, unsigned(len(data)), *data))
+        elif number in found:
+            low, high = found[number]
+            out.append(section(number, bytes(changed[low:high])))
+    unknown = {n for n in found if isinstance(n, int)} - {
+        CUSTOM, TYPES, IMPORTS, FUNCTIONS, DATA_COUNT, CODE, DATA,
+    }  # fmt: skip
+    if unknown:
+        raise strange(f"it has a section {min(unknown)}")
+    return b"".join(out)
+
+
+def symbols_of(content: bytes, low: int, high: int) -> list[Symbol]:
+    """Return the table of symbols of the section "linking"."""
+    reader, symbols = Bytes(content, low), []
+    if reader.unsigned() != 2:
+        raise strange("its table of symbols has another version")
+    while reader.at < high:
+        kind, size = reader.byte(), reader.unsigned()
+        end = reader.at + size
+        if kind == SYMBOL_TABLE:
+            symbols = [symbol_at(reader) for _ in range(reader.unsigned())]
+        reader.at = end
+    return symbols
+
+
+def symbol_at(reader: Bytes) -> Symbol:
+    """Return the symbol that is described next."""
+    kind, flags = reader.byte(), reader.unsigned()
+    defined = not flags & UNDEFINED
+    if kind in (FUNCTION_SYMBOL, GLOBAL_SYMBOL, TABLE_SYMBOL):
+        index = reader.unsigned()
+        name = reader.text() if defined or flags & EXPLICIT_NAME else ""
+        return Symbol(kind, name, index, defined=defined)
+    if kind == DATA_SYMBOL:
+        name = reader.text()
+        if not defined:
+            raise strange(f"it needs the data {name}")
+        index, offset = reader.unsigned(), reader.unsigned()
+        reader.unsigned()  # size
+        return Symbol(kind, name, index, offset)
+    if kind == SECTION_SYMBOL:
+        return Symbol(kind, "", reader.unsigned())
+    raise strange(f"it has a symbol of kind {kind}")
+
+
+def segments_of(content: bytes, low: int, high: int) -> list[Segment]:
+    """Return the segments of the data section."""
+    reader, segments = Bytes(content, low), []
+    for _ in range(reader.unsigned()):
+        if reader.unsigned() != 0 or reader.byte() != CONSTANT:
+            raise strange("its data has no fixed place")
+        offset = reader.signed()
+        if reader.byte() != END:
+            raise strange("its data has no fixed place")
+        length = reader.unsigned()
+        segments.append(Segment(offset, reader.at, reader.at + length))
+        reader.at += length
+    return segments
+
+
+def segment(offset: int, content: bytes) -> bytes:
+    """Return a segment of data, at its place in the memory of a page."""
+    place = bytes([0, CONSTANT]) + signed(STACK + offset) + bytes([END])
+    return place + unsigned(len(content)) + content
+
+
+def relocate(
+    content: bytearray,
+    table: tuple[int, int],
+    start: int,
+    symbols: Sequence[Symbol],
+    segments: Sequence[Segment],
+) -> None:
+    """Write the addresses of data to the section that begins at `start`, as its table says."""
+    reader = Bytes(bytes(content), table[0])
+    reader.unsigned()  # number of the section
+    for _ in range(reader.unsigned()):
+        kind, at, number = reader.byte(), start + reader.unsigned(), reader.unsigned()
+        if kind in ADDRESSES:
+            symbol = symbols[number]
+            address = STACK + segments[symbol.index].offset + symbol.offset + reader.signed()
+            wide = {ADDRESS_LEB: unsigned(address, 5), ADDRESS_SLEB: signed(address, 5)}
+            written = wide.get(kind, struct.pack("<I", address))
+            content[at : at + len(written)] = written
+        elif kind not in IN_PLACE:
+            raise strange(f"it has a relocation of kind {kind}")
+
+
+def imports_of(content: bytes, low: int, high: int, kernels: int) -> bytes:
+    """Return the section of imports, with a table for so many kernels.
+
+    Raises EngineError for a function that no page has.
+    """
+    reader, parts, names = Bytes(content, low), [], set()
+    count = reader.unsigned()
+    for _ in range(count):
+        head = reader.at
+        reader.text()
+        name, end = reader.text(), reader.at
+        kind, detail = reader.byte(), reader.at
+        names.add(name)
+        if kind == A_FUNCTION:
+            reader.unsigned()
+            if name not in IMPORTED:
+                raise strange(f"it calls {name}, which no page has")
+        elif kind == A_GLOBAL and name == POINTER:
+            reader.at += 2
+        elif (kind, name) in ((A_MEMORY, MEMORY), (A_TABLE, TABLE)):
+            reader.at += kind == A_TABLE  # its type
+            if reader.byte() != 0:
+                raise strange(f"its {name} is limited")
+            reader.unsigned()
+        else:
+            raise strange(f"it imports {name}")
+        described = content[detail : reader.at]
+        if kind == A_TABLE:
+            described = bytes([content[detail], 0]) + unsigned(FIRST + kernels)
+        parts.append(content[head:end] + bytes([kind]) + described)
+    for name in (MEMORY, TABLE):
+        if name not in names:
+            raise strange(f"it does without {name}")
+    return unsigned(count) + b"".join(parts)
+
+
+def only(content: bytes, kernels: Container[int]) -> bytes:
+    """Return a linked module in which kernel k is there if `kernels` has k; the others are empty.
+
+    All keep their places in the table of functions; calling an empty one stops the program.
+    """
+    found = {number: (low, high) for number, _, low, high in sections_of(content)}
+    reader, imported = Bytes(content, found[IMPORTS][0]), 0
+    for _ in range(reader.unsigned()):
+        reader.text()
+        reader.text()
+        kind = reader.byte()
+        imported += kind == A_FUNCTION
+        for _ in range(DETAILS[kind]):
+            reader.unsigned()
+    reader = Bytes(content, found[ELEMENTS][0] + 3)  # past the head of its one segment
+    reader.signed()
+    reader.byte()
+    functions = [reader.unsigned() - imported for _ in range(reader.unsigned())]
+    left = {function for k, function in enumerate(functions) if k not in kernels}
+    left -= {function for k, function in enumerate(functions) if k in kernels}
+    reader = Bytes(content, found[CODE][0])
+    bodies = [unsigned(count := reader.unsigned())]
+    for k in range(count):
+        size, start = reader.unsigned(), reader.at
+        reader.at += size
+        bodies.append(STOP if k in left else unsigned(size) + content[start : reader.at])
+    parts = {number: [content[low:high]] for number, (low, high) in found.items()} | {CODE: bodies}
+    return content[:8] + b"".join(section(number, *part) for number, part in parts.items())
+
+
+def end_of_data(content: bytes) -> int:
+    """Return the first address after the data of a module, where a page's image can begin."""
+    end = STACK
+    for number, _, low, high in sections_of(content):
+        if number == DATA:
+            segments = segments_of(content, low, high)
+            end = max([end, *[each.offset + each.high - each.low for each in segments]])
+    return -(-end // ALIGNMENT) * ALIGNMENT
+
+
+def strange(what: str) -> EngineError:
+    """Return the error for an object file of another form than this module knows."""
+    return EngineError(
+        f"this version of llvmlite writes WebAssembly in a form that is not known here: {what}"
+    )
+
+
+# ---- pieces and the module ----------------------------------------------------------------------
 
 TRIPLE = "wasm32-unknown-unknown"
 FEATURES = "+simd128,+bulk-memory,+sign-ext,+nontrapping-fptoint,+mutable-globals"

@@ -1,6 +1,13 @@
 """The WebAssembly module of some kernels: compiled once, in child processes, and kept on disk.
 
-The piece of each kernel is kept, too, so that another network compiles only what is new in it.
+The piece of each kernel is kept as well, so that another network compiles only what is new in it.
+
+    python -m scalarviz.engines.wasm.module
+
+writes the module of all built-in kernels of pages, one for each working type, to `modules/` beside
+this file, from where wheels take it: it spares compiling. The name of a file has a hash of the
+texts of all kernels, so that no page has other kernels than those that it would compile. A page
+gets those of its network; the others are empty in it.
 """
 
 from __future__ import annotations
@@ -22,12 +29,14 @@ from typing import Any
 from scalarviz.base import processes
 from scalarviz.base.messages import inform, is_informed
 from scalarviz.base.progress import Progress
+from scalarviz.core.formulas.activations import WithSettings
 from scalarviz.engines.codegen.cache_files import cache_folder, keep, kept
-from scalarviz.engines.codegen.compile_kernel import LOOK, ROOT
-from scalarviz.engines.codegen.compiling import aside
-from scalarviz.engines.codegen.kernel_units import path_of_unit, text_of
-from scalarviz.engines.codegen.unit_source import Dtype, Unit
-from scalarviz.engines.wasm import compile_module, compile_pieces, linking, llvm_text
+from scalarviz.engines.codegen.compiling import CHILD_LOOK, ROOT, aside
+from scalarviz.engines.codegen.kernel_source import versions
+from scalarviz.engines.codegen.kernel_units import Dtype, Unit, path_of_unit, text_of
+from scalarviz.engines.cpu.table import every_unit
+from scalarviz.engines.wasm import compile_module, compile_pieces
+from scalarviz.engines.wasm.compile_module import only
 from scalarviz.errors import EngineError
 
 STEM = "page"
@@ -42,7 +51,7 @@ MOST = 8  # processes, each of which takes 300 MB
 # numba lowers every kernel for the same plain processor, and leaves optimizing to `compile_module`.
 # Other settings of numba's, which the user may have, are not passed on.
 FOR_NUMBA = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", "NUMBA_OPT": "0"}
-MAKERS = llvm_text, linking, compile_pieces, compile_module
+MAKERS = compile_pieces, compile_module
 
 
 def module_of(units: Sequence[Unit], dtype: Dtype) -> bytes:
@@ -233,4 +242,58 @@ def run(
                     raise failed(reason)
             if look is not None:
                 look()
-            time.sleep(LOOK)
+            time.sleep(CHILD_LOOK)
+
+
+# ---- the module of all built-in kernels, made for a release -------------------------------------
+
+SHARED_FOLDER = Path(__file__).with_name("modules")
+DTYPES: tuple[Dtype, ...] = "float32", "float64"
+NOT_IN_PAGES = "all_cores", "lanes", "networks", "part_of"  # in the names of kernels
+
+
+def units_of_pages() -> list[Unit]:
+    """Return the kernels that pages may have, apart from those of rows that a user has made."""
+    return [
+        unit
+        for unit in dict.fromkeys(every_unit())
+        if not any(word in unit.name for word in NOT_IN_PAGES)
+        and not getattr(unit.row, "digest", "")  # only rows that a user has added have one
+        and not isinstance(unit.row, WithSettings)
+    ]
+
+
+def name_of(units: Sequence[Unit], dtype: Dtype) -> str:
+    """Return the name of the file of a module, whatever compiler there is here."""
+    texts = [text_of(unit, dtype).replace(versions(), "", 1) for unit in units]
+    return f"kernels_{dtype}_{hashlib.sha256(''.join(texts).encode()).hexdigest()[:20]}.wasm"
+
+
+def shared_module(wanted: Sequence[Unit], dtype: Dtype) -> tuple[list[Unit], bytes] | None:
+    """Return the shared module with some kernels, and all units in its order; None if it lacks one.
+
+    It is looked for beside this file and in the cache folder.
+    """
+    units = units_of_pages()
+    places = {units.index(unit) for unit in wanted if unit in units}
+    if len(places) < len(wanted):
+        return None
+    name = name_of(units, dtype)
+    for folder in (SHARED_FOLDER, cache_folder()):
+        content = kept(folder / name)
+        if content is not None:
+            return units, only(content, places)
+    return None
+
+
+def main(folder: Path = SHARED_FOLDER) -> None:
+    """Write the modules of this version, and remove others."""
+    units = units_of_pages()
+    for other in folder.glob("*.wasm"):
+        other.unlink()
+    for dtype in DTYPES:
+        keep(folder / name_of(units, dtype), module_of(units, dtype))
+
+
+if __name__ == "__main__":
+    main()

@@ -9,7 +9,7 @@ from time import monotonic
 from typing import Any, final
 
 from scalarviz.base.texts import text
-from scalarviz.engines.common.cores import Guard
+from scalarviz.engines.kernel_threads import Guard
 from scalarviz.pictures.presenter.answers import AT_ONCE
 from scalarviz.training.session.threads import Background, Job
 

@@ -28,11 +28,11 @@ from scalarviz.core.layers import Conv2d
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.trace_program import TraceProgram
 from scalarviz.data.batches import Batches
-from scalarviz.engines.codegen import compile_kernel, cuda_file, kernel_units
+from scalarviz.engines.codegen import compiling, cuda_file, kernel_units
 from scalarviz.engines.codegen.cache_files import cache_folder, is_compiled
 from scalarviz.engines.codegen.kernel_source import versions
-from scalarviz.engines.cpu.units import units_of_training
-from scalarviz.engines.expression.cpu import units_of_expression
+from scalarviz.engines.cpu.table import units_of_training
+from scalarviz.engines.expression.cpu_expression import units_of_expression
 from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import ScalarvizError
 from scalarviz.files.runs import needs_of_run
@@ -105,7 +105,7 @@ def kind_of_training(network: Model, batches: Batches, used: Iterable[object], e
     if engine == "python" or (engine == "cuda" and refused):
         return ""
     if engine == "cuda":
-        from scalarviz.engines.cuda import units as cuda  # loads numba's CUDA module
+        from scalarviz.engines.cuda import launches as cuda  # loads numba's CUDA module
 
         on_gpu = cuda.units_of_training(program, network.bank, batches, pairs(used))
         return remembered(f"cuda-{dtype}", on_gpu, dtype, cuda_file)
@@ -199,7 +199,7 @@ def compile_kind(word: str) -> None:
         if kind.startswith("cuda"):
             cuda_file.compile_module(cuda_file.import_file(path))
         else:
-            compile_kernel.import_file(path).compiled.compile()
+            compiling.import_file(path).compiled.compile()
 
 
 def kept_means() -> str:
@@ -227,6 +227,6 @@ def compile_means() -> None:
 if __name__ == "__main__":
     if hasattr(os, "nice"):  # what the user does meanwhile comes first
         os.nice(LOW_PRIORITY)
-    threading.Thread(target=compile_kernel.end_with_parent, daemon=True).start()
+    threading.Thread(target=compiling.end_with_parent, daemon=True).start()
     for each in sys.argv[1:]:
         compile_kind(each)

@@ -10,7 +10,7 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.formula import pick, table
 from scalarviz.core.program import Program
-from scalarviz.engines.common.snapshot import SnapshotValues
+from scalarviz.engines.engine import SnapshotValues
 from scalarviz.errors import InputError
 from scalarviz.pictures.presenter.sample_pass import SamplePass, forward_products, gradient_products
 from scalarviz.pictures.view.scene.plates import Plate

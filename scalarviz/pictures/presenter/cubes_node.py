@@ -11,7 +11,7 @@ from vispy import app, gloo
 
 from scalarviz.base.checks import answers, number, shorten
 from scalarviz.core.formulas.formula import pick
-from scalarviz.engines.common.snapshot import HostSnapshot, SnapshotValues
+from scalarviz.engines.engine import HostSnapshot, SnapshotValues
 from scalarviz.errors import DisplayError, InputError
 from scalarviz.pictures.draw2d.theme import THEMES, Theme
 from scalarviz.pictures.presenter.channels import Source, names_of, read

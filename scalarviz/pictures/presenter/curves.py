@@ -12,7 +12,7 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.metrics import HELD_OUT, LOSS, METRICS
-from scalarviz.engines.common.snapshot import SnapshotValues
+from scalarviz.engines.engine import SnapshotValues
 from scalarviz.pictures.presenter.captions.names import sentence
 from scalarviz.pictures.presenter.curve_view import CurveView
 from scalarviz.pictures.presenter.overlay_pointer import OverlayPointer

@@ -12,7 +12,7 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.metrics import predictions_of
 from scalarviz.core.program import Moment, Program
-from scalarviz.engines.common.snapshot import HostSnapshot, SnapshotValues
+from scalarviz.engines.engine import HostSnapshot, SnapshotValues
 from scalarviz.errors import EngineError, ScalarvizError
 from scalarviz.pictures.draw2d.loss_scale import round_up
 from scalarviz.pictures.presenter.answers import Answer

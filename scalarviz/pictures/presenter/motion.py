@@ -11,7 +11,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import Moment, Program
-from scalarviz.engines.common.snapshot import SnapshotValues
+from scalarviz.engines.engine import SnapshotValues
 from scalarviz.pictures.presenter.by_neuron import ByNeuron, NeuronPart, walked
 from scalarviz.pictures.presenter.channels import Source, read
 from scalarviz.pictures.presenter.live_values import LiveValues, Sample

@@ -7,7 +7,7 @@ from typing import final
 
 from scalarviz.base.texts import plural, text
 from scalarviz.base.texts.decimals import rounded
-from scalarviz.engines.common.snapshot import SnapshotValues
+from scalarviz.engines.engine import SnapshotValues
 from scalarviz.pictures.presenter.channels import largest
 from scalarviz.pictures.presenter.curve_view import CurveView
 from scalarviz.pictures.presenter.overlay_pointer import OverlayPointer

@@ -9,7 +9,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.metrics import predictions_of
-from scalarviz.engines.common.reference import program_forward
+from scalarviz.engines.reference import program_forward
 from scalarviz.pictures.presenter.live_values import LiveValues
 from scalarviz.pictures.presenter.throttle import Throttle
 from scalarviz.pictures.view.exhibits.exhibit import Exhibit

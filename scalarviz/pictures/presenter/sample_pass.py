@@ -14,14 +14,14 @@ from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.program import NONE, Moment, Operation, Program
 from scalarviz.core.trace_program import TraceProgram
-from scalarviz.engines.common.reference import (
+from scalarviz.engines.expression.expression_engine import Nodes, Rows
+from scalarviz.engines.reference import (
     OperationArrays,
     add_gradients,
     factors,
     operation_backward,
     operation_forward,
 )
-from scalarviz.engines.expression.nodes import Nodes, Rows
 
 FLAT = 0.1  # below this share of the steepest slope, an activation is saturated
 

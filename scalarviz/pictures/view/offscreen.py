@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from scalarviz.base.shell_commands import pip_install, program
-from scalarviz.engines.common.cores import Guard
+from scalarviz.engines.kernel_threads import Guard
 from scalarviz.errors import DisplayError
 
 WINDOWED = "pyside6"

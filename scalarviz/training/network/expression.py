@@ -32,7 +32,7 @@ from scalarviz.core.precision import Precision
 from scalarviz.core.trace import Trace, record_function, recorded_inputs
 from scalarviz.core.trace_program import Piece, TraceProgram, formula_of
 from scalarviz.core.value import Value
-from scalarviz.engines.expression.engines import ExpressionEngine
+from scalarviz.engines.expression.expression_engine import ExpressionEngine
 from scalarviz.engines.registry import EngineRow, choose_for_expression
 from scalarviz.errors import InputError, OwnershipError
 from scalarviz.training.network.model import Model

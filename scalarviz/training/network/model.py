@@ -22,8 +22,7 @@ from scalarviz.core.program import NONE, Operation, Program
 from scalarviz.core.trace_program import Piece
 from scalarviz.core.weight import Part
 from scalarviz.data.batches import Batches
-from scalarviz.engines.common.base import Engine, Run
-from scalarviz.engines.common.snapshot import Snapshot
+from scalarviz.engines.engine import Engine, Run, Snapshot
 from scalarviz.engines.registry import EngineRow
 from scalarviz.errors import InputError, lost_by_forward
 from scalarviz.training.network.named_arrays import Wall

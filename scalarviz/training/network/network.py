@@ -41,7 +41,7 @@ from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.precision import Precision
 from scalarviz.core.program import Program, columns
 from scalarviz.core.weight import Part, Weight
-from scalarviz.engines.common.portions import Tell, take_steps
+from scalarviz.engines.engine import Tell, take_steps
 from scalarviz.engines.registry import FULL, EngineRow, choose
 from scalarviz.errors import InputError, OwnershipError
 from scalarviz.training.network.model import Model

@@ -23,7 +23,7 @@ from scalarviz.core.formulas.formula import table
 from scalarviz.core.formulas.metrics import HELD_OUT, LOSS, METRICS
 from scalarviz.core.program import NONE, Operation
 from scalarviz.data.data_set import TableSet
-from scalarviz.engines.common.reference import OperationArrays, operation_backward, program_forward
+from scalarviz.engines.reference import OperationArrays, operation_backward, program_forward
 from scalarviz.errors import InputError, ShapeError, UnknownNameError
 from scalarviz.training.network.model import Model
 

@@ -16,7 +16,7 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.bank import Bank
 from scalarviz.data.batches import Batches, InOrder, Picked, Shuffled
-from scalarviz.engines.common.cores import Guard
+from scalarviz.engines.kernel_threads import Guard
 from scalarviz.errors import InputError, OrderError
 from scalarviz.training.network.model import Model
 from scalarviz.training.session.branches import Branch, Clock, copies_of

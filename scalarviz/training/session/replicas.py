@@ -34,8 +34,8 @@ from scalarviz.training.session.session import Session
 from scalarviz.training.session.threads import SessionLock
 
 if TYPE_CHECKING:
-    from scalarviz.engines.cpu.replicas import CpuMany
-    from scalarviz.engines.cuda.replicas import CudaMany
+    from scalarviz.engines.cpu.parallel_networks import CpuMany
+    from scalarviz.engines.cuda.engine import CudaMany
 
 MOST_STEPS = 10_000  # in one kernel call
 GROWTH = 16.0  # of the steps of a call, from one to the next
@@ -246,10 +246,10 @@ class Replicas:
 def class_of_many(engine: str) -> type[CpuMany | CudaMany]:
     """Return the class that trains many networks on an engine; loads numba."""
     if engine == "cuda":
-        from scalarviz.engines.cuda.replicas import CudaMany
+        from scalarviz.engines.cuda.engine import CudaMany
 
         return CudaMany
-    from scalarviz.engines.cpu.replicas import CpuMany
+    from scalarviz.engines.cpu.parallel_networks import CpuMany
 
     return CpuMany
 

@@ -26,7 +26,7 @@ from scalarviz.base.progress import Progress
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.not_finite import bad_gradient
 from scalarviz.core.program import NONE, Moment
-from scalarviz.engines.common.base import Outcome
+from scalarviz.engines.engine import RunOutcome
 from scalarviz.errors import GradientError, InputError, OrderError
 from scalarviz.training.session.branches import Action, Branch, Clock, Frame, Keyframes
 from scalarviz.training.session.callbacks import FirstArrivals
@@ -277,7 +277,7 @@ class Timeline:
         self._interrupted = False
         return False
 
-    def _cut(self, first: int, outcome: Outcome) -> Outcome:
+    def _cut(self, first: int, outcome: RunOutcome) -> RunOutcome:
         """Return the outcome of steps up to the first one that stops; those after it are undone."""
         count = self.stops.steps_until_stop(self, first, outcome.losses)
         is_whole = outcome.bad == NONE and outcome.overflow is None

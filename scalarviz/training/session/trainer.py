@@ -21,8 +21,8 @@ from scalarviz.core.precision import Precision
 from scalarviz.core.program import Moment
 from scalarviz.data import DataSet
 from scalarviz.data.data_set import TableSet
-from scalarviz.engines.common.base import Run
-from scalarviz.engines.common.cores import may_call_kernels
+from scalarviz.engines.engine import Run
+from scalarviz.engines.kernel_threads import may_call_kernels
 from scalarviz.engines.registry import AUTO
 from scalarviz.errors import InputError, OrderError, ShapeError
 from scalarviz.training.network.grown_networks import begin_with_affine

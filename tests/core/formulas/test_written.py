@@ -15,7 +15,7 @@ from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.elementary import exp, expm1, log, log1p, power, sqrt
 from scalarviz.core.formulas.formula_words import formula_of, in_words, written
 from scalarviz.core.formulas.losses import LOSSES
-from scalarviz.engines.own.derivatives import on_numbers, recorded_derivative
+from scalarviz.engines.custom.user_functions import on_numbers, recorded_derivative
 from scalarviz.errors import InputError
 from scalarviz.pictures.presenter.captions.format import fill, pretty
 from tests.pictures.presenter.caption_reader import FUNCTIONS, as_python

@@ -6,11 +6,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.engines.common.reference import (
-    OperationArrays,
-    operation_backward,
-    operation_forward,
-)
+from scalarviz.engines.reference import OperationArrays, operation_backward, operation_forward
 from scalarviz.errors import InputError, ShapeError
 from tests.wording import refused
 

@@ -3,7 +3,7 @@
 from threading import Thread
 
 from scalarviz.core.device_arrays import Away
-from scalarviz.engines.common.cores import Guard
+from scalarviz.engines.kernel_threads import Guard
 
 
 class Keeper:

@@ -17,16 +17,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scalarviz.engines.codegen import cuda_file, cuda_rounding
+from scalarviz.engines.codegen import cuda_file
 from scalarviz.engines.codegen.cuda_file import CudaUnit
-from scalarviz.engines.codegen.unit_source import Dtype
-from scalarviz.engines.cuda import graphs, missing
-from scalarviz.engines.cuda import memory as engine_memory
-from scalarviz.engines.cuda.calls import Device
+from scalarviz.engines.codegen.kernel_units import Dtype
+from scalarviz.engines.cuda import card as graphs
+from scalarviz.engines.cuda import device_memory, fused_steps, missing
 from scalarviz.engines.cuda.engine import CudaEngine
-from scalarviz.engines.cuda.fused import compiling, launch, shape
-from scalarviz.engines.cuda.fused.compiling import Choice
-from scalarviz.engines.cuda.fused.shape import Table
+from scalarviz.engines.cuda.fused_steps import FusedChoice, ShapeTable
+from scalarviz.engines.cuda.launches import Device
 from tests.conftest import FakeDevice
 from tests.engines.machine_code import GPU, made_once, ptx_of
 from tests.engines.ptx.launch import Launch
@@ -151,13 +149,13 @@ class Card:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(missing, "missing_for_cuda", str)
             patch.setattr(cuda_file, "load", self.load)
-            patch.setattr(engine_memory, "cuda", arrays)
+            patch.setattr(device_memory, "cuda", arrays)
             patch.setattr(CudaEngine, "device", self.device)
-            patch.setattr(graphs, "Graph", no_graph)
-            patch.setattr(launch, "cuda", arrays)
-            patch.setattr(launch, "find_card", lambda: Fused(self) if self.lanes else None)
+            patch.setattr(graphs, "CudaGraph", no_graph)
+            patch.setattr(fused_steps, "cuda", arrays)
+            patch.setattr(fused_steps, "find_card", lambda: Fused(self) if self.lanes else None)
             if self.lanes:
-                patch.setattr(shape, "THREADS", self.threads)
+                patch.setattr(fused_steps, "THREADS", self.threads)
             yield self
 
     @property
@@ -171,34 +169,34 @@ def no_graph(*_: object) -> None:
 
 
 class Fused:
-    """A card that runs the fused kernel, too; see `scalarviz.engines.cuda.fused.launch.Card`."""
+    """A `FusedCard`, which also runs the fused kernel."""
 
     def __init__(self, card: Card) -> None:
         self._card, self.blocks, self.shared = card, card.blocks, card.shared
 
-    def kernel(self, choice: Choice, table: Table) -> Program:
+    def kernel(self, choice: FusedChoice, table: ShapeTable) -> Program:
         sizes = self._card.threads, self._card.lanes
-        source = compiling.constants_of(choice, *sizes) + compiling.source_of()
+        source = fused_steps.constants_of(choice, *sizes) + fused_steps.source_of()
         text = cuda_file.text_of(choice.unit, "float32") + source
         if text not in _programs:
-            made_from = text + inspect.getsource(compiling) + inspect.getsource(cuda_rounding)
+            made_from = text + inspect.getsource(fused_steps) + inspect.getsource(cuda_file)
             ptx = made_once("ptx_fused", made_from, lambda: fused_ptx(choice, source))
             _programs[text] = translate(ptx)
         return _programs[text]
 
     def launch(
-        self, kernel: Program, table: Table, stream: Any, arrays: list[Array], steps: int
+        self, kernel: Program, table: ShapeTable, stream: Any, arrays: list[Array], steps: int
     ) -> None:
         sizes = table.blocks, self._card.threads, table.shared
-        self._card.launch(compiling.NAME, kernel, sizes, [*[x.address for x in arrays], steps])
+        self._card.launch(fused_steps.NAME, kernel, sizes, [*[x.address for x in arrays], steps])
 
 
-def fused_ptx(choice: Choice, source: str) -> str:
+def fused_ptx(choice: FusedChoice, source: str) -> str:
     """Return the PTX text of the fused kernel."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dispatcher(), "get_current_device", lambda: FakeDevice)
-        functions = compiling.ltoir_of(choice, GPU)
-    ptx, _ = compiling.link(functions, source, GPU, ptx=True)
+        functions = fused_steps.ltoir_of(choice, GPU)
+    ptx, _ = fused_steps.link(functions, source, GPU, ptx=True)
     return ptx.decode()
 
 

@@ -7,10 +7,10 @@ import pytest
 from scalarviz.base import processes
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.engines import every_kernel
-from scalarviz.engines.codegen import cache_files, compile_kernel, kernel_units
+from scalarviz.engines.codegen import cache_files, compiling, kernel_units
 from scalarviz.engines.codegen.dispatch import by_address
-from scalarviz.engines.codegen.unit_source import Unit
-from scalarviz.engines.expression.kernels import unary, unary_back
+from scalarviz.engines.codegen.kernel_units import Unit
+from scalarviz.engines.expression.expression_kernels import unary, unary_back
 from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import EngineError, InputError
 from scalarviz.faces.cli import warm
@@ -53,7 +53,7 @@ def test_what_is_lacking_is_compiled(
 def test_what_another_process_has_compiled_meanwhile_is_left_as_it_is() -> None:
     first, second = [kernel_units.path_of_unit(*each) for each in SMALL]
     for paths in ([second], [first, second]):
-        child = compile_kernel.start_child(paths)
+        child = compiling.start_child(paths)
         child.wait()
         processes.end(child)
         assert child.returncode == 0 and all(map(cache_files.is_compiled, paths))

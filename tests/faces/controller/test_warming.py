@@ -18,11 +18,11 @@ from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.formula import Formula
 from scalarviz.core.formulas.losses import LOSSES
 from scalarviz.engines.codegen import kernel_units
-from scalarviz.engines.codegen.unit_source import Unit
+from scalarviz.engines.codegen.kernel_units import Unit
 from scalarviz.engines.cpu import calls
 from scalarviz.engines.every_kernel import every_kernel
-from scalarviz.engines.expression import cpu as expression
-from scalarviz.engines.expression import kernels
+from scalarviz.engines.expression import cpu_expression as expression
+from scalarviz.engines.expression import expression_kernels
 from scalarviz.faces.controller import precompile, presets, warming
 from scalarviz.faces.controller.files import export_to, open_run, save
 from scalarviz.faces.scenefiles.find import load, scenes
@@ -281,7 +281,7 @@ def test_another_process_compiles_the_formulas_of_this_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
-    unit = Unit("test_bent", kernels.unary, Formula("bent", bent, (bent_slope,)))
+    unit = Unit("test_bent", expression_kernels.unary, Formula("bent", bent, (bent_slope,)))
     kind = precompile.remembered("float64", [unit], "float64")
     word = precompile.words_for(kind)
     assert not precompile.is_ready(kind)

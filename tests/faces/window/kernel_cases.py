@@ -26,7 +26,7 @@ from PySide6.QtWidgets import QApplication
 import scalarviz as sv
 from scalarviz.base.interrupt import Stop
 from scalarviz.base.texts import text
-from scalarviz.engines.codegen import compile_kernel
+from scalarviz.engines.codegen import compiling
 from scalarviz.faces.controller import precompile
 from scalarviz.faces.controller.files import open_run
 from scalarviz.faces.controller.options import Recipe
@@ -47,7 +47,7 @@ COMMAND = precompile.COMMAND
 NEVER = ("-c", "import time; time.sleep(600)")
 
 compiled: list[tuple[str, str]] = []  # each kernel, and the thread that it was compiled on
-_compile, _run_children = Dispatcher._compile_for_args, compile_kernel.run_children
+_compile, _run_children = Dispatcher._compile_for_args, compiling.run_children
 _compile_by_address = CFunc._compile_uncached
 
 
@@ -303,6 +303,6 @@ def case_all_is_compiled_and_then_kernels_do_the_work() -> None:
 CASES = {name: case for name, case in globals().items() if name.startswith("case_")}
 
 if __name__ == "__main__":
-    Dispatcher._compile_for_args, compile_kernel.run_children = noted, noted_child
+    Dispatcher._compile_for_args, compiling.run_children = noted, noted_child
     CFunc._compile_uncached = noted_by_address  # type: ignore[method-assign]  # in its place
     main(sys.argv[1:] or list(CASES), CASES)

@@ -13,8 +13,8 @@ import pytest
 import scalarviz as sv
 from scalarviz.base.interrupt import ctrl_c
 from scalarviz.core.perceptron import Perceptron
+from scalarviz.engines.cpu.engine import CpuRun
 from scalarviz.engines.cpu.job import CpuJob
-from scalarviz.engines.cpu.run import CpuRun
 from scalarviz.training.session.shared_clock import SharedClock
 from scalarviz.training.session.trainer import Trainer
 from tests.ctrl_c import at_each_moment

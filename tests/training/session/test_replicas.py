@@ -10,7 +10,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.engines.cpu.replicas import CpuMany
+from scalarviz.engines.cpu.parallel_networks import CpuMany
 from scalarviz.errors import EngineError, InputError
 from scalarviz.training.session import replicas as module
 from scalarviz.training.session.replicas import Replicas

@@ -8,8 +8,8 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.engines.cpu.run import CpuRun
-from scalarviz.engines.python.run import PythonRun
+from scalarviz.engines.cpu.engine import CpuRun
+from scalarviz.engines.python import PythonRun
 from scalarviz.training.session.session import Session
 from tests.training.session.test_session import state
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.engines.common.cores import parallel_calls
+from scalarviz.engines.kernel_threads import parallel_calls
 from scalarviz.pictures.view.scene.plates import Plate
 
 WORTH = 48  # rows or columns from which on a plate has mip levels

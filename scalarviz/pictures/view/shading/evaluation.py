@@ -11,8 +11,8 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.messages import inform
 from scalarviz.core.program import Program
-from scalarviz.engines.common.reference import program_forward
-from scalarviz.engines.common.snapshot import Snapshot
+from scalarviz.engines.engine import Snapshot
+from scalarviz.engines.reference import program_forward
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.files.shaders.live_shader import LiveShader, live_shader
 from scalarviz.pictures.view.shading.context import HiddenContext

@@ -1,1 +1,0 @@
-"""What all engines share: base classes, runs, snapshots, and the reference operations."""

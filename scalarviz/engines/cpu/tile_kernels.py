@@ -1,0 +1,835 @@
+"""Kernels of each kind of operation, on one tile.
+
+A kind has up to three kernels; all kernels of a purpose have the same arguments: forward; the
+gradient of the parameters, added to that of the chunk; the gradient of the inputs.
+
+    op, settings   the operation's record (see `records.py`), and its settings
+    bank, grad     weights and state of the bank; gradient of the chunk
+    space, flow    workspaces of values and of gradients
+    n, stride      number of samples, and of numbers from one row to the next
+    x, y           index in `space` of the first input and output
+    g, h           index in `flow` of the gradient of the first output and input
+    memo           index in `space` of what forward keeps for backward
+
+Batch norm standardizes each feature over the whole batch. Before a number can be standardized,
+those of all tiles are needed. `gather` writes mean and scale of each feature to the memo of every
+tile, one row per feature; in the backward pass, the means of the gradients that are removed.
+
+In a convolution a pixel of a channel is a row of a workspace, one number per sample, so that a
+vector register holds the same pixel of several samples. The loops compute four convolution kernels
+of a group at a time; if fewer are left, the last one is computed several times.
+
+    groups                    number of groups of channels and convolution kernels
+    channels, kernels         number of channels of a group, and of its convolution kernels
+    height, width             of a picture
+    tall, broad               height and width of a window
+    apart_y, apart_x          stride of the windows
+    gap_y, gap_x              dilation: pixels from one number of a window to the next
+    padding                   zeros around the picture
+    high, wide                number of windows from top to bottom and from left to right
+    fan                       number of weights of a convolution kernel
+    o, c                      index of a convolution kernel, and of a channel
+    z0, g0, h0, ...           index of the first output, output gradient, input gradient
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from scalarviz.engines.codegen.dispatch import (
+    activation_backward,
+    activation_forward,
+    drop_word,
+    inner,
+    parametric_backward,
+    parametric_forward,
+    parametric_sum,
+    row_backward,
+    row_forward,
+)
+from scalarviz.engines.cpu.products import (
+    FOUR,
+    ONE,
+    SHORTEST,
+    THREE,
+    TILE,
+    TWO,
+    ZERO,
+    Index,
+    Numbers,
+    Record,
+    Table,
+    add_lanes,
+    add_row_sums,
+    add_sums_apart,
+    affine,
+    lane_count,
+    load_lanes,
+    load_some,
+    multiply_add,
+    not_unrolled,
+    outer,
+    spread,
+    store_lanes,
+)
+from scalarviz.engines.cpu.records import BankView, Tile, Workspaces
+from scalarviz.engines.cpu.tiles import chunk_bounds, count_chunks, row_stride, tile_of
+
+# ---- affine -------------------------------------------------------------------------------------
+
+
+@inner
+def affine_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """z = W x + b."""
+    space, n, stride = tile.space, tile.n, tile.stride
+    inputs, outputs = op.inputs, op.outputs
+    biases = bank.value[: op.has_biases * np.uint64(len(bank.value))]
+    affine(
+        bank.value, op.weights, inputs, ONE, biases, op.biases, space, space,
+        op.source * stride, op.target * stride, inputs, outputs, n, stride,
+    )  # fmt: skip
+
+
+@inner
+def affine_parameters(op: Record, settings: Numbers, grad: Numbers, tile: Tile) -> None:
+    """Add the gradients of W and b: outer products, summed over the samples."""
+    space, flow, n, stride = tile.space, tile.flow, tile.n, tile.stride
+    inputs, outputs, first = op.inputs, op.outputs, op.gradients
+    x, g = op.source * stride, op.flow_out * stride
+    outer(grad, first, space, flow, x, g, inputs, outputs, n, stride)
+    if op.has_biases == ONE:
+        add_row_sums(grad, first + op.count - outputs, flow, g, outputs, n, stride)
+
+
+@inner
+def affine_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """Gradient of the inputs: W transposed, times g."""
+    flow, n, stride = tile.flow, tile.n, tile.stride
+    inputs, outputs = op.inputs, op.outputs
+    affine(
+        bank.value, op.weights, ONE, inputs, bank.value[:0], op.biases, flow, flow,
+        op.flow_out * stride, op.flow_in * stride, outputs, inputs, n, stride,
+    )  # fmt: skip
+
+
+# ---- activation ---------------------------------------------------------------------------------
+
+
+@inner
+def pieces(rows: Index, n: Index, stride: Index) -> tuple[Index, Index]:
+    """Return the number of calls of an activation, and of numbers per call.
+
+    One call for all rows is faster, and includes the unused numbers at the end of each row; where
+    these are the greater part, there is one call per row.
+    """
+    if TWO * n >= stride or stride == SHORTEST:
+        return ONE, rows * stride
+    return rows, n
+
+
+@inner
+def activation_tile(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """y = f(x), number by number."""
+    space, n, stride = tile.space, tile.n, tile.stride
+    x, y = op.source * stride, op.target * stride
+    rows, width = pieces(op.outputs, n, stride)
+    for r in range(rows):
+        a, b = x + r * stride, y + r * stride
+        activation_forward(op.formula, space[a : a + width], space[b : b + width])
+
+
+@inner
+def activation_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """Gradient of the inputs: f'(x) times g; in place if both gradients share a buffer."""
+    space, flow, n, stride = tile.space, tile.flow, tile.n, tile.stride
+    x, y = op.source * stride, op.target * stride
+    g, h = op.flow_out * stride, op.flow_in * stride
+    rows, width = pieces(op.outputs, n, stride)
+    for r in range(rows):
+        a, b = x + r * stride, y + r * stride
+        c, d = g + r * stride, h + r * stride
+        if c != d:
+            for t in range(width):
+                flow[d + t] = flow[c + t]
+        activation_backward(
+            op.formula, space[a : a + width], space[b : b + width], flow[d : d + width]
+        )
+
+
+# ---- row ----------------------------------------------------------------------------------------
+
+
+@inner
+def row_tile(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """y = f(x), sample by sample."""
+    space, n, stride = tile.space, tile.n, tile.stride
+    memo = op.memo * stride
+    row_forward(
+        op.formula,
+        tile_of(space, op.source, op.inputs, stride),
+        tile_of(space, op.target, op.outputs, stride),
+        space[memo : memo + n],
+        settings,
+        n,
+    )
+
+
+@inner
+def row_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """Gradient of the inputs by the formula's backward, sample by sample."""
+    space, flow, n, stride = tile.space, tile.flow, tile.n, tile.stride
+    memo = op.memo * stride
+    row_backward(
+        op.formula,
+        tile_of(space, op.source, op.inputs, stride),
+        tile_of(space, op.target, op.outputs, stride),
+        space[memo : memo + n],
+        tile_of(flow, op.flow_out, op.outputs, stride),
+        tile_of(flow, op.flow_in, op.inputs, stride),
+        settings,
+        n,
+    )
+
+
+# ---- scale --------------------------------------------------------------------------------------
+
+
+@inner
+def scale_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """y = w x + b; `each` rows share w and b."""
+    space, n, stride = tile.space, tile.n, tile.stride
+    x, y = op.source * stride, op.target * stride
+    for r in range(op.outputs):
+        a, b, k = x + r * stride, y + r * stride, r // op.each
+        gain, shift = bank.value[op.weights + k], bank.value.dtype.type(0)
+        if op.has_biases == ONE:
+            shift = bank.value[op.biases + k]
+        for t in range(n):
+            space[b + t] = gain * space[a + t] + shift
+
+
+@inner
+def scale_parameters(op: Record, settings: Numbers, grad: Numbers, tile: Tile) -> None:
+    """Add the gradients of w and b: sums over samples, and over the rows that share them."""
+    space, flow, n, stride = tile.space, tile.flow, tile.n, tile.stride
+    x, g, outputs, first = op.source * stride, op.flow_out * stride, op.outputs, op.gradients
+    biases = first + outputs // op.each
+    for r in range(outputs):
+        a, b, k = x + r * stride, g + r * stride, r // op.each
+        total, shift = grad.dtype.type(0), grad.dtype.type(0)
+        for t in range(n):
+            total += flow[b + t] * space[a + t]
+            shift += flow[b + t]
+        grad[first + k] += total
+        if op.has_biases == ONE:
+            grad[biases + k] += shift
+
+
+@inner
+def scale_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """Gradient of the inputs: w times g."""
+    flow, n, stride = tile.flow, tile.n, tile.stride
+    g, h = op.flow_out * stride, op.flow_in * stride
+    for r in range(op.outputs):
+        a, b = g + r * stride, h + r * stride
+        gain = bank.value[op.weights + r // op.each]
+        for t in range(n):
+            flow[b + t] = gain * flow[a + t]
+
+
+# ---- parametric ---------------------------------------------------------------------------------
+
+
+@inner
+def count_of(settings: Numbers) -> Index:
+    """Return the number of parameters of a formula."""
+    count = ZERO
+    while count < len(settings) and settings[count] > 0:
+        count += ONE
+    return count
+
+
+@inner
+def parametric_tile(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """y = f(x, w, ...); the parameters of each row are kept side by side for the way back."""
+    space, n, stride = tile.space, tile.n, tile.stride
+    x, y, count = op.source * stride, op.target * stride, count_of(settings)
+    for r in range(op.outputs):
+        given, first = op.memo * stride + r * count, op.weights
+        for j in range(count):
+            each = np.uint64(settings[j])
+            space[given + j] = bank.value[first + r // each]
+            first += op.outputs // each
+        a, b = x + r * stride, y + r * stride
+        parametric_forward(
+            op.formula, space[a : a + n], space[given : given + count], space[b : b + n]
+        )
+
+
+@inner
+def parametric_parameters(op: Record, settings: Numbers, grad: Numbers, tile: Tile) -> None:
+    """Add the gradients of the parameters: sums over samples, and over the rows that share them."""
+    space, flow, n, stride = tile.space, tile.flow, tile.n, tile.stride
+    x, g, count = op.source * stride, op.flow_out * stride, count_of(settings)
+    for r in range(op.outputs):
+        given, first = op.memo * stride + r * count, op.gradients
+        a, b = x + r * stride, g + r * stride
+        for j in range(count):
+            each = np.uint64(settings[j])
+            grad[first + r // each] += parametric_sum(
+                op.formula, j, space[a : a + n], space[given : given + count], flow[b : b + n]
+            )
+            first += op.outputs // each
+
+
+@inner
+def parametric_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """Gradient of the inputs: f'(x, w, ...) times g."""
+    space, flow, n, stride = tile.space, tile.flow, tile.n, tile.stride
+    x, g, h = op.source * stride, op.flow_out * stride, op.flow_in * stride
+    count = count_of(settings)
+    for r in range(op.outputs):
+        given = op.memo * stride + r * count
+        a, b, c = x + r * stride, g + r * stride, h + r * stride
+        parametric_backward(
+            op.formula, space[a : a + n], space[given : given + count], flow[b : b + n],
+            flow[c : c + n],
+        )  # fmt: skip
+
+
+# ---- branch and sum -----------------------------------------------------------------------------
+
+
+@inner
+def branch_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """y = x."""
+    space, stride = tile.space, tile.stride
+    x, y = op.source * stride, op.target * stride
+    for i in range(op.outputs * stride):
+        space[y + i] = space[x + i]
+
+
+@inner
+def branch_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """Add the gradient to that of the inputs, which their last reader has written."""
+    flow, stride = tile.flow, tile.stride
+    g, h = op.flow_out * stride, op.flow_in * stride
+    for i in range(op.outputs * stride):
+        flow[h + i] += flow[g + i]
+
+
+@inner
+def sum_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """y = x + the second buffer."""
+    space, stride = tile.space, tile.stride
+    x, y, second = op.source * stride, op.target * stride, op.second * stride
+    for i in range(op.outputs * stride):
+        space[y + i] = space[x + i] + space[second + i]
+
+
+@inner
+def sum_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """Pass the gradient on to both buffers."""
+    flow, stride = tile.flow, tile.stride
+    g, h, second = op.flow_out * stride, op.flow_in * stride, op.flow_second * stride
+    for i in range(op.outputs * stride):
+        flow[h + i] = flow[g + i]
+        flow[second + i] = flow[g + i]
+
+
+# ---- product and concatenation ------------------------------------------------------------------
+
+
+@inner
+def product_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """y = x times the second buffer."""
+    space, stride = tile.space, tile.stride
+    x, y, second = op.source * stride, op.target * stride, op.second * stride
+    for i in range(op.outputs * stride):
+        space[y + i] = space[x + i] * space[second + i]
+
+
+@inner
+def product_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """Gradient of each factor: g times the other one."""
+    space, flow, stride = tile.space, tile.flow, tile.stride
+    x, second = op.source * stride, op.second * stride
+    g, h, by_second = op.flow_out * stride, op.flow_in * stride, op.flow_second * stride
+    for i in range(op.outputs * stride):
+        flow[h + i] = flow[g + i] * space[second + i]
+        flow[by_second + i] = flow[g + i] * space[x + i]
+
+
+@inner
+def concatenation_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """y = x, followed by the second buffer."""
+    space, stride = tile.space, tile.stride
+    x, y, second = op.source * stride, op.target * stride, op.second * stride
+    length = op.inputs * stride
+    for i in range(length):
+        space[y + i] = space[x + i]
+    for i in range(op.seconds * stride):
+        space[y + length + i] = space[second + i]
+
+
+@inner
+def concatenation_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """Pass its part of the gradient on to each buffer."""
+    flow, stride = tile.flow, tile.stride
+    g, h, second = op.flow_out * stride, op.flow_in * stride, op.flow_second * stride
+    length = op.inputs * stride
+    for i in range(length):
+        flow[h + i] = flow[g + i]
+    for i in range(op.seconds * stride):
+        flow[second + i] = flow[g + length + i]
+
+
+# ---- dropout ------------------------------------------------------------------------------------
+
+
+@inner
+def dropout_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """y = x times 0 or 1 / (1 - rate), which is kept; y = x in evaluation."""
+    space, n, stride = tile.space, tile.n, tile.stride
+    x, y, memo = op.source * stride, op.target * stride, op.memo * stride
+    if not tile.learning:
+        branch_forward(op, settings, bank, tile)
+        return
+    low, high = np.int64(bank.state[op.state]), np.int64(bank.state[op.state + ONE])
+    rate, one = settings[0], bank.value.dtype.type(1)
+    kept = one / (one - rate)
+    for r in range(op.outputs):
+        for t in range(n):
+            word = drop_word(
+                np.int64(r), np.int64(tile.first + t), np.int64(tile.steps), np.int64(op.state),
+                low, high,
+            )  # fmt: skip
+            factor = bank.value.dtype.type(0) if word < rate else kept
+            at = r * stride + t
+            space[memo + at] = factor
+            space[y + at] = factor * space[x + at]
+
+
+@inner
+def dropout_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """Gradient of the inputs: g times the factor that forward kept."""
+    space, flow, n, stride = tile.space, tile.flow, tile.n, tile.stride
+    g, h, memo = op.flow_out * stride, op.flow_in * stride, op.memo * stride
+    for r in range(op.outputs):
+        for t in range(n):
+            at = r * stride + t
+            flow[h + at] = flow[g + at] * space[memo + at]
+
+
+# ---- batch norm ---------------------------------------------------------------------------------
+
+MEAN, DEVIATION, SHIFT, STRETCH = [np.uint64(i) for i in range(4)]  # indices in a row of the memo
+
+
+@inner
+def batch_norm_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """y = (x - mean) * scale: statistics of the batch in training, else running statistics."""
+    space, n, stride = tile.space, tile.n, tile.stride
+    features, pixels = np.uint64(settings[0]), np.uint64(settings[1])
+    for f in range(features):
+        memo = (op.memo + f) * stride
+        mean, scale = space[memo + MEAN], space[memo + DEVIATION]
+        if not tile.learning:
+            mean = bank.state[op.state + f]
+            scale = 1.0 / math.sqrt(bank.state[op.state + features + f] + settings[2])
+        a, b = bank.value.dtype.type(mean), bank.value.dtype.type(scale)
+        for r in range(f * pixels, (f + ONE) * pixels):
+            x, y = (op.source + r) * stride, (op.target + r) * stride
+            for t in range(n):
+                space[y + t] = (space[x + t] - a) * b
+
+
+@inner
+def batch_norm_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """Remove the components of a gradient that shift or scale a feature as a whole."""
+    space, flow, n, stride = tile.space, tile.flow, tile.n, tile.stride
+    features, pixels = np.uint64(settings[0]), np.uint64(settings[1])
+    for f in range(features):
+        memo = (op.memo + f) * stride
+        scale, shift = space[memo + DEVIATION], space[memo + SHIFT]
+        stretch = space[memo + STRETCH]
+        for r in range(f * pixels, (f + ONE) * pixels):
+            y, g, h = (
+                (op.target + r) * stride,
+                (op.flow_out + r) * stride,
+                (op.flow_in + r) * stride,
+            )
+            for t in range(n):
+                flow[h + t] = scale * (flow[g + t] - shift - space[y + t] * stretch)
+
+
+@inner
+def gather_batch_norm(
+    op: Record, settings: Numbers, bank: BankView, room: Workspaces, samples: Index
+) -> None:
+    """Compute mean and scale of each feature over all tiles, and update the running statistics.
+
+    A frozen layer uses its running statistics, and does not change them.
+    """
+    features, pixels = np.uint64(settings[0]), np.uint64(settings[1])
+    count, held = float(samples * pixels), is_held(op, bank.frozen)
+    spaces, state, stride = room.spaces, bank.state, row_stride(samples)
+    for f in range(features):
+        a, b = op.state + f, op.state + features + f
+        if held:
+            put(spaces, op.memo + f, MEAN, state[a], stride)
+            put(spaces, op.memo + f, DEVIATION, 1.0 / math.sqrt(state[b] + settings[2]), stride)
+            continue
+        start = op.source + f * pixels
+        mean = sum_over(spaces, start, pixels, samples)
+        mean /= count
+        squares = products_over(spaces, start, spaces, start, pixels, mean, samples)
+        variance = squares / count
+        put(spaces, op.memo + f, MEAN, mean, stride)
+        put(spaces, op.memo + f, DEVIATION, 1.0 / math.sqrt(variance + settings[2]), stride)
+        # The unbiased estimate.
+        estimate = squares / max(count - 1.0, 1.0)
+        state[a] += settings[3] * (mean - state[a])
+        state[b] += settings[3] * (estimate - state[b])
+
+
+@inner
+def gather_batch_norm_back(
+    op: Record, settings: Numbers, bank: BankView, room: Workspaces, samples: Index
+) -> None:
+    """Compute the mean of g and of g y of each feature over all tiles; 0 for a frozen layer."""
+    features, pixels = np.uint64(settings[0]), np.uint64(settings[1])
+    count, held = float(samples * pixels), is_held(op, bank.frozen)
+    spaces, flows, stride = room.spaces, room.flows, row_stride(samples)
+    for f in range(features):
+        if held:
+            put(spaces, op.memo + f, SHIFT, 0.0, stride)
+            put(spaces, op.memo + f, STRETCH, 0.0, stride)
+            continue
+        g, y = op.flow_out + f * pixels, op.target + f * pixels
+        shift = sum_over(flows, g, pixels, samples)
+        stretch = products_over(flows, g, spaces, y, pixels, 0.0, samples)
+        put(spaces, op.memo + f, SHIFT, shift / count, stride)
+        put(spaces, op.memo + f, STRETCH, stretch / count, stride)
+
+
+@inner
+def is_held(op: Record, frozen: Table) -> bool:
+    """Whether all parameters of the layer are frozen, so that running statistics do not change."""
+    for row in range(op.held_from, op.held_to):
+        if not frozen[row]:
+            return False
+    return bool(op.held_from < op.held_to)
+
+
+@inner
+def put(spaces: Numbers, row: Index, place: Index, number: Any, stride: Index) -> None:
+    """Write a number to the memo of every tile, at a row of the workspace and an index in it."""
+    for tile in range(np.uint64(len(spaces))):
+        spaces[tile, row * stride + place] = number
+
+
+@inner
+def sum_over(spaces: Numbers, start: Index, rows: Index, samples: Index) -> float:
+    """Sum rows of a workspace over the samples of all tiles, in float64."""
+    chunks, stride = count_chunks(samples), row_stride(samples)
+    total, tile = 0.0, ZERO
+    for chunk in range(chunks):
+        first, end = chunk_bounds(np.uint64(chunk), chunks, samples)
+        while first < end:
+            n = min(TILE, end - first)
+            for r in range(start, start + rows):
+                for t in range(r * stride, r * stride + n):
+                    total += spaces[tile, t]
+            tile += ONE
+            first += n
+    return total
+
+
+@inner
+def products_over(
+    ones: Numbers, a0: Index, others: Numbers, b0: Index, rows: Index, mean: float, samples: Index
+) -> float:
+    """Sum products of two sets of rows over all tiles, `mean` subtracted from each number."""
+    chunks, stride = count_chunks(samples), row_stride(samples)
+    total, tile = 0.0, ZERO
+    for chunk in range(chunks):
+        first, end = chunk_bounds(np.uint64(chunk), chunks, samples)
+        while first < end:
+            n = min(TILE, end - first)
+            for r in range(rows):
+                a, b = (a0 + r) * stride, (b0 + r) * stride
+                for t in range(n):
+                    total += (ones[tile, a + t] - mean) * (others[tile, b + t] - mean)
+            tile += ONE
+            first += n
+    return total
+
+
+# ---- convolution --------------------------------------------------------------------------------
+
+
+@inner
+def geometry(op: Record, settings: Numbers) -> Any:
+    """Return groups, and channels and kernels of each; height and width of the picture.
+
+    Then height and width of a window, strides, padding, dilations, and the number of windows from
+    top to bottom and from left to right.
+    """
+    height, width = np.uint64(settings[1]), np.uint64(settings[2])
+    tall, broad = np.uint64(settings[3]), np.uint64(settings[4])
+    apart_y, apart_x = np.uint64(settings[5]), np.uint64(settings[6])
+    padding, groups = np.uint64(settings[7]), np.uint64(settings[10])
+    gap_y, gap_x = np.uint64(settings[8]), np.uint64(settings[9])
+    high = (height + TWO * padding - (tall - ONE) * gap_y - ONE) // apart_y + ONE
+    wide = (width + TWO * padding - (broad - ONE) * gap_x - ONE) // apart_x + ONE
+    channels, kernels = np.uint64(settings[0]) // groups, op.outputs // (high * wide) // groups
+    return (
+        groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, padding, gap_y,
+        gap_x, high, wide,
+    )  # fmt: skip
+
+
+@inner
+def four_of(place: Index, count: Index) -> tuple[Index, Index, Index]:
+    """Return a group, and the first of up to four of its `count` members, and its last one.
+
+    `place` counts these fours over all groups.
+    """
+    each = (count + THREE) // FOUR
+    group = place // each
+    return group, group * count + place % each * FOUR, group * count + count - ONE
+
+
+@inner
+def inside(
+    place: Index, length: Index, step: Index, padding: Index, count: Index
+) -> tuple[Index, Index]:
+    """Return the range of indices, below `count`, of numbers that lie on the picture.
+
+    The first is at `place`, counted from `padding` before the edge, and the next `step` further.
+    """
+    first = ZERO if place >= padding else (padding - place + step - ONE) // step
+    if place + (count - ONE) * step < length + padding:
+        return first, count
+    if place >= length + padding:
+        return first, ZERO
+    return first, (length + padding - place - ONE) // step + ONE
+
+
+@inner
+def seeing(
+    place: Index, count: Index, size: Index, apart: Index, gap: Index
+) -> tuple[Index, Index]:
+    """Return the range of indices, in steps of `turns`, at which windows of `size` read a number.
+
+    `place` is the number's, counted from `padding` before the edge; there are `count` windows,
+    `apart` numbers from one to the next, whose own numbers are `gap` apart.
+    """
+    far = (count - ONE) * apart
+    first = ZERO if place <= far else (place - far + gap - ONE) // gap
+    while first * gap < place and (place - first * gap) % apart != ZERO:
+        first += ONE
+    return first, size if (size - ONE) * gap <= place else place // gap + ONE
+
+
+@inner
+def turns(apart: Index, gap: Index) -> Index:
+    """Return after how many numbers of a window the next one is read by a window, too."""
+    found = ONE
+    while found * gap % apart != ZERO:
+        found += ONE
+    return found
+
+
+@inner
+def convolution_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """z = b + the sum over a window of w x, for each window and each kernel."""
+    space, n, stride = tile.space, tile.n, tile.stride
+    (
+        groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, padding, gap_y,
+        gap_x, high, wide,
+    ) = geometry(op, settings)  # fmt: skip
+    step, fan = lane_count(space), channels * tall * broad
+    c0 = c1 = c2 = c3 = bank.value.dtype.type(0)
+    x0, z0, across = op.source, op.target * stride, high * wide * stride
+    for four in range(groups * ((kernels + THREE) // FOUR)):
+        group, o, last = four_of(four, kernels)
+        o1, o2, o3 = min(o + ONE, last), min(o + TWO, last), min(o + THREE, last)
+        if op.has_biases == ONE:
+            c0, c1 = bank.value[op.biases + o], bank.value[op.biases + o1]
+            c2, c3 = bank.value[op.biases + o2], bank.value[op.biases + o3]
+        w0, w1 = op.weights + o * fan, op.weights + o1 * fan
+        w2, w3 = op.weights + o2 * fan, op.weights + o3 * fan
+        for y in range(high):
+            top, bottom = inside(y * apart_y, height, gap_y, padding, tall)
+            for x in range(wide):
+                left, right = inside(x * apart_x, width, gap_x, padding, broad)
+                z = z0 + (y * wide + x) * stride
+                for t in range(ZERO, n, step):
+                    s0, s1, s2, s3 = spread(c0), spread(c1), spread(c2), spread(c3)
+                    for c in range(channels):
+                        for line in range(top, bottom):
+                            row = (group * channels + c) * height + y * apart_y + line * gap_y
+                            at = x0 + (row - padding) * width + x * apart_x + left * gap_x
+                            at = (at - padding) * stride + t
+                            k = (c * tall + line) * broad + left
+                            for _ in range(left, right):
+                                not_unrolled()
+                                p = load_lanes(space, at)
+                                s0 = multiply_add(spread(bank.value[w0 + k]), p, s0)
+                                s1 = multiply_add(spread(bank.value[w1 + k]), p, s1)
+                                s2 = multiply_add(spread(bank.value[w2 + k]), p, s2)
+                                s3 = multiply_add(spread(bank.value[w3 + k]), p, s3)
+                                at += gap_x * stride
+                                k += ONE
+                    store_lanes(space, z + o * across + t, s0)
+                    store_lanes(space, z + o1 * across + t, s1)
+                    store_lanes(space, z + o2 * across + t, s2)
+                    store_lanes(space, z + o3 * across + t, s3)
+
+
+@inner
+def convolution_parameters(op: Record, settings: Numbers, grad: Numbers, tile: Tile) -> None:
+    """Add the gradient of each weight: the sum of g x over samples and windows."""
+    space, flow, n, stride = tile.space, tile.flow, tile.n, tile.stride
+    (
+        groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, padding, gap_y,
+        gap_x, high, wide,
+    ) = geometry(op, settings)  # fmt: skip
+    fan, across = channels * tall * broad, high * wide * stride
+    for four in range(groups * ((kernels + THREE) // FOUR)):
+        group, o, last = four_of(four, kernels)
+        g0 = op.flow_out * stride + o * across
+        g1 = op.flow_out * stride + min(o + ONE, last) * across
+        g2 = op.flow_out * stride + min(o + TWO, last) * across
+        g3 = op.flow_out * stride + min(o + THREE, last) * across
+        for c in range(channels):
+            for line in range(tall):
+                up, down = inside(line * gap_y, height, apart_y, padding, high)
+                for column in range(broad):
+                    left, right = inside(column * gap_x, width, apart_x, padding, wide)
+                    weight_sums(
+                        grad, op.gradients + o * fan + (c * tall + line) * broad + column, fan,
+                        last + ONE - o, space, flow, op.source,
+                        (group * channels + c) * height + line * gap_y - padding,
+                        column * gap_x - padding, width, apart_y, apart_x, up, down, left, right,
+                        wide, g0, g1, g2, g3, n, stride,
+                    )  # fmt: skip
+        if op.has_biases == ONE:
+            bias_sums(
+                grad, op.gradients + op.count - groups * kernels + o, last + ONE - o, flow,
+                high * wide, g0, g1, g2, g3, n, stride,
+            )  # fmt: skip
+
+
+@inner
+def weight_sums(
+    grad: Numbers, at: Index, fan: Index, count: Index, space: Numbers, flow: Numbers, x0: Index,
+    line: Index, column: Index, width: Index, apart_y: Index, apart_x: Index, up: Index,
+    down: Index, left: Index, right: Index, wide: Index, g0: Index, g1: Index, g2: Index,
+    g3: Index, n: Index, stride: Index,
+) -> None:  # fmt: skip
+    """Add the gradient of one weight of four kernels to grad[at], grad[at + fan], ..."""
+    step = lane_count(space)
+    tail = (n - ONE) // step * step
+    some = n - tail
+    zero = spread(grad.dtype.type(0))
+    s0, s1, s2, s3 = zero, zero, zero, zero
+    for y in range(up, down):
+        for x in range(left, right):
+            a = (x0 + (line + y * apart_y) * width + column + x * apart_x) * stride
+            b = (y * wide + x) * stride
+            for t in range(ZERO, tail, step):
+                not_unrolled()
+                p = load_lanes(space, a + t)
+                s0 = multiply_add(load_lanes(flow, g0 + b + t), p, s0)
+                s1 = multiply_add(load_lanes(flow, g1 + b + t), p, s1)
+                s2 = multiply_add(load_lanes(flow, g2 + b + t), p, s2)
+                s3 = multiply_add(load_lanes(flow, g3 + b + t), p, s3)
+            p = load_some(space, a + tail, some)
+            s0 = multiply_add(load_some(flow, g0 + b + tail, some), p, s0)
+            s1 = multiply_add(load_some(flow, g1 + b + tail, some), p, s1)
+            s2 = multiply_add(load_some(flow, g2 + b + tail, some), p, s2)
+            s3 = multiply_add(load_some(flow, g3 + b + tail, some), p, s3)
+    add_sums_apart(grad, at, fan, count, s0, s1, s2, s3)
+
+
+@inner
+def bias_sums(
+    grad: Numbers, at: Index, count: Index, flow: Numbers, pixels: Index, g0: Index, g1: Index,
+    g2: Index, g3: Index, n: Index, stride: Index,
+) -> None:  # fmt: skip
+    """Add the gradient of the biases of four kernels: the sum of g over windows and samples."""
+    step = lane_count(flow)
+    tail = (n - ONE) // step * step
+    some = n - tail
+    zero = spread(grad.dtype.type(0))
+    s0, s1, s2, s3 = zero, zero, zero, zero
+    for pixel in range(pixels):
+        b = pixel * stride
+        for t in range(ZERO, tail, step):
+            not_unrolled()
+            s0 = add_lanes(s0, load_lanes(flow, g0 + b + t))
+            s1 = add_lanes(s1, load_lanes(flow, g1 + b + t))
+            s2 = add_lanes(s2, load_lanes(flow, g2 + b + t))
+            s3 = add_lanes(s3, load_lanes(flow, g3 + b + t))
+        s0 = add_lanes(s0, load_some(flow, g0 + b + tail, some))
+        s1 = add_lanes(s1, load_some(flow, g1 + b + tail, some))
+        s2 = add_lanes(s2, load_some(flow, g2 + b + tail, some))
+        s3 = add_lanes(s3, load_some(flow, g3 + b + tail, some))
+    add_sums_apart(grad, at, ONE, count, s0, s1, s2, s3)
+
+
+@inner
+def convolution_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """Gradient of each input: the sum of w g over kernels and the windows that read it."""
+    flow, n, stride = tile.flow, tile.n, tile.stride
+    (
+        groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, padding, gap_y,
+        gap_x, high, wide,
+    ) = geometry(op, settings)  # fmt: skip
+    step, fan, area = lane_count(flow), channels * tall * broad, tall * broad
+    turns_y, turns_x = turns(apart_y, gap_y), turns(apart_x, gap_x)
+    # From one number that reads a pixel to the next, the window is so many rows before.
+    back_y, back_x = turns_y * gap_y // apart_y, turns_x * gap_x // apart_x * stride
+    zero = spread(bank.value.dtype.type(0))
+    h0, plane = op.flow_in * stride, height * width * stride
+    for four in range(groups * ((channels + THREE) // FOUR)):
+        group, c, last = four_of(four, channels)
+        c1, c2, c3 = min(c + ONE, last), min(c + TWO, last), min(c + THREE, last)
+        weights = op.weights + group * (kernels * fan - channels * area)
+        w0, w1 = weights + c * area, weights + c1 * area
+        w2, w3 = weights + c2 * area, weights + c3 * area
+        flow_out = op.flow_out + group * kernels * high * wide
+        for i in range(height):
+            up, down = seeing(i + padding, high, tall, apart_y, gap_y)
+            bottom = (i + padding - up * gap_y) // apart_y
+            for j in range(width):
+                left, right = seeing(j + padding, wide, broad, apart_x, gap_x)
+                x = (j + padding - left * gap_x) // apart_x
+                h = h0 + (i * width + j) * stride
+                for t in range(ZERO, n, step):
+                    s0, s1, s2, s3 = zero, zero, zero, zero
+                    for o in range(kernels):
+                        y = bottom
+                        for line in range(up, down, turns_y):
+                            at = (flow_out + (o * high + y) * wide + x) * stride + t
+                            k = o * fan + line * broad + left
+                            for _ in range(left, right, turns_x):
+                                not_unrolled()
+                                p = load_lanes(flow, at)
+                                s0 = multiply_add(spread(bank.value[w0 + k]), p, s0)
+                                s1 = multiply_add(spread(bank.value[w1 + k]), p, s1)
+                                s2 = multiply_add(spread(bank.value[w2 + k]), p, s2)
+                                s3 = multiply_add(spread(bank.value[w3 + k]), p, s3)
+                                at -= back_x
+                                k += turns_x
+                            y -= back_y
+                    store_lanes(flow, h + c * plane + t, s0)
+                    store_lanes(flow, h + c1 * plane + t, s1)
+                    store_lanes(flow, h + c2 * plane + t, s2)
+                    store_lanes(flow, h + c3 * plane + t, s3)

@@ -1,0 +1,524 @@
+"""Kernels of convolution for whole batches: outputs, and gradients of the inputs and the weights.
+
+An output is a chain of `cuda.fma` from the bias, or 0: over the lines and columns of the window,
+and for each over the channels. A gradient of an input is one over lines and columns, and for each
+over the convolution kernels. That of a weight is one over the samples of a chunk, four at a time:
+over all windows, and for each over these samples. What a window reads beyond the picture is 0. A
+bias is a weight of a number that is always 1, after those of the window.
+
+A thread computes several of these sums at once, in registers, so that what it loads serves several
+multiply-adds; indices are unsigned and advance by additions, see `matrix_products.py`. Neighbouring
+threads have neighbouring samples, which are neighbours in memory. The samples of a thread are APART
+from each other: the compiler knows how far, and needs one address for all of them.
+
+    groups                    number of groups of channels and convolution kernels
+    channels, kernels         number of channels of a group, and of its convolution kernels
+    height, width             of a picture
+    tall, broad               height and width of a window
+    apart_y, apart_x          stride of the windows
+    gap_y, gap_x              dilation: pixels from one number of a window to the next
+    padding                   zeros around the picture
+    high, wide                number of windows from top to bottom and from left to right
+    taps                      number of weights of a convolution kernel
+    o, c                      index of a convolution kernel, and of a channel
+
+Gradients of the weights are products of matrices. A row is a convolution kernel, a column a tap of
+its window, or the bias; what is summed over are the windows of some samples. The matrices are not
+in memory: the threads of a block load parts of both into shared memory, where the inner loop of
+`matrix_products.py` adds up 4 x 4 numbers a thread.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scalarviz.engines.codegen.cuda_dispatch import Real, kernel
+from scalarviz.engines.cuda.card import cuda
+from scalarviz.engines.cuda.gpu_layout import (
+    APART,
+    BIAS_ROW,
+    CHUNKS,
+    DOWN,
+    EACH,
+    FLOW,
+    FOUR,
+    HAS_BIASES,
+    MATRIX_TILE,
+    OUTPUTS,
+    PANEL,
+    SETTINGS,
+    SOURCE,
+    SPACE,
+    STRIDE,
+    TARGET,
+    TWO,
+    VALUE,
+    WEIGHT_ROW,
+    Exact,
+    Index,
+    Numbers,
+    Whole,
+    chunk_start,
+    partial_of,
+    row_at,
+    row_of,
+)
+from scalarviz.engines.cuda.matrix_products import add_products, for_four, quarter
+
+# From the first sample of a thread to the others.
+SECOND_ON, THIRD_ON, FOURTH_ON = np.uint64(APART), np.uint64(2 * APART), np.uint64(3 * APART)
+
+
+@kernel
+def steps_in(length: Index, step: Index) -> Index:
+    """Return how many steps of a size are in a length, which is not negative."""
+    return np.int64(row_of(length, step))
+
+
+@kernel
+def geometry(plan: Whole, op: Index, arena: Numbers) -> Any:
+    """Return groups, and channels and kernels of each; height and width of the picture.
+
+    Then height and width of a window, strides, padding, dilations, and the number of windows from
+    top to bottom and from left to right.
+    """
+    first = plan[op + SETTINGS]
+    height, width = np.int64(arena[first + 1]), np.int64(arena[first + 2])
+    tall, broad = np.int64(arena[first + 3]), np.int64(arena[first + 4])
+    apart_y, apart_x = np.int64(arena[first + 5]), np.int64(arena[first + 6])
+    padding, groups = np.int64(arena[first + 7]), np.int64(arena[first + 10])
+    gap_y, gap_x = np.int64(arena[first + 8]), np.int64(arena[first + 9])
+    high = steps_in(height + 2 * padding - (tall - 1) * gap_y - 1, apart_y) + 1
+    wide = steps_in(width + 2 * padding - (broad - 1) * gap_x - 1, apart_x) + 1
+    channels = steps_in(np.int64(arena[first]), groups)
+    kernels = steps_in(steps_in(plan[op + OUTPUTS], plan[op + EACH]), groups)
+    return (
+        groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, padding, gap_y,
+        gap_x, high, wide,
+    )  # fmt: skip
+
+
+@kernel
+def four_of(place: Index, count: Index) -> Any:
+    """Return a group, and the first of up to four of its `count` members, and its last one.
+
+    `place` counts these fours over all groups.
+    """
+    each = (count + 3) // 4
+    group = steps_in(place, each)
+    return group, group * count + (place - group * each) * 4, group * count + count - 1
+
+
+@kernel
+def inside(place: Index, length: Index, gap: Index, size: Index) -> Any:
+    """Return the range of indices, below `size`, of numbers of a window that lie on the picture.
+
+    The first is at `place`, which is less than `length`, and the next `gap` further.
+    """
+    first, end = np.int64(0), size
+    if place < 0:
+        first = steps_in(gap - 1 - place, gap)
+    if place + (size - 1) * gap >= length:
+        end = steps_in(length - place + gap - 1, gap)
+    return first, end
+
+
+@kernel
+def seeing(place: Index, count: Index, size: Index, apart: Index, gap: Index) -> Any:
+    """Return the range of places, in steps of `turns`, at which windows of `size` read a number.
+
+    `place` is the number's, counted from `padding` before the edge; there are `count` windows,
+    `apart` numbers from one to the next, whose own numbers are `gap` apart.
+    """
+    first, end = np.int64(0), size
+    far = place - (count - 1) * apart
+    if far > 0:
+        first = steps_in(far + gap - 1, gap)
+    if place < (size - 1) * gap:
+        end = steps_in(place, gap) + 1
+    left = place - first * gap
+    while left > 0 and left != steps_in(left, apart) * apart:
+        first += 1
+        left -= gap
+    if left < 0:
+        return np.int64(0), np.int64(0)
+    return first, end
+
+
+@kernel
+def turns(apart: Index, gap: Index) -> Index:
+    """Return after how many numbers of a window the next one is read by a window, too."""
+    found = np.int64(1)
+    while found * gap != steps_in(found * gap, apart) * apart:
+        found += 1
+    return found
+
+
+# ---- forward, and gradients of inputs -----------------------------------------------------------
+
+
+@kernel
+def threads_of(count: Index) -> Index:
+    """Return how many threads share the samples of a row; see `first_sample`."""
+    return (count + 4 * APART - 1) // (4 * APART) * min(count, APART)
+
+
+@kernel
+def first_sample(thread: Index, count: Index) -> Index:
+    """Return the first of the four samples of a thread; the others are APART from each other.
+
+    Neighbouring threads have neighbouring samples.
+    """
+    lanes = min(count, APART)
+    group = np.int64(row_of(thread, lanes))
+    return group * 4 * APART + thread - group * lanes
+
+
+@kernel
+def sixteen_sums(
+    weights: Numbers, w: Index, b: Index, c: Index, d: Index, space: Numbers, x: Index, a0: Any,
+    a1: Any, a2: Any, a3: Any, b0: Any, b1: Any, b2: Any, b3: Any, c0: Any, c1: Any, c2: Any,
+    c3: Any, d0: Any, d1: Any, d2: Any, d3: Any,
+) -> Any:  # fmt: skip
+    """Return sixteen sums with the product of each of four weights and four samples added."""
+    x0, x1, x2, x3 = space[x], space[x + SECOND_ON], space[x + THIRD_ON], space[x + FOURTH_ON]
+    a0, a1, a2, a3 = for_four(weights[w], x0, x1, x2, x3, a0, a1, a2, a3)
+    b0, b1, b2, b3 = for_four(weights[np.uint32(w + b)], x0, x1, x2, x3, b0, b1, b2, b3)
+    c0, c1, c2, c3 = for_four(weights[np.uint32(w + c)], x0, x1, x2, x3, c0, c1, c2, c3)
+    d0, d1, d2, d3 = for_four(weights[np.uint32(w + d)], x0, x1, x2, x3, d0, d1, d2, d3)
+    return a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3
+
+
+@kernel
+def sums_along(
+    weights: Numbers, w: Index, w_step: Index, b: Index, c: Index, d: Index, count: Index,
+    space: Numbers, x: Index, step: Index,
+    a0: Any, a1: Any, a2: Any, a3: Any, b0: Any, b1: Any, b2: Any, b3: Any, c0: Any,
+    c1: Any, c2: Any, c3: Any, d0: Any, d1: Any, d2: Any, d3: Any,
+) -> Any:  # fmt: skip
+    """Return sixteen sums with `count` products added, of four rows of weights and four samples.
+
+    The weights of a row are `w_step` numbers apart, from w on; those of the other rows are b, c and
+    d numbers after those of the first. Their indices have 32 bits, see `tables.place_parts`: so an
+    address takes fewer instructions. The samples are at x, and APART from each other. A loop that
+    the compiler can count is unrolled further, and takes more registers.
+    """
+    w = np.uint32(w)
+    last, whole = np.uint32(w + count * w_step), np.uint32(w + count // TWO * TWO * w_step)
+    while w != whole:
+        for _ in range(2):
+            a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3 = sixteen_sums(
+                weights, w, b, c, d, space, x,
+                a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3,
+            )  # fmt: skip
+            w = np.uint32(w + w_step)
+            x += step
+    while w != last:
+        a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3 = sixteen_sums(
+            weights, w, b, c, d, space, x,
+            a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3,
+        )  # fmt: skip
+        w = np.uint32(w + w_step)
+        x += step
+    return a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3
+
+
+@kernel
+def write_four_samples(
+    space: Numbers, place: Index, row: Index, rows: Index, n: Index, count: Index, first: Any,
+    second: Any, third: Any, fourth: Any,
+) -> None:  # fmt: skip
+    """Write the numbers of four samples of a row, from `place` on, those that exist."""
+    if row < rows and n < count:
+        space[place] = first
+        if n + APART < count:
+            space[place + SECOND_ON] = second
+        if n + 2 * APART < count:
+            space[place + THIRD_ON] = third
+        if n + 3 * APART < count:
+            space[place + FOURTH_ON] = fourth
+
+
+@kernel
+def convolution_forward(
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
+) -> None:
+    """z = b + the sum over a window of w x; for 4 kernels and 4 samples a thread."""
+    (
+        groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, padding, gap_y,
+        gap_x, high, wide,
+    ) = geometry(plan, op, arena)  # fmt: skip
+    base, stride = plan[SPACE], plan[STRIDE]
+    x0, z0 = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
+    pixels, taps, threads = high * wide, channels * tall * broad, threads_of(count)
+    biased, channel = plan[op + HAS_BIASES] != 0, np.uint64(height * width * stride)
+    jobs = groups * ((kernels + 3) // 4) * pixels * threads
+    for job in range(cuda.grid(1), jobs, cuda.gridsize(1)):
+        place = np.int64(row_of(job, threads))
+        n = first_sample(job - place * threads, count)
+        quad = np.int64(row_of(place, pixels))
+        pixel = place - quad * pixels
+        group, o, last = four_of(quad, kernels)
+        y = np.int64(row_of(pixel, wide))
+        top, left = y * apart_y - padding, (pixel - y * wide) * apart_x - padding
+        o1, o2, o3 = min(o + 1, last), min(o + 2, last), min(o + 3, last)
+        b, c, d = np.uint32((o1 - o) * taps), np.uint32((o2 - o) * taps), np.uint32((o3 - o) * taps)
+        a0 = b0 = c0 = d0 = Real(0)
+        if biased:
+            biases = plan[VALUE] + plan[op + BIAS_ROW]
+            a0, b0 = arena[biases + o], arena[biases + o1]
+            c0, d0 = arena[biases + o2], arena[biases + o3]
+        a1 = a2 = a3 = a0
+        b1 = b2 = b3 = b0
+        c1 = c2 = c3 = c0
+        d1 = d2 = d3 = d0
+        line, end = inside(top, height, gap_y, tall)
+        column, stop = inside(left, width, gap_x, broad)
+        top += group * channels * height + line * gap_y
+        x_line = x0 + np.uint64((top * width + left + column * gap_x) * stride + n)
+        w_line = np.uint64(plan[VALUE] + plan[op + WEIGHT_ROW] + o * taps + line * broad + column)
+        lines, columns = np.uint32(end - line), np.uint32(stop - column)
+        while lines != 0:
+            x, w, left_over = x_line, w_line, columns
+            while left_over != 0:
+                a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3 = sums_along(
+                    arena, w, np.uint64(tall * broad), b, c, d, np.uint64(channels), arena, x,
+                    channel, a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3,
+                )  # fmt: skip
+                x += np.uint64(gap_x * stride)
+                w += np.uint64(1)
+                left_over -= np.uint32(1)
+            x_line += np.uint64(gap_y * width * stride)
+            w_line += np.uint64(broad)
+            lines -= np.uint32(1)
+        z, step, k = z0 + np.uint64(pixel * stride + n), np.uint64(pixels * stride), last + 1
+        z += np.uint64(o) * step
+        write_four_samples(arena, z, o, k, n, count, a0, a1, a2, a3)
+        z += step
+        write_four_samples(arena, z, o + 1, k, n, count, b0, b1, b2, b3)
+        z += step
+        write_four_samples(arena, z, o + 2, k, n, count, c0, c1, c2, c3)
+        z += step
+        write_four_samples(arena, z, o + 3, k, n, count, d0, d1, d2, d3)
+
+
+@kernel
+def convolution_inputs(
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
+) -> None:
+    """The sum of w g over the windows that read an input; for 4 channels and 4 samples a thread."""
+    (
+        groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, padding, gap_y,
+        gap_x, high, wide,
+    ) = geometry(plan, op, arena)  # fmt: skip
+    base, stride = plan[FLOW], plan[STRIDE]
+    h0, g0 = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
+    pixels, size, window = plan[op + EACH], height * width, tall * broad
+    # From one weight to the next that reads a number, and between their windows.
+    turns_y, turns_x = turns(apart_y, gap_y), turns(apart_x, gap_x)
+    next_y, next_x = np.uint32(turns_y * broad), np.uint32(turns_x)
+    back_y = np.uint64(steps_in(turns_y * gap_y, apart_y) * wide * stride)
+    back_x = np.uint64(steps_in(turns_x * gap_x, apart_x) * stride)
+    threads, taps = threads_of(count), np.uint64(channels * window)
+    jobs = groups * ((channels + 3) // 4) * size * threads
+    job = cuda.grid(1)
+    while job < jobs:
+        place = np.int64(row_of(job, threads))
+        n = first_sample(job - place * threads, count)
+        quad = np.int64(row_of(place, size))
+        pixel = place - quad * size
+        group, channel, last = four_of(quad, channels)
+        y = np.int64(row_of(pixel, width))
+        row, column = y + padding, pixel - y * width + padding
+        up, down = seeing(row, high, tall, apart_y, gap_y)
+        left, right = seeing(column, wide, broad, apart_x, gap_x)
+        b = np.uint32((min(channel + 1, last) - channel) * window)
+        c = np.uint32((min(channel + 2, last) - channel) * window)
+        d = np.uint32((min(channel + 3, last) - channel) * window)
+        a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = Real(0)
+        c0 = c1 = c2 = c3 = d0 = d1 = d2 = d3 = Real(0)
+        weights = plan[VALUE] + plan[op + WEIGHT_ROW] + left
+        weights += (group * (kernels - 1) * channels + channel) * window
+        windows = steps_in(row - up * gap_y, apart_y) * wide + group * kernels * pixels
+        windows += steps_in(column - left * gap_x, apart_x)
+        g_line, columns = g0 + np.uint64(windows * stride + n), np.uint32(max(0, right - left))
+        w_line, last_line = np.uint32(weights + up * broad), np.uint32(weights + down * broad)
+        while w_line < last_line:
+            g, w = g_line, w_line
+            while w < np.uint32(w_line + columns):
+                a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3 = sums_along(
+                    arena, w, taps, b, c, d, np.uint64(kernels), arena, g,
+                    np.uint64(pixels * stride),
+                    a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3,
+                )  # fmt: skip
+                g -= back_x
+                w = np.uint32(w + next_x)
+            g_line -= back_y
+            w_line = np.uint32(w_line + next_y)
+        h, step, o = h0 + np.uint64(pixel * stride + n), np.uint64(size * stride), channel
+        h += np.uint64(o) * step
+        write_four_samples(arena, h, o, last + 1, n, count, a0, a1, a2, a3)
+        h += step
+        write_four_samples(arena, h, o + 1, last + 1, n, count, b0, b1, b2, b3)
+        h += step
+        write_four_samples(arena, h, o + 2, last + 1, n, count, c0, c1, c2, c3)
+        h += step
+        write_four_samples(arena, h, o + 3, last + 1, n, count, d0, d1, d2, d3)
+        job += cuda.gridsize(1)
+
+
+# ---- gradients of the weights -------------------------------------------------------------------
+
+TABLE = 3 * MATRIX_TILE  # of the taps of a tile: places, lines and columns in the first window
+
+
+@kernel
+def convolution_parameters(
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
+) -> None:
+    """Gradients of weights and biases for each chunk, a tile of 64 x 64 a block."""
+    table, job = cuda.shared.array(TABLE, np.int64), cuda.blockIdx.x
+    while True:
+        # Computed anew for each tile: they take no registers while products are added up.
+        (
+            groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, padding, gap_y,
+            gap_x, high, wide,
+        ) = geometry(plan, op, arena)  # fmt: skip
+        taps = channels * tall * broad
+        columns = taps + (1 if plan[op + HAS_BIASES] != 0 else 0)
+        across = (columns + MATRIX_TILE - 1) // MATRIX_TILE
+        share = across * ((kernels + MATRIX_TILE - 1) // MATRIX_TILE)
+        part = np.int64(row_of(job, share))
+        down = np.int64(row_of(job - part * share, across))
+        first, o = (job - part * share - down * across) * MATRIX_TILE, down * MATRIX_TILE
+        chunk = np.int64(row_of(part, groups))
+        if chunk >= plan[CHUNKS]:
+            break
+        group, here = part - chunk * groups, min(columns - first, MATRIX_TILE)
+        for i in range(cuda.threadIdx.x, here, cuda.blockDim.x):
+            channel = np.int64(row_of(first + i, tall * broad))
+            line = np.int64(row_of(first + i, broad)) - channel * tall
+            column = (first + i - (channel * tall + line) * broad) * gap_x - padding
+            line = line * gap_y - padding
+            channel += group * channels
+            table[i] = ((channel * height + line) * width + column) * plan[STRIDE]
+            table[MATRIX_TILE + i] = line
+            table[2 * MATRIX_TILE + i] = column
+        cuda.syncthreads()
+        part_of_gradients(
+            plan, op, arena, table, chunk, count, group * kernels + o, first, here,
+            min(kernels - o, MATRIX_TILE), taps, height, width, apart_y, apart_x, high, wide,
+        )  # fmt: skip
+        job += cuda.gridDim.x
+
+
+@kernel
+def part_of_gradients(
+    plan: Whole, op: Index, arena: Numbers, table: Whole, chunk: Index, count: Index, o: Index,
+    first: Index, columns: Index, rows: Index, taps: Index, height: Index, width: Index,
+    apart_y: Index, apart_x: Index, high: Index, wide: Index,
+) -> None:  # fmt: skip
+    """One tile, for a chunk: `columns` taps from `first` on, of `rows` kernels from o on.
+
+    A block with fewer threads than the tile has parts takes several turns.
+    """
+    left = cuda.shared.array(PANEL, Real)
+    right = cuda.shared.array(PANEL, Real)
+    stride, pixels, step = plan[STRIDE], plan[op + EACH], apart_x * plan[STRIDE]
+    x0 = plan[SPACE] + plan[op + SOURCE] * stride
+    g0 = plan[FLOW] + (plan[op + TARGET] + o * pixels) * stride
+    start, end = chunk_start(plan, chunk, count), chunk_start(plan, chunk + 1, count)
+    begin = partial_of(plan, op, chunk)
+    down, across = quarter(np.uint64(rows)), quarter(np.uint64(columns))
+    parts, sums = np.int64(down * across), cuda.local.array(16, Real)
+    for turn in range(0, parts, cuda.blockDim.x):
+        job = turn + cuda.threadIdx.x
+        r = np.int64(row_of(job, across)) if job < parts else 0
+        c = job - r * np.int64(across) if job < parts else 0
+        for i in range(16):
+            sums[i] = Real(0)
+        for n in range(start, end, 4):
+            for line in range(high):
+                g, x = g0 + line * wide * stride + n, x0 + line * apart_y * width * stride + n
+                for place in range(0, wide, 4):
+                    windows = min(wide - place, 4)
+                    fetch_gradients(
+                        arena, g + place * stride, pixels * stride, stride, rows, windows, end - n,
+                        left,
+                    )  # fmt: skip
+                    fetch_inputs(
+                        arena, x + place * step, step, table, columns, taps - first,
+                        line * apart_y, place * apart_x, apart_x, windows, end - n, height, width,
+                        right,
+                    )  # fmt: skip
+                    cuda.syncthreads()
+                    add_products(
+                        left, right, np.uint64(r), np.uint64(c), np.uint64(windows * 4), down,
+                        across, sums,
+                    )  # fmt: skip
+                    cuda.syncthreads()
+        if job < parts:
+            for i in range(4):
+                for j in range(4):
+                    tap = c + j * np.int64(across)
+                    if r < rows and tap < columns:
+                        write_gradient(
+                            plan, op, arena, begin, taps, o + r, first + tap, sums[4 * i + j]
+                        )
+                r += np.int64(down)
+
+
+@kernel
+def fetch_gradients(
+    arena: Numbers, g: Index, apart: Index, stride: Index, rows: Index, windows: Index,
+    samples: Index, panel: Numbers,
+) -> None:  # fmt: skip
+    """Load gradients of some windows of four samples to panel[inner, row]; 0 for missing samples.
+
+    That of the first window and kernel is at g; those of the next kernel are `apart` after it.
+    """
+    for i in range(cuda.threadIdx.x, rows << 2, cuda.blockDim.x):
+        row, s = i >> 2, i & 3
+        at, to = np.uint64(g + row * apart + s), np.uint64(s) * DOWN + np.uint64(row)
+        for _ in range(windows):
+            panel[to] = arena[at] if s < samples else Real(0)
+            at += np.uint64(stride)
+            to += FOUR * DOWN
+
+
+@kernel
+def fetch_inputs(
+    arena: Numbers, x: Index, step: Index, table: Whole, columns: Index, bias: Index, line: Index,
+    place: Index, apart: Index, windows: Index, samples: Index, height: Index, width: Index,
+    panel: Numbers,
+) -> None:  # fmt: skip
+    """Load what taps read, in neighbouring windows of four samples, to panel[inner, column].
+
+    The first window begins at line and column `line` and `place`, and is at x in memory; the next
+    is `step` after it. Beyond the picture there is 0, and 1 in the column `bias`.
+    """
+    for i in range(cuda.threadIdx.x, columns << 2, cuda.blockDim.x):
+        column, s = i >> 2, i & 3
+        at, to = np.uint64(x + table[column] + s), np.uint64(s) * DOWN + np.uint64(column)
+        # A negative number is a large one without its sign.
+        down = np.uint64(line + table[MATRIX_TILE + column])
+        across = np.uint64(place + table[2 * MATRIX_TILE + column])
+        there = s < samples and column != bias and down < np.uint64(height)
+        beyond = Real(1) if s < samples and column == bias else Real(0)
+        for _ in range(windows):
+            panel[to] = arena[at] if there and across < np.uint64(width) else beyond
+            at += np.uint64(step)
+            across += np.uint64(apart)
+            to += FOUR * DOWN
+
+
+@kernel
+def write_gradient(
+    plan: Whole, op: Index, arena: Numbers, begin: Index, taps: Index, o: Index, tap: Index,
+    total: Any,
+) -> None:  # fmt: skip
+    """Write the gradient of a tap, or, for the one after the last, that of the bias."""
+    biases = plan[op + BIAS_ROW] - plan[op + WEIGHT_ROW]
+    arena[begin + (o * taps + tap if tap < taps else biases + o)] = total

@@ -1,0 +1,647 @@
+"""Memory: the arrays of a training on a GPU, their layout, and copies between host and device.
+
+A call of the engine begins with `put_bank`, which compares the bank in host memory with a mirror of
+what the device has of it, and copies only the parts that were written since. It ends with
+`take_bank`, which copies values, gradients and the slots in use to the host; or, between portions
+of a session, without it: then the bank has them fetched when somebody reads it, see
+`scalarviz.core.device_arrays`.
+
+`make_layout` writes a program as the arrays that kernels read; see `gpu_layout.py` for their parts.
+
+A `CudaSnapshot` is a copy of a bank on a GPU that leaves it during the training. The numbers are
+copied aside on the stream of the training, which takes some microseconds; the next steps are queued
+behind that, and wait for nothing. On a stream of its own the copy then leaves the GPU, into pinned
+memory. Nobody waits for it but `read`, which returns the pinned memory itself: it is used again
+when nobody holds those numbers any more.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.core.bank import Bank
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS
+from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES, Loss
+from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES
+from scalarviz.core.formulas.randomness import MASK
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.program import NONE, Operation, Program
+from scalarviz.data.batches import IN_ORDER, Batches
+from scalarviz.engines.cuda import gpu_layout
+from scalarviz.engines.cuda.card import KEYFRAME, card_failures, cuda
+from scalarviz.engines.cuda.table import KERNELS, WHOLE_BATCH
+from scalarviz.engines.engine import HostSnapshot, Snapshot, SnapshotValues
+from scalarviz.errors import EngineError
+
+if TYPE_CHECKING:
+    from scalarviz.engines.cuda.engine import CudaRun
+
+
+@final
+class Memory:
+    """The arrays of one training, allocated once and used on one stream."""
+
+    def __init__(self, layout: MemoryLayout, dtype: str, stream: Any) -> None:
+        self.layout = layout
+        self.dtype = np.dtype(dtype)
+        self.stream = stream
+        self.rows = int(layout.plan[gpu_layout.ROWS])
+        self.host_plan = layout.plan.copy()
+        self.host_scalars = np.zeros(layout.scalars)
+        self.plan = cuda.to_device(layout.plan, stream=stream)
+        self.scalars = cuda.to_device(self.host_scalars, stream=stream)
+        size = layout.arena + gpu_layout.BEYOND_ARENA
+        self.arena = cuda.device_array(size, self.dtype, stream=stream)
+        self.data = cuda.device_array(1, self.dtype, stream=stream)
+        self.grad_place = int(layout.plan[gpu_layout.GRAD])
+        self.bank_size = self.grad_place + self.rows
+        self._mirror = cuda.pinned_array(max(1, self.bank_size), self.dtype)
+        self._known: set[tuple[int, int]] = set()  # parts that are the same on both sides
+        self._views: dict[tuple[int, int], tuple[Any, FloatArray]] = {}
+        self.write(layout.settings_place, layout.settings.ravel())
+
+    def write(self, place: int, numbers: FloatArray) -> None:
+        """Copy numbers to `arena`."""
+        if numbers.size:
+            part = np.ascontiguousarray(numbers, self.dtype)
+            self.arena[place : place + part.size].copy_to_device(part, stream=self.stream)
+
+    def read(self, place: int, size: int) -> FloatArray:
+        """Copy numbers from `arena`."""
+        numbers = np.empty(size, self.dtype)
+        if size:
+            self.arena[place : place + size].copy_to_host(numbers, stream=self.stream)
+            self.stream.synchronize()
+        return numbers
+
+    def put_plan(self) -> None:
+        """Copy plan and scalars from host to device."""
+        known = int(self.layout.plan[gpu_layout.ERRORS])
+        fields, numbers = self.host_plan[: gpu_layout.PLAN_FIELDS], self.host_scalars[:known]
+        self.plan[: gpu_layout.PLAN_FIELDS].copy_to_device(fields, stream=self.stream)
+        self.scalars[:known].copy_to_device(numbers, stream=self.stream)
+
+    def take_plan(self) -> None:
+        """Copy plan and scalars, with the losses, from device to host."""
+        self.plan.copy_to_host(self.host_plan, stream=self.stream)
+        self.scalars.copy_to_host(self.host_scalars, stream=self.stream)
+        self.stream.synchronize()
+
+    def take_state(self, bank: Bank, *, before: bool = False) -> None:
+        """Set the state of the bank from the host's scalars; `before`: as before the last step."""
+        place = (
+            int(self.layout.plan[gpu_layout.STATE_BEFORE]) if before else gpu_layout.STATE_NUMBERS
+        )
+        bank.state[:] = self.host_scalars[place : place + len(bank.state)]
+
+    def put_data(self, inputs: FloatArray, targets: FloatArray) -> None:
+        """Copy the tables of a data set to the device."""
+        numbers = np.concatenate([inputs.ravel(), targets.ravel()])
+        if numbers.size != self.data.size:
+            self.data = cuda.device_array(numbers.size, self.dtype, stream=self.stream)
+        self.data.copy_to_device(numbers, stream=self.stream)
+
+    def put_bank(self, bank: Bank, slots: tuple[str, ...]) -> None:
+        """Copy the parts of the bank that were written since the last call to the device."""
+        if not self.rows:
+            return
+        for start, numbers in self._parts(bank, slots):
+            part = start, numbers.size
+            on_device, mirror = self._view(part)
+            # Bits are compared: NaN is not equal to itself, and -0.0 equal to 0.0.
+            if part in self._known and (bits(mirror) == bits(numbers)).all():
+                continue
+            mirror[:] = numbers
+            on_device.copy_to_device(mirror, stream=self.stream)
+            self._known.add(part)
+
+    def forget_bank(self) -> None:
+        """Note that kernels write the bank on the device, but for frozen marks, until `take_bank`.
+
+        A call that is interrupted in between leaves other numbers there than the host has.
+        """
+        self._known &= {(self.rows, self.rows)}
+
+    def _parts(self, bank: Bank, slots: tuple[str, ...]) -> list[tuple[int, FloatArray]]:
+        """Return where the parts of the bank begin in `arena`, and their numbers, 1-D."""
+        rows = self.rows
+        kept = [(2 * rows, bank.slot_block(slots).ravel())] if slots else []
+        frozen = bank.frozen.astype(self.dtype)
+        return [(0, bank.value), (rows, frozen), *kept, (self.grad_place, bank.grad)]
+
+    def moving_parts(self, slots: int) -> list[tuple[int, int]]:
+        """Return start and size of the parts of `arena` that steps with so many slots change."""
+        rows = self.rows
+        kept = [(2 * rows, slots * rows)] if slots else []
+        return [(0, rows), *kept, (self.grad_place, rows)]
+
+    def _view(self, part: tuple[int, int]) -> tuple[Any, FloatArray]:
+        """Return a part of the bank on the device, and of its mirror."""
+        if part not in self._views:
+            where = slice(part[0], sum(part))
+            self._views[part] = self.arena[where], self._mirror[where]
+        return self._views[part]
+
+    def take_bank(self, bank: Bank, slots: tuple[str, ...]) -> None:
+        """Copy values, gradients and an optimizer's slots from the device."""
+        if not self.rows:
+            return
+        parts = self.moving_parts(len(slots))
+        for part in parts:
+            on_device, mirror = self._view(part)
+            on_device.copy_to_host(mirror, stream=self.stream)
+        self.stream.synchronize()
+        self._known.update(parts)
+        arrays = [bank.value, *([bank.slot_block(slots)] if slots else []), bank.grad]
+        for part, array in zip(parts, arrays, strict=True):
+            array[...] = self._view(part)[1].reshape(array.shape)
+
+
+def bits(numbers: FloatArray) -> npt.NDArray[np.unsignedinteger[Any]]:
+    """Return the bits of an array of numbers as integers."""
+    found: npt.NDArray[np.unsignedinteger[Any]] = numbers.view(f"u{numbers.itemsize}")
+    return found
+
+
+# ---- layout -------------------------------------------------------------------------------------
+
+Whole = npt.NDArray[np.int64]
+
+LEAST_SHARE = 8  # samples in a chunk; a smaller one is not worth a block
+MOST_CHUNKS = 128
+MOST_NEAR = 2**16  # gradients of a chunk; with more, no block has room for the weights
+TILES = 256  # of matrix products, which keep a GPU busy
+MOST_PARTIALS = 2**25  # largest size of the gradients of all chunks
+LEAST_WIDTH = 8  # samples in a tile of a whole step, or a whole chunk
+MOST_STEPS = 1024  # at most in one launch
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryLayout:
+    """The plan with the table of operations, and the sizes of the other arrays."""
+
+    plan: Whole
+    arena: int
+    scalars: int
+    settings: FloatArray  # of all operations
+    settings_place: int
+    losses_place: int
+
+    def op(self, i: int) -> int:
+        """Return the index of operation i in `plan`."""
+        return gpu_layout.PLAN_FIELDS + i * gpu_layout.COLUMNS
+
+
+def formula_rows() -> tuple[object, ...]:
+    """Return the rows of formulas that users add, also after the kernels of a run are made."""
+    tables = ACTIVATIONS, PARAMETRIC_FORMULAS, LOSSES, ROW_LOSSES, OPTIMIZERS
+    return tuple(row for table in tables for row in table.values())
+
+
+def index_of(row: Any, rows: list[Any], kind: str) -> int:
+    """Return the index of a row; raise EngineError for one that is no longer in its table.
+
+    A formula of the user that was added again from the same source is the same one.
+    """
+    same = [each.name == row.name and each.digest == row.digest for each in rows]
+    if not any(same):
+        raise EngineError(
+            f"the {kind} {row.name!r} was replaced by another one of that name, and the cuda "
+            "engine has the newest only: make it anew, and the session with it"
+        )
+    return same.index(True)
+
+
+def make_layout(
+    program: Program,
+    bank: Bank,
+    samples: int,
+    shared: int,
+    learning: bool = True,
+) -> MemoryLayout:
+    """Return the layout for batches of `samples` samples; a block has `shared` bytes.
+
+    learning  False: without room for the gradients of the chunks and of the workspace
+    """
+    widest = max((each.target.size for each in program.operations), default=1)
+    if widest * samples >= 2**32:  # see `teams.row_of`
+        raise EngineError(
+            f"a batch of {samples:,} samples is too large for the engine cuda, which can take "
+            f"{(2**32 - 1) // widest:,} with {widest:,} outputs of a layer: choose a smaller batch"
+        )
+    plan = np.zeros(gpu_layout.PLAN_FIELDS + len(program.operations) * gpu_layout.COLUMNS, np.int64)
+    for field, number in sizes(program, bank, samples).items():
+        plan[field] = number
+    parts = place_parts(plan, len(program.operations) * gpu_layout.MOST_SETTINGS, learning)
+    settings_place, size = parts.pop(NONE), parts.pop(gpu_layout.PLAN_FIELDS)
+    for field, number in parts.items():
+        plan[field] = number
+    rows = int(plan[gpu_layout.SPACE_ROWS] + plan[gpu_layout.FLOW_ROWS])
+    share = -(-samples // int(plan[gpu_layout.CHUNKS]))
+    item = np.dtype(bank.dtype).itemsize
+    in_room, numbers = weights_in_room(program)
+    width = tile_width(share, rows * item, shared - numbers * item)
+    stride = room_stride(width)
+    plan[gpu_layout.WIDTH], plan[gpu_layout.ROOM_STRIDE] = width, stride
+    plan[gpu_layout.ROOM] = rows * stride + numbers
+    table = plan[gpu_layout.PLAN_FIELDS :].reshape(-1, gpu_layout.COLUMNS)
+    losses = int(plan[gpu_layout.ERRORS] + plan[gpu_layout.CHUNKS] + plan[gpu_layout.GROUPS])
+    settings, before = fill_operations(table, program, settings_place, losses + MOST_STEPS)
+    plan[gpu_layout.STATE_BEFORE], plan[gpu_layout.ARGUMENTS] = before, before + len(bank.state)
+    table[:, gpu_layout.IN_ROOM] = [NONE if at == NONE else rows * stride + at for at in in_room]
+    return MemoryLayout(
+        plan,
+        size,
+        int(plan[gpu_layout.ARGUMENTS]) + gpu_layout.STEP_ARGS,
+        settings,
+        settings_place,
+        losses,
+    )
+
+
+def sizes(program: Program, bank: Bank, samples: int) -> dict[int, int]:
+    """Return the fields of the plan for a network and a batch without drawing."""
+    memos = sum(map(memo_rows, program.operations))
+    space_rows = program.workspace + program.outputs.size + memos + 1
+    counts = [len(each.parameters) for each in program.operations]
+    gradients, largest = sum(counts), max(counts, default=0)  # of a chunk, and of an operation
+    return {
+        gpu_layout.ROWS: len(bank),
+        gpu_layout.OPERATIONS: len(program.operations),
+        gpu_layout.CHUNKS: count_chunks(samples, gradients, largest),
+        gpu_layout.STRIDE: samples,
+        gpu_layout.IN_SIZE: program.inputs.size,
+        gpu_layout.OUT: program.outputs.offset,
+        gpu_layout.OUT_SIZE: program.outputs.size,
+        gpu_layout.GOALS: program.workspace,
+        gpu_layout.ERRORS_ROW: space_rows - 1,
+        gpu_layout.SPACE_ROWS: space_rows,
+        gpu_layout.FLOW_ROWS: program.workspace,
+        gpu_layout.PARTIAL_SIZE: gradients,
+        gpu_layout.FIRST_NEEDED: program.first_parameters + 1,
+        gpu_layout.GROUPS: -(-len(bank) // gpu_layout.GROUP),
+        gpu_layout.DRAW: IN_ORDER,
+        gpu_layout.SAMPLES: samples,
+        gpu_layout.SIZE: samples,
+        gpu_layout.ERRORS: gpu_layout.STATE_NUMBERS + len(bank.state),
+    }
+
+
+def memo_rows(operation: Operation) -> int:
+    """Return the numbers kept for each sample; statistics of a batch are in `scalars` instead."""
+    about = operation.about
+    return 0 if about.statistics(operation) else about.memo(operation)
+
+
+def place_parts(plan: Whole, settings: int, learning: bool) -> dict[int, int]:
+    """Return where the parts of `arena` begin; NONE: settings, PLAN_FIELDS: the end.
+
+    Raise EngineError if the index of a weight would have more than 32 bits.
+    """
+    rows, samples = int(plan[gpu_layout.ROWS]), int(plan[gpu_layout.STRIDE])
+    parts = [
+        (gpu_layout.VALUE, rows),
+        (gpu_layout.FROZEN, rows),
+        (gpu_layout.SLOTS, most_slots() * rows),
+        (gpu_layout.GRAD, rows),
+        (NONE, settings),
+        (gpu_layout.OWN_RATES, rows),
+        (
+            gpu_layout.PARTIALS,
+            int(plan[gpu_layout.CHUNKS] * plan[gpu_layout.PARTIAL_SIZE]) * learning,
+        ),
+        (gpu_layout.SPACE, int(plan[gpu_layout.SPACE_ROWS]) * samples),
+        (gpu_layout.FLOW, int(plan[gpu_layout.FLOW_ROWS]) * samples * learning),
+    ]
+    ends = np.cumsum([size for _, size in parts]).tolist()
+    fields = [*[field for field, _ in parts], gpu_layout.PLAN_FIELDS]
+    found = dict(zip(fields, [0, *ends], strict=True))
+    if found[gpu_layout.PARTIALS] > 2**32:
+        raise EngineError(
+            f"a network of {rows:,} parameters is too large for the engine cuda, which can address "
+            f"{2**32 * rows // found[gpu_layout.PARTIALS]:,}: choose the engine cpu"
+        )
+    return found
+
+
+def count_chunks(samples: int, gradients: int, largest: int) -> int:
+    """Return the number of chunks of a batch, which depends on no device.
+
+    Of a network that needs kernels for whole batches, they are as many as the `largest` number of
+    parameters of an operation needs for TILES tiles.
+    """
+    chunks = min(MOST_CHUNKS, samples // LEAST_SHARE)
+    if gradients > MOST_NEAR:
+        tiled = TILES * gpu_layout.MATRIX_TILE**2
+        chunks = min(chunks, MOST_PARTIALS // gradients, tiled // largest)
+    return max(1, chunks)
+
+
+def tile_width(share: int, a_sample: int, shared: int) -> int:
+    """Return the number of samples in a tile of a block; 0 if fewer than LEAST_WIDTH fit.
+
+    A part of a chunk has an even number, since a thread computes two samples at a time.
+    """
+    width = (shared // a_sample - 1) // 2 * 2  # which takes a column more, see `room_stride`
+    if width >= share:
+        return share
+    return width if width >= LEAST_WIDTH else 0
+
+
+def fits(program: Program, layout: MemoryLayout) -> bool:
+    """Whether a network runs in whole steps; else kernel by kernel, as a graph for each step.
+
+    All weights of its products, and a tile of samples beside them, must have room in the shared
+    memory of a block: from anywhere else they would be read again for each tile, by threads that
+    wait for them, where the kernels for a whole batch read them once for 64 samples. Not possible
+    with statistics of the whole batch, for which all samples must have arrived, nor with kinds that
+    are computed on whole batches only.
+    """
+    operations = program.operations
+    alone = all(op.kind in KERNELS and not op.about.statistics(op) for op in operations)
+    return alone and bool(layout.plan[gpu_layout.WIDTH] > 0)
+
+
+def room_stride(width: int) -> int:
+    """Return the step from a row to the next in a tile: odd, and so in another memory bank."""
+    return width + 1 + width % 2
+
+
+def weights_in_room(program: Program) -> tuple[list[int], int]:
+    """Return where a block has the weights of each operation, or NONE; and how many numbers.
+
+    Four neighbours are read at a time, and so up to three numbers after the last one.
+    """
+    found, numbers = [], 0
+    for operation in program.operations:
+        found.append(numbers if operation.kind == "affine" else NONE)
+        if operation.kind == "affine":
+            apart = operation.target.size // 2 * 2 + 1
+            numbers += operation.source.size * apart + 3
+    return found, numbers
+
+
+def most_slots() -> int:
+    """Return the largest number of slots of an optimizer."""
+    return max(len(row.slots) for row in OPTIMIZERS.values())
+
+
+def fill_operations(
+    table: Whole, program: Program, settings_place: int, statistics: int
+) -> tuple[FloatArray, int]:
+    """Fill the table of operations; return their settings, and the end of the statistics."""
+    settings = np.zeros((len(program.operations), gpu_layout.MOST_SETTINGS))
+    memo, partial = program.workspace + program.outputs.size, 0
+    for i, operation in enumerate(program.operations):
+        table[i] = [
+            [*WHOLE_BATCH, operation.kind].index(operation.kind),  # one behind them: no kernels
+            operation.formula_place,
+            operation.source.offset,
+            operation.target.offset,
+            operation.source.size,
+            operation.target.size,
+            max(operation.weights, 0),
+            max(operation.biases, 0),
+            operation.biases != NONE,
+            len(operation.parameters),
+            partial,
+            memo,
+            settings_place + i * gpu_layout.MOST_SETTINGS,
+            operation.outputs_per_bias,
+            operation.sources[-1].offset,
+            max(operation.state, 0),
+            statistics,
+            operation.held_by.start,
+            operation.held_by.stop,
+            NONE,
+        ]
+        settings[i, : len(operation.settings)] = operation.settings
+        partial += len(operation.parameters)
+        memo += memo_rows(operation)
+        statistics += operation.about.statistics(operation) * gpu_layout.MOMENTS
+    return settings, statistics
+
+
+def set_loss(plan: Whole, scalars: FloatArray, loss: Loss, outputs: int) -> None:
+    """Set the fields of the loss."""
+    losses = [*LOSSES.values(), *ROW_LOSSES.values()]
+    plan[gpu_layout.LOSS] = index_of(loss.row, losses, "loss")
+    plan[gpu_layout.MEAN_OF] = loss.divisor(outputs)
+    scalars[gpu_layout.FACTOR] = loss.factor
+
+
+def set_batches(plan: Whole, scalars: FloatArray, batches: Batches) -> None:
+    """Set the fields of the way that batches are drawn."""
+    plan[gpu_layout.DRAW] = batches.draw
+    plan[gpu_layout.SEED_LOW], plan[gpu_layout.SEED_HIGH] = batches.seed & MASK, batches.seed >> 32
+    plan[gpu_layout.SAMPLES], plan[gpu_layout.SIZE] = batches.samples, batches.size
+    plan[gpu_layout.TABLE_TARGETS] = batches.inputs.size
+    settings = batches.settings
+    scalars[gpu_layout.DRAW_NUMBERS : gpu_layout.DRAW_NUMBERS + len(settings)] = settings
+
+
+def set_optimizer(plan: Whole, scalars: FloatArray, optimizer: Optimizer) -> None:
+    """Set the fields of optimizer and schedule."""
+    schedule = optimizer.schedule
+    plan[gpu_layout.OPTIMIZER] = index_of(optimizer.row, [*OPTIMIZERS.values()], "optimizer")
+    plan[gpu_layout.OPTIMIZER_SETTINGS] = len(optimizer.settings)
+    plan[gpu_layout.SLOT_COUNT] = len(optimizer.row.slots)
+    plan[gpu_layout.HAS_OWN_RATES] = bool(optimizer.own_rates)
+    plan[gpu_layout.SCHEDULE] = list(SCHEDULES).index(schedule.name)
+    plan[gpu_layout.REFUSE] = optimizer.not_finite == "error"
+    limits = optimizer.clip_norm, optimizer.clip_value
+    scalars[gpu_layout.RATE : gpu_layout.FACTOR] = [
+        optimizer.lr,
+        *limits,
+        optimizer.l1,
+        optimizer.l2,
+    ]
+    for place, numbers in (
+        (gpu_layout.OPTIMIZER_NUMBERS, optimizer.settings),
+        (gpu_layout.SCHEDULE_NUMBERS, schedule.settings),
+    ):
+        scalars[place : place + len(numbers)] = list(numbers.values())
+
+
+def set_start(
+    plan: Whole, scalars: FloatArray, bank: Bank, first: int, *, learning: bool = True
+) -> None:
+    """Set the fields of the beginning of a call: first step, steps taken, state."""
+    plan[gpu_layout.FIRST_STEP], plan[gpu_layout.LEARNING] = first, learning
+    plan[gpu_layout.STEPS_TAKEN] = plan[gpu_layout.STEPS_TAKEN_AFTER] = bank.step_count
+    plan[gpu_layout.FIRST_BAD], plan[gpu_layout.BAD], plan[gpu_layout.DONE] = (
+        gpu_layout.NOBODY,
+        NONE,
+        0,
+    )
+    plan[gpu_layout.OVERFLOWED], plan[gpu_layout.STEP] = gpu_layout.NOBODY, 0
+    set_state(scalars, bank)
+
+
+def set_state(scalars: FloatArray, bank: Bank) -> None:
+    """Set the bank's state."""
+    scalars[gpu_layout.STATE_NUMBERS : gpu_layout.STATE_NUMBERS + len(bank.state)] = bank.state
+
+
+# ---- snapshots ----------------------------------------------------------------------------------
+
+MOST = 8  # copies that have arrived whose memory is kept
+
+
+@final
+class Lent:
+    """Pinned memory with the numbers of one copy; it lives as long as any array of them."""
+
+    def __init__(self, host: FloatArray) -> None:
+        self._host = host
+        self.__array_interface__ = host.__array_interface__
+
+
+@final
+class Aside:
+    """Memory for one copy of what steps change in a bank: on the GPU, and pinned on the host."""
+
+    def __init__(self, size: int, memory: Memory, leaving: Any) -> None:
+        self.size = size
+        self._memory, self._leaving = memory, leaving
+        self._on_device = cuda.device_array(size, memory.dtype, stream=memory.stream)
+        self._host: FloatArray = cuda.pinned_array(size, memory.dtype)
+        self._lent: Callable[[], Lent | None] = lambda: None
+        self._taken, self._arrived = cuda.event(), cuda.event()
+
+    def take(self, parts: list[tuple[int, int]]) -> FloatArray:
+        """Queue the copies of some parts of `arena`, and return the array where they arrive."""
+        memory, place = self._memory, 0
+        for start, size in parts:
+            part = self._on_device[place : place + size]
+            part.copy_to_device(memory.arena[start : start + size], stream=memory.stream)
+            place += size
+        self._taken.record(memory.stream)
+        self._taken.wait(self._leaving)
+        self._on_device.copy_to_host(self._host, stream=self._leaving)
+        self._arrived.record(self._leaving)
+        lent = Lent(self._host)
+        self._lent = weakref.ref(lent)
+        return np.asarray(lent)  # whose base it is, and that of each view
+
+    @property
+    def has_arrived(self) -> bool:
+        if cuda.config.ENABLE_CUDASIM:  # copies are made at once there
+            return True
+        cuda.current_context()  # in a thread that has not used the GPU
+        return bool(self._arrived.query())
+
+    @property
+    def is_held(self) -> bool:
+        """Whether somebody holds numbers of the last copy."""
+        return self._lent() is not None
+
+    def wait(self) -> None:
+        """Wait until the copy has arrived."""
+        cuda.current_context()
+        self._arrived.synchronize()
+
+
+@final
+class Asides:
+    """The memory for copies of one bank; that of copies whose numbers nobody holds is used again.
+
+    While a copy is on its way nothing else is written to its memory, nor is it freed.
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._leaving = cuda.stream()
+        self._asides: list[Aside] = []  # in the order of their copies
+        # With these as its arguments they are not freed before it: what is freed together, as
+        # garbage, is freed in any order, and whoever waits for a stream that is gone crashes.
+        weakref.finalize(self, end, self._leaving, self._asides).atexit = False
+
+    def take(self, parts: list[tuple[int, int]]) -> tuple[Aside, FloatArray]:
+        """Queue a copy of some parts of `arena`, and return its array; not for two threads."""
+        size = sum(size for _, size in parts)
+        arrived = [each for each in self._asides if each.has_arrived]
+        free = (each for each in arrived if each.size == size and not each.is_held)
+        aside = next(free, None) or Aside(size, self._memory, self._leaving)
+        gone = {aside, *arrived[:-MOST]}
+        self._asides[:] = [*(each for each in self._asides if each not in gone), aside]
+        return aside, aside.take(parts)
+
+
+def end(leaving: Any, asides: list[Aside]) -> None:
+    """Wait for the copies that are on their way; their memory is freed after it."""
+    with suppress(Exception):  # of a GPU that was lost, or a driver that has ended
+        leaving.synchronize()
+
+
+@final
+class CudaSnapshot(Snapshot):
+    """A snapshot of a bank whose numbers a run may have left on a GPU.
+
+    If the GPU fails meanwhile, `read` raises EngineError.
+    """
+
+    def __init__(self, run: CudaRun) -> None:
+        self._run = run
+        self._aside: Aside | None = None  # of a copy that nobody has waited for
+        self._numbers: SnapshotValues | None = None
+        self._error: EngineError | None = None
+
+    def request(self) -> None:
+        bank = self._run.engine.bank
+        self._aside = self._error = self._numbers = None
+        if bank.away.keeper is not self._run or not len(bank):
+            self._numbers = HostSnapshot(bank).read()
+            return
+        try:
+            with card_failures(KEYFRAME):
+                self._request(bank)
+        except EngineError as error:
+            self._error = error
+
+    def _request(self, bank: Bank) -> None:
+        """Queue a copy of what is on the GPU, and copy the rest at once."""
+        run = self._run
+        self._aside, numbers = run.asides.take(run.memory.moving_parts(len(run.slots)))
+        value, *kept, grad = numbers.reshape(len(run.slots) + 2, -1)
+        slots = {
+            name: row
+            for names, block in bank.host_blocks.items()
+            for name, row in zip(names, kept if names == run.slots else block.copy(), strict=True)
+        }
+        self._numbers = SnapshotValues(value, grad, slots, bank.state.copy())
+
+    @property
+    def ready(self) -> bool:
+        if self._aside is None:
+            return self._numbers is not None or self._error is not None
+        try:
+            with card_failures(KEYFRAME):
+                return self._aside.has_arrived
+        except EngineError as error:
+            self._error, self._aside = error, None
+        return True
+
+    def read(self) -> SnapshotValues:
+        if self._numbers is None and self._error is None:
+            self.request()
+        if self._aside is not None:
+            try:
+                with card_failures(KEYFRAME):
+                    self._aside.wait()
+            except EngineError as error:
+                self._error = error
+            self._aside = None
+        if self._error is not None:
+            raise self._error
+        assert self._numbers is not None
+        return self._numbers

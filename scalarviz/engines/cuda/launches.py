@@ -1,0 +1,518 @@
+"""CudaCalls: launches of the kernels for one batch, and of many whole steps at once.
+
+The kernels that a training needs are each made for the formulas in use: a kernel of one operation
+for its kind and formula, one of whole steps for all of a network and a training. The indices in a
+plan are those of the tables, whatever is in use.
+
+The host computes operations without a kernel between launches, see `HostOperations`. What such an
+operation reads is copied from the GPU, and what it writes is copied back; the rest stays there.
+Steps are then launched one by one, since no graph can have them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.core.bank import Bank
+from scalarviz.core.formulas.losses import Loss, LossRow
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.program import Operation, Program
+from scalarviz.data.batches import Batches
+from scalarviz.engines.codegen import cuda_file
+from scalarviz.engines.codegen.cuda_file import CudaUnit
+from scalarviz.engines.codegen.formula_loops import InUse
+from scalarviz.engines.codegen.kernel_units import Dtype
+from scalarviz.engines.cuda import gpu_layout, kernels
+from scalarviz.engines.cuda import kernels as steps
+from scalarviz.engines.cuda.card import Launch, Steps, cuda, nvidia
+from scalarviz.engines.cuda.device_memory import (
+    Memory,
+    fits,
+    formula_rows,
+    make_layout,
+    set_batches,
+    set_loss,
+    set_optimizer,
+)
+from scalarviz.engines.cuda.fused_steps import FusedSteps
+from scalarviz.engines.cuda.kernels import DRAWS
+from scalarviz.engines.cuda.table import BY_NUMBER, WHOLE_BATCH
+from scalarviz.engines.kernel_threads import RefusedKernel
+from scalarviz.engines.reference import Costs, OperationArrays, all_gradients, reference_of
+
+THREADS = 256
+BLOCKS_EACH = 4  # blocks per multiprocessor
+SHARED = 44 * 1024  # bytes; a block has 48 KiB on every GPU, of which static arrays take some
+RESERVED = 5 * 1024  # bytes of a block's memory that static arrays and the driver take
+
+
+@dataclass
+class Device:
+    """Launch configuration. No result depends on it."""
+
+    simulated: bool
+    blocks: int
+    threads: int
+    stream: Any
+    # Bytes of shared memory that a block may have in whole steps, besides static arrays; 0 if
+    # blocks cannot wait for each other.
+    shared: int = SHARED
+
+    @staticmethod
+    def current() -> Device:
+        """Return the GPU that numba has chosen, or its simulator."""
+        if cuda.config.ENABLE_CUDASIM:
+            return Device(True, 3, 4, cuda.stream())
+        card = cuda.get_current_device()
+        blocks = card.MULTIPROCESSOR_COUNT * BLOCKS_EACH
+        # More than 48 KiB are there for kernels that ask for it, see `ask_for_shared`.
+        most = max(SHARED, card.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN - RESERVED)
+        return Device(False, blocks, THREADS, cuda.stream(), most * bool(card.COOPERATIVE_LAUNCH))
+
+
+def ask_for_shared(overload: Any, size: int) -> None:
+    """Let a compiled kernel be launched with so many bytes of dynamic shared memory, at most.
+
+    All trainings with these formulas launch it: so it is asked for all that a block may have.
+    """
+    driver = nvidia()
+    attributes = driver.binding.CUfunction_attribute
+    wanted = attributes.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+    function = overload._codelibrary.get_cufunc()
+    driver.driver.cuKernelSetAttribute(wanted, size, function.handle, function.device.id)
+
+
+@final
+class CudaCalls:
+    """One batch of a network on a GPU. i is the index of an operation."""
+
+    def __init__(
+        self,
+        program: Program,
+        bank: Bank,
+        samples: int,
+        device: Device,
+        learning: bool = True,
+    ) -> None:
+        self.learning = learning
+        self.program = program
+        self.bank = bank
+        self.device = device
+        self.samples = samples
+        self.fused = FusedSteps()
+        self.layout = make_layout(program, bank, samples, device.shared, learning)
+        self.memory = Memory(self.layout, bank.dtype, device.stream)
+        self._rows = formula_rows()
+        self._together = 0  # blocks of `train` that can run at the same time
+        self._prepared: Any = None  # the kernel that `_together` is of
+        self.steps = Steps(device.stream, graphs=not device.simulated)
+        self._noted: list[Launch] | None = None  # instead of being launched, while a step is noted
+        self.kernels = KernelsInUse(program, bank.dtype)
+        self.host = HostOperations(program, samples)
+
+    @property
+    def outdated(self) -> bool:
+        """Whether a formula of the user's own has been added since the kernels were made."""
+        return self._rows != formula_rows()
+
+    # ---- formulas in use: the fields of the plan, and the kernels made for them
+
+    def use_loss(self, loss: Loss) -> None:
+        memory, outputs = self.memory, self.program.outputs.size
+        set_loss(memory.host_plan, memory.host_scalars, loss, outputs)
+        self.kernels.use("loss", rows_of_loss(loss))
+
+    def use_optimizer(self, optimizer: Optimizer) -> None:
+        set_optimizer(self.memory.host_plan, self.memory.host_scalars, optimizer)
+        self.kernels.use("optimizer", rows_of_optimizer(optimizer))
+
+    def use_batches(self, batches: Batches) -> None:
+        set_batches(self.memory.host_plan, self.memory.host_scalars, batches)
+        self.kernels.use("batches", rows_of_batches(batches))
+
+    # ---- launches
+
+    def _launch(
+        self, function: Launched, *arguments: Any, operation: Operation | None = None
+    ) -> None:
+        """Launch a kernel, or note that it is to be."""
+        kernel, device = self.kernels.of(function, operation), self.device
+        launch = Launch(kernel, arguments, device.blocks, device.threads)
+        if self._noted is None:
+            launch.on(device.stream)()
+        else:
+            self._noted.append(launch)
+
+    def repeat(self, step: Callable[[], None], counts: list[int]) -> None:
+        """Take steps of so many samples, each of which launches what `step` launches."""
+        if self.host.references:
+            self.host.steps(step, counts)
+            return
+        launches: list[Launch] = []
+        self._noted = launches
+        try:
+            step()
+        finally:
+            self._noted = None
+        self.steps.repeat(launches, len(counts))
+
+    @property
+    def _arrays(self) -> tuple[Any, Any, Any]:
+        return self.memory.plan, self.memory.arena, self.memory.scalars
+
+    def begin(self, slots: tuple[str, ...] = ()) -> None:
+        """Copy plan and bank to the device."""
+        self.memory.put_bank(self.bank, slots)
+        self.memory.put_plan()
+
+    def draw(self) -> None:
+        """Draw the samples of a step."""
+        self._launch(kernels.draw_batch, *self._arrays, self.memory.data)
+
+    def forward(self, i: int) -> None:
+        """Run the forward of one operation."""
+        if i in self.host.references:
+            self.host.forward(self, i)
+            return
+        operation, op = self.program.operations[i], self.layout.op(i)
+        if operation.about.statistics(operation):
+            self._launch(kernels.gather_all, *self._arrays, op, operation=operation)
+        self._launch(kernels.forward_all, *self._arrays, op, operation=operation)
+
+    def loss(self) -> None:
+        """Compute the loss."""
+        self._launch(kernels.sum_errors, *self._arrays)
+        self._launch(kernels.loss_all, self.memory.plan, self.memory.scalars)
+
+    def loss_gradient(self) -> None:
+        """Compute the gradient of the loss with respect to the outputs."""
+        self._launch(kernels.loss_gradient_all, *self._arrays)
+
+    def parameter_gradient(self, i: int) -> None:
+        """Add the gradient of an operation's parameters to that of the bank."""
+        self.memory.forget_bank()
+        if i in self.host.references:
+            self.host.parameter_gradient(self, i)
+            return
+        operation, op = self.program.operations[i], self.layout.op(i)
+        self._launch(kernels.parameter_gradients, *self._arrays, op, operation=operation)
+        self._launch(kernels.add_all, *self._arrays, op)
+
+    def input_gradient(self, i: int) -> None:
+        """Compute the gradient with respect to the inputs of an operation."""
+        if i in self.host.references:
+            self.host.input_gradient(self, i)
+            return
+        operation, op = self.program.operations[i], self.layout.op(i)
+        if operation.about.statistics(operation):
+            self._launch(kernels.gather_back_all, *self._arrays, op, operation=operation)
+        self._launch(kernels.input_gradient_all, *self._arrays, op, operation=operation)
+
+    def clear(self) -> None:
+        """Begin a step: set its index, and all gradients to 0."""
+        self.memory.forget_bank()
+        self._launch(kernels.clear_all, self.memory.plan, self.memory.arena)
+
+    def move(self) -> None:
+        """Run the optimizer's part of a step."""
+        self.memory.forget_bank()
+        self._launch(kernels.look_over, *self._arrays)
+        self._launch(kernels.move_all, *self._arrays)
+
+    # ---- whole steps
+
+    @property
+    def fits(self) -> bool:
+        """Whether blocks can take samples through whole steps."""
+        return fits(self.program, self.layout)
+
+    @property
+    def shared(self) -> int:
+        """Bytes of shared memory that a block of a whole step needs."""
+        return int(self.layout.plan[gpu_layout.ROOM]) * self.memory.dtype.itemsize
+
+    def whole_steps(self, count: int) -> bool:
+        """Run many steps in one launch.
+
+        Returns False, having done nothing, if the GPU gives its blocks too little memory for that.
+        """
+        self.memory.forget_bank()
+        if self.fused.take(self, count):
+            return True
+        train = self.kernels.of(steps.train)
+        if self._prepared is not train:
+            self._together, self._prepared = self._blocks_together(train, count), train
+        if self._together:
+            sizes = self._together, self.device.threads, self.shared
+            launch = Launch(train, (*self._arrays, self.memory.data, count), *sizes)
+            launch.on(self.device.stream)()
+        return self._together > 0
+
+    def _blocks_together(self, kernel: Any, count: int) -> int:
+        """Return how many blocks of `train` can run at the same time, at most one a chunk.
+
+        That is 0 if a block does not get the memory that it needs.
+        """
+        most = 1  # in the simulator, whose blocks run one after the other
+        if not self.device.simulated:
+            arguments = *self._arrays, self.memory.data, count
+            signature = tuple(map(kernel.typeof_pyval, arguments))
+            kernel.compile(signature)
+            overload = kernel.overloads[signature]
+            if self.shared > SHARED:
+                try:
+                    ask_for_shared(overload, self.device.shared)
+                except Exception:  # whatever refuses it: kernels of one moment need none
+                    return 0
+            most = overload.max_cooperative_grid_blocks(self.device.threads, self.shared)
+        return int(min(most, max(self.layout.plan[gpu_layout.CHUNKS], 1)))
+
+    # ---- buffers
+
+    def values(self, row: int, size: int, count: int) -> FloatArray:
+        """Return rows of the workspace of values, shape (samples, size)."""
+        return self._read(gpu_layout.SPACE, row, size, count)
+
+    def gradients(self, row: int, size: int, count: int) -> FloatArray:
+        """Return rows of the workspace of gradients, shape (samples, size)."""
+        return self._read(gpu_layout.FLOW, row, size, count)
+
+    def _read(self, part: int, row: int, size: int, count: int) -> FloatArray:
+        first = int(self.layout.plan[part]) + row * self.samples
+        table = self.memory.read(first, size * self.samples).reshape(size, self.samples)
+        return np.ascontiguousarray(table[:, :count].T)
+
+    def write(self, part: int, row: int, table: FloatArray) -> None:
+        """Write a table, shape (samples, size), to rows of a workspace."""
+        rows = np.zeros((table.shape[1], self.samples), self.memory.dtype)
+        rows[:, : len(table)] = table.T
+        self.memory.write(int(self.layout.plan[part]) + row * self.samples, rows.ravel())
+
+
+# ---- operations without a kernel ----------------------------------------------------------------
+
+
+@final
+class HostOperations:
+    """The operations of a batch on a GPU that run as Python.
+
+    samples  number of samples of the batch that count
+    """
+
+    def __init__(self, program: Program, samples: int) -> None:
+        self.samples = samples
+        own = [
+            (i, each) for i, each in enumerate(program.operations) if each.kind not in WHOLE_BATCH
+        ]
+        self.references = {i: reference_of(each) for i, each in own}
+        self._costs = Costs("cuda", [each for _, each in own])
+
+    def _numbers(self, work: CudaCalls, operation: Operation, **more: Any) -> OperationArrays:
+        read = [work.values(each.offset, each.size, self.samples) for each in operation.sources]
+        memory, plan, first = work.memory, work.layout.plan, gpu_layout.STATE_NUMBERS
+        state = np.empty(int(plan[gpu_layout.ERRORS]) - first)
+        memory.scalars[first : first + len(state)].copy_to_host(state, stream=memory.stream)
+        value = memory.read(int(plan[gpu_layout.VALUE]), memory.rows)
+        steps = int(memory.host_plan[gpu_layout.STEPS_TAKEN])
+        found = OperationArrays(value, state, steps, tuple(read))
+        return replace(found, learning=work.learning, **more)
+
+    def forward(self, work: CudaCalls, i: int) -> None:
+        """Write the outputs of operation i."""
+        operation = work.program.operations[i]
+        with self._costs.python():
+            y = self.references[i].forward(operation, self._numbers(work, operation))
+        work.write(gpu_layout.SPACE, operation.target.offset, y)
+
+    def _gradients(self, work: CudaCalls, i: int) -> tuple[FloatArray, ...]:
+        operation = work.program.operations[i]
+        target = operation.target
+        y = work.values(target.offset, target.size, self.samples)
+        upstream = work.gradients(target.offset, target.size, self.samples)
+        with self._costs.python():
+            numbers = self._numbers(work, operation, y=y, upstream=upstream)
+            return all_gradients(self.references[i], operation, numbers)
+
+    def parameter_gradient(self, work: CudaCalls, i: int) -> None:
+        """Add the gradient of its parameters to that of the bank."""
+        memory, rows = work.memory, work.program.operations[i].parameters
+        place = memory.grad_place + rows.start
+        found = self._gradients(work, i)[-1]
+        memory.write(place, memory.read(place, len(rows)) + found)
+
+    def input_gradient(self, work: CudaCalls, i: int) -> None:
+        """Write the gradient of each buffer that it reads."""
+        sources = work.program.operations[i].sources
+        for source, found in zip(sources, self._gradients(work, i), strict=False):
+            work.write(gpu_layout.FLOW, source.offset, found)
+
+    def steps(self, step: Callable[[], None], counts: list[int]) -> None:
+        """Take a step for each number of samples, and say once what that costs."""
+        start, self._costs.seconds = time.perf_counter(), 0.0
+        for self.samples in counts:
+            step()
+        self._costs.say(len(counts), time.perf_counter() - start)
+
+
+# ---- which kernels a training needs -------------------------------------------------------------
+
+Launched = Callable[..., None]
+Rows = frozenset[tuple[str, str]]  # a table's name in the kernels, and a row's
+
+MOST_SHARED = 222 * 1024  # bytes of shared memory for a block, on the GPU with most of it
+
+# Kernels of one operation; then all, those together that are needed at the same time.
+OF_OPERATIONS = (
+    kernels.gather_all, kernels.forward_all, kernels.parameter_gradients, kernels.gather_back_all,
+    kernels.input_gradient_all,
+)  # fmt: skip
+GROUPS: tuple[tuple[Launched, ...], ...] = (
+    (steps.train,),
+    (kernels.gather_all, kernels.forward_all),
+    (
+        kernels.parameter_gradients, kernels.add_all, kernels.gather_back_all,
+        kernels.input_gradient_all,
+    ),
+    (kernels.draw_batch,),
+    (kernels.sum_errors, kernels.loss_all, kernels.loss_gradient_all),
+    (kernels.clear_all,),
+    (kernels.look_over, kernels.move_all),
+)  # fmt: skip
+
+FORMULAS = {
+    "activation": "ACTIVATIONS",
+    "row": "ROW_FORMULAS",
+    "parametric": "PARAMETRIC_FORMULAS",
+}
+
+
+def rows_of_operation(operation: Operation) -> Rows:
+    """Return the rows that an operation needs in whole steps."""
+    rows = {("KERNELS", operation.kind)}
+    if table := FORMULAS.get(operation.kind):
+        rows.add((table, operation.formula))
+    return frozenset(rows)
+
+
+def rows_alone(operation: Operation) -> Rows:
+    """Return the rows that an operation needs on a whole batch.
+
+    Those of kinds with kernels of their own for that do not include the kernels of a team.
+    """
+    rows = rows_of_operation(operation)
+    if not set(BY_NUMBER) & set(WHOLE_BATCH[operation.kind]):
+        rows -= {("KERNELS", operation.kind)}
+    return rows | {("WHOLE_BATCH", operation.kind)}
+
+
+def rows_of_loss(loss: Loss) -> Rows:
+    """Return the rows that a loss needs."""
+    table = "LOSSES" if isinstance(loss.row, LossRow) else "ROW_LOSSES"
+    return frozenset({(table, loss.row.name), ("KINDS_OF_LOSSES", table)})
+
+
+def rows_of_optimizer(optimizer: Optimizer) -> Rows:
+    """Return the rows that an optimizer and its schedule need."""
+    schedule = optimizer.schedule.name
+    return frozenset({("OPTIMIZERS", optimizer.row.name), ("SCHEDULES", schedule)})
+
+
+def rows_of_batches(batches: Batches) -> Rows:
+    """Return the rows that drawing batches needs."""
+    return frozenset({("DRAWS", list(DRAWS)[batches.draw])})
+
+
+def is_needed(function: Launched, operation: Operation) -> bool:
+    """Whether an operation needs one of `OF_OPERATIONS`."""
+    if function in (kernels.gather_all, kernels.gather_back_all):
+        return operation.about.statistics(operation) > 0
+    return function is not kernels.parameter_gradients or len(operation.parameters) > 0
+
+
+def units_of_group(
+    group: Iterable[Launched], program: Program, rows: Rows
+) -> dict[tuple[Launched, Rows], CudaUnit]:
+    """Return the kernels of a group for a program; `rows` are those of loss, optimizer and draw.
+
+    Each is found by its function, and, if it is one of an operation, by the rows of that.
+    """
+    found, operations = {}, [each for each in program.operations if each.kind in WHOLE_BATCH]
+    for function in group:
+        if function not in OF_OPERATIONS:
+            whole = rows.union(*map(rows_of_operation, operations))
+            found[function, Rows()] = CudaUnit(function, InUse(whole))
+            continue
+        for operation in operations:
+            if is_needed(function, operation):
+                own = rows_alone(operation)
+                found[function, own] = CudaUnit(function, InUse(own))
+    return found
+
+
+def units_of_training(
+    program: Program,
+    bank: Bank,
+    batches: Batches,
+    formulas: Iterable[tuple[Loss, Optimizer]],
+) -> list[CudaUnit]:
+    """Return the kernels of trainings of a program, in whole steps and moment by moment.
+
+    formulas  losses and optimizers that are used together
+    """
+    layout = make_layout(program, bank, batches.size, MOST_SHARED)
+    left_out = set() if fits(program, layout) else {steps.train}
+    found: dict[CudaUnit, None] = {}
+    drawn = rows_of_batches(batches)
+    pairs = [rows_of_loss(loss) | rows_of_optimizer(optimizer) for loss, optimizer in formulas]
+    for rows in dict.fromkeys(drawn | each for each in pairs):
+        for group in GROUPS:
+            if group[0] not in left_out:
+                units = units_of_group(group, program, rows)
+                found |= dict.fromkeys(units.values())
+    return list(found)
+
+
+@final
+class KernelsInUse:
+    """The kernels of a network for the formulas in use, each loaded when it is first needed."""
+
+    def __init__(self, program: Program, dtype: Dtype) -> None:
+        self._program, self._dtype = program, dtype
+        self._parts: dict[str, Rows] = {}
+        self._modules: dict[tuple[Launched, Rows], ModuleType | RefusedKernel] = {}
+
+    def use(self, part: str, rows: Rows) -> None:
+        """Set the rows of a part: "loss", "optimizer" or "batches"."""
+        if self._parts.get(part) != rows:
+            self._parts[part] = rows
+            self._modules.clear()
+
+    def of(self, function: Launched, operation: Operation | None = None) -> Any:
+        """Return a kernel, to launch; one of `OF_OPERATIONS` for an operation."""
+        key = function, Rows() if operation is None else rows_alone(operation)
+        if key not in self._modules:
+            self._load(function)
+        return getattr(self._modules[key], function.__name__)
+
+    @property
+    def modules(self) -> list[Any]:
+        """The files of the kernels that were loaded, as modules."""
+        return list(dict.fromkeys(self._modules.values()))
+
+    def units(self, group: Iterable[Launched]) -> dict[tuple[Launched, Rows], CudaUnit]:
+        """Return `units_of_group` for what is in use now."""
+        rows = Rows().union(*self._parts.values())
+        return units_of_group(group, self._program, rows)
+
+    def _load(self, function: Launched) -> None:
+        """Load a kernel, and those that are needed at the same time."""
+        units = self.units(next(group for group in GROUPS if function in group))
+        modules = cuda_file.load([*units.values()], self._dtype)
+        self._modules.update(zip(units, modules, strict=True))

@@ -1,0 +1,490 @@
+"""activation, loss and layer: functions of users become rows of the tables of formulas."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import FunctionType
+from typing import Any
+
+from scalarviz.base.checks import answered, check_signature, shorten, size, true_or_false
+from scalarviz.base.checks import number as as_number
+from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
+from scalarviz.core.formulas.formula import Formula
+from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS, ParametricFormula
+from scalarviz.core.formulas.losses import EVERYWHERE, LOSSES, ROW_LOSSES, LossRow, RowLossRow
+from scalarviz.core.layers.elementwise_layers import Elementwise, counts_of
+from scalarviz.core.layers.rowwise_layers import numbers_of
+from scalarviz.engines.custom.user_functions import (
+    check_plain,
+    check_source,
+    checked_name,
+    digest,
+    frozen,
+    function_of,
+    on_numbers,
+    recorded_derivative,
+)
+from scalarviz.errors import InputError
+
+BUILT_IN_ACTIVATIONS = frozenset(ACTIVATIONS)
+REMEDY = ": mend it, or pass check=False to keep it"
+
+
+@answered
+def activation(
+    value: Any, derivative: Any = None, name: str = "", *, check: bool = True
+) -> Formula:
+    """Add an activation of your own: y = value(x), with derivative(x, y).
+
+    The name is valid wherever an activation is named. The functions must be defined by a plain
+    def, since kernels are made from their source. Adding one of the same name replaces it: make the
+    networks anew that use it, since objects keep the old functions, and kernels have the new ones.
+
+    value       function of a float x that returns a float; `sv.where(condition, a, b)` chooses
+    derivative  function of x and y = value(x) that returns dy/dx. None, the default: it is found by
+                recording `value` with Values, which cannot be done if that compares x otherwise
+                than in `sv.where`
+    name        name of the new activation; "", the default: that of the function
+    check       True, the default: a derivative that finite differences contradict is refused;
+                False: it is taken, as for a step whose slope is not its own
+
+    Returns the row of `ACTIVATIONS`. Raises InputError for functions that cannot be called like
+    this, or whose source cannot be read, and for a wrong derivative.
+
+    >>> def bump(x):
+    ...     return 1.0 / (1.0 + x * x)
+    >>> def bump_derivative(x, y):
+    ...     return -2.0 * x * y * y
+    >>> activation(bump, bump_derivative).name
+    'bump'
+    >>> ACTIVATIONS.pop("bump").value(1.0)
+    0.5
+    """
+    true_or_false(check, "check")
+    for function in (value, derivative):
+        if not callable(function) and not (function is None and function is derivative):
+            raise InputError(
+                "an activation is two functions, f(x) and its derivative(x, y), not "
+                f"{shorten(function)}"
+            )
+    check_signature(value, ["x"], "an activation", "def value(x): ...")
+    if derivative is not None:
+        how = "def derivative(x, y): ..., y being value(x)"
+        check_signature(derivative, ["x", "y"], "the derivative of an activation", how)
+    name = checked_name(name, value, "an activation", BUILT_IN_ACTIVATIONS)
+    hashed = digest(value, *([] if derivative is None else [derivative]))
+    slope = derivative or recorded_derivative(value, "the activation", "y")
+    made = ActivationFormula(name, on_numbers(value), (on_numbers(slope),), digest=hashed)
+    for function in (made.value, *made.partials):
+        check_source(function)
+    if check and derivative is not None:
+        check_slope(made)
+    ACTIVATIONS[name] = made
+    return made
+
+
+def check_slope(row: ActivationFormula) -> None:
+    """Raise InputError if a derivative is unlike finite differences, where there are numbers."""
+    for x, _ in points(*EVERYWHERE):
+        try:
+            lower, middle, upper = (float(row.value(x + h)) for h in (-STEP, 0.0, STEP))
+            given = float(row.derivative(x, middle))
+        except (ArithmeticError, TypeError, ValueError):  # of a logarithm, for example
+            continue
+        compare(lower, middle, upper, given, f"the derivative of {row.name} at {x:.6g}", REMEDY)
+
+
+# ---- losses -------------------------------------------------------------------------------------
+
+BUILT_IN_LOSSES = frozenset({**LOSSES, **ROW_LOSSES})
+
+POINTS = 50  # where derivatives are compared with differences
+FAR = 1000.0
+WIDTH = 4  # numbers of a sample in the checks of a loss on rows, unless it takes others
+STEP = 1e-5
+OTHER = "outputs= says how many numbers a sample has, if the loss does not take any number of them"
+ASKED_OF_A_FORMULA = (
+    "a formula gives a number everywhere; pass domain=(0, 1) if predictions lie between these"
+)
+NEAR = 1e-4  # relative error of a difference
+ROUNDING = 1e-14  # of a value, relative: it is divided by STEP
+
+
+@answered
+def loss(
+    value: Any,
+    derivative: Any = None,
+    name: str = "",
+    *,
+    rows: bool = False,
+    domain: tuple[float, float] = EVERYWHERE,
+    outputs: int = WIDTH,
+) -> LossRow | RowLossRow:
+    """Add a loss of your own: the error of a prediction p with target t, one number.
+
+    The name is valid wherever a loss is named: `Session(net, data, loss="pinball")`, or
+    `sv.Loss("pinball", factor=0.5)`. The functions must be defined by a plain def, since kernels
+    are made from their source. They may use constants and helpers of yours, which are those of
+    now, and `math`, whose functions are infinite or NaN here where they would raise.
+    `sv.where(condition, a, b)` chooses.
+
+    Adding one of the same name replaces it for all that is made afterwards; losses and sessions
+    that exist keep the old functions, and so do the files that they save; on cuda they raise an
+    EngineError, unless both have the same source.
+
+    value       function of two floats p and t that returns a float; with `rows`, of the numbers of
+                one sample, two sequences
+    derivative  function of p and t that returns the derivative of value with respect to p. None,
+                the default: it is found by recording `value` with Values, which cannot be done if
+                that compares its arguments otherwise than in `sv.where`. With `rows`: function of
+                p, t and a sequence `gradient`, which it fills; it is required
+    name        name of the new loss; "", the default: that of the function
+    rows        whether the loss is one of whole rows of numbers, as softmax_cross_entropy is; by
+                default False, one of each number
+    domain      the numbers between which predictions lie, such as (0, 1) for the outputs of a
+                sigmoid; by default (-inf, inf). The functions are checked inside only
+    outputs     with `rows`: how many numbers the samples have with which it is checked, by default
+                4; to be passed for a loss that takes a fixed number of them
+
+    Returns the row of `LOSSES` or `ROW_LOSSES`. Raises InputError for functions that cannot be
+    called like this, whose source cannot be read, that raise or give NaN at one of 50 points or at
+    +-1000, if the domain has them, or whose derivative is another one than finite differences give.
+
+    >>> def log_cosh(p, t):
+    ...     return abs(p - t) + math.log1p(math.exp(-2.0 * abs(p - t)))
+    >>> round(loss(log_cosh).derivative(1.0, 1.5), 6)
+    -0.462117
+    """
+    true_or_false(rows, "rows")
+    low, high = ends_of(domain)
+    wanted = (
+        "value(p, t) and gradient(p, t, gradient)" if rows else "value(p, t) and derivative(p, t)"
+    )
+    for function in (value, derivative):
+        if not callable(function) and not (function is None and function is derivative):
+            raise InputError(f"a loss is two functions, {wanted}, not {shorten(function)}")
+        check_plain(function)
+    check_signature(value, ["p", "t"], "a loss", "def value(p, t): ...")
+    copies: dict[int, Any] = {}  # of functions that both use
+    value, derivative = frozen(value, copies), frozen(derivative, copies)
+    if rows:
+        return add_rows(value, derivative, name, low, high, size(outputs, "outputs"))
+    name = checked_name(name, value, "a loss", BUILT_IN_LOSSES)
+    if derivative is not None:
+        how = "def derivative(p, t): ..."
+        check_signature(derivative, ["p", "t"], "the derivative of a loss", how)
+    hashed = digest(value, *([] if derivative is None else [derivative]))
+    slope = recorded_derivative(value, "the loss") if derivative is None else on_numbers(derivative)
+    made = LossRow(name, on_numbers(value), slope, digest=hashed, domain=(low, high))
+    for function in (made.value, made.derivative):
+        check_source(function)
+    check_numbers(made, low, high)
+    ROW_LOSSES.pop(name, None)
+    LOSSES[name] = made
+    return made
+
+
+def ends_of(domain: object) -> tuple[float, float]:
+    """Return the ends of a domain; raise InputError if it is none."""
+    if isinstance(domain, tuple | list) and len(domain) == 2:
+        low, high = (as_number(end, "an end of the domain", finite=False) for end in domain)
+        if low < high:
+            return low, high
+    raise InputError(
+        f"the domain of a loss is two numbers, the lower one first, such as (0, 1), not "
+        f"{shorten(domain)}"
+    )
+
+
+def add_rows(
+    value: Any, gradient: Any, name: str, low: float, high: float, outputs: int
+) -> RowLossRow:
+    """Add a loss of whole rows."""
+    name = checked_name(name, value, "a loss", BUILT_IN_LOSSES)
+    if gradient is None:
+        raise InputError(
+            f"the gradient of the loss {name!r} on rows is not found by itself: pass it, as "
+            "def gradient(p, t, gradient): ..., which writes gradient[i] for each p[i]"
+        )
+    how = "def gradient(p, t, gradient): ..., which writes gradient[i] for each p[i]"
+    check_signature(gradient, ["p", "t", "gradient"], "the gradient of a loss on rows", how)
+    hashed = digest(value, gradient)
+    slope = on_numbers(gradient)
+    made = RowLossRow(name, on_numbers(value), slope, digest=hashed, domain=(low, high))
+    for function in (made.value, made.gradient):
+        check_source(function)
+    check_rows(made, low, high, outputs)
+    LOSSES.pop(name, None)
+    ROW_LOSSES[name] = made
+    return made
+
+
+# ---- the numbers --------------------------------------------------------------------------------
+
+
+def points(low: float, high: float) -> Iterator[tuple[float, float]]:
+    """Iterate over predictions and targets in a domain; half of the targets are between 0 and 1."""
+    start, wide = low + 0.01, high - low - 0.02
+    if (low, high) == EVERYWHERE:
+        start, wide = -3.0, 6.0
+    elif math.isinf(high):
+        wide = 6.0
+    elif math.isinf(low):
+        start, wide = high - 6.0, 5.99
+    elif wide < 0.96:
+        start, wide = low + 0.01 * (high - low), 0.98 * (high - low)
+    for i in range(POINTS):
+        p = start + wide * math.fmod(0.137 + 0.618033988749895 * i, 1.0)
+        t = math.fmod(0.271 + 0.754877666246693 * i, 1.0)
+        if (low, high) == EVERYWHERE:
+            yield p, (t if i % 2 else 4.0 * t - 2.0)
+        else:
+            yield p, start + wide * t
+
+
+def far_in(low: float, high: float) -> list[float]:
+    """Return predictions far from 0 in a domain."""
+    return [p for p in (-FAR, FAR) if low < p < high]
+
+
+def check_numbers(row: LossRow, low: float, high: float) -> None:
+    """Raise InputError if a loss of single numbers fails somewhere, or its derivative is wrong."""
+    value, slope = (
+        f"{row.name}({{:.6g}}, {{:.6g}})",
+        f"the derivative of {row.name} at ({{:.6g}}, {{:.6g}})",
+    )
+    for p, t in points(low, high):
+        here = number(row.derivative, slope.format(p, t), p, t)
+        lower, middle, upper = (
+            number(row.value, value.format(p, t), p + h, t) for h in (-STEP, 0.0, STEP)
+        )
+        compare(lower, middle, upper, here, slope.format(p, t))
+    for p in far_in(low, high):
+        for t in (t for t in (-1.0, 0.0, 1.0, p, -p) if low < t < high):
+            number(row.value, value.format(p, t), p, t)
+            number(row.derivative, slope.format(p, t), p, t)
+
+
+def check_rows(row: RowLossRow, low: float, high: float, outputs: int = WIDTH) -> None:
+    """Do the same as `check_numbers` for a loss on rows of a fixed length."""
+    samples = [*points(low, high)]
+    for n in range(POINTS // outputs + 1):
+        p, t = ([samples[(outputs * n + i) % POINTS][k] for i in range(outputs)] for k in (0, 1))
+        t = [abs(x) / sum(map(abs, t)) for x in t] if n % 2 else t
+        place = f"{row.name}({in_brief(p)}, {in_brief(t)})"
+        number(row.value, place, p, t)
+        for i, here in enumerate(gradient_of(row, p, t)):
+            moved = [[x + h * (j == i) for j, x in enumerate(p)] for h in (-STEP, 0.0, STEP)]
+            lower, middle, upper = (number(row.value, place, each, t) for each in moved)
+            compare(lower, middle, upper, here, f"{place}: gradient[{i}]")
+    for far in far_in(low, high):
+        p, t = [far, *[0.5] * (outputs - 1)], [0.0, 1.0, *[0.0] * outputs][:outputs]
+        number(row.value, f"{row.name}({in_brief(p)}, {in_brief(t)})", p, t)
+        gradient_of(row, p, t)
+
+
+def gradient_of(row: RowLossRow, p: Sequence[float], t: Sequence[float]) -> list[float]:
+    """Return the gradient of a row of predictions; raise InputError unless all are numbers."""
+    place = f"the gradient of {row.name}({in_brief(p)}, {in_brief(t)})"
+    unwritten = -math.nan  # an object of its own
+    found = [unwritten] * len(p)
+    attempt(row.gradient, place, p, t, found)
+    if lacking := [i for i, x in enumerate(found) if x is unwritten]:
+        raise InputError(
+            f"{place}: gradient[{lacking[0]}] is not written: write one for each of the {len(p)} "
+            f"numbers; {OTHER}"
+        )
+    return [number(lambda x=x: x, f"{place}: gradient[{i}]") for i, x in enumerate(found)]
+
+
+def compare(
+    lower: float, middle: float, upper: float, given: float, what: str, remedy: str = ""
+) -> None:
+    """Raise InputError for a derivative unlike the differences to both sides.
+
+    At a kink the two sides differ, and the derivative may be anything between them.
+    """
+    if not all(map(math.isfinite, (lower, middle, upper, given))):
+        return
+    sides = [(middle - lower) / STEP, (upper - middle) / STEP]
+    allowed = NEAR * (1.0 + max(map(abs, sides))) + ROUNDING * abs(middle) / STEP
+    if not min(sides) - allowed <= given <= max(sides) + allowed:
+        found = (upper - lower) / (2.0 * STEP)
+        raise InputError(f"{what} is {given:.6g}, and finite differences give {found:.6g}{remedy}")
+
+
+def attempt(function: Callable[..., Any], what: str, *arguments: Any) -> Any:
+    """Call a function of the user; raise InputError with the place if it raises anything."""
+    try:
+        return function(*arguments)
+    except Exception as error:  # whatever a function of the user does
+        hint = OTHER if isinstance(error, IndexError) else ASKED_OF_A_FORMULA
+        raise InputError(f"{what} raises {type(error).__name__}: {error}; {hint}") from error
+
+
+def number(function: Callable[..., Any], what: str, *arguments: Any) -> float:
+    """Return the number that a function gives; raise InputError if it gives none, or NaN."""
+    given = attempt(function, what, *arguments)
+    try:
+        found = math.nan if isinstance(given, str | bytes) else float(given)
+    except (TypeError, ValueError):
+        found = math.nan
+    if math.isnan(found):
+        raise InputError(f"{what} is {shorten(given)}: {ASKED_OF_A_FORMULA}")
+    return found
+
+
+def in_brief(numbers: Sequence[float]) -> str:
+    return f"[{', '.join(f'{x:.3g}' for x in numbers)}]"
+
+
+# ---- layers -------------------------------------------------------------------------------------
+
+BUILT_IN_PARAMETRIC = frozenset(PARAMETRIC_FORMULAS)
+ASKED_OF_A_LAYER = (
+    "a layer gives a number everywhere for its first parameters: give these other defaults"
+)
+MOST = 7  # parameters that kernels have room for
+HOW = "def snake(x, slope=1.0): ..."
+
+
+@answered
+def layer(
+    function: Any,
+    parameters: Mapping[str, Any] | None = None,
+    shape: int | Sequence[int] | None = None,
+    name: str = "",
+) -> Elementwise:
+    """Return a layer of your own: y = function(x, ...) for each number, with parameters to train.
+
+    The function must be a plain def, since kernels are made from its source; its derivatives are
+    found by recording it. Its first argument is the number, the others are parameters, whose
+    defaults are what they are at first; without one that is 1. `sv.where(condition, a, b)` chooses.
+
+    function    function of a float x and of 1 to 7 parameters, floats, that returns a float
+    parameters  the shape of each parameter, by its name: (n,) or n for n numbers, which equal parts
+                of the features share, () for one that all share; so are those that are left out
+    shape       number of features, or the shape (channels, height, width) of a picture; None, the
+                default: the largest n
+    name        name of the formula; "", the default: that of the function
+
+    A formula of the same name is replaced for all layers that are made afterwards. A file has the
+    name and a digest of the function: call `sv.layer` before you load it. Raises InputError for a
+    function that cannot be called like this, or recorded, or whose source cannot be read, and for
+    parameters that it does not have.
+
+    >>> def snake(x, slope=1.0):
+    ...     return x + math.sin(slope * x) ** 2.0 / slope
+    >>> layer(snake, {"slope": (2,)})([0.0, math.pi / 2.0]).round(4).tolist()
+    [0.0, 2.5708]
+    """
+    check_plain(function)
+    starts = starts_of(function)
+    counts = {key: count_of(key, each) for key, each in given_shapes(parameters).items()}
+    picture = max(counts.values(), default=1) if shape is None else shape
+    if shape is None and picture == 1:
+        raise InputError(
+            "the layer has no number of features: pass shape=8, say, or a parameter with one for "
+            "each, as in parameters={'" + starts[0][0] + "': (8,)}"
+        )
+    _, features = numbers_of(picture, "the numbers of a layer")
+    row = row_of(frozen(function), starts, name)
+    counts_of(row, features, counts)
+    PARAMETRIC_FORMULAS[row.name] = row
+    return Elementwise(picture, row.name, counts)
+
+
+def starts_of(function: Any) -> tuple[tuple[str, float], ...]:
+    """Return the parameters of a function, and what they are at first; raise InputError."""
+    if not isinstance(function, FunctionType):
+        raise InputError(f"a layer is a function, {HOW}, not {shorten(function)}")
+    found = [*inspect.signature(function).parameters.values()][1:]
+    if not 1 <= len(found) <= MOST:
+        raise InputError(
+            f"the function of a layer takes a number and 1 to {MOST} parameters, as in {HOW}, and "
+            f"this one {len(found)}: for none, write sv.activation"
+        )
+    starts = [1.0 if each.default is each.empty else each.default for each in found]
+    return tuple(
+        [
+            (each.name, as_number(start, f"the default of {each.name}"))
+            for each, start in zip(found, starts, strict=True)
+        ]
+    )
+
+
+def given_shapes(parameters: object) -> Mapping[str, Any]:
+    """Return the shapes of parameters; raise InputError for anything else than a dict."""
+    if parameters is None:
+        return {}
+    if not isinstance(parameters, Mapping):
+        raise InputError(
+            "parameters= gives each parameter a shape, as in {'slope': (8,)}, not "
+            f"{shorten(parameters)}"
+        )
+    return parameters
+
+
+def count_of(key: str, shape: Any) -> Any:
+    """Return the number of numbers of a parameter with a shape of at most one side."""
+    if not isinstance(shape, tuple | list):
+        return shape
+    if len(shape) > 1:
+        raise InputError(
+            f"the parameter {key} has the shape (n,) or (), not {shorten(shape)}: a layer of more "
+            "sides is a class of your own"
+        )
+    return shape[0] if shape else 1
+
+
+def row_of(function: Any, starts: tuple[tuple[str, float], ...], name: str) -> ParametricFormula:
+    """Return the row of a function, with its derivatives; raise InputError."""
+    name, taken = checked_name(name, function, "a layer", BUILT_IN_PARAMETRIC), 1 + len(starts)
+    slopes = [
+        recorded_derivative(function, "the layer", taken=taken, by=i, remedy="")
+        for i in range(taken)
+    ]
+    value, by_parameter = on_numbers(function), by_place(function, slopes[1:])
+    row = ParametricFormula(name, value, slopes[0], by_parameter, starts, digest=digest(function))
+    for each in (row.value, row.derivative, row.by_parameter):
+        check_source(each)
+    for x in [*(p for p, _ in points(*EVERYWHERE)), -FAR, FAR]:
+        check_number(row, [x, *[start for _, start in starts]])
+    return row
+
+
+def check_number(row: ParametricFormula, given: list[float]) -> None:
+    """Raise InputError unless a formula gives a number."""
+    place = f"{row.name}({', '.join(f'{each:.6g}' for each in given)})"
+    try:
+        found = float(row.value(*given))
+    except Exception as error:  # whatever a function of the user does
+        raise InputError(
+            f"{place} raises {type(error).__name__}: {error}; {ASKED_OF_A_LAYER}"
+        ) from error
+    if math.isnan(found):
+        raise InputError(f"{place} is no number; {ASKED_OF_A_LAYER}")
+
+
+def by_place(function: Any, slopes: list[Any]) -> Any:
+    """Return a function of a place and all arguments that calls the derivative at this place."""
+    name = f"{function.__name__}_by_parameter"
+    given = [*inspect.signature(function).parameters]
+    names = [slope.__name__ for slope in slopes]
+    place, *called = (unlike(each, [*given, name]) for each in ["place", *names])
+    arguments = ", ".join(given)
+    lines = [f"def {name}({place}, {arguments}):"]
+    for i, slope in enumerate(called[:-1]):
+        lines += [f"    if {place} == {i}:", f"        return {slope}({arguments})"]
+    lines.append(f"    return {called[-1]}({arguments})")
+    known = dict(zip(called, slopes, strict=True))
+    return function_of("\n".join([*lines, ""]), name, function.__module__, known)
+
+
+def unlike(name: str, others: list[str]) -> str:
+    """Return a name, with underscores behind it while it is one of others."""
+    while name in others:
+        name += "_"
+    return name

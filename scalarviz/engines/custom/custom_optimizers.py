@@ -1,0 +1,312 @@
+"""optimizer: adds an optimizer of the user's own to the table, and makes its class."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from inspect import Parameter
+from typing import Any
+
+from scalarviz.base.checks import answered, number, shorten
+from scalarviz.base.near_names import plain
+from scalarviz.core.formulas.optimizers import OPTIMIZERS, OptimizerRow, no_constants
+from scalarviz.core.optimizer import Optimizer, common_arguments
+from scalarviz.engines.codegen.kernel_source import parse, variables
+from scalarviz.engines.custom.user_functions import (
+    check_plain,
+    check_source,
+    checked_name,
+    digest,
+    frozen,
+    function_of,
+    on_numbers,
+)
+from scalarviz.errors import InputError
+
+BUILT_IN = frozenset(OPTIMIZERS)
+COMMON = {each.name: each for each in common_arguments()}
+RESERVED = ("self", "name", "lr", "w", "g", *COMMON)
+MOST_SETTINGS = 8  # that kernels of the cuda engine have room for
+MOST_ARGUMENTS = 16  # the learning rate, the settings and the constants
+HOW = "def update(w, g, m, lr, beta=0.9): ... return w_new, m_new, with slots=('m',)"
+
+CLASSES: dict[str, type[Optimizer]] = {}  # keeps them alive, for files that name their rows
+
+# Weights, gradients and steps of the checks.
+WEIGHTS = (0.5, -2.0, 0.0)
+GRADIENTS = (0.1, -3.0, 0.0)
+STEPS = (1, 2, 10)
+
+
+@answered
+def optimizer(
+    update: Any, slots: Any = (), name: str = "", constants: Any = None
+) -> Callable[..., Optimizer]:
+    """Add an optimizer of your own: how one weight w moves, given its gradient g.
+
+    The class that is returned is one such as sv.Adam: `Lion(lr=0.001, beta1=0.9, l2=0.01)` goes
+    wherever an optimizer goes. The functions must be defined by a plain def, since kernels are
+    made from their source.
+
+    Adding one of the same name replaces it for all that is made afterwards; optimizers that exist
+    keep the old functions; on cuda they raise an EngineError, unless both have the same source.
+
+    update     function of w, g, one number for each slot, the learning rate lr, the settings, and
+               the constants of a step. It returns the new w and the new slots, as a tuple; without
+               slots the new w alone. Settings have defaults, and become arguments of the class
+    slots      names of the numbers that are kept for each weight, which begin with 0; by default
+               none. Optimizers with the same names go on with each other's numbers
+    name       name of the new optimizer; "", the default: that of the function. The class is
+               called like this, as Lion for "lion"
+    constants  function of the step, counted from 1.0, and the settings, which returns a tuple of
+               numbers that are the same for all weights, computed in float64 once a step; the
+               defaults of the settings may stand here. None, the default: no constants
+
+    Returns a subclass of Optimizer. Raises InputError for functions that cannot be called like
+    this, whose source cannot be read, that raise, or give other than finite numbers.
+
+    >>> def heavy_ball(w, g, velocity, lr, keep=0.9):
+    ...     velocity = keep * velocity - lr * g
+    ...     return w + velocity, velocity
+    >>> HeavyBall = optimizer(heavy_ball, slots=("velocity",))
+    >>> HeavyBall(lr=0.1, keep=0.5)
+    HeavyBall(lr=0.1, keep=0.5)
+    """
+    for function in (update, constants):
+        if not callable(function) and not (function is None and function is constants):
+            raise InputError(f"an optimizer is a function, not {shorten(function)}: write {HOW}")
+    name = checked_name(name, update, "an optimizer", BUILT_IN)
+    if plain(name) in BUILT_IN:
+        raise InputError(f"{name!r} is too much like {plain(name)!r}: choose another name")
+    names = checked_slots(slots)
+    settings, rate = settings_of(name, update, len(names), constants)
+    copies: dict[int, Any] = {}  # of functions that both use
+    update, constants = frozen(update, copies), frozen(constants, copies)
+    computed = [] if constants is None else [constants]
+    for function in (update, *computed):
+        check_plain(function)
+    hashed = digest(update, *computed)
+    row = OptimizerRow(
+        name,
+        on_numbers(update),
+        names,
+        tuple(settings.items()),
+        on_numbers(constants) if computed else no_constants,
+        hashed,
+    )
+    row = checked_row(row)
+    for function in (row.update, *([row.constants] if computed else [])):
+        check_source(function)
+    kind = class_of(row, rate, update)
+    OPTIMIZERS[name], CLASSES[name] = row, kind
+    return kind
+
+
+# ---- arguments ----------------------------------------------------------------------------------
+
+
+def checked_slots(slots: object) -> tuple[str, ...]:
+    """Return the names of slots; raise InputError."""
+    names = tuple(slots) if isinstance(slots, Sequence) and not isinstance(slots, str) else (None,)
+    words = [name for name in names if isinstance(name, str) and name.isidentifier()]
+    if len({*words}) < len(names) or {*words} & {*RESERVED}:
+        raise InputError(
+            f"slots are different names of numbers, such as slots=('m', 'v'), not {shorten(slots)}"
+        )
+    return tuple(words)
+
+
+def settings_of(
+    name: str, update: Callable[..., Any], slots: int, constants: Any
+) -> tuple[dict[str, float], Any]:
+    """Return the settings of an update with their defaults, and that of the learning rate."""
+    takes = parameters_of(update)
+    rate, rest = takes[2 + slots : 3 + slots], takes[3 + slots :]
+    names = [p.name for p in takes]
+    if "lr" in names[2:] and names.index("lr") != 2 + slots:
+        between = tuple(names[2 : names.index("lr")])
+        raise InputError(
+            f"the update of {name!r} takes {len(between)} numbers between g and lr, one for each "
+            f"slot, and {slots} are named: pass slots={between!r}"
+        )
+    if not rate:
+        slots_too = ", one number for each slot" if slots else ""
+        raise InputError(
+            f"the update of {name!r} takes {', '.join(p.name for p in takes) or 'nothing'}, and is "
+            f"called with w, g{slots_too}, lr and its settings: write {HOW}"
+        )
+    if constants is None:
+        settings = rest
+    else:
+        settings = parameters_of(constants)[1:]
+        by_name = {p.name: p for p in rest}
+        settings = [by_name.get(p.name, p) if p.default is p.empty else p for p in settings]
+    found = {}
+    for parameter in settings:
+        if parameter.default is parameter.empty:
+            raise InputError(
+                f"{parameter.name} of {name!r} has no default: write {parameter.name}=0.9, say, "
+                "after lr; constants of a step come from constants="
+            )
+        if parameter.name in RESERVED:
+            raise InputError(f"{parameter.name} cannot be a setting of {name!r}: it has a meaning")
+        found[parameter.name] = number(parameter.default, parameter.name)
+    given = 0
+    if constants is not None:
+        values = computed(constants, name, 1.0, found)
+        given = len(values)
+    if len(rest) != len(found) + given:
+        raise InputError(
+            f"the update of {name!r} takes {len(rest)} numbers after lr, and there are "
+            f"{len(found)} settings and {given} constants"
+        )
+    if len(found) > MOST_SETTINGS or 1 + len(rest) > MOST_ARGUMENTS:
+        raise InputError(
+            f"an optimizer has at most {MOST_SETTINGS} settings, and {MOST_ARGUMENTS - 1} settings "
+            f"and constants, not {len(found)} and {len(rest)}"
+        )
+    return found, rate[0].default
+
+
+def parameters_of(function: Callable[..., Any]) -> list[Parameter]:
+    """Return the parameters of a function; raise InputError for those that have no place."""
+    try:
+        found = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        found = []
+    for parameter in found:
+        if parameter.kind not in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.POSITIONAL_ONLY):
+            raise InputError(f"{parameter} cannot be an argument of an optimizer: write {HOW}")
+    return found
+
+
+# ---- numbers ------------------------------------------------------------------------------------
+
+
+def computed(
+    constants: Callable[..., Any], name: str, step: float, settings: dict[str, float]
+) -> tuple[float, ...]:
+    """Return the constants of a step; raise InputError unless they are a tuple of numbers."""
+    try:
+        found = constants(step, *settings.values())
+        if isinstance(found, tuple) and all(math.isfinite(x) for x in found):
+            return found
+    except Exception as error:  # whatever a function of the user does
+        raise InputError(
+            f"the constants of {name!r} at step {step:g} raise {type(error).__name__}: {error}"
+        ) from error
+    raise InputError(
+        f"the constants of {name!r} at step {step:g} are {shorten(found)}, not a tuple of finite "
+        "numbers: write return 1.0 - beta1, 1.0 - beta2"
+    )
+
+
+def checked_row(row: OptimizerRow) -> OptimizerRow:
+    """Return a row that gave tuples of finite numbers; raise InputError.
+
+    An update without slots that returns one number gets a function around it that returns a tuple.
+    """
+    settings = dict(row.settings)
+    for w in WEIGHTS:
+        for g in GRADIENTS:
+            numbers: tuple[float, ...] = (w, *[0.0] * len(row.slots))
+            for step in STEPS:
+                fixed = computed(row.constants, row.name, float(step), settings)
+                given = (numbers[0], g, *numbers[1:], 0.01, *settings.values(), *fixed)
+                found = updated(row, given)
+                if isinstance(found, int | float) and not row.slots:
+                    return checked_row(in_tuple(row))
+                numbers = checked_result(row, given, found)
+    return row
+
+
+def updated(row: OptimizerRow, given: Sequence[float]) -> Any:
+    """Return what an update gives; raise InputError if it raises anything."""
+    try:
+        return row.update(*given)
+    except Exception as error:  # whatever a function of the user does
+        raise InputError(
+            f"{called(row, given)} raises {type(error).__name__}: {error}; an update gives numbers "
+            "for all weights and gradients, and for g = 0"
+        ) from error
+
+
+def checked_result(row: OptimizerRow, given: Sequence[float], found: Any) -> tuple[float, ...]:
+    """Return the numbers of an update as they are; raise InputError for others."""
+    wanted = 1 + len(row.slots)
+    try:
+        if isinstance(found, tuple) and len(found) == wanted and all(map(math.isfinite, found)):
+            return found
+    except TypeError:
+        pass
+    names = ", ".join(["w", *row.slots])
+    raise InputError(
+        f"{called(row, given)} is {shorten(found)}, and should be a tuple of {wanted} finite "
+        f"numbers, the new {names}"
+    )
+
+
+def called(row: OptimizerRow, given: Sequence[float]) -> str:
+    names = [p.name for p in parameters_of(row.update)]
+    pairs = [f"{name}={x:g}" for name, x in zip(names, given, strict=True)]
+    return f"{row.name}({', '.join(pairs[: 3 + len(row.slots)])})"
+
+
+def in_tuple(row: OptimizerRow) -> OptimizerRow:
+    """Return a row whose update returns its one number as a tuple, as kernels want it."""
+    syntax = parse(row.update)
+    for node in ast.walk(syntax):
+        if isinstance(node, ast.Return) and node.value is not None:
+            node.value = ast.Tuple([node.value], ast.Load())
+    text, known = f"{ast.unparse(syntax)}\n", variables(row.update)
+    made = function_of(text, syntax.name, row.update.__module__, known)
+    return replace(row, update=made)
+
+
+# ---- the class ----------------------------------------------------------------------------------
+
+
+def class_of(row: OptimizerRow, rate: Any, update: Callable[..., Any]) -> type[Optimizer]:
+    """Return a subclass of Optimizer with the arguments of this row."""
+    words = [part[:1].upper() + part[1:] for part in row.name.split("_")]
+    name = "".join(words)
+    by_name = Parameter.POSITIONAL_OR_KEYWORD
+    parameters = [
+        Parameter("self", by_name),
+        Parameter("lr", by_name, default=rate),
+        *[Parameter(key, by_name, default=default) for key, default in row.settings],
+        *COMMON.values(),
+    ]
+    signature = inspect.Signature(parameters)
+
+    def __init__(self: Optimizer, *args: Any, **kwargs: Any) -> None:
+        given = signature.bind(self, *args, **kwargs)
+        given.apply_defaults()
+        arguments = dict(given.arguments)
+        common = {key: arguments[key] for key in COMMON}
+        settings = {key: arguments[key] for key, _ in row.settings}
+        Optimizer.__init__(self, row.name, arguments["lr"], settings, **common)
+
+    __init__.__signature__ = signature  # type: ignore[attr-defined]  # inspect reads it
+    __init__.__qualname__ = f"{name}.__init__"
+
+    def __getstate__(self: Optimizer) -> dict[str, Any]:
+        """The row, whose functions are copies, is that of the class."""
+        return {k: v for k, v in Optimizer.__getstate__(self).items() if k != "row"}
+
+    def __setstate__(self: Optimizer, state: dict[str, Any]) -> None:
+        vars(self).update(state, row=row)
+
+    about = inspect.getdoc(update) or f"The optimizer {row.name!r} of the user's own."
+    members = {
+        "__init__": __init__,
+        "__getstate__": __getstate__,
+        "__setstate__": __setstate__,
+        "__doc__": about,
+        "__module__": update.__module__,
+        "_own": row,
+    }
+    return type(name, (Optimizer,), members)

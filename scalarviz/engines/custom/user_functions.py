@@ -1,0 +1,501 @@
+"""Functions of users: their names, sources and digests, and derivatives found by recording.
+
+The digest is a hash of the source of a formula and of all functions of the user that it calls,
+without docstrings, annotations and comments. Files store it, so that a run continues only with the
+formula that it was made with.
+
+A frozen function is one of a user with its outer values of this moment. A notebook's cell may give
+a constant another value later: the value of a loss would follow it, and a derivative that was
+recorded before would not; a file would name what was registered, and not what trained.
+
+For a derivative the function is called once with recorded Values, as by `sv.compile`. Its
+operations are written down as source, one assignment each, with the chain rule after them; the
+partial derivatives are those of the rows of `OPERATIONS`.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import inspect
+import json
+import keyword
+import linecache
+import math
+import re
+from collections.abc import Callable, Container, Hashable, Iterator, Mapping
+from dis import get_instructions
+from itertools import count
+from types import CellType, FunctionType, ModuleType
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.base.checks import shorten
+from scalarviz.core import value_functions
+from scalarviz.core.formulas import arithmetic, elementary
+from scalarviz.core.formulas.arithmetic import COMPARISONS
+from scalarviz.core.formulas.formula import Formula, Target
+from scalarviz.core.program import NONE
+from scalarviz.core.trace import Trace, record_function, recorded_inputs
+from scalarviz.core.value import ON_VALUES
+from scalarviz.engines.codegen.fast_math import STANDARD
+from scalarviz.engines.codegen.kernel_source import KernelWriter, parse, variables
+from scalarviz.errors import InputError
+
+Function = Callable[..., Any]
+
+# Syntax that numba has no machine code for, or that would change what stands outside.
+REFUSED = (ast.Global, ast.Nonlocal, ast.NamedExpr, ast.Delete)
+
+LIBRARIES = ("builtins", "math", "numpy", "scalarviz")  # whose functions are known by their names
+
+
+def checked_name(name: object, function: Function, kind: str, built_in: Container[str]) -> str:
+    """Return the name of a formula, by default that of its function; raise InputError.
+
+    `kind` is what it names, with its article: "an activation".
+    """
+    name = name or getattr(function, "__name__", "")
+    if name in built_in:
+        kinds = kind.partition(" ")[2].replace("loss", "losse") + "s"
+        raise InputError(f"{name!r} is one of scalarviz's own {kinds}: choose another name")
+    if not (isinstance(name, str) and name.isidentifier()) or keyword.iskeyword(name):
+        raise InputError(f"{shorten(name)} cannot be the name of {kind}: pass name= a plain word")
+    return name
+
+
+def check_plain(function: Function) -> None:
+    """Raise InputError for a function with what no kernel can have: *arguments, global names ...
+
+    It is checked before the function is called; `check_source` looks at all that it uses.
+    """
+    if not isinstance(function, FunctionType):
+        return
+    name = function.__name__
+    try:
+        syntax = parse(function)
+        found = [node for node in ast.walk(syntax) if isinstance(node, REFUSED)]
+        text = ast.unparse(found[0]) if found else ast.unparse(syntax)
+    except RecursionError as error:
+        raise InputError(
+            f"the formula {name} is nested too deep: give parts of it names, on lines of their own"
+        ) from error
+    takes = syntax.args
+    if takes.vararg or takes.kwarg or takes.kwonlyargs:
+        raise InputError(
+            f"the formula {name} takes {ast.unparse(takes)}: name each argument, without * and **"
+        )
+    if found:
+        raise InputError(
+            f"the formula {name} has {shorten(text)}, which kernels cannot have: use assignments "
+            "of names and return"
+        )
+
+
+def check_source(function: Function) -> None:
+    """Raise InputError for a function that kernels cannot contain: all kernels would fail."""
+    writer = KernelWriter("np.float64", STANDARD, "formula")
+    writer.name(function)
+    for used in writer.names:
+        check_plain(used)
+
+
+def digest(*functions: Function) -> str:
+    """Return a hash of the source of functions, and of all functions of the user that they call."""
+    return hashed([called(function, ()) for function in dict.fromkeys(functions)])
+
+
+def hashed(parts: object) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def called(value: Any, around: tuple[Function, ...]) -> str:
+    """Return what stands for an outer value of a formula: a number, or the hash of a function.
+
+    `around` are the functions that are being hashed: one that calls itself is known by its name.
+    """
+    if not callable(value):
+        return repr(value)
+    home = library(value)
+    if home or not isinstance(value, FunctionType):
+        return f"{home}.{getattr(value, '__name__', type(value).__name__)}"
+    if value in around:
+        return f"def {value.__name__}"
+    syntax = parse(value)
+    used = sorted(outer_values(value, syntax))
+    known = [[name, called(each, (*around, value))] for name, each in used]
+    return hashed([ast.unparse(syntax), known])
+
+
+def library(function: Function) -> str:
+    """Return the library that a function is from, or "" for one of the user."""
+    home = getattr(function, "__module__", None) or "numpy"
+    if isinstance(function, FunctionType):
+        home = function.__globals__.get("__name__") or ""  # empty for one made by exec
+    home = home.partition(".")[0]
+    return home if home in LIBRARIES else ""
+
+
+def outer_values(function: Function, syntax: ast.AST) -> Iterator[tuple[str, Any]]:
+    """Iterate over names and values from outside that a function uses, `math.exp` among them."""
+    known = variables(function)
+    inside = {id(node.value) for node in ast.walk(syntax) if isinstance(node, ast.Attribute)}
+    found: dict[str, Any] = {}
+    for node in ast.walk(syntax):
+        if isinstance(node, ast.Attribute | ast.Name) and id(node) not in inside:
+            first, *rest = ast.unparse(node).split(".")
+            if first not in known:
+                continue
+            value = known[first]
+            for part in rest:
+                value = getattr(value, part, None)
+            if not isinstance(value, ModuleType):
+                found[ast.unparse(node)] = value
+    yield from found.items()
+
+
+def frozen(function: Any, made: dict[int, Any] | None = None) -> Any:
+    """Return a copy of a function of the user, and of all that it calls, with its values of now.
+
+    function  the function; anything else is returned as it is
+    made      copies so far, by the identity of their functions; None: none
+    """
+    made = {} if made is None else made
+    if not isinstance(function, FunctionType) or library(function):
+        return function
+    if id(function) in made:
+        return made[id(function)]
+    code = function.__code__
+    known: dict[str, Any] = dict(function.__globals__)
+    cells = tuple(CellType() for _ in code.co_freevars)
+    copy = FunctionType(code, known, function.__name__, function.__defaults__, cells)
+    copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
+    made[id(function)] = copy
+    for name in code.co_names:
+        if name in known:
+            known[name] = frozen(known[name], made)
+    for mine, cell in zip(cells, function.__closure__ or (), strict=True):
+        try:
+            mine.cell_contents = frozen(cell.cell_contents, made)
+        except ValueError:  # not yet assigned
+            continue
+    return copy
+
+
+# ---- derivatives --------------------------------------------------------------------------------
+
+# The functions that choose between Values, and the same for plain numbers.
+CHOICES: Mapping[Function, Function] = {
+    value_functions.where: arithmetic.where,
+    value_functions.maximum: arithmetic.maximum,
+    value_functions.minimum: arithmetic.minimum,
+}
+# Functions of libraries and their counterparts in formulas, which never raise, and have fast
+# versions in kernels.
+COUNTERPARTS: Mapping[Function, Function] = {
+    **{
+        getattr(library, name): getattr(elementary, name)
+        for library in (math, np)
+        for name in "exp expm1 log log1p sin cos sqrt tanh erfc".split()
+        if hasattr(library, name)
+    },
+    math.pow: elementary.power,
+    math.fabs: arithmetic.absolute,
+    np.abs: arithmetic.absolute,
+    np.maximum: arithmetic.maximum,
+    np.minimum: arithmetic.minimum,
+    np.where: arithmetic.where,
+}
+SYMBOLS = {"add": "+", "subtract": "-", "multiply": "*"}
+SYMBOLS |= {name: row.symbol for name, row in COMPARISONS.items()}
+
+_numbers = count(1)
+
+
+@final
+class UserTarget(Target):
+    """A target for functions of the user, with closures, and functions called as `module.name`.
+
+    stands_for  functions, and those that replace them
+    every       whether functions are copied that use none of these, too
+    """
+
+    def __init__(self, stands_for: Mapping[Function, Function], every: bool) -> None:
+        super().__init__({}, formulas=stands_for)
+        self._stands_for = stands_for
+        self._changed = {each for each, other in stands_for.items() if each is not other}
+        self._replacements = {*stands_for.values()}
+        self._every = every
+
+    def needs(self, function: Any, seen: set[int] | None = None) -> bool:
+        """Return whether a function uses one that is replaced, itself or by another."""
+        seen = set() if seen is None else seen
+        if not isinstance(function, FunctionType) or id(function) in seen:
+            return False
+        if function in self._replacements:
+            return False
+        seen.add(id(function))
+        used = [value for value in used_values(function) if is_function(value)]
+        return any(value in self._changed or self.needs(value, seen) for value in used)
+
+    def _copy(self, function: FunctionType) -> FunctionType:
+        known = {
+            name: self._translate(function.__globals__[name]) for name in outer_names(function)
+        }
+        cells = [CellType(self._translate(x.cell_contents)) for x in function.__closure__ or ()]
+        made = FunctionType(
+            function.__code__,
+            function.__globals__ | known,
+            function.__name__,
+            function.__defaults__,
+            tuple(cells),
+        )
+        made.__module__ = function.__module__
+        return made
+
+    def _translate(self, value: Any) -> Any:
+        if isinstance(value, ModuleType):
+            return self._module(value)
+        if not is_function(value):
+            return value
+        if value in self._copies:
+            return self._copies[value]
+        copied = isinstance(value, FunctionType) and (self._every or self.needs(value))
+        return self.retarget(value) if copied else value
+
+    def _module(self, module: ModuleType) -> ModuleType:
+        """Return a module with the functions of this target, if it has some that are replaced."""
+        known = vars(module) | {name: getattr(module, name) for name in lazy_names(module)}
+        changed = {
+            name: self._stands_for[value]
+            for name, value in known.items()
+            if is_function(value) and value in self._stands_for
+        }
+        if not changed:
+            return module
+        made = ModuleType(module.__name__)
+        vars(made).update(known | changed)
+        return made
+
+
+def is_function(value: Any) -> bool:
+    """Return whether a value can be a function that is replaced."""
+    return callable(value) and isinstance(value, Hashable)
+
+
+def used_values(function: FunctionType) -> list[Any]:
+    """Return the outer values of a function, and the functions of modules that it may call."""
+    names = function.__code__.co_names
+    found = [function.__globals__[name] for name in outer_names(function)]
+    found += [cell.cell_contents for cell in function.__closure__ or ()]
+    return found + [
+        getattr(module, name)
+        for module in found
+        if isinstance(module, ModuleType)
+        for name in names
+        if name in vars(module) or name in lazy_names(module)
+    ]
+
+
+def outer_names(function: FunctionType) -> list[str]:
+    """Return the names of a module that a function uses; `sin` in math.sin(x) is none."""
+    used = {each.argval for each in get_instructions(function) if each.opname == "LOAD_GLOBAL"}
+    return [name for name in function.__code__.co_names if name in used & {*function.__globals__}]
+
+
+def lazy_names(module: ModuleType) -> list[str]:
+    """Return the names of choices that a module has only when it is asked for them: scalarviz."""
+    if module.__name__ != "scalarviz":
+        return []
+    return [function.__name__ for function in CHOICES]
+
+
+ON_NUMBERS = UserTarget({**CHOICES, **COUNTERPARTS}, every=False)
+
+
+def on_recorded() -> Target:
+    """Return the target that runs a function on recorded Values."""
+    call = {row.value: ON_VALUES.retarget(row.value) for row in arithmetic.OPERATIONS.values()}
+    call |= {library: call[ours] for library, ours in COUNTERPARTS.items()}
+    return UserTarget(call, every=True)
+
+
+def on_numbers(function: Function) -> Function:
+    """Return a function that never raises where a formula does not, and chooses between floats.
+
+    That is the same function, unless it uses one of `CHOICES` or `COUNTERPARTS`.
+    """
+    return ON_NUMBERS.retarget(function) if ON_NUMBERS.needs(function) else function
+
+
+def recorded_derivative(
+    function: Function,
+    what: str,
+    extra: str = "",
+    *,
+    taken: int = 2,
+    by: int = 0,
+    remedy: str = "pass the derivative, or ",
+) -> Function:
+    """Return the derivative of f(p, t) with respect to p, called as derivative(p, t).
+
+    extra  of f(x): the name of a second argument, which the derivative takes and does not use
+    taken  number of arguments of f; by default 2
+    by     the place of the one that it is derived by; by default the first
+    remedy what a user can do besides choosing by `sv.where`
+
+    Raises InputError for a function that cannot be recorded, such as one that compares p.
+    """
+    given = recorded_inputs(taken - bool(extra))
+    name = getattr(function, "__name__", what)
+    try:
+        trace = record_function(on_recorded().retarget(function), given)
+        if trace.parameters or len(trace.outputs) != 1:
+            raise InputError("it uses a Value from outside, or returns several")
+    except Exception as error:  # whatever a function of the user does with a Value
+        compares = isinstance(error, InputError) and "has no number" in str(error)
+        why = "it compares or converts a number" if compares else f"{shorten(str(error))}"
+        raise InputError(
+            f"the derivative of {what} {name!r} is not found by itself, since {why}: {remedy}"
+            "choose with sv.where(condition, a, b)"
+        ) from error
+    arguments = list(inspect.signature(function).parameters)[: len(given)]
+    others = [extra + "_" * (extra in arguments)] if extra else []
+    writer = SourceWriter(trace, arguments, by)
+    own = f"{name}_derivative" if by == 0 else f"{name}_by_{arguments[by]}"
+    return writer.function(own, function.__module__, others)
+
+
+@final
+class SourceWriter:
+    """Writes the derivative of a Trace with respect to an input, by its place, as a function.
+
+    For each operation a line computes its result, and one the derivative of that by the chain
+    rule, as far as they are needed. Numbers are multiplied here, and equal lines written once.
+    """
+
+    def __init__(self, trace: Trace, arguments: list[str], by: int) -> None:
+        self.trace = trace
+        self.arguments = arguments
+        self.functions: dict[str, Function] = {}
+        self.lines: dict[str, str] = {}  # names of expressions
+        constants = [repr(float(x)) for x in trace.constants]
+        self.names = [*arguments, *constants]
+        self.slopes = ["1.0" if i == by else "0.0" for i in range(len(self.names))]
+        self.compared: set[str] = set()  # names that are true or false
+        for formula, operands in zip(trace.formulas, trace.operands, strict=True):
+            taken = [place for place in operands if place != NONE]
+            texts, slopes = ([each[place] for place in taken] for each in (self.names, self.slopes))
+            made = self.assign("v", self.applied(formula, texts))
+            if formula.name in COMPARISONS:
+                self.compared.add(made)
+            self.names.append(made)
+            self.slopes.append(self.assign("d", self.slope(formula, texts, slopes, made)))
+
+    def assign(self, letter: str, expression: str) -> str:
+        """Write an assignment, unless the expression is a name or has one; return its name."""
+        if re.fullmatch(r"\w+", expression) or is_number(expression):
+            return expression
+        if expression not in self.lines:
+            taken = {*self.arguments, *self.lines.values()}
+            names = (f"{letter}{i}" for i in count(1))
+            self.lines[expression] = next(name for name in names if name not in taken)
+        return self.lines[expression]
+
+    def applied(self, formula: Formula, texts: list[str]) -> str:
+        """Return the expression of an operation."""
+        if formula.name in SYMBOLS:
+            return f"{texts[0]} {SYMBOLS[formula.name]} {texts[1]}"
+        if formula.name == "negate":
+            return f"-{texts[0]}"
+        return self.choice(*texts) if formula.name == "where" else self.call(formula.value, *texts)
+
+    def choice(self, condition: str, x: str, y: str) -> str:
+        """Return the expression of a choice."""
+        if x == y:
+            return x
+        test = condition if condition in self.compared else f"{condition} != 0.0"
+        return f"{x} if {test} else {y}"
+
+    def call(self, function: Function, *texts: str) -> str:
+        """Return a call of a formula, by a name that it alone has in this source."""
+        name = next(
+            name
+            for name in (function.__name__ + "_" * i for i in count())
+            if name not in self.arguments and self.functions.get(name, function) is function
+        )
+        self.functions[name] = function
+        return f"{name}({', '.join(texts)})"
+
+    def slope(self, formula: Formula, texts: list[str], slopes: list[str], made: str) -> str:
+        """Return the derivative of a result, from those of its operands."""
+        if formula.name in COMPARISONS or {*slopes} == {"0.0"}:
+            return "0.0"
+        if formula.name == "where":
+            return self.choice(texts[0], *slopes[1:])
+        if formula.name == "multiply" and texts[0] == texts[1]:
+            return product(f"2.0 * {texts[0]}", slopes[0])
+        if formula.name == "power" and texts[1] in ("2.0", "3.0"):
+            factors = [texts[1], *[texts[0]] * int(float(texts[1]) - 1.0)]
+            return product(" * ".join(factors), slopes[0])
+        known = {"add": ["1.0", "1.0"], "subtract": ["1.0", "-1.0"], "negate": ["-1.0"]}
+        known |= {"multiply": texts[::-1]}
+        terms = [
+            product(known[formula.name][i], slope)
+            if formula.name in known
+            else product(self.call(formula.partials[i], *texts, made), slope)
+            for i, slope in enumerate(slopes)
+            if slope != "0.0"
+        ]
+        return " + ".join(terms).replace("+ -", "- ")
+
+    def function(self, name: str, module: str, others: list[str]) -> Function:
+        """Return the function, whose source `inspect` finds; it has `others` as arguments, too."""
+        result = self.slopes[self.trace.outputs[0]]
+        result = next((text for text, known in self.lines.items() if known == result), result)
+        used, kept = names_in(result), []
+        for expression, target in reversed(self.lines.items()):
+            if target in used:
+                used |= names_in(expression)
+                kept.append(f"    {target} = {expression}")
+        head = f"def {name}({', '.join([*self.arguments, *others])}):"
+        text = "\n".join([head, *reversed(kept), f"    return {result}", ""])
+        return function_of(text, name, module, self.functions)
+
+
+def function_of(text: str, name: str, module: str, known: Mapping[str, Any]) -> Function:
+    """Return a function from its source, which `inspect.getsource` then finds."""
+    file = f"<scalarviz {name} {next(_numbers)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    space = {**known, "__name__": module}
+    exec(compile(text, file, "exec", dont_inherit=True), space)
+    made: Function = space[name]
+    return made
+
+
+def product(x: str, slope: str) -> str:
+    """Return the text of a product with a name or a number."""
+    if slope in ("1.0", "-1.0"):
+        return x if slope == "1.0" else negative(x)
+    if is_number(x) and is_number(slope):
+        return repr(float(x) * float(slope))
+    if x in ("1.0", "-1.0"):
+        return slope if x == "1.0" else negative(slope)
+    return f"{slope} * {x}" if is_number(slope) else f"{x} * {slope}"
+
+
+def negative(x: str) -> str:
+    """Return the text of a product, a name or a number with the opposite sign."""
+    return x[1:] if x.startswith("-") else f"-{x}"
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text is a number, perhaps a negative one."""
+    return re.fullmatch(r"-?(\d[\d.]*(e[-+]?\d+)?|inf|nan)", text) is not None
+
+
+def names_in(expression: str) -> set[str]:
+    """Return the names in an expression."""
+    return set(re.findall(r"[A-Za-z_]\w*", expression))

@@ -1,0 +1,571 @@
+"""Engine and Run: the interface of an engine, with the four verbs and training on checked batches.
+
+A training is a `Run`: one network on the batches of one data set. It takes many steps in one call,
+or one step moment by moment, with the same bits; then all intermediate numbers can be read.
+
+`take_steps` is the loop around a run: Ctrl-C can interrupt it, and a bad update is undone.
+
+A `Snapshot` is a copy of the numbers of a bank at one moment, which does not hold up training:
+`request()` asks for a copy, `ready` says whether it has arrived, `read()` returns it, and waits if
+necessary; `await snapshot` waits without blocking the other tasks of an asyncio loop. In host
+memory the copy is made at once; numbers that a session has left on a GPU arrive later, see
+`CudaSnapshot`.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, NamedTuple, TypeVar, final
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.interrupt import ctrl_c, cuttable, uncut
+from scalarviz.base.limits import empty_losses
+from scalarviz.base.processes import awaited
+from scalarviz.core.bank import SCALING, Bank
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.layers import Layer
+from scalarviz.core.not_finite import bad_gradient, bad_update, written_error
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.precision import Precision
+from scalarviz.core.program import NONE, Buffer, Moment, Program
+from scalarviz.data.batches import Batches, InOrder
+from scalarviz.errors import GradientError, Interrupted, OrderError, ShapeError, UpdateError
+
+# Number of the order in which engines add up sums, which decides their last bits. It grows when the
+# order changes: a training saved under another one cannot be replayed bit for bit.
+ORDER_OF_SUMS = 2
+MOST_KEPT = 2**14  # numbers of a batch that `Engine.keep_run` keeps
+Kept = TypeVar("Kept")
+
+
+class Engine(ABC):
+    """Runs one model on its bank: the layers of a network, or its program.
+
+    Arguments have been checked: batches are 2-D, float64, one row a sample, and fit. An engine
+    keeps what its backward needs on a stack of its own.
+    """
+
+    name: str
+
+    def __init__(
+        self, layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
+    ) -> None:
+        self.layers = layers
+        self.program = program
+        self.bank = bank
+        self.precision = precision
+        self._dtype = np.dtype(bank.dtype)
+        self._kept: deque[Run] = deque(maxlen=1)
+
+    @abstractmethod
+    def forward(self, batch: FloatArray) -> FloatArray:
+        """Return the outputs of a batch, and keep what `backward` needs."""
+
+    @abstractmethod
+    def evaluate(self, batch: FloatArray) -> FloatArray:
+        """Return the outputs of a batch, without keeping anything."""
+
+    @abstractmethod
+    def newest_batch(self) -> int:
+        """Return the samples of the newest unmatched forward; raise OrderError if there is none."""
+
+    @abstractmethod
+    def check_backward(self, samples: int) -> None:
+        """Raise an error for a backward that does not fit the newest forward."""
+
+    @abstractmethod
+    def backward(self, upstream: FloatArray) -> FloatArray:
+        """Add to the gradients for the newest unmatched forward; return those of its inputs."""
+
+    @abstractmethod
+    def forget(self) -> None:
+        """Drop all forwards that wait for their backward."""
+
+    @abstractmethod
+    def run(self, batches: Batches, loss: Loss) -> Run:
+        """Return a training on these batches; the bank is not changed yet."""
+
+    def loss_on(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> Callable[[], float]:
+        """Return a function that returns the loss of a batch for the numbers of its call.
+
+        The batch is evaluated, as by `evaluate`, again at each call.
+        """
+        return lambda: loss(self.evaluate(inputs), targets)
+
+    @final
+    def take_run(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> Run:
+        """Return a training on one batch: the kept one if it can go on with it, or a new one.
+
+        To make one takes longer than a step of a small network.
+        """
+        try:
+            kept = self._kept.pop()
+        except IndexError:
+            kept = None
+        if kept is not None and kept.resume(inputs, targets, loss):
+            return kept
+        kept = None  # its memory is freed before there is more
+        return self.run(InOrder(inputs, targets), loss)
+
+    @final
+    def keep_run(self, run: Run) -> None:
+        """Keep a run of `take_run` for its next call, unless its batch takes much memory."""
+        if run.batches.inputs.size + run.batches.targets.size <= MOST_KEPT:
+            self._kept.append(run)
+
+    @final
+    def lost_statistic(self) -> str:
+        """Return name and value of the first running statistic that is not finite, or ""."""
+        if not self.layers or np.isfinite(self.bank.state[SCALING:]).all():
+            return ""
+        lost = [(i, layer.lost_statistic()) for i, layer in enumerate(self.layers)]
+        return next(f"layer {i}, {found}" for i, found in lost if found)
+
+    @final
+    def bad_statistic(self, lost: str, step: int) -> UpdateError:
+        """Return the error for a step, counted from 0, with a statistic that is not finite."""
+        other = ", or compute with precision='full'" if self.precision.mixed else ""
+        return UpdateError(step, f"{lost}, so it was not taken: scale the data down{other}")
+
+    @final
+    def bad_update(self, optimizer: Optimizer, step: int) -> UpdateError:
+        """Return the error for a step, counted from 0, that left numbers not finite."""
+        lost = self.lost_statistic()
+        return self.bad_statistic(lost, step) if lost else bad_update(self.bank, optimizer, step)
+
+    @final
+    def snapshot(self) -> Snapshot:
+        """Return a snapshot of the bank; a session asks its `Run` instead."""
+        return HostSnapshot(self.bank)
+
+    @final
+    def __reduce__(self) -> tuple[object, ...]:
+        """Copy or pickle as a new engine for the same layers, program and bank."""
+        return type(self), (self.layers, self.program, self.bank, self.precision)
+
+    @final
+    def as_read(self, batch: FloatArray) -> FloatArray:
+        """Return a batch in float64, with inf where a number is too large for the bank's dtype."""
+        read = self.array(batch)
+        return np.where(np.isinf(read), read, batch).astype(np.float64, copy=False)
+
+    @final
+    def array(self, rows: object) -> FloatArray:
+        """Return rows as a contiguous array of the bank's dtype; too large numbers become inf.
+
+        Kernels are compiled for contiguous arrays only.
+        """
+        if isinstance(rows, np.ndarray) and rows.dtype == self._dtype:
+            return np.ascontiguousarray(rows)
+        with np.errstate(over="ignore"):
+            return np.ascontiguousarray(rows, self.bank.dtype)
+
+    @final
+    def copy(self, rows: FloatArray, to: FloatArray) -> None:
+        """Copy rows to an array of the bank's dtype; too large numbers become inf."""
+        if rows.dtype == self._dtype:
+            to[...] = rows
+        else:
+            with np.errstate(over="ignore"):
+                to[...] = rows
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting(Generic[Kept]):
+    """A batch that waits for its backward, and the values kept for it."""
+
+    samples: int
+    kept: Kept
+
+
+class StackEngine(Engine, Generic[Kept]):
+    """An engine that keeps the batches that wait for their backward, the newest last."""
+
+    called = "network"  # in errors
+
+    def __init__(
+        self, layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
+    ) -> None:
+        super().__init__(layers, program, bank, precision)
+        self._waiting: list[Waiting[Kept]] = []
+
+    @final
+    def newest_batch(self) -> int:
+        if not self._waiting:
+            raise OrderError(f"backward of the {self.called} without a forward: call forward first")
+        return self._waiting[-1].samples
+
+    @final
+    def check_backward(self, samples: int) -> None:
+        newest = self.newest_batch()
+        if newest != samples:
+            raise ShapeError(
+                f"the {self.called} was last given {newest} samples, and its backward {samples}: "
+                "pass one row of upstream gradients for each sample"
+            )
+
+    @final
+    def forget(self) -> None:
+        self._waiting.clear()
+
+
+class RunOutcome(NamedTuple):
+    """Result of some steps.
+
+    losses    one for each step taken, each before the update
+    bad       row of a gradient that is not finite, so that the next step was not taken, or NONE
+    overflow  error for the next step if it left a weight, a slot or a running statistic not finite;
+              the caller must then restore the bank
+    """
+
+    losses: FloatArray
+    bad: int = NONE
+    overflow: UpdateError | None = None
+
+
+class Run(ABC):
+    """The training of one network on the batches of one data set.
+
+    Every step performs `program.moments` in order. Moment by moment, call `begin` and then
+    `perform` for each moment. Numbers can be read from the moment that writes them until the next
+    `begin`; `steps` begins anew.
+    """
+
+    def __init__(self, batches: Batches, loss: Loss) -> None:
+        self.batches = batches
+        self.loss_function = loss
+        self.loss = np.nan  # loss of the batch, from the moment "loss" on
+        self.before: BeforeStep | None = None  # memory for a copy of the bank, see `take_steps`
+
+    @abstractmethod
+    def steps(self, optimizer: Optimizer, first: int, count: int) -> RunOutcome:
+        """Take `count` whole steps on the batches of the steps `first`, `first` + 1, ...
+
+        If the gradient of a weight that is not frozen is not finite, and the optimizer refuses such
+        gradients, that step and those after it are not taken; its gradients can be read. A step
+        that leaves a weight, a slot or a running statistic not finite is the last one, see
+        `Outcome.overflow`. A step that a dynamic loss scale skips changes no running statistic.
+        """
+
+    def resume(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> bool:
+        """Go on with another batch instead of the only one, if its size and the loss are equal.
+
+        Returns whether it does; else nothing has changed.
+        """
+        return False
+
+    @abstractmethod
+    def begin(self, step: int) -> None:
+        """Load the batch of a step."""
+
+    @abstractmethod
+    def perform(self, moment: Moment, optimizer: Optimizer) -> None:
+        """Perform one moment of the step.
+
+        For "step": raises GradientError if a gradient, UpdateError if a weight, slot or running
+        statistic would not be finite; nothing is changed then.
+        """
+
+    def snapshot(self, bank: Bank) -> Snapshot:
+        """Return a snapshot of the bank, which asks a device where the newest numbers are there."""
+        return HostSnapshot(bank)
+
+    def finish_backward(self) -> None:  # noqa: B027  # most have nothing to do
+        """Called after the last moment before "step": leave no unmatched forward."""
+
+    @abstractmethod
+    def values(self, buffer: Buffer) -> FloatArray:
+        """Return the values of a buffer of the program for this batch, shape (samples, size)."""
+
+    @abstractmethod
+    def gradients(self, buffer: Buffer) -> FloatArray:
+        """Return the gradient of the loss for a buffer, shape (samples, size)."""
+
+    @abstractmethod
+    def targets(self) -> FloatArray:
+        """Return the targets of this batch, shape (samples, outputs)."""
+
+
+# ---- many steps ---------------------------------------------------------------------------------
+
+Tell = Callable[[int, float], object]  # called with the steps done and the newest loss
+
+NO_LOSSES = np.empty(0)
+SECONDS = 0.05  # about what a portion takes, and the most that is repeated
+
+
+@uncut
+def take_steps(
+    engine: Engine, run: Run, optimizer: Optimizer, steps: int, tell: Tell | None = None
+) -> FloatArray:
+    """Take `steps` steps; return the loss before each. The bank is always left after a whole step.
+
+    `tell` is called after each portion but the last.
+    Raises GradientError, or Interrupted on Ctrl-C; both have the losses so far.
+    """
+    losses = empty_losses(steps) if steps > 1 else NO_LOSSES
+    done, kept, pace = 0, 0, 1
+    before, start = before_of(engine, run, optimizer), time.perf_counter()
+    while True:
+        count = min(pace, steps - done)
+        try:
+            ctrl_c.deliver()
+            outcome = portion(run, optimizer, done, count)
+        except KeyboardInterrupt:
+            restore(run, optimizer, before, kept, done)
+            engine.forget()
+            raise Interrupted(losses[:done], steps) from None
+        except Exception:  # of a layer that runs as Python
+            restore(run, optimizer, before, kept, done)
+            engine.forget()
+            raise
+        taken = len(outcome.losses)
+        if taken == steps:
+            return outcome.losses
+        losses[done : done + taken] = outcome.losses
+        done += taken
+        if taken < count:
+            error = error_of(engine, run, optimizer, outcome, before, kept, done)
+            error.losses = losses[:done]
+            raise error
+        if done == steps:
+            return losses
+        if tell is not None:
+            tell(done, float(losses[done - 1]))
+        seconds = time.perf_counter() - start
+        pace = max(1, min(4 * count, int((done - kept) * SECONDS / seconds)))
+        if seconds > SECONDS:
+            before, start = before_of(engine, run, optimizer), time.perf_counter()
+            kept = done
+
+
+@cuttable
+def portion(run: Run, optimizer: Optimizer, first: int, count: int) -> RunOutcome:
+    """Take some steps; after Ctrl-C the bank may be anywhere within them."""
+    return run.steps(optimizer, first, count)
+
+
+def before_of(engine: Engine, run: Run, optimizer: Optimizer) -> BeforeStep:
+    """Return a copy of the present numbers, in the memory of the last one of this run."""
+    run.before = BeforeStep(engine.bank, optimizer, gradients=True, last=run.before)
+    return run.before
+
+
+def restore(run: Run, optimizer: Optimizer, before: BeforeStep, first: int, step: int) -> None:
+    """Restore the bank at the beginning of `step`, from a copy made at step `first`."""
+    before.restore()
+    if step > first:
+        run.steps(optimizer, first, step - first)
+
+
+def error_of(
+    engine: Engine,
+    run: Run,
+    optimizer: Optimizer,
+    outcome: RunOutcome,
+    before: BeforeStep,
+    first: int,
+    step: int,
+) -> GradientError:
+    """Return the error that ended a training at a step; undo the step if it overflowed.
+
+    The bank is then as before that step, with the gradients of that step.
+    """
+    bank = engine.bank
+    if outcome.overflow is None:
+        assert outcome.bad != NONE, "a run ends early for one of two reasons"
+        return bad_gradient(bank, outcome.bad)
+    restore(run, optimizer, before, first, step)
+    state = bank.state.copy()
+    run.begin(step)
+    for moment in engine.program.moments[:-1]:
+        run.perform(moment, optimizer)
+    run.finish_backward()
+    bank.state[:] = state
+    return written_error(bank) or outcome.overflow.at(step)
+
+
+# ---- snapshots ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotValues:
+    """The numbers of a snapshot: copies that never change, one number a row.
+
+    value, grad, slots  of the parameters
+    state               loss scale and running statistics
+    """
+
+    value: FloatArray
+    grad: FloatArray
+    slots: dict[str, FloatArray]
+    state: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+
+class Snapshot(ABC):
+    """A copy of values, gradients and slots, requested or arrived."""
+
+    @abstractmethod
+    def request(self) -> None:
+        """Request a copy of the present numbers; an earlier request is dropped."""
+
+    @property
+    @abstractmethod
+    def ready(self) -> bool:
+        """Whether `read` returns without waiting."""
+
+    @abstractmethod
+    def read(self) -> SnapshotValues:
+        """Return the numbers at the last request; without one, request and wait."""
+
+    @final
+    def __await__(self) -> Generator[Any, None, SnapshotValues]:
+        """Return the numbers as `read` does, while other tasks of an asyncio loop go on."""
+        if not self.ready:
+            self.request()
+        return awaited(self)
+
+
+@final
+class HostSnapshot(Snapshot):
+    """A snapshot of a bank in host memory, copied at once.
+
+    >>> bank = Bank(2)
+    >>> snapshot = HostSnapshot(bank)
+    >>> snapshot.request()
+    >>> bank.value[:] = 1.0
+    >>> snapshot.ready, snapshot.read().value.tolist()
+    (True, [0.0, 0.0])
+    """
+
+    def __init__(self, bank: Bank) -> None:
+        self._bank = bank
+        self._numbers: SnapshotValues | None = None
+
+    def request(self) -> None:
+        bank = self._bank
+        slots = {name: slot.copy() for name, slot in bank.slots.items()}
+        self._numbers = SnapshotValues(
+            bank.value.copy(), bank.grad.copy(), slots, bank.state.copy()
+        )
+
+    @property
+    def ready(self) -> bool:
+        return self._numbers is not None
+
+    def read(self) -> SnapshotValues:
+        if self._numbers is None:
+            self.request()
+        assert self._numbers is not None
+        return self._numbers
+
+
+# ---- a step that is undone ----------------------------------------------------------------------
+
+ArrayCopy = bytes | FloatArray
+LARGE_ARRAY = 2**17  # bytes from which the memory of a copy is kept
+
+
+@final
+class BeforeStep:
+    """A copy of all numbers of a bank that steps of one optimizer change.
+
+    bank       the Bank
+    optimizer  the Optimizer, whose slots are copied
+    gradients  whether gradients are copied, too; the optimizer's part of a step does not change
+               them
+    last       an earlier Before of the same bank that is no longer needed: its memory is used
+               again, since to get new memory takes longer than to copy; None, the default: none
+    """
+
+    def __init__(
+        self,
+        bank: Bank,
+        optimizer: Optimizer,
+        *,
+        gradients: bool = False,
+        last: BeforeStep | None = None,
+    ) -> None:
+        self._bank, self._names = bank, optimizer.row.slots
+        self._count, self._has_gradients = bank.count_of_steps(), bank.has_gradients
+        # For a small network bytes take half the time of a copy.
+        self._state = bank.state.tobytes()
+        self._value: ArrayCopy
+        self._slots: ArrayCopy = b""
+        self._grad: ArrayCopy | None = None
+        if bank.value.nbytes < LARGE_ARRAY:
+            self._value = bank.value.tobytes()
+            if self._names:
+                self._slots = bank.slot_block(self._names).tobytes()
+            if gradients:
+                self._grad = bank.grad.tobytes()
+            return
+        value, slots, grad = (last._value, last._slots, last._grad) if last else (b"", b"", b"")
+        self._value = copied(bank.value, value)
+        if self._names:
+            self._slots = copied(bank.slot_block(self._names), slots)
+        if gradients:
+            self._grad = copied(bank.grad, grad)
+
+    def restore(self) -> None:
+        """Copy the numbers back."""
+        bank = self._bank
+        put(self._value, bank.value)
+        put(self._state, bank.state)
+        if self._names:
+            put(self._slots, bank.slot_block(self._names))
+        if self._grad is not None:
+            put(self._grad, bank.grad)
+            bank.has_gradients = self._has_gradients
+        bank.restore_count(self._count)
+
+
+def copied(array: FloatArray, last: ArrayCopy | None) -> FloatArray:
+    """Return a copy of an array, in the memory of an earlier one of its shape."""
+    if not isinstance(last, np.ndarray) or last.shape != array.shape:
+        return array.copy()
+    last[...] = array
+    return last
+
+
+def put(numbers: ArrayCopy, array: FloatArray) -> None:
+    """Write a copy of an array into it."""
+    if isinstance(numbers, bytes):
+        numbers = np.frombuffer(numbers, array.dtype).reshape(array.shape)
+    array[...] = numbers
+
+
+@final
+class RunningStatistics:
+    """The running statistics at the beginning of a step, to undo bad changes.
+
+    If a forward makes one of them NaN or infinite, all are restored. The error is raised by the
+    moment "step", since a bad gradient has precedence, and the loss scale may skip the step.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._before = engine.bank.state[SCALING:].copy()
+        self._lost = ""
+
+    def after_forward(self) -> None:
+        """Check the statistics after the forward of an operation; restore them if one is bad."""
+        self._lost = self._lost or self._engine.lost_statistic()
+        if self._lost:
+            self.restore()
+
+    def restore(self) -> None:
+        """Restore the statistics from before the step."""
+        self._engine.bank.state[SCALING:] = self._before
+
+    @property
+    def error(self) -> UpdateError | None:
+        """The error for a step with a bad statistic, or None."""
+        engine = self._engine
+        return engine.bad_statistic(self._lost, engine.bank.step_count) if self._lost else None

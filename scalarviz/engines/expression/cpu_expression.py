@@ -1,0 +1,624 @@
+"""CpuExpressionEngine: runs a compiled expression by numba kernels on tiles of samples.
+
+`ExpressionTables` are the steps of a trace as arrays for the kernels. Additions, subtractions and
+multiplications by a parameter or a constant are combined into one step, a sum of factor * number,
+without intermediate results. Every other operation is one step; steps with the same formula that do
+not depend on each other become adjacent. An `ExpressionJob` has the records that kernels read.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.core.bank import Bank
+from scalarviz.core.formulas.arithmetic import flat, where_by_condition
+from scalarviz.core.formulas.formula import Formula
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.layers import Layer
+from scalarviz.core.not_finite import bad_gradient, bad_update
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.precision import Precision
+from scalarviz.core.program import NONE, OVERFLOW, Program
+from scalarviz.core.trace import EVERY_OPERATION, MOST_OPERANDS, Trace
+from scalarviz.core.trace import NONE as NO_NODE
+from scalarviz.engines.codegen.dispatch import BINARY_PARTIALS, TERNARY_PARTIALS
+from scalarviz.engines.codegen.kernel_units import Dtype, Kernel, Unit, load
+from scalarviz.engines.cpu.job import CpuJob, Order, address
+from scalarviz.engines.cpu.records import PLAN, Records, TileRecord
+from scalarviz.engines.cpu.table import MOVING, units_of_loss, units_of_optimizer
+from scalarviz.engines.engine import BeforeStep, Waiting
+from scalarviz.engines.expression import expression_kernels
+from scalarviz.engines.expression.expression_engine import ExpressionEngine
+from scalarviz.engines.expression.expression_kernels import FORMULA, SLOPES, STEP, SUM, TraceRecord
+from scalarviz.engines.kernel_threads import check_process
+
+SHELL = {
+    "forward": Unit("expression_tile_forward", expression_kernels.tile_forward),
+    "backward": Unit("expression_tile_backward", expression_kernels.tile_backward),
+    "run_forward": Unit("expression_forward", expression_kernels.forward),
+    "run_backward": Unit("expression_backward", expression_kernels.backward),
+    "run_train": Unit("expression_train", expression_kernels.train),
+}
+
+
+def units_of_expression(
+    trace: Trace, dtype: Dtype, losses: Iterable[Loss], optimizers: Iterable[Optimizer]
+) -> list[Unit]:
+    """Return all kernels that trainings of a compiled expression may need."""
+    steps = [unit for unit in ExpressionTables(trace, dtype).units if unit is not None]
+    groups = [SHELL, MOVING, *map(units_of_loss, losses), *map(units_of_optimizer, optimizers)]
+    return [*dict.fromkeys([*steps, *[unit for group in groups for unit in group.values()]])]
+
+
+def kernels_of_formula(formula: Formula) -> list[Unit]:
+    """Return the kernels of a formula: forward, and backward for each operand."""
+    slopes = [slope_kernel(formula, i) for i in range(len(formula.partials))]
+    return [forward_kernel(formula), *slopes]
+
+
+@final
+class CpuExpressionEngine(ExpressionEngine[FloatArray]):
+    """Runs the steps of a trace on tiles of samples; results have the same bits on every run."""
+
+    name = "cpu"
+
+    def __init__(
+        self, layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
+    ) -> None:
+        super().__init__(layers, program, bank, precision)
+        tables = self.tables = ExpressionTables(self.trace, bank.dtype)
+        self._results = len(tables.outputs)
+        self._tile = tables.numbers * tables.samples
+        self._whole = len(self.rows) == len(bank)
+        self._spare: list[FloatArray] = []  # workspaces that no pending backward needs
+        self._order: Order | None = None
+        self._error = np.zeros(1)
+        self._plan = np.zeros(1, PLAN)
+        self._plan["out_size"] = self._plan["goals"] = self._results
+        self._space = np.zeros((1, self._tile), bank.dtype)
+        self._kernels: dict[Unit, Kernel] = {}
+        self._training: ExpressionJob | None = None
+
+    def _load(self, units: Mapping[str, Unit]) -> dict[str, Kernel]:
+        """Return kernels by name; at first with those of all expressions and of all steps."""
+        wanted = set(units.values()) - set(self._kernels)
+        if not self._kernels:
+            wanted |= {*SHELL.values(), *MOVING.values(), *filter(None, self.tables.units)}
+        if wanted:
+            self._kernels |= dict(zip(wanted, load([*wanted], self.bank.dtype), strict=True))
+        return {name: self._kernels[unit] for name, unit in units.items()}
+
+    def _job(self) -> ExpressionJob:
+        """Return a job with all but the batch and the workspaces of values."""
+        kernels = self._load(SHELL | MOVING)
+        for i, unit in enumerate(self.tables.units):
+            if unit is not None:
+                self.tables.code["run"][i] = self._kernels[unit].address
+        return ExpressionJob(self.tables, self.bank, self.rows, self._plan, kernels)
+
+    def _training_job(self) -> ExpressionJob:
+        """Return the job of forward, backward and steps."""
+        if self._training is None:
+            self._training = self._job()
+        return self._training
+
+    def evaluate(self, batch: FloatArray) -> FloatArray:
+        # A training may run in another thread: it must not share buffers with this call.
+        return self._forward(batch, np.empty((1, self._tile), self.bank.dtype), self._job())
+
+    def forward(self, batch: FloatArray) -> FloatArray:
+        spaces = self._room(len(batch))
+        results = self._forward(batch, spaces, self._training_job())
+        self._waiting.append(Waiting(len(batch), spaces))
+        return results
+
+    def _forward(self, batch: FloatArray, spaces: FloatArray, job: ExpressionJob) -> FloatArray:
+        check_process()
+        results, data = np.empty((len(batch), self._results), self.bank.dtype), self._array(batch)
+        job.set_batch(len(batch), spaces, data=data, results=results)
+        self._load(SHELL)["run_forward"].call(job.address)
+        return results
+
+    def _array(self, rows: FloatArray) -> FloatArray:
+        """Return a batch as a contiguous array of the bank's type; converted only if needed."""
+        is_ready = rows.dtype == self.bank.dtype and rows.flags.c_contiguous
+        return rows if is_ready else self.array(rows)
+
+    def _room(self, samples: int) -> FloatArray:
+        """Return workspaces for a batch, one row per tile."""
+        tiles = -(-samples // self.tables.samples)
+        if self._spare and len(self._spare[-1]) == tiles:
+            return self._spare.pop()
+        self._spare.clear()
+        return np.empty((tiles, self._tile), self.bank.dtype)
+
+    def backward(self, upstream: FloatArray) -> FloatArray:
+        check_process()
+        spaces, job = self._waiting.pop().kept, self._training_job()
+        by_inputs = np.empty((len(upstream), self.trace.inputs), self.bank.dtype)
+        upstream = self._array(upstream)
+        job.set_batch(len(upstream), spaces, upstream=upstream, by_inputs=by_inputs)
+        self._load(SHELL)["run_backward"].call(job.address)
+        self._spare.append(spaces)
+        self.bank.has_gradients = True
+        return by_inputs
+
+    def step(self, optimizer: Optimizer) -> None:
+        bank = self.bank
+        if not (self._whole and bank.has_gradients):
+            bank.step(optimizer, self.rows)
+            return
+        before = self._prepare(optimizer)
+        self._load(MOVING)["move"].call(self._training_job().job.address)
+        self._moved(before, optimizer)
+
+    def learn(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> float:
+        self._take_step(inputs, targets, loss, moves=False)
+        return float(self._error[0])
+
+    def train(
+        self, inputs: FloatArray, targets: FloatArray, loss: Loss, optimizer: Optimizer
+    ) -> float:
+        if not self._whole:
+            return super().train(inputs, targets, loss, optimizer)
+        check_process()
+        self._load(units_of_loss(loss) | units_of_optimizer(optimizer))
+        before = self._prepare(optimizer)
+        self._take_step(inputs, targets, loss, moves=True)
+        self._moved(before, optimizer)
+        return float(self._error[0])
+
+    def _take_step(
+        self, inputs: FloatArray, targets: FloatArray, loss: Loss, *, moves: bool
+    ) -> None:
+        """Run the kernel of a whole step; without `moves` the optimizer is not run."""
+        check_process()
+        kernels = self._load(units_of_loss(loss))
+        job = self._training_job()
+        if job.loss is not loss.row:
+            job.loss = loss.row
+            for field, kernel in kernels.items():
+                self._plan[field] = kernel.address
+        data, goals = self._array(inputs), self._array(targets)
+        job.set_batch(len(data), self._space, data=data, goals=goals, moves=moves)
+        scale = self.bank.value.dtype.type(loss.scale(targets.shape))
+        job.job.batch.scale, job.job.batch.errors = float(scale), address(self._error)
+        self._load(SHELL)["run_train"].call(job.address)
+        self.bank.has_gradients = True
+
+    def _prepare(self, optimizer: Optimizer) -> BeforeStep:
+        """Write an optimizer to the job, and return a copy of the state that a step may change."""
+        order = Order.of(optimizer, len(self.bank), self._order)
+        if order is not self._order:
+            kernels = self._load(units_of_optimizer(optimizer))
+            self._training_job().job.set_optimizer(optimizer, order, kernels)
+            self._plan["refuse"] = order.refuses
+            self._order = order
+        self._training_job().job.progress.count = self.bank.step_count
+        return BeforeStep(self.bank, optimizer)
+
+    def _moved(self, before: BeforeStep, optimizer: Optimizer) -> None:
+        """Count a step that succeeded, or raise the error of one that failed."""
+        bad = self._training_job().job.progress.result
+        if bad == OVERFLOW:
+            error = bad_update(self.bank, optimizer, self.bank.step_count)
+            before.restore()
+            raise error
+        if bad != NONE:
+            raise bad_gradient(self.bank, bad)
+        self.bank.count_step(slice(0, len(self.bank)))
+
+
+# ---- arrays for the kernels ---------------------------------------------------------------------
+
+CACHE = 1 << 18  # maximum bytes of the values and gradients of a tile
+MOST_SAMPLES, LEAST_SAMPLES = 128, 8
+
+Code = tuple[tuple[int, ...], Unit | None]  # the fields of a STEP, and its kernel
+
+# By number of operands: the kernels of a formula, forward and backward.
+FORMULAS = (
+    (expression_kernels.unary, expression_kernels.unary_back),
+    (expression_kernels.binary, expression_kernels.binary_back),
+    (expression_kernels.ternary, expression_kernels.ternary_back),
+)
+
+
+class ExpressionTables:
+    """The steps of a trace as arrays.
+
+    code, units                    steps forward, then backward; the kernel of each, if any
+    forwards                       number of steps forward
+    signs, scalars, rows           terms of all sums
+    constants                      constants of the trace, followed by a 1
+    outputs                        rows of the outputs
+    numbers, samples               number of rows and of columns of a tile
+    steps                          steps forward, in order
+    """
+
+    def __init__(self, recording: Trace, dtype: str) -> None:
+        self.recording = recording
+        steps = Lowering(recording).steps
+        find_slopes(steps, recording)
+        runs, self.row = in_order(steps, recording.inputs)
+        self.steps = [step for run in runs for step in run]
+        self.terms: list[tuple[float, int, int]] = []
+        forward = [self._forward(run) for run in runs]
+        code = forward + list(self._backward(runs))
+        self.code = np.array([step for step, _ in code], STEP)
+        self.units = [unit for _, unit in code]
+        self.forwards = len(forward)
+        signs, scalars, rows = zip(*self.terms, strict=True) if self.terms else ((), (), ())
+        self.signs = np.array(signs, dtype)
+        self.scalars = np.array(scalars, np.uint64)
+        self.rows = np.array(rows, np.uint64)
+        self.constants = np.array([*recording.constants, 1.0], dtype)
+        self.outputs = np.array([self.row[place] for place in recording.outputs], np.uint64)
+        self.numbers = len(self.row)
+        fitting = CACHE // (2 * self.constants.itemsize * self.numbers)
+        self.samples = min(MOST_SAMPLES, max(LEAST_SAMPLES, fitting))
+
+    def _forward(self, run: list[TraceStep]) -> Code:
+        """Return the record of a run of steps."""
+        first = run[0]
+        if first.formula is None:
+            shifts = [term for term in first.terms if term.number == NO_NODE]
+            products = [term for term in first.terms if term.number != NO_NODE]
+            begin = len(self.terms)
+            self._add(products, shifts)
+            return self._code(
+                SUM,
+                target=first.target,
+                terms=(begin, begin + len(shifts), len(self.terms)),
+            )
+        unit = forward_kernel(first.formula)
+        return self._code(FORMULA, unit, first.operands, first.target, len(run))
+
+    def _add(self, products: list[TraceTerm], shifts: list[TraceTerm]) -> None:
+        for term in shifts:
+            self.terms.append((term.sign, self._scalar(term.factor), 0))
+        for term in products:
+            self.terms.append((term.sign, self._scalar(term.factor), self.row[term.number]))
+
+    def _scalar(self, factor: int) -> int:
+        """Return the index of a scalar: parameters first, then constants, then the 1."""
+        recording = self.recording
+        if factor == NO_NODE:
+            return len(recording.parameters) + len(recording.constants)
+        if factor >= recording.first_parameter:
+            return factor - recording.first_parameter
+        return len(recording.parameters) + factor - recording.inputs
+
+    def _code(
+        self,
+        kind: np.uint64,
+        unit: Unit | None = None,
+        operands: tuple[int, ...] = (),
+        target: int = 0,
+        count: int = 1,
+        source: int = 0,
+        terms: tuple[int, int, int] = (0, 0, 0),
+    ) -> Code:
+        places = [*operands, 0, 0, 0][:MOST_OPERANDS]
+        rows = [self.row.get(place, 0) for place in [*places, target]]
+        return (int(kind), 0, *rows, count, self.row.get(source, 0), *terms), unit
+
+    def _backward(self, runs: list[list[TraceStep]]) -> Iterator[Code]:
+        """Iterate over the records of the steps backward."""
+        readers = self._readers()
+        for run in reversed(runs):
+            for step in run:
+                yield from self._gather(step.target, readers)
+            if not any(run[0].slopes):
+                continue
+            if run[0].formula is None:
+                yield from self._slopes(run[0])
+            else:
+                yield from self._partials(run)
+        for place in range(self.recording.inputs):
+            yield from self._gather(place, readers)
+
+    def _readers(self) -> dict[int, list[TraceTerm]]:
+        """Return, for each number, the sums that read it: a term each, with the sum as number."""
+        readers: dict[int, list[TraceTerm]] = {}
+        for step in self.steps:
+            for term in step.terms:
+                if term.number != NO_NODE:
+                    turned = TraceTerm(term.sign, term.factor, step.target)
+                    readers.setdefault(term.number, []).append(turned)
+        return readers
+
+    def _gather(self, place: int, readers: dict[int, list[TraceTerm]]) -> Iterator[Code]:
+        """Iterate over the record that adds the gradient of a number from the sums that read it."""
+        if place in readers:
+            begin = len(self.terms)
+            self._add(readers[place], [])
+            terms = (begin, begin, len(self.terms))
+            yield self._code(SUM, target=place, terms=terms)
+
+    def _slopes(self, step: TraceStep) -> Iterator[Code]:
+        """Iterate over the record that computes gradients of the parameters in a sum."""
+        learned = [term for term in step.terms if term.factor >= self.recording.first_parameter]
+        shifts = [term for term in learned if term.number == NO_NODE]
+        products = [term for term in learned if term.number != NO_NODE]
+        if learned:
+            begin = len(self.terms)
+            self._add(products, shifts)
+            terms = (begin, begin + len(shifts), len(self.terms))
+            yield self._code(SLOPES, target=step.target, terms=terms)
+
+    def _partials(self, run: list[TraceStep]) -> Iterator[Code]:
+        """Iterate over the records that compute gradients of the operands of a run."""
+        first = run[0]
+        assert first.formula is not None
+        for i, (operand, wanted) in enumerate(zip(first.operands, first.slopes, strict=True)):
+            if wanted:
+                unit = slope_kernel(first.formula, i)
+                yield self._code(FORMULA, unit, first.operands, first.target, len(run), operand)
+
+
+def forward_kernel(formula: Formula) -> Unit:
+    """Return the kernel that computes a formula."""
+    kernel, _ = FORMULAS[len(formula.partials) - 1]
+    return Unit(f"expression_{formula.name}", kernel, formula)
+
+
+def slope_kernel(formula: Formula, operand: int) -> Unit:
+    """Return the kernel that computes the gradient of an operand of a formula."""
+    _, kernel = FORMULAS[len(formula.partials) - 1]
+    row = slope_row(formula, operand)
+    return Unit(f"expression_{formula.name}_back_{operand}", kernel, row)
+
+
+def slope_row(formula: Formula, operand: int) -> Formula:
+    """Return the row that computes the derivative of a formula by an operand."""
+    if len(formula.partials) == 1:
+        return formula
+    partials = BINARY_PARTIALS if len(formula.partials) == 2 else TERNARY_PARTIALS
+    return partials[f"{formula.name} by {operand}"]
+
+
+# ---- steps: a place is the index of a number in a trace -----------------------------------------
+
+LINEAR = ("add", "subtract", "negate", "linear")
+FLAT = (flat, where_by_condition)  # derivatives that are 0 everywhere
+
+
+@dataclass(frozen=True, slots=True)
+class TraceTerm:
+    """A product sign * factor * number.
+
+    `factor` is the place of a parameter or constant, NONE for the factor 1; `number` the place of a
+    number, NONE if there is none.
+    """
+
+    sign: float
+    factor: int
+    number: int
+
+
+@dataclass(slots=True)
+class TraceStep:
+    """The computation of one number: a formula applied to other numbers, or a sum of terms."""
+
+    target: int  # place of the number
+    formula: Formula | None = None  # None for a sum
+    operands: tuple[int, ...] = ()
+    terms: list[TraceTerm] = field(default_factory=list)
+    level: int = 0  # length of the longest chain of steps that it depends on
+    slopes: list[bool] = field(default_factory=list)  # operands or terms that need a gradient
+
+    @property
+    def name(self) -> str:
+        """Name of the formula; "" for a sum."""
+        return self.formula.name if self.formula else ""
+
+    @property
+    def reads(self) -> Iterable[int]:
+        """Places of the numbers that the step reads."""
+        return self.operands or [term.number for term in self.terms if term.number != NO_NODE]
+
+
+class Lowering:
+    """Converts a trace to steps: combines sums, and gives a row to scalars that need one."""
+
+    def __init__(self, recording: Trace) -> None:
+        self.recording = recording
+        self.steps: list[TraceStep] = []
+        self.sums: dict[int, list[TraceTerm]] = {}  # sums not yet merged into another sum
+        self.rows: dict[int, None] = {}  # scalars with a number for every sample
+        self.inlined = self._inlined()
+        for i, formula in enumerate(recording.formulas):
+            operands = [int(place) for place in recording.operands[i] if place != NO_NODE]
+            self._operation(recording.first_made + i, formula, operands)
+        for place in recording.outputs:
+            self._number(place)
+
+    def _inlined(self) -> set[int]:
+        """Return the places of sums that are read by one other sum only."""
+        recording = self.recording
+        uses = np.bincount(recording.operands[recording.operands != NO_NODE], minlength=1).tolist()
+        needed = set(recording.outputs)
+        inlined = set()
+        for i, formula in enumerate(recording.formulas):
+            if formula.name in LINEAR:
+                for place in recording.operands[i].tolist():
+                    if place >= recording.first_made and uses[place] == 1 and place not in needed:
+                        inlined.add(place)
+        return inlined
+
+    def _is_scalar(self, place: int) -> bool:
+        return self.recording.inputs <= place < self.recording.first_made
+
+    def _is_constant(self, place: int, number: float) -> bool:
+        recording = self.recording
+        inside = recording.inputs <= place < recording.first_parameter
+        return inside and recording.constants[place - recording.inputs] == number
+
+    def _operation(self, place: int, formula: Formula, operands: list[int]) -> None:
+        terms = self._terms(formula, operands)
+        if terms is not None:
+            if place in self.inlined:
+                self.sums[place] = terms
+            else:
+                self.steps.append(TraceStep(place, terms=terms))
+            return
+        if formula.name == "power" and self._is_constant(operands[1], 2.0):
+            formula, operands = EVERY_OPERATION["multiply"], [operands[0], operands[0]]
+        numbers = tuple([self._number(operand) for operand in operands])
+        self.steps.append(TraceStep(place, formula, numbers))
+
+    def _terms(self, formula: Formula, operands: list[int]) -> list[TraceTerm] | None:
+        """Return an operation as the terms of a sum; None if it is not a sum."""
+        if formula.name in ("add", "subtract"):
+            left, right = map(self._as_terms, operands)
+            if formula.name == "subtract":
+                right = negated(right)
+            if len(left) < len(right):  # extend the longer sum: copying it is slow
+                left, right = right, left
+            left.extend(right)
+            return left
+        if formula.name == "negate":
+            return negated(self._as_terms(operands[0]))
+        if formula.name == "linear":
+            return self._as_terms(operands[0])
+        scalars = [place for place in operands if self._is_scalar(place)]
+        if formula.name == "multiply" and len(scalars) == 1:
+            (number,) = set(operands) - set(scalars)
+            return [TraceTerm(1.0, scalars[0], number)]
+        return None
+
+    def _as_terms(self, place: int) -> list[TraceTerm]:
+        if place in self.sums:
+            return self.sums.pop(place)
+        if self._is_scalar(place):
+            return [TraceTerm(1.0, place, NO_NODE)]
+        return [TraceTerm(1.0, NO_NODE, place)]
+
+    def _number(self, place: int) -> int:
+        """Make sure that a place has a number for every sample, and return the place."""
+        if self._is_scalar(place) and place not in self.rows:
+            self.rows[place] = None
+            self.steps.append(TraceStep(place, terms=[TraceTerm(1.0, place, NO_NODE)]))
+        return place
+
+
+def negated(terms: list[TraceTerm]) -> list[TraceTerm]:
+    return [TraceTerm(-term.sign, term.factor, term.number) for term in terms]
+
+
+def in_order(steps: list[TraceStep], inputs: int) -> tuple[list[list[TraceStep]], dict[int, int]]:
+    """Return the steps in runs that one loop can compute, and the row of each place.
+
+    Steps of one level with the same formula are adjacent, in the order of the rows that they read,
+    and their results are in adjacent rows.
+    """
+    level = dict.fromkeys(range(inputs), 0)
+    for step in steps:
+        step.level = level[step.target] = 1 + max((level[x] for x in step.reads), default=0)
+    row = {i: i for i in range(inputs)}
+    runs: list[list[TraceStep]] = []
+    for _, group in groupby(sorted(steps, key=lambda s: s.level), key=lambda s: s.level):
+        for step in sorted(group, key=lambda s: (s.name, [row[x] for x in s.operands])):
+            row[step.target] = len(row)
+            if runs and continues(runs[-1][-1], step, row):
+                runs[-1].append(step)
+            else:
+                runs.append([step])
+    return runs, row
+
+
+def continues(before: TraceStep, step: TraceStep, row: dict[int, int]) -> bool:
+    """Whether a step has the same formula as the one before, on the next row of each operand."""
+    if step.formula is None or step.formula is not before.formula:
+        return False
+    if step.level != before.level or step.slopes != before.slopes:
+        return False
+    pairs = zip(before.operands, step.operands, strict=True)
+    return all(row[after] == row[first] + 1 for first, after in pairs)
+
+
+def find_slopes(steps: list[TraceStep], recording: Trace) -> None:
+    """Set the field `slopes` of every step: which operands or terms need a gradient."""
+    changing = {*range(recording.inputs), *range(recording.first_parameter, recording.first_made)}
+    for step in steps:
+        if step.formula is None:
+            step.slopes = [t.factor in changing or t.number in changing for t in step.terms]
+        else:
+            pairs = zip(step.operands, step.formula.partials, strict=True)
+            step.slopes = [x in changing and partial not in FLAT for x, partial in pairs]
+        if any(step.slopes):
+            changing.add(step.target)
+        else:
+            changing.discard(step.target)
+
+
+# ---- records for the kernels --------------------------------------------------------------------
+
+
+@final
+class ExpressionJob:
+    """Records of an expression: those of a `CpuJob`, and a `TraceRecord`.
+
+    job      the CpuJob: bank, optimizer, loss
+    loss     row of the loss whose kernels the plan has
+    address  address of the TraceRecord
+    """
+
+    def __init__(
+        self,
+        tables: ExpressionTables,
+        bank: Bank,
+        rows: Any,
+        plan: Records,
+        kernels: Mapping[str, Kernel],
+    ) -> None:
+        self.job = CpuJob(bank)
+        self.loss: Any = None
+        self._record, self._ends = TraceRecord(), TileRecord()
+        self.address = ctypes.addressof(self._record)
+        dtype, outputs, record = bank.value.dtype, len(tables.outputs), self._record
+        (self.job.program.plan,) = self.job.keep(plan=plan)
+        self.job.record.move = kernels["move"].address
+        ends = np.zeros((3, outputs, tables.samples), dtype)
+        self._ends.space = address(ends)
+        self._ends.flow = self._ends.space + ends.strides[0] * 2
+        self._ends.space_size, self._ends.flow_size = ends[:2].size, ends[2].size
+        self._ends.stride = tables.samples
+        terms = len(tables.signs)
+        (
+            record.code, record.signs, record.scalars, record.rows, record.factors,
+            record.constants, record.outputs, record.owned, record.flow, record.sums, _,
+        ) = self.job.keep(
+            code=tables.code, signs=tables.signs, scalars=tables.scalars, rows=tables.rows,
+            factors=np.zeros(terms, dtype), constants=tables.constants, outputs=tables.outputs,
+            owned=rows.astype(np.uint64),
+            flow=np.zeros(tables.numbers * tables.samples, dtype),
+            sums=np.zeros(len(rows), dtype), ends=ends,
+        )  # fmt: skip
+        record.job, record.ends = self.job.address, ctypes.addressof(self._ends)
+        record.code_count, record.steps = len(tables.code), tables.forwards
+        record.term_count, record.constant_count = terms, len(tables.constants)
+        record.output_count, record.parameters = outputs, len(rows)
+        record.numbers, record.tile_samples = tables.numbers, tables.samples
+        record.tile, record.item = tables.numbers * tables.samples, dtype.itemsize
+        record.columns = tables.recording.inputs
+        record.forward, record.backward = kernels["forward"].address, kernels["backward"].address
+
+    def set_batch(
+        self, samples: int, spaces: FloatArray, *, moves: bool = False, **arrays: FloatArray
+    ) -> None:
+        """Run on a batch: fields of the record with the addresses of these arrays."""
+        record = self._record
+        record.spaces, record.places, record.samples = address(spaces), len(spaces), samples
+        record.moves, record.learning = moves, "results" not in arrays
+        self._batch = spaces, arrays
+        for name, array in arrays.items():
+            setattr(record, name, address(array))

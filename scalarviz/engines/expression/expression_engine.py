@@ -1,0 +1,265 @@
+"""ExpressionEngine, the base of engines for compiled expressions, and the one in plain Python.
+
+`Nodes` has the numbers of all values of a trace for some samples, node by node.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, Generic, final
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.core.bank import Bank
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.layers import Layer
+from scalarviz.core.not_finite import find_bad
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.precision import Precision
+from scalarviz.core.program import Buffer, Moment, Program
+from scalarviz.core.trace import NONE
+from scalarviz.core.trace_program import TraceProgram
+from scalarviz.data.batches import Batches
+from scalarviz.engines.engine import Kept, Run, RunOutcome, StackEngine, Waiting
+from scalarviz.errors import GradientError, UpdateError
+
+
+class ExpressionEngine(StackEngine[Kept], Generic[Kept]):
+    """Runs the trace of a program; `rows` are the rows of its parameters in the bank."""
+
+    called = "expression"
+
+    def __init__(
+        self, layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
+    ) -> None:
+        super().__init__(layers, program, bank, precision)
+        assert isinstance(program, TraceProgram)
+        self.trace = program.trace
+        self.rows = program.rows
+
+    @final
+    def run(self, batches: Batches, loss: Loss) -> ExpressionRun:
+        return ExpressionRun(self, batches, loss)
+
+    def step(self, optimizer: Optimizer) -> None:
+        """Update the parameters by one step of an optimizer."""
+        self.bank.step(optimizer, self.rows)
+
+    def train(
+        self, inputs: FloatArray, targets: FloatArray, loss: Loss, optimizer: Optimizer
+    ) -> float:
+        """Run zero_grad, forward, loss, backward and step; return the loss."""
+        error = self.learn(inputs, targets, loss)
+        self.step(optimizer)
+        return error
+
+    @abstractmethod
+    def learn(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> float:
+        """Run zero_grad, forward, loss and backward; return the loss."""
+
+
+@final
+class PythonExpressionEngine(ExpressionEngine[list[list[float]]]):
+    """Runs a trace in plain Python, sample by sample and operation by operation."""
+
+    name = "python"
+
+    def __init__(
+        self, layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
+    ) -> None:
+        super().__init__(layers, program, bank, precision)
+        rows = zip(self.trace.formulas, self.trace.operands.tolist(), strict=True)
+        self._table = [
+            (formula, [place for place in places if place != NONE]) for formula, places in rows
+        ]
+
+    def learn(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> float:
+        self.bank.zero_grad(self.rows)
+        error = loss.forward(self.forward(inputs), targets)
+        self.backward(loss.backward())
+        return error
+
+    def evaluate(self, batch: FloatArray) -> FloatArray:
+        return self._results([self._numbers(sample) for sample in batch.tolist()])
+
+    def forward(self, batch: FloatArray) -> FloatArray:
+        samples = [self._numbers(sample) for sample in batch.tolist()]
+        self._waiting.append(Waiting(len(batch), samples))  # all numbers of each sample
+        return self._results(samples)
+
+    def _numbers(self, sample: list[float]) -> list[float]:
+        """Return inputs, constants, parameters and the result of every operation, for a sample."""
+        parameters = self.bank.value[self.rows].tolist()
+        numbers = [*sample, *self.trace.constants.tolist(), *parameters]
+        for formula, places in self._table:
+            numbers.append(formula.value(*[numbers[place] for place in places]))
+        return numbers
+
+    def _results(self, samples: list[list[float]]) -> FloatArray:
+        outputs = self.trace.outputs
+        with np.errstate(over="ignore"):
+            return np.array(
+                [[numbers[place] for place in outputs] for numbers in samples], self.bank.dtype
+            )
+
+    def backward(self, upstream: FloatArray) -> FloatArray:
+        samples = zip(self._waiting.pop().kept, upstream.tolist(), strict=True)
+        gradients = np.array([self._gradients(numbers, g) for numbers, g in samples])
+        first, end = self.trace.first_parameter, self.trace.first_made
+        self.bank.has_gradients = True
+        with np.errstate(all="ignore"):
+            self.bank.grad[self.rows] += gradients[:, first:end].sum(axis=0)
+            return gradients[:, : self.trace.inputs].astype(self.bank.dtype)
+
+    def _gradients(self, numbers: list[float], upstream: list[float]) -> list[float]:
+        """Return the gradient of every number of a sample, given those of its outputs."""
+        gradients = [0.0] * len(numbers)
+        for place, gradient in zip(self.trace.outputs, upstream, strict=True):
+            gradients[place] += gradient
+        made = range(self.trace.first_made, len(numbers))
+        for place, (formula, places) in zip(reversed(made), reversed(self._table), strict=True):
+            inputs = [numbers[x] for x in places]
+            for x, partial in zip(places, formula.partials, strict=True):
+                if x < self.trace.inputs or x >= self.trace.first_parameter:
+                    slope = partial(*inputs, numbers[place])
+                    gradients[x] += gradients[place] * slope
+        return gradients
+
+
+@final
+class ExpressionRun(Run):
+    """Trains an expression on its engine, by whole steps or moment by moment."""
+
+    def __init__(self, engine: ExpressionEngine[Any], batches: Batches, loss: Loss) -> None:
+        super().__init__(batches, loss)
+        self.engine = engine
+        assert isinstance(engine.program, TraceProgram)
+        self.program: TraceProgram = engine.program
+        self.begin(0)
+        self._gradients = np.zeros(0)
+
+    def steps(self, optimizer: Optimizer, first: int, count: int) -> RunOutcome:
+        losses = np.zeros(count)
+        for i in range(count):
+            inputs, targets = self.batches.at(first + i)
+            try:
+                losses[i] = self.engine.train(inputs, targets, self.loss_function, optimizer)
+            except UpdateError as error:
+                return RunOutcome(losses[:i], overflow=error)
+            except GradientError:
+                return RunOutcome(
+                    losses[:i], find_bad(self.engine.bank, optimizer, self.engine.rows)
+                )
+        return RunOutcome(losses)
+
+    def begin(self, step: int) -> None:
+        self._batch = self.batches.at(step)
+        self._nodes = Nodes(self.program, self._batch[0], self.engine.bank.value[self.engine.rows])
+        self.loss = np.nan
+
+    def perform(self, moment: Moment, optimizer: Optimizer) -> None:
+        bank, rows = self.engine.bank, self.engine.rows
+        inputs, targets = self._batch
+        if moment.kind == "zero_grad":
+            bank.zero_grad(rows)
+        elif moment.kind == "forward":
+            self._nodes.forward(moment.operation, bank.value[rows])
+        elif moment.kind == "loss":
+            # One kernel computes loss and gradients; the way back shows the gradients.
+            self.loss = self.engine.learn(inputs, targets, self.loss_function)
+            self._gradients = bank.grad[rows]
+            if self.program.operations:
+                bank.zero_grad(rows)
+            self.loss_function.forward(self._nodes.outputs(), targets)
+            self._nodes.begin_back(self.loss_function.backward())
+        elif moment.kind == "operand gradient":
+            self._pass_back(moment.operation)
+        else:
+            self.engine.step(optimizer)
+
+    def _pass_back(self, operation: int) -> None:
+        """Pass a gradient on to the operands; after the last one all are those of the engine."""
+        bank = self.engine.bank
+        for number, received in self._nodes.backward(operation).items():
+            bank.grad[self.engine.rows[number]] += received
+        if operation == 0:  # the kernel adds in another order, which changes last digits
+            bank.grad[self.engine.rows] = self._gradients
+        bank.has_gradients = True
+
+    def values(self, buffer: Buffer) -> FloatArray:
+        return self._nodes.of(self._nodes.values, buffer)
+
+    def gradients(self, buffer: Buffer) -> FloatArray:
+        return self._nodes.of(self._nodes.gradients, buffer)
+
+    def targets(self) -> FloatArray:
+        return self._batch[1]
+
+
+# ---- numbers of nodes ---------------------------------------------------------------------------
+
+Rows = list[list[float]]  # of each sample a number for each value of the trace
+
+
+@final
+class Nodes:
+    """Values, and gradients of the loss, of inputs, constants, parameters and results.
+
+    values, gradients  of each sample, by place in the trace; NaN where nothing is computed yet
+    """
+
+    def __init__(self, program: TraceProgram, inputs: FloatArray, parameters: FloatArray) -> None:
+        self.program, self.trace = program, program.trace
+        known = [*self.trace.constants.tolist(), *parameters.tolist()]
+        rest = [math.nan] * program.products
+        self.values: Rows = [[*row, *known, *rest] for row in inputs.tolist()]
+        self.gradients: Rows = [[math.nan] * program.workspace for _ in self.values]
+
+    def forward(self, node: int, parameters: FloatArray) -> None:
+        """Compute the results of a node; `parameters` are the numbers of all parameters."""
+        first, members = self.trace.first_made, self.program.nodes[node].members
+        formulas, operands = self.trace.formulas, self.trace.taken
+        for row in self.values:
+            row[self.trace.first_parameter : first] = parameters.tolist()
+            for i in members:
+                row[first + i] = formulas[i].value(*[row[place] for place in operands[i]])
+
+    def outputs(self) -> FloatArray:
+        """Return the results of the function, shape (samples, outputs)."""
+        return self.of(self.values, self.program.outputs)
+
+    def begin_back(self, upstream: FloatArray) -> None:
+        """Set the gradients of the outputs; others have received nothing yet."""
+        for row, given in zip(self.gradients, upstream.tolist(), strict=True):
+            row[:] = [0.0] * len(row)
+            for place, gradient in zip(self.trace.outputs, given, strict=True):
+                row[place] += gradient
+
+    def backward(self, node: int) -> dict[int, float]:
+        """Pass the gradients of the results of a node on to all that it takes.
+
+        Return what each parameter has received of all samples, by its number.
+        """
+        trace, received = self.trace, dict[int, float]()
+        parameters = range(trace.first_parameter, trace.first_made)
+        for row, gradients in zip(self.values, self.gradients, strict=True):
+            for i in reversed(self.program.nodes[node].members):
+                taken, came = trace.taken[i], gradients[trace.first_made + i]
+                numbers = [*[row[place] for place in taken], row[trace.first_made + i]]
+                for place, partial in zip(taken, trace.formulas[i].partials, strict=True):
+                    if trace.inputs <= place < trace.first_parameter:
+                        continue
+                    passed = partial(*numbers) * came
+                    gradients[place] += passed
+                    if place in parameters:
+                        number = place - trace.first_parameter
+                        received[number] = received.get(number, 0.0) + passed
+        return received
+
+    def of(self, numbers: Rows, buffer: Buffer) -> FloatArray:
+        """Return a buffer of `values` or `gradients`, shape (samples, size)."""
+        places = self.program.places_of(buffer)
+        return np.array([[row[place] for place in places] for row in numbers], np.float64)

@@ -1,0 +1,175 @@
+"""Threads of parallel kernels: starting them, locking, and errors after a fork.
+
+numba starts its threads when it compiles a parallel kernel or loads one from disk, but not when it
+loads a kernel that only calls a parallel one (numba's issue 9938): that call crashes. So they are
+started here, before any kernel of a file is called.
+
+A forked child has none of the threads of its parent, and a parallel kernel would wait for them for
+ever. So in a child of a process that has loaded kernels every kernel raises EngineError. The error
+is raised by the call, not when a network is unpickled: a worker that fails to unpickle its task
+ends without an answer, for which a pool of workers waits for ever. A lock that another thread held
+at the fork is never released in the child, and what it protects may be inconsistent: a `Guard`
+raises EngineError there, too.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from types import ModuleType
+from typing import Any, NoReturn, final
+from weakref import WeakSet
+
+from scalarviz.errors import EngineError
+
+FORKED = (
+    "threads do not survive a fork, and this process was forked from one that had started some for "
+    'its training: start processes with multiprocessing.get_context("spawn"), or fork before the '
+    "first call of an engine"
+)
+
+_modules: list[ModuleType] = []
+_guards: WeakSet[Guard] = WeakSet()
+_lost = False  # whether this process was forked from one with loaded kernels
+
+
+def start_threads(module: ModuleType) -> None:
+    """Start numba's threads; call this before the kernels of a module are used."""
+    import numba  # slow to import
+
+    check_process()
+    try:
+        numba.get_num_threads()  # starts them
+    except ValueError as error:
+        raise EngineError(
+            f"numba cannot start threads for parallel kernels ({first_line(error)}): install "
+            "OpenMP (on Debian libgomp1), or set NUMBA_THREADING_LAYER=workqueue"
+        ) from error
+    _modules.append(module)
+
+
+def parallel_calls(module: ModuleType) -> AbstractContextManager[object]:
+    """Return a context manager for direct calls of parallel kernels of a module."""
+    from numba.np.ufunc.parallel import threading_layer
+
+    if module not in _modules:
+        start_threads(module)
+    check_process()
+    layer: str = threading_layer()  # type: ignore[no-untyped-call]  # numba's
+    return ONE_AT_A_TIME if layer == "workqueue" else nullcontext()
+
+
+def may_call_kernels() -> bool:
+    """Whether kernels can be called: this process was not forked from one with loaded kernels."""
+    return not _lost
+
+
+def check_process() -> None:
+    """Raise EngineError in a process that was forked from one with loaded kernels."""
+    if not may_call_kernels():
+        raise EngineError(FORKED)
+
+
+@final
+class Guard:
+    """A reentrant lock that raises EngineError after a fork if another thread held it.
+
+    `with guard:` waits for it; `acquire(seconds)` waits at most so long (-1: without limit), and
+    returns whether it was acquired.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self.is_lost = False
+        _guards.add(self)
+
+    def acquire(self, seconds: float = -1) -> bool:
+        self._check()
+        return self._lock.acquire(timeout=seconds)
+
+    def _check(self) -> None:
+        if self.is_lost:
+            raise EngineError(FORKED)
+
+    def release(self) -> None:
+        self._lock.release()
+
+    # Python's own lock takes and releases itself, so that Ctrl-C cannot come in between.
+
+    @property
+    def __enter__(self) -> Callable[[], bool]:
+        self._check()
+        return self._lock.__enter__
+
+    @property
+    def __exit__(self) -> Callable[..., None]:
+        return self._lock.__exit__
+
+    def survey(self) -> None:
+        """In a forked child: mark the lock as lost if a thread that no longer exists holds it."""
+        if self._lock.acquire(blocking=False):
+            self._lock.release()
+        else:
+            self.is_lost = True
+
+
+@final
+class OneAtATime:
+    """A lock around parallel kernels.
+
+    numba's simplest threading layer, "workqueue", crashes if two Python threads run parallel
+    kernels at once.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    @property
+    def __enter__(self) -> Callable[[], bool]:
+        check_process()  # a thread of the parent may have held the lock
+        return self._lock.__enter__
+
+    @property
+    def __exit__(self) -> Callable[..., None]:
+        return self._lock.__exit__
+
+
+ONE_AT_A_TIME = OneAtATime()
+
+
+@final
+class RefusedKernel:
+    """Replaces kernels in a process that cannot call them: raises EngineError when called."""
+
+    def __getattr__(self, name: str) -> RefusedKernel:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __call__(self, *_: object, **__: object) -> NoReturn:
+        raise EngineError(FORKED)
+
+    def __getitem__(self, _: object) -> NoReturn:  # kernel launches on a GPU
+        raise EngineError(FORKED)
+
+
+def _lose_threads() -> None:
+    global _lost
+    _lost = bool(_modules)
+    for guard in list(_guards):
+        guard.survey()
+    for module in _modules:
+        names: dict[str, Any] = vars(module)
+        names.update(
+            {name: RefusedKernel() for name, each in names.items() if hasattr(each, "py_func")}
+        )
+
+
+def first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0].rstrip(".")
+
+
+if hasattr(os, "register_at_fork"):  # Windows has no fork
+    os.register_at_fork(after_in_child=_lose_threads)

@@ -1,1 +1,0 @@
-"""Formulas of the user's own: activations, losses and optimizers, added to the tables by name."""

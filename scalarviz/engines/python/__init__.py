@@ -1,1 +1,0 @@
-"""The python engine: runs the layer objects themselves; slow and readable."""

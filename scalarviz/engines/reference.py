@@ -1,0 +1,489 @@
+"""Reference operations: each kind of operation on a batch, forward and backward, in numpy.
+
+This is the readable definition of an operation, in float64, as in training; arrays have shape
+(samples, size). The python engine uses it for numbers between the calls of its objects; the other
+engines run an operation by it for which they have no kernel, and report what that costs. Overflow
+gives infinity without a warning, as on every engine; the step raises the error.
+"""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeVar, final
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.base.checks import FloatArray, shorten
+from scalarviz.base.messages import inform
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS, ROW_FORMULAS, typed
+from scalarviz.core.layers.elementwise_layers import dropout_factors
+from scalarviz.core.layers.layer import Batch, Layer
+from scalarviz.core.program import NONE, Buffer, Operation, Program, Windows, parametric_counts
+from scalarviz.errors import InputError
+
+Key = TypeVar("Key", str, Buffer)
+
+
+@dataclass(frozen=True, slots=True)
+class OperationArrays:
+    """Arguments of an operation.
+
+    value, state  those of the network's bank; `step` is the number of steps taken
+    inputs        values of each buffer that it reads; `x` is the first one
+    y             outputs
+    upstream      gradient with respect to the outputs
+    learning      whether the network is trained; otherwise nothing is dropped, and running
+                  statistics are used
+    first         index in the batch of the first sample
+    """
+
+    value: FloatArray
+    state: FloatArray
+    step: int
+    inputs: tuple[FloatArray, ...]
+    y: FloatArray | None = None
+    upstream: FloatArray | None = None
+    learning: bool = True
+    first: int = 0
+
+    @property
+    def x(self) -> FloatArray:
+        return self.inputs[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Forward and backward of a kind of operation: y, and the gradient with respect to x.
+
+    A kind that reads several buffers returns the gradient of each, as a tuple; that of the kind
+    "own" ends with the gradient of its parameters.
+    """
+
+    forward: Callable[[Operation, OperationArrays], FloatArray]
+    backward: Callable[[Operation, OperationArrays], FloatArray | tuple[FloatArray, ...]]
+
+
+def operation_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    """Return the outputs of an operation."""
+    with np.errstate(all="ignore"):
+        return reference_of(operation).forward(operation, numbers)
+
+
+def program_forward(
+    program: Program, value: FloatArray, state: FloatArray, inputs: FloatArray
+) -> dict[str, FloatArray]:
+    """Return the numbers of all neurons for many samples, (samples, neurons) by buffer.
+
+    program  the program of the network
+    value    its parameters, in bank order; `state` is its state
+    inputs   the samples, one row each
+    """
+    found = {program.inputs.name: np.asarray(inputs, np.float64)}
+    for operation in program.operations:
+        read = tuple(found[source.name] for source in operation.sources)
+        numbers = OperationArrays(value, state, 0, read, learning=False)
+        found[operation.target.name] = operation_forward(operation, numbers)
+    return found
+
+
+def operation_backward(operation: Operation, numbers: OperationArrays) -> tuple[FloatArray, ...]:
+    """Return what an operation adds to the gradient of each buffer that it reads."""
+    found = all_gradients(reference_of(operation), operation, numbers)
+    return found[: len(operation.sources)]
+
+
+def all_gradients(
+    reference: Reference, operation: Operation, numbers: OperationArrays
+) -> tuple[FloatArray, ...]:
+    """Return what the backward of an operation returns, as a tuple."""
+    with np.errstate(all="ignore"):
+        found = reference.backward(operation, numbers)
+    return found if isinstance(found, tuple) else (found,)
+
+
+def reference_of(operation: Operation) -> Reference:
+    """Return forward and backward of an operation: of its kind, or the Python of its layer."""
+    if operation.own is None:
+        return REFERENCES[operation.kind]
+    twin = LayerCopy(operation.own)
+    return Reference(twin.forward, twin.backward)
+
+
+def add_gradients(
+    flows: dict[Key, FloatArray], gradients: Iterable[tuple[Key, FloatArray]]
+) -> None:
+    """Add gradients to those that are there, so that a buffer has the sum over its readers."""
+    for key, gradient in gradients:
+        flows[key] = flows[key] + gradient if key in flows else gradient
+
+
+def not_none(array: FloatArray | None) -> FloatArray:
+    """Return an array that must not be None."""
+    assert array is not None
+    return array
+
+
+def affine_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    sums: FloatArray = numbers.x @ weights(operation, numbers).T + biases(operation, numbers)
+    return sums
+
+
+def affine_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    by_inputs: FloatArray = not_none(numbers.upstream) @ weights(operation, numbers)
+    return by_inputs
+
+
+def scale_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    gains: FloatArray = np.repeat(weights(operation, numbers), operation.outputs_per_bias)
+    return numbers.x * gains + biases(operation, numbers)
+
+
+def scale_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    gains: FloatArray = np.repeat(weights(operation, numbers), operation.outputs_per_bias)
+    return not_none(numbers.upstream) * gains
+
+
+def activation_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    formula = ACTIVATIONS[operation.formula].value
+    return np.array([[formula(z) for z in sample] for sample in numbers.x.tolist()])
+
+
+def activation_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    derivative = ACTIVATIONS[operation.formula].derivative
+    samples = zip(numbers.x.tolist(), not_none(numbers.y).tolist(), strict=True)
+    slopes = [[derivative(z, a) for z, a in zip(*pair, strict=True)] for pair in samples]
+    gradient: FloatArray = not_none(numbers.upstream) * np.array(slopes)
+    return gradient
+
+
+def row_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    return np.array([one_row(operation, sample)[0] for sample in numbers.x.tolist()])
+
+
+def row_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    formula = ROW_FORMULAS[operation.formula].backward
+    gradients = []
+    for x, upstream in zip(numbers.x.tolist(), not_none(numbers.upstream).tolist(), strict=True):
+        y, kept = one_row(operation, x)
+        gradients.append([0.0] * operation.source.size)
+        formula(x, y, kept, upstream, gradients[-1], *typed(formula, operation.settings))
+    return np.array(gradients)
+
+
+def one_row(operation: Operation, x: list[float]) -> tuple[list[float], float]:
+    """Apply a row formula to one sample: return outputs, and the number for its backward."""
+    formula = ROW_FORMULAS[operation.formula].forward
+    y = [0.0] * operation.target.size
+    return y, formula(x, y, *typed(formula, operation.settings))
+
+
+def parametric_given(operation: Operation, numbers: OperationArrays) -> list[list[float]]:
+    """Return the parameters of each output."""
+    ends = np.cumsum(parametric_counts(operation))[:-1]
+    parts = np.split(weights(operation, numbers), ends)
+    each = map(int, operation.settings)
+    return np.stack([np.repeat(*pair) for pair in zip(parts, each, strict=True)], 1).tolist()  # type: ignore[no-any-return]
+
+
+def of_each(
+    function: Callable[..., float], operation: Operation, numbers: OperationArrays
+) -> FloatArray:
+    """Return a function of each number and its parameters."""
+    given, rows = parametric_given(operation, numbers), numbers.x.tolist()
+    return np.array([[function(x, *p) for x, p in zip(row, given, strict=True)] for row in rows])
+
+
+def parametric_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    return of_each(PARAMETRIC_FORMULAS[operation.formula].value, operation, numbers)
+
+
+def parametric_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    slopes = of_each(PARAMETRIC_FORMULAS[operation.formula].derivative, operation, numbers)
+    gradient: FloatArray = not_none(numbers.upstream) * slopes
+    return gradient
+
+
+@lru_cache(maxsize=64)
+def windows_of(operation: Operation) -> npt.NDArray[np.intp]:
+    """Return the inputs of each window, shape (groups, windows, weights).
+
+    `source.size` stands for what lies beyond the edge.
+    """
+    windows = Windows.of(operation)
+    _, channels, high, wide = operation.shape
+    shape = windows.groups, windows.pixels, channels, high, wide
+    found = np.full(shape, operation.source.size)
+    for group, channel, line, column in np.ndindex(windows.groups, channels, high, wide):
+        pixels, places = windows.inputs_of(group * channels + channel, line, column)
+        found[group, pixels, channel, line, column] = places
+    return found.reshape(*shape[:2], -1)
+
+
+def by_group(operation: Operation, array: FloatArray) -> FloatArray:
+    """Return an array whose last but one axis is that of kernels, cut into groups."""
+    return np.stack(np.split(array, Windows.of(operation).groups, axis=-2), axis=-3)
+
+
+def convolution_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    padded = np.pad(numbers.x, ((0, 0), (0, 1)))
+    kernels = by_group(operation, weights(operation, numbers))
+    sums = kernels @ padded[:, windows_of(operation)].swapaxes(-1, -2)
+    found: FloatArray = sums.reshape(len(padded), -1) + biases(operation, numbers)
+    return found
+
+
+def convolution_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    kernels, g = weights(operation, numbers), not_none(numbers.upstream)
+    by_kernels = by_group(operation, g.reshape(len(g), len(kernels), -1))
+    by_windows = by_group(operation, kernels).swapaxes(-1, -2) @ by_kernels
+    found = np.zeros((len(g), operation.source.size + 1))
+    for group, places in enumerate(windows_of(operation)):
+        # By one weight, no two windows read the same input.
+        for weight, read in enumerate(places.T):
+            found[:, read] += by_windows[:, group, weight]
+    return found[:, :-1]
+
+
+def branch_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    return numbers.x
+
+
+def branch_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    return not_none(numbers.upstream)
+
+
+def sum_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    x, second = numbers.inputs
+    return x + second
+
+
+def sum_backward(operation: Operation, numbers: OperationArrays) -> tuple[FloatArray, ...]:
+    gradient = not_none(numbers.upstream)
+    return gradient, gradient
+
+
+def product_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    x, second = numbers.inputs
+    return x * second
+
+
+def product_backward(operation: Operation, numbers: OperationArrays) -> tuple[FloatArray, ...]:
+    gradient, (x, second) = not_none(numbers.upstream), numbers.inputs
+    return gradient * second, gradient * x
+
+
+def concatenation_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    return np.concatenate(numbers.inputs, axis=1)
+
+
+def concatenation_backward(
+    operation: Operation, numbers: OperationArrays
+) -> tuple[FloatArray, ...]:
+    gradient, size = not_none(numbers.upstream), operation.source.size
+    return gradient[:, :size], gradient[:, size:]
+
+
+def factors(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    """Return the factor of each number in dropout."""
+    if not numbers.learning:
+        return np.ones_like(numbers.x, np.float64)
+    low, high = map(int, numbers.state[operation.state : operation.state + 2])
+    (rate,), size = operation.settings, operation.source.size
+    return np.array(
+        [
+            dropout_factors(size, rate, sample, numbers.step, operation.state, low, high)
+            for sample in range(numbers.first, numbers.first + len(numbers.x))
+        ]
+    )
+
+
+def dropout_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    return numbers.x * factors(operation, numbers)
+
+
+def dropout_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    return not_none(numbers.upstream) * factors(operation, numbers)
+
+
+def by_feature(operation: Operation, table: FloatArray) -> FloatArray:
+    """Return the numbers of a batch, shape (samples, features, pixels)."""
+    return table.astype(np.float64).reshape(len(table), int(operation.settings[0]), -1)
+
+
+def standardized(operation: Operation, numbers: OperationArrays) -> tuple[FloatArray, FloatArray]:
+    """Return the outputs of batch_norm, and the factor of each feature."""
+    x = by_feature(operation, numbers.x)
+    if numbers.learning:
+        mean = x.mean(axis=(0, 2), keepdims=True)
+        variance = ((x - mean) ** 2).mean(axis=(0, 2), keepdims=True)
+    else:
+        features = x.shape[1]
+        known = numbers.state[operation.state : operation.state + 2 * features]
+        mean, variance = known.reshape(2, 1, features, 1)
+    scale = 1.0 / np.sqrt(variance + operation.settings[2])
+    return (x - mean) * scale, scale
+
+
+def batch_norm_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    return standardized(operation, numbers)[0].reshape(numbers.x.shape)
+
+
+def batch_norm_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    y, scale = standardized(operation, numbers)
+    g = by_feature(operation, not_none(numbers.upstream))
+    gradient: FloatArray = scale * g
+    if numbers.learning:
+        shift = g.mean(axis=(0, 2), keepdims=True)
+        stretch = (g * y).mean(axis=(0, 2), keepdims=True)
+        gradient = scale * (g - shift - y * stretch)
+    return gradient.reshape(numbers.x.shape)
+
+
+@final
+class LayerCopy:
+    """Computes what a layer does for given numbers, by another one with the same settings.
+
+    So nothing is mixed up with forwards of the layer itself, and its gradients stay apart.
+    """
+
+    def __init__(self, layer: Layer) -> None:
+        self._layer = layer
+        self._settings: object = None
+
+    def forward(self, operation: Operation, numbers: OperationArrays) -> FloatArray:
+        twin = self._ready(operation, numbers)
+        run = twin.forward_rows if numbers.learning else twin.evaluate_rows
+        return np.array(run(numbers.x.tolist()))
+
+    def backward(
+        self, operation: Operation, numbers: OperationArrays
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the gradients of the samples and of the parameters."""
+        twin = self._ready(operation, numbers)
+        twin.forward_rows(numbers.x.tolist())
+        twin.bank.grad[:] = 0.0
+        rows = twin.backward_rows(not_none(numbers.upstream).tolist())
+        return np.array(rows), twin.bank.grad
+
+    def _ready(self, operation: Operation, numbers: OperationArrays) -> Layer:
+        """Return the other layer with these parameters; it is made anew after a setting changed."""
+        settings = settings_key(self._layer.settings())
+        if settings != self._settings:
+            self._twin = checked_copy(self._layer, numbers.x.tolist())
+            self._settings = settings
+        self._twin.forget()
+        self._twin.bank.value[:] = numbers.value[operation.parameters]
+        return self._twin
+
+
+def settings_key(settings: dict[str, Any]) -> object:
+    """Return what differs after a setting changed, also in the middle of an array."""
+    try:
+        return pickle.dumps(settings)
+    except Exception:  # whatever a user's setting cannot do
+        return repr(settings)
+
+
+def checked_copy(layer: Layer, batch: Batch) -> Layer:
+    """Return another layer with the same settings; raise InputError if it computes otherwise."""
+    twin = layer.again()
+    twin.bank.value[:] = layer.bank.value[layer.rows]
+    here, again, other = (np.array(each.evaluate_rows(batch)) for each in (layer, layer, twin))
+    is_same = np.allclose(here, other, 1e-3, 1e-5, equal_nan=True)
+    if not is_same and np.array_equal(here, again, equal_nan=True):  # else it draws numbers
+        raise InputError(
+            f"{layer} computes other numbers than one made again of its settings, "
+            f"{shorten(layer.settings())}: let settings() return all arguments of __init__"
+        )
+    return twin
+
+
+def runs_as_python(operation: Operation) -> bool:
+    """Return whether Python can stand in for a kernel, on some samples of a batch at a time.
+
+    A row of REFERENCES has no gradient of parameters.
+    """
+    is_known = operation.kind in REFERENCES and not operation.about.statistics(operation)
+    return operation.own is not None or (is_known and not operation.parameters)
+
+
+def weights(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    """Return the weights of an operation; rows are perceptrons."""
+    shape, first = operation.shape, operation.weights
+    count = int(np.prod(shape))
+    rows = (shape[0], -1) if len(shape) > 1 else shape
+    return numbers.value[first : first + count].astype(np.float64).reshape(rows)
+
+
+def biases(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    """Return the bias of each output; zeros if the operation has no biases."""
+    size = operation.target.size
+    if operation.biases == NONE:
+        return np.zeros(size)
+    found = numbers.value[operation.biases : operation.biases + size // operation.outputs_per_bias]
+    return np.repeat(found.astype(np.float64), operation.outputs_per_bias)
+
+
+REFERENCES = {
+    "affine": Reference(affine_forward, affine_backward),
+    "activation": Reference(activation_forward, activation_backward),
+    "row": Reference(row_forward, row_backward),
+    "scale": Reference(scale_forward, scale_backward),
+    "parametric": Reference(parametric_forward, parametric_backward),
+    "convolution": Reference(convolution_forward, convolution_backward),
+    "branch": Reference(branch_forward, branch_backward),
+    "sum": Reference(sum_forward, sum_backward),
+    "product": Reference(product_forward, product_backward),
+    "concatenation": Reference(concatenation_forward, concatenation_backward),
+    "dropout": Reference(dropout_forward, dropout_backward),
+    "batch_norm": Reference(batch_norm_forward, batch_norm_backward),
+}
+
+
+# ---- what it costs a step that some operations run as Python ------------------------------------
+
+_said: set[str] = set()
+
+
+@final
+class Costs:
+    """The time that operations without kernels take.
+
+    engine      name of the engine
+    operations  those that run as Python
+
+    seconds  that Python has taken since the last `say`
+    """
+
+    def __init__(self, engine: str, operations: Sequence[Operation]) -> None:
+        names = " and ".join(each.owner for each in operations)
+        self._what = f"the engine {engine} has no kernels for {names}"
+        self.seconds = 0.0
+        self._is_warm = False  # after the first steps, which load and allocate
+
+    @contextmanager
+    def python(self) -> Iterator[None]:
+        """Count the time of what is done in it."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds += time.perf_counter() - start
+
+    def say(self, steps: int, seconds: float) -> None:
+        """Log once what these steps have cost, unless they are the first ones."""
+        python, self.seconds = self.seconds, 0.0
+        if self._is_warm and steps and self._what not in _said:
+            _said.add(self._what)
+            inform(
+                f"{self._what}: as Python it takes {python / steps * 1e3:.2g} ms of a step of "
+                f"{seconds / steps * 1e3:.2g} ms"
+            )
+        self._is_warm |= steps > 0
