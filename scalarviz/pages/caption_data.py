@@ -19,11 +19,11 @@ from scalarviz.pages.graph_data import nodes_data
 from scalarviz.pages.optimizer_data import optimizer_data
 from scalarviz.pictures.presenter.captions.backward import way_around
 from scalarviz.pictures.presenter.captions.losses import loss_text
-from scalarviz.pictures.presenter.captions.names import is_output, writer_of
+from scalarviz.pictures.presenter.captions.names import is_output, names_of, writer_of
 from scalarviz.pictures.presenter.captions.operations import own_formula
 from scalarviz.pictures.presenter.captions.progress import CHANGES, MEAN
 from scalarviz.pictures.presenter.captions.strip import cells_of, names_of_cells
-from scalarviz.pictures.presenter.scene_layout import layout_of, names_of
+from scalarviz.pictures.presenter.scene_layout import layout_of
 from scalarviz.pictures.view.pace import TERMS
 from scalarviz.training.session.session import Session
 

@@ -17,8 +17,9 @@ from scalarviz.faces.terminal.train import train
 from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.theme import THEMES, Theme
 from scalarviz.pictures.presenter.captions.moments import caption
+from scalarviz.pictures.presenter.captions.names import names_of
 from scalarviz.pictures.presenter.exhibits_of import EXHIBITS, exhibit_of
-from scalarviz.pictures.presenter.scene_layout import layout_of, names_of, tints_of
+from scalarviz.pictures.presenter.scene_layout import layout_of, tints_of
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.pictures.view.exhibits.exhibit import Exhibit

@@ -18,9 +18,10 @@ from scalarviz.pages.caption_data import caption_data
 from scalarviz.pages.inline import bundle, texts_of
 from scalarviz.pages.page import module_text
 from scalarviz.pictures.presenter.captions.moments import caption
+from scalarviz.pictures.presenter.captions.names import names_of
 from scalarviz.pictures.presenter.neuron_card import NeuronNumbers, neuron_card
 from scalarviz.pictures.presenter.pointing import name_of
-from scalarviz.pictures.presenter.scene_layout import layout_of, names_of
+from scalarviz.pictures.presenter.scene_layout import layout_of
 from scalarviz.pictures.presenter.why import blocks_about, title_of
 from scalarviz.pictures.view.frame_data import Card
 from scalarviz.training.session.caption import Caption, Neuron

@@ -17,13 +17,12 @@ from scalarviz.pictures.presenter.arithmetic import ROWS, Product, product_table
 from scalarviz.pictures.presenter.captions.format import agreeing, pretty, said
 from scalarviz.pictures.presenter.captions.lines import equation
 from scalarviz.pictures.presenter.captions.losses import error_at, loss_term, loss_text
-from scalarviz.pictures.presenter.captions.names import name_in
+from scalarviz.pictures.presenter.captions.names import name_in, names_in
 from scalarviz.pictures.presenter.captions.operations import activation_line
 from scalarviz.pictures.presenter.live_values import LiveValues
 from scalarviz.pictures.presenter.paths import weights_from, weights_into
 from scalarviz.pictures.presenter.pointing import count_of
 from scalarviz.pictures.presenter.pointing import name_of as named
-from scalarviz.pictures.presenter.scene_layout import names_in
 from scalarviz.pictures.view.exhibits.neuron_map import NeuronMap
 from scalarviz.pictures.view.exhibits.plane import Plane
 from scalarviz.pictures.view.frame_data import Card, Drawing, Line, NeuronMaps, Table

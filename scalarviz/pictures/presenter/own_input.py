@@ -15,8 +15,7 @@ from scalarviz.core.program import Program
 from scalarviz.data import DataSet
 from scalarviz.data.data_set import TableSet
 from scalarviz.pictures.presenter.captions.format import said
-from scalarviz.pictures.presenter.captions.names import neuron_name
-from scalarviz.pictures.presenter.scene_layout import names_of
+from scalarviz.pictures.presenter.captions.names import names_of, neuron_name
 from scalarviz.pictures.view.exhibits.exhibit import Exhibit
 from scalarviz.pictures.view.exhibits.pad import Pad
 from scalarviz.training.session.caption import Caption

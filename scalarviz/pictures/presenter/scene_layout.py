@@ -1,4 +1,4 @@
-"""The layout of a session's network, with the names of its neurons and layers."""
+"""The layout of a session's network, with the labels of its layers."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from functools import partial
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.base.messages import shortened
 from scalarviz.base.texts import plural, text
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.layers import Dense, Elementwise
 from scalarviz.core.program import Program, Shape
 from scalarviz.core.trace_program import TraceProgram
-from scalarviz.data import DataSet
-from scalarviz.pictures.presenter.names_of_data import input_names, output_names
-from scalarviz.pictures.view.neurons import LETTERS
+from scalarviz.pictures.presenter.captions.names import names_of
 from scalarviz.pictures.view.scene.beads import beads
 from scalarviz.pictures.view.scene.formula_layout import of_formula
 from scalarviz.pictures.view.scene.frame import Box
@@ -25,8 +22,6 @@ from scalarviz.pictures.view.scene.plates import Layout
 from scalarviz.pictures.view.scene.wall_layout import of_walls
 from scalarviz.training.network.model import Model
 from scalarviz.training.session.session import Session
-
-LONGEST = 2 * LETTERS  # of the name of a neuron
 
 # Functions from values to colors of neurons, one row each.
 TINTS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
@@ -99,21 +94,6 @@ def about_layer(session: Session, label: str) -> tuple[str, str]:
 def size_of(shape: Shape, count: int) -> str:
     """Return a count, or the sizes of an image: 8×4×4."""
     return "×".join(map(str, shape)) if shape else str(count)
-
-
-def names_of(session: Session) -> Mapping[str, Sequence[str]]:
-    """Return the names of input and output neurons, by name of the buffer."""
-    return names_in(session.network.program, session.data)
-
-
-def names_in(program: Program, data: DataSet) -> Mapping[str, Sequence[str]]:
-    """Return the names of input and output neurons of a program, by name of the buffer."""
-    ends = (program.inputs, input_names(data)), (program.outputs, output_names(data))
-    return {
-        buffer.name: tuple(shortened(name, LONGEST) for name in names)
-        for buffer, names in ends
-        if 0 < len(names) <= buffer.size
-    }
 
 
 def tints_of(session: Session, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:

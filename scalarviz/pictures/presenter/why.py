@@ -18,10 +18,9 @@ from scalarviz.pictures.presenter.arithmetic import (
     product_table,
 )
 from scalarviz.pictures.presenter.captions.format import said
-from scalarviz.pictures.presenter.captions.names import name_in, named, weight_name
+from scalarviz.pictures.presenter.captions.names import name_in, named, names_in, weight_name
 from scalarviz.pictures.presenter.captions.names import sentence as sentence_of
 from scalarviz.pictures.presenter.captions.strip import name_of
-from scalarviz.pictures.presenter.scene_layout import names_in
 from scalarviz.pictures.view.frame_data import Line, Table
 from scalarviz.training.session.caption import Neuron
 from scalarviz.training.session.explanation import (

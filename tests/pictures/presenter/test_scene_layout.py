@@ -6,7 +6,8 @@ import numpy as np
 
 import scalarviz as sv
 from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.presenter.scene_layout import layout_of, names_of
+from scalarviz.pictures.presenter.captions.names import names_of
+from scalarviz.pictures.presenter.scene_layout import layout_of
 from scalarviz.pictures.view.labels import draw_ends, margin_of, obstacles
 from tests.pictures.view.measures import Words, projection, stage_of
 

@@ -6,16 +6,35 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from scalarviz.base.messages import shortened
 from scalarviz.base.texts import text
 from scalarviz.core.program import NONE, Buffer, Operation, Program, Windows
 from scalarviz.core.trace_program import TraceProgram, formula_words
+from scalarviz.data import DataSet
 from scalarviz.pictures.presenter.captions.format import pretty
-from scalarviz.pictures.presenter.scene_layout import names_of
+from scalarviz.pictures.presenter.names_of_data import input_names, output_names
+from scalarviz.pictures.view.neurons import LETTERS
 from scalarviz.training.session.caption import Neuron
 from scalarviz.training.session.session import Session
 
 LONGEST = 48  # letters of the formula of a node
+LONGEST_END = 2 * LETTERS  # of the name of an input or output
 ELEMENTWISE = ("activation", "row")  # kinds after which an output is still that output
+
+
+def names_of(session: Session) -> Mapping[str, Sequence[str]]:
+    """Return the names of input and output neurons, by name of the buffer."""
+    return names_in(session.network.program, session.data)
+
+
+def names_in(program: Program, data: DataSet) -> Mapping[str, Sequence[str]]:
+    """Return the names of input and output neurons of a program, by name of the buffer."""
+    ends = (program.inputs, input_names(data)), (program.outputs, output_names(data))
+    return {
+        buffer.name: tuple(shortened(name, LONGEST_END) for name in names)
+        for buffer, names in ends
+        if 0 < len(names) <= buffer.size
+    }
 
 
 def neuron_name(session: Session, neuron: Neuron) -> str:
