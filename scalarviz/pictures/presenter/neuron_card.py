@@ -21,8 +21,7 @@ from scalarviz.pictures.presenter.captions.names import name_in, names_in
 from scalarviz.pictures.presenter.captions.operations import activation_line
 from scalarviz.pictures.presenter.live_values import LiveValues
 from scalarviz.pictures.presenter.paths import weights_from, weights_into
-from scalarviz.pictures.presenter.pointing import count_of
-from scalarviz.pictures.presenter.pointing import name_of as named
+from scalarviz.pictures.presenter.pointing import count_of, name_of
 from scalarviz.pictures.view.exhibits.neuron_map import NeuronMap
 from scalarviz.pictures.view.exhibits.plane import Plane
 from scalarviz.pictures.view.frame_data import Card, Drawing, Line, NeuronMaps, Table
@@ -106,7 +105,7 @@ class NeuronNumbers:
     @cached_property
     def writers(self) -> list[Operation]:
         """The operations that make its value, from the last to the one before the line."""
-        found, name = [], named(self.line)
+        found, name = [], name_of(self.line)
         by_target = {operation.target.name: operation for operation in self.program.operations}
         while name in by_target:
             found.append(by_target[name])
@@ -144,7 +143,7 @@ class NeuronNumbers:
     def title(self) -> str:
         if self.is_one:
             return text("card.neuron.one")
-        name = self.called(named(self.line), self.place)
+        name = self.called(name_of(self.line), self.place)
         return name[:1].upper() + name[1:]
 
 
@@ -153,7 +152,7 @@ def numbers_of(
 ) -> NeuronNumbers | None:
     """Return what is known of a neuron after `done` operations of the step, 0 for all of them."""
     buffers, program = reading.buffers(done), reading.program
-    line = next((each for each in layout.neurons if named(each) == neuron[0]), None)
+    line = next((each for each in layout.neurons if name_of(each) == neuron[0]), None)
     if line is None or neuron[1] >= count_of(line):
         return None
     names = names_in(program, reading.session.data)
@@ -297,7 +296,7 @@ def sum_table(known: NeuronNumbers, operation: Operation, x: FloatArray) -> Tabl
 def sent_by(known: NeuronNumbers) -> list[Line | Table]:
     """Return what a neuron sends on, and where."""
     found: list[Line | Table] = []
-    is_known = known.is_one or named(known.line) in known.values
+    is_known = known.is_one or name_of(known.line) in known.values
     for operation in known.readers:
         if operation.about.multiplies:
             if is_known and (operation.biases != NONE or not known.is_one):
