@@ -78,15 +78,15 @@ class Several:
                     f"the name of a session is a text, not {shorten(name)}: write "
                     '{"small": s1, "large": s2}'
                 )
-        for number, part in enumerate(parts, 1):
+        for place, part in enumerate(parts, 1):
             if isinstance(part, Branch):
                 raise InputError(
-                    f"side by side are Sessions or Shows, and number {number} is a branch of one: "
+                    f"side by side are Sessions or Shows, and number {place} is a branch of one: "
                     "s.copy(branch) is a session that goes on from it"
                 )
             if not isinstance(part, (Session, Show)):
                 raise InputError(
-                    f"side by side are Sessions or Shows, and number {number} is "
+                    f"side by side are Sessions or Shows, and number {place} is "
                     f"{shorten(part)}: write [s1, s2]"
                 )
         check_different([part.session if isinstance(part, Show) else part for part in parts])

@@ -78,13 +78,13 @@ def draw_callout(
         return None
     ends, size, pad, box = ends_of(caption.summed), SIZE * scale, PAD * scale, None
     high, least = size + 1.4 * pad + len(ends) * ROW * scale, np.inf
-    for short, words in enumerate((words_of(caption), words_of(caption).rpartition(": ")[2])):
-        long = LONG * scale / (1.0 + short) if len(ends) else 0.0
+    for is_short, words in enumerate((words_of(caption), words_of(caption).rpartition(": ")[2])):
+        long = LONG * scale / (1.0 + is_short) if len(ends) else 0.0
         wide = max(width_of(canvas, words, size, pad), long)
         if wide <= see.box.width and high <= see.box.height:
             reach = np.inf if len(ends) else FARTHEST * scale
             place, cost = free_place(see, frame_data, taken, subject, (wide, high), reach, scale)
-            cost += SHORTER * short
+            cost += SHORTER * is_short
             if box is None or (cost < least and (len(ends) or least > MUCH)):
                 box, said, least = place, words, cost
     if box is None or not (is_known or len(ends)):
