@@ -23,7 +23,8 @@ from scalarviz.errors import (
 from scalarviz.pictures.presenter.captions.moments import caption
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.presenter.why import Line, blocks_about
+from scalarviz.pictures.presenter.why import blocks_about
+from scalarviz.pictures.view.frame_data import Line
 from tests.additions.layer_classes import (
     PLACES,
     Odd,

@@ -13,8 +13,7 @@ from scalarviz.pictures.presenter.captions.backward import BACKWARD_KINDS
 from scalarviz.pictures.presenter.captions.moments import FORWARD_KINDS, caption
 from scalarviz.pictures.presenter.captions.names import weight_name
 from scalarviz.pictures.presenter.cards import arithmetic
-from scalarviz.pictures.presenter.paths import weights_from, weights_into
-from scalarviz.pictures.presenter.traced_weight import path
+from scalarviz.pictures.presenter.paths import path, weights_from, weights_into
 from scalarviz.pictures.view.frame_data import Line
 from scalarviz.pictures.view.lights import lights
 from scalarviz.training.session.caption import Caption
