@@ -35,7 +35,16 @@ from scalarviz.pictures.view.lights import gradient_path
 from scalarviz.pictures.view.moves import SEEN
 from scalarviz.pictures.view.pace import pace_data
 from scalarviz.pictures.view.scene.camera import CAMERAS, Camera
-from scalarviz.pictures.view.scene.plates import Fan, Label, Layout, Neurons, Plate, Sign, Wires
+from scalarviz.pictures.view.scene.plates import (
+    SIDE,
+    Fan,
+    Label,
+    Layout,
+    Neurons,
+    Plate,
+    Sign,
+    Wires,
+)
 from scalarviz.pictures.view.signs import SIGNS
 from scalarviz.pictures.view.terms import STACK
 from scalarviz.training.session.session import Session
@@ -277,8 +286,17 @@ def neurons_data(line: Neurons) -> dict[str, Any]:
 
 def tied_data(place: FloatArray) -> dict[str, Any]:
     """Return where the color of a line stands, and the sizes of what is drawn there."""
-    names = "side largest smallest letters named fitted wide head".split()
-    return {"place": place.tolist(), **{name: getattr(tied, name.upper()) for name in names}}
+    return {
+        "place": place.tolist(),
+        "side": SIDE,
+        "largest": tied.LARGEST,
+        "smallest": tied.SMALLEST,
+        "letters": tied.LETTERS,
+        "named": tied.NAMED,
+        "fitted": tied.FITTED,
+        "wide": tied.WIDE,
+        "head": tied.HEAD,
+    }
 
 
 def wires_data(bundle: Wires) -> dict[str, Any]:
