@@ -36,7 +36,7 @@ def frames() -> dict[str, list[float]]:
     """Seconds of frames, those of all kinds in turn."""
     from vispy import gloo
 
-    from scalarviz.pictures.view.offscreen import make_canvas
+    from scalarviz.scene.offscreen import make_canvas
 
     canvas = make_canvas(WIDTH, HEIGHT)
     kinds = {name: plate_drawer(*shape) for name, shape in PLATES.items()}
@@ -62,10 +62,10 @@ def numbers(count: int) -> list[np.ndarray]:
 
 def plate_drawer(rows: int, columns: int, fresh: bool = True):
     """Draws a plate that fills most of the picture, each time with fresh numbers or not."""
-    from scalarviz.pictures.draw2d.colors import MAPS
-    from scalarviz.pictures.view.cubes.cubes import CubesVisual
-    from scalarviz.pictures.view.scene.camera import CAMERAS
-    from scalarviz.pictures.view.scene.plates import DOWN, NEAR, RIGHT, Plate
+    from scalarviz.scene.canvas.palette import MAPS
+    from scalarviz.scene.layout.camera import CAMERAS
+    from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, Plate
+    from scalarviz.scene.visuals.cubes import CubesVisual
 
     plate = Plate(0, rows, columns, columns, np.zeros(3), RIGHT, DOWN, NEAR)
     cubes = CubesVisual([plate], plate.size)
@@ -88,10 +88,10 @@ def mesh_drawer(canvas, rows: int, columns: int):
     from vispy.geometry import create_box
     from vispy.visuals import InstancedMeshVisual
 
-    from scalarviz.pictures.draw2d.colors import MAPS
-    from scalarviz.pictures.view.cubes.picking import half_sides
-    from scalarviz.pictures.view.scene.camera import CAMERAS
-    from scalarviz.pictures.view.scene.plates import DOWN, NEAR, RIGHT, Plate
+    from scalarviz.scene.canvas.palette import MAPS
+    from scalarviz.scene.layout.camera import CAMERAS
+    from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, Plate
+    from scalarviz.scene.visuals.picking import half_sides
 
     plate = Plate(0, rows, columns, columns, np.zeros(3), RIGHT, DOWN, NEAR)
     column, row = (axis.ravel() for axis in np.meshgrid(range(columns), range(rows)))

@@ -14,8 +14,8 @@ import sys
 from time import perf_counter
 
 from scalarviz.faces.scenefiles.find import find, load
-from scalarviz.pictures.export.render_options import PASTS, RenderOptions, drawn, shown
-from scalarviz.pictures.presenter.answers import AT_ONCE
+from scalarviz.stage.background import AT_ONCE
+from scalarviz.stage.render_options import PASTS, RenderOptions, drawn, shown
 
 SCENES = "rgb circle xnor digits texture".split()
 PLAYED, WALKED, FIRST = 60, 25, 5  # pictures of each kind, of which the first ones do not count

@@ -207,7 +207,7 @@ def seen(seen_when: str, *command: str) -> list[float]:
     """
     program = (
         "import os, sys, time; "
-        "from scalarviz.pictures.sweeps.stage import SweepStage as S; "
+        "from scalarviz.stage.sweep_stage import SweepStage as S; "
         "draw = S.draw; "
         "S.draw = lambda self, *size: (draw(self, *size), "
         f"sum(each.count for each in self._spots) >= 100 and {seen_when} and "
@@ -235,9 +235,9 @@ def live() -> list[float]:
 def pictures(kind: str) -> list[float]:
     """Seconds for a picture of 400 networks that train, and processor time of its thread."""
     import scalarviz as sv
-    from scalarviz.pictures.export.render_options import RenderOptions
-    from scalarviz.pictures.sweeps.look import SweepLook
-    from scalarviz.pictures.sweeps.stage import SweepStage
+    from scalarviz.stage.render_options import RenderOptions
+    from scalarviz.stage.sweep_look import SweepLook
+    from scalarviz.stage.sweep_stage import SweepStage
 
     runs = sv.sweep(xor, {"hidden": [2, 3, 4, 8]}, range(100))
     look = RenderOptions(size=(1280, 720), samples=1)

@@ -20,7 +20,7 @@ from scalarviz.faces.scenefiles.find import about, find, load
 from scalarviz.faces.scenefiles.making import played
 from scalarviz.pages.index_page import INDEX, Entry, Still, index_of, links_of
 from scalarviz.pages.page import page_of, size_words
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.show import Show
 
 FOLDER = Path(__file__).parent.parent / "build" / "docs" / "docs" / "pages"
 LARGEST = 5_000_000  # bytes of a page

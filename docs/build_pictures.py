@@ -18,7 +18,7 @@ from docs.guide.microgpt import Gpt
 from scalarviz import data
 from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.faces.scenefiles.making import played
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.show import Show
 from tests.faces.notebook import readme_picture
 
 FOLDER = Path(__file__).parent

@@ -86,16 +86,16 @@ _HOMES = {
     "reinitialize": "training.session.growth",
     "set_biases": "training.session.growth",
     "watch": "faces.watch",
-    "picture": "pictures.export.render",
-    "record": "pictures.export.render",
-    "storyboard": "pictures.export.render",
+    "picture": "stage.render",
+    "record": "stage.render",
+    "storyboard": "stage.render",
     "page": "pages.page",
-    "Show": "pictures.presenter.show",
-    "Cubes": "pictures.presenter.cubes_node",
+    "Show": "stage.show",
+    "Cubes": "stage.cubes_node",
     "predict": "faces.notebook.predict",
     "predictions": "faces.notebook.predict",
     "check": "faces.notebook.check",
-    "shader": "pictures.view.shading.network_shader",
+    "shader": "stage.network_shader",
     "ScalarvizError": "errors",
     "data": "data",
     "metrics": "training.metrics",
@@ -140,12 +140,12 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.faces.watch import watch as watch
     from scalarviz.files import onnx as onnx
     from scalarviz.pages.page import page as page
-    from scalarviz.pictures.export.render import picture as picture
-    from scalarviz.pictures.export.render import record as record
-    from scalarviz.pictures.export.render import storyboard as storyboard
-    from scalarviz.pictures.presenter.cubes_node import Cubes as Cubes
-    from scalarviz.pictures.presenter.show import Show as Show
-    from scalarviz.pictures.view.shading.network_shader import shader as shader
+    from scalarviz.stage.cubes_node import Cubes as Cubes
+    from scalarviz.stage.network_shader import shader as shader
+    from scalarviz.stage.render import picture as picture
+    from scalarviz.stage.render import record as record
+    from scalarviz.stage.render import storyboard as storyboard
+    from scalarviz.stage.show import Show as Show
     from scalarviz.sweeps.sweep import sweep as sweep
     from scalarviz.training import metrics as metrics
     from scalarviz.training import sklearn as sklearn

@@ -7,7 +7,7 @@ from scalarviz import data
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.formula import pick
 from scalarviz.faces.scenefiles.options import OptionInfo
-from scalarviz.pictures.presenter.show import Show, whole_numbers
+from scalarviz.stage.show import Show, whole_numbers
 
 CLASSES = {
     "circle": "lie inside a circle",

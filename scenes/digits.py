@@ -2,7 +2,7 @@
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.pictures.presenter.show import Show, whole_numbers
+from scalarviz.stage.show import Show, whole_numbers
 
 
 def scene(folder="", channels="8,16", lr=0.01, batch=64, engine="auto", seed=0):

@@ -7,7 +7,7 @@ import numpy as np
 import scalarviz as sv
 from scalarviz.base.checks import number
 from scalarviz.faces.scenefiles.options import OptionInfo
-from scalarviz.pictures.presenter.show import Show, whole_number
+from scalarviz.stage.show import Show, whole_number
 
 
 def scene(

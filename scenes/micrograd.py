@@ -8,7 +8,7 @@ from scalarviz import data
 from scalarviz.base.checks import number
 from scalarviz.faces.scenefiles.options import OptionInfo
 from scalarviz.nn import MLP
-from scalarviz.pictures.presenter.show import Show, whole_number
+from scalarviz.stage.show import Show, whole_number
 
 
 def margin(p, t):

@@ -6,7 +6,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.core.formulas.formula import pick
 from scalarviz.faces.scenefiles.options import OptionInfo
-from scalarviz.pictures.presenter.show import Show, whole_number
+from scalarviz.stage.show import Show, whole_number
 
 NORMS = {"layer": sv.LayerNorm, "rms": sv.RMSNorm, "none": None}
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.core.formulas.formula import pick
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.show import Show
 
 MODEL = Path(__file__).with_name("digits_0_to_7.onnx")  # as PyTorch wrote it
 NETWORK = MODEL.with_suffix(".safetensors")  # the same, read without the package onnx

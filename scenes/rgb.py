@@ -6,7 +6,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import InputError
 from scalarviz.faces.scenefiles.options import OptionInfo
-from scalarviz.pictures.presenter.show import Show, whole_number
+from scalarviz.stage.show import Show, whole_number
 
 DOES = {
     "invert": "invert colours",

@@ -6,7 +6,7 @@ from typing import Annotated
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.faces.scenefiles.options import OptionInfo
-from scalarviz.pictures.presenter.show import Show, whole_number
+from scalarviz.stage.show import Show, whole_number
 
 
 def scene(

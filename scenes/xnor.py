@@ -2,7 +2,7 @@
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.pictures.presenter.show import Show, whole_number
+from scalarviz.stage.show import Show, whole_number
 
 
 def scene(hidden=8, lr=0.01, engine="auto", seed=0):

@@ -7,7 +7,7 @@ from scalarviz import data
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.errors import InputError
 from scalarviz.faces.scenefiles.options import OptionInfo
-from scalarviz.pictures.presenter.show import Show, whole_number
+from scalarviz.stage.show import Show, whole_number
 
 
 def scene(

@@ -12,7 +12,7 @@ from hypothesis import settings
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import DisplayError
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.show import Show
 from tests import wording
 from tests.studio import Studio
 
@@ -100,7 +100,7 @@ def studio() -> Iterator[Studio]:
 @pytest.fixture(scope="session")
 def opengl() -> None:
     """Leaves a test out where nothing can be drawn."""
-    from scalarviz.pictures.view.offscreen import make_canvas
+    from scalarviz.scene.offscreen import make_canvas
 
     try:
         make_canvas(8, 8)

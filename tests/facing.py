@@ -13,8 +13,7 @@ import pytest
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import NONE, Buffer, Operation, Program
-from scalarviz.pictures.presenter import cubes_node, scene_layout
-from scalarviz.pictures.view.scene.plates import (
+from scalarviz.scene.layout.plates import (
     DOWN,
     NEAR,
     RIGHT,
@@ -25,6 +24,7 @@ from scalarviz.pictures.view.scene.plates import (
     Plate,
     Wires,
 )
+from scalarviz.stage import cubes_node, network_layout
 
 GAP = 1.3  # from plates to neurons
 BIAS_GAP = 0.5
@@ -102,5 +102,5 @@ def plates_of(operation: Operation, place: int, at: float) -> list[Plate]:
 
 def face(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let all that is drawn have this layout."""
-    for module in (scene_layout, cubes_node):
+    for module in (network_layout, cubes_node):
         monkeypatch.setattr(module, "beads", facing)

@@ -26,7 +26,7 @@ from scalarviz.faces.controller.keys import ALIASES, DIGITS
 from scalarviz.faces.scenefiles import options
 from scalarviz.faces.scenefiles.find import load, scenes
 from scalarviz.faces.scenefiles.options import own_options
-from scalarviz.pictures.view.scene.camera import CAMERAS
+from scalarviz.scene.layout.camera import CAMERAS
 from tests.guides import examples
 from tests.lessons import lessons
 from tests.public_names import parameters, public_objects

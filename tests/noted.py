@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.pictures.draw2d.batch import CLIP, HALF, MIDDLE
-from scalarviz.pictures.draw2d.batch import color as color_of
-from scalarviz.pictures.draw2d.canvas import Canvas2D
-from scalarviz.pictures.draw2d.colors import contrast
-from scalarviz.pictures.draw2d.fonts import layout
-from scalarviz.pictures.view.scene.frame import Box
+from scalarviz.scene.canvas.canvas2d import CLIP, HALF, MIDDLE, Canvas2D
+from scalarviz.scene.canvas.canvas2d import color as color_of
+from scalarviz.scene.canvas.fonts import layout
+from scalarviz.scene.canvas.palette import contrast
+from scalarviz.scene.layout.division import Box
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.pictures.draw2d.colors import contrast, rgb
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.view.cubes.shaders import HALF
-from scalarviz.pictures.view.lights import DIM
-from scalarviz.pictures.view.scene.camera import Camera
-from scalarviz.pictures.view.scene.frame import Box, Projection
-from scalarviz.pictures.view.scene.plates import DOWN, NEAR, RIGHT, Neurons, Plate
+from scalarviz.scene.canvas.palette import THEMES, contrast, rgb
+from scalarviz.scene.layout.camera import Camera
+from scalarviz.scene.layout.division import Box, Projection
+from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, Neurons, Plate
+from scalarviz.scene.lights import DIM
+from scalarviz.scene.visuals.shaders import HALF
 
 BLACK = (0.0, 0.0, 0.0)
 WHITE = (1.0, 1.0, 1.0)
@@ -49,7 +48,7 @@ class Studio:
     """A canvas that nobody sees; what is drawn comes back as (rows, columns, 3) from 0 to 255."""
 
     def __init__(self) -> None:
-        from scalarviz.pictures.view.offscreen import make_canvas
+        from scalarviz.scene.offscreen import make_canvas
 
         self.canvas = make_canvas(64, 48)
         self._rooms: dict[tuple[int, int], Any] = {}
@@ -81,7 +80,7 @@ class Studio:
         floats: bool | None = None,
     ) -> Any:
         """Cubes with these numbers; they are as large as can be if nothing is said of sizes."""
-        from scalarviz.pictures.view.cubes.cubes import CubesVisual
+        from scalarviz.scene.visuals.cubes import CubesVisual
 
         self.canvas.set_current()
         visual = CubesVisual(plates, len(colors), floats=floats)
@@ -110,7 +109,7 @@ class Studio:
         """What is on a paper."""
         from vispy import gloo
 
-        from scalarviz.pictures.draw2d.renderer import Renderer
+        from scalarviz.scene.canvas.renderer import Renderer
 
         self.canvas.set_current()
         self._ink = self._ink or Renderer()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import scalarviz as sv
-from scalarviz.pictures.presenter.scene_layout import layout_of
+from scalarviz.stage.network_layout import layout_of
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")

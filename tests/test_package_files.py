@@ -13,9 +13,9 @@ from packaging.requirements import Requirement
 
 from scalarviz.base.package_files import text_beside
 from scalarviz.files.shaders.live_shader import live_shader
-from scalarviz.pictures.view.cubes import shaders
-from scalarviz.pictures.view.shading.evaluator import fragment_of
-from scalarviz.pictures.view.spheres.shaders import SPHERE
+from scalarviz.scene.visuals import shaders
+from scalarviz.scene.visuals.shaders import SPHERE
+from scalarviz.stage.shader_evaluator import fragment_of
 from scalarviz.training.network.network import Network
 
 ROOT = Path(__file__).parent.parent

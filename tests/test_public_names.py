@@ -17,8 +17,8 @@ from scalarviz import errors
 from scalarviz.core.formulas.initializers import INITIALIZERS
 from scalarviz.core.formulas.optimizers import SCHEDULES
 from scalarviz.errors import UnknownNameError
-from scalarviz.pictures.export import render
-from scalarviz.pictures.export.render_options import RenderOptions
+from scalarviz.stage import render
+from scalarviz.stage.render_options import RenderOptions
 from tests.public_names import callables, parameters
 from tests.wording import refused
 

@@ -14,7 +14,7 @@ from scalarviz.core.layers import LAYERS
 from scalarviz.data import DATA_SETS
 from scalarviz.engines.registry import ENGINES
 from scalarviz.files.onnx.operators import OPERATORS
-from scalarviz.pictures.presenter.channels import CHANNELS
+from scalarviz.stage.channels import CHANNELS
 
 GUIDE = Path(__file__).parent.parent / "docs" / "guide"
 PAGES = "networks", "pictures", "data-and-files"

@@ -12,7 +12,7 @@ from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.keys import help_rows
 from scalarviz.faces.controller.presets import preset_names
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.show import Show
 from tests.faces.controller.fake_stage import FakeStage
 
 PAGE = Path(__file__).parent.parent / "docs" / "guide" / "window.md"

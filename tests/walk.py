@@ -7,10 +7,10 @@ import numpy as np
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.core.program import NONE
-from scalarviz.pictures.presenter.captions.cache import NOTHING
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.cubes.shaders import HALF
-from scalarviz.pictures.view.scene.frame import Projection
+from scalarviz.scene.layout.division import Projection
+from scalarviz.scene.visuals.shaders import HALF
+from scalarviz.stage.narration import NO_CAPTION
+from scalarviz.stage.stage import Stage
 from tests.studio import Studio, ground_of, shade
 
 SIZE = (1000, 700)
@@ -40,7 +40,7 @@ class Walk:
         self.studio = studio
         self.stage = Stage(self.session, camera="flat")
         if not marks:  # words on cubes cover what is measured
-            self.stage.narration.caption = lambda *given: NOTHING
+            self.stage.narration.caption = lambda *given: NO_CAPTION
         self.now = 0.0
         self.look(1.0)
 

@@ -12,13 +12,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 LEAF_CALLS = {
-    "value_html": "pictures.displays.value",
-    "weight_html": "pictures.displays.weight",
-    "perceptron_html": "pictures.displays.tables",
-    "network_html": "pictures.displays.tables",
+    "value_html": "stage.displays.value_display",
+    "weight_html": "stage.displays.weight_display",
+    "perceptron_html": "stage.displays.html_tables",
+    "network_html": "stage.displays.html_tables",
     "session_html": "faces.notebook.show",
-    "confusion_html": "pictures.displays.tables",
-    "caption_and_edit": "pictures.presenter.captions.edits",
+    "confusion_html": "stage.displays.html_tables",
+    "caption_and_edit": "story.captions",
     "save_network": "files.networks",
     "save_expression": "files.expressions",
     "load_model": "files.expressions",
@@ -39,12 +39,12 @@ if TYPE_CHECKING:  # a type checker knows the functions themselves
     from scalarviz.files.runs import load_timeline as load_timeline
     from scalarviz.files.runs import save_timeline as save_timeline
     from scalarviz.files.shaders.export import export_network as export_network
-    from scalarviz.pictures.displays.tables import confusion_html as confusion_html
-    from scalarviz.pictures.displays.tables import network_html as network_html
-    from scalarviz.pictures.displays.tables import perceptron_html as perceptron_html
-    from scalarviz.pictures.displays.value import value_html as value_html
-    from scalarviz.pictures.displays.weight import weight_html as weight_html
-    from scalarviz.pictures.presenter.captions.edits import caption_and_edit as caption_and_edit
+    from scalarviz.stage.displays.html_tables import confusion_html as confusion_html
+    from scalarviz.stage.displays.html_tables import network_html as network_html
+    from scalarviz.stage.displays.html_tables import perceptron_html as perceptron_html
+    from scalarviz.stage.displays.value_display import value_html as value_html
+    from scalarviz.stage.displays.weight_display import weight_html as weight_html
+    from scalarviz.story.captions import caption_and_edit as caption_and_edit
 else:
 
     def __getattr__(name: str) -> Callable[..., Any]:

@@ -17,11 +17,10 @@ from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.notebook.place import in_marimo, in_notebook
 from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.faces.window.display import check_window
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.export.render_options import RenderOptions
-from scalarviz.pictures.presenter.several import Several
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.sweeps.look import SweepLook, sweep_look
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.stage.render_options import RenderOptions
+from scalarviz.stage.show import Several, Show
+from scalarviz.stage.sweep_look import SweepLook, sweep_look
 from scalarviz.sweeps.sweep import STEPS, Sweep
 
 INSTEAD = (

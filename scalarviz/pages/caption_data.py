@@ -17,14 +17,12 @@ from scalarviz.core.trace_program import TraceProgram
 from scalarviz.engines.wasm.page_memory import moment_data
 from scalarviz.pages.graph_data import nodes_data
 from scalarviz.pages.optimizer_data import optimizer_data
-from scalarviz.pictures.presenter.captions.backward import way_around
-from scalarviz.pictures.presenter.captions.losses import loss_text
-from scalarviz.pictures.presenter.captions.names import is_output, names_of, writer_of
-from scalarviz.pictures.presenter.captions.operations import own_formula
-from scalarviz.pictures.presenter.captions.progress import CHANGES, MEAN
-from scalarviz.pictures.presenter.captions.strip import cells_of, names_of_cells
-from scalarviz.pictures.presenter.scene_layout import layout_of
-from scalarviz.pictures.view.pace import TERMS
+from scalarviz.scene.pace import TERMS
+from scalarviz.stage.network_layout import layout_of
+from scalarviz.story.backward_captions import way_around
+from scalarviz.story.captions import AVERAGED, LOSS_CHANGES
+from scalarviz.story.forward_captions import loss_text, own_formula
+from scalarviz.story.names import cells_of, is_output, names_of, names_of_cells, writer_of
 from scalarviz.training.session.session import Session
 
 Data = dict[str, Any]  # what JSON can hold
@@ -47,7 +45,7 @@ def caption_data(session: Session) -> Data:
         buffers = {each.name: buffer_data(program, each, given) for each in program.buffers}
     return {
         "told": program.is_graph,
-        "progress": {"mean": MEAN, "changes": CHANGES},
+        "progress": {"mean": AVERAGED, "changes": LOSS_CHANGES},
         "first": bank.step_count - session.step_index,
         "inputs": program.inputs.name,
         "outputs": program.outputs.name,

@@ -16,21 +16,20 @@ from scalarviz.data.batches import Pair
 from scalarviz.data.data_set import TableSet
 from scalarviz.data.plane import FEATURES, PlaneSet
 from scalarviz.pages.packed import packed
-from scalarviz.pictures.draw2d.batch import image_bytes
-from scalarviz.pictures.presenter.exhibits_of import (
-    FEW,
-    is_one_hot,
-    samples_of,
-    some_pixels,
-)
-from scalarviz.pictures.presenter.names_of_data import axis_names, class_names, output_names
-from scalarviz.pictures.presenter.plane_points import (
+from scalarviz.scene.canvas.canvas2d import image_bytes
+from scalarviz.stage.data_exhibits import (
+    ASKED_DIGITS,
+    FEW_WRITTEN,
     PlanePoints,
     held_out_points,
+    is_one_hot,
     plane_points,
+    samples_of,
+    some_digits,
+    some_pixels,
     varying_inputs,
 )
-from scalarviz.pictures.presenter.sorting import ASKED, some_digits
+from scalarviz.story.names import axis_names, class_names, output_names
 from scalarviz.training.session.session import Session
 
 SIDE = 24  # cells along a map
@@ -77,7 +76,7 @@ def exhibit_of(session: Session) -> Made | None:
     if not len(varying):
         return None
     made = None if plane is None else plane_of(session, plane)
-    if len(inputs) <= FEW and inputs.shape[1] <= FEW and targets.shape[1] <= 2:
+    if len(inputs) <= FEW_WRITTEN and inputs.shape[1] <= FEW_WRITTEN and targets.shape[1] <= 2:
         names = axis_names(data)
         shown = {
             "kind": "answers",
@@ -163,7 +162,7 @@ def pictures_of(data: Texture) -> Made:
 
 def sorting_of(data: Digits) -> Made:
     """Return digits that are sorted by what the network takes them for."""
-    inputs, labels, pictures, chosen = some_digits(data, ASKED)
+    inputs, labels, pictures, chosen = some_digits(data, ASKED_DIGITS)
     held = data.held_out is not None
     shown = {
         "kind": "sorting",

@@ -10,9 +10,9 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from scalarviz.core.trace_program import TraceProgram
-from scalarviz.pictures.presenter.captions.names import entitled
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.frame_data import Card, Drawing, History, Line, Table
+from scalarviz.scene.frame_data import Card, CardLine, CardTable, Drawing, History
+from scalarviz.stage.stage import Stage
+from scalarviz.story.names import entitled
 
 MOST_PIECES = 1000  # of the lines of a caption without gaps, which is left out where it has more
 
@@ -62,7 +62,7 @@ def card_data(card: Card) -> dict[str, Any]:
     return {"row": card.row, "name": card.name, "facts": facts, "blocks": blocks}
 
 
-def block_data(block: Line | Table | History) -> dict[str, Any]:
+def block_data(block: CardLine | CardTable | History) -> dict[str, Any]:
     if isinstance(block, History):
         return {"steps": block.steps.tolist(), "values": block.values.tolist()}
     return asdict(block)

@@ -22,9 +22,9 @@ from scalarviz.pages.page import (
 )
 from scalarviz.pages.scene_data import scene_data
 from scalarviz.pages.session_state import earlier_data
-from scalarviz.pictures.presenter.captions.names import came_from
-from scalarviz.pictures.presenter.first_controls import first_groups
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.show import Show
+from scalarviz.story.first_controls import first_groups
+from scalarviz.story.names import came_from
 
 START = "linked.js"
 PAGE = "page.html"

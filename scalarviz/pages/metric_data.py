@@ -10,7 +10,7 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.metrics import HELD_OUT, LOSS
 from scalarviz.pages.packed import packed
-from scalarviz.pictures.presenter.curves import drawn_of, measured_of
+from scalarviz.stage.curves import drawn_of, measured_of
 from scalarviz.training.session.branches import Series
 from scalarviz.training.session.measurements import Metrics
 from scalarviz.training.session.session import Session

@@ -12,8 +12,8 @@ from scalarviz.core.formulas.formula_trees import expression_tree, function_tree
 from scalarviz.core.formulas.formula_words import in_words, variables
 from scalarviz.core.formulas.optimizers import OptimizerRow
 from scalarviz.core.optimizer import Optimizer
-from scalarviz.pictures.presenter.arithmetic import CORRECTED, CORRECTION, FUNCTIONS, corrected
-from scalarviz.pictures.presenter.captions.steps import Numbered
+from scalarviz.story.captions import Numbered
+from scalarviz.story.equations import CORRECTED, CORRECTION, FUNCTIONS, corrected
 from scalarviz.training.session.explanation import FormulaLine, constant_lines, update_lines
 
 Data = dict[str, Any]  # what JSON can hold

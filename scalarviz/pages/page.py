@@ -32,12 +32,18 @@ from scalarviz.pages.optimizer_data import optimizer_data
 from scalarviz.pages.recording import Recording, compressed, recording_of
 from scalarviz.pages.scene_data import scene_data
 from scalarviz.pages.spare import spare_of
-from scalarviz.pictures.draw2d.class_colors import ON_DARK, ON_LIGHT
-from scalarviz.pictures.draw2d.colors import POWER, rgb, to_bytes
-from scalarviz.pictures.draw2d.theme import THEMES, Theme
-from scalarviz.pictures.presenter.captions.names import came_from
-from scalarviz.pictures.presenter.first_controls import first_groups
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.scene.canvas.palette import (
+    CLASSES_ON_DARK,
+    CLASSES_ON_LIGHT,
+    POWER,
+    THEMES,
+    Theme,
+    rgb,
+    to_bytes,
+)
+from scalarviz.stage.show import Show
+from scalarviz.story.first_controls import first_groups
+from scalarviz.story.names import came_from
 from scalarviz.training.session.session import Session
 
 LARGEST = 10_000_000  # bytes of a page
@@ -336,13 +342,13 @@ def properties(theme: Theme) -> str:
         "lit": theme.light,
         "push": theme.push,
         "metric": theme.metric,
-        "good": ON_DARK[0] if theme.is_dark else GOOD_ON_LIGHT,
+        "good": CLASSES_ON_DARK[0] if theme.is_dark else GOOD_ON_LIGHT,
         "negative": map.negative,
         "zero": map.zero,
         "positive": map.positive,
         "negative-half": between(map.zero, map.negative),
         "positive-half": between(map.zero, map.positive),
-        "classes": " ".join(ON_DARK if theme.is_dark else ON_LIGHT),
+        "classes": " ".join(CLASSES_ON_DARK if theme.is_dark else CLASSES_ON_LIGHT),
     }
     scheme = "dark" if theme.is_dark else "light"
     return f"color-scheme: {scheme}; " + " ".join(f"--{name}: {c};" for name, c in colors.items())

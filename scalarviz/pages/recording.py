@@ -23,7 +23,7 @@ from scalarviz.errors import GradientError, InputError, UpdateError
 from scalarviz.pages.inline import as_json
 from scalarviz.pages.metric_data import measured_data
 from scalarviz.pages.packed import packed
-from scalarviz.pictures.presenter.sample_pass import SampleContext, forward
+from scalarviz.stage.sample_pass import SampleContext, forward
 from scalarviz.training.session.session import Session
 
 PIECE = 2**18  # bytes that are compressed at once

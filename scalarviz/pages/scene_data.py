@@ -15,38 +15,28 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.program import NONE, Moment, Program
 from scalarviz.pages.packed import packed
-from scalarviz.pictures.draw2d.colors import HALO, NOT_A_NUMBER, NUMBER, POWER
-from scalarviz.pictures.draw2d.theme import THEMES, Theme
-from scalarviz.pictures.presenter import plane_maps
-from scalarviz.pictures.presenter.by_neuron import has_neurons, walked
-from scalarviz.pictures.presenter.pushes import gradients_of
-from scalarviz.pictures.presenter.sample_pass import FLAT
-from scalarviz.pictures.presenter.scales import SECONDS, STOPS
-from scalarviz.pictures.presenter.scene_layout import TINTS, layout_of
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.throttle import LONGEST
-from scalarviz.pictures.view import neuron_maps, neurons, tied
-from scalarviz.pictures.view.cubes import shaders
-from scalarviz.pictures.view.cubes.mip_levels import levels_of, room_of
-from scalarviz.pictures.view.faces import NUMBERS
-from scalarviz.pictures.view.focus import SECONDS as SECONDS_OF_FOCUS
-from scalarviz.pictures.view.glsl_es import PROGRAMS, as_es
-from scalarviz.pictures.view.lights import gradient_path
-from scalarviz.pictures.view.moves import SEEN
-from scalarviz.pictures.view.pace import pace_data
-from scalarviz.pictures.view.scene.camera import CAMERAS, Camera
-from scalarviz.pictures.view.scene.plates import (
-    SIDE,
-    Fan,
-    Label,
-    Layout,
-    Neurons,
-    Plate,
-    Sign,
-    Wires,
-)
-from scalarviz.pictures.view.signs import SIGNS
-from scalarviz.pictures.view.terms import STACK
+from scalarviz.scene import labels, neuron_images, neurons
+from scalarviz.scene.callout import STACK
+from scalarviz.scene.canvas.palette import HALO, NOT_A_NUMBER, NUMBER, POWER, THEMES, Theme
+from scalarviz.scene.cube_numbers import NUMBERS
+from scalarviz.scene.labels import SIGNS
+from scalarviz.scene.layout.camera import CAMERAS, Camera
+from scalarviz.scene.layout.plates import SIDE, Fan, Label, Layout, Neurons, Plate, Sign, Wires
+from scalarviz.scene.lights import FOCUS_SECONDS as SECONDS_OF_FOCUS
+from scalarviz.scene.lights import gradient_path
+from scalarviz.scene.marks import LEAST_GHOST
+from scalarviz.scene.pace import pace_data
+from scalarviz.scene.visuals import shaders
+from scalarviz.scene.visuals.mip_levels import levels_of, room_of
+from scalarviz.scene.visuals.shaders import PROGRAMS, as_es
+from scalarviz.stage import stage
+from scalarviz.stage.background import LONGEST_REST
+from scalarviz.stage.channels import GROWTH_SECONDS, STOPS
+from scalarviz.stage.motion import gradients_of
+from scalarviz.stage.network_layout import TINTS, layout_of
+from scalarviz.stage.sample_pass import FLAT
+from scalarviz.stage.show import Show
+from scalarviz.story.by_neuron import has_neurons, walked
 from scalarviz.training.session.session import Session
 
 # Shapes of the free stage, width by height, for which there is a layout: phones to wide screens.
@@ -84,14 +74,14 @@ def scene_data(show: object, shapes: Sequence[float] = ()) -> Any:
             "oblique": shaders.OBLIQUE,
         },
         "maps": {
-            "sides": plane_maps.SIDES,
-            "most": plane_maps.MOST,
-            "rest": plane_maps.REST,
-            "longest": 1000.0 * LONGEST,
-            "faint": plane_maps.FAINT,
-            "part": neuron_maps.PART,
-            "least": neuron_maps.LEAST,
-            "strong": neuron_maps.STRONG,
+            "sides": stage.MAP_SIDES,
+            "most": stage.MOST_MAP_NUMBERS,
+            "rest": stage.MAP_REST,
+            "longest": 1000.0 * LONGEST_REST,
+            "faint": stage.FAINT_MAP,
+            "part": neuron_images.MAP_PART,
+            "least": neuron_images.LEAST_SPHERE,
+            "strong": neuron_images.MAP_STRENGTH,
             "low": neurons.LOW,
             "written": neurons.WRITTEN,
             "room": neurons.ROOM,
@@ -101,9 +91,9 @@ def scene_data(show: object, shapes: Sequence[float] = ()) -> Any:
         "signs": SIGNS,
         "pace": pace_data(program),
         "stack": STACK,
-        "ghost": SEEN,
+        "ghost": LEAST_GHOST,
         "stops": STOPS,
-        "patience": SECONDS,
+        "patience": GROWTH_SECONDS,
         "themes": {theme.name: colors_of(theme) for theme in THEMES.values()},
         "cameras": {name: camera_data(camera) for name, camera in CAMERAS.items()},
         "layouts": layouts,
@@ -289,13 +279,13 @@ def tied_data(place: FloatArray) -> dict[str, Any]:
     return {
         "place": place.tolist(),
         "side": SIDE,
-        "largest": tied.LARGEST,
-        "smallest": tied.SMALLEST,
-        "letters": tied.LETTERS,
-        "named": tied.NAMED,
-        "fitted": tied.FITTED,
-        "wide": tied.WIDE,
-        "head": tied.HEAD,
+        "largest": labels.LARGEST_COLOR,
+        "smallest": labels.SMALLEST_COLOR,
+        "letters": labels.COLOR_LETTERS,
+        "named": labels.NAMED_COLOR,
+        "fitted": labels.FITTED,
+        "wide": labels.COLOR_WIRE,
+        "head": labels.COLOR_WIRE_HEAD,
     }
 
 

@@ -20,9 +20,9 @@ from scalarviz.engines.wasm.page_memory import buffer_names
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.pages.exhibit_data import probe_of
 from scalarviz.pages.packed import packed
-from scalarviz.pictures.presenter.captions.progress import changed_at
-from scalarviz.pictures.presenter.curves import earlier_losses, measured_of
-from scalarviz.pictures.presenter.sample_pass import SampleContext, forward
+from scalarviz.stage.curves import earlier_losses, measured_of
+from scalarviz.stage.sample_pass import SampleContext, forward
+from scalarviz.story.captions import changed_at
 from scalarviz.training.session.branches import Action, Branch, Clock
 from scalarviz.training.session.explanation import done_in
 from scalarviz.training.session.replays import rows_of_batch

@@ -15,8 +15,8 @@ from scalarviz.faces.controller.control import DIGITS, KINDS, Control, LogScale,
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.keys import help_rows
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.stage.show import Show
 from tests.faces.controller.fake_stage import FakeStage
 
 SMALL = LogScale(0.001, 1.0)

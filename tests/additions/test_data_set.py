@@ -14,16 +14,16 @@ from scalarviz.data import DATA_SETS
 from scalarviz.data.data_set import DataChoice, TableSet
 from scalarviz.faces.controller.options import Options
 from scalarviz.faces.terminal.train import train
-from scalarviz.pictures.draw2d.canvas import Canvas2D
-from scalarviz.pictures.draw2d.theme import THEMES, Theme
-from scalarviz.pictures.presenter.captions.moments import caption
-from scalarviz.pictures.presenter.captions.names import names_of
-from scalarviz.pictures.presenter.exhibits_of import EXHIBITS, exhibit_of
-from scalarviz.pictures.presenter.scene_layout import layout_of, tints_of
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.exhibits.exhibit import Exhibit
-from scalarviz.pictures.view.scene.frame import Box
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import THEMES, Theme
+from scalarviz.scene.exhibits.exhibit import Exhibit
+from scalarviz.scene.layout.division import Box
+from scalarviz.stage.data_exhibits import EXHIBITS, exhibit_of
+from scalarviz.stage.network_layout import layout_of, tints_of
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
+from scalarviz.story.captions import caption
+from scalarviz.story.names import names_of
 from tests.studio import Studio
 
 

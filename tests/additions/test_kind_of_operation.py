@@ -17,9 +17,9 @@ from scalarviz.core.layers.nested import Row, TwoBranches
 from scalarviz.core.program import KINDS, Kind, Program, Shape
 from scalarviz.engines.reference import REFERENCES, OperationArrays, Reference, not_none
 from scalarviz.errors import EngineError, InputError
-from scalarviz.pictures.presenter.captions.moments import caption
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
+from scalarviz.story.captions import caption
 from tests.studio import Studio
 from tests.wording import refused
 

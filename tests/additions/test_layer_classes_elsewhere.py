@@ -20,11 +20,11 @@ from scalarviz.errors import (
     FileError,
     InputError,
 )
-from scalarviz.pictures.presenter.captions.moments import caption
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.presenter.why import blocks_about
-from scalarviz.pictures.view.frame_data import Line
+from scalarviz.scene.frame_data import CardLine
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
+from scalarviz.story.captions import caption
+from scalarviz.story.weight_card import blocks_about
 from tests.additions.layer_classes import (
     PLACES,
     Odd,
@@ -158,7 +158,7 @@ def test_it_is_drawn_and_told_at_each_moment(name: str) -> None:
             if row is not None:
                 grad = [f"grad = {s.network.bank.grad[row]:.6g}"]
                 assert str(s.explain(row)).splitlines()[1:2] in ([], grad)
-                told = [each.words for each in blocks_about(s, row) if isinstance(each, Line)]
+                told = [each.words for each in blocks_about(s, row) if isinstance(each, CardLine)]
                 assert told and text("explanation.beyond") not in told
     assert name == "last" or text("captions.plain", name=type(own.own).__name__) in titles
 

@@ -7,7 +7,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.core.formulas.losses import LOSSES, LossRow
-from scalarviz.pictures.presenter.captions.moments import caption
+from scalarviz.story.captions import caption
 
 QUARTIC = LossRow(
     "quartic",

@@ -12,7 +12,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS, ParametricFormula
 from scalarviz.errors import FileError, InputError, UnknownNameError
-from scalarviz.pictures.presenter.scene_layout import about_layer
+from scalarviz.stage.network_layout import about_layer
 from tests.pages.pages import InPage
 from tests.wording import refused
 

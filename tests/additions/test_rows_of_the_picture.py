@@ -11,12 +11,11 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.keys import help_rows
-from scalarviz.pictures.draw2d.colors import rgb
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.presenter.channels import CHANNELS, Channel
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.scene.camera import CAMERAS, Camera
+from scalarviz.scene.canvas.palette import THEMES, rgb
+from scalarviz.scene.layout.camera import CAMERAS, Camera
+from scalarviz.stage.channels import CHANNELS, Channel
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
 from tests.studio import Studio
 
 SEPIA = replace(THEMES["light"], name="sepia", tray="#f4ecd8", ink="#5b4636")

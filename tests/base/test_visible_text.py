@@ -27,7 +27,7 @@ from scalarviz.base.messages import LONGEST, LONGEST_LINE, say, visible
 from scalarviz.errors import FileError, InputError, ScalarvizError, UnknownNameError
 from scalarviz.faces.cli import commands
 from scalarviz.files.checked_safetensors import read, write
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.show import Show
 
 # What a terminal obeys (clear the screen, another title, red), what turns a line around, ends it,
 # hides, or says something that only a program reads.

@@ -20,7 +20,7 @@ from scalarviz.core.device_arrays import Away
 from scalarviz.engines.cuda.device_memory import Memory
 from scalarviz.engines.cuda.engine import CudaRun
 from scalarviz.errors import EngineError
-from scalarviz.pictures.presenter.live_values import LiveValues
+from scalarviz.stage.live_values import LiveValues
 from scalarviz.training.session.branches import Clock
 from tests.engines.simulator import slow
 from tests.wording import refused
@@ -248,9 +248,7 @@ def test_a_picture_takes_snapshots_of_what_plays(
     copies: Copies, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # It would be computed by the engine cpu, which compiles kernels.
-    monkeypatch.setattr(
-        "scalarviz.pictures.presenter.live_values.exhibit_of", lambda *_, **__: None
-    )
+    monkeypatch.setattr("scalarviz.stage.live_values.exhibit_of", lambda *_, **__: None)
     s, other = session(), brought_back(session())
     s.advance(1)
     reading = LiveValues(s, patience=0.0)

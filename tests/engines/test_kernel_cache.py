@@ -9,7 +9,7 @@ import pytest
 from scalarviz.engines.codegen import compiling, kernel_units
 from scalarviz.engines.codegen.cache_files import KernelFile
 from scalarviz.engines.cpu.table import TRAINING
-from scalarviz.pictures.view.cubes import mip_means
+from scalarviz.scene.visuals import mip_means
 
 PROGRAM = """
 import sys

@@ -10,7 +10,7 @@ import scalarviz as sv
 from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pages import page as module
 from scalarviz.pages.page import page_of
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.show import Show
 from tests.pages.browser import BROWSERS, Tab
 
 Opens = Callable[..., Tab]

@@ -14,10 +14,10 @@ import numpy as np
 
 import scalarviz.pages
 from scalarviz.base.texts import texts
-from scalarviz.pictures.draw2d import font_files
+from scalarviz.scene.canvas import fonts
 
 WEB = Path(scalarviz.pages.__file__).parent / "web"
-FONTS = Path(font_files.__file__).parent / "dejavu"
+FONTS = Path(fonts.__file__).parent / "dejavu"
 HTML = """<!doctype html><meta charset="utf-8">
 <style>
 @font-face {font-family: Shown; src: url(DejaVuSans.ttf)}

@@ -3,7 +3,7 @@
 import numpy as np
 
 import scalarviz as sv
-from scalarviz.pictures.view.scene.frame import Box
+from scalarviz.scene.layout.division import Box
 
 # The body of a function in which `see` is the projection that `data` describes.
 SEE = """

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from scalarviz.pages.packed import packed
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.frame_data import FrameData
+from scalarviz.scene.frame_data import FrameData
+from scalarviz.stage.stage import Stage
 
 
 def state_of(stage: Stage, seen: FrameData) -> dict[str, Any]:

@@ -11,8 +11,7 @@ import scalarviz as sv
 from scalarviz.base.texts import texts
 from scalarviz.pages.caption_data import caption_data
 from scalarviz.pages.page import properties, style_of_page
-from scalarviz.pictures.draw2d.colors import contrast, rgb
-from scalarviz.pictures.draw2d.theme import THEMES
+from scalarviz.scene.canvas.palette import THEMES, contrast, rgb
 from tests.pages.in_web import in_web
 
 LEAST = 4.5  # contrast of letters to their ground, WCAG 2 AA

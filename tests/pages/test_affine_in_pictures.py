@@ -5,10 +5,10 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.pages.scene_data import colors_of, layout_data, scene_data
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.legend import ends_of
-from scalarviz.pictures.view.neuron_colors import painted
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.legend import ends_of
+from scalarviz.scene.neuron_images import painted
+from scalarviz.stage.stage import Stage
 from tests.pages.in_web import in_web
 
 DARK = THEMES["dark"]

@@ -12,8 +12,8 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.losses import LOSSES, MEANS
-from scalarviz.pictures.presenter.arithmetic import change_between
-from scalarviz.pictures.presenter.captions.format import said
+from scalarviz.story.equations import change_between
+from scalarviz.story.formats import said
 from tests.additions.layer_classes import Radial, Sines
 from tests.pages.walks import Walk, compare, compared, expected, questions, said_by_node, spec_of
 from tests.sessions import advanced

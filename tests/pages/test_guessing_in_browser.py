@@ -10,7 +10,7 @@ import pytest
 from scalarviz.base.texts import text
 from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pages.page import page_of
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.show import Show
 from tests.pages.browser import ONLY_CHROMIUM, Tab
 from tests.pages.conftest import Opens
 

@@ -14,7 +14,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.texts import text
 from scalarviz.pages.page import page_of
-from scalarviz.pictures.draw2d.colors import contrast
+from scalarviz.scene.canvas.palette import contrast
 from tests.pages.browser import ONLY_CHROMIUM, Tab
 from tests.pages.conftest import Opens
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from scalarviz.core.program import Moment
-from scalarviz.faces.controller.tour import Tour
 from scalarviz.pages import page
-from scalarviz.pictures.presenter.by_neuron import ByNeuron, walked
+from scalarviz.story.by_neuron import ByNeuron, walked
+from scalarviz.story.tour import Tour
 from tests.pages.in_web import in_web
 from tests.pages.node import run_script
 from tests.sessions import inverting

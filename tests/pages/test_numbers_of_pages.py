@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from scalarviz.base.texts import decimals
-from scalarviz.pictures.presenter.captions import format
+from scalarviz.story import formats
 from tests.pages.walks import plain, said_by_node
 
 EDGES = [0.0, -0.0, 0.5, 1.5, 2.5, 0.125, 0.375, 1e-4, 9.9995e-5, 0.0000995, 999999.5, 1e6, 1e21]
@@ -35,17 +35,17 @@ def test_numbers_are_written_as_python_writes_them(tmp_path: Path) -> None:
     for value in every:
         digits = draw.randint(1, 9)
         asked += [["rounded", value, digits], ["said", value, digits]]
-        wanted += [decimals.rounded(value, digits), format.said(value, digits)]
+        wanted += [decimals.rounded(value, digits), formats.said(value, digits)]
         if not math.isfinite(value):
             continue
         other = value * (1.0 + 10.0 ** -draw.randint(1, 10))
         asked += [["lastPlace", value, digits], ["bothSaid", value, other]]
-        wanted += [format.last_place(value, digits), [*format.both(value, other)]]
+        wanted += [formats.last_place(value, digits), [*formats.both(value, other)]]
         asked.append(["figures", decimals.rounded(value, digits)])
-        wanted.append(format.figures(decimals.rounded(value, digits)))
+        wanted.append(formats.figures(decimals.rounded(value, digits)))
     for i in range(0, len(every) - 8, 8):
         asked.append(["exactSum", every[i : i + 8]])
-        wanted.append(format.exact_sum(every[i : i + 8]))
+        wanted.append(formats.exact_sum(every[i : i + 8]))
     found = said_by_node({"formats": asked}, tmp_path)["formats"]
     for question, ours, theirs in zip(asked, wanted, found, strict=True):
         assert theirs == plain(ours), question
@@ -64,5 +64,7 @@ def test_formulas_are_written_as_python_writes_them(tmp_path: Path) -> None:
     known = {"p": "-1.4e-8", "t": "0.5", "a": "-0.25", "z": "3", "w": "-2"}
     asked = [[name, each] for each in formulas for name in ("pretty", "fillNumbers")]
     asked = [[*each, known] if each[0] == "fillNumbers" else each for each in asked]
-    wanted = [call for each in formulas for call in (format.pretty(each), format.fill(each, known))]
+    wanted = [
+        call for each in formulas for call in (formats.pretty(each), formats.fill(each, known))
+    ]
     assert said_by_node({"formats": asked}, tmp_path)["formats"] == wanted

@@ -12,7 +12,7 @@ from PIL import Image
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.texts import texts
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.show import Show
 from tests.pages.browser import ONLY_CHROMIUM, Tab
 from tests.pages.conftest import Files, Opens
 

@@ -10,7 +10,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.base import texts
-from scalarviz.pictures.presenter.own_input import caption_of_own
+from scalarviz.stage.handles import caption_of_custom
 from tests.pages.in_web import in_web
 from tests.pages.walks import spec_of
 
@@ -41,7 +41,7 @@ ROWS = np.zeros((2, 3))
 def test_it_names_the_numbers_that_have_names(session: sv.Session) -> None:
     program = session.network.program
     inputs, outputs = np.full(program.inputs.size, 0.25), np.full(program.outputs.size, -0.34)
-    window = caption_of_own(session, inputs, outputs).title
+    window = caption_of_custom(session, inputs, outputs).title
     given, answer = window.removeprefix("You put in ").removesuffix(".").split(". It answers ")
     say = spec_of(session)["say"]
     page = in_web("own texts", SENTENCE, english=ENGLISH, say=say, inputs=inputs, outputs=outputs)

@@ -24,7 +24,7 @@ from scalarviz.pages.engine_data import engine_data
 from scalarviz.pages.exhibit_data import exhibit_data, probe_of
 from scalarviz.pages.inline import module_of
 from scalarviz.pages.page import Page, first_speed, module_text, page_of, size_words, style_of_page
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.show import Show
 from tests.pages.pages import data_in, script_in
 from tests.sessions import advanced
 from tests.wording import refused

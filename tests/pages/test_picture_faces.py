@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from scalarviz.pages.scene_data import camera_data, layout_data, scene_data
-from scalarviz.pictures.draw2d.canvas import Canvas2D
-from scalarviz.pictures.draw2d.fonts import MINUS
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.neurons import name_lines, write_names
-from scalarviz.pictures.view.numbers import numbers_on_cubes
-from scalarviz.pictures.view.scene.plates import Neurons
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.fonts import MINUS
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.cube_numbers import numbers_on_cubes
+from scalarviz.scene.layout.plates import Neurons
+from scalarviz.scene.neurons import name_lines, write_names
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
 from tests.pages.in_web import in_web
 from tests.pages.samples import SEE, box_data, made
 from tests.pictures.view.measures import Words, projection, stage_of, trained

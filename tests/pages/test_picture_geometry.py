@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from scalarviz.pages.scene_data import camera_data, layout_data, scene_data
-from scalarviz.pictures.presenter.camera_control import CameraController
-from scalarviz.pictures.presenter.pointing import target_at
-from scalarviz.pictures.presenter.scene_layout import layout_of
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.legend import legend_box
-from scalarviz.pictures.view.scene.camera import CAMERAS, Camera
-from scalarviz.pictures.view.scene.frame import Box, Division, Projection
-from scalarviz.pictures.view.scene.plates import Layout
+from scalarviz.scene.layout.camera import CAMERAS, Camera
+from scalarviz.scene.layout.division import Box, Division, Projection
+from scalarviz.scene.layout.plates import Layout
+from scalarviz.scene.legend import legend_box
+from scalarviz.stage.camera_control import CameraController
+from scalarviz.stage.network_layout import layout_of
+from scalarviz.stage.pointing import target_at
+from scalarviz.stage.stage import Stage
 from tests.pages.in_web import floats, in_web
 from tests.pages.samples import SEE, box_data, convolved, depthwise, made
 from tests.pages.states import state_of

@@ -11,20 +11,18 @@ import numpy as np
 import pytest
 
 from scalarviz.pages.scene_data import SHAPES, scene_data
-from scalarviz.pictures.draw2d.canvas import Canvas2D
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.export.render_options import RenderOptions, drawn
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.callout import draw_callout
-from scalarviz.pictures.view.frame_data import FrameData
-from scalarviz.pictures.view.highlights import draw_marks
-from scalarviz.pictures.view.legend import draw_legend, explain_arrows
-from scalarviz.pictures.view.lights import lights
-from scalarviz.pictures.view.moves import draw_ghosts, draw_pushes
-from scalarviz.pictures.view.neurons import draw_errors
-from scalarviz.pictures.view.scenery import draw_scenery
-from scalarviz.pictures.view.spoken import draw_spoken
+from scalarviz.scene.callout import draw_callout, draw_spoken
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.frame_data import FrameData
+from scalarviz.scene.legend import draw_legend, explain_arrows
+from scalarviz.scene.lights import lights
+from scalarviz.scene.marks import draw_ghosts, draw_marks, draw_pushes
+from scalarviz.scene.neurons import draw_errors
+from scalarviz.scene.picture import draw_scenery
+from scalarviz.stage.render_options import RenderOptions, drawn
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
 from tests.pages.pictures import PicturePage, picture_page
 from tests.pages.samples import made
 from tests.pages.states import state_of
@@ -127,7 +125,7 @@ def compare(page: PicturePage, stage: Stage, size: tuple[int, int], **options: A
 @pytest.fixture(autouse=True)
 def without_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page draws the thread to the point in use over its picture, see thread.js."""
-    monkeypatch.setattr("scalarviz.pictures.view.picture.draw_thread", lambda *_: None)
+    monkeypatch.setattr("scalarviz.scene.picture.draw_thread", lambda *_: None)
 
 
 @pytest.fixture(scope="module", params=SCENES)
@@ -220,9 +218,7 @@ def test_what_is_pointed_at_is_marked_alike(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, show, page = opened
-    monkeypatch.setattr(
-        "scalarviz.pictures.view.picture.draw_hover", lambda *_: None
-    )  # a page has its own
+    monkeypatch.setattr("scalarviz.scene.picture.draw_hover", lambda *_: None)  # a page has its own
     size, program = (1280, 800), show.session.network.program
     neuron = program.operations[0].target.name, 1
     show.session.seek(4)

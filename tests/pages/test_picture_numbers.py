@@ -9,22 +9,20 @@ from scalarviz.base.texts.decimals import short
 from scalarviz.core.program import NONE
 from scalarviz.pages.packed import packed
 from scalarviz.pages.scene_data import camera_data, colors_of, layout_data, plate_data, scene_data
-from scalarviz.pictures.draw2d.colors import MAPS, contrast, dimmed, rgb
-from scalarviz.pictures.draw2d.loss_scale import round_up
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.presenter.channels import largest
-from scalarviz.pictures.presenter.pushes import pushes
-from scalarviz.pictures.presenter.scales import Scales, stop_above
-from scalarviz.pictures.presenter.scene_layout import layout_of
-from scalarviz.pictures.view.cubes import mip_levels
-from scalarviz.pictures.view.cubes.lod import nearness
-from scalarviz.pictures.view.cubes.picking import half_sides
-from scalarviz.pictures.view.cubes.shaders import CONTRAST, DIM
-from scalarviz.pictures.view.lights import lights
-from scalarviz.pictures.view.moves import shares_of
-from scalarviz.pictures.view.scene.camera import Camera
-from scalarviz.pictures.view.scene.frame import Box, Projection
-from scalarviz.pictures.view.scene.plates import NEAR, RIGHT, UP, Plate, Tiles
+from scalarviz.scene.canvas.palette import MAPS, THEMES, contrast, dimmed, rgb
+from scalarviz.scene.charts import round_up
+from scalarviz.scene.layout.camera import Camera
+from scalarviz.scene.layout.division import Box, Projection
+from scalarviz.scene.layout.plates import NEAR, RIGHT, UP, Plate, Tiles
+from scalarviz.scene.lights import lights
+from scalarviz.scene.marks import shares_of
+from scalarviz.scene.visuals import mip_levels
+from scalarviz.scene.visuals.cubes import nearness
+from scalarviz.scene.visuals.picking import half_sides
+from scalarviz.scene.visuals.shaders import CONTRAST, DIM
+from scalarviz.stage.channels import Scales, largest, stop_above
+from scalarviz.stage.motion import pushes
+from scalarviz.stage.network_layout import layout_of
 from tests.pages.in_web import floats, in_web
 from tests.pages.samples import SEE, box_data, convolved, depthwise, made
 

@@ -8,7 +8,7 @@ import pytest
 
 from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pages.page import page_of
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.show import Show
 from tests.pages.conftest import Opens
 
 pytestmark = pytest.mark.slow

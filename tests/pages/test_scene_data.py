@@ -9,8 +9,8 @@ import pytest
 import scalarviz as sv
 from scalarviz.pages.packed import packed
 from scalarviz.pages.scene_data import flat_parts, plain, programs, scene_data
-from scalarviz.pictures.presenter.scene_layout import layout_of
-from scalarviz.pictures.view.glsl_es import PROGRAMS, as_es
+from scalarviz.scene.visuals.shaders import PROGRAMS, as_es
+from scalarviz.stage.network_layout import layout_of
 
 
 def session(*sizes: int) -> sv.Session:

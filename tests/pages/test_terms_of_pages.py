@@ -7,8 +7,8 @@ import pytest
 
 from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pages.scene_data import camera_data, colors_of, layout_data, scene_data
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.view.pace import SUM, longest, moved
+from scalarviz.scene.pace import SUM, longest, moved
+from scalarviz.stage.show import Show
 from tests.pages.in_web import in_web
 from tests.pages.samples import SEE, box_data
 from tests.pages.states import state_of

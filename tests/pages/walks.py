@@ -17,13 +17,13 @@ from scalarviz.core.formulas.metrics import predictions_of
 from scalarviz.pages.caption_data import caption_data
 from scalarviz.pages.inline import bundle, texts_of
 from scalarviz.pages.page import module_text
-from scalarviz.pictures.presenter.captions.moments import caption
-from scalarviz.pictures.presenter.captions.names import names_of
-from scalarviz.pictures.presenter.neuron_card import NeuronNumbers, neuron_card
-from scalarviz.pictures.presenter.pointing import name_of
-from scalarviz.pictures.presenter.scene_layout import layout_of
-from scalarviz.pictures.presenter.why import blocks_about, title_of
-from scalarviz.pictures.view.frame_data import Card
+from scalarviz.scene.frame_data import Card
+from scalarviz.stage.network_layout import layout_of
+from scalarviz.stage.pointing import buffer_of
+from scalarviz.story.captions import caption
+from scalarviz.story.cards import NeuronNumbers, neuron_card
+from scalarviz.story.names import names_of
+from scalarviz.story.weight_card import blocks_about, title_of
 from scalarviz.training.session.caption import Caption, Neuron
 from tests.pages.node import run_script
 
@@ -164,7 +164,7 @@ def expected(session: sv.Session, state: Mapping[str, Any], name: str, asked: As
 def numbers_in(session: sv.Session, state: Mapping[str, Any], neuron: Neuron) -> NeuronNumbers:
     """Return a neuron with the numbers of a state."""
     program, loss = session.network.program, session.trainer.loss
-    line = next(each for each in layout_of(session).neurons if name_of(each) == neuron[0])
+    line = next(each for each in layout_of(session).neurons if buffer_of(each) == neuron[0])
     values = {name: each.astype(np.float64) for name, each in state["values"].items()}
     outputs = values.get(program.outputs.name)
     answers = None if outputs is None else predictions_of(loss, outputs[np.newaxis])[0]
@@ -223,7 +223,7 @@ def neurons_of(session: sv.Session) -> list[Asked]:
     lines = layout_of(session).neurons
     ones = [(line, len(line.points)) for line in lines if line.one is not None]
     firsts = [(line, 0) for line in lines]
-    return [{"neuron": [name_of(line), place]} for line, place in [*firsts, *ones[:1]]]
+    return [{"neuron": [buffer_of(line), place]} for line, place in [*firsts, *ones[:1]]]
 
 
 def differences(ours: Any, theirs: Any, place: int, question: tuple[str, Asked]) -> str:

@@ -16,7 +16,7 @@ from scalarviz.base.texts import text
 from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pages.inline import packed_bytes
 from scalarviz.pages.page import page_of
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.show import Show
 from tests.pages.browser import Tab, chromium
 from tests.pages.pages import unpacked
 from tests.proofs.mutants import ANY, ODD, Chance, leaves

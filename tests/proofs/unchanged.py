@@ -23,8 +23,8 @@ import scalarviz as sv
 from scalarviz.faces.scenefiles.find import find, load, scenes
 from scalarviz.faces.scenefiles.making import played
 from scalarviz.faces.scenefiles.options import own_options
-from scalarviz.pictures.presenter.captions.moments import caption
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.show import Show
+from scalarviz.story.captions import caption
 from tests.kept.make_kept import FOLDER as KEPT
 from tests.kept.make_kept import SAMPLES, moments
 

@@ -10,7 +10,7 @@ from scalarviz.scenes.retrain import MODEL
 import scalarviz as sv
 from scalarviz.errors import UnknownNameError
 from scalarviz.faces.scenefiles.find import find, load
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.show import Show
 from tests.wording import refused
 
 

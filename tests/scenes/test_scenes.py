@@ -16,14 +16,12 @@ from scalarviz.errors import InputError
 from scalarviz.faces.scenefiles.find import find, load, scenes
 from scalarviz.faces.scenefiles.options import own_options
 from scalarviz.faces.terminal.train import train
-from scalarviz.pictures.presenter.exhibits_of import exhibit_of, held_out_loss
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.exhibits.graph import FunctionPlot
-from scalarviz.pictures.view.exhibits.pictures import Pictures
-from scalarviz.pictures.view.exhibits.plane import Plane
-from scalarviz.pictures.view.exhibits.sorting import Sorting
-from scalarviz.pictures.view.exhibits.swatches import Swatches
+from scalarviz.scene.exhibits.classified import Sorting
+from scalarviz.scene.exhibits.images import Pictures, Swatches
+from scalarviz.scene.exhibits.plots import FunctionPlot, Plane
+from scalarviz.stage.data_exhibits import exhibit_of, held_out_loss
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
 from tests.sessions import advanced
 from tests.wording import refused
 

@@ -9,25 +9,26 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import InputError, OrderError, UnknownNameError
-from scalarviz.pictures.draw2d.canvas import Canvas2D
-from scalarviz.pictures.draw2d.colors import rgb
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.sweeps.choices import choices_of
-from scalarviz.pictures.sweeps.look import SweepLook
-from scalarviz.pictures.sweeps.panels import Panels
-from scalarviz.pictures.sweeps.small_pictures import Maker, layers_side_by_side
-from scalarviz.pictures.view import sweep_networks
-from scalarviz.pictures.view.charts import Scales
-from scalarviz.pictures.view.cubes import shaders
-from scalarviz.pictures.view.scene.frame import Box
-from scalarviz.pictures.view.sweep_networks import CUBES, SmallPictures, cubes_of, packed
-from scalarviz.pictures.view.sweep_panels import (
+from scalarviz.scene import sweep_panels
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import THEMES, rgb
+from scalarviz.scene.charts import ChartScales
+from scalarviz.scene.layout.division import Box
+from scalarviz.scene.sweep_panels import (
+    CUBES,
+    SmallPictures,
     SweepPanels,
+    cubes_of,
     divided,
     draw_panels,
     ends_of,
+    packed,
     scale_of,
 )
+from scalarviz.scene.visuals import shaders
+from scalarviz.stage.sweep_look import SweepLook
+from scalarviz.stage.sweep_results import Maker, Panels, layers_side_by_side
+from scalarviz.stage.sweep_stage import choices_of
 from scalarviz.sweeps.sweep import Sweep
 from tests.pictures.view.measures import Words
 from tests.sessions import advanced
@@ -186,8 +187,8 @@ def test_each_setting_is_compared_with_the_best_or_a_chosen_one(runs: Sweep) -> 
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
 def test_cubes_have_the_colors_and_the_light_of_cubes(theme: str) -> None:
-    assert shaders.SIDE == sweep_networks.SIDE
-    assert f"TOP = {sweep_networks.TOP - shaders.SIDE:.2f};" in shaders.KEY_LIGHT
+    assert shaders.SIDE == sweep_panels.SIDE
+    assert f"TOP = {sweep_panels.TOP - shaders.SIDE:.2f};" in shaders.KEY_LIGHT
     sprites = cubes_of(20, theme)
     shades = THEMES[theme].map(np.linspace(-1.0, 1.0, len(sprites) - 1))
     for i in (0, 16, 48, 64):
@@ -238,8 +239,8 @@ def test_small_pictures_stay_in_their_box(kind: str, count: int) -> None:
     }[kind]
     box, canvas = Box(10.0, 20.0, 300.0, 200.0), Canvas2D(400, 300)
     steps, losses = np.arange(1.0, 6.0), random.uniform(0.1, 1.0, (count, 5))
-    scales = Scales(box, 0.0, 5.0)
-    spots = sweep_networks.draw_networks(
+    scales = ChartScales(box, 0.0, 5.0)
+    spots = sweep_panels.draw_networks(
         canvas, 0, box, pictures, (steps, losses, scales), 2.0, THEMES["dark"]
     )
     assert spots.count == count

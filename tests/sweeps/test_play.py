@@ -7,8 +7,8 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.faces.notebook.sweep import show_sweep
-from scalarviz.pictures.draw2d.png import png
-from scalarviz.pictures.sweeps.look import SweepLook
+from scalarviz.stage.encoders import png
+from scalarviz.stage.sweep_look import SweepLook
 from tests.sessions import advanced
 from tests.sweeps.making import diverging, raising, xor
 from tests.waiting import until

@@ -12,8 +12,8 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import InputError, OrderError, UnknownNameError
-from scalarviz.pictures.sweeps.look import SweepLook
-from scalarviz.pictures.sweeps.panels import Panels
+from scalarviz.stage.sweep_look import SweepLook
+from scalarviz.stage.sweep_results import Panels
 from scalarviz.sweeps.tasks import NEVER
 from tests.sessions import advanced
 from tests.sweeps.making import PLACES, close, diverging, folds, raising, xor

@@ -14,11 +14,10 @@ import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.faces.browser.wire import Coded, size_of
-from scalarviz.pictures.presenter.channels import largest
-from scalarviz.pictures.presenter.scales import stop_above
-from scalarviz.pictures.presenter.throttle import Throttle
-from scalarviz.pictures.view.cubes.mip_levels import spread_of
-from scalarviz.pictures.view.scene.plates import Layout, Plate
+from scalarviz.scene.layout.plates import Layout, Plate
+from scalarviz.scene.visuals.mip_levels import spread_of
+from scalarviz.stage.background import Throttle
+from scalarviz.stage.channels import largest, stop_above
 
 LARGEST = 190_000  # bytes of the arrays of a state, which has 200 kB at most with its header
 LEAST = 20_000  # bytes of the banks in any case, beside layers that are too wide for LARGEST

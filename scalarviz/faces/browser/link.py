@@ -29,12 +29,11 @@ from scalarviz.pages.graph_data import spoken, told
 from scalarviz.pages.linked_page import description
 from scalarviz.pages.scene_data import SHAPES
 from scalarviz.pages.session_state import SessionState, as_sent, losses_from, metrics_from
-from scalarviz.pictures.presenter.curve_view import CurveView
-from scalarviz.pictures.presenter.overlay_pointer import OverlayPointer
-from scalarviz.pictures.presenter.scene_layout import layout_of
-from scalarviz.pictures.presenter.side_by_side import AnyStage
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.overlay import LANDSCAPE
+from scalarviz.scene.overlay import LANDSCAPE
+from scalarviz.stage.chart_view import CurveView, OverlayPointer
+from scalarviz.stage.network_layout import layout_of
+from scalarviz.stage.side_by_side import AnyStage
+from scalarviz.stage.stage import Stage
 from scalarviz.training.session.over_time import KINDS, ORDERS
 from scalarviz.training.session.session import Session
 

@@ -17,8 +17,8 @@ from scalarviz.base.messages import say
 from scalarviz.base.texts import text
 from scalarviz.engines.registry import ENGINES
 from scalarviz.faces.scenefiles.find import find, load
-from scalarviz.pictures.export.rate import Portions
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.background import Portions
+from scalarviz.stage.show import Show
 from scalarviz.training.session.session import Session
 
 SCENES = ("rgb", "xor", "circle", "texture")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typer import Typer
 
     from scalarviz.faces.controller.autosave import Keep
-    from scalarviz.pictures.presenter.show import Show
+    from scalarviz.stage.show import Show
 
 FIRST = "rgb"  # the scene of `scalarviz` alone
 INTERRUPTED = 130
@@ -455,7 +455,7 @@ def replay_soon(path: str, theme: str, limit: int | None, *, branches: bool = Fa
     """Open a saved training, or its newest branches, once what it needs is imported."""
     from scalarviz.faces.cli.several_scenes import branches_of
     from scalarviz.faces.cli.watching import watch_anywhere
-    from scalarviz.pictures.presenter.show import Show
+    from scalarviz.stage.show import Show
     from scalarviz.training.session.session import Session
 
     if path.endswith(".py"):

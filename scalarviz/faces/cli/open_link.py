@@ -23,8 +23,8 @@ from scalarviz.faces.scenefiles.links import Link, Neuron, read_link
 from scalarviz.faces.scenefiles.making import as_kind, make_show
 from scalarviz.faces.scenefiles.options import RUNNING, SHARED, kind_of, own_options
 from scalarviz.faces.terminal.train import take_steps
-from scalarviz.pictures.export.rate import Portions
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.background import Portions
+from scalarviz.stage.show import Show
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.trainer import one_row
 

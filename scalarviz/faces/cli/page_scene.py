@@ -13,8 +13,8 @@ from scalarviz.faces.controller.autosave import Keep
 from scalarviz.faces.terminal.train import train
 from scalarviz.files.atomic import check_place, replace_file
 from scalarviz.pages.page import STEPS, check_name, page_of, trains
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.stage.show import Show
 
 INTERRUPTED = 130
 

@@ -261,8 +261,8 @@ def jupyter() -> str:
 def pictures() -> str:
     """Measure the pictures per second at the size of the lessons."""
     view, stage = (
-        import_module("scalarviz.pictures.view.canvas"),
-        import_module("scalarviz.pictures.presenter.stage"),
+        import_module("scalarviz.scene.picture"),
+        import_module("scalarviz.stage.stage"),
     )
     scene = import_module("scalarviz.scenes.rgb").scene(engine="python")
     seen, canvas = stage.Stage(scene), view.Canvas(800, 500)

@@ -18,10 +18,10 @@ from scalarviz.faces.controller.autosave import Keep
 from scalarviz.faces.scenefiles.options import RENDERING
 from scalarviz.faces.terminal.train import closing, end_of, take_steps, why_lost
 from scalarviz.files.atomic import check_place
-from scalarviz.pictures.export.rate import Portions
-from scalarviz.pictures.export.render import picture, record, storyboard
-from scalarviz.pictures.export.render_options import RenderOptions
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.background import Portions
+from scalarviz.stage.render import picture, record, storyboard
+from scalarviz.stage.render_options import RenderOptions
+from scalarviz.stage.show import Show
 
 INTERRUPTED = 130
 SIZES = {".png": (1280, 800), ".html": (1200, 760)}  # of pictures and pages

@@ -142,9 +142,9 @@ def names_of(named: Sequence[NamedScene]) -> list[str]:
 
 def branches_of(session: Any) -> dict[str, Any]:
     """Return a session for each of the newest branches of one, by the branches' names."""
-    from scalarviz.pictures.presenter.several import MOST
+    from scalarviz.stage.show import MOST_SESSIONS
 
-    newest = session.branches[-MOST:]
+    newest = session.branches[-MOST_SESSIONS:]
     return {f"{branch.number}. {branch.name}": session.copy(branch) for branch in newest}
 
 
@@ -164,8 +164,8 @@ def render_scenes(made: Mapping[str, tuple[Any, Any]], given: Mapping[str, Any])
     from scalarviz.faces.cli.train_several import steps_of, train_all
     from scalarviz.faces.scenefiles.options import RENDERING
     from scalarviz.files.atomic import check_place
-    from scalarviz.pictures.export.render import picture
-    from scalarviz.pictures.presenter.several import Several
+    from scalarviz.stage.render import picture
+    from scalarviz.stage.show import Several
 
     several = Several.of({name: show for name, (show, _) in made.items()})
     assert several is not None, "a dict is several"

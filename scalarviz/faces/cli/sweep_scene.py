@@ -19,10 +19,10 @@ from scalarviz.faces.scenefiles.making import as_kind, make_show
 from scalarviz.faces.scenefiles.options import RUNNING, SHARED, Option, kind_of, own_options
 from scalarviz.faces.watch import watch
 from scalarviz.files.atomic import as_path, check_place
-from scalarviz.pictures.export.render import picture as draw
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.sweeps.look import sweep_look
-from scalarviz.pictures.sweeps.panels import Panels
+from scalarviz.stage.render import picture as draw
+from scalarviz.stage.show import Show
+from scalarviz.stage.sweep_look import sweep_look
+from scalarviz.stage.sweep_results import Panels
 from scalarviz.sweeps.executors import ADDRESSES
 from scalarviz.sweeps.results import CSV, PARQUET
 from scalarviz.sweeps.sweep import Sweep, sweep

@@ -9,8 +9,8 @@ from scalarviz.base.interrupt import Stop
 from scalarviz.base.messages import say
 from scalarviz.base.progress import Progress
 from scalarviz.faces.terminal.train import closing
-from scalarviz.pictures.export.rate import Portions
-from scalarviz.pictures.presenter.several import Several
+from scalarviz.stage.background import Portions
+from scalarviz.stage.show import Several
 from scalarviz.training.session.shared_clock import SharedClock
 
 INTERRUPTED = 130

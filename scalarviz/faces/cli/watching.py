@@ -27,10 +27,9 @@ from scalarviz.faces.terminal.train import end_of, train
 from scalarviz.files.atomic import replace_file
 from scalarviz.pages.index_page import INDEX, Entry, index_of
 from scalarviz.pages.page import page_of
-from scalarviz.pictures.draw2d.png import chunk, png
-from scalarviz.pictures.export.render import picture
-from scalarviz.pictures.presenter.several import Several
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.encoders import chunk, png
+from scalarviz.stage.render import picture
+from scalarviz.stage.show import Several, Show
 
 ENDS = {".html": 0, ".png": 12}  # bytes of a file that stay behind its signature: IEND
 

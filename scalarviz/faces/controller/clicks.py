@@ -6,7 +6,7 @@ import re
 from functools import partial
 
 from scalarviz.base.texts import text
-from scalarviz.pictures.presenter.captions.names import sentence
+from scalarviz.story.names import sentence
 
 # The parts of errors that only a programmer can follow, and the text `clicks.NAME` in the place of
 # each. The named groups of a pattern are the fields of its text.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 from scalarviz.base.texts import row_text
 from scalarviz.faces.controller.state import State
-from scalarviz.pictures.presenter.first_controls import FIRST_CONTROLS
+from scalarviz.story.first_controls import FIRST_CONTROLS
 
 if TYPE_CHECKING:
     from scalarviz.faces.controller.controller import Controller

@@ -36,9 +36,9 @@ from scalarviz.faces.controller.play import Playing
 from scalarviz.faces.controller.precompile import kind_of
 from scalarviz.faces.controller.state import UNITS, FaceUnit, State, state_of, unit_for
 from scalarviz.faces.controller.warming import Warming
-from scalarviz.pictures.presenter.by_neuron import check_neurons
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.side_by_side import AnyStage
+from scalarviz.stage.show import Show
+from scalarviz.stage.side_by_side import AnyStage
+from scalarviz.story.by_neuron import check_neurons
 from scalarviz.training.session.branches import Branch
 from scalarviz.training.session.changes import Change
 from scalarviz.training.session.session import Session

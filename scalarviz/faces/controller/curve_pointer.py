@@ -12,8 +12,8 @@ from scalarviz.faces.controller.branches import tell_branch
 from scalarviz.faces.controller.computing import computes
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.group import Group
-from scalarviz.pictures.presenter.terrain_reader import TerrainReader, nearest_step
-from scalarviz.pictures.view.charts import Chart
+from scalarviz.scene.charts import Chart
+from scalarviz.stage.curves import TerrainReader, nearest_step
 
 LEFT = 1
 STILL = 4.0  # pixels; a press that moves less is a click

@@ -6,10 +6,10 @@ import numpy as np
 
 from scalarviz.base.texts import text
 from scalarviz.faces.controller.controller import Controller
-from scalarviz.pictures.presenter.arithmetic import change_between
-from scalarviz.pictures.presenter.captions.format import both
-from scalarviz.pictures.presenter.captions.names import neuron_name, sentence, weight_name
-from scalarviz.pictures.presenter.handles import Handle
+from scalarviz.stage.handles import Handle
+from scalarviz.story.equations import change_between
+from scalarviz.story.formats import both
+from scalarviz.story.names import neuron_name, sentence, weight_name
 
 
 def drag(controller: Controller, handle: Handle, up: float) -> None:

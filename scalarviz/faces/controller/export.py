@@ -30,10 +30,9 @@ from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.faces.controller.clicks import without_code
 from scalarviz.files.atomic import check_place
 from scalarviz.files.runs import save_timeline
-from scalarviz.pictures.presenter.several import Several
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.side_by_side import AnyStage
-from scalarviz.pictures.view.frame_data import Work
+from scalarviz.scene.frame_data import Work
+from scalarviz.stage.show import Several, Show
+from scalarviz.stage.side_by_side import AnyStage
 from scalarviz.training.session.session import Session
 
 COMMAND = ("-m", "scalarviz.faces.controller.export")
@@ -299,7 +298,10 @@ def named(files: Sequence[str]) -> str:
 def main(folder: str, path: str, about: str) -> None:
     """Draw the saved runs of a folder into a file, and print how far it is."""
     from scalarviz.pages.page import page
-    from scalarviz.pictures.export.render import record, storyboard  # slow to import
+    from scalarviz.stage.render import (
+        record,  # slow to import
+        storyboard,  # slow to import
+    )
 
     told = json.loads(about)
     runs = [Path(folder) / f"{number}.safetensors" for number in range(len(told["titles"]))]

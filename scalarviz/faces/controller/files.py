@@ -15,8 +15,8 @@ from scalarviz.faces.controller.options import Options
 from scalarviz.faces.controller.precompile import kinds_of_run
 from scalarviz.faces.controller.trail import go_on
 from scalarviz.files.runs import check_saving
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.side_by_side import AnyStage
+from scalarviz.stage.show import Show
+from scalarviz.stage.side_by_side import AnyStage
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.trainer import settings_now
 

@@ -20,10 +20,10 @@ from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.controller.play import Playing
 from scalarviz.faces.controller.state import UNITS, FaceUnit, State, state_of, units_of
 from scalarviz.faces.controller.walking import walk
-from scalarviz.pictures.presenter.answers import AT_ONCE as PATIENCE
-from scalarviz.pictures.presenter.several import Several
-from scalarviz.pictures.presenter.side_by_side import AnyStage, SideBySide
-from scalarviz.pictures.view.pace import SUM, shared
+from scalarviz.scene.pace import SUM, shared
+from scalarviz.stage.background import AT_ONCE as PATIENCE
+from scalarviz.stage.show import Several
+from scalarviz.stage.side_by_side import AnyStage, SideBySide
 from scalarviz.training.session.shared_clock import Halted, SharedClock
 from scalarviz.training.session.timeline import Position
 

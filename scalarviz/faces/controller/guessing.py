@@ -10,16 +10,10 @@ from typing import TYPE_CHECKING, Any, final
 
 from scalarviz.base.texts import text
 from scalarviz.faces.controller.computing import computes
-from scalarviz.faces.controller.guess_rules import (
-    Question,
-    can_guess,
-    is_near,
-    question_of,
-    way_of,
-)
-from scalarviz.pictures.presenter.captions.format import both, said
-from scalarviz.pictures.presenter.captions.names import sentence, weight_name
-from scalarviz.pictures.view.frame_data import Guess
+from scalarviz.scene.frame_data import Guess
+from scalarviz.story.formats import both, said
+from scalarviz.story.guess_rules import Question, can_guess, is_near, question_of, way_of
+from scalarviz.story.names import sentence, weight_name
 from scalarviz.training.session.session import Session
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING, final
 
 from scalarviz.base.texts import text
-from scalarviz.faces.controller.tour import SLOWEST, STEP, Tour, note_seen
-from scalarviz.pictures.presenter.batch_sum import can_add_up
-from scalarviz.pictures.view.pace import pauses
+from scalarviz.scene.pace import pauses
+from scalarviz.story.batch_sum import can_add_up
+from scalarviz.story.tour import SLOWEST, STEP, Tour, note_seen
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.session import Session, Unit
 

@@ -10,7 +10,7 @@ from typing import Any, final
 
 from scalarviz.base.texts import text
 from scalarviz.engines.kernel_threads import Guard
-from scalarviz.pictures.presenter.answers import AT_ONCE
+from scalarviz.stage.background import AT_ONCE
 from scalarviz.training.session.threads import Background, Job
 
 

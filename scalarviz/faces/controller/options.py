@@ -19,7 +19,7 @@ from scalarviz.faces.controller.training_options import TRAINING, Basis, basis_o
 from scalarviz.faces.scenefiles.find import Scene, name_of
 from scalarviz.faces.scenefiles.making import as_kind, make_show, parsed
 from scalarviz.faces.scenefiles.options import BY_NAME, SHARED, own_options
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.show import Show
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.trainer import Settings, settings_now
 

@@ -11,8 +11,8 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.data.data_set import TableSet
-from scalarviz.pictures.presenter.captions.names import short_name
-from scalarviz.pictures.presenter.own_input import image_shape, target_of
+from scalarviz.stage.handles import image_shape, target_of
+from scalarviz.story.names import short_name
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.trainer import settings_now
 

@@ -9,8 +9,8 @@ from time import perf_counter
 from typing import final
 
 from scalarviz.base.checks import number, size
-from scalarviz.pictures.presenter.answers import AT_ONCE
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.background import AT_ONCE
+from scalarviz.stage.show import Show
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.shared_clock import SharedClock

@@ -9,8 +9,7 @@ from scalarviz.faces.controller.curve_pointer import LEFT, STILL, CurvePointer
 from scalarviz.faces.controller.dragging import drag, let_go
 from scalarviz.faces.controller.group import Group
 from scalarviz.faces.controller.own_input import put_in
-from scalarviz.pictures.presenter.handles import Handle
-from scalarviz.pictures.presenter.own_input import Grip
+from scalarviz.stage.handles import Grip, Handle
 
 NOTCH = 1.15  # zoom factor per notch of the wheel
 

@@ -36,8 +36,8 @@ from scalarviz.engines.expression.cpu_expression import units_of_expression
 from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import ScalarvizError
 from scalarviz.files.runs import needs_of_run
-from scalarviz.pictures.presenter.scene_layout import layout_of
-from scalarviz.pictures.view.cubes import mip_levels, mip_means
+from scalarviz.scene.visuals import mip_levels, mip_means
+from scalarviz.stage.network_layout import layout_of
 from scalarviz.training.network.model import Model
 from scalarviz.training.network.network import Network
 from scalarviz.training.session.replays import all_settings

@@ -6,9 +6,9 @@ from typing import final
 
 from scalarviz.base.texts import text
 from scalarviz.errors import ScalarvizError
-from scalarviz.faces.controller import tour as tours
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.group import Group
+from scalarviz.story import tour as tours
 
 
 @final

@@ -10,12 +10,12 @@ import numpy as np
 
 from scalarviz.base.texts import text
 from scalarviz.faces.controller.bent_data import needs_hidden_layers
-from scalarviz.faces.controller.guess_rules import can_guess
 from scalarviz.faces.controller.options import OptionChoice, rate_now
 from scalarviz.faces.controller.parts import PinnedLayer, pinned_layer, rate_of
 from scalarviz.faces.controller.play import WALKED
-from scalarviz.pictures.presenter.by_neuron import has_neurons
-from scalarviz.pictures.view.frame_data import Work
+from scalarviz.scene.frame_data import Work
+from scalarviz.story.by_neuron import has_neurons
+from scalarviz.story.guess_rules import can_guess
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.measurements import measured_names
 from scalarviz.training.session.session import Session, Unit

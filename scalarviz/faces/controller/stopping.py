@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, final
 
 from scalarviz.base.texts import text
-from scalarviz.pictures.view.frame_data import Work
+from scalarviz.scene.frame_data import Work
 from scalarviz.training.session.conditions import checked, examples
 from scalarviz.training.session.measurements import measured_names
 from scalarviz.training.session.replays import first_held

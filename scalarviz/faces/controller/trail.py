@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, final
 
 from scalarviz.base.texts import text
 from scalarviz.faces.controller.options import Options
-from scalarviz.pictures.presenter.captions.names import sentence
-from scalarviz.pictures.presenter.several import sizes_of
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.show import Show, sizes_of
+from scalarviz.story.names import sentence
 from scalarviz.training.session.changes import Change
 from scalarviz.training.session.session import Session
 

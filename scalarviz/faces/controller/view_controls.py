@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from scalarviz.faces.controller.control import DIGITS, Control
 from scalarviz.faces.controller.walking import point
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.view.scene.camera import CAMERAS
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.layout.camera import CAMERAS
 
 if TYPE_CHECKING:
     from scalarviz.faces.controller.controller import Controller

@@ -20,9 +20,9 @@ from scalarviz.base import processes
 from scalarviz.base.messages import inform
 from scalarviz.base.texts import text
 from scalarviz.faces.controller import precompile
-from scalarviz.pictures.presenter.answers import AT_ONCE
-from scalarviz.pictures.presenter.scene_layout import layout_of
-from scalarviz.pictures.view.cubes import mip_levels
+from scalarviz.scene.visuals import mip_levels
+from scalarviz.stage.background import AT_ONCE
+from scalarviz.stage.network_layout import layout_of
 from scalarviz.training.session.branches import Action
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.timeline import Timeline

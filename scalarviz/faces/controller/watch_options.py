@@ -12,12 +12,11 @@ from scalarviz.faces.controller.autosave import Keep
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.group import Group
 from scalarviz.faces.controller.options import Recipe
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.export.render_options import RenderOptions
-from scalarviz.pictures.presenter.answers import AT_ONCE
-from scalarviz.pictures.presenter.several import Several
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.side_by_side import stage_of
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.stage.background import AT_ONCE
+from scalarviz.stage.render_options import RenderOptions
+from scalarviz.stage.show import Several, Show
+from scalarviz.stage.side_by_side import stage_of
 
 
 @final

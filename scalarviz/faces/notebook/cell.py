@@ -19,11 +19,10 @@ from scalarviz.faces.controller.watch_options import WatchOptions
 from scalarviz.faces.notebook.place import SIZE, Shown, loop_of_cells, run_of
 from scalarviz.faces.notebook.widget import PageWidget
 from scalarviz.pages.linked_page import linked_page
-from scalarviz.pictures.draw2d.png import png
-from scalarviz.pictures.export.render_options import RenderOptions, drawn
-from scalarviz.pictures.presenter.several import Several
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.view.scene.frame import PRESENTED
+from scalarviz.scene.layout.division import PRESENTED
+from scalarviz.stage.encoders import png
+from scalarviz.stage.render_options import RenderOptions, drawn
+from scalarviz.stage.show import Several, Show
 
 SIZE_OF_SEVERAL = 1160, 560
 SPEED = 10.0  # steps a second, slow enough to see it learn

@@ -14,15 +14,13 @@ from scalarviz.faces.controller import precompile
 from scalarviz.faces.controller.watch_options import WatchOptions
 from scalarviz.faces.notebook.place import SIZE, Shown
 from scalarviz.pages.page import page_of
-from scalarviz.pictures.displays.page import never_raises
-from scalarviz.pictures.displays.tables import session_table
-from scalarviz.pictures.displays.weight import PATIENCE, is_disturbed
-from scalarviz.pictures.draw2d.png import png
-from scalarviz.pictures.export.render import picture
-from scalarviz.pictures.presenter.scene_layout import layout_of
-from scalarviz.pictures.presenter.several import Several
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.view.cubes import mip_levels
+from scalarviz.scene.visuals import mip_levels
+from scalarviz.stage.displays.html_tables import never_raises, session_table
+from scalarviz.stage.displays.weight_display import PATIENCE, is_disturbed
+from scalarviz.stage.encoders import png
+from scalarviz.stage.network_layout import layout_of
+from scalarviz.stage.render import picture
+from scalarviz.stage.show import Several, Show
 from scalarviz.training.session.session import Session
 
 FRAME = "width: 100%; height: 800px; border: 0; border-radius: 6px"

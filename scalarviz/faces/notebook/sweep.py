@@ -5,9 +5,9 @@ from __future__ import annotations
 from time import monotonic
 from typing import Any
 
-from scalarviz.pictures.draw2d.png import png
-from scalarviz.pictures.export.render import picture
-from scalarviz.pictures.sweeps.look import SweepLook
+from scalarviz.stage.encoders import png
+from scalarviz.stage.render import picture
+from scalarviz.stage.sweep_look import SweepLook
 from scalarviz.sweeps.sweep import Sweep
 
 BETWEEN = 0.5  # seconds between two pictures

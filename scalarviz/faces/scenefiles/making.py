@@ -17,7 +17,7 @@ from scalarviz.faces.scenefiles.find import Scene, name_of
 from scalarviz.faces.scenefiles.made_again import RESTARTS, made_again
 from scalarviz.faces.scenefiles.options import SHARED, YES_OR_NO, Option, own_options
 from scalarviz.faces.scenefiles.user_code import place_of, told_by_line
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.show import Show
 from scalarviz.training.session.session import Session
 
 GOING_ON = "lr", "engine", "precision"  # options of a training that goes on from a file

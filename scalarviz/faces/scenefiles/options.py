@@ -29,9 +29,9 @@ from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import SceneError
 from scalarviz.faces.scenefiles.find import Scene
 from scalarviz.faces.scenefiles.user_code import place_of
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.presenter.channels import CHANNELS
-from scalarviz.pictures.view.scene.camera import CAMERAS
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.layout.camera import CAMERAS
+from scalarviz.stage.channels import CHANNELS
 from scalarviz.training.session.conditions import examples
 
 TYPES = (bool, int, float, str)

@@ -17,9 +17,9 @@ from scalarviz.base.shell_commands import pasted
 from scalarviz.base.texts import plural, text
 from scalarviz.faces.controller.autosave import Keep, lost_since
 from scalarviz.faces.controller.precompile import load_kernels
-from scalarviz.pictures.export.rate import Portions
-from scalarviz.pictures.presenter.exhibits_of import exhibit_of, held_out_loss
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.background import Portions
+from scalarviz.stage.data_exhibits import exhibit_of, held_out_loss
+from scalarviz.stage.show import Show
 from scalarviz.training.session.session import Session
 
 FRAME = 1 / 20  # seconds from one update of the bar to the next

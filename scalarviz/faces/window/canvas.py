@@ -10,7 +10,7 @@ from typing import Any
 from PySide6.QtGui import QOffscreenSurface, QOpenGLContext
 
 from scalarviz.errors import DisplayError
-from scalarviz.pictures.view.offscreen import (
+from scalarviz.scene.offscreen import (
     WINDOWED,
     binding,
     environment,

@@ -26,7 +26,7 @@ from scalarviz.faces.window.fields import (
     Words,
 )
 from scalarviz.faces.window.more import Line, MorePanel
-from scalarviz.pictures.presenter.first_controls import FIRST_CONTROLS
+from scalarviz.story.first_controls import FIRST_CONTROLS
 
 KINDS: dict[str, Any] = {
     "button": Button,

@@ -59,7 +59,7 @@ from scalarviz.faces.window.fields import STYLE
 from scalarviz.faces.window.look import dress, first_size
 from scalarviz.faces.window.menus import Menus
 from scalarviz.faces.window.picture import View
-from scalarviz.pictures.view.scene.frame import Division
+from scalarviz.scene.layout.division import Division
 from scalarviz.training.session.timeline import Position
 
 FRAME = 33  # milliseconds between updates

@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
 from PySide6.QtWidgets import QApplication, QMenuBar, QPushButton, QStyle, QToolTip, QWidget
 
-from scalarviz.pictures.draw2d.theme import THEMES, ControlColors
+from scalarviz.scene.canvas.palette import THEMES, ControlColors
 
 TITLE_BAR = 40  # pixels that a window's title takes at most
 

@@ -27,7 +27,7 @@ from scalarviz.faces.controller.group import Group
 from scalarviz.faces.controller.options import OptionChoice
 from scalarviz.faces.window.fields import Quiet
 from scalarviz.faces.window.option_fields import Show, field_of
-from scalarviz.pictures.presenter.first_controls import first_groups
+from scalarviz.story.first_controls import first_groups
 
 WIDTH, LABELS = 300, 62  # pixels of the panel, and of labels at least
 PEEK = 200  # pixels of what was hidden that come into view

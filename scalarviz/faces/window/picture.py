@@ -22,12 +22,8 @@ from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.group import Group
 from scalarviz.faces.controller.pointer import Pointer
 from scalarviz.faces.window.canvas import make_canvas
-from scalarviz.pictures.view.offscreen import (
-    is_of_opengl,
-    lost,
-    turn,
-)
-from scalarviz.pictures.view.smooth import FINE, LONGEST, PATIENCE, Smooth
+from scalarviz.scene.offscreen import is_of_opengl, lost, turn
+from scalarviz.scene.visuals.opengl import FINE_PIXELS, LONGEST_DRAWING, PATIENCE, Smooth
 
 
 @final
@@ -105,7 +101,7 @@ class View(QObject):
     def _show(self, width: int, height: int, ratio: float) -> None:
         draw, stands = self.group.stage.draw, self._stands
         self._stands = False
-        if ratio >= FINE:
+        if ratio >= FINE_PIXELS:
             draw(width, height, ratio)
         elif self.smooth.is_quick():
             self.smooth.draw(draw, width, height, ratio)
@@ -113,7 +109,7 @@ class View(QObject):
             began = perf_counter()
             self.smooth.draw(draw, width, height, ratio)
             gloo.finish()
-            self.coarse = perf_counter() - began > LONGEST
+            self.coarse = perf_counter() - began > LONGEST_DRAWING
         else:
             draw(width, height, ratio)
             if not self.coarse:

@@ -23,11 +23,10 @@ from scalarviz.faces.window.application import application, quick_turns
 from scalarviz.faces.window.canvas import make_canvas
 from scalarviz.faces.window.look import dress, first_size, theme_of
 from scalarviz.faces.window.lost_display import ending_without_display
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.sweeps.choices import Choice, choices_of
-from scalarviz.pictures.sweeps.look import SweepLook
-from scalarviz.pictures.sweeps.stage import Run, SweepStage
-from scalarviz.pictures.view.offscreen import is_of_opengl, lost, turn
+from scalarviz.scene.offscreen import is_of_opengl, lost, turn
+from scalarviz.stage.show import Show
+from scalarviz.stage.sweep_look import SweepLook
+from scalarviz.stage.sweep_stage import Run, SweepChoice, SweepStage, choices_of
 from scalarviz.sweeps.sweep import Sweep
 
 FRAME = 100  # milliseconds between two pictures while it trains
@@ -103,7 +102,7 @@ class SweepWindow(QMainWindow):
         layout.addLayout(row)
         return body
 
-    def _box(self, choice: Choice) -> QComboBox:
+    def _box(self, choice: SweepChoice) -> QComboBox:
         """Return a box in which one of the values is chosen."""
         box = QComboBox()
         box.addItems(choice.words)
@@ -117,7 +116,7 @@ class SweepWindow(QMainWindow):
         box.activated.connect(lambda place: self._choose(choice, place))
         return box
 
-    def _choose(self, choice: Choice, place: int) -> None:
+    def _choose(self, choice: SweepChoice, place: int) -> None:
         self.stage.look = choice.chosen(self.stage.look, place)
         self.canvas.update()
 

@@ -14,8 +14,7 @@ from scalarviz.faces.controller.group import Group
 from scalarviz.faces.controller.watch_options import WatchOptions
 from scalarviz.faces.terminal.train import closing
 from scalarviz.faces.window.display import check_window
-from scalarviz.pictures.presenter.several import Several
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.show import Several, Show
 
 
 def watch(show: object, options: WatchOptions) -> int:

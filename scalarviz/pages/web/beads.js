@@ -1,4 +1,4 @@
-// The spheres and wires of one picture, as rows of numbers for quads.js; as pictures/view/beads.py.
+// The spheres and wires of one picture, as rows of numbers for quads.js; as scene/bead_arrays.py.
 
 import { colorOf, mixedColor } from "./colors.js";
 import { rowsWalked } from "./focus.js";

@@ -1,5 +1,5 @@
 // Which neurons of the last operation are shown, where one goes by neurons; as
-// pictures/presenter/by_neuron.py.
+// story/by_neuron.py.
 
 import { rowsOfSum } from "./focus.js";
 

@@ -1,4 +1,4 @@
-// The callout: a few words beside the neuron or cube that the caption is about; as pictures/view/callout.py.
+// The callout: a few words beside the neuron or cube that the caption is about; as scene/callout.py.
 
 import { Box } from "./camera.js";
 import { legendBox } from "./legend.js";

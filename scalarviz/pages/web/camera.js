@@ -1,4 +1,4 @@
-// The camera and the projection of points into the picture; as pictures/view/scene/camera.py and frame.py.
+// The camera and the projection of points into the picture; as scene/layout/camera.py and frame.py.
 
 import { along3, dot3, identity4, inverse4, length3, minus3, product4, row3 } from "./space.js";
 

@@ -1,4 +1,4 @@
-// Captions of the moments of a step, with their numbers; as pictures/presenter/captions/moments.py.
+// Captions of the moments of a step, with their numbers; as story/captions.py.
 
 import { inputGradientCaption, deltaCaption } from "./captions_back.js";
 import { forwardCaption } from "./captions_forward.js";

@@ -1,4 +1,4 @@
-// Captions of the way back: the slope, and what arrives; as pictures/presenter/captions/backward.py.
+// Captions of the way back: the slope, and what arrives; as story/backward_captions.py.
 
 import { factorOf } from "./captions_loss.js";
 import { productTerm } from "./captions_forward.js";

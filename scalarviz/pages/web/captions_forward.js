@@ -1,4 +1,4 @@
-// Captions of operations forward, by their kind; as pictures/presenter/captions/operations.py.
+// Captions of operations forward, by their kind; as story/forward_captions.py.
 
 import { predictedCaption } from "./captions_loss.js";
 import {

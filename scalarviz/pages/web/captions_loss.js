@@ -1,4 +1,4 @@
-// Captions of the predictions and of the loss; as pictures/presenter/captions/losses.py.
+// Captions of the predictions and of the loss; as story/forward_captions.py.
 
 import { indexOfLargest } from "./answers.js";
 import { lossTerm } from "./captions_parts.js";

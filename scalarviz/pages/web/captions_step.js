@@ -1,4 +1,4 @@
-// Captions of a step: the optimizer's arithmetic for one weight; as pictures/presenter/captions/steps.py.
+// Captions of a step: the optimizer's arithmetic for one weight; as story/captions.py.
 
 import {
   FEW_DIGITS,

@@ -1,4 +1,4 @@
-// Cards of weights and neurons; as pictures/presenter/cards.py.
+// Cards of weights and neurons; as stage/narration.py.
 
 import { said } from "./format.js";
 import { numberAt } from "./link_data.js";
@@ -13,7 +13,7 @@ import { blocksAbout } from "./why.js";
 const VALUE_DIGITS = 3; // fewest of a value
 
 /**
- * Return the card of what is pinned: {row, name, facts, blocks}, as pictures/view/frame_data.py; null for
+ * Return the card of what is pinned: {row, name, facts, blocks}, as scene/frame_data.py; null for
  * a neuron that the picture does not have. It never fails.
  *
  * spec    of the page; `say` of it is used

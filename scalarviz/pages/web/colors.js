@@ -1,4 +1,4 @@
-// Colors as red, green and blue from 0 to 1; as pictures/draw2d/colors.py.
+// Colors as red, green and blue from 0 to 1; as scene/canvas/palette.py.
 
 /** The color of "#rrggbb" or "#rrggbbaa". */
 export function colorOf(name) {

@@ -1,4 +1,4 @@
-// Cubes: the numbers of the bank as textures, a box for each plate; as pictures/view/cubes/cubes.py.
+// Cubes: the numbers of the bank as textures, a box for each plate; as scene/visuals/cubes.py.
 
 import { GlCopies, GlProgram, GlTexture, copyNames } from "./gl.js";
 import { colorOf, colorTable } from "./colors.js";
@@ -129,7 +129,7 @@ export class Cubes {
     });
   }
 
-  /** A row for each plate; what the shaders know of it is described in pictures/view/cubes/shaders.py. */
+  /** A row for each plate; what the shaders know of it is described in scene/visuals/shaders.py. */
   rows(plates, lights) {
     const { split, half } = this.scene.shader;
     const found = plates.map((plate) => {

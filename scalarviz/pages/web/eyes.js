@@ -1,4 +1,4 @@
-// The camera of the picture, with smooth moves between views; as pictures/presenter/camera_control.py.
+// The camera of the picture, with smooth moves between views; as stage/camera_control.py.
 
 import { Camera, Projection } from "./camera.js";
 import { boxesBelow } from "./neurons.js";

@@ -1,4 +1,4 @@
-// Faces of cubes as they are seen: where a number may stand on each; as pictures/view/faces.py.
+// Faces of cubes as they are seen: where a number may stand on each; as scene/cube_numbers.py.
 
 import { halfSide } from "./scales.js";
 import { along3, dot3, minus3 } from "./space.js";

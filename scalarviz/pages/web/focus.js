@@ -1,4 +1,4 @@
-// The one sum that is looked at or spoken of, while all else falls back; as pictures/view/focus.py.
+// The one sum that is looked at or spoken of, while all else falls back; as scene/lights.py.
 
 import { row3 } from "./space.js";
 

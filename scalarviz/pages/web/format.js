@@ -1,4 +1,4 @@
-// Numbers and formulas of captions, digit for digit as pictures/presenter/captions/format.py and
+// Numbers and formulas of captions, digit for digit as story/formats.py and
 // base/texts/decimals.py write them.
 
 export const FEW_DIGITS = 2; // digits of numbers; more only where differences would vanish

@@ -1,5 +1,5 @@
 // What one picture shows of a state: numbers of cubes and neurons, the operation, what is spoken of;
-// as pictures/view/frame_data.py and presenter/{stage,motion,pushes}.py.
+// as scene/frame_data.py and presenter/{stage,motion,pushes}.py.
 
 import { readAnswers } from "./answers.js";
 import { cutOff, partlyGrown, walkedIn } from "./by_neuron.js";

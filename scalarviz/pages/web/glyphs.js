@@ -1,4 +1,4 @@
-// Letters as small images in one large one, drawn once at each size; as pictures/draw2d/fonts.py.
+// Letters as small images in one large one, drawn once at each size; as scene/canvas/fonts.py.
 
 import { trueMinus } from "./format.js";
 

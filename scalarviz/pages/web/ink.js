@@ -1,4 +1,4 @@
-// Draws a sheet of paper by WebGL, all shapes by one program; as pictures/draw2d/renderer.py.
+// Draws a sheet of paper by WebGL, all shapes by one program; as scene/canvas/renderer.py.
 
 import { GlProgram, GlTexture } from "./gl.js";
 

@@ -1,4 +1,4 @@
-// Labels: names of layers, IN and OUT, where they cover nothing; as pictures/view/labels.py.
+// Labels: names of layers, IN and OUT, where they cover nothing; as scene/labels.py.
 
 import { Box } from "./camera.js";
 import { rounded } from "./format.js";

@@ -1,4 +1,4 @@
-// What stands where: plates of cubes, lines of neurons, fans of wires; as pictures/view/scene/plates.py.
+// What stands where: plates of cubes, lines of neurons, fans of wires; as scene/layout/plates.py.
 
 import { along3, length3, row3 } from "./space.js";
 

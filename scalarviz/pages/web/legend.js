@@ -1,4 +1,4 @@
-// The legend: what color and size of a cube stand for; as pictures/view/legend.py.
+// The legend: what color and size of a cube stand for; as scene/legend.py.
 
 import { Box } from "./camera.js";
 import { generalNumber, said } from "./format.js";

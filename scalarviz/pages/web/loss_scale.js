@@ -1,5 +1,5 @@
 // The scale of the losses in a chart: linear if there are losses below 0, else logarithmic; as
-// pictures/draw2d/loss_scale.py.
+// scene/charts.py.
 
 const LEAST = 1e-300; // loss on a logarithmic scale
 const EQUAL = 1e-9; // relative difference of losses that are nearly the same

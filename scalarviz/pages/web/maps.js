@@ -1,4 +1,4 @@
-// Feature maps: neurons drawn as images, one for each channel; as pictures/view/feature_maps.py.
+// Feature maps: neurons drawn as images, one for each channel; as scene/neuron_images.py.
 
 import { colorOf } from "./colors.js";
 import { shortNumber } from "./format.js";

@@ -1,4 +1,4 @@
-// Marks on single cubes and neurons: pinned, hovered, spoken of, and frozen; as pictures/view/highlights.py.
+// Marks on single cubes and neurons: pinned, hovered, spoken of, and frozen; as scene/marks.py.
 
 import { WAY_BACK } from "./lights.js";
 import { halfSide } from "./scales.js";

@@ -1,4 +1,4 @@
-// The key to the marks: what each mark that is in the picture means; as pictures/view/marks_key.py.
+// The key to the marks: what each mark that is in the picture means; as scene/legend.py.
 
 import { byId, isNews, made, setShown } from "./dom.js";
 import { generalNumber } from "./format.js";

@@ -1,5 +1,5 @@
 // Plates with tiny cubes: how many cells a pixel covers, and means of blocks of cubes; as
-// pictures/view/cubes/lod.py and mip_means.py.
+// scene/visuals/cubes.py and mip_means.py.
 
 import { dot3, row3 } from "./space.js";
 

@@ -3,7 +3,7 @@
 /** Follows states, and says which of them is to be drawn, and how much of its moment is done. */
 export class Motion {
   constructor(pace, calm) {
-    this.pace = pace; // see pictures/view/pace.py
+    this.pace = pace; // see scene/pace.py
     this.given = 0; // seconds that a slow step gives to the next operation; 0 without
     this.calm = calm; // whether everything appears at once
     this.now = null;

@@ -1,5 +1,5 @@
 // What moves cubes: the push of each gradient, and the old size beside the new one at the step; as
-// pictures/view/moves.py.
+// scene/marks.py.
 
 import { edgesOf } from "./marks.js";
 import { numbersOnCubes } from "./numbers.js";

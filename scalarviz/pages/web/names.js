@@ -1,4 +1,4 @@
-// Names of neurons and weights, as captions speak of them; as pictures/presenter/captions/names.py.
+// Names of neurons and weights, as captions speak of them; as story/names.py.
 
 import { NO_INDEX } from "./lines.js";
 import { firstChannel, owns, unraveled, usesOf } from "./paths.js";

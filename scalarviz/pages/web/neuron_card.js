@@ -14,7 +14,7 @@ import { text } from "./texts.js";
 const CARD_DIGITS = 3; // fewest of a number
 const FEW_TERMS = 12; // of a sum in the order of the picture; of more, the largest come first
 
-/** What is known of a neuron of the focus sample; as pictures/presenter/neuron_card.py. */
+/** What is known of a neuron of the focus sample; as story/cards.py. */
 class NeuronNumbers {
   constructor(say, state, line, place) {
     this.say = say;

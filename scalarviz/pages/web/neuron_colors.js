@@ -1,4 +1,4 @@
-// Colors of neurons, their gradients, and which of them are left out; as pictures/view/neuron_colors.py.
+// Colors of neurons, their gradients, and which of them are left out; as scene/neuron_images.py.
 
 /** The color of each neuron of a line: its true color if it stands for one, else by its number. */
 export function paintedNeurons(name, frame, palette) {

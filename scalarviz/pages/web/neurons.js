@@ -1,4 +1,4 @@
-// What stands on and beside the spheres of neurons; as pictures/view/neurons.py.
+// What stands on and beside the spheres of neurons; as scene/neurons.py.
 
 import { colorOf } from "./colors.js";
 import { shortNumber } from "./format.js";

@@ -1,4 +1,4 @@
-// Numbers on cubes, each on the face that is largest on the screen; as pictures/view/numbers.py.
+// Numbers on cubes, each on the face that is largest on the screen; as scene/cube_numbers.py.
 //
 // A cube has two digits after the point, else one, else none: where its number would be wider than
 // its cell, meet another number, or be covered by something nearer. The cubes of a sum that is

@@ -1,4 +1,4 @@
-// The lines of an optimizer on the card of a weight; as pictures/presenter/arithmetic.py.
+// The lines of an optimizer on the card of a weight; as story/equations.py.
 
 import { LONGEST_LINE, isExactLine } from "./captions_step.js";
 import {
@@ -16,7 +16,7 @@ import {
 import { computedTree } from "./formulas.js";
 import { text } from "./texts.js";
 
-/** Return a line of a card; see pictures/view/frame_data.py. */
+/** Return a line of a card; see scene/frame_data.py. */
 export function cardLine(words, look = "plain", aside = "") {
   return { words, look, aside };
 }

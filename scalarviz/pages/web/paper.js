@@ -1,4 +1,4 @@
-// Flat shapes, words and small images over the cubes, with depth; as pictures/draw2d/canvas.py.
+// Flat shapes, words and small images over the cubes, with depth; as scene/canvas/canvas2d.py.
 
 import { colorOf } from "./colors.js";
 

@@ -1,4 +1,4 @@
-// All weights over time below the large loss curve; as pictures/view/past_chart.py.
+// All weights over time below the large loss curve; as scene/past_charts.py.
 
 import { byId, fitted, made, setShown, setWords, styled, unitLength } from "./dom.js";
 import { rounded, trueMinus } from "./format.js";

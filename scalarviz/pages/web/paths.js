@@ -1,4 +1,4 @@
-// Where weights are used, and the path of a signal through all operations; as pictures/presenter/paths.py.
+// Where weights are used, and the path of a signal through all operations; as story/traced_weight.py.
 
 import { NO_INDEX } from "./lines.js";
 

@@ -1,5 +1,5 @@
-// Which cube or neuron is under a pixel, by the ray walk of the shader; as pictures/view/cubes/picking.py and
-// pictures/presenter/pointing.py.
+// Which cube or neuron is under a pixel, by the ray walk of the shader; as scene/visuals/picking.py and
+// stage/pointing.py.
 
 import { halfSide } from "./scales.js";
 import { along3, cross3, dot3, length3, minus3, row3 } from "./space.js";

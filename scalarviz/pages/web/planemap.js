@@ -10,7 +10,7 @@ import { NeuronMap } from "./neuronmap.js";
 import { text } from "./texts.js";
 import { wayOf } from "./walking.js";
 
-const FAINT = 0.55; // strength of the map, as in pictures/view/exhibits/plane.py
+const FAINT = 0.55; // strength of the map, as in scene/exhibits/plots.py
 const STRONG = 0.8; // of the samples
 const POWER = 0.7; // of strengths
 const FINE = 96; // cells along the map at rest

@@ -1,4 +1,4 @@
-// Tables of products on cards: a calculator agrees with every row; as pictures/presenter/arithmetic.py.
+// Tables of products on cards: a calculator agrees with every row; as story/equations.py.
 
 import {
   FEW_DIGITS,
@@ -20,7 +20,7 @@ export const MOST_ROWS_WRITTEN = 40; // of a table
 const COLUMN_SPREAD = 5; // digits of the largest number of a column
 
 /**
- * Return products, one to a row, and their sum, as pictures/view/frame_data.py describes tables.
+ * Return products, one to a row, and their sum, as scene/frame_data.py describes tables.
  *
  * products  all of them, in order: {name, first, second}
  * total     name of the sum; "" for none

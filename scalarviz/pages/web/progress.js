@@ -1,4 +1,4 @@
-// The sentence of a training that plays; as pictures/presenter/captions/progress.py.
+// The sentence of a training that plays; as story/captions.py.
 
 import { generalNumber } from "./format.js";
 import { text } from "./texts.js";

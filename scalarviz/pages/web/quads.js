@@ -1,4 +1,4 @@
-// Spheres and wires: a square or a strip for each, drawn as one; as pictures/view/spheres/spheres.py.
+// Spheres and wires: a square or a strip for each, drawn as one; as scene/visuals/spheres.py.
 
 import { GlCopies, GlProgram, copyNames } from "./gl.js";
 

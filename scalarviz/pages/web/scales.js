@@ -3,7 +3,7 @@
 const KNOWN_PARTS = new WeakMap(); // by array
 const SCALES = { few: 4096, high: 99, sample: 65536, said: 2 }; // `said` in seconds
 
-/** As pictures/presenter/scales.py, one scale for the network. */
+/** As stage/channels.py, one scale for the network. */
 export class Scales {
   constructor(stops, patience, apart = []) {
     this.stops = stops;

@@ -1,4 +1,4 @@
-// What stands on and beside the cubes: neurons, arrow heads, numbers, labels; as pictures/view/scenery.py.
+// What stands on and beside the cubes: neurons, arrow heads, numbers, labels; as scene/picture.py.
 
 import { drawLabels } from "./labels.js";
 import { WAY_BACK } from "./lights.js";

@@ -1,5 +1,5 @@
 // Signs of a graph: the operation above each node, its name and its gradient below; as
-// pictures/view/signs.py.
+// scene/labels.py.
 
 import { rounded } from "./format.js";
 import { text } from "./texts.js";

@@ -1,5 +1,5 @@
-// What each neuron answers over the plane, on its sphere; as pictures/presenter/plane_maps.py and
-// pictures/view/neuron_maps.py.
+// What each neuron answers over the plane, on its sphere; as stage/stage.py and
+// scene/neuron_images.py.
 
 import { readAnswers } from "./answers.js";
 

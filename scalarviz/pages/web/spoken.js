@@ -1,4 +1,4 @@
-// Names of the neurons that a sentence or a card names, beside their spheres; as pictures/view/spoken.py.
+// Names of the neurons that a sentence or a card names, beside their spheres; as scene/callout.py.
 
 import { CALLOUT, boxAround, freePlace, lead } from "./callout.js";
 import { areAt } from "./focus.js";

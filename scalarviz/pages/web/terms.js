@@ -1,5 +1,5 @@
 // Terms of a sum of products: their numbers travel along the wires and stack up to the sum; as
-// pictures/view/terms.py.
+// scene/callout.py.
 
 import { onCube, rounded, shortNumber } from "./format.js";
 import { WAY_BACK } from "./lights.js";

@@ -1,4 +1,4 @@
-// The loss over a plane through the weights, as a map; as pictures/view/terrain_chart.py.
+// The loss over a plane through the weights, as a map; as scene/past_charts.py.
 
 import { mixedColor } from "./colors.js";
 import { made, styled } from "./dom.js";

@@ -1,4 +1,4 @@
-// Colors beside the neurons that stand for them; as pictures/view/tied.py.
+// Colors beside the neurons that stand for them; as scene/labels.py.
 
 import { Box } from "./camera.js";
 import { shortNumber } from "./format.js";

@@ -1,4 +1,4 @@
-// The tour, the first ten seconds of a training, as a schedule; as faces/controller/tour.py.
+// The tour, the first ten seconds of a training, as a schedule; as story/tour.py.
 
 import { said } from "./format.js";
 import { text } from "./texts.js";

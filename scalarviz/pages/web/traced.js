@@ -1,4 +1,4 @@
-// One weight or neuron followed through a step, for captions; as pictures/presenter/traced_weight.py.
+// One weight or neuron followed through a step, for captions; as story/traced_weight.py.
 
 import { indexOfLargest } from "./answers.js";
 import { NO_INDEX } from "./lines.js";
@@ -141,7 +141,7 @@ export function rowBeside(say, neuron) {
   return NO_INDEX;
 }
 
-/** Return the weight of a neuron that is told of if nobody has chosen one; as `told_row` there. */
+/** Return the weight of a neuron that is explained by default; as `explained_row` there. */
 export function toldRow(say, { grad }, moment, neuron) {
   const row = rowBeside(say, neuron);
   const home = say.operations.find((each) => owns(each, row));
@@ -157,7 +157,7 @@ function magnitude(number) {
   return Number.isNaN(number) ? Infinity : Math.abs(number);
 }
 
-/** Return the neuron that is told of if nobody has chosen one, or null; as `told_neuron` there. */
+/** Return the neuron that is explained by default, or null; as `explained_neuron` there. */
 export function toldNeuron(say, state, moment) {
   const all = say.operations.flatMap((each, i) => (each.weights === NO_INDEX ? [] : [i]));
   const isOfAll = moment.operation === NO_INDEX;

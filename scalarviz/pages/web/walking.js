@@ -1,5 +1,5 @@
 // Walking over cubes and neurons by the arrow keys, in the directions of the picture; as
-// pictures/presenter/walking.py.
+// stage/pointing.py.
 
 import { numberAt } from "./link_data.js";
 import { asSentence, neuronName, weightName } from "./names.js";

@@ -1,4 +1,4 @@
-// The light of whole steps that follow each other; as pictures/presenter/wave.py.
+// The light of whole steps that follow each other; as stage/motion.py.
 
 const LEAST_KNOWN = 0.3; // of the time over which steps a second are measured, after which they are known
 const OF_STEP = 0.8; // of the time from one step to the next
@@ -6,7 +6,7 @@ const OF_STEP = 0.8; // of the time from one step to the next
 /** Follows the steps of a training that plays, and says how far the light of one has come. */
 export class Wave {
   constructor(pace) {
-    this.pace = pace; // see pictures/view/pace.py
+    this.pace = pace; // see scene/pace.py
     this.seen = []; // steps at their times, of the last second or so
     this.lit = 0; // the last step that had a wave
     this.every = 0; // how many steps a wave stands for; 0 while there is none

@@ -9,7 +9,7 @@ import { owns, usesOf } from "./paths.js";
 import { productTable } from "./product_table.js";
 import { plural, text } from "./texts.js";
 
-/** Return the lines and tables about a weight; as pictures/presenter/why.py. */
+/** Return the lines and tables about a weight; as story/weight_card.py. */
 export function blocksAbout(say, state, row) {
   const { step, operation: done } = state;
   const change = changeOf(state, row);

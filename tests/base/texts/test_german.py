@@ -17,9 +17,9 @@ from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.program import KINDS
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.scenefiles.find import scenes
-from scalarviz.pictures.presenter.captions.moments import caption
-from scalarviz.pictures.presenter.channels import CHANNELS
-from scalarviz.pictures.presenter.first_controls import FIRST_CONTROLS
+from scalarviz.stage.channels import CHANNELS
+from scalarviz.story.captions import caption
+from scalarviz.story.first_controls import FIRST_CONTROLS
 
 FOLDER = Path(table.__file__).parent
 SOURCE = (FOLDER / "german.json").read_text(encoding="utf-8")

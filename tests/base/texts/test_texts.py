@@ -17,7 +17,7 @@ from scalarviz.base.texts import fields_of, plural, row_text, text
 from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS
 from scalarviz.core.program import KINDS
 from scalarviz.pages.inline import texts_of
-from scalarviz.pictures.presenter.captions.moments import caption
+from scalarviz.story.captions import caption
 from tests.base.texts.words_in_code import (
     Use,
     uses_in,
@@ -32,7 +32,7 @@ ENGLISH: dict[str, str] = json.loads(Path(table.__file__).with_name("english.jso
 
 # What shows something to people.
 SHOWS = [
-    *["pictures/*", "pages/*", "base/progress.py", "faces/watch.py"],
+    *["story/*", "scene/*", "stage/*", "pages/*", "base/progress.py", "faces/watch.py"],
     *["faces/terminal/*", "faces/controller/*", "faces/window/*", "faces/notebook/*"],
     *[
         "faces/cli/doctor.py",
@@ -53,18 +53,18 @@ NOT_WORDS = [
     ("faces/cli/doctor.py", "sudo *|winget *|softwareupdate *", "commands"),
     ("faces/cli/probes.py", "Pillow", "the name of a package"),
     ("faces/controller/controller.py", "edit {}", "a name of what is done"),
-    ("pictures/displays/*", "*Network*|Perceptron|Session|Value", "names of classes"),
-    ("pictures/displays/page.py", "*solid*", "a style"),
-    ("pictures/displays/svg.py", "*sans-serif", "fonts"),
-    ("pictures/draw2d/font_files.py", "Bold|Regular", "styles of fonts"),
-    ("pictures/export/storyboard_page.js", ".*|nav button|(prefers*", "selectors"),
+    ("stage/displays/*", "*Network*|Perceptron|Session|Value", "names of classes"),
+    ("stage/displays/html_tables.py", "*solid*", "a style"),
+    ("stage/displays/svg.py", "*sans-serif", "fonts"),
+    ("scene/canvas/fonts.py", "Bold|Regular", "styles of fonts"),
+    ("stage/storyboard_page.js", ".*|nav button|(prefers*", "selectors"),
     (
-        "pictures/export/storyboard_page.py",
+        "stage/storyboard_page.py",
         "color-scheme*|/[*]*|default-src*",
         "styles, and the policy",
     ),
-    ("pictures/export/video.py", "Pillow", "the name of a package"),
-    ("pictures/presenter/show.py", "write sv.*|show the *", "parts of errors"),
+    ("stage/encoders.py", "Pillow", "the name of a package"),
+    ("stage/show.py", "write sv.*|show the *", "parts of errors"),
     ("faces/watch.py", "sv.watch*|sv.picture*", "parts of errors"),
     ("faces/notebook/check.py", "check {}", "a key in records"),
     ("faces/notebook/place.py", "what*|copy*", "parts of errors"),
@@ -88,43 +88,43 @@ NOT_WORDS = [
     ("pages/web/glyphs.js", "bold ", "a style of letters"),
     ("pages/web/neuron_card.js", " if ", "a part of the code of a formula"),
     ("pages/web/optimizer.js", "as it is*|0, since*|g [*] scale", "formulas, as in explanation.py"),
-    ("pictures/presenter/captions/steps.py", "learning rate", "the name of an action"),
-    ("pictures/presenter/captions/steps.py", "own rate", "the name of an action"),
+    ("story/captions.py", "learning rate", "the name of an action"),
+    ("story/captions.py", "own rate", "the name of an action"),
     (
-        "pictures/presenter/channels.py",
+        "stage/channels.py",
         "last change|change since start|difference to first",
         "names typed by users",
     ),
-    ("pictures/presenter/live_values.py", "row {}", "a name in an error"),
-    ("pictures/presenter/first_controls.py", "*", "controls by their names in rows"),
+    ("stage/live_values.py", "row {}", "a name in an error"),
+    ("story/first_controls.py", "*", "controls by their names in rows"),
     (
         "pages/lessons/answers.py",
         "scalarviz answers|*in the picture|a text|true or false|a list|an object|a number",
         "a format, and parts of errors",
     ),
     ("pages/lessons/prose.py", "accent *", "names of attributes"),
-    ("pictures/presenter/motion.py", "weight gradient|operand gradient", "kinds of moments"),
-    ("pictures/view/cubes/shaders.py", "*vec4 to_clip*", "GLSL"),
-    ("pictures/view/glsl_es.py", "#*|out*|precision*|*{}*", "GLSL"),
-    ("pictures/view/shading/evaluation.py", "a shader *|: export|{} gives *", "parts of messages"),
+    ("stage/motion.py", "weight gradient|operand gradient", "kinds of moments"),
+    ("scene/visuals/shaders.py", "*vec4 to_clip*", "GLSL"),
+    ("scene/visuals/shaders.py", "#*|out*|precision*|*{}*", "GLSL"),
+    ("stage/network_shader.py", "a shader *|: export|{} gives *", "parts of messages"),
     (
-        "pictures/view/shading/evaluator.py",
+        "stage/shader_evaluator.py",
         "{}[\n]attribute*|while *|without *",
         "GLSL, and parts of errors",
     ),
     (
-        "pictures/view/shading/network_shader.py",
+        "stage/network_shader.py",
         "a shader, *|make another *|the {} *",
         "parts of errors",
     ),
-    ("pictures/view/shading/result.py", "the result *|keep what *", "parts of errors"),
+    ("stage/network_shader.py", "the result *|keep what *", "parts of errors"),
     ("faces/window/application.py", "Fusion", "a style of Qt"),
     ("faces/window/frame.py", "* - scalarviz", "a title"),
     ("faces/window/libraries.py", "Qt|Gui|Widgets|* missing", "libraries, and a part of errors"),
     ("faces/window/menus.py", "File|Scenes|Time|View|Help", "menus by their names in rows"),
     ("faces/window/display.py", "sudo *", "a command in an error"),
-    ("pictures/sweeps/look.py", "steps to success", "a name typed by users"),
-    ("pictures/view/offscreen.py", "sudo*|Platform|*doctor", "parts of errors, and of a module"),
+    ("stage/sweep_look.py", "steps to success", "a name typed by users"),
+    ("scene/offscreen.py", "sudo*|Platform|*doctor", "parts of errors, and of a module"),
 ]
 # The tables that have texts in the table of texts itself.
 ROWS = {"kinds": KINDS, "row_formulas": ROW_FORMULAS}

@@ -12,10 +12,10 @@ from scalarviz.base.texts import texts
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.keys import help_rows
-from scalarviz.pictures.draw2d.canvas import Canvas2D
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.presenter.captions.moments import caption
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.stage.show import Show
+from scalarviz.story.captions import caption
 from tests.faces.controller.fake_stage import FakeStage
 from tests.pictures.displays.drawn import Drawn
 

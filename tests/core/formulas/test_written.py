@@ -17,7 +17,7 @@ from scalarviz.core.formulas.formula_words import formula_of, in_words, written
 from scalarviz.core.formulas.losses import LOSSES
 from scalarviz.engines.custom.user_functions import on_numbers, recorded_derivative
 from scalarviz.errors import InputError
-from scalarviz.pictures.presenter.captions.format import fill, pretty
+from scalarviz.story.formats import fill, pretty
 from tests.pictures.presenter.caption_reader import FUNCTIONS, as_python
 
 NUMBERS = count()

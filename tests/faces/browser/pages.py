@@ -13,7 +13,7 @@ from scalarviz.faces.browser.link import Link
 from scalarviz.faces.browser.wire import Buffers, Header
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.controller.watch_options import WatchOptions
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.show import Show
 
 KINDS = {"f4": "<f4", "f8": "<f8", "u1": "u1", "i1": "i1", "u4": "<u4"}
 SECONDS = 20.0

@@ -18,15 +18,15 @@ from scalarviz.faces.browser.commands import COMMANDS
 from scalarviz.faces.browser.light import LEAST
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.scenefiles.options import OptionInfo
-from scalarviz.pictures.presenter import cards
-from scalarviz.pictures.presenter.cards import arithmetic
-from scalarviz.pictures.presenter.channels import largest
-from scalarviz.pictures.presenter.curves import measured_of
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.presenter.why import blocks_about
-from scalarviz.pictures.view.cubes.mip_levels import spread_of
-from scalarviz.pictures.view.frame_data import Line
+from scalarviz.scene.frame_data import CardLine
+from scalarviz.scene.visuals.mip_levels import spread_of
+from scalarviz.stage import narration
+from scalarviz.stage.channels import largest
+from scalarviz.stage.curves import measured_of
+from scalarviz.stage.narration import blocks_of_weight
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
+from scalarviz.story.weight_card import blocks_about
 from scalarviz.training.session.value_session import session_of
 from tests.faces.browser.pages import FakePage, linked, opened
 from tests.pages.in_web import in_web
@@ -122,7 +122,7 @@ def test_a_change_by_hand_is_said_to_be_one_as_in_python() -> None:
     spec = page.link.described["spec"]
     given = {"texts": dict(texts()), "spec": spec, "state": page.state, "row": row}
     said = in_web("link_data why captions texts", SAID_OF_AN_EDIT, **given)
-    blocks = [each.words for each in blocks_about(s, row) if isinstance(each, Line)]
+    blocks = [each.words for each in blocks_about(s, row) if isinstance(each, CardLine)]
     caption = Stage(s).frame_data().words.caption
     assert caption is not None and said == [caption.title, *blocks, 3]
     assert blocks[0].startswith("edited: ") and blocks[0].endswith(" → 2.5") and len(blocks) == 2
@@ -472,9 +472,9 @@ def test_of_a_large_network_python_says_captions_and_cards() -> None:
 def test_a_card_whose_arithmetic_comes_late_is_sent_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     def slowly(*given: Any, **options: Any) -> Any:
         time.sleep(0.1)
-        return arithmetic(*given, **options)
+        return blocks_of_weight(*given, **options)
 
-    monkeypatch.setattr(cards, "arithmetic", slowly)
+    monkeypatch.setattr(narration, "arithmetic", slowly)
     page = opened(large(300, 300, 200, 10))
     reading = page.link.stage.reading
     reading.patience = 0.0

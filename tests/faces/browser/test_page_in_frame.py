@@ -13,11 +13,11 @@ from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import rounded, short
 from scalarviz.faces.browser.link import Link
 from scalarviz.faces.controller.watch_options import WatchOptions
-from scalarviz.pictures.presenter.captions.format import said
-from scalarviz.pictures.presenter.curves import measured_of
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.view.charts import words_of
-from scalarviz.pictures.view.cubes.mip_levels import spread_of
+from scalarviz.scene.charts import words_of
+from scalarviz.scene.visuals.mip_levels import spread_of
+from scalarviz.stage.curves import measured_of
+from scalarviz.stage.show import Show
+from scalarviz.story.formats import said
 from scalarviz.training.session import value_session
 from tests.faces.browser.framed import FramedPage
 from tests.pages.browser import chromium

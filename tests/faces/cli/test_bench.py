@@ -6,7 +6,7 @@ from scalarviz.engines.registry import ENGINES
 from scalarviz.faces.cli import bench
 from scalarviz.faces.cli.bench import measure, words_for
 from scalarviz.faces.scenefiles.find import find, load
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.show import Show
 
 
 def test_a_row_a_scene_and_a_column_an_engine_that_runs_here(

@@ -13,7 +13,7 @@ from scalarviz.base.shell_commands import pip_command, program, requirements
 from scalarviz.faces.cli import doctor, probes
 from scalarviz.faces.cli.doctor import CHECKS, CLASS, command_for, examine, run_probe
 from scalarviz.faces.cli.probes import ALWAYS, COMMAND, EXTRAS, PIP, PROBES, SYSTEM, Lack, answer
-from scalarviz.pictures.view.shading import network_shader
+from scalarviz.stage import network_shader
 from tests.wording import refused
 
 BY_NAME = {check.name: check for check in CHECKS}

@@ -14,7 +14,7 @@ from scalarviz.errors import InputError
 from scalarviz.faces.cli import page_scene
 from scalarviz.faces.controller.autosave import Keep
 from scalarviz.faces.scenefiles.find import find, load
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.show import Show
 from tests.wording import refused
 
 ROOT = Path(__file__).parents[3]

@@ -13,8 +13,8 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import DisplayError, FileError
 from scalarviz.faces.cli import commands, render_scene
-from scalarviz.pictures.export.render_options import PAGE, RenderOptions
-from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.stage.render_options import PAGE, RenderOptions
+from scalarviz.stage.stage import Stage
 from tests.bars import REMOVED, Clock, Tty, clock, tty
 
 pytestmark = pytest.mark.usefixtures("opengl")
@@ -135,7 +135,7 @@ def test_a_place_where_nothing_can_be_drawn_is_told_before_the_first_step(
     def lack(*given: object) -> None:
         raise DisplayError("there is no OpenGL here")
 
-    monkeypatch.setattr("scalarviz.pictures.view.canvas.Canvas", lack)
+    monkeypatch.setattr("scalarviz.scene.picture.Canvas", lack)
     monkeypatch.setattr(sv.Session, "advance", refuse_to_train)
     code, said = render(*SMALL, "-o", "x.png")
     assert (code, said) == (1, "scalarviz: there is no OpenGL here\n")
@@ -176,7 +176,7 @@ def test_what_fails_to_be_drawn_is_saved(
     def full(*given: object) -> None:
         raise FileError("the disk is full")
 
-    monkeypatch.setattr("scalarviz.pictures.export.render.replace_file", full)
+    monkeypatch.setattr("scalarviz.stage.render.replace_file", full)
     assert render(*SMALL, "-o", name, "--save", "it.safetensors")[0] == 1
     assert sv.Session.load("it.safetensors").step_index == 3
     with pytest.MonkeyPatch.context() as patch:

@@ -11,8 +11,8 @@ from scalarviz.base.shell_commands import program
 from scalarviz.errors import DisplayError
 from scalarviz.faces import watch as faces
 from scalarviz.faces.cli import commands, several_scenes
-from scalarviz.pictures.presenter.several import Several
-from scalarviz.pictures.view.offscreen import make_canvas
+from scalarviz.scene.offscreen import make_canvas
+from scalarviz.stage.show import Several
 from tests.sessions import advanced
 
 OPTIONS = ("--engine", "python", "--steps", "4")

@@ -13,7 +13,7 @@ import pytest
 from scalarviz.errors import DisplayError
 from scalarviz.faces.cli import commands, watching
 from scalarviz.faces.cli.watching import free_places, is_own, signed
-from scalarviz.pictures.draw2d.png import png
+from scalarviz.stage.encoders import png
 from tests.faces.cli.test_class_pages import got
 from tests.pages.pages import data_in
 

@@ -10,8 +10,8 @@ from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.controller.pointer import Pointer
 from scalarviz.faces.scenefiles.find import find, load
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
 from tests.faces.controller.fake_stage import FakeStage
 
 Open = Callable[..., Any]

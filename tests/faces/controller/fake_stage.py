@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from scalarviz.pictures.presenter.by_neuron import ByNeuron
-from scalarviz.pictures.presenter.curve_view import CurveView
+from scalarviz.stage.chart_view import CurveView
+from scalarviz.story.by_neuron import ByNeuron
 
 GROUNDS = {"dark": (0.25, 0.5, 0.25, 1.0), "light": (0.75, 1.0, 0.75, 1.0)}
 

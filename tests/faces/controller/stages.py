@@ -6,7 +6,7 @@ from typing import Any
 from scalarviz.faces.controller.control import Shown
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.stage.stage import Stage
 from tests.patience import HANG
 from tests.waiting import until
 

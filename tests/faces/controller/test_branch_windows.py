@@ -8,7 +8,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.faces.controller import branch_windows
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.show import Show
 from tests.faces.controller.conftest import Open
 from tests.faces.controller.stages import attended
 

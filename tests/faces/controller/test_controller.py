@@ -20,8 +20,8 @@ from scalarviz.faces.controller.end_of_run_actions import take
 from scalarviz.faces.controller.files import drop, open_run, save
 from scalarviz.faces.controller.keys import ALIASES, help_rows, keys_of, rows_for
 from scalarviz.faces.controller.startup import Opening
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.view.pace import pauses
+from scalarviz.scene.pace import pauses
+from scalarviz.stage.show import Show
 from tests.faces.controller.conftest import Open
 from tests.waiting import until
 
@@ -661,7 +661,7 @@ def test_an_opened_training_has_its_title_and_does_not_play(
 def ticks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Ticks:
     clock = Ticks()
     monkeypatch.setattr(guide, "perf_counter", clock)
-    monkeypatch.setattr("scalarviz.faces.controller.tour.seen", lambda: tmp_path / "seen")
+    monkeypatch.setattr("scalarviz.story.tour.seen", lambda: tmp_path / "seen")
     return clock
 
 

@@ -9,7 +9,7 @@ from scalarviz import data
 from scalarviz.faces.controller.control import DIGITS, Control
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.stage.stage import Stage
 from tests.faces.controller.conftest import Open
 
 ALONE = [row for row in CONTROLS.values() if not row.several]

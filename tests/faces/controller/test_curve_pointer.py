@@ -11,11 +11,10 @@ from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import rounded
 from scalarviz.faces.controller.curve_pointer import CurvePointer
 from scalarviz.faces.controller.pointer import LEFT, Pointer
-from scalarviz.pictures.draw2d.colors import rgb
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.charts import Chart
+from scalarviz.scene.canvas.palette import THEMES, rgb
+from scalarviz.scene.charts import Chart
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
 from scalarviz.training.session.landscape import Landscape
 from tests.faces.controller.conftest import Clock, Open
 from tests.studio import Studio

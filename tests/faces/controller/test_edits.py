@@ -7,9 +7,9 @@ import scalarviz as sv
 from scalarviz.data import Rgb
 from scalarviz.errors import InputError
 from scalarviz.faces.controller.edits import Edits
-from scalarviz.pictures.presenter.live_values import LiveValues
-from scalarviz.pictures.presenter.sample_pass import SampleContext, forward
-from scalarviz.pictures.view.exhibits.swatches import Swatches
+from scalarviz.scene.exhibits.images import Swatches
+from scalarviz.stage.live_values import LiveValues
+from scalarviz.stage.sample_pass import SampleContext, forward
 from tests.wording import refused
 
 ROW = 6  # of the first layer, which is computed at operation 2

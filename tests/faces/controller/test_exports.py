@@ -11,8 +11,8 @@ from scalarviz.base import processes
 from scalarviz.faces.controller import export
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.files import export_to, save, save_network
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
 from tests.faces.controller.conftest import Open
 from tests.faces.controller.fake_stage import FakeStage
 from tests.faces.controller.stages import attended

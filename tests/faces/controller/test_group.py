@@ -13,9 +13,9 @@ from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.group import Group
 from scalarviz.faces.controller.keys import help_rows
 from scalarviz.faces.controller.pointer import Pointer
-from scalarviz.pictures.presenter.several import Several
-from scalarviz.pictures.presenter.side_by_side import SideBySide
-from scalarviz.pictures.view.cubes.shaders import HALF
+from scalarviz.scene.visuals.shaders import HALF
+from scalarviz.stage.show import Several
+from scalarviz.stage.side_by_side import SideBySide
 from tests.studio import Studio
 from tests.waiting import until
 

@@ -13,8 +13,8 @@ from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.presets import PRESETS, go_wrong
 from scalarviz.faces.scenefiles.find import find, load
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
 from scalarviz.training.session.caption import Caption
 from tests.faces.controller.conftest import Open
 from tests.faces.controller.stages import chips_of

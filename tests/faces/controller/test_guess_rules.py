@@ -7,7 +7,8 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.faces.controller.guess_rules import (
+from scalarviz.stage.show import Show
+from scalarviz.story.guess_rules import (
     OF_NUMBER,
     OF_STEP,
     Question,
@@ -16,7 +17,6 @@ from scalarviz.faces.controller.guess_rules import (
     question_of,
     way_of,
 )
-from scalarviz.pictures.presenter.show import Show
 from tests.pages.in_web import in_web
 
 

@@ -14,9 +14,9 @@ from scalarviz.base.texts import text
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.pointer import LEFT, Pointer
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.guess import mark_of
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.marks import mark_of
+from scalarviz.stage.stage import Stage
 from tests.faces.controller.conftest import Open
 from tests.faces.controller.stages import attended, chips_of, shown, stage_of
 from tests.patience import HANG

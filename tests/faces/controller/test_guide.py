@@ -11,7 +11,7 @@ from scalarviz.faces.controller import guide
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.guide import SAMPLE, WHOLE
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.show import Show
 from tests.faces.controller.fake_stage import FakeStage
 
 FRAME = 0.05
@@ -95,7 +95,7 @@ def test_one_sample_is_no_sum(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_where_there_is_no_sum_it_says_so(adder: Adder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scalarviz.pictures.presenter.batch_sum.MOST", 3)
+    monkeypatch.setattr("scalarviz.story.batch_sum.MOST", 3)
     adder.controller.guide.add_up()
     assert adder.stage.notices == ["There is no sum over samples that can be shown here"]
     adder.watch(3.0)

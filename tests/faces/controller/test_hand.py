@@ -15,9 +15,9 @@ from scalarviz.faces.controller.files import save
 from scalarviz.faces.controller.hand import Hand
 from scalarviz.faces.controller.parts import set_learning_rate
 from scalarviz.faces.controller.startup import Opening
-from scalarviz.faces.controller.tour import LONGEST
-from scalarviz.pictures.presenter.answers import AT_ONCE
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.background import AT_ONCE
+from scalarviz.stage.show import Show
+from scalarviz.story.tour import LONGEST
 from tests.faces.controller.fake_stage import FakeStage
 from tests.training.session.test_threads import SOON, Gate
 from tests.waiting import until
@@ -240,7 +240,7 @@ def test_an_error_of_the_last_portion_is_told_though_it_was_paused(
 def test_a_tour_goes_on_though_its_operations_take_long(
     controller: Any, gate: Gate, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("scalarviz.faces.controller.tour.seen", lambda: tmp_path / "seen")
+    monkeypatch.setattr("scalarviz.story.tour.seen", lambda: tmp_path / "seen")
     monkeypatch.setattr("scalarviz.faces.controller.guide.perf_counter", lambda: now[0])
     controller.session.reset()
     now, slow = [0.0], 0.6  # seconds of each step

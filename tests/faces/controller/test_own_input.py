@@ -10,11 +10,11 @@ from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import rounded
 from scalarviz.faces.controller.own_input import pick, put_in
 from scalarviz.faces.controller.pointer import LEFT, Pointer
-from scalarviz.pictures.presenter.own_input import caption_of_own
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.exhibits.pad import Pad
-from scalarviz.pictures.view.exhibits.plane import Plane
+from scalarviz.scene.exhibits.images import Pad
+from scalarviz.scene.exhibits.plots import Plane
+from scalarviz.stage.handles import caption_of_custom
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
 from tests.faces.controller.conftest import Open
 from tests.sessions import advanced, image, inverting, plane
 from tests.studio import Studio
@@ -192,7 +192,7 @@ def test_the_caption_says_the_answer(
 
 
 def test_a_single_answer_without_a_name_is_a_number_alone() -> None:
-    title = caption_of_own(plane(), np.array([0.5, -0.5]), np.array([-0.34])).title
+    title = caption_of_custom(plane(), np.array([0.5, -0.5]), np.array([-0.34])).title
     assert title == "You put in x 0.5, y -0.5. It answers -0.34."
 
 

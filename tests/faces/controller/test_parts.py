@@ -6,7 +6,7 @@ import pytest
 
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.stage.stage import Stage
 from tests.faces.controller.conftest import Open
 from tests.faces.controller.stages import shown
 from tests.sessions import inverting

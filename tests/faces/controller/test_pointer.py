@@ -5,8 +5,8 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.faces.controller.pointer import LEFT, Pointer
-from scalarviz.pictures.presenter.captions.format import both, said
-from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.stage.stage import Stage
+from scalarviz.story.formats import both, said
 from tests.pages.in_web import in_web
 from tests.pages.walks import spec_of
 from tests.studio import Studio, places

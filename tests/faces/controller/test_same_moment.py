@@ -5,8 +5,8 @@ import pytest
 import scalarviz as sv
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.state import state_of
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
 from tests.studio import Studio
 
 

@@ -11,10 +11,9 @@ from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.curve_pointer import CurvePointer
 from scalarviz.faces.controller.pointer import LEFT, Pointer
-from scalarviz.pictures.draw2d.colors import rgb
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.charts import Chart
+from scalarviz.scene.canvas.palette import THEMES, rgb
+from scalarviz.scene.charts import Chart
+from scalarviz.stage.stage import Stage
 from scalarviz.training.session.callbacks import ConditionView
 from tests.faces.controller.conftest import Clock, Open
 from tests.faces.controller.stages import shown, stage_of

@@ -8,11 +8,13 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.base.texts import text
-from scalarviz.faces.controller import guide, tour
+from scalarviz.faces.controller import guide
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.parts import set_learning_rate
 from scalarviz.faces.controller.startup import Opening
-from scalarviz.faces.controller.tour import (
+from scalarviz.stage.show import Show
+from scalarviz.story import tour
+from scalarviz.story.tour import (
     BACKWARD,
     END,
     ERROR,
@@ -23,7 +25,6 @@ from scalarviz.faces.controller.tour import (
     Tour,
     steps_after,
 )
-from scalarviz.pictures.presenter.show import Show
 from tests.faces.controller.fake_stage import FakeStage
 
 FRAME = 0.05

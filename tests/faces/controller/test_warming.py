@@ -26,8 +26,8 @@ from scalarviz.engines.expression import expression_kernels
 from scalarviz.faces.controller import precompile, presets, warming
 from scalarviz.faces.controller.files import export_to, open_run, save
 from scalarviz.faces.scenefiles.find import load, scenes
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
 from tests.faces.controller.conftest import Open
 from tests.faces.controller.stages import attended
 from tests.patience import patient

@@ -18,11 +18,10 @@ from scalarviz.faces.controller import export, precompile
 from scalarviz.faces.controller.files import export_to
 from scalarviz.faces.controller.watch_options import WatchOptions
 from scalarviz.faces.notebook import cell, place, show
-from scalarviz.pictures.draw2d.png import png
-from scalarviz.pictures.presenter.several import Several
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.view import canvas
-from scalarviz.pictures.view.scene.frame import PRESENTED
+from scalarviz.scene import picture
+from scalarviz.scene.layout.division import PRESENTED
+from scalarviz.stage.encoders import png
+from scalarviz.stage.show import Several, Show
 from tests.patience import HANG, patient
 from tests.sessions import inverting
 from tests.wording import refused
@@ -271,7 +270,7 @@ def test_without_opengl_the_picture_is_that_of_the_page(monkeypatch: pytest.Monk
     def no_opengl(*size: int) -> Any:
         raise DisplayError("no driver")
 
-    monkeypatch.setattr(canvas, "drawing", no_opengl)
+    monkeypatch.setattr(picture, "drawing", no_opengl)
     drawn = png(np.zeros((2, 2, 3), np.uint8))
     address = "data:image/png;base64," + base64.b64encode(drawn).decode()
 

@@ -18,8 +18,8 @@ from scalarviz.base.shell_commands import pip_command
 from scalarviz.errors import DisplayError, EngineError, InputError, UnknownNameError
 from scalarviz.faces.notebook import cell, place, show
 from scalarviz.pages import page as pages
-from scalarviz.pictures.displays.tables import session_table
-from scalarviz.pictures.view import canvas
+from scalarviz.scene import picture
+from scalarviz.stage.displays.html_tables import session_table
 from tests.sessions import advanced, inverting
 from tests.wording import refused
 
@@ -237,7 +237,7 @@ def test_without_the_widget_it_shows_a_page_that_trains_and_says_why(
 def test_the_page_in_a_frame_cannot_break_out_and_has_no_rights(
     session: sv.Session, shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(canvas, "drawing", no_opengl)
+    monkeypatch.setattr(picture, "drawing", no_opengl)
     nasty = """"></iframe><script>alert('1')</script>&quot;"""
     sv.watch(sv.Show(session, title=nasty, about=nasty), theme="dark")
     found = Frames(shown[0])
@@ -269,7 +269,7 @@ def test_what_is_not_installed_is_named(
     package: str, session: sv.Session, shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(show, "find_spec", lambda name: None if name == package else name)
-    monkeypatch.setattr(canvas, "drawing", no_opengl)
+    monkeypatch.setattr(picture, "drawing", no_opengl)
     assert f"needs {package}: {pip_command('notebook')}" in repr(sv.watch(session))
 
 
@@ -277,7 +277,7 @@ def test_what_is_not_installed_is_named(
 def test_an_expression_without_widget_and_opengl_says_where_it_stands(
     shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(canvas, "drawing", no_opengl)
+    monkeypatch.setattr(picture, "drawing", no_opengl)
     slope = sv.Value(0.5)
     line = sv.compile(lambda x: slope * x, inputs=1, engine="python")
     session = advanced(sv.Session(line, ([[1.0]], [[2.0]]), "mse", sv.SGD(0.1), engine="python"), 3)
@@ -293,7 +293,7 @@ def test_an_expression_without_widget_and_opengl_says_where_it_stands(
 def test_without_opengl_the_page_of_a_session_is_live_all_the_same(
     session: sv.Session, shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(canvas, "drawing", no_opengl)
+    monkeypatch.setattr(picture, "drawing", no_opengl)
 
     async def program() -> None:
         view = sv.watch(session, color="last change", cubes="gradient", pin=3)
@@ -339,7 +339,7 @@ def test_where_its_still_cannot_be_had_soon_it_is_its_table(
     lack: str, session: sv.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if lack == "OpenGL":
-        monkeypatch.setattr(canvas, "drawing", no_opengl)
+        monkeypatch.setattr(picture, "drawing", no_opengl)
     elif lack == "rest":
         session.play(1.0)
     else:

@@ -17,7 +17,7 @@ from scalarviz.faces.controller import autosave
 from scalarviz.faces.controller.autosave import Keep
 from scalarviz.faces.terminal.train import closing, train
 from scalarviz.files import atomic, runs
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.show import Show
 from scalarviz.training.session import timeline
 from tests.bars import Tty, tty
 from tests.sessions import advanced

@@ -35,7 +35,7 @@ from scalarviz.faces.controller.startup import Opening
 from scalarviz.faces.controller.watch_options import WatchOptions
 from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.faces.window.frame import MainWindow
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.show import Show
 from tests.faces.window.window_cases import main
 from tests.sessions import advanced
 from tests.waiting import until

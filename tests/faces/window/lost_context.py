@@ -8,7 +8,7 @@ from typing import Any
 
 import scalarviz as sv
 from scalarviz.errors import DisplayError
-from scalarviz.pictures.view.picture import Picture
+from scalarviz.scene.picture import Picture
 
 LOST = "OpenGL got errors (glDrawElements): GL_OUT_OF_MEMORY"
 

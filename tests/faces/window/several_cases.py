@@ -21,10 +21,10 @@ from scalarviz.base.interrupt import Stop
 from scalarviz.faces.controller import export
 from scalarviz.faces.controller.watch_options import WatchOptions
 from scalarviz.faces.window.frame import MainWindow
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.presenter.several import Several
-from scalarviz.pictures.view.cubes.shaders import HALF
-from scalarviz.pictures.view.scene.panes import Panes
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.layout.division import Panes
+from scalarviz.scene.visuals.shaders import HALF
+from scalarviz.stage.show import Several
 from tests.faces.window.window_cases import NONE, Key, Left, main
 from tests.waiting import until
 

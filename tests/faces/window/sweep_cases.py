@@ -17,8 +17,8 @@ from scalarviz.faces.controller.watch_options import WatchOptions
 from scalarviz.faces.window import sweep_window, window
 from scalarviz.faces.window.application import application
 from scalarviz.faces.window.sweep_window import SweepWindow, watch_sweep
-from scalarviz.pictures.sweeps.look import SweepLook
-from scalarviz.pictures.view.sweep_panels import SweepPanels
+from scalarviz.scene.sweep_panels import SweepPanels
+from scalarviz.stage.sweep_look import SweepLook
 from tests.sweeps.making import diverging, raising, xor
 
 PATIENCE = 60.0  # seconds

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[3]
 # The X server ends the connection while a picture is drawn: the driver never returns from it then.
 LOST = """
 import ctypes, os, time
-from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.stage.stage import Stage
 from scalarviz.faces.window.picture import View
 from scalarviz.faces.cli.commands import main
 

@@ -46,7 +46,7 @@ from scalarviz import data
 from scalarviz.base.interrupt import Stop
 from scalarviz.base.texts import text
 from scalarviz.faces.cli import open_link
-from scalarviz.faces.controller import export, own_input, tour, watch_options
+from scalarviz.faces.controller import export, own_input, watch_options
 from scalarviz.faces.controller.autosave import Keep
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
@@ -61,14 +61,15 @@ from scalarviz.faces.scenefiles.links import read_link
 from scalarviz.faces.window import window as door
 from scalarviz.faces.window.application import application, quick_turns
 from scalarviz.faces.window.frame import LOOKS, MainWindow
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.presenter.first_controls import FIRST_CONTROLS
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.charts import Chart
-from scalarviz.pictures.view.scene.camera import CAMERAS
-from scalarviz.pictures.view.scene.frame import Box, Division
-from scalarviz.pictures.view.smooth import Smooth
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.charts import Chart
+from scalarviz.scene.layout.camera import CAMERAS
+from scalarviz.scene.layout.division import Box, Division
+from scalarviz.scene.visuals.opengl import Smooth
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
+from scalarviz.story import tour
+from scalarviz.story.first_controls import FIRST_CONTROLS
 from tests.additions import test_control
 from tests.faces.controller.fake_stage import GROUNDS, FakeStage
 from tests.sessions import advanced

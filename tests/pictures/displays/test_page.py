@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scalarviz.core.value import Value
-from scalarviz.pictures.displays.page import HEAD, SIDE, never_raises, number_text, table
+from scalarviz.stage.displays.html_tables import HEAD, SIDE, never_raises, number_text, table
 from tests.pictures.displays.drawn import cells_of
 
 

@@ -2,14 +2,7 @@
 
 import pytest
 
-from scalarviz.pictures.displays.svg import (
-    MARGIN,
-    WIDEST,
-    SvgDrawing,
-    image,
-    shorten,
-    width_of,
-)
+from scalarviz.stage.displays.svg import MARGIN, WIDEST, SvgDrawing, image, shorten, width_of
 from tests.pictures.displays.drawn import Drawn
 
 NASTY = "<a & b> \"c\" 'd' \x00 \ud800 é 中"

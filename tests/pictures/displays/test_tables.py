@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.pictures.displays.tables import session_table
+from scalarviz.stage.displays.html_tables import session_table
 from tests.pictures.displays.drawn import cells_of
 from tests.pictures.displays.test_weight import session, state
 from tests.sessions import advanced

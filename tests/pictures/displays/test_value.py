@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import scalarviz as sv
 from scalarviz.core.value import Value
 from scalarviz.core.value_graph import all_values
-from scalarviz.pictures.displays.page import number_text
-from scalarviz.pictures.displays.value import MOST
+from scalarviz.stage.displays.html_tables import number_text
+from scalarviz.stage.displays.value_display import MOST
 from tests.pictures.displays.drawn import Drawn, overlap
 
 

@@ -9,9 +9,9 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.pictures.displays.svg import SvgDrawing, width_of
-from scalarviz.pictures.displays.weight import CELL, cell, color_of, ink_on, scale_of
-from scalarviz.pictures.draw2d.colors import contrast, rgb
+from scalarviz.scene.canvas.palette import contrast, rgb
+from scalarviz.stage.displays.svg import SvgDrawing, width_of
+from scalarviz.stage.displays.weight_display import CELL, cell, color_of, ink_on, scale_of
 from tests.pictures.displays.drawn import Drawn
 from tests.sessions import advanced
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.pictures.draw2d.colors import linear
+from scalarviz.scene.canvas.palette import linear
 
 LMS_FROM_LINEAR = np.array(
     [

@@ -8,17 +8,8 @@ import numpy as np
 import pytest
 
 from scalarviz.errors import InputError
-from scalarviz.pictures.draw2d.batch import (
-    BOX,
-    COLUMNS,
-    FILL,
-    MIDDLE,
-    color,
-    joins,
-)
-from scalarviz.pictures.draw2d.canvas import Canvas2D
-from scalarviz.pictures.draw2d.font_files import packaged
-from scalarviz.pictures.draw2d.fonts import Atlas
+from scalarviz.scene.canvas.canvas2d import BOX, COLUMNS, FILL, MIDDLE, Canvas2D, color, joins
+from scalarviz.scene.canvas.fonts import Atlas, packaged
 from tests.wording import refused
 
 
@@ -29,7 +20,7 @@ def rows(canvas: Canvas2D) -> np.ndarray:
 
 
 def test_needs_neither_vispy_nor_opengl() -> None:
-    script = "import sys, scalarviz.pictures.draw2d.canvas; sys.exit('vispy' in sys.modules)"
+    script = "import sys, scalarviz.scene.canvas.canvas2d; sys.exit('vispy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 

@@ -5,8 +5,15 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from scalarviz.pictures.draw2d.class_colors import ON_DARK, ON_LIGHT, class_colors
-from scalarviz.pictures.draw2d.colors import MAPS, contrast, linear, rgb
+from scalarviz.scene.canvas.palette import (
+    CLASSES_ON_DARK,
+    CLASSES_ON_LIGHT,
+    MAPS,
+    class_colors,
+    contrast,
+    linear,
+    rgb,
+)
 from tests.pictures.draw2d.perception import oklab
 from tests.pictures.draw2d.test_colors import BLINDNESS
 
@@ -30,8 +37,8 @@ def test_each_pair_differs_for_the_colour_blind(ground: str, kind: str) -> None:
 
 @every_ground
 def test_more_classes_than_colours_have_other_ones(ground: str) -> None:
-    colors = class_colors(np.arange(3 * len(ON_DARK)), ground)
-    assert len(ON_DARK) == len(ON_LIGHT) == 7
+    colors = class_colors(np.arange(3 * len(CLASSES_ON_DARK)), ground)
+    assert len(CLASSES_ON_DARK) == len(CLASSES_ON_LIGHT) == 7
     assert len(np.unique(colors.round(2), axis=0)) == len(colors)
     assert colors.min() >= 0.0 and colors.max() <= 1.0
 

@@ -3,15 +3,7 @@
 import numpy as np
 import pytest
 
-from scalarviz.pictures.draw2d.colors import (
-    MAPS,
-    ColorMap,
-    contrast,
-    linear,
-    rgb,
-    spread,
-    to_bytes,
-)
+from scalarviz.scene.canvas.palette import MAPS, ColorMap, contrast, linear, rgb, spread, to_bytes
 from tests.pictures.draw2d.perception import oklab, srgb
 
 every_map = pytest.mark.parametrize("colors", MAPS.values(), ids=MAPS)

@@ -7,16 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scalarviz.pictures.draw2d import font_files
-from scalarviz.pictures.draw2d.canvas import Canvas2D
-from scalarviz.pictures.draw2d.font_files import fallback, packaged, styled
-from scalarviz.pictures.draw2d.fonts import ATLAS, BOX, Font, layout
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.view.frame_data import Words
-from scalarviz.pictures.view.overlay import draw_head
-from scalarviz.pictures.view.scene.frame import Division
+from scalarviz.scene.canvas import fonts
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.fonts import ATLAS, BOX, Font, fallback, layout, packaged, styled
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.frame_data import PictureWords
+from scalarviz.scene.layout.division import Division
+from scalarviz.scene.overlay import draw_head
 
-PACKAGE = Path(font_files.__file__).parent.parent
+PACKAGE = Path(fonts.__file__).parent.parent
 KOREAN, CHINESE = "한국", "漢"
 
 
@@ -46,7 +45,7 @@ def write_font(path: Path, letters: str, width: int = 1024) -> Path:
 
 
 def forget() -> None:
-    for search in (fallback, styled, font_files.files_by_block):
+    for search in (fallback, styled, fonts.files_by_block):
         search.cache_clear()
 
 
@@ -55,7 +54,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The only folder with fonts in it, on a system without fontconfig."""
     found = tmp_path / "fonts"
     found.mkdir()
-    monkeypatch.setattr(font_files, "FOLDERS", (str(found),))
+    monkeypatch.setattr(fonts, "FOLDERS", (str(found),))
     monkeypatch.setenv("PATH", "")
     forget()
     yield found
@@ -74,7 +73,7 @@ def test_all_letters_of_our_own_texts_come_with_the_package(bold: bool) -> None:
 def test_fonts_of_the_system_are_not_looked_for_without_need(
     bold: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(font_files, "system_files", lambda: pytest.fail("looked for"))
+    monkeypatch.setattr(fonts, "system_files", lambda: pytest.fail("looked for"))
     for words in ("Weight 3 → Σ δ²", "Вес нейрона", "Gewicht β ≈ −0.5", "a\x07b\tc\n"):
         assert BOX not in font(bold=bold).spell(words.replace("\x07", ""))
 
@@ -154,7 +153,7 @@ def test_a_title_is_written_with_letters_that_only_the_system_has(folder: Path) 
     title = "셒갊"  # in no other test: fonts remember which letters they have
     write_font(folder / "korean.ttf", title, 512)
     canvas = Canvas2D(1280.0, 800.0)
-    draw_head(canvas, Division.of(1280.0, 800.0), Words(title), THEMES["dark"])
+    draw_head(canvas, Division.of(1280.0, 800.0), PictureWords(title), THEMES["dark"])
     assert canvas.words[0] == title
     wide = canvas.measure(title, size=16.0, bold=True)
     assert wide == pytest.approx(2 * (8.0 + 16.0 / 24.0), abs=1.0)

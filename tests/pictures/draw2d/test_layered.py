@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scalarviz.pictures.draw2d.layered import GAP, GraphLayout, lay_out
+from scalarviz.scene.layout.graph_layout import NODE_GAP, GraphLayout, lay_out
 
 Graph = list[list[int]]
 
@@ -45,7 +45,7 @@ def test_nothing_lies_on_top_of_another(inputs: Graph, dice: random.Random) -> N
         spans += {(y, y) for way in layout.ways for c, y in way if c == column}
         spans.sort()
         for (_, bottom), (top, _) in pairwise(spans):
-            assert top - bottom >= GAP - 1e-6
+            assert top - bottom >= NODE_GAP - 1e-6
 
 
 @given(graphs())

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from scalarviz.pictures.draw2d.loss_scale import LossScale, apart, round_down, round_up, shown
+from scalarviz.scene.charts import LossScale, apart, round_down, round_up, shown
 
 
 def test_losses_above_zero_have_a_logarithmic_scale() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scalarviz.pictures.draw2d.canvas import Canvas2D
-from scalarviz.pictures.draw2d.fonts import ATLAS
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.fonts import ATLAS
 from tests.studio import Studio
 
 WIDTH, HEIGHT = 64, 48  # logical pixels
@@ -21,7 +21,7 @@ def shown(studio: Studio) -> Shown:
     """shown(paper): its pixels on black, (rows, columns, 3) from 0 to 255."""
     from vispy import gloo
 
-    from scalarviz.pictures.draw2d.renderer import Renderer
+    from scalarviz.scene.canvas.renderer import Renderer
 
     ink = Renderer()
 

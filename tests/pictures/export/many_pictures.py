@@ -77,7 +77,7 @@ def view(count: int) -> None:
 
     from scalarviz.faces.controller.watch_options import WatchOptions
     from scalarviz.faces.notebook.cell import PageView
-    from scalarviz.pictures.presenter.show import Show
+    from scalarviz.stage.show import Show
 
     async def program() -> None:
         session = made()

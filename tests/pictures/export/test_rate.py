@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from scalarviz.pictures.export import rate
-from scalarviz.pictures.export.rate import PORTION, Portions
+from scalarviz.stage import background
+from scalarviz.stage.background import PORTION, Portions
 
 
 class FakeSession:
@@ -23,7 +23,7 @@ class FakeSession:
 @pytest.fixture
 def session(monkeypatch: pytest.MonkeyPatch) -> FakeSession:
     made = FakeSession(1e-6)
-    monkeypatch.setattr(rate, "perf_counter", lambda: made.now)
+    monkeypatch.setattr(background, "perf_counter", lambda: made.now)
     return made
 
 

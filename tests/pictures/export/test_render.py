@@ -19,10 +19,10 @@ from scalarviz.base.interrupt import Stop
 from scalarviz.base.texts import texts
 from scalarviz.errors import FileError, InputError, UnknownNameError
 from scalarviz.faces.cli.commands import application
-from scalarviz.pictures.export import render
-from scalarviz.pictures.export.render_options import PASTS, RenderOptions, drawn
-from scalarviz.pictures.presenter.captions.strip import names_of_cells
-from scalarviz.pictures.view.scene.camera import Camera
+from scalarviz.scene.layout.camera import Camera
+from scalarviz.stage import render
+from scalarviz.stage.render_options import PASTS, RenderOptions, drawn
+from scalarviz.story.names import names_of_cells
 from tests.wording import refused
 
 pytestmark = pytest.mark.usefixtures("opengl")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from scalarviz.errors import InputError
-from scalarviz.pictures.export.storyboard_page import COLORS, Still, page
+from scalarviz.stage.storyboard_page import COLORS, StoryboardStill, page
 from scalarviz.training.session.caption import Caption, plain_lines
 from tests.wording import refused
 
@@ -35,16 +35,18 @@ def png(color: tuple[int, int, int], width: int = 32, height: int = 20) -> bytes
 
 
 @pytest.fixture
-def stills() -> list[Still]:
+def stills() -> list[StoryboardStill]:
     return [
-        Still("zero_grad", Caption("All gradients are set to 0.", "grad = 0"), png((9, 9, 9)), "A"),
-        Still(
+        StoryboardStill(
+            "zero_grad", Caption("All gradients are set to 0.", "grad = 0"), png((9, 9, 9)), "A"
+        ),
+        StoryboardStill(
             "affine 0",
             Caption("Each adds up.", "z = w x + ... + b", plain_lines("1 * 2 = 2", "a < b")),
             png((200, 90, 20), 1280, 800),
             "Plates & lines.",
         ),
-        Still(
+        StoryboardStill(
             NASTY, Caption(NASTY, NASTY, plain_lines(NASTY, "x" * 150)), png((20, 90, 200)), NASTY
         ),
     ]
@@ -79,7 +81,7 @@ class Reader(HTMLParser):
         return [attributes for name, attributes in self.elements if name == tag]
 
 
-def test_a_page_is_well_formed_and_says_its_language(stills: list[Still]) -> None:
+def test_a_page_is_well_formed_and_says_its_language(stills: list[StoryboardStill]) -> None:
     text = page(stills, "one step")
     reader = Reader(text)
     assert text.startswith("<!DOCTYPE html>\n")
@@ -87,7 +89,7 @@ def test_a_page_is_well_formed_and_says_its_language(stills: list[Still]) -> Non
     assert ("title", "one step") in reader.words and ("h1", "one step") in reader.words
 
 
-def test_a_page_asks_nobody_for_anything(stills: list[Still]) -> None:
+def test_a_page_asks_nobody_for_anything(stills: list[StoryboardStill]) -> None:
     text = page(stills, "one step")
     reader = Reader(text)
     assert "http:" not in text and "https:" not in text
@@ -98,7 +100,7 @@ def test_a_page_asks_nobody_for_anything(stills: list[Still]) -> None:
     assert "@import" not in text and "url(" not in text
 
 
-def test_the_browser_is_told_to_run_only_what_is_in_the_page(stills: list[Still]) -> None:
+def test_the_browser_is_told_to_run_only_what_is_in_the_page(stills: list[StoryboardStill]) -> None:
     reader = Reader(page(stills, "one step"))
     (policy,) = [each["content"] or "" for each in reader.all("meta") if "Security" in str(each)]
     assert policy.startswith("default-src 'none'; img-src data:;") and "unsafe" not in policy
@@ -108,7 +110,7 @@ def test_the_browser_is_told_to_run_only_what_is_in_the_page(stills: list[Still]
         assert f"{tag}-src 'sha256-{digest}'" in policy
 
 
-def test_what_users_wrote_is_text(stills: list[Still]) -> None:
+def test_what_users_wrote_is_text(stills: list[StoryboardStill]) -> None:
     text = page(stills, NASTY)
     reader = Reader(text)
     assert len(reader.all("script")) == 1 and text.count("<script") == 1
@@ -117,7 +119,9 @@ def test_what_users_wrote_is_text(stills: list[Still]) -> None:
     assert [each["alt"] for each in reader.all("img")[2:]] == ["A", "Plates & lines.", NASTY]
 
 
-def test_every_still_stands_in_the_page_once_without_any_script(stills: list[Still]) -> None:
+def test_every_still_stands_in_the_page_once_without_any_script(
+    stills: list[StoryboardStill],
+) -> None:
     text = page(stills, "one step")
     pictures = [each for each in Reader(text).all("img") if "src" in each]
     found = [base64.b64decode((each["src"] or "").partition("base64,")[2]) for each in pictures]
@@ -133,7 +137,9 @@ def test_every_still_stands_in_the_page_once_without_any_script(stills: list[Sti
     assert ".stage, .scripted .frames { display: none; }" in style
 
 
-def test_the_strip_lists_the_operations_and_the_slider_reaches_them(stills: list[Still]) -> None:
+def test_the_strip_lists_the_operations_and_the_slider_reaches_them(
+    stills: list[StoryboardStill],
+) -> None:
     reader = Reader(page(stills, "one step"))
     (slider,) = reader.all("input")
     assert (slider["min"], slider["max"], slider["type"]) == ("0", "2", "range")
@@ -154,7 +160,7 @@ def luminance(color: str) -> float:
 
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
-def test_text_has_contrast(stills: list[Still], theme: str) -> None:
+def test_text_has_contrast(stills: list[StoryboardStill], theme: str) -> None:
     text = page(stills, "a", dark=theme == "dark")
     assert f"color-scheme: {theme};" in text
     colors = dict(re.findall(r"--([\w-]+): (#\w{6});", COLORS[theme]))
@@ -189,7 +195,7 @@ def browser() -> Any:
 
 @pytest.mark.slow
 def test_a_browser_steps_through_the_page(
-    browser: Any, stills: list[Still], tmp_path: Path
+    browser: Any, stills: list[StoryboardStill], tmp_path: Path
 ) -> None:
     file = tmp_path / "step.html"
     file.write_text(page(stills, NASTY), encoding="utf-8")
@@ -253,7 +259,7 @@ def test_a_browser_steps_through_the_page(
 
 @pytest.mark.slow
 def test_without_scripts_and_on_paper_all_stills_are_there(
-    browser: Any, stills: list[Still], tmp_path: Path
+    browser: Any, stills: list[StoryboardStill], tmp_path: Path
 ) -> None:
     file = tmp_path / "step.html"
     stills = [*stills, stills[0]]

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scalarviz.pictures.export.video import encoder_for
+from scalarviz.stage.encoders import encoder_for
 
 ROOT = Path(__file__).parents[3]
 SIZE = (64, 48)
@@ -39,7 +39,7 @@ def test_a_video_holds_its_pictures_and_begins_with_its_index(tmp_path: Path) ->
 KILLS = """
 import os, random, signal, sys, time
 import numpy as np
-from scalarviz.pictures.export.video import encoder_for
+from scalarviz.stage.encoders import encoder_for
 
 path, kills = sys.argv[1], int(sys.argv[2])
 frames = np.random.default_rng(0).integers(0, 256, (100, 48, 64, 3), dtype=np.uint8)

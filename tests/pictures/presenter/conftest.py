@@ -3,8 +3,8 @@
 import pytest
 
 import scalarviz as sv
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
 from tests.facing import face
 from tests.studio import Studio
 from tests.walk import Walk
@@ -33,5 +33,5 @@ def words(studio: Studio, stage: Stage, size: tuple[int, int] = SIZE) -> list[st
 @pytest.fixture
 def walk(studio: Studio, faced: None, monkeypatch: pytest.MonkeyPatch) -> Walk:
     """Pictures without numbers on the cubes, whose colors and sizes are measured."""
-    monkeypatch.setattr("scalarviz.pictures.view.scenery.draw_numbers", lambda *given: None)
+    monkeypatch.setattr("scalarviz.scene.picture.draw_numbers", lambda *given: None)
     return Walk(studio)

@@ -163,7 +163,7 @@ def in_notebook() -> None:
     import vispy
     from vispy import scene
 
-    from scalarviz.pictures.view.offscreen import make_canvas
+    from scalarviz.scene.offscreen import make_canvas
 
     make_canvas(1, 1)
     vispy.config["default_backend"] = "egl"

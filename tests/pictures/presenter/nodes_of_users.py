@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 import scalarviz as sv
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.cubes.shaders import HALF
+from scalarviz.scene.visuals.shaders import HALF
+from scalarviz.stage.stage import Stage
 
 LIME, RED = (0, 255, 0), (255, 0, 0)
 BELOW = 9.0  # pixels from the middle of a cube

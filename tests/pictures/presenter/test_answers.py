@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from scalarviz.pictures.presenter.answers import AT_ONCE, Answer
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.frame_data import History
+from scalarviz.scene.frame_data import History
+from scalarviz.stage.background import AT_ONCE, Answer
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
 from tests.training.session.test_threads import SOON, Gate, ours
 from tests.waiting import until
 

@@ -10,12 +10,11 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.texts import text
 from scalarviz.errors import InputError
-from scalarviz.pictures.presenter.by_neuron import ByNeuron, check_neurons, has_neurons
-from scalarviz.pictures.presenter.captions.moments import caption
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.focus import focus_of, rows_of_sum
-from scalarviz.pictures.view.frame_data import FrameData
-from scalarviz.pictures.view.lights import lights
+from scalarviz.scene.frame_data import FrameData
+from scalarviz.scene.lights import focus_of, lights, rows_of_sum
+from scalarviz.stage.stage import Stage
+from scalarviz.story.by_neuron import ByNeuron, check_neurons, has_neurons
+from scalarviz.story.captions import caption
 from tests.sessions import image, inverting
 from tests.studio import Studio
 from tests.walk import NAMES, go_by_neurons

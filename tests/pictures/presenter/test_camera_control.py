@@ -7,14 +7,14 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.core.program import Program
-from scalarviz.pictures.presenter.camera_control import QUICK, CameraController
-from scalarviz.pictures.presenter.scene_layout import shape_of
-from scalarviz.pictures.view.legend import legend_box
-from scalarviz.pictures.view.neurons import boxes_below
-from scalarviz.pictures.view.scene.beads import beads
-from scalarviz.pictures.view.scene.camera import EDGE
-from scalarviz.pictures.view.scene.frame import Box, Division, Projection
-from scalarviz.pictures.view.scene.plates import Layout
+from scalarviz.scene.layout.beads import beads
+from scalarviz.scene.layout.camera import EDGE
+from scalarviz.scene.layout.division import Box, Division, Projection
+from scalarviz.scene.layout.plates import Layout
+from scalarviz.scene.legend import legend_box
+from scalarviz.scene.neurons import boxes_below
+from scalarviz.stage.camera_control import QUICK, CameraController
+from scalarviz.stage.network_layout import shape_of
 
 SIZE = (1280.0, 800.0)
 SIZES = [SIZE, (800.0, 500.0), (640.0, 800.0), (500.0, 900.0), (2400.0, 600.0), (3840.0, 2160.0)]

@@ -15,8 +15,8 @@ from scalarviz import data, nn
 from scalarviz.base.texts import texts
 from scalarviz.core.program import NONE
 from scalarviz.faces.scenefiles.find import find, load
-from scalarviz.pictures.presenter.captions.moments import caption
-from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.stage.stage import Stage
+from scalarviz.story.captions import caption
 from scalarviz.training.session.caption import Caption, Piece
 from scalarviz.training.session.value_session import session_of
 from tests.pictures.presenter.caption_reader import (

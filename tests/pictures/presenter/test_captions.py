@@ -15,17 +15,10 @@ from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
 from scalarviz.errors import ShapeError
 from scalarviz.faces.scenefiles.find import find, load
-from scalarviz.pictures.presenter.captions import moments
-from scalarviz.pictures.presenter.captions.format import (
-    agreeing,
-    both,
-    fill,
-    pretty,
-    said,
-    written_alike,
-)
-from scalarviz.pictures.presenter.captions.lines import Term, in_brackets, sum_line
-from scalarviz.pictures.presenter.captions.moments import caption
+from scalarviz.story import captions
+from scalarviz.story.captions import caption
+from scalarviz.story.equations import EquationTerm, in_brackets, sum_line
+from scalarviz.story.formats import agreeing, both, fill, pretty, said, written_alike
 from scalarviz.training.session.caption import Caption
 from tests.pictures.presenter.caption_reader import NUMBER, agrees, equations, value_of
 from tests.sessions import advanced
@@ -254,7 +247,7 @@ def test_a_step_too_small_for_two_digits_is_seen_all_the_same() -> None:
 
 
 def test_what_has_no_words_is_called_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(moments.TELLERS, "loss")
+    monkeypatch.delitem(captions.CAPTIONS, "loss")
     assert walk(rgb())["loss"] == Caption("Loss.")
 
 
@@ -374,7 +367,9 @@ def test_operands_get_digits_until_the_result_is_right() -> None:
 
 
 def test_a_long_sum_keeps_its_largest_terms_in_their_order() -> None:
-    terms = [Term((float(value),)) for value in (1, -9, 2, 0, 8, 7)] + [Term((5.0,), stays=True)]
+    terms = [EquationTerm((float(value),)) for value in (1, -9, 2, 0, 8, 7)] + [
+        EquationTerm((5.0,), stays=True)
+    ]
     words = "".join(piece.words for piece in sum_line(terms, 14.0))
     assert words == "-9 + 8 + 7 + ... 3 more (3) + 5 = 14"
     words = "".join(piece.words for piece in sum_line(terms, 14.0, keep=3))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.pictures.presenter.captions.moments import caption
+from scalarviz.story.captions import caption
 from scalarviz.training.session.caption import Caption
 
 

@@ -9,9 +9,9 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.pictures.presenter.arithmetic import Product, change_between, product_table
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.frame_data import Card, History, Line, Table
+from scalarviz.scene.frame_data import Card, CardLine, CardTable, History
+from scalarviz.stage.stage import Stage
+from scalarviz.story.equations import ProductRow, change_between, product_table
 from tests.sessions import advanced
 
 OPTIMIZERS = {
@@ -46,11 +46,11 @@ def card_of(session: sv.Session, row: int) -> Card:
 
 
 def lines_of(card: Card, look: str = "plain") -> list[str]:
-    return [each.words for each in card.blocks if isinstance(each, Line) and each.look == look]
+    return [each.words for each in card.blocks if isinstance(each, CardLine) and each.look == look]
 
 
-def table_of(card: Card) -> Table:
-    (table,) = [each for each in card.blocks if isinstance(each, Table)]
+def table_of(card: Card) -> CardTable:
+    (table,) = [each for each in card.blocks if isinstance(each, CardTable)]
     return table
 
 
@@ -159,7 +159,7 @@ def test_after_an_edit_the_card_says_so_and_not_the_step_before() -> None:
     session.edit(5, 1.5)
     card = card_of(session, 5)
     assert lines_of(card, "large") == [f"edited: {change_between(old, 1.5)[0]} → 1.5"]
-    assert not [each for each in card.blocks if isinstance(each, Table)]
+    assert not [each for each in card.blocks if isinstance(each, CardTable)]
     assert lines_of(card_of(session, 6), "large")[0].count("edited") == 0
     session.advance(2, "operation")
     assert lines_of(card_of(session, 5), "large") == lines_of(card, "large")
@@ -198,7 +198,7 @@ def test_within_a_step_the_card_says_what_is_known_so_far_and_when_the_rest_come
         assert lines_of(card, "large") == before  # the last change stays
         assert lines_of(card, "strong") == ["Step 4 so far"]
         seen.append(lines_of(card)[0])
-        has_table = any(isinstance(each, Table) for each in card.blocks)
+        has_table = any(isinstance(each, CardTable) for each in card.blocks)
         assert has_table == ("moves at" in seen[-1])
     delta = session.operations.index("delta 0")
     for words in seen[1:delta]:
@@ -259,7 +259,7 @@ def test_numbers_of_any_size_add_up(scale: float) -> None:
     rng = np.random.default_rng(3)
     for count in (1, 2, 8, 100):
         pairs = rng.normal(size=(count, 2)) * [scale, 1.0]
-        table = product_table("abcd", [Product("", *pair) for pair in pairs.tolist()], "sum")
+        table = product_table("abcd", [ProductRow("", *pair) for pair in pairs.tolist()], "sum")
         total = float(pairs.prod(axis=1).sum())
         assert float(table.total[-1]) == pytest.approx(total, rel=0.06)
         for cut, rest in enumerate(table.rests):

@@ -11,9 +11,8 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import DisplayError, InputError, UnknownNameError
-from scalarviz.pictures.draw2d.colors import rgb
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.presenter.cubes_node import plan_of
+from scalarviz.scene.canvas.palette import THEMES, rgb
+from scalarviz.stage.cubes_node import plan_of
 from tests.faces.window.conftest import screen as screen
 from tests.pictures.presenter import cubes_in_canvas as inside
 from tests.sessions import advanced
@@ -28,7 +27,7 @@ def canvas(studio: Studio) -> Iterator[Any]:
     """A SceneCanvas as a user makes it, without a window."""
     from vispy import scene
 
-    from scalarviz.pictures.view.offscreen import use_offscreen
+    from scalarviz.scene.offscreen import use_offscreen
 
     made = scene.SceneCanvas(app=use_offscreen(), size=inside.SIZE, show=False)
     made.events.ignore_callback_errors = False
@@ -160,8 +159,8 @@ def test_a_node_that_is_removed_frees_its_textures_and_can_come_back(canvas: Any
 def test_in_half_a_canvas_of_two_pixels_a_point_it_is_as_sharp(studio: Studio) -> None:
     from vispy import scene
 
-    from scalarviz.pictures.view.offscreen import use_offscreen
-    from scalarviz.pictures.view.scene.node_transforms import ratio_of, viewport_of
+    from scalarviz.scene.offscreen import use_offscreen
+    from scalarviz.scene.visuals.opengl import ratio_of, viewport_of
 
     canvas = scene.SceneCanvas(app=use_offscreen(), size=(300, 200), px_scale=2, show=False)
     session = inside.made()
@@ -226,7 +225,7 @@ def test_it_cannot_be_bent_or_drawn_in_two_canvases(canvas: Any, studio: Studio)
     from vispy import scene
     from vispy.visuals.transforms import LogTransform
 
-    from scalarviz.pictures.view.offscreen import use_offscreen
+    from scalarviz.scene.offscreen import use_offscreen
 
     _, cubes = inside.scene_in(canvas, inside.made())
     canvas.render()

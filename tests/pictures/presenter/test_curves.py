@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 import scalarviz as sv
-from scalarviz.pictures.presenter.curves import PART, measured_of, smoothed_of
-from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.stage.curves import SMOOTHED_PART, measured_of, smoothed_of
+from scalarviz.stage.stage import Stage
 from tests.sessions import advanced
 
 X = np.random.default_rng(0).normal(size=(40, 2))
@@ -57,8 +57,8 @@ def test_the_curve_of_a_network_that_has_grown_goes_on_from_that_before() -> Non
 
 
 def test_the_mean_of_losses_is_drawn_once_there_are_enough() -> None:
-    assert smoothed_of(np.ones(2 * PART - 1)).tolist() == []
-    np.testing.assert_array_equal(smoothed_of(np.full(2 * PART, 0.5)), 0.5)
+    assert smoothed_of(np.ones(2 * SMOOTHED_PART - 1)).tolist() == []
+    np.testing.assert_array_equal(smoothed_of(np.full(2 * SMOOTHED_PART, 0.5)), 0.5)
 
 
 def test_which_metrics_are_drawn() -> None:

@@ -9,15 +9,9 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.checks import FloatArray
-from scalarviz.pictures.presenter.exhibits_of import (
-    PORTION,
-    can_be_finer,
-    exhibit_of,
-    held_out_loss,
-)
-from scalarviz.pictures.view.exhibits.graph import FunctionPlot
-from scalarviz.pictures.view.exhibits.pictures import Pictures
-from scalarviz.pictures.view.exhibits.plane import Plane
+from scalarviz.scene.exhibits.images import Pictures
+from scalarviz.scene.exhibits.plots import FunctionPlot, Plane
+from scalarviz.stage.data_exhibits import PORTION, can_be_finer, exhibit_of, held_out_loss
 
 
 def session(layers: list[Any], learned: object, **options: Any) -> sv.Session:

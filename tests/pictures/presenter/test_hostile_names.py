@@ -19,8 +19,8 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.terminal.train import train
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
 from tests.sessions import advanced
 
 # A name that reverses what follows, one that ends a line of C, one that colours a terminal.
@@ -139,8 +139,8 @@ def test_faces_read_the_names_of_data_in_one_place() -> None:
     package = Path(sv.__file__).parent
     readers = {
         file.relative_to(package).as_posix()
-        for folder in ("pictures", "pages", "faces")
+        for folder in ("story", "scene", "stage", "pages", "faces")
         for file in (package / folder).glob("**/*.py")
         if re.search(r"\.(input|output)_names", file.read_text(encoding="utf-8"))
     }
-    assert readers == {"pictures/presenter/names_of_data.py"}
+    assert readers == {"story/names.py"}

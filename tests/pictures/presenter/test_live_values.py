@@ -9,15 +9,14 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.pictures.presenter import exhibits_of
-from scalarviz.pictures.presenter.answers import AT_ONCE
-from scalarviz.pictures.presenter.curves import POINTS
-from scalarviz.pictures.presenter.exhibits_of import in_portions
-from scalarviz.pictures.presenter.live_values import LiveValues
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.exhibits.pictures import Pictures
-from scalarviz.pictures.view.exhibits.swatches import Swatches
+from scalarviz.scene.exhibits.images import Pictures, Swatches
+from scalarviz.stage import data_exhibits
+from scalarviz.stage.background import AT_ONCE
+from scalarviz.stage.curves import POINTS
+from scalarviz.stage.data_exhibits import in_portions
+from scalarviz.stage.live_values import LiveValues
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
 from scalarviz.training.session.value_session import session_of
 from tests.sessions import advanced
 from tests.training.session.test_session import session
@@ -214,7 +213,7 @@ def test_no_picture_waits_for_the_exhibit(monkeypatch: pytest.MonkeyPatch) -> No
     session = texture()
     reading = LiveValues(session, AT_ONCE)
     until(lambda: reading.refresh() or not reading.pending)
-    monkeypatch.setattr(exhibits_of, "in_portions", slowly)
+    monkeypatch.setattr(data_exhibits, "in_portions", slowly)
     session.play()
     try:
         until(lambda: reading.refresh() or bool(asked))
@@ -240,7 +239,7 @@ def test_an_exhibit_of_other_data_is_not_shown_when_it_comes(
         assert len(points) < 90 * 150 or opened.wait(30.0)
         return in_portions(ask, points)
 
-    monkeypatch.setattr(exhibits_of, "in_portions", slowly)
+    monkeypatch.setattr(data_exhibits, "in_portions", slowly)
     session = texture()
     reading = LiveValues(session, 0.0)
     reading.refresh()

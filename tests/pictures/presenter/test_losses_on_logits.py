@@ -5,14 +5,14 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.base.checks import FloatArray
-from scalarviz.pictures.draw2d.canvas import Canvas2D
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.presenter.captions.format import said
-from scalarviz.pictures.presenter.captions.tour import tour_caption
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.frame_data import Card
-from scalarviz.pictures.view.neurons import draw_errors
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.frame_data import Card
+from scalarviz.scene.neurons import draw_errors
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
+from scalarviz.story.formats import said
+from scalarviz.story.tour import tour_caption
 from tests.pictures.presenter.test_cards import lines_of
 from tests.pictures.view.measures import projection, stage_of
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.pictures.presenter.channels import Source
-from scalarviz.pictures.presenter.live_values import LiveValues
-from scalarviz.pictures.presenter.motion import BEHIND, Motion, passed
-from scalarviz.pictures.view.pace import ARRIVES, LONGEST, SHORTEST, longest, moved
+from scalarviz.scene.pace import ARRIVES, LONGEST, SHORTEST, longest, moved
+from scalarviz.stage.channels import ChannelSource
+from scalarviz.stage.live_values import LiveValues
+from scalarviz.stage.motion import BEHIND, Motion, passed
 
 
 class Viewer:
@@ -38,7 +38,7 @@ class Viewer:
 
     def mixed(self, color: str = "value", size: str = "gradient"):
         reading = self.reading
-        source = Source(reading.numbers, reading.last.value, reading.program, reading.way)
+        source = ChannelSource(reading.numbers, reading.last.value, reading.program, reading.way)
         return self.motion.mixed(color, size, source)
 
 

@@ -7,10 +7,10 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.pictures.presenter.neuron_card import neuron_card, numbers_of
-from scalarviz.pictures.presenter.pointing import count_of, name_of
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.frame_data import Card, Table
+from scalarviz.scene.frame_data import Card, CardTable
+from scalarviz.stage.pointing import buffer_of, count_of
+from scalarviz.stage.stage import Stage
+from scalarviz.story.cards import neuron_card, numbers_of
 from tests.pictures.presenter.test_cards import last_place, lines_of
 from tests.sessions import advanced
 from tests.studio import Studio
@@ -30,11 +30,11 @@ def card_of(session: sv.Session, neuron: tuple[str, int], sample: int = 0) -> Ca
     return card
 
 
-def tables_of(card: Card) -> list[Table]:
-    return [each for each in card.blocks if isinstance(each, Table)]
+def tables_of(card: Card) -> list[CardTable]:
+    return [each for each in card.blocks if isinstance(each, CardTable)]
 
 
-def assert_adds_up(table: Table, result: float) -> None:
+def assert_adds_up(table: CardTable, result: float) -> None:
     for cells in table.rows:
         first, second, product = map(float, cells[1:])
         assert abs(first * second - product) < 0.51 * last_place(cells[3])
@@ -126,7 +126,7 @@ def test_neurons_of_all_kinds_of_layers_have_a_card() -> None:
     kinds = set()
     for line in stage.plan.neurons:
         for place in range(count_of(line)):
-            known = numbers_of(stage.reading, stage.plan, (name_of(line), place), 0)
+            known = numbers_of(stage.reading, stage.plan, (buffer_of(line), place), 0)
             assert known is not None
             card = neuron_card(known)
             kinds |= {operation.kind for operation in known.writers}
@@ -157,7 +157,7 @@ def test_a_step_is_shown_with_any_neuron_pinned_and_hovered(
     stage = Stage(session)
     for line in stage.plan.neurons:
         for place in {0, count_of(line) - 1}:
-            stage.pin((name_of(line), place))
+            stage.pin((buffer_of(line), place))
             stage.hover_neuron = stage.pinned_neuron
             for i in range(len(session.operations)):
                 session.advance(1, "operation")

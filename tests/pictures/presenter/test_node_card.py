@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.pictures.presenter.live_values import LiveValues
-from scalarviz.pictures.presenter.node_card import node_card
-from scalarviz.pictures.view.frame_data import Card, Line, Table
+from scalarviz.scene.frame_data import Card, CardLine, CardTable
+from scalarviz.stage.live_values import LiveValues
+from scalarviz.story.cards import node_card
 
 X, Y = np.array([[1.0], [2.0]]), np.array([[1.0], [0.5]])
 
@@ -35,9 +35,9 @@ def test_a_card_has_the_operation_and_what_came_back() -> None:
     s.advance(len(s.operations) - 1, "operation")
     card = card_of(s, "[1]", len(s.operations) - 1)
     assert card.name == "u (a × b)" and dict(card.facts)["value"] == "-3"
-    words = [each.words for each in card.blocks if isinstance(each, Line)]
+    words = [each.words for each in card.blocks if isinstance(each, CardLine)]
     assert words[1] == "2 × (-1.5) = -3"
-    (table,) = [each for each in card.blocks if isinstance(each, Table)]
+    (table,) = [each for each in card.blocks if isinstance(each, CardTable)]
     assert [row[0] for row in table.rows] == ["x × u", "u × tanh(x)"]
     slopes = [float(row[1]) for row in table.rows]
     np.testing.assert_allclose(slopes, [1.0, np.tanh(1.0)], atol=0.01)
@@ -50,7 +50,7 @@ def test_before_the_way_back_a_card_says_what_it_goes_into() -> None:
     s = made()
     s.advance(4, "operation")
     card = card_of(s, "[1]", 4)
-    words = [each.words for each in card.blocks if isinstance(each, Line)]
+    words = [each.words for each in card.blocks if isinstance(each, CardLine)]
     assert words[2:] == ["It goes into u × tanh(x).", "It goes into x × u."]
     assert [name for name, _ in card.facts] == ["value"]
     assert card_of(s, "[3]", 4).facts[0][1] == "not computed yet"
@@ -62,9 +62,9 @@ def test_on_the_way_back_a_card_has_the_part_that_has_come() -> None:
     done = names.index("multiply gradient 3") + 1
     s.advance(done, "operation")
     card = card_of(s, "[1]", done)
-    (table,) = [each for each in card.blocks if isinstance(each, Table)]
+    (table,) = [each for each in card.blocks if isinstance(each, CardTable)]
     assert [row[0] for row in table.rows] == ["x × u"]
-    assert [each.words for each in card.blocks if isinstance(each, Line)][-1] == (
+    assert [each.words for each in card.blocks if isinstance(each, CardLine)][-1] == (
         "It goes into u × tanh(x)."
     )
 

@@ -11,7 +11,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import InputError
-from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.stage.stage import Stage
 from tests.faces.window.conftest import screen as screen
 from tests.pictures.presenter import nodes_of_users as own
 from tests.studio import Studio

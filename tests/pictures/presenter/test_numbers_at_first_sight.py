@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view import picture
+from scalarviz.scene import picture
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.stage.stage import Stage
 from tests.noted import Noted
 from tests.pictures.presenter.test_words_apart import shown
 from tests.studio import Studio

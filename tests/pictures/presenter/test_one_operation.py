@@ -8,7 +8,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.core.program import Moment
-from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.stage.stage import Stage
 from scalarviz.training.session.caption import Caption
 
 COUNT = 12  # operations of a step of colours

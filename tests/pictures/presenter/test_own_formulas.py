@@ -14,9 +14,9 @@ from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
 from scalarviz.core.formulas.elementary import divide
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES, LossRow, RowLossRow
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, OptimizerRow
-from scalarviz.pictures.presenter.captions.moments import caption
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.frame_data import Card, Line
+from scalarviz.scene.frame_data import Card, CardLine
+from scalarviz.stage.stage import Stage
+from scalarviz.story.captions import caption
 from scalarviz.training.session.caption import Caption
 from tests.pictures.presenter.caption_reader import (
     FUNCTIONS,
@@ -209,7 +209,7 @@ def card_of(s: sv.Session, pin: Callable[[Stage], Any]) -> list[str]:
     card: Card | None = stage.frame_data().pinned
     stage.leave()
     assert card is not None
-    return [each.words for each in card.blocks if isinstance(each, Line)]
+    return [each.words for each in card.blocks if isinstance(each, CardLine)]
 
 
 def assert_right(formula: str, result: str, **functions: Any) -> None:

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 import scalarviz as sv
 from scalarviz.base.texts import texts
-from scalarviz.pictures.presenter.captions.backward import BACKWARD_KINDS
-from scalarviz.pictures.presenter.captions.moments import FORWARD_KINDS, caption
-from scalarviz.pictures.presenter.captions.names import weight_name
-from scalarviz.pictures.presenter.cards import arithmetic
-from scalarviz.pictures.presenter.paths import path, weights_from, weights_into
-from scalarviz.pictures.view.frame_data import Line
-from scalarviz.pictures.view.lights import lights
+from scalarviz.scene.frame_data import CardLine
+from scalarviz.scene.lights import lights
+from scalarviz.stage.narration import blocks_of_weight
+from scalarviz.story.backward_captions import BACKWARD_KINDS
+from scalarviz.story.captions import FORWARD_KINDS, caption
+from scalarviz.story.names import weight_name
+from scalarviz.story.traced_weight import path_of_weight, weights_from, weights_into
 from scalarviz.training.session.caption import Caption
 from tests.pictures.presenter.caption_reader import NUMBER, agrees
 from tests.strategies import networks
@@ -108,7 +108,9 @@ def test_a_weight_of_a_kernel_is_told_at_all_its_places() -> None:
     (marked,) = [piece for piece in told.pieces if piece.row == row]
     assert marked.mark == f"gradient\n{numbers_in(marked.words)[-1]}"
     assert agrees(grad, marked.words)
-    said_of_it = [block.words for block in arithmetic(session, row) if isinstance(block, Line)]
+    said_of_it = [
+        block.words for block in blocks_of_weight(session, row) if isinstance(block, CardLine)
+    ]
     assert any(words.startswith("It is used at 16 places of each sample") for words in said_of_it)
 
 
@@ -157,7 +159,9 @@ def test_a_weight_that_lies_beyond_the_edge_everywhere_is_told() -> None:
     session = session_of(sv.Conv2d((1, 1, 1), 1, 3, padding=1), sv.Dense(1, 1))
     told = walk(session, 0)
     assert told["weight gradient 0"].numbers == ("gradient = 0: it only ever lies beyond the edge",)
-    said_of_it = [block.words for block in arithmetic(session, 0) if isinstance(block, Line)]
+    said_of_it = [
+        block.words for block in blocks_of_weight(session, 0) if isinstance(block, CardLine)
+    ]
     assert "gradient = 0: it only ever lies beyond the edge" in said_of_it
     assert all(said.title for said in told.values())
 
@@ -172,7 +176,7 @@ def test_a_path_goes_from_operation_to_operation(made: Any, data: st.DataObject)
     if not count:
         return
     row = data.draw(st.integers(0, count - 1))
-    places = path(program, row)
+    places = path_of_weight(program, row)
     for operation, (output, column) in zip(program.operations, places, strict=True):
         assert 0 <= output < operation.target.size and 0 <= column < operation.source.size
         if row in operation.parameters and len(operation.uses(row)[0]):
@@ -212,7 +216,7 @@ def test_a_kernel_of_a_group_is_named_with_the_map_that_it_reads() -> None:
 
 
 def test_both_ways_are_lit_where_they_come_together() -> None:
-    from scalarviz.pictures.view.scene.beads import beads
+    from scalarviz.scene.layout.beads import beads
 
     program = sv.Network([sv.Residual(sv.Dense(2, 3, "tanh"), sv.Dense(3, 2))], seed=0).program
     layout = beads(program, lambda label: ("", ""))

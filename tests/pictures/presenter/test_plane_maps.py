@@ -8,17 +8,15 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.faces.scenefiles.find import find, load
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.presenter.plane_maps import PlaneMaps
-from scalarviz.pictures.presenter.sample_pass import forward
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.exhibits.neuron_map import NeuronMap
-from scalarviz.pictures.view.exhibits.plane import Plane, cells
-from scalarviz.pictures.view.frame_data import Drawing
-from scalarviz.pictures.view.inspector import draw_inspector
-from scalarviz.pictures.view.neuron_maps import tiled
-from scalarviz.pictures.view.neurons import draw_neurons
-from scalarviz.pictures.view.scene.frame import Box
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.exhibits.plots import NeuronMap, Plane, cells
+from scalarviz.scene.frame_data import Drawing
+from scalarviz.scene.inspector import draw_inspector
+from scalarviz.scene.layout.division import Box
+from scalarviz.scene.neuron_images import tiled
+from scalarviz.scene.neurons import draw_neurons
+from scalarviz.stage.sample_pass import forward
+from scalarviz.stage.stage import PlaneMaps, Stage
 from tests.noted import Noted
 from tests.sessions import advanced
 from tests.studio import Studio, at, shade

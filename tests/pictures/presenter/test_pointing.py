@@ -5,10 +5,10 @@ import numpy as np
 import scalarviz as sv
 from scalarviz.base.checks import shorten
 from scalarviz.errors import InputError, OwnershipError
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.cubes.picking import half_sides
-from scalarviz.pictures.view.cubes.shaders import HALF
-from scalarviz.pictures.view.scene.frame import Division
+from scalarviz.scene.layout.division import Division
+from scalarviz.scene.visuals.picking import half_sides
+from scalarviz.scene.visuals.shaders import HALF
+from scalarviz.stage.stage import Stage
 from tests.pictures.presenter.conftest import SIZE, words
 from tests.studio import Studio, places
 from tests.wording import refused

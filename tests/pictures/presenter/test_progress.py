@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import scalarviz as sv
-from scalarviz.pictures.presenter.captions.progress import progress_of
-from scalarviz.pictures.presenter.live_values import LiveValues
+from scalarviz.stage.live_values import LiveValues
+from scalarviz.story.captions import progress_of
 from scalarviz.training.session.branches import Clock
 from tests.pages.in_web import in_web
 from tests.pages.walks import spec_of

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.pictures.presenter.pushes import pushes
+from scalarviz.stage.motion import pushes
 
 GRAD = np.arange(1.0, 60.0)
 

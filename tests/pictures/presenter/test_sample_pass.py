@@ -8,9 +8,10 @@ from hypothesis import given
 
 import scalarviz as sv
 from scalarviz.core.program import NONE
-from scalarviz.pictures.presenter.cards import arithmetic
-from scalarviz.pictures.presenter.channels import Source, names_of, read
-from scalarviz.pictures.presenter.sample_pass import (
+from scalarviz.scene.frame_data import CardTable
+from scalarviz.stage.channels import ChannelSource, names_of, read
+from scalarviz.stage.narration import blocks_of_weight
+from scalarviz.stage.sample_pass import (
     SampleContext,
     SamplePass,
     backward,
@@ -18,7 +19,6 @@ from scalarviz.pictures.presenter.sample_pass import (
     forward_products,
     gradient_products,
 )
-from scalarviz.pictures.view.frame_data import Table
 from scalarviz.training.session.session import Session
 from tests.sessions import advanced
 from tests.strategies import networks
@@ -156,7 +156,9 @@ def test_the_terms_that_are_displayed_add_up_to_the_gradient(kind: str) -> None:
     for row in range(len(bank)):
         said = session.explain(row)
         assert said.total == pytest.approx(bank.grad[row], abs=1e-6)
-        (table,) = [block for block in arithmetic(session, row) if isinstance(block, Table)]
+        (table,) = [
+            block for block in blocks_of_weight(session, row) if isinstance(block, CardTable)
+        ]
         total = float(table.total[-1])
         assert total == pytest.approx(bank.grad[row], rel=0.06, abs=1e-9)
         assert len(table.rows) == min(len(said.x), 40)
@@ -176,7 +178,7 @@ def test_channels_of_a_sample_are_zero_while_no_sample_is_followed() -> None:
     snapshot = session.snapshot()
     snapshot.request()
     numbers = snapshot.read()
-    source = Source(numbers, numbers.value, session.network.program, SamplePass())
+    source = ChannelSource(numbers, numbers.value, session.network.program, SamplePass())
     for name in names_of([], has_layers=True):
         found = read(name, source)
         assert len(found) == len(numbers.value)

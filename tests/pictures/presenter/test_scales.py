@@ -9,22 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scalarviz.pictures.presenter.channels import Source
-from scalarviz.pictures.presenter.scales import SECONDS, STOPS, Scales, stop_above
+from scalarviz.stage.channels import GROWTH_SECONDS, STOPS, ChannelSource, Scales, stop_above
 from tests.pages.in_web import in_web
 from tests.studio import plate
 
 PLATES = [plate(2, 3), plate(1, 4, 6)]
 
 
-def numbers(*largest: float, grads: float = 0.0) -> Source:
+def numbers(*largest: float, grads: float = 0.0) -> ChannelSource:
     """Ten numbers on two plates, of which the first have these magnitudes."""
     first, *second = largest
     value = np.array([first, 0, 0, 0, 0, 0, *(second or [0.0]), 0, 0, 0], float)
     grad = np.full(10, grads)
     shown: Any = SimpleNamespace(value=value, grad=grad, slots={})
     program: Any = SimpleNamespace(affines=[])
-    return Source(shown, value, program, SimpleNamespace(values={}))
+    return ChannelSource(shown, value, program, SimpleNamespace(values={}))
 
 
 def of_layers() -> list[Any]:
@@ -52,7 +51,7 @@ def test_a_scale_grows_at_most_once_in_five_seconds() -> None:
         if not grown or scales.of("value", PLATES)[0] != grown[-1][1]:
             grown.append((now, scales.of("value", PLATES)[0]))
     times = [now for now, _ in grown]
-    assert len(times) >= 4 and np.diff(times[1:]).min() >= SECONDS - 1e-6
+    assert len(times) >= 4 and np.diff(times[1:]).min() >= GROWTH_SECONDS - 1e-6
     assert [stop for _, stop in grown] == sorted(stop for _, stop in grown)
 
 
@@ -134,4 +133,4 @@ def test_a_scale_waits_while_a_cube_is_dragged_and_grows_when_it_is_let_go() -> 
         scales.follow("value", [value], 10 * seconds);
         return scales.of("value");
       });"""
-    assert found == in_web("scales", body, stops=STOPS, patience=SECONDS) == [0.5, 0.5, 2.0]
+    assert found == in_web("scales", body, stops=STOPS, patience=GROWTH_SECONDS) == [0.5, 0.5, 2.0]

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 
 import scalarviz as sv
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.presenter.captions.names import names_of
-from scalarviz.pictures.presenter.scene_layout import layout_of
-from scalarviz.pictures.view.labels import draw_ends, margin_of, obstacles
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.labels import draw_ends, margin_of, obstacles
+from scalarviz.stage.network_layout import layout_of
+from scalarviz.story.names import names_of
 from tests.pictures.view.measures import Words, projection, stage_of
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 import scalarviz as sv
 from scalarviz.errors import InputError, UnknownNameError
-from scalarviz.pictures.presenter.show import Show, whole_numbers
+from scalarviz.stage.show import Show, whole_numbers
 from tests.wording import refused
 
 

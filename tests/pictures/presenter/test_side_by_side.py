@@ -9,11 +9,10 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import InputError, ScalarvizError, UnknownNameError
-from scalarviz.pictures.presenter.channels import DIFFERENCE
-from scalarviz.pictures.presenter.scales import stop_above
-from scalarviz.pictures.presenter.several import Several
-from scalarviz.pictures.presenter.side_by_side import SideBySide
-from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.stage.channels import DIFFERENCE, stop_above
+from scalarviz.stage.show import Several
+from scalarviz.stage.side_by_side import SideBySide
+from scalarviz.stage.stage import Stage
 from scalarviz.training.session.shared_clock import SharedClock
 from tests.sessions import advanced
 from tests.studio import Studio

@@ -7,9 +7,15 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.pictures.presenter.exhibits_of import exhibit_of
-from scalarviz.pictures.presenter.sorting import ASKED, SHOWN, SLOWLY, resized, sorting
-from scalarviz.pictures.view.exhibits.sorting import Sorting
+from scalarviz.scene.exhibits.classified import Sorting
+from scalarviz.stage.data_exhibits import (
+    ASKED_DIGITS,
+    ASKED_SLOWLY,
+    SHOWN_DIGITS,
+    exhibit_of,
+    resized,
+    sorting,
+)
 
 RNG = np.random.default_rng(0)
 NAMED = RNG.integers(0, 10, 900)
@@ -36,8 +42,8 @@ def knowing(known: data.Digits, *, mistakes: int = 0) -> Any:
 def test_held_out_digits_are_counted_and_eight_of_each_are_shown() -> None:
     known = digits()
     shown = sorting(knowing(known), known, "cpu")
-    assert shown.confusion.all == shown.confusion.right == ASKED
-    assert np.bincount(shown.labels).tolist() == [SHOWN // 10] * 10
+    assert shown.confusion.all == shown.confusion.right == ASKED_DIGITS
+    assert np.bincount(shown.labels).tolist() == [SHOWN_DIGITS // 10] * 10
     assert (shown.said == shown.labels).all()
     assert (shown.title, shown.aside) == ("by prediction  held-out 100.0%", "held-out 100.0%")
     assert shown.of == "held-out digits"
@@ -45,7 +51,7 @@ def test_held_out_digits_are_counted_and_eight_of_each_are_shown() -> None:
 
 def test_what_is_shown_are_the_pictures_of_what_is_said() -> None:
     known = digits()
-    shown = sorting(knowing(known, mistakes=ASKED), known, "cpu")
+    shown = sorting(knowing(known, mistakes=ASKED_DIGITS), known, "cpu")
     assert ((shown.labels + 1) % 10 == shown.said).all() and shown.confusion.accuracy == 0.0
     assert known.held_out is not None
     rows = {row.tobytes(): label for row, label in zip(*known.held_out, strict=True)}
@@ -84,8 +90,8 @@ def test_a_large_picture_is_reduced_to_averages() -> None:
 def test_numbers_that_are_none_are_sorted_too(odd: float) -> None:
     known = digits()
     shown = sorting(lambda inputs: np.full((len(inputs), 10), odd), known, "cpu")
-    assert (shown.said == 0).all() and shown.confusion.all == ASKED
-    outputs = np.full((ASKED, 10), np.nan)
+    assert (shown.said == 0).all() and shown.confusion.all == ASKED_DIGITS
+    outputs = np.full((ASKED_DIGITS, 10), np.nan)
     outputs[:, 7] = -5.0
     assert (sorting(lambda inputs: outputs, known, "cpu").said == 7).all()
 
@@ -94,7 +100,7 @@ def test_a_session_that_learns_digits_shows_them() -> None:
     network = sv.Network([sv.Dense(64, 10)], seed=0)
     session = sv.Session(network, digits(), "softmax_cross_entropy", engine="python")
     shown = exhibit_of(session)
-    assert isinstance(shown, Sorting) and shown.confusion.all == SLOWLY
+    assert isinstance(shown, Sorting) and shown.confusion.all == ASKED_SLOWLY
     assert isinstance(exhibit_of(session, knowing(session.data)), Sorting)  # a copy may be asked
     assert exhibit_of(session, knowing(session.data)).aside == "held-out 100.0%"
 

@@ -7,10 +7,10 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import InputError
 from scalarviz.faces.scenefiles.find import find, load
-from scalarviz.pictures.presenter.channels import CHANNELS
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view import scenery
-from scalarviz.pictures.view.scene.camera import Camera
+from scalarviz.scene import picture
+from scalarviz.scene.layout.camera import Camera
+from scalarviz.stage.channels import CHANNELS
+from scalarviz.stage.stage import Stage
 from tests.pictures.presenter.conftest import SIZE, words
 from tests.studio import Studio, at, ground_of, places, shade
 from tests.wording import refused
@@ -26,7 +26,7 @@ def assert_right_colors(
 ) -> None:
     """Each cube has the color of its number, on the scale that the legend gives."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scenery, "draw_numbers", lambda *_: None)  # they stand where colors are read
+        patch.setattr(picture, "draw_numbers", lambda *_: None)  # they stand where colors are read
         pixels, frame_data = studio.stage(stage, 0.0, size), stage.frame_data()
     scales = {
         each.index_of(row, column): scale
@@ -219,7 +219,7 @@ def test_escape_goes_back_to_the_camera_that_was_chosen(stage: Stage) -> None:
 def test_no_number_is_magenta_and_nothing_breaks(
     studio: Studio, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scenery, "draw_numbers", lambda *_: None)
+    monkeypatch.setattr(picture, "draw_numbers", lambda *_: None)
     bank = stage.session.network.bank
     bank.value[5] = np.nan
     pixels = studio.stage(stage, 0.0, SIZE)

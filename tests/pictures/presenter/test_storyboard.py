@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.pictures.draw2d.colors import rgb
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.view.lights import FLASH
+from scalarviz.scene.canvas.palette import THEMES, rgb
+from scalarviz.scene.lights import FLASH
 from tests.studio import Studio, assert_dimmed, at
 from tests.walk import NAMES, SIZE, Walk, biases
 

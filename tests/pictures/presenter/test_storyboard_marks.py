@@ -4,17 +4,16 @@ import numpy as np
 import pytest
 
 from scalarviz.base.texts.decimals import short
-from scalarviz.pictures.draw2d.colors import rgb
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.view.cubes.picking import half_sides
-from scalarviz.pictures.view.cubes.shaders import LEAST
+from scalarviz.scene.canvas.palette import THEMES, rgb
+from scalarviz.scene.visuals.picking import half_sides
+from scalarviz.scene.visuals.shaders import LEAST
 from tests.studio import above_number, at, ground_of, lit, shade
 from tests.walk import NAMES, Walk, widths
 
 
 def without_arrows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have no arrows beside the cubes whose widths are measured."""
-    monkeypatch.setattr("scalarviz.pictures.presenter.stage.pushes", lambda *given: None)
+    monkeypatch.setattr("scalarviz.stage.stage.pushes", lambda *given: None)
 
 
 # Sizes.

@@ -2,16 +2,16 @@
 
 import pytest
 
-from scalarviz.pictures.presenter import throttle
-from scalarviz.pictures.presenter.throttle import LONGEST, REST, Throttle
+from scalarviz.stage import background
+from scalarviz.stage.background import LONGEST_REST, REST, Throttle
 
 
-@pytest.mark.parametrize(("takes", "rests"), [(0.1, 0.1 * REST), (30.0, LONGEST)])
+@pytest.mark.parametrize(("takes", "rests"), [(0.1, 0.1 * REST), (30.0, LONGEST_REST)])
 def test_work_rests_longer_than_it_takes_but_not_for_long(
     takes: float, rests: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 100.0
-    monkeypatch.setattr(throttle, "perf_counter", lambda: now)
+    monkeypatch.setattr(background, "perf_counter", lambda: now)
     work = Throttle()
     assert work.due
     with work.doing():

@@ -5,11 +5,10 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.faces.controller.tour import PARTS
-from scalarviz.pictures.presenter.captions.format import said
-from scalarviz.pictures.presenter.captions.tour import tour_caption
-from scalarviz.pictures.presenter.live_values import LiveValues
-from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.stage.live_values import LiveValues
+from scalarviz.stage.stage import Stage
+from scalarviz.story.formats import said
+from scalarviz.story.tour import PARTS, tour_caption
 
 
 def xor(outputs: int = 1, loss: str = "mse") -> sv.Session:

@@ -3,9 +3,9 @@
 import pytest
 
 import scalarviz as sv
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.presenter.view_box import SECONDS, ViewBox
-from scalarviz.pictures.view.scene.frame import Box
+from scalarviz.scene.layout.division import Box
+from scalarviz.stage.camera_control import BOX_SECONDS, ViewBox
+from scalarviz.stage.stage import Stage
 
 WIDE, SHORT = Box(0.0, 0.0, 100.0, 50.0), Box(0.0, 0.0, 60.0, 50.0)
 SIZE = (200.0, 100.0)
@@ -15,7 +15,7 @@ def test_it_moves_from_one_box_to_another_and_back() -> None:
     box = ViewBox(cuts=False)
     assert box.at(WIDE, SIZE, 0.0) == WIDE and not box.tick(0.0)
     widths = []
-    for now in (1.0, 1.05, 1.1, 1.15, 1.01 + SECONDS, 2.0):
+    for now in (1.0, 1.05, 1.1, 1.15, 1.01 + BOX_SECONDS, 2.0):
         moves = box.tick(now)
         widths.append(box.at(SHORT, SIZE, now).width)
         assert moves == (1.0 < now < 2.0)
@@ -31,7 +31,7 @@ def test_a_stage_makes_room_for_a_card_in_a_moment(colours: sv.Session) -> None:
     stage.resize(1280.0, 800.0)
     first = stage.frame_data()
     stage.pin(3)
-    for now, part in ((5.0, 0.0), (5.1, 0.5), (5.01 + SECONDS, 1.0)):
+    for now, part in ((5.0, 0.0), (5.1, 0.5), (5.01 + BOX_SECONDS, 1.0)):
         moves = stage.tick(now)
         shown = stage.frame_data()
         parts = shown.division(1280.0, 800.0)

@@ -5,12 +5,11 @@ from typing import Any
 import pytest
 
 import scalarviz as sv
-from scalarviz.pictures.draw2d.canvas import Canvas2D
-from scalarviz.pictures.presenter.pointing import Target
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.presenter.walking import WAYS, next_target, places_of
-from scalarviz.pictures.view import tooltip
-from scalarviz.pictures.view.tooltip import box_of_hovered, ends_of, tooltip_box
+from scalarviz.scene import inspector
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.inspector import box_of_hovered, ends_of, tooltip_box
+from scalarviz.stage.pointing import DIRECTIONS, PointerTarget, next_target, places_of
+from scalarviz.stage.stage import Stage
 from tests.studio import Studio
 
 SIZES = [(1280, 800), (800, 500)]
@@ -33,12 +32,12 @@ def test_arrows_reach_every_cube_and_every_sphere(
     box = frame_data.division(*size).view
     targets, _ = places_of(frame_data, see, box)
     assert len(targets) == 59 + 14 + 2
-    reached, waiting = set(), [next_target(frame_data, see, box, Target())]
+    reached, waiting = set(), [next_target(frame_data, see, box, PointerTarget())]
     while waiting:
         now = waiting.pop()
         if now not in reached:
             reached.add(now)
-            waiting += [next_target(frame_data, see, box, now, way) for way in WAYS]
+            waiting += [next_target(frame_data, see, box, now, way) for way in DIRECTIONS]
     assert reached == set(targets)
 
 
@@ -52,12 +51,12 @@ def test_what_is_pointed_at_is_pinned_unpinned_and_left(
     assert (stage.hover, stage.walking) == (5, True)  # from what is pinned
     stage.walk("right")
     stage.hover_at(-1.0, -1.0)  # the mouse leaves the picture
-    pointed = Target(stage.hover, stage.hover_neuron)
-    assert pointed and pointed != Target(5)
+    pointed = PointerTarget(stage.hover, stage.hover_neuron)
+    assert pointed and pointed != PointerTarget(5)
     stage.pin_pointed()
-    assert Target(stage.pinned, stage.pinned_neuron) == pointed
+    assert PointerTarget(stage.pinned, stage.pinned_neuron) == pointed
     stage.pin_pointed()
-    assert not Target(stage.pinned, stage.pinned_neuron)
+    assert not PointerTarget(stage.pinned, stage.pinned_neuron)
     stage.pin(5)
     stage.restore()
     assert not stage.walking and stage.hover is None and stage.pinned == 5
@@ -103,7 +102,7 @@ def test_the_tooltip_covers_no_button_of_a_message(
         tips.append(tooltip_box(*given))
         return tips[-1]
 
-    monkeypatch.setattr(tooltip, "tooltip_box", placed)
+    monkeypatch.setattr(inspector, "tooltip_box", placed)
     stage.notice("It moves from -1.1 to 0.54: R goes from 0.31 to 0.57", "let it fix that")
     for row in range(59):
         stage.hover = row

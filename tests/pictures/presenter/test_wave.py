@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.pictures.presenter.scene_layout import layout_of
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.presenter.wave import Wave, plain
-from scalarviz.pictures.view.lights import lights
-from scalarviz.pictures.view.pace import EACH_WAVE, WAVE
+from scalarviz.scene.lights import lights
+from scalarviz.scene.pace import EACH_WAVE, WAVE
+from scalarviz.stage.motion import Wave, plain_count
+from scalarviz.stage.network_layout import layout_of
+from scalarviz.stage.stage import Stage
 from tests.pages.in_web import in_web
 from tests.waiting import until
 
@@ -59,7 +59,7 @@ def test_after_a_jump_or_a_pause_there_is_none() -> None:
 
 
 def test_counts_are_said_in_round_numbers() -> None:
-    assert [plain(each) for each in (10.2, 19.4, 23, 96, 127, 1249, 123456)] == [
+    assert [plain_count(each) for each in (10.2, 19.4, 23, 96, 127, 1249, 123456)] == [
         10, 19, 20, 100, 130, 1200, 120000,
     ]  # fmt: skip
 

@@ -7,10 +7,10 @@ import pytest
 
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.scenefiles.find import find, load
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view import picture
+from scalarviz.scene import picture
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
 from tests.noted import Noted, Written
 from tests.studio import Studio
 

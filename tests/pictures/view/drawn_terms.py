@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.pictures.draw2d.canvas import Canvas2D
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.callout import draw_callout
-from scalarviz.pictures.view.frame_data import FrameData
-from scalarviz.pictures.view.labels import Obstacles, draw_labels
-from scalarviz.pictures.view.scene.frame import Box
+from scalarviz.scene.callout import draw_callout
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.frame_data import FrameData
+from scalarviz.scene.labels import Obstacles, draw_labels
+from scalarviz.scene.layout.division import Box
+from scalarviz.stage.stage import Stage
 from tests.pictures.view.measures import projection
 
 DARK = THEMES["dark"]

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 import scalarviz as sv
-from scalarviz.pictures.draw2d.canvas import Canvas2D
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.cubes.picking import half_sides
-from scalarviz.pictures.view.labels import hull, inside
-from scalarviz.pictures.view.scene.frame import Box, Projection
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.labels import hull, inside
+from scalarviz.scene.layout.division import Box, Projection
+from scalarviz.scene.visuals.picking import half_sides
+from scalarviz.stage.stage import Stage
 from tests.sessions import advanced
 
 NOTHING = -1

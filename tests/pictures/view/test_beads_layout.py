@@ -11,12 +11,21 @@ from hypothesis import strategies as st
 
 import scalarviz as sv
 from scalarviz.core.program import NONE, Operation, Program
-from scalarviz.pictures.view.cubes.shaders import HALF
-from scalarviz.pictures.view.scene import beads as beads_module
-from scalarviz.pictures.view.scene.beads import beads, laid_out, size_of
-from scalarviz.pictures.view.scene.beads_form import FOLDED, HIGH, ROWS, WIDER, Form, is_close
-from scalarviz.pictures.view.scene.beads_lines import stations_of
-from scalarviz.pictures.view.scene.plates import DOWN, NEAR, RIGHT, UP, Fan, Layout, Neurons, Plate
+from scalarviz.scene.layout import beads as beads_module
+from scalarviz.scene.layout.beads import (
+    FOLDED,
+    HIGH,
+    ROWS,
+    WIDER,
+    BeadsForm,
+    beads,
+    is_close,
+    laid_out,
+    size_of,
+)
+from scalarviz.scene.layout.beads_lines import stations_of
+from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, UP, Fan, Layout, Neurons, Plate
+from scalarviz.scene.visuals.shaders import HALF
 from tests.strategies import deep_networks, networks, picture_networks
 
 PROGRAMS = st.one_of(
@@ -70,14 +79,14 @@ def of(program: Program, shape: float = 1.75) -> Layout:
     return beads(program, about, {}, shape)
 
 
-def laid(program: Program, form: Form) -> Layout:
+def laid(program: Program, form: BeadsForm) -> Layout:
     return laid_out(program, about, {}, form)
 
 
 @st.composite
-def forms(draw: st.DrawFn) -> Form:
+def forms(draw: st.DrawFn) -> BeadsForm:
     """All that `beads` chooses from, where a program allows it; see `in_form`."""
-    return Form(
+    return BeadsForm(
         draw(st.sampled_from([np.inf, 100.0, 30.0, 13.0])),
         draw(st.sampled_from([36.0, 40.0, 44.0, 58.0])),
         draw(st.sampled_from([1.0, *WIDER])),
@@ -90,7 +99,7 @@ def forms(draw: st.DrawFn) -> Form:
     )
 
 
-def in_form(program: Program, form: Form) -> Layout:
+def in_form(program: Program, form: BeadsForm) -> Layout:
     """A network with skip connections stays in one row, and large ones are not laid out closely."""
     skips = any(len(operation.sources) > 1 for operation in program.operations)
     form = replace(form, rows=1) if skips else form
@@ -102,16 +111,16 @@ def every_form(test: object) -> object:
     count = settings.default.max_examples * 2 // 5
     found = settings(max_examples=count)(given(program=PROGRAMS, form=forms())(test))
     for program, form in (
-        (WRAPPED, Form(longest=60.0)),
-        (FOLDS, Form(rows=3)),
-        (CORRIDOR, Form(longest=30.0, upright=True)),
-        (DIGITS, Form()),
-        (DIGITS, Form(hanging=True, lanes=2, fold=2)),
-        (MAPS, Form(hanging=True, lanes=2, fold=4)),
-        (RESIDUAL, Form(angle=36.0)),
-        (RESIDUAL, Form(high=1.0)),
-        (RESHAPED, Form()),
-        (NORM, Form()),
+        (WRAPPED, BeadsForm(longest=60.0)),
+        (FOLDS, BeadsForm(rows=3)),
+        (CORRIDOR, BeadsForm(longest=30.0, upright=True)),
+        (DIGITS, BeadsForm()),
+        (DIGITS, BeadsForm(hanging=True, lanes=2, fold=2)),
+        (MAPS, BeadsForm(hanging=True, lanes=2, fold=4)),
+        (RESIDUAL, BeadsForm(angle=36.0)),
+        (RESIDUAL, BeadsForm(high=1.0)),
+        (RESHAPED, BeadsForm()),
+        (NORM, BeadsForm()),
     ):
         found = example(program, form)(found)
     return found
@@ -155,7 +164,7 @@ def lines_of(layout: Layout, buffer: str) -> list[Neurons]:
 
 
 @every_form
-def test_every_parameter_has_exactly_one_cube(program: Program, form: Form) -> None:
+def test_every_parameter_has_exactly_one_cube(program: Program, form: BeadsForm) -> None:
     layout = in_form(program, form)
     rows = [row for plate in layout.plates for row in plate.cells()[2].tolist()]
     count = max((op.parameters.stop for op in program.operations if op.parameters), default=0)
@@ -194,7 +203,7 @@ def solids(layout: Layout) -> list[tuple[str, np.ndarray, np.ndarray, float]]:
 
 
 @every_form
-def test_no_two_cubes_spheres_or_images_overlap(program: Program, form: Form) -> None:
+def test_no_two_cubes_spheres_or_images_overlap(program: Program, form: BeadsForm) -> None:
     layout = in_form(program, form)
     for plate in layout.plates:
         assert 2.0 * HALF * plate.unit <= min(plate.cell)
@@ -220,7 +229,9 @@ def units_before(program: Program, operation: Operation, fan: Fan) -> int:
 
 
 @every_form
-def test_a_weight_stands_where_its_row_and_its_column_cross(program: Program, form: Form) -> None:
+def test_a_weight_stands_where_its_row_and_its_column_cross(
+    program: Program, form: BeadsForm
+) -> None:
     layout = in_form(program, form)
     cubes = cubes_of(layout)
     rows = [row for fan in layout.fans for i in range(len(fan.ends)) for row in fan.rows_of(i)]
@@ -242,7 +253,7 @@ def test_a_weight_stands_where_its_row_and_its_column_cross(program: Program, fo
 
 @every_form
 def test_a_fan_leads_from_the_units_before_to_the_units_behind(
-    program: Program, form: Form
+    program: Program, form: BeadsForm
 ) -> None:
     layout = in_form(program, form)
     for fan, operation, group in fans(program, layout):
@@ -359,7 +370,7 @@ def rows_of(layout: Layout) -> list[list[Neurons]]:
 
 
 @every_form
-def test_the_data_goes_to_the_right_within_a_row(program: Program, form: Form) -> None:
+def test_the_data_goes_to_the_right_within_a_row(program: Program, form: BeadsForm) -> None:
     layout = in_form(program, form)
     for row in rows_of(layout):
         x = [line.points[:, 0] for line in row]
@@ -375,7 +386,7 @@ def test_the_data_goes_to_the_right_within_a_row(program: Program, form: Form) -
 
 @every_form
 def test_every_buffer_with_numbers_is_shown_and_lines_of_the_same_follow_each_other(
-    program: Program, form: Form
+    program: Program, form: BeadsForm
 ) -> None:
     # At the end of a row, and where neurons become the pixels of images or other images; what
     # two branches read is shown before each.
@@ -401,12 +412,12 @@ def test_a_long_network_is_folded_into_rows_where_that_makes_cubes_larger() -> N
     high = [max(line.points[:, 1].max() for line in row) for row in rows_of(narrow)]
     low = [min(line.points[:, 1].min() for line in row) for row in rows_of(narrow)]
     assert all(above > below for above, below in zip(low, high[1:], strict=False))
-    straight = laid(FOLDS, Form())
+    straight = laid(FOLDS, BeadsForm())
     assert size_of(narrow, 47.0, 1.0) > FOLDED * size_of(straight, 47.0, 1.0)
 
 
 def test_a_wide_layer_is_wrapped_into_blocks() -> None:
-    layout, straight = of(WRAPPED), laid(WRAPPED, Form())
+    layout, straight = of(WRAPPED), laid(WRAPPED, BeadsForm())
     weights = [plate for plate in layout.plates if plate.role == "weight" and not plate.operation]
     assert len(weights) > 1 and sum(plate.size for plate in weights) == 200 * 400
     longest = max(max(plate.rows, plate.columns) for plate in weights)
@@ -488,7 +499,7 @@ def test_every_digit_has_a_block_of_the_last_wall_with_a_tile_for_each_map() -> 
 
 
 def test_images_hang_below_their_kernels_in_two_rows_and_the_columns_lead_to_them() -> None:
-    layout = laid(MAPS, Form(hanging=True, lanes=2))
+    layout = laid(MAPS, BeadsForm(hanging=True, lanes=2))
     place, operation = walls(MAPS)[1]
     cubes, (maps,) = cubes_of(layout), lines_of(layout, operation.target.name)
     kernels = np.array([cubes[operation.weights + 81 * i + 4] for i in range(12)])
@@ -514,7 +525,7 @@ def test_images_hang_below_their_kernels_in_two_rows_and_the_columns_lead_to_the
 
 
 @every_form
-def test_gains_and_shifts_are_level_with_their_units(program: Program, form: Form) -> None:
+def test_gains_and_shifts_are_level_with_their_units(program: Program, form: BeadsForm) -> None:
     layout = in_form(program, form)
     for place, operation in enumerate(program.operations):
         own = [plate for plate in layout.plates if plate.operation == place]
@@ -535,7 +546,7 @@ def test_gains_and_shifts_are_level_with_their_units(program: Program, form: For
 
 
 @every_form
-def test_a_skip_connection_leads_past_all_walls(program: Program, form: Form) -> None:
+def test_a_skip_connection_leads_past_all_walls(program: Program, form: BeadsForm) -> None:
     layout = in_form(program, form)
     read = {op.target.name: op.sources for op in program.operations if len(op.sources) > 1}
     led_to = [line for line in layout.neurons if line.way is not None]

@@ -5,7 +5,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.core.program import Program
-from scalarviz.pictures.view.scene.plates import Layout, Neurons
+from scalarviz.scene.layout.plates import Layout, Neurons
 from tests.pictures.view.test_feature_maps import laid_out
 
 SHAPE = 1, 4, 4

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from scalarviz.faces.scenefiles.find import find, load
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.view.callout import draw_callout
-from scalarviz.pictures.view.labels import draw_labels
-from scalarviz.pictures.view.scene.frame import Box
-from scalarviz.pictures.view.told import draw_opened
+from scalarviz.scene.callout import draw_callout
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.caption_band import draw_opened
+from scalarviz.scene.labels import draw_labels
+from scalarviz.scene.layout.division import Box
+from scalarviz.stage.show import Show
 from tests.pictures.view.measures import Words, projection, stage_of
 
 DARK = THEMES["dark"]

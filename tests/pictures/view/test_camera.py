@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scalarviz.errors import InputError
-from scalarviz.pictures.presenter.camera_control import CameraController
-from scalarviz.pictures.view.scene.beads import beads
-from scalarviz.pictures.view.scene.camera import CAMERAS, STEEPEST, Camera, along_path
-from scalarviz.pictures.view.scene.frame import UPRIGHT, Box, Division, Projection
+from scalarviz.scene.layout.beads import beads
+from scalarviz.scene.layout.camera import CAMERAS, STEEPEST, Camera, along_path
+from scalarviz.scene.layout.division import UPRIGHT, Box, Division, Projection
+from scalarviz.stage.camera_control import CameraController
 from tests.studio import plate
 from tests.wording import refused
 

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.pictures.draw2d.colors import contrast, rgb
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.view.cubes.picking import half_sides, pick
-from scalarviz.pictures.view.cubes.shaders import HALF, LEAST
-from scalarviz.pictures.view.scene.camera import CAMERAS, Camera
-from scalarviz.pictures.view.scene.plates import DOWN, NEAR, RIGHT, UP, Plate
+from scalarviz.scene.canvas.palette import THEMES, contrast, rgb
+from scalarviz.scene.layout.camera import CAMERAS, Camera
+from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, UP, Plate
+from scalarviz.scene.visuals.picking import half_sides, pick
+from scalarviz.scene.visuals.shaders import HALF, LEAST
 from tests.facing import facing
 from tests.studio import (
     BLACK,

@@ -8,11 +8,11 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import DisplayError
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view import canvas as canvas_module
-from scalarviz.pictures.view import offscreen
-from scalarviz.pictures.view.cubes import cubes as cubes_module
-from scalarviz.pictures.view.picture import Picture
+from scalarviz.scene import offscreen
+from scalarviz.scene import picture as canvas_module
+from scalarviz.scene.picture import Picture
+from scalarviz.scene.visuals import cubes as cubes_module
+from scalarviz.stage.stage import Stage
 from tests.studio import BLACK, Studio, at, framed, plate, shade
 from tests.wording import refused
 

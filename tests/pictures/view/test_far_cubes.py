@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.view.cubes import mip_levels
-from scalarviz.pictures.view.cubes.lod import ANYHOW, Near, nearness
-from scalarviz.pictures.view.cubes.mip_levels import fill, levels_of, place_of, room_of, strength_of
-from scalarviz.pictures.view.cubes.shaders import FLAT_TO, HALF, LEAST
-from scalarviz.pictures.view.scene.camera import Camera
-from scalarviz.pictures.view.scene.plates import Plate
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.layout.camera import Camera
+from scalarviz.scene.layout.plates import Plate
+from scalarviz.scene.visuals import mip_levels
+from scalarviz.scene.visuals.cubes import ANYHOW, Near, nearness
+from scalarviz.scene.visuals.mip_levels import fill, levels_of, place_of, room_of, strength_of
+from scalarviz.scene.visuals.shaders import FLAT_TO, HALF, LEAST
 from tests.studio import BLACK, Studio, framed, ground_of, plate, project, shade
 
 GREEN = (0.0, 1.0, 0.0)
@@ -256,7 +256,7 @@ def test_each_level_has_the_means_of_its_blocks(
 @pytest.mark.slow
 def test_all_kernels_of_means_are_compiled_in_advance(monkeypatch: pytest.MonkeyPatch) -> None:
     from scalarviz.faces.controller.precompile import compile_means
-    from scalarviz.pictures.view.cubes import mip_means
+    from scalarviz.scene.visuals import mip_means
 
     used = set()
     for name in ("block_means", "tile_means", "write_bytes", "halved", "write_levels"):

@@ -5,13 +5,13 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.core.program import Program
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.view.frame_data import Buffers, CubeValues, FrameData
-from scalarviz.pictures.view.picture import Picture
-from scalarviz.pictures.view.scene.beads import beads
-from scalarviz.pictures.view.scene.camera import CAMERAS, Camera
-from scalarviz.pictures.view.scene.frame import Division
-from scalarviz.pictures.view.scene.plates import DOWN, NEAR, Layout
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.frame_data import Buffers, CubeValues, FrameData
+from scalarviz.scene.layout.beads import beads
+from scalarviz.scene.layout.camera import CAMERAS, Camera
+from scalarviz.scene.layout.division import Division
+from scalarviz.scene.layout.plates import DOWN, NEAR, Layout
+from scalarviz.scene.picture import Picture
 from tests.studio import Studio, at, ground_of, shade
 
 SIZE = (760, 560)
@@ -153,9 +153,9 @@ def test_gradients_are_a_smaller_picture_in_the_corner(studio: Studio) -> None:
 
 
 def test_all_pictures_of_a_line_are_drawn_at_once() -> None:
-    from scalarviz.pictures.draw2d.canvas import Canvas2D
-    from scalarviz.pictures.view.feature_maps import draw_pictures
-    from scalarviz.pictures.view.scene.frame import Projection
+    from scalarviz.scene.canvas.canvas2d import Canvas2D
+    from scalarviz.scene.layout.division import Projection
+    from scalarviz.scene.neuron_images import draw_pictures
 
     program = sv.Network([sv.Conv2d((40, 3, 3), 1, 1)], seed=0).program
     layout = laid_out(program)
@@ -168,9 +168,9 @@ def test_all_pictures_of_a_line_are_drawn_at_once() -> None:
 
 
 def test_numbers_are_written_out_from_near_and_channels_are_numbered(studio: Studio) -> None:
-    from scalarviz.pictures.draw2d.canvas import Canvas2D
-    from scalarviz.pictures.view.feature_maps import draw_pictures
-    from scalarviz.pictures.view.scene.frame import Projection
+    from scalarviz.scene.canvas.canvas2d import Canvas2D
+    from scalarviz.scene.layout.division import Projection
+    from scalarviz.scene.neuron_images import draw_pictures
 
     frame_data = sight_of(LAYOUT, 57, values={"inputs": np.full(24, 0.25)})
     line = LAYOUT.neurons[0]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.pictures.presenter.several import Several
-from scalarviz.pictures.presenter.side_by_side import SideBySide
-from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.stage.show import Several
+from scalarviz.stage.side_by_side import SideBySide
+from scalarviz.stage.stage import Stage
 from tests.pictures.view.measures import look, projection, stage_of, trained
 
 SMALL = ["rgb", "xor", "xnor", "circle", "normalized", "expression"]

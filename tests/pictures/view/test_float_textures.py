@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scalarviz.pictures.view.cubes import float_textures
-from scalarviz.pictures.view.scene.camera import Camera
+from scalarviz.scene.layout.camera import Camera
+from scalarviz.scene.visuals import opengl
 from tests.studio import WHITE, Studio, framed, ids_of, plate, project
 
 STRANGE = [0.0, -0.0, np.nan, np.inf, -np.inf, 3.4e38, -1e30, 1e-45, -1e-38, 1.2e-38, 1.0, -2.0]
@@ -73,7 +73,7 @@ def test_bytes_count_cubes_as_well_as_floats(studio: Studio) -> None:
 
 def test_floats_arrive_here(studio: Studio) -> None:
     studio.canvas.set_current()
-    assert float_textures.has_float_textures() and float_textures.arrive(float_textures.SENT)
+    assert opengl.has_float_textures() and opengl.arrive(opengl.SENT)
     each = plate(1, 1)
     cubes = studio.cubes([each], np.ones(1))
     studio.look(cubes, framed([each]))
@@ -84,7 +84,7 @@ def test_floats_arrive_here(studio: Studio) -> None:
 def test_a_driver_that_harms_floats_is_found_out(
     studio: Studio, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest = float_textures.texture_of
+    honest = opengl.texture_of
 
     def texture_of(data: Any) -> Any:
         if kind == "an error":
@@ -97,32 +97,32 @@ def test_a_driver_that_harms_floats_is_found_out(
             return honest(data.astype(np.float16).astype(np.float32))
 
     studio.canvas.set_current()
-    monkeypatch.setattr(float_textures, "texture_of", texture_of)
-    assert not float_textures.arrive(float_textures.SENT)
+    monkeypatch.setattr(opengl, "texture_of", texture_of)
+    assert not opengl.arrive(opengl.SENT)
 
 
 def test_a_context_is_asked_once(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    monkeypatch.setattr(float_textures, "arrive", lambda sent: asked.append(sent) or False)
-    float_textures.KNOWN.pop(studio.canvas.context, None)
+    monkeypatch.setattr(opengl, "arrive", lambda sent: asked.append(sent) or False)
+    opengl.KNOWN.pop(studio.canvas.context, None)
     try:
         made = [studio.cubes([plate(1, 1)], np.ones(1)) for _ in range(2)]
         for each in made:
             studio.look(each, framed([plate(1, 1)]))
     finally:
-        float_textures.KNOWN.pop(studio.canvas.context, None)
+        opengl.KNOWN.pop(studio.canvas.context, None)
     assert len(asked) == 1 and [each.floats for each in made] == [False, False]
 
 
 def test_asking_leaves_the_picture_as_it_was(studio: Studio) -> None:
     from vispy import gloo
 
-    float_textures.KNOWN.pop(studio.canvas.context, None)
+    opengl.KNOWN.pop(studio.canvas.context, None)
 
     def draw() -> None:
         gloo.clear(color=(0.0, 0.0, 1.0, 1.0))
         gloo.set_viewport(8, 4, 40, 30)
-        assert float_textures.has_float_textures()
+        assert opengl.has_float_textures()
         program = gloo.Program(
             "attribute vec2 a_at; void main() { gl_Position = vec4(a_at, 0.0, 1.0); }",
             "void main() { gl_FragColor = vec4(1.0, 0.0, 0.0, 1.0); }",
@@ -138,13 +138,13 @@ def test_asking_leaves_the_picture_as_it_was(studio: Studio) -> None:
 def test_floats_arrive_where_a_picture_is_clipped_and_it_stays_clipped(studio: Studio) -> None:
     from vispy import gloo
 
-    float_textures.KNOWN.pop(studio.canvas.context, None)
+    opengl.KNOWN.pop(studio.canvas.context, None)
 
     def draw() -> None:
         gloo.clear(color=(0.0, 0.0, 1.0, 1.0))
         gloo.set_state(scissor_test=True)
         gloo.set_scissor(8, 4, 40, 30)
-        assert float_textures.has_float_textures()
+        assert opengl.has_float_textures()
         gloo.clear(color=(1.0, 0.0, 0.0, 1.0))
         gloo.set_state(scissor_test=False)
 

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from scalarviz.pages.scene_data import layout_data
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.beads import beads_of
-from scalarviz.pictures.view.focus import SECONDS, focus_of
-from scalarviz.pictures.view.lights import lights
+from scalarviz.scene.bead_arrays import beads_of
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.lights import FOCUS_SECONDS, focus_of, lights
+from scalarviz.stage.stage import Stage
 from tests.pages.in_web import in_web
 from tests.pages.samples import convolved, made
 from tests.pictures.view.measures import look, projection, stage_of, trained
@@ -148,7 +147,7 @@ def test_all_else_falls_back_within_a_moment(calm: bool) -> None:
     assert stage.frame_data().attention == 1.0
     stage.hover_neuron = "tanh 0", 1
     found = []
-    for now in (1.0, 1.0 + SECONDS / 2, 1.0 + SECONDS, 3.0):
+    for now in (1.0, 1.0 + FOCUS_SECONDS / 2, 1.0 + FOCUS_SECONDS, 3.0):
         stage.tick(now)
         found.append(stage.frame_data().attention)
     assert found == pytest.approx([1.0] * 4 if calm else [0.0, 0.5, 1.0, 1.0])

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.view.scene.formula_layout import LINE, MOST_LINES, of_formula
-from scalarviz.pictures.view.scene.frame import Box
-from scalarviz.pictures.view.written import draw_written
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.labels import draw_written
+from scalarviz.scene.layout.division import Box
+from scalarviz.scene.layout.formula_layout import LINE, MOST_LINES, of_formula
 from tests.pictures.view.measures import Words, projection, stage_of, trained
 
 DARK = THEMES["dark"]

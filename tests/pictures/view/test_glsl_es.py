@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scalarviz.pictures.view.glsl_es import PROGRAMS, as_es
+from scalarviz.scene.visuals.shaders import PROGRAMS, as_es
 from tests.pictures.view import es_compiler
 
 FOLDER = Path(es_compiler.__file__).parent

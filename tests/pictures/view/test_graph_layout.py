@@ -10,9 +10,9 @@ import scalarviz as sv
 from docs.guide.microgpt import Gpt
 from scalarviz import nn
 from scalarviz.core.trace_program import TraceProgram
-from scalarviz.pictures.presenter.scene_layout import layout_of
-from scalarviz.pictures.view.scene.graph_layout import block
-from scalarviz.pictures.view.scene.plates import Layout
+from scalarviz.scene.layout.graph_layout import block
+from scalarviz.scene.layout.plates import Layout
+from scalarviz.stage.network_layout import layout_of
 from scalarviz.training.session.value_session import session_of
 
 

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scalarviz.core.program import NONE
-from scalarviz.pictures.view.cubes.mip_levels import fill, levels_of, room_of, strength_of
-from scalarviz.pictures.view.cubes.picking import pick
-from scalarviz.pictures.view.cubes.shaders import HALF, LEAST
-from scalarviz.pictures.view.scene.plates import DOWN, NEAR, RIGHT, Plate, Tiles
+from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, Plate, Tiles
+from scalarviz.scene.visuals.mip_levels import fill, levels_of, room_of, strength_of
+from scalarviz.scene.visuals.picking import pick
+from scalarviz.scene.visuals.shaders import HALF, LEAST
 from tests.studio import WHITE, Studio, at, framed, ids_of, shade
 
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.labels import draw_labels
-from scalarviz.pictures.view.lights import lights
-from scalarviz.pictures.view.scene.frame import Box
-from scalarviz.pictures.view.scenery import draw_scenery
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.labels import draw_labels
+from scalarviz.scene.layout.division import Box
+from scalarviz.scene.lights import lights
+from scalarviz.scene.picture import draw_scenery
+from scalarviz.stage.stage import Stage
 from tests.pictures.view.measures import NOTHING, Words, look, projection, stage_of, trained
 
 DARK = THEMES["dark"]

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.view.cubes.picking import half_sides
-from scalarviz.pictures.view.cubes.shaders import FOG
-from scalarviz.pictures.view.scene.camera import Camera
-from scalarviz.pictures.view.scene.plates import HALF, UP
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.layout.camera import Camera
+from scalarviz.scene.layout.plates import HALF, UP
+from scalarviz.scene.visuals.picking import half_sides
+from scalarviz.scene.visuals.shaders import FOG
 from tests.pictures.draw2d.perception import cielab, difference
 from tests.pictures.view.measures import projection, stage_of, trained
 from tests.studio import WHITE, Studio, at, framed, ground_of, ids_of, plate, shade
@@ -118,7 +118,7 @@ def test_sides_fade_into_the_ground_with_the_distance(studio: Studio, theme: str
 
 
 def test_wires_fade_as_far_as_sides_do() -> None:
-    from scalarviz.pictures.view.beads import clear
+    from scalarviz.scene.bead_arrays import clear
 
     layout = stage_of(trained("rgb"), (1280, 800)).frame_data().layout
     points, camera = layout.points(), Camera(azimuth=-50.0, elevation=15.0)
@@ -128,7 +128,7 @@ def test_wires_fade_as_far_as_sides_do() -> None:
 
 
 def test_a_sphere_has_the_light_of_cubes(studio: Studio) -> None:
-    from scalarviz.pictures.view.spheres.spheres import SpheresVisual
+    from scalarviz.scene.visuals.spheres import SpheresVisual
 
     studio.canvas.set_current()
     for azimuth, left in ((-50.0, True), (-20.0, False)):

@@ -7,9 +7,9 @@ from hypothesis import given
 
 import scalarviz as sv
 from scalarviz.core.program import Program
-from scalarviz.pictures.view.lights import BACK, DIM, Lights, lights
-from scalarviz.pictures.view.scene.beads import beads
-from scalarviz.pictures.view.scene.plates import Layout
+from scalarviz.scene.layout.beads import beads
+from scalarviz.scene.layout.plates import Layout
+from scalarviz.scene.lights import BACK, DIM, Lights, lights
 from tests.strategies import networks
 
 PARTS = (0.0, 0.2, 0.5, 0.8, 1.0)

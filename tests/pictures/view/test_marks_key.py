@@ -8,12 +8,19 @@ import pytest
 
 from scalarviz.base.texts import text
 from scalarviz.faces.scenefiles.find import find, load
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.view.frame_data import FrameData
-from scalarviz.pictures.view.legend import SIZE, SMALL, draw_legend, draw_squares, legend_box
-from scalarviz.pictures.view.marks_key import draw_marks_key, mark_rows
-from scalarviz.pictures.view.scene.frame import Division
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.frame_data import FrameData
+from scalarviz.scene.layout.division import Division
+from scalarviz.scene.legend import (
+    SIZE,
+    SMALL,
+    draw_legend,
+    draw_marks_key,
+    draw_squares,
+    legend_box,
+    mark_rows,
+)
+from scalarviz.stage.show import Show
 from tests.pictures.view.measures import Words, stage_of, trained
 
 

@@ -6,14 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scalarviz.pictures.draw2d import batch
-from scalarviz.pictures.draw2d.canvas import Canvas2D
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.view.frame_data import Buffers, CubeValues, FrameData
-from scalarviz.pictures.view.neurons import draw_neurons, write_names
-from scalarviz.pictures.view.scene.camera import Camera
-from scalarviz.pictures.view.scene.frame import Box, Projection
-from scalarviz.pictures.view.scene.plates import Layout, Neurons
+from scalarviz.scene.canvas import canvas2d
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.frame_data import Buffers, CubeValues, FrameData
+from scalarviz.scene.layout.camera import Camera
+from scalarviz.scene.layout.division import Box, Projection
+from scalarviz.scene.layout.plates import Layout, Neurons
+from scalarviz.scene.neurons import draw_neurons, write_names
 from tests.pictures.view.measures import Words
 
 LINE = Neurons(np.array([[-2.0, 0.0, 0.0], [0.0, 0.0, 0.0], [2.0, 0.0, 0.0]]), "sums", "values")
@@ -33,11 +33,11 @@ def shapes(buffers: Buffers) -> np.ndarray:
 def test_a_saturated_neuron_is_hatched_where_it_stands() -> None:
     values = {"sums": np.array([0.1, 9.0, -0.2]), "values": np.array([0.1, 1.0, -0.2])}
     found = shapes(Buffers(values, {"values": np.array([0.0, 0.8, 0.0])}))
-    hatched = found[found[:, batch.HATCH] > 0.0]
-    assert len(hatched) == 1 and hatched[0, batch.HATCH] == np.float32(0.75 * 0.8)
-    np.testing.assert_allclose(hatched[0, batch.MIDDLE], [200.0, 200.0], atol=0.5)
+    hatched = found[found[:, canvas2d.HATCH] > 0.0]
+    assert len(hatched) == 1 and hatched[0, canvas2d.HATCH] == np.float32(0.75 * 0.8)
+    np.testing.assert_allclose(hatched[0, canvas2d.MIDDLE], [200.0, 200.0], atol=0.5)
     del values["values"]  # not computed yet: its sum says nothing of the slope
-    assert not (shapes(Buffers(values, {"values": np.ones(3)}))[:, batch.HATCH] > 0.0).any()
+    assert not (shapes(Buffers(values, {"values": np.ones(3)}))[:, canvas2d.HATCH] > 0.0).any()
 
 
 def test_a_dropped_neuron_is_crossed_out() -> None:

@@ -6,14 +6,14 @@ import re
 import numpy as np
 import pytest
 
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.view.cubes.lod import nearness
-from scalarviz.pictures.view.cubes.shaders import FLAT_FROM
-from scalarviz.pictures.view.labels import draw_labels
-from scalarviz.pictures.view.legend import legend_box
-from scalarviz.pictures.view.neurons import EDGE, write_names, write_one
-from scalarviz.pictures.view.scene.frame import Projection
-from scalarviz.pictures.view.scenery import draw_heads
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.labels import draw_labels
+from scalarviz.scene.layout.division import Projection
+from scalarviz.scene.legend import legend_box
+from scalarviz.scene.neurons import EDGE, write_names, write_one
+from scalarviz.scene.picture import draw_heads
+from scalarviz.scene.visuals.cubes import nearness
+from scalarviz.scene.visuals.shaders import FLAT_FROM
 from tests.pictures.view.measures import Words, look, maps_of, projection, stage_of, trained
 
 SIZES = [(1280, 800), (640, 420)]

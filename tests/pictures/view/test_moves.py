@@ -5,11 +5,11 @@ import pytest
 
 from scalarviz.base.texts.decimals import short
 from scalarviz.faces.scenefiles.find import find, load
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view import moves
-from scalarviz.pictures.view.cubes.picking import half_sides
-from scalarviz.pictures.view.numbers import changed
+from scalarviz.scene import marks
+from scalarviz.scene.cube_numbers import changed
+from scalarviz.scene.visuals.picking import half_sides
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
 from tests.pages.in_web import in_web
 from tests.pictures.view.drawn_terms import DARK, Notes
 from tests.pictures.view.measures import projection
@@ -54,9 +54,9 @@ def test_a_ghost_is_drawn_from_two_pixels_on(
     frame_data, see, drawn = moving.frame_data(), projection(moving), []
     frame_data.cubes.before[::3] *= 0.5
     monkeypatch.setattr(
-        moves, "edges_of", lambda canvas, see, corners, *look: drawn.append(corners)
+        marks, "edges_of", lambda canvas, see, corners, *look: drawn.append(corners)
     )
-    moves.draw_ghosts(Notes(1280, 800), see, frame_data, DARK)
+    marks.draw_ghosts(Notes(1280, 800), see, frame_data, DARK)
     far = 0
     for number, plate in enumerate(frame_data.layout.plates):
         row, column, rows = plate.cells()

@@ -13,11 +13,9 @@ import pytest
 import scalarviz as sv
 from scalarviz.errors import InputError, OrderError, ShapeError
 from scalarviz.files.shaders.shader import WRITERS
-from scalarviz.pictures.view.shading import evaluation
-from scalarviz.pictures.view.shading.context import HiddenContext
-from scalarviz.pictures.view.shading.network_shader import NetworkShader, shader
-from scalarviz.pictures.view.shading.result import ShaderResult
-from scalarviz.pictures.view.shading.service import service
+from scalarviz.stage import network_shader
+from scalarviz.stage.network_shader import NetworkShader, ShaderResult, service, shader
+from scalarviz.stage.shader_evaluator import HiddenContext
 from tests.files.shaders.test_glsl import CASES, NO_OPENGL
 from tests.wording import refused
 
@@ -73,8 +71,8 @@ def test_any_number_of_samples(count: int) -> None:
 
 
 def test_more_samples_than_a_picture_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scalarviz.pictures.view.shading.evaluator.WIDE", 16)
-    monkeypatch.setattr("scalarviz.pictures.view.shading.evaluator.HIGH", 8)
+    monkeypatch.setattr("scalarviz.stage.shader_evaluator.WIDE", 16)
+    monkeypatch.setattr("scalarviz.stage.shader_evaluator.HIGH", 8)
     net = xor()
     samples = np.random.default_rng(0).uniform(size=(301, 2))
     with shader(net) as made:
@@ -309,7 +307,7 @@ def test_mixed_precision_is_computed_by_the_cpu(said: list[str]) -> None:
 def test_a_card_that_computes_wrongly_is_not_used(
     said: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = "scalarviz.pictures.view.shading.evaluator.Evaluator._read"
+    read = "scalarviz.stage.shader_evaluator.Evaluator._read"
     monkeypatch.setattr(read, lambda self, i, wide, rows: np.ones((rows, wide, 4), np.float32))
     net = xor()
     with shader(net) as made:
@@ -329,7 +327,7 @@ def test_a_card_that_computes_wrongly_is_not_used(
 def test_what_the_driver_cannot_do_is_computed_by_the_cpu(
     name: str, instead: str, said: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from scalarviz.pictures.view.shading import evaluator
+    from scalarviz.stage import shader_evaluator
 
     class Gl:
         """OpenGL with one call that fails."""
@@ -346,14 +344,14 @@ def test_what_the_driver_cannot_do_is_computed_by_the_cpu(
         gl.glCheckFramebufferStatus = lambda *a: 0
     else:
         gl.glFinish = lambda: gl.__setattr__("glGetError", lambda: 0x505)
-    begin = evaluator.Evaluator.__init__
+    begin = shader_evaluator.Evaluator.__init__
 
-    def with_gl(self: evaluator.Evaluator, context: HiddenContext, *rest: Any) -> None:
+    def with_gl(self: shader_evaluator.Evaluator, context: HiddenContext, *rest: Any) -> None:
         false = object.__new__(HiddenContext)
         false.gl, false.renderer = gl, "false"
         begin(self, false, *rest)
 
-    monkeypatch.setattr(evaluator.Evaluator, "__init__", with_gl)
+    monkeypatch.setattr(shader_evaluator.Evaluator, "__init__", with_gl)
     net = xor()
     with shader(net) as made:
         assert same(made([0.25, 0.5]), net([0.25, 0.5]))
@@ -366,9 +364,9 @@ def test_what_the_driver_cannot_do_is_computed_by_the_cpu(
 
 def test_a_result_that_nobody_keeps_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[object] = []
-    evaluate = evaluation.Core.evaluate
+    evaluate = network_shader.Core.evaluate
     monkeypatch.setattr(
-        evaluation.Core,
+        network_shader.Core,
         "evaluate",
         lambda self, task, context: done.append(task) or evaluate(self, task, context),
     )
@@ -382,9 +380,9 @@ def test_a_result_that_nobody_keeps_is_left_out(monkeypatch: pytest.MonkeyPatch)
 
 def test_what_it_has_on_the_card_is_freed(monkeypatch: pytest.MonkeyPatch) -> None:
     freed: list[object] = []
-    release = evaluation.Evaluator.release
+    release = network_shader.Evaluator.release
     monkeypatch.setattr(
-        evaluation.Evaluator, "release", lambda self: freed.append(self) or release(self)
+        network_shader.Evaluator, "release", lambda self: freed.append(self) or release(self)
     )
     made = shader(xor())
     made([0.0, 0.0])

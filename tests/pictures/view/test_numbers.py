@@ -11,15 +11,13 @@ import pytest
 
 from scalarviz.base.texts.decimals import on_cube
 from scalarviz.faces.scenefiles.find import find, load
-from scalarviz.pictures.draw2d.colors import HALO, NUMBER
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.faces import faces_seen
-from scalarviz.pictures.view.lights import lights
-from scalarviz.pictures.view.numbers import Number, draw_numbers, numbers_on_cubes
-from scalarviz.pictures.view.scene.frame import Box, Projection
-from scalarviz.pictures.view.scenery import draw_scenery
+from scalarviz.scene.canvas.palette import HALO, NUMBER, THEMES
+from scalarviz.scene.cube_numbers import Number, draw_numbers, faces_seen, numbers_on_cubes
+from scalarviz.scene.layout.division import Box, Projection
+from scalarviz.scene.lights import lights
+from scalarviz.scene.picture import draw_scenery
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
 from tests.pictures.view.measures import Words, look, projection, stage_of, trained
 
 SIZES = [(1280, 800), (1366, 700), (800, 500), (3840, 2160)]

@@ -32,9 +32,7 @@ def said(before: str) -> str:
 
 @linux
 def test_without_pyopengl_it_says_what_to_install() -> None:
-    before = (
-        "from scalarviz.pictures.view import offscreen; offscreen.find_spec = lambda name: None"
-    )
+    before = "from scalarviz.scene import offscreen; offscreen.find_spec = lambda name: None"
     assert "needs PyOpenGL, which is not installed: " in said(before)
 
 

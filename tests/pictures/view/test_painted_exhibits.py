@@ -7,20 +7,14 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.pictures.draw2d.class_colors import class_colors
-from scalarviz.pictures.draw2d.colors import rgb
-from scalarviz.pictures.draw2d.theme import THEMES, Theme
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.exhibits.confusion import Confusion
-from scalarviz.pictures.view.exhibits.exhibit import Exhibit
-from scalarviz.pictures.view.exhibits.graph import FunctionPlot
-from scalarviz.pictures.view.exhibits.neuron_map import NeuronMap
-from scalarviz.pictures.view.exhibits.pictures import Pictures
-from scalarviz.pictures.view.exhibits.plane import FAINT, STRONG, Plane
-from scalarviz.pictures.view.exhibits.sorting import Sorting
-from scalarviz.pictures.view.exhibits.swatches import Swatches
-from scalarviz.pictures.view.scene.frame import Box, Division
+from scalarviz.scene.canvas.palette import THEMES, Theme, class_colors, rgb
+from scalarviz.scene.exhibits.classified import ConfusionMatrix, Sorting
+from scalarviz.scene.exhibits.exhibit import Exhibit
+from scalarviz.scene.exhibits.images import Pictures, Swatches
+from scalarviz.scene.exhibits.plots import FAINT, STRONG, FunctionPlot, NeuronMap, Plane
+from scalarviz.scene.layout.division import Box, Division
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
 from tests.noted import Noted
 from tests.studio import Studio, at, shade
 
@@ -65,7 +59,7 @@ SORTING = Sorting(
     RNG.random((80, 8, 8)),
     LABELS,
     np.where(RNG.random(80) < 0.8, LABELS, RNG.integers(0, 10, 80)),
-    Confusion(COUNTS),
+    ConfusionMatrix(COUNTS),
     of="held-out digits",
     aside="held-out 81.0%",
 )

@@ -4,21 +4,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from scalarviz.pictures.draw2d.canvas import Canvas2D
-from scalarviz.pictures.draw2d.colors import rgb
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.view.charts import AXIS, SHARES, draw_history, draw_loss, thinned
-from scalarviz.pictures.view.frame_data import (
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import THEMES, rgb
+from scalarviz.scene.charts import AXIS, SHARES, draw_history, draw_loss, thinned
+from scalarviz.scene.frame_data import (
     BranchLine,
     Card,
+    CardLine,
+    CardTable,
     Curve,
     History,
-    Line,
     Measured,
-    Table,
 )
-from scalarviz.pictures.view.inspector import draw_inspector, wrapped
-from scalarviz.pictures.view.scene.frame import Box
+from scalarviz.scene.inspector import draw_inspector, wrapped
+from scalarviz.scene.layout.division import Box
 from tests.pictures.view.measures import Words
 from tests.studio import Studio, at
 
@@ -222,20 +221,20 @@ CARD = Card(
     3,
     "input B → neuron 1",
     blocks=[
-        Line("0.54 → 0.52", "large", "step 300"),
+        CardLine("0.54 → 0.52", "large", "step 300"),
         history([0.0, 1.0, 2.0], [0.5, 0.25, 0.75], [True, True]),
-        Line("Why did it change?", "strong"),
-        Line(
+        CardLine("Why did it change?", "strong"),
+        CardLine(
             "Input B sent 0.27, neuron 1 was off by delta 0.0018: added up, that is grad -0.0063."
         ),
-        Table(
+        CardTable(
             ("sample", "x", "delta", "x × delta"),
             [(str(i), "0.5", f"0.00{i}1", f"0.00{i}") for i in range(9)],
             [(f"... {9 - i} more", "", "", "0.07") for i in range(9)] + [()],
             ("grad", "", "", "-0.0063"),
             0,
         ),
-        *(Line(f"m{i} = 0.9 × 0.01 + 0.1 × -0.00625 + 0.0000001 = 0.48") for i in range(4)),
+        *(CardLine(f"m{i} = 0.9 × 0.01 + 0.1 × -0.00625 + 0.0000001 = 0.48") for i in range(4)),
     ],
 )
 
@@ -250,7 +249,7 @@ def test_the_inspector_writes_all_that_is_on_the_card() -> None:
     said = words_of(CARD, Box(10.0, 10.0, 280.0, 640.0))
     whole = " ".join(" ".join(said).split())
     for block in CARD.blocks:
-        if isinstance(block, Line):
+        if isinstance(block, CardLine):
             assert block.words in whole and block.aside in whole
     for cells in [["sample", "x"], ["0.0021", "0.002"], ["grad", "-0.0063"], ["0", "step 2"]]:
         assert set(cells) <= set(said)
@@ -279,20 +278,20 @@ def test_where_there_is_less_room_rows_go_first_then_the_history_and_nothing_is_
 
 def test_long_names_in_a_table_leave_room_for_its_numbers() -> None:
     name = "pixel 14, 14 of map 12 of layer 3"
-    table = Table(("from", "x", "weight", "x × weight"), [(name, "0.12", "-0.12", "0.015")], [])
+    table = CardTable(("from", "x", "weight", "x × weight"), [(name, "0.12", "-0.12", "0.015")], [])
     canvas = Canvas2D(WIDTH, HEIGHT)
     draw_inspector(canvas, Box(10.0, 10.0, 270.0, 300.0), Card(3, "a", blocks=[table]), DARK)
     assert canvas.words[-3:] == ["0.12", "-0.12", "0.015"]
     assert canvas.words[-4].startswith("pixel 1") and canvas.words[-4].endswith("...")
     numbers = ("-0.1234", "-0.1234", "-0.12345")
-    table = Table(("from", "x", "weight", "x × weight"), [("neuron 7", *numbers)], [])
+    table = CardTable(("from", "x", "weight", "x × weight"), [("neuron 7", *numbers)], [])
     draw_inspector(canvas, Box(10.0, 10.0, 260.0, 300.0), Card(3, "a", blocks=[table]), DARK)
     assert canvas.words[-4:] == ["7", *numbers]
 
 
 def test_points_of_numbers_stand_below_each_other_in_a_column_of_a_card() -> None:
     rows = [("neuron 1", "-12.5", "0.125"), ("neuron 2", "3", "1.4e-8"), ("neuron 3", ".25", "-2")]
-    table = Table(("from", "x", "weight"), rows, [], ("sum", "-9.25", "0.1250"))
+    table = CardTable(("from", "x", "weight"), rows, [], ("sum", "-9.25", "0.1250"))
     canvas = Words(WIDTH, HEIGHT)
     draw_inspector(canvas, Box(10.0, 10.0, 260.0, 300.0), Card(3, "a", blocks=[table]), DARK)
     for column in zip(*rows, table.total, strict=True):
@@ -328,7 +327,7 @@ def test_a_history_and_its_numbers_grow_with_the_picture(studio: Studio) -> None
 def test_what_stands_for_the_rows_of_a_long_sum_is_never_left_out() -> None:
     rows = [(str(i), "1", "0.5", "0.5") for i in range(6)]
     rests = [(f"... {90 - i} more", "", "", "9") for i in range(7)]
-    table = Table(("sample", "x", "delta", "x × delta"), rows, rests, ("grad", "", "", "9"))
+    table = CardTable(("sample", "x", "delta", "x × delta"), rows, rests, ("grad", "", "", "9"))
     for height in range(60, 260, 6):
         said = words_of(Card(3, "a", blocks=[table]), Box(0.0, 0.0, 280.0, float(height)))
         count = sum(said[i + 1 : i + 3] == ["1", "0.5"] for i in range(len(said)))

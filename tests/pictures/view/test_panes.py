@@ -6,13 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scalarviz.pictures.draw2d.canvas import Canvas2D
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.view.compared import Compared, ComparedRow, Head
-from scalarviz.pictures.view.compared_picture import ComparedPicture
-from scalarviz.pictures.view.frame_data import CubeValues, Curve
-from scalarviz.pictures.view.scene.frame import Box, Division
-from scalarviz.pictures.view.scene.panes import Panes
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.compared_picture import ComparedPicture
+from scalarviz.scene.frame_data import Compared, ComparedRow, CubeValues, Curve, Head
+from scalarviz.scene.layout.division import Box, Division, Panes
 
 SIZES = [(640, 420), (800, 460), (800, 500), (1280, 760), (1280, 800), (3840, 2160), (500, 900)]
 COUNTS = range(1, 7)
@@ -66,7 +64,7 @@ def canvases(monkeypatch: pytest.MonkeyPatch) -> list[Texts]:
         made.append(Texts(*given))
         return made[-1]
 
-    monkeypatch.setattr("scalarviz.pictures.view.compared_picture.Canvas2D", canvas)
+    monkeypatch.setattr("scalarviz.scene.compared_picture.Canvas2D", canvas)
     return made
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from scalarviz.core.program import NONE
-from scalarviz.pictures.view.cubes.picking import half_sides, pick
-from scalarviz.pictures.view.cubes.shaders import HALF, LEAST
-from scalarviz.pictures.view.scene.camera import Camera
-from scalarviz.pictures.view.scene.frame import Projection
-from scalarviz.pictures.view.scene.plates import DOWN, NEAR, RIGHT, UP, Plate
+from scalarviz.scene.layout.camera import Camera
+from scalarviz.scene.layout.division import Projection
+from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, UP, Plate
+from scalarviz.scene.visuals.picking import half_sides, pick
+from scalarviz.scene.visuals.shaders import HALF, LEAST
 from tests.studio import WHITE, Studio, framed, ids_of, plate, project
 
 AXES = [

@@ -10,20 +10,18 @@ import pytest
 from vispy.gloo import Program
 
 import scalarviz as sv
-from scalarviz.pictures.draw2d.canvas import Canvas2D
-from scalarviz.pictures.draw2d.colors import rgb
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.view import overlay
-from scalarviz.pictures.view.chips import clearest, corners, draw_chips
-from scalarviz.pictures.view.cubes.shaders import HALF
-from scalarviz.pictures.view.frame_data import Buffers, Card, CubeValues, FrameData, Line, Words
-from scalarviz.pictures.view.labels import Obstacles
-from scalarviz.pictures.view.legend import explain_arrows, legend_box
-from scalarviz.pictures.view.on_top import OnTop
-from scalarviz.pictures.view.picture import Picture
-from scalarviz.pictures.view.scene.camera import CAMERAS, Camera
-from scalarviz.pictures.view.scene.frame import Box, Division
-from scalarviz.pictures.view.scene.plates import Layout
+from scalarviz.scene import overlay
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import THEMES, rgb
+from scalarviz.scene.frame_data import Buffers, Card, CardLine, CubeValues, FrameData, PictureWords
+from scalarviz.scene.labels import Obstacles
+from scalarviz.scene.layout.camera import CAMERAS, Camera
+from scalarviz.scene.layout.division import Box, Division
+from scalarviz.scene.layout.plates import Layout
+from scalarviz.scene.legend import explain_arrows, legend_box
+from scalarviz.scene.overlay import OnTop, clearest, corners, draw_chips
+from scalarviz.scene.picture import Picture
+from scalarviz.scene.visuals.shaders import HALF
 from scalarviz.training.session.caption import Caption, plain_lines
 from tests.facing import facing
 from tests.studio import Studio, above_number, assert_dimmed, at, lit, shade
@@ -114,7 +112,7 @@ def test_a_neuron_has_the_color_of_its_number_or_its_own(studio: Studio, theme: 
 def test_dim_plates_keep_their_share_and_a_contrast_of_three(
     studio: Studio, theme: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scalarviz.pictures.view.scenery.draw_numbers", lambda *given: None)
+    monkeypatch.setattr("scalarviz.scene.picture.draw_numbers", lambda *given: None)
     studio.canvas.set_current()
     picture = Picture(theme, PROGRAM)
     loss = next(moment for moment in PROGRAM.moments if moment.kind == "loss")
@@ -136,7 +134,9 @@ def test_hover_and_pin_are_drawn_around_their_cubes(studio: Studio, picture: Pic
     plain = shot(studio, picture, sight_of(), camera)
     see = picture.see(sight_of(), camera, *SIZE)
     for which, row in (("pinned", 20), ("hover", 58)):
-        frame_data = sight_of(**{which: Card(row, "a weight", [("value", "1")], [Line("a line")])})
+        frame_data = sight_of(
+            **{which: Card(row, "a weight", [("value", "1")], [CardLine("a line")])}
+        )
         pixels = shot(studio, picture, frame_data, camera)
         each, i, j = LAYOUT.plate_of(row)
         xy = see(each.point(j + 0.5, i + 0.5)).xy[0]
@@ -163,14 +163,14 @@ def drawn(
 def test_everything_written_fits_into_a_small_picture(studio: Studio, picture: Picture) -> None:
     line = "= 0.1 * 0.2 + 0.3 * 0.4 + 0.5 * 0.6 = " + "1 + " * 40
     caption = Caption("affine 0", "z = w x + b", plain_lines(line))
-    words = Words("A title " * 20, "about " * 40, "step 12,345,678,901,234,567,890", caption)
+    words = PictureWords("A title " * 20, "about " * 40, "step 12,345,678,901,234,567,890", caption)
     chips = [("a message that is far too long " * 5, "press"), ("short", "")]
     frame_data = sight_of(
         words=words,
         chips=chips,
         offers=["go on", "start again", "leave"],
         help=[("Space", "go on or pause " * 4)] * 40,
-        pinned=Card(3, "name " * 20, [("value", "1")] * 5, [Line("line " * 60)] * 30),
+        pinned=Card(3, "name " * 20, [("value", "1")] * 5, [CardLine("line " * 60)] * 30),
     )
     for size in ((1280, 800), (760, 560), (420, 300), (200, 150), (60, 40), (7, 5)):
         pixels, on_top = drawn(studio, picture, frame_data, size)
@@ -185,7 +185,7 @@ def test_a_long_message_is_written_whole_in_several_lines(studio: Studio, pictur
     )
     said += ": lower the learning rate, clip with clip_norm=, or count such gradients as 0"
     for width, height in ((800, 500), (1280, 800), (3840, 2160)):
-        frame_data = sight_of(words=Words("It"), chips=[(said, "back to step 12")])
+        frame_data = sight_of(words=PictureWords("It"), chips=[(said, "back to step 12")])
         _, on_top = drawn(studio, picture, frame_data, (width, height))
         words = [each for each in picture.words if len(each) > 15 and each in said]
         ((box, _),) = on_top.buttons
@@ -202,10 +202,10 @@ def test_messages_and_offers_lie_over_no_words_and_offers_not_over_the_network(
 ) -> None:
     caption = Caption("A caption of some words", "f(x)", plain_lines("1", "2"))
     frame_data = sight_of(
-        words=Words("It learns", "", "", caption),
+        words=PictureWords("It learns", "", "", caption),
         chips=[("something that goes on for a while, and is said", "press"), ("short", "undo")],
         offers=["go on for 2,000 steps", "start again"],
-        pinned=Card(3, "a weight", [("value", "1")], [Line("a line")]) if pinned else None,
+        pinned=Card(3, "a weight", [("value", "1")], [CardLine("a line")]) if pinned else None,
     )
     _, on_top = drawn(studio, picture, frame_data, size)
     parts, boxes = frame_data.division(*size), dict(map(reversed, on_top.buttons))
@@ -231,7 +231,7 @@ def test_a_message_below_the_head_leaves_room_to_the_neurons_beside_it(
     parts = Division.of(*size, exhibit=110.0)
     said = "New branch from step 2; the old future is kept"
     frame_data, canvas = (
-        sight_of(words=Words("It " * 99), chips=[(said, "return")]),
+        sight_of(words=PictureWords("It " * 99), chips=[(said, "return")]),
         Canvas2D(*size),
     )
     _, (box,) = draw_chips(canvas, parts, frame_data, size[0], DARK)
@@ -244,7 +244,7 @@ def test_a_message_below_the_head_leaves_room_to_the_neurons_beside_it(
 def test_what_arrows_mean_is_written_beside_messages(size: tuple[int, int], title: str) -> None:
     parts = Division.of(*size)
     chips = [("Compiling for float32 networks: 10 s", ""), ("Once on each machine", "skip")]
-    frame_data, canvas = sight_of(words=Words(title), chips=chips), Canvas2D(*size)
+    frame_data, canvas = sight_of(words=PictureWords(title), chips=chips), Canvas2D(*size)
     end = overlay.draw_head(canvas, parts, frame_data.words, DARK)
     _, boxes = draw_chips(canvas, parts, frame_data, end, DARK)
     with patch.object(Canvas2D, "text") as written:
@@ -270,7 +270,7 @@ def test_messages_stand_beside_the_title_where_there_is_room() -> None:
     parts = Division.of(1280, 800)
     chips = [("something that goes on for a while", "press"), ("short", "undo")]
     for title, in_head in (("It", 2), ("It learns " * 11, 1), ("It learns " * 30, 0)):
-        frame_data, canvas = sight_of(words=Words(title), chips=chips), Canvas2D(1280, 800)
+        frame_data, canvas = sight_of(words=PictureWords(title), chips=chips), Canvas2D(1280, 800)
         end = overlay.draw_head(canvas, parts, frame_data.words, DARK)
         _, boxes = draw_chips(canvas, parts, frame_data, end, DARK)
         assert sum(box.bottom < parts.head.bottom for box in boxes) == in_head

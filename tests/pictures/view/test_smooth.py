@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from vispy import gloo
 
-from scalarviz.pictures.view import smooth
-from scalarviz.pictures.view.canvas import Canvas
-from scalarviz.pictures.view.offscreen import drawing
-from scalarviz.pictures.view.smooth import Smooth
+from scalarviz.scene.offscreen import drawing
+from scalarviz.scene.picture import Canvas
+from scalarviz.scene.visuals import opengl
+from scalarviz.scene.visuals.opengl import Smooth
 
 VERTEX = """
 attribute vec2 a_corner;
@@ -57,7 +57,7 @@ def test_a_picture_larger_than_the_driver_can_draw_is_as_it_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     sizes: list[tuple[int, int, float]] = []
-    monkeypatch.setattr(smooth, "largest_texture", lambda: 73)
+    monkeypatch.setattr(opengl, "largest_texture", lambda: 73)
     with Canvas(37, 21) as canvas:
         canvas.frame(lambda *size: Smooth().draw(pattern(sizes), *size))
     assert sizes == [(37, 21, 1.0)]

@@ -5,11 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scalarviz.pictures.draw2d.colors import contrast, rgb
-from scalarviz.pictures.draw2d.theme import THEMES, Theme
-from scalarviz.pictures.view.exhibits.confusion import WRONG, Confusion, readable_on
-from scalarviz.pictures.view.exhibits.sorting import Sorting
-from scalarviz.pictures.view.scene.frame import Box
+from scalarviz.scene.canvas.palette import THEMES, Theme, contrast, rgb
+from scalarviz.scene.exhibits.classified import WRONG, ConfusionMatrix, Sorting, readable_on
+from scalarviz.scene.layout.division import Box
 from tests.noted import Noted
 from tests.studio import Studio, at
 
@@ -20,7 +18,7 @@ SAID[[3, 77]] = 9, 4  # a 0 is taken for a 9, and a 9 for a 4
 COUNTS = np.diag(np.full(10, 30))
 COUNTS[0, 9], COUNTS[9, 4], COUNTS[9, 0] = 1, 6, 2
 FLAT = np.repeat(np.linspace(0.0, 1.0, 80), 64).reshape(80, 8, 8)  # each its own grey
-SORTING = Sorting(FLAT, LABELLED, SAID, Confusion(COUNTS), of="held-out digits")
+SORTING = Sorting(FLAT, LABELLED, SAID, ConfusionMatrix(COUNTS), of="held-out digits")
 BOX = Box(20.0, 30.0, 420.0, 568.0)
 
 
@@ -99,7 +97,7 @@ def test_only_a_wrong_one_has_a_frame_and_its_class_in_the_corner(
         assert framed == (picture in (3, 77))
         corner = pixels[int(y + side[1] / 2.0), int(x + side[0] / 2.0)]
         assert (np.abs(corner - warning).max() < 40) == (picture in (3, 77))
-    words = painted(replace(SORTING, confusion=Confusion(0 * COUNTS))).words
+    words = painted(replace(SORTING, confusion=ConfusionMatrix(0 * COUNTS))).words
     assert [words.count(str(i)) for i in range(10)] == [3, 2, 2, 2, 2, 2, 2, 2, 2, 3]
 
 
@@ -125,19 +123,19 @@ def test_the_table_has_the_counts_and_stands_under_the_columns(
 
 def test_a_cell_is_stronger_the_larger_its_share_of_its_row() -> None:
     ground = rgb((DARK.tray,))[0]
-    colors = Confusion(COUNTS).colors(ground, DARK.map)
+    colors = ConfusionMatrix(COUNTS).colors(ground, DARK.map)
     away = np.linalg.norm(colors - ground, axis=2)
     assert away[9, 4] > away[9, 0] > away[0, 9] > 0.1 and away[1, 1] > away[0, 0] > away[9, 9]
     assert not away[COUNTS == 0].any()
     assert colors[0, 0, 2] > colors[0, 0, 0] and colors[9, 4, 0] > colors[9, 4, 2]
-    assert (Confusion(0 * COUNTS).colors(ground, DARK.map) == ground).all()
+    assert (ConfusionMatrix(0 * COUNTS).colors(ground, DARK.map) == ground).all()
 
 
 @pytest.mark.parametrize("theme", THEMES.values(), ids=list(THEMES))
 def test_a_count_can_be_read_on_its_cell(theme: Theme) -> None:
     for share in np.linspace(0.0, 1.0, 21):
         counts = np.round(100.0 * np.array([[1.0 - share, share], [share, 1.0 - share]]))
-        confusion = Confusion(counts.astype(np.int64))
+        confusion = ConfusionMatrix(counts.astype(np.int64))
         colors = confusion.colors(rgb((theme.tray,))[0], theme.map).reshape(-1, 3)
         assert contrast(readable_on(colors), colors).min() >= 4.5
 
@@ -146,7 +144,7 @@ def test_what_is_confused_most_is_said() -> None:
     assert SORTING.words() == [
         "300 of 309 held-out digits are right, 97.1%; 9 was taken for 4 6 times"
     ]
-    rarely = replace(SORTING, confusion=Confusion(np.minimum(COUNTS, 1)))
+    rarely = replace(SORTING, confusion=ConfusionMatrix(np.minimum(COUNTS, 1)))
     assert rarely.words() == ["10 of 13 held-out digits are right, 76.9%"]
-    nothing = replace(SORTING, confusion=Confusion(0 * COUNTS))
+    nothing = replace(SORTING, confusion=ConfusionMatrix(0 * COUNTS))
     assert nothing.words() == ["0 of 0 held-out digits are right, 0.0%"]

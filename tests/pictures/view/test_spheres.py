@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scalarviz.pictures.view.scene.camera import Camera
-from scalarviz.pictures.view.scene.frame import Projection
-from scalarviz.pictures.view.scene.plates import NEAR, RIGHT, UP
-from scalarviz.pictures.view.spheres.spheres import SpheresVisual, WiresVisual
+from scalarviz.scene.layout.camera import Camera
+from scalarviz.scene.layout.division import Projection
+from scalarviz.scene.layout.plates import NEAR, RIGHT, UP
+from scalarviz.scene.visuals.spheres import SpheresVisual, WiresVisual
 from tests.studio import Studio, place, plate, project
 
 WIDTH, HEIGHT = 320, 240

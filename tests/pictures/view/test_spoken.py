@@ -7,13 +7,12 @@ from dataclasses import replace
 import pytest
 
 from scalarviz.faces.scenefiles.find import find, load
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.callout import draw_callout
-from scalarviz.pictures.view.labels import draw_labels, is_on
-from scalarviz.pictures.view.scene.frame import Box
-from scalarviz.pictures.view.spoken import draw_spoken
+from scalarviz.scene.callout import draw_callout, draw_spoken
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.labels import draw_labels, is_on
+from scalarviz.scene.layout.division import Box
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
 from tests.pictures.view.measures import Words, projection, stage_of
 
 DARK = THEMES["dark"]

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.view.cubes.shaders import FOG
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.visuals.shaders import FOG
 from tests.pictures.view.measures import look, stage_of, trained
 from tests.studio import Studio, ground_of, shade
 

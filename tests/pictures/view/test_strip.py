@@ -8,14 +8,13 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.faces.scenefiles.find import find, load
-from scalarviz.pictures.draw2d.canvas import Canvas2D
-from scalarviz.pictures.draw2d.colors import rgb
-from scalarviz.pictures.draw2d.theme import THEMES, Theme
-from scalarviz.pictures.presenter.captions.strip import cells_of
-from scalarviz.pictures.view.frame_data import CubeValues, FrameData
-from scalarviz.pictures.view.scene.frame import Division
-from scalarviz.pictures.view.scene.plates import Layout
-from scalarviz.pictures.view.strip import draw_hovered, draw_strip
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import THEMES, Theme, rgb
+from scalarviz.scene.frame_data import CubeValues, FrameData
+from scalarviz.scene.layout.division import Division
+from scalarviz.scene.layout.plates import Layout
+from scalarviz.scene.strip import draw_hovered, draw_strip
+from scalarviz.story.names import cells_of
 from tests.studio import Studio, at
 
 DARK = THEMES["dark"]

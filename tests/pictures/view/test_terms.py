@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 
 from scalarviz.faces.scenefiles.find import find, load
-from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.callout import cube_boxes, name_boxes
-from scalarviz.pictures.view.legend import legend_box
-from scalarviz.pictures.view.pace import SLOW_STEP, SUM, TERMS, TRAVEL, moved, pauses
-from scalarviz.pictures.view.scene.frame import Box
-from scalarviz.pictures.view.terms import HIGH
+from scalarviz.scene.callout import BAR_HIGH, cube_boxes, name_boxes
+from scalarviz.scene.layout.division import Box
+from scalarviz.scene.legend import legend_box
+from scalarviz.scene.pace import SLOW_STEP, SUM, TERMS, TRAVEL, moved, pauses
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
 from tests.pictures.view.drawn_terms import Notes, drawn_terms
 from tests.pictures.view.measures import projection, stage_of
 
@@ -41,7 +40,7 @@ def sums(name: str, size: tuple[int, int]) -> Iterator[Stage]:
 
 def bars(notes: Notes) -> list[tuple[float, float, float]]:
     """Left end, length and top of each bar."""
-    return [(x, wide, y) for x, y, wide, high, *_ in notes.noted if high == HIGH]
+    return [(x, wide, y) for x, y, wide, high, *_ in notes.noted if high == BAR_HIGH]
 
 
 @pytest.mark.parametrize(("name", "size"), SUMS, ids=str)

@@ -7,10 +7,10 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.texts.decimals import short
 from scalarviz.pages.scene_data import camera_data, layout_data
-from scalarviz.pictures.draw2d import batch
-from scalarviz.pictures.draw2d.canvas import Canvas2D
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.view.tied import Tied, draw_thread, draw_tied, tied_colors
+from scalarviz.scene.canvas import canvas2d
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.labels import Tied, draw_thread, draw_tied, tied_colors
 from tests.pages.in_web import in_web
 from tests.pages.samples import SEE, box_data
 from tests.pictures.view.measures import Stage, look, projection, stage_of
@@ -137,7 +137,7 @@ def test_a_thread_leads_from_the_output_to_the_point_in_use(name: str) -> None:
     before, see, line = canvas._quads.count, projection(stage), frame_data.layout.neurons[-1]
     draw_thread(canvas, see, line, spot, THEMES["dark"])
     (thread,) = canvas._quads.rows(1.0)[before:]
-    middle, seen = thread[batch.MIDDLE], see(line.points)
+    middle, seen = thread[canvas2d.MIDDLE], see(line.points)
     start = 2.0 * middle - spot
     apart = np.hypot(*(start - seen.xy.mean(axis=0)))
     assert apart == pytest.approx(line.radius * seen.unit.max(), abs=0.5)

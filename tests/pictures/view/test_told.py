@@ -8,14 +8,11 @@ import pytest
 
 from scalarviz.core.program import NONE
 from scalarviz.faces.scenefiles.find import find, load
-from scalarviz.pictures.draw2d.canvas import Canvas2D
-from scalarviz.pictures.draw2d.colors import contrast, rgb
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view import told
-from scalarviz.pictures.view.beads import one_color
-from scalarviz.pictures.view.scene.frame import Box
-from scalarviz.pictures.view.told import (
+from scalarviz.scene import caption_band
+from scalarviz.scene.bead_arrays import one_color
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import THEMES, contrast, rgb
+from scalarviz.scene.caption_band import (
     SIZE,
     colors_of,
     draw_caption,
@@ -24,6 +21,8 @@ from scalarviz.pictures.view.told import (
     rows_that_fit,
     width_of,
 )
+from scalarviz.scene.layout.division import Box
+from scalarviz.stage.stage import Stage
 from scalarviz.training.session.caption import Caption, Piece, plain_lines
 from tests.sessions import advanced
 from tests.studio import Studio
@@ -48,9 +47,11 @@ def stage_at(done: int, name: str = "rgb", **options: Any) -> Stage:
     return Stage(session, **options)
 
 
-def drawn(studio: Studio, stage: Stage, size: tuple[int, int] = (1280, 800)) -> list[told.Told]:
+def drawn(
+    studio: Studio, stage: Stage, size: tuple[int, int] = (1280, 800)
+) -> list[caption_band.PieceBox]:
     studio.stage(stage, 0.0, size)
-    found: list[told.Told] = stage.on_top.told
+    found: list[caption_band.PieceBox] = stage.on_top.told
     return found
 
 
@@ -131,17 +132,17 @@ def test_the_caption_stays_in_its_place_at_every_size(
 ) -> None:
     """Rows, bars and boxes are inside the band, left of the loss, and large enough to read."""
     bars: list[Box] = []
-    real = told.draw_bar
+    real = caption_band.draw_bar
 
     def noted(canvas: Any, box: Box, *rest: Any) -> None:
         bars.append(box)
         real(canvas, box, *rest)
 
-    monkeypatch.setattr(told, "draw_bar", noted)
+    monkeypatch.setattr(caption_band, "draw_bar", noted)
     stage = stage_at(done)
     found = drawn(studio, stage, size)
     division = stage.frame_data().division(*size)
-    place = told.caption_box(division, loss=True)
+    place = caption_band.caption_box(division, loss=True)
     assert found and bars
     for box in [*bars, *(box for box, _ in found)]:
         assert place.x - 0.5 <= box.x and box.right <= place.right + 0.5
@@ -223,7 +224,7 @@ def test_bars_are_seen_on_the_ground(
     real = Canvas2D.box
 
     def noted(self: Canvas2D, *args: Any, **options: Any) -> None:
-        if args[3] == told.BAR and options.get("outline", "") != "":
+        if args[3] == caption_band.BAR and options.get("outline", "") != "":
             drawn_bars.append((np.asarray(args[4]), options["outline"]))
         real(self, *args, **options)
 

@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scalarviz.pictures.draw2d.canvas import Canvas2D
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.view.beads import beads_of
-from scalarviz.pictures.view.callout import draw_callout, subject_of, words_of
-from scalarviz.pictures.view.frame_data import FrameData
-from scalarviz.pictures.view.highlights import draw_highlights
-from scalarviz.pictures.view.labels import draw_labels
-from scalarviz.pictures.view.lights import Lights, lights
-from scalarviz.pictures.view.scene.frame import Box
+from scalarviz.scene.bead_arrays import beads_of
+from scalarviz.scene.callout import draw_callout, subject_of, words_of
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.frame_data import FrameData
+from scalarviz.scene.labels import draw_labels
+from scalarviz.scene.layout.division import Box
+from scalarviz.scene.lights import Lights, lights
+from scalarviz.scene.marks import draw_highlights
 from tests.pictures.view.measures import projection, stage_of, trained
 from tests.studio import Studio
 
@@ -79,9 +79,7 @@ def test_the_mark_is_seen_around_its_subject(studio: Studio, monkeypatch: object
             marked = studio.stage(stage, 0.0, size)
             subject = subject_of(stage.frame_data(), projection(stage))
             with monkeypatch.context() as patch:
-                patch.setattr(
-                    "scalarviz.pictures.view.highlights.draw_highlights", lambda *given: None
-                )
+                patch.setattr("scalarviz.scene.marks.draw_highlights", lambda *given: None)
                 plain = studio.stage(stage, 0.0, size)
             ys, xs = np.nonzero((marked != plain).any(axis=2))
             near = (

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from scalarviz.pictures.view.scene.wall_layout import of_walls
+from scalarviz.scene.layout.formula_layout import of_walls
 from scalarviz.training.network.named_arrays import Wall
 
 GPT = [(27, 16), (16, 16), (16, 16), (16, 16), (16, 16), (16, 16), (64, 16), (16, 64), (27, 16)]

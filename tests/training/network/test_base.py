@@ -8,7 +8,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import EngineError
-from scalarviz.pictures.presenter.traced_weight import first_row
+from scalarviz.story.traced_weight import first_row
 from scalarviz.training.network.expression import Expression
 from scalarviz.training.network.model import Model
 
@@ -87,4 +87,4 @@ def test_nobody_asks_which_of_the_two_a_model_is() -> None:
     files = {str(path.relative_to(PACKAGE)): path for path in PACKAGE.rglob("*.py")}
     found = {name for name, path in files.items() if asking.search(path.read_text("utf-8"))}
     # What users pass to sv.onnx.save and sv.shader.
-    assert found == {"files/onnx/writing.py", "pictures/view/shading/network_shader.py"}
+    assert found == {"files/onnx/writing.py", "stage/network_shader.py"}

@@ -25,8 +25,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 import scalarviz as sv
 from scalarviz.base.shell_commands import pip_command
 from scalarviz.errors import InputError, UnknownNameError
-from scalarviz.pictures.presenter.several import Several
-from scalarviz.pictures.presenter.show import Show
+from scalarviz.stage.show import Several, Show
 from tests.wording import refused
 
 QUICK: dict[str, Any] = {"hidden": (8,), "lr": 0.05, "epochs": 30}

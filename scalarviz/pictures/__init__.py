@@ -1,1 +1,0 @@
-"""A training becomes a picture: words, the scene, exhibits, pictures in files."""

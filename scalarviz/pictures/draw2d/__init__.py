@@ -1,1 +1,0 @@
-"""2D drawing: colours, themes, fonts, a canvas of flat shapes, and its OpenGL renderer."""

@@ -1,1 +1,0 @@
-"""Sessions as files: pictures, videos, storyboards, pages."""

@@ -1,1 +1,0 @@
-"""Turns a session into the frame data of one picture."""

@@ -1,1 +1,0 @@
-"""Captions: operations explained with their numbers."""

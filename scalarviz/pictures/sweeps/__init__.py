@@ -1,1 +1,0 @@
-"""A sweep becomes a picture: curves, panels and small pictures of its runs."""

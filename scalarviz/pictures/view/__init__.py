@@ -1,1 +1,0 @@
-"""Drawing: frame data (arrays) and a camera are rendered to pixels."""

@@ -1,1 +1,0 @@
-"""The vispy visual that draws the numbers of a bank as cubes."""

@@ -1,1 +1,0 @@
-"""Networks in fragment shaders, evaluated on a thread with an OpenGL context of its own."""

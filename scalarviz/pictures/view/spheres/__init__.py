@@ -1,1 +1,0 @@
-"""Visuals of a layout's spheres and wires."""

@@ -1,0 +1,241 @@
+"""Beads: the spheres and wires of one picture, as arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.scene.canvas.canvas2d import color
+from scalarviz.scene.canvas.palette import Theme, rgb
+from scalarviz.scene.frame_data import FrameData
+from scalarviz.scene.layout.camera import Camera
+from scalarviz.scene.layout.plates import Fan, Layout, Neurons, Wires
+from scalarviz.scene.lights import Glow, Lights, Span, rows_walked
+from scalarviz.scene.neuron_images import faded, painted_line
+from scalarviz.scene.visuals.shaders import FOG
+
+FAR = 1000.0  # so far behind their places wires cross nothing that is not theirs
+THIN, LIT = 1.0, 3.0  # widths of wires in logical pixels
+FADED = 0.5  # brightness of a line that is repeated in the next row
+# By kind of operation: whether the wires before and behind the cubes carry numbers back.
+WAYS = {
+    "forward": (False, False),
+    "input gradient": (True, True),
+    "weight gradient": (False, True),
+}
+CLEAR = 16  # wires of a caption that are drawn at full width
+ONE = 0.3  # share of the ink in the color of the sphere "1"
+
+
+@dataclass(frozen=True)
+class Beads:
+    """Spheres and wires in space.
+
+    centers       (n, 3) of the spheres; `radii` (n,)
+    fills         (n, 3), colors; `outlines` (n, 3)
+    lines         (n,), widths of the outlines in logical pixels
+    starts, ends  (m, 3) of the wires
+    colors        (m, 4), with alpha; `widths` (m,) in logical pixels
+    """
+
+    centers: FloatArray
+    radii: FloatArray
+    fills: FloatArray
+    outlines: FloatArray
+    lines: FloatArray
+    starts: FloatArray
+    ends: FloatArray
+    colors: FloatArray
+    widths: FloatArray
+
+
+def beads_of(
+    frame_data: FrameData,
+    lit: Lights,
+    theme: Theme,
+    camera: Camera | None = None,
+    scale: float = 1.0,
+) -> Beads:
+    """Return the spheres and wires of a picture; `scale` is the size of its letters.
+
+    Where weights are on the wires and the camera is known, wires are behind everything, so that
+    they pass over no cube, and go through their own.
+    """
+    layout = frame_data.layout
+    spheres = [
+        spheres_of(line, lit.neurons_of(i, len(line.points)), frame_data, theme, scale)
+        for i, line in enumerate(layout.neurons)
+        if not line.shape
+    ]
+    ones = ones_of(layout, lit, theme, scale)
+    bundles = list(zip(layout.wires, lit.wires, strict=True))
+    nets = joined([net_of(bundle, glow, theme, scale) for bundle, glow in bundles], 4)
+    nets[2][:, 3] *= lit.level * clear(layout, camera, 0.5 * (nets[0] + nets[1]))
+    lights = [light_on(bundle, glow, theme, scale) for bundle, glow in bundles if glow is not None]
+    shining = joined([*lights, *fans_of(frame_data, theme, scale)], 4)
+    if camera is not None and layout.fans:
+        for wires in (nets, shining):
+            wires[:2] = [camera.behind(points, FAR) for points in wires[:2]]
+    starts, ends, colors, widths = joined([tuple(nets), tuple(shining)], 4)
+    centers, radii, fills, outlines, lines = joined([*spheres, ones], 5)
+    balls = centers, radii, fills, outlines, lines
+    return Beads(*balls, starts, ends, colors, widths)
+
+
+def clear(layout: Layout, camera: Camera | None, points: FloatArray) -> FloatArray | float:
+    """Return what fog leaves of wires with these middles, (n, 3)."""
+    if camera is None or not len(points):
+        return 1.0
+    low, high = np.quantile(layout.points() @ camera.toward, (0.0, 1.0))
+    found: FloatArray = 1.0 - FOG * (high - points @ camera.toward) / max(high - low, 1e-9)
+    return found
+
+
+def joined(parts: list[tuple[FloatArray, ...]], count: int) -> list[FloatArray]:
+    """Return arrays of all parts, one below the other."""
+    if not parts:
+        shapes = ((0, 3), (0,), (0, 3), (0, 3), (0,)) if count == 5 else ((0, 3), (0, 3), (0, 4), 0)
+        return [np.zeros(shape) for shape in shapes]
+    return [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
+
+
+def spheres_of(
+    line: Neurons, bright: FloatArray, frame_data: FrameData, theme: Theme, scale: float
+) -> tuple[FloatArray, ...]:
+    """Return the spheres of a line: the color of the last number computed, or empty."""
+    count = len(line.points)
+    ground = rgb((theme.ground,))[0]
+    bright = bright * (FADED if line.again else 1.0)
+    fills = painted_line(line, frame_data, theme)
+    outlines = np.tile(rgb((theme.quiet,)), (count, 1))
+    return (
+        line.points,
+        np.full(count, line.radius),
+        faded(fills, bright, ground),
+        faded(outlines, bright, ground),
+        np.full(count, scale),
+    )
+
+
+def ones_of(layout: Layout, lit: Lights, theme: Theme, scale: float) -> tuple[FloatArray, ...]:
+    """Return the spheres "1"."""
+    numbers = [i for i, line in enumerate(layout.neurons) if line.one is not None]
+    lines, count = [layout.neurons[i] for i in numbers], len(numbers)
+    quiet, ground = rgb((theme.quiet, theme.ground))
+    bright = np.ones((count, 1))
+    if lit.focus is not None:
+        bright[:, 0] = [1.0 if lit.focus.neurons[i][-1] else lit.level for i in numbers]
+    points = np.array([line.one for line in lines]).reshape(count, 3)
+    return (
+        points,
+        np.array([line.radius for line in lines]),
+        *(faded(np.tile(each, (count, 1)), bright, ground) for each in (one_color(theme), quiet)),
+        np.full(count, scale),
+    )
+
+
+def one_color(theme: Theme) -> FloatArray:
+    """Return the color of a sphere "1"."""
+    ink, ground = rgb((theme.quiet, theme.ground))
+    mixed: FloatArray = ground + ONE * (ink - ground)
+    return mixed
+
+
+def net_of(bundle: Wires, glow: Glow | None, theme: Theme, scale: float) -> tuple[FloatArray, ...]:
+    """Return the wires of a bundle, brighter if they take part."""
+    paint = theme.wire if glow is None else paint_of(glow, theme) + "58"
+    return strokes(bundle.start, bundle.end, paint, THIN * scale)
+
+
+def light_on(bundle: Wires, glow: Glow, theme: Theme, scale: float) -> tuple[FloatArray, ...]:
+    """Return the light that runs on the wires of a bundle; none between two pulses."""
+    first, last = glow.span
+    count = len(bundle.start) if first < last else 0
+    start, way = bundle.start[:count], (bundle.end - bundle.start)[:count]
+    paint = paint_of(glow, theme) + "e0"
+    return strokes(start + first * way, start + last * way, paint, 2.0 * THIN * scale)
+
+
+def paint_of(glow: Glow, theme: Theme) -> str:
+    return theme.accent if glow.back else theme.light
+
+
+def strokes(start: FloatArray, end: FloatArray, paint: str, width: float) -> tuple[FloatArray, ...]:
+    count = len(start)
+    return start, end, np.tile(np.array(color(paint)), (count, 1)), np.full(count, width)
+
+
+def fans_of(frame_data: FrameData, theme: Theme, scale: float) -> list[tuple[FloatArray, ...]]:
+    """Return the bright wires of the sums of what is hovered and pinned, and of the caption."""
+    found = explained_wires(frame_data, theme, scale)
+    layout = frame_data.layout
+    for card in (frame_data.hover, frame_data.pinned):
+        fan = None if card is None else layout.fan_of(card.row)
+        if card is not None and fan is not None:
+            whole, unit = fan
+            own = whole.unit_before(card.row)
+            for start, end in halves(whole, unit):
+                found.append(strokes(start, end, theme.lit + "90", 0.6 * LIT * scale))
+                found.append(strokes(start[[own]], end[[own]], theme.lit, 1.4 * LIT * scale))
+    for neuron in (frame_data.hover_neuron, frame_data.pinned_neuron):
+        into = None if neuron is None else layout.fan_into(neuron)
+        if into is not None:
+            for start, end in halves(*into):
+                found.append(strokes(start, end, theme.lit, 0.8 * LIT * scale))
+        leaving = None if neuron is None else layout.fan_from(neuron)
+        if leaving is not None:
+            behind, column = leaving
+            cubes = behind.rows + behind.columns[column]
+            begin = np.broadcast_to(behind.starts[column], cubes.shape)
+            for start, end in ((begin, cubes), (cubes, behind.ends)):
+                found.append(strokes(start, end, theme.lit + "90", 0.5 * LIT * scale))
+    return found
+
+
+def explained_wires(
+    frame_data: FrameData, theme: Theme, scale: float
+) -> list[tuple[FloatArray, ...]]:
+    """Return the wires through the cubes that the caption of an operation is about.
+
+    Those that carry numbers back have the color of the way back.
+    """
+    moment, caption = frame_data.moment, frame_data.words.caption
+    if moment is None or caption is None or moment.kind not in WAYS:
+        return []
+    paints = [theme.accent if back else theme.lit for back in WAYS[moment.kind]]
+    spans = lit_spans(moment.kind, frame_data.part)
+    told = [piece.row for piece in caption.pieces] + list(caption.rows)
+    found, rows = [], dict.fromkeys(rows_walked(frame_data) or told)
+    width = LIT * scale * min(1.0, np.sqrt(CLEAR / max(1, len(rows))))  # of many, thin ones
+    paints = [paint + "90" for paint in paints] if len(rows) > CLEAR else paints
+    for row in rows:
+        fan = frame_data.layout.fan_of(row)
+        if fan is None:
+            continue
+        (whole, unit), own = fan, fan[0].unit_before(row)
+        for (start, end), paint, (first, last) in zip(
+            halves(whole, unit), paints, spans, strict=True
+        ):
+            if first < last:
+                begin, way = start[[own]], end[[own]] - start[[own]]
+                ends = begin + first * way, begin + last * way
+                found.append(strokes(*ends, paint, width))
+    return found
+
+
+def lit_spans(kind: str, part: float) -> tuple[Span, Span]:
+    """Return which parts of the wires before and behind a cube are lit: light leaves a trail."""
+    early, late = min(1.0, part / 0.45), min(1.0, max(0.0, (part - 0.5) / 0.45))
+    if kind == "forward":
+        return (0.0, early), (0.0, late)
+    if kind == "input gradient":
+        return (1.0 - late, 1.0), (1.0 - early, 1.0)
+    return (0.0, early), (1.0 - early, 1.0)
+
+
+def halves(fan: Fan, unit: int) -> list[tuple[FloatArray, FloatArray]]:
+    """Return the wires of one sum, from the units before to the cubes, and on to the unit."""
+    cubes = fan.columns + fan.rows[unit]
+    return [(fan.starts, cubes), (cubes, np.repeat(fan.ends[unit : unit + 1], len(cubes), axis=0))]

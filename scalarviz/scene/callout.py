@@ -1,0 +1,377 @@
+"""The callout: a few words beside the neuron or cube that the caption is about."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from itertools import pairwise
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.texts import text
+from scalarviz.base.texts.decimals import on_cube, rounded, short
+from scalarviz.core.program import NONE
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import Theme
+from scalarviz.scene.cube_numbers import marks_of
+from scalarviz.scene.frame_data import FrameData
+from scalarviz.scene.labels import SIZE, Obstacles
+from scalarviz.scene.layout.division import Box, Projection
+from scalarviz.scene.layout.plates import Layout, Neurons
+from scalarviz.scene.legend import legend_box
+from scalarviz.scene.lights import BACK, are_at
+from scalarviz.scene.marks import corners_of
+from scalarviz.scene.pace import ARRIVES, travelled
+from scalarviz.training.session.caption import Caption, Summand, Summed
+
+# Terms of a sum of products: their numbers travel along the wires and stack up to the sum.
+
+STACK_LONG, BAR_HIGH, BAR_PITCH = (
+    130.0,
+    7.0,
+    9.0,
+)  # pixels of a stack across, of a bar, from one to the next
+TERM_LETTERS, LEAST_LETTERS = (
+    13.0,
+    0.1,
+)  # letters of a number on its way; smaller ones have two digits
+STACK = {
+    "long": STACK_LONG,
+    "high": BAR_HIGH,
+    "row": BAR_PITCH,
+    "number": TERM_LETTERS,
+    "least": LEAST_LETTERS,
+}  # for a page
+
+
+def draw_bars(
+    canvas: Canvas2D,
+    see: Projection,
+    frame_data: FrameData,
+    place: tuple[float, float, float],
+    ends: FloatArray,
+    theme: Theme,
+    scale: float,
+) -> None:
+    """Draw the bars of a sum as far as they have come, and the numbers that travel to them.
+
+    place  x, y and width of the stack
+    ends   where bars begin and end, of `ends_of`
+    """
+    caption, moment = frame_data.words.caption, frame_data.moment
+    assert caption is not None and moment is not None and caption.summed is not None
+    x, y, wide = place
+    largest, left = caption.summed.largest, travelled(frame_data.part)
+    zero = x + wide * float(ends[0, 0])
+    is_back, line = moment.kind in BACK, scale
+    canvas.line([(zero, y), (zero, y + len(ends) * BAR_PITCH * scale)], theme.quiet, width=line)
+    for row, (first, end) in enumerate((x + wide * ends).tolist()):
+        color = theme.push if is_back else (theme.map.negative, theme.map.positive)[end >= first]
+        at = np.array([min(first, end), y + row * BAR_PITCH * scale])
+        grown = min(1.0, left - row - (row < len(largest)))
+        if row == len(ends) - 1:
+            grown = float(frame_data.part >= ARRIVES)
+        elif row < len(largest) and 0.0 <= left - row < 2.0:
+            cube = place_of_term(see, frame_data.layout, largest[row], min(1.0, left - row))
+            if np.isfinite(cube).all():
+                numbers = largest[row].number, largest[row].weight
+                words = " × ".join(map(factor, numbers[: 1 + (grown >= 0.0)]))
+                write_number(canvas, cube, words, theme, color, scale)
+                at = cube + max(0.0, grown) * (at - cube)
+        if grown <= 0.0:
+            continue
+        long, fill = (
+            max(grown * abs(end - first), scale),
+            None if is_back and end < first else color,
+        )
+        canvas.boxes(at[np.newaxis], (long, BAR_HIGH * scale), fill, outline=color, line=line)
+        if grown == 1.0 and row < len(ends) - 1:  # where the next one begins
+            canvas.line(
+                [(end, at[1]), (end, at[1] + (BAR_PITCH + BAR_HIGH) * scale)], theme.ink, width=line
+            )
+
+
+def factor(value: float) -> str:
+    """Return a factor as it travels: as cubes have it, small ones with two digits."""
+    return short(value) if abs(value) >= LEAST_LETTERS or not value else on_cube(rounded(value))
+
+
+def ends_of(summed: Summed | None) -> FloatArray:
+    """Return where bars begin and end, (n, 2), from 0 to 1: of the products, then of the result.
+
+    Each product begins where the one before ends, the first and the result at zero.
+    """
+    if summed is None:
+        return np.zeros((0, 2))
+    values = [each.number * each.weight for each in summed.largest]
+    reached = np.cumsum([0.0, *values, *([] if summed.others is None else [summed.others])])
+    ends = np.array([*pairwise(reached), (0.0, summed.result)])
+    found: FloatArray = (ends - ends.min()) / (np.ptp(ends) or 1.0)
+    return found
+
+
+def place_of_term(see: Projection, layout: Layout, summand: Summand, part: float) -> FloatArray:
+    """Return where a number is seen on its way to its cube; NaN if one is not in the picture."""
+    line, plate = layout.line_of(summand.neuron), layout.plate_of(summand.row)
+    if line is None or plate is None:
+        return np.full(2, np.nan)
+    (wall, row, column), start = plate, line[0].point(line[1])
+    way = wall.point(column + 0.5, row + 0.5) - start
+    found: FloatArray = see(start + part * way).xy[0]
+    return found
+
+
+def write_number(
+    canvas: Canvas2D, at: FloatArray, words: str, theme: Theme, color: str, scale: float
+) -> None:
+    """Write a number over what it passes."""
+    (x, y), size = at.tolist(), TERM_LETTERS * scale
+    wide = canvas.measure(words, size=size, bold=True) + size
+    box = x - 0.5 * wide, y - 0.8 * size, wide, 1.6 * size
+    canvas.box(*box, theme.panel[:7], radius=0.8 * size, outline=color, line=1.5 * scale)
+    base = y + 0.36 * size
+    canvas.text(x, base, words, size=size, color=theme.ink, bold=True, anchor="center")
+
+
+# The callout.
+
+CALLOUT_LETTERS, PAD, GAP = 14.0, 8.0, 8.0  # letters, space around them, and from what they name
+FARTHEST = 56.0  # of words without bars
+PLACES = 32, 24  # places that are tried, across and down
+SUBJECT = 1e8  # what a covered pixel of the subject costs, in pixels away,
+COVERED, CUBE = 1e4, 1e3  # another one, or one of a cube
+MUCH = 100 * COVERED  # for which the name is left out
+RIGHTWARDS = 1e-3  # what it costs to be a pixel further right; down twice as much
+SHORTER = 60.0  # what it costs to leave out the name, which is marked anyway
+BOX_STEP = 4  # logical pixels of which the width of the box is a multiple
+MOST_CUBES = 200  # cubes that it keeps clear of
+
+
+def subject_of(frame_data: FrameData, see: Projection) -> Box | None:
+    """Return the box around what the caption is about; None if that is not in the picture."""
+    caption = frame_data.words.caption
+    if caption is None:
+        return None
+    for row in caption.rows[:1]:
+        corners = corners_of(frame_data, row, 0.42)
+        xy = see(corners).xy if len(corners) else np.zeros((0, 2))
+        if len(xy) and np.isfinite(xy).all():
+            low, high = xy.min(axis=0), xy.max(axis=0)
+            return Box(float(low[0]), float(low[1]), *(high - low).tolist())
+    for neuron in caption.neurons[:1]:
+        found = frame_data.layout.line_of(neuron)
+        if found is not None:
+            return box_around(see, *found)
+    return None
+
+
+def box_around(see: Projection, line: Neurons, place: int) -> Box | None:
+    """Return the box around a neuron; None if it is behind the eye."""
+    seen = see(line.point(place))
+    x, y = seen.xy[0].tolist()
+    half = (0.5 * line.side if line.shape else line.radius) * float(seen.unit[0])
+    return Box(x - half, y - half, 2.0 * half, 2.0 * half) if np.isfinite(x + y) else None
+
+
+def draw_callout(
+    canvas: Canvas2D,
+    see: Projection,
+    frame_data: FrameData,
+    taken: Obstacles,
+    theme: Theme,
+    scale: float,
+) -> Box | None:
+    """Write beside the subject of an operation what it is and has, below the bars of its sum.
+
+    Return the box of the words.
+    """
+    caption, moment = frame_data.words.caption, frame_data.moment
+    is_known, subject = frame_data.part >= ARRIVES, subject_of(frame_data, see)
+    if caption is None or moment is None or subject is None or not words_of(caption):
+        return None
+    ends, size, pad, box = ends_of(caption.summed), CALLOUT_LETTERS * scale, PAD * scale, None
+    high, least = size + 1.4 * pad + len(ends) * BAR_PITCH * scale, np.inf
+    for is_short, words in enumerate((words_of(caption), words_of(caption).rpartition(": ")[2])):
+        long = STACK_LONG * scale / (1.0 + is_short) if len(ends) else 0.0
+        wide = max(width_of(canvas, words, size, pad), long)
+        if wide <= see.box.width and high <= see.box.height:
+            reach = np.inf if len(ends) else FARTHEST * scale
+            place, cost = free_place(see, frame_data, taken, subject, (wide, high), reach, scale)
+            cost += SHORTER * is_short
+            if box is None or (cost < least and (len(ends) or least > MUCH)):
+                box, said, least = place, words, cost
+    if box is None or not (is_known or len(ends)):
+        return None
+    light = theme.accent if moment.kind in BACK else theme.light
+    lead(canvas, box, subject, light, scale)
+    radius = 0.4 * (high - len(ends) * BAR_PITCH * scale)
+    canvas.box(*box.place, theme.panel[:7], radius=radius, outline=light, line=1.5 * scale)
+    if len(ends):
+        inner = box.x + pad, box.y + 0.7 * pad, box.width - 2.0 * pad
+        draw_bars(canvas, see, frame_data, inner, ends, theme, scale)
+    base = box.bottom - 0.5 * (size + 1.4 * pad) + 0.36 * size
+    said = said if is_known else said.rpartition(": ")[0]  # the name, until the number is there
+    canvas.text(box.x + pad, base, said, size=size, color=theme.ink, bold=True)
+    return box
+
+
+def width_of(canvas: Canvas2D, words: str, size: float, pad: float) -> float:
+    """Return the width of the box of words, in whole steps: fonts differ by parts of a pixel."""
+    return BOX_STEP * math.ceil(
+        (canvas.measure(words, size=size, bold=True) + 2.0 * pad) / BOX_STEP
+    )
+
+
+def words_of(caption: Caption) -> str:
+    """Return what stands beside the subject: the callout, or else what its cube would say."""
+    marks = [piece.mark for piece in caption.pieces if piece.row in caption.rows[:1] and piece.mark]
+    return caption.callout or " ".join(marks[0].split("\n") if marks else ())
+
+
+def free_place(
+    see: Projection,
+    frame_data: FrameData,
+    taken: Obstacles,
+    subject: Box,
+    sides: tuple[float, float],
+    reach: float,
+    scale: float,
+) -> tuple[Box, float]:
+    """Return the box within reach of its subject that covers least, and what it costs.
+
+    Of those that cover as little, it is the nearest one.
+    """
+    legend = legend_box(frame_data.division(see.width, see.height))
+    rows = len(frame_data.cubes.sizes)
+    words = [subject, *taken.boxes, *name_boxes(see, frame_data, scale)]
+    words += [Box(x - r, y - r, 2.0 * r, 2.0 * r) for x, y, r in taken.spheres.tolist()]
+    words += [] if legend is None else [legend]
+    cubes = cube_boxes(frame_data, see, range(rows) if rows <= MOST_CUBES else marks_of(frame_data))
+    x, y, width, height = np.array([each.place for each in (*words, *cubes)]).T
+    view, (wide, high) = see.box, sides
+    first = max(view.x, subject.x - reach - wide), max(view.y, subject.y - reach - high)
+    end = subject.right + reach, subject.bottom + reach
+    last = min(view.right - wide, end[0]), min(view.bottom - high, end[1])
+    left = np.linspace(first[0], last[0], PLACES[0])[:, np.newaxis]
+    top = np.linspace(first[1], last[1], PLACES[1])[:, np.newaxis]
+    across = np.minimum(left + wide, x + width) - np.maximum(left, x)
+    down = np.minimum(top + high, y + height) - np.maximum(top, y)
+    price = np.repeat((SUBJECT, COVERED, CUBE), (1, len(words) - 1, len(cubes)))
+    cost = np.maximum(across, 0.0) * price @ np.maximum(down, 0.0).T
+    away = np.hypot(np.minimum(across[:, :1], 0.0), np.minimum(down[:, :1], 0.0).T)
+    cost += away + (away > reach) * 1e9 + RIGHTWARDS * (left + 2.0 * top.T)
+    i, k = np.unravel_index(int(np.argmin(cost)), cost.shape)
+    return Box(float(left[i, 0]), float(top[k, 0]), wide, high), float(cost[i, k])
+
+
+def lead(canvas: Canvas2D, box: Box, subject: Box, color: str, scale: float) -> None:
+    """Draw a line from words to their subject, unless they touch it."""
+    start, end = shortest(box, subject)
+    if np.hypot(*(end - start)) > GAP * scale + 1.0:
+        canvas.line(np.stack([start, end]), color, width=1.5 * scale)
+
+
+def shortest(box: Box, subject: Box) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of the shortest line between two boxes; from middle to middle beside them."""
+    ends = []
+    for low, high, first, last in (
+        (box.x, box.right, subject.x, subject.right),
+        (box.y, box.bottom, subject.y, subject.bottom),
+    ):
+        if high < first:
+            ends.append((high, first))
+        elif last < low:
+            ends.append((low, last))
+        else:
+            shared = 0.5 * (max(low, first) + min(high, last))
+            ends.append((shared, shared))
+    start, end = np.array(ends).T
+    return start, end
+
+
+def cube_boxes(frame_data: FrameData, see: Projection, rows: Iterable[int]) -> list[Box]:
+    """Return the boxes of some cubes."""
+    corners = [corners_of(frame_data, row, 0.42) for row in rows]
+    xy = see(np.concatenate([*corners, np.zeros((0, 3))])).xy.reshape(-1, 8, 2)
+    xy = xy[np.isfinite(xy).all(axis=(1, 2))]
+    low, high = xy.min(axis=1), xy.max(axis=1)
+    return [Box(*place) for place in np.hstack([low, high - low]).tolist()]
+
+
+def name_boxes(see: Projection, frame_data: FrameData, scale: float) -> list[Box]:
+    """Return the boxes of the names below spheres, and of the errors below those of a loss."""
+    found, moment = [], frame_data.moment
+    for line in frame_data.layout.neurons:
+        seen = see(line.points)
+        is_last = line is frame_data.layout.neurons[-1]
+        high = 17.0 + 45.0 * (is_last and moment is not None and moment.kind == "loss")
+        for (x, y), unit in zip(seen.xy.tolist(), seen.unit.tolist(), strict=True):
+            if line.names and not line.shape and np.isfinite(x + y):
+                below = y + line.radius * unit
+                found.append(Box(x - 20.0 * scale, below, 40.0 * scale, high * scale))
+    return found
+
+
+# Names of the neurons that a sentence or a card names, beside their spheres.
+
+
+def draw_spoken(
+    canvas: Canvas2D,
+    see: Projection,
+    frame_data: FrameData,
+    taken: Obstacles,
+    theme: Theme,
+    scale: float,
+) -> None:
+    """Write names beside spheres, where they cover nothing.
+
+    Lines with names of their own have none, nor a neuron whose name is in the callout.
+    """
+    told, places = spoken_names(frame_data)
+    written, size = " ".join(canvas.words).lower(), SIZE * scale
+    for line in frame_data.layout.neurons if len(places) else ():
+        is_told = () if line.names or line.shape else are_at(line, places)[: len(line.points)]
+        for place in np.flatnonzero(is_told).tolist():
+            for words in names_of(place):
+                if words not in told or words in written:
+                    continue
+                subject, wide = box_around(see, line, place), canvas.measure(words, size=size)
+                if subject is None:
+                    continue
+                reach = 2.0 * FARTHEST * scale
+                sides = wide, 1.1 * size
+                box, _ = free_place(see, frame_data, taken, subject, sides, reach, scale)
+                taken.boxes.append(box)
+                lead(canvas, box, subject, theme.quiet, scale)
+                low, ink = box.y + 0.9 * size, theme.ink
+                canvas.text(box.x, low, words, size=size, color=ink, outline=theme.ground)
+
+
+def spoken_names(frame_data: FrameData) -> tuple[str, FloatArray]:
+    """Return what caption and card say, and where the neurons stand that these are about."""
+    layout, pinned, said = frame_data.layout, frame_data.pinned, frame_data.words.caption
+    told, rows, neurons = "", [], []
+    if said is not None and frame_data.moment is not None:
+        told, rows, neurons = said.title, [*said.rows[:1]], [*said.neurons]
+    if pinned is not None:
+        told, rows = f"{told} {pinned.name}", [*rows, pinned.row]
+    if frame_data.pinned_neuron is not None:
+        neurons.append(frame_data.pinned_neuron)
+    found = [layout.line_of(neuron) for neuron in neurons]
+    places = [line.point(place) for line, place in filter(None, found)]
+    for row in rows:
+        wires = layout.fan_of(row) if row != NONE else None
+        if wires is not None:
+            places += [wires[0].starts[wires[0].unit_before(row)], wires[0].ends[wires[1]]]
+    return told.lower(), np.array(places)
+
+
+def names_of(place: int) -> tuple[str, ...]:
+    """Return what a sentence may call the neuron at a place of its line."""
+    return (
+        text("captions.unit.neuron", number=place),
+        text("captions.unit.wave", number=place),
+        text("captions.end.output", name=place),
+        text("captions.end.input", name=place),
+    )

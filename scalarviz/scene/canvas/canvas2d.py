@@ -1,0 +1,598 @@
+"""Canvas2D: a canvas for shapes, text and small images, independent of OpenGL.
+
+The order of calls is the order of drawing. Coordinates are logical pixels, x to the right, y down
+from the top left corner. A depth is a window depth, from -1, in front of everything, to 1. A canvas
+can be filled, measured and tested without a display.
+
+Each shape is a quadrilateral, a row of 24 numbers, which the shaders of
+`scalarviz.pictures.draw2d.renderer` turn into a shape with smooth edges: discs, lines, letters and
+images are drawn by one program from one array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from math import cos, isfinite, isnan, sin
+from struct import Struct
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.errors import InputError
+from scalarviz.scene.canvas.fonts import TextLayout, layout, shortened
+from scalarviz.scene.canvas.palette import NOT_A_NUMBER, to_bytes
+
+Floats = npt.NDArray[np.float32]
+Color = str | Sequence[float] | npt.NDArray[np.floating] | None
+Packed = tuple[float, float]
+Numbers = float | Sequence[float] | Sequence[Sequence[float]] | npt.NDArray[np.floating]
+
+# One corner of a quadrilateral, in logical pixels. vispy supports only float32 attributes.
+VERTEX = np.dtype(
+    [
+        ("a_place", np.float32, 4),  # centre, half of width and height
+        ("a_axis", np.float32, 4),  # direction of its x axis, depth at its start and its end
+        ("a_extra", np.float32, 4),  # depends on the kind
+        ("a_style", np.float32, 4),  # corner radius, outline width, kind + corner, hatch
+        ("a_clip", np.float32, 4),  # left, top, right, bottom
+        ("a_color", np.float32, 4),  # fill and outline: 256 * red + green, 256 * blue + alpha
+    ]
+)
+MIDDLE, HALF, AXIS, DEPTH = slice(0, 2), slice(2, 4), slice(4, 6), slice(6, 8)
+EXTRA, CLIP, FILL, OUTLINE = slice(8, 12), slice(16, 20), slice(20, 22), slice(22, 24)
+RADIUS, LINE, KIND, HATCH = range(12, 16)
+COLUMNS = VERTEX.itemsize // 4
+PACK = Struct(f"{COLUMNS}f").pack
+
+# Kinds of shapes, in steps of four: the number of the corner is added.
+BOX = 0.0
+CAPSULE = 4.0  # extra: at start and end, normal of the line that cuts it off
+ARROW = 8.0  # extra: length of the head, half of the width of the shaft
+LETTER = 12.0  # extra: left, top, right and bottom in the atlas, in pixels
+# extra: left, top, right and bottom of the visible part of the image, each from 0 to 1;
+# corner radius and outline width hold the direction of its y axis, hatch the corner radius
+IMAGE = 16.0
+CORNERS = np.arange(4, dtype=np.float32)
+TRIANGLES = np.array([0, 1, 2, 2, 1, 3], np.uint32)
+
+
+class CanvasImage(NamedTuple):
+    """An image for the canvas: uint8, shape (rows, columns, 4), colours premultiplied by alpha."""
+
+    pixels: npt.NDArray[np.uint8]
+    smooth: bool
+
+
+class Batch(NamedTuple):
+    """Quadrilaterals from start to stop that are drawn by one call, with at most one image."""
+
+    start: int
+    stop: int
+    image: CanvasImage | None
+
+
+class Quads:
+    """A growing list of quadrilaterals."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        # Single ones are packed bytes, groups are arrays, texts are expanded to letters at the end;
+        # each is kept with the index of its first quadrilateral.
+        self._singles: list[bytes] = []
+        self._single_at: list[int] = []
+        self._groups: list[tuple[int, Floats]] = []
+        self._texts: list[bytes] = []
+        self._text_at: list[int] = []
+        self._layouts: list[TextLayout] = []
+        self.images: list[tuple[int, CanvasImage]] = []
+
+    def put(self, row: tuple[float, ...]) -> None:
+        """Append one, given as its 24 numbers; skip it if its centre is not finite."""
+        if isfinite(row[0] + row[1]):
+            self._singles.append(PACK(*row))
+            self._single_at.append(self.count)
+            self.count += 1
+
+    def put_images(self, rows: Floats, image: CanvasImage) -> None:
+        """Append one for each row, all with parts of one image."""
+        before = self.count
+        self.put_many(rows)
+        self.images += [(before, image)] * (self.count > before)
+
+    def put_many(self, rows: Floats) -> None:
+        """Append one for each row; skip those whose place is not finite."""
+        there = np.isfinite(rows[:, :6]).all(axis=1)
+        if not there.all():
+            rows = rows[there]
+        if len(rows):
+            self._groups.append((self.count, rows))
+            self.count += len(rows)
+
+    def put_text(self, row: tuple[float, ...], words: TextLayout) -> None:
+        """Append one for each letter; the centre in the row is the anchor of the text."""
+        if len(words.glyphs) and isfinite(row[0] + row[1]):
+            self._texts.append(PACK(*row))
+            self._text_at.append(self.count)
+            self._layouts.append(words)
+            self.count += len(words.glyphs)
+
+    def rows(self, ratio: float) -> Floats:
+        """Return all, shape (count, 24); `ratio` is the number of device pixels a logical pixel."""
+        rows = np.empty((self.count, COLUMNS), np.float32)
+        if self._singles:
+            rows[self._single_at] = unpacked(self._singles)
+        for start, group in self._groups:
+            rows[start : start + len(group)] = group
+        if self._texts:
+            counts = np.array([len(words.glyphs) for words in self._layouts])
+            glyphs = np.concatenate([words.glyphs for words in self._layouts])
+            letters = np.repeat(unpacked(self._texts), counts, axis=0)
+            letters[:, MIDDLE] += glyphs[:, :2] / np.float32(ratio)
+            letters[:, HALF] = glyphs[:, 2:4] / np.float32(ratio)
+            letters[:, EXTRA] = glyphs[:, 4:]
+            first = np.array(self._text_at) - np.cumsum(counts) + counts
+            rows[np.repeat(first, counts) + np.arange(len(glyphs))] = letters
+        return rows
+
+    def vertices(self, ratio: float) -> tuple[npt.NDArray[np.void], npt.NDArray[np.uint32]]:
+        """Return four vertices (`VERTEX`) of each, and six indices of its two triangles."""
+        corners = np.repeat(self.rows(ratio), 4, axis=0)
+        corners.reshape(-1, 4, COLUMNS)[:, :, KIND] += CORNERS
+        first = np.arange(0, 4 * self.count, 4, dtype=np.uint32)
+        return corners.view(VERTEX)[:, 0], (first[:, None] + TRIANGLES).ravel()
+
+    def batches(self) -> list[Batch]:
+        """Return the batches, in drawing order."""
+        batches: list[Batch] = []
+        start = 0
+        image: CanvasImage | None = None
+        for at, following in self.images:
+            if image is not None:
+                batches.append(Batch(start, at, image))
+                start = at
+            image = following
+        if self.count > start:
+            batches.append(Batch(start, self.count, image))
+        return batches
+
+
+def column(numbers: Numbers) -> npt.NDArray[np.float64]:
+    """Return numbers as a scalar or as columns, to be assigned to several columns of rows."""
+    values = np.asarray(numbers, np.float64)
+    return values[:, None] if values.ndim == 1 else values
+
+
+def rows_at(
+    middle: object,
+    clip: tuple[float, float, float, float],
+    fill: Color,
+    outline: Color,
+    line: Numbers,
+) -> Floats:
+    """Return rows for boxes with these centres, shape (n, 2), in front of everything."""
+    xy = np.asarray(middle, np.float64).reshape(-1, 2)
+    rows = np.zeros((len(xy), COLUMNS), np.float32)
+    rows[:, MIDDLE] = xy
+    rows[:, AXIS] = (1.0, 0.0)
+    rows[:, DEPTH] = -1.0
+    rows[:, CLIP] = clip
+    rows[:, FILL] = packed_many(fill)
+    if outline is not None:
+        rows[:, OUTLINE] = packed_many(outline)
+        rows[:, LINE] = line
+    return rows
+
+
+def parallelograms(rows: Floats, corners: npt.NDArray[np.floating]) -> Floats:
+    """Set rows of images to corners, shape (n, 3, 2): upper left, upper right, lower left."""
+    first, right, down = np.moveaxis(np.asarray(corners, np.float64), 1, 0)
+    wide, high = (np.hypot(*(end - first).T) for end in (right, down))
+    rows[:, MIDDLE] = (right + down) / 2
+    rows[:, HALF] = np.stack([wide, high], axis=1) / 2
+    with np.errstate(invalid="ignore", divide="ignore"):  # edge-on: not finite, not drawn
+        rows[:, AXIS] = (right - first) / wide[:, None]
+        rows[:, [RADIUS, LINE]] = (down - first) / high[:, None]
+    return rows
+
+
+def unpacked(rows: list[bytes]) -> Floats:
+    """Return packed rows as an array."""
+    return np.frombuffer(b"".join(rows), np.float32).reshape(-1, COLUMNS)
+
+
+def color(value: Color) -> tuple[float, float, float, float]:
+    """Return red, green, blue, alpha from 0 to 1 of "#rrggbb", "#rrggbbaa" or 3 or 4 numbers.
+
+    None is transparent. Raises InputError for anything else.
+    """
+    if value is None:
+        return (0.0, 0.0, 0.0, 0.0)
+    try:
+        if isinstance(value, str):
+            parts = [byte / 255.0 for byte in bytes.fromhex(value[1:] if value[0] == "#" else "")]
+        else:
+            parts = [float(part) for part in value]
+        red, green, blue, alpha = parts if len(parts) == 4 else (*parts, 1.0)
+    except (TypeError, ValueError, IndexError):
+        raise InputError(
+            f'{value!r} is no colour: write "#rrggbb", "#rrggbbaa" or 3 or 4 numbers from 0 to 1'
+        ) from None
+    return (red, green, blue, alpha)
+
+
+def packed(value: Color) -> Packed:
+    """Return a colour as two numbers, 256 * red + green and 256 * blue + alpha, each 0 to 255."""
+    return packed_name(value) if value is None or isinstance(value, str) else packed_now(value)
+
+
+def packed_now(value: Color) -> Packed:
+    """`packed` without a cache."""
+    parts = color(value)
+    if any(map(isnan, parts)):
+        parts = (*NOT_A_NUMBER, 1.0)
+    red, green, blue, alpha = (round(255.0 * min(max(part, 0.0), 1.0)) for part in parts)
+    return (256.0 * red + green, 256.0 * blue + alpha)
+
+
+packed_name = lru_cache(maxsize=4096)(packed_now)
+
+
+def packed_many(value: Color) -> Packed | Floats:
+    """Return `packed` of one colour, or of an array (n, 3) or (n, 4), as an array (n, 2)."""
+    if value is None or isinstance(value, str) or np.ndim(value) == 1:
+        return packed(value)
+    parts = color_bytes(value).astype(np.float32)
+    return 256.0 * parts[..., ::2] + parts[..., 1::2]
+
+
+def color_bytes(colors: object) -> npt.NDArray[np.uint8]:
+    """Return colours, shape (..., 3 or 4), from 0 to 1, as uint8, shape (..., 4)."""
+    values = np.asarray(colors, np.float64)
+    if values.ndim < 2 or values.shape[-1] not in (3, 4):
+        raise InputError(f"an array of colours is (..., 3 or 4), not {values.shape}")
+    parts = np.full((*values.shape[:-1], 4), 255, np.uint8)
+    parts[..., :3] = to_bytes(values[..., :3])
+    if values.shape[-1] == 4:
+        parts[..., 3] = np.round(255.0 * np.clip(values[..., 3], 0.0, 1.0))
+    return parts
+
+
+def image_bytes(colors: object) -> npt.NDArray[np.uint8]:
+    """Return the pixels of an image, (rows, columns, 3 or 4) from 0 to 1, premultiplied.
+
+    An array of uint8 is one that was returned before, and is returned again.
+    """
+    if isinstance(colors, np.ndarray) and colors.dtype == np.uint8:
+        return colors
+    pixels = color_bytes(colors)
+    if pixels.ndim != 3 or not pixels.size:
+        raise InputError(
+            f"an image is (rows, columns, 3 or 4) with pixels, not {np.asarray(colors).shape}"
+        )
+    if pixels[..., 3].min() < 255:
+        pixels[..., :3] = np.round(pixels[..., :3] * (pixels[..., 3:] / 255.0))
+    return pixels
+
+
+def joins(xy: npt.NDArray[np.float64], width: float) -> npt.NDArray[np.float64]:
+    """Return where the segments of a polyline through (n, 2) points are cut at the joins.
+
+    Segments have round ends. At a join both are cut along the bisector of their angle; otherwise a
+    transparent line would be darker there, and the edge of a thin one jagged. Returns shape (n - 1,
+    4): the normals of the cuts at start and end in the coordinates of each segment; zeros where the
+    next segment is so short, and the turn so sharp, that a cut would take away too much.
+    """
+    ahead = np.diff(xy, axis=0)
+    length = np.hypot(*ahead.T)
+    ahead /= length[:, None]
+    before, after = ahead[:-1], ahead[1:]
+    normal = before + after
+    size = np.hypot(*normal.T)
+    straight = size / 2  # cosine of half the turn
+    room = np.minimum(length[:-1], length[1:]) * straight
+    cut = room > width * np.sqrt(np.clip(1.0 - straight**2, 0.0, None))
+    normal = np.where(cut[:, None], normal / np.where(cut, size, 1.0)[:, None], 0.0)
+    cuts = np.zeros((len(ahead), 4))
+    for columns, pieces, of in [
+        (slice(0, 2), slice(1, None), after),
+        (slice(2, 4), slice(-1), before),
+    ]:
+        x = (normal * of).sum(axis=1)
+        y = normal[:, 1] * of[:, 0] - normal[:, 0] * of[:, 1]
+        cuts[pieces, columns] = np.stack([x, y], axis=1)
+    return cuts
+
+
+# The canvas.
+
+Four = tuple[float, float, float, float]
+Ends = tuple[Numbers, Numbers]
+Cuts = npt.NDArray[np.float64] | float
+
+EVERYWHERE = (-1e9, -1e9, 1e9, 1e9)
+HALO = 2.5  # logical pixels around a letter
+HEAD = 0.42  # half of the width of an arrow head, by its length
+
+
+class Canvas2D:
+    """A canvas of width x height logical pixels; `ratio` is the device pixels a logical pixel.
+
+    `scale` is the size of its text relative to that in a picture of 1280 x 800.
+    """
+
+    def __init__(self, width: float, height: float, ratio: float = 1.0, scale: float = 1.0) -> None:
+        self.width = width
+        self.height = height
+        self.ratio = ratio
+        self.scale = scale
+        self.words: list[str] = []
+        self._clip = EVERYWHERE
+        self._quads = Quads()
+
+    def vertices(self) -> tuple[npt.NDArray[np.void], npt.NDArray[np.uint32], list[Batch]]:
+        """Return four vertices (`batch.VERTEX`) a shape, their indices, and the batches."""
+        return *self._quads.vertices(self.ratio), self._quads.batches()
+
+    def box(
+        self,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        fill: Color,
+        *,
+        radius: float = 0.0,
+        outline: Color = None,
+        line: float = 1.0,
+        depth: float = -1.0,
+        angle: float = 0.0,
+    ) -> None:
+        """Draw a rectangle with rounded corners, rotated clockwise by `angle` radians.
+
+        The outline is inside the edge.
+        """
+        place = (x + width / 2, y + height / 2, width / 2, height / 2)
+        axis = (cos(angle), sin(angle)) if angle else (1.0, 0.0)
+        style = (radius, line if outline is not None else 0.0, BOX, 0.0)
+        self._quads.put(self._row(place, style, fill, outline, depth, axis))
+
+    def image(
+        self,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        colors: npt.NDArray[np.floating | np.uint8],
+        *,
+        smooth: bool = False,
+        outline: Color = None,
+        depth: float = -1.0,
+    ) -> None:
+        """Draw an image, shape (rows, columns, 3 or 4), from 0 to 1, first row on top.
+
+        One that is drawn often can be converted once, by `batch.image_bytes`.
+        `smooth` interpolates between pixels. The outline is inside the edge, one pixel wide.
+        """
+        image = CanvasImage(image_bytes(colors), smooth)
+        place = (x + width / 2, y + height / 2, width / 2, height / 2)
+        style, whole = (0.0, 1.0, IMAGE, 0.0), (0.0, 0.0, 1.0, 1.0)
+        row = self._row(place, style, "#ffffff", None, depth, extra=whole)
+        self._quads.put_images(np.array([row], np.float32), image)
+        if outline is not None:
+            self.box(x, y, width, height, None, outline=outline, depth=depth)
+
+    def images(
+        self,
+        corners: npt.NDArray[np.floating],
+        colors: npt.NDArray[np.floating],
+        parts: npt.NDArray[np.floating],
+        *,
+        depth: Numbers = -1.0,
+        radius: Numbers = 0.0,
+        smooth: bool = False,
+    ) -> None:
+        """Draw parts of one image; `parts` is (n, 4): left, top, right and bottom from 0 to 1.
+
+        Corners are as in `parallelograms`; depth may be (n, 2), left and right. `radius` rounds the
+        corners of rectangles; `smooth` interpolates between pixels.
+        """
+        rows = parallelograms(rows_at(corners[:, 0], self._clip, "#ffffff", None, 0.0), corners)
+        rows[:, DEPTH] = column(depth)
+        rows[:, EXTRA] = parts
+        rows[:, KIND] = IMAGE
+        rows[:, HATCH] = radius
+        self._quads.put_images(rows, CanvasImage(image_bytes(colors), smooth))
+
+    def discs(
+        self,
+        xy: Numbers,
+        radius: Numbers,
+        fill: Color,
+        *,
+        outline: Color = None,
+        line: Numbers = 1.0,
+        depth: Numbers = -1.0,
+        hatch: Numbers = 0.0,
+    ) -> None:
+        """Draw discs around (n, 2) points; other arguments are for all, or have n rows.
+
+        The outline is inside the edge, `hatch` is the strength of stripes.
+        """
+        rows = rows_at(xy, self._clip, fill, outline, line)
+        rows[:, DEPTH] = column(depth)
+        rows[:, HALF] = column(radius)
+        rows[:, RADIUS] = radius
+        rows[:, HATCH] = hatch
+        self._quads.put_many(rows)
+
+    def boxes(
+        self,
+        xy: Numbers,
+        size: Numbers,
+        fill: Color,
+        *,
+        radius: Numbers = 0.0,
+        outline: Color = None,
+        line: Numbers = 1.0,
+        depth: Numbers = -1.0,
+    ) -> None:
+        """Draw boxes with (n, 2) top left corners; size is (2,) or (n, 2)."""
+        half = np.asarray(size) / 2
+        rows = rows_at(np.asarray(xy) + half, self._clip, fill, outline, line)
+        rows[:, DEPTH] = column(depth)
+        rows[:, HALF] = half
+        rows[:, RADIUS] = radius
+        self._quads.put_many(rows)
+
+    def arrows(
+        self,
+        start: Numbers,
+        end: Numbers,
+        color: Color,
+        *,
+        width: Numbers = 1.5,
+        head: Numbers = 6.0,
+        depth: Numbers = -1.0,
+    ) -> None:
+        """Draw arrows, (n, 2) to (n, 2); other arguments are for all, or have n rows.
+
+        Each has a head of length `head`, or is only a head if it is too short.
+        """
+        first, last = (np.asarray(each, np.float64).reshape(-1, 2) for each in (start, end))
+        length = np.hypot(*(last - first).T)
+        heads = np.minimum(np.asarray(head, np.float64), length)
+        half = np.asarray(width, np.float64) / 2.0
+        rows = rows_at((first + last) / 2.0, self._clip, color, None, 0.0)
+        rows[:, HALF] = np.stack([length / 2.0, np.maximum(HEAD * heads, half)], axis=1)
+        rows[:, AXIS] = (last - first) / np.where(length == 0.0, 1.0, length)[:, None]
+        rows[:, DEPTH] = column(depth)
+        rows[:, EXTRA.start] = heads
+        rows[:, EXTRA.start + 1] = half
+        rows[:, KIND] = ARROW
+        self._quads.put_many(rows[length > 0.0])
+
+    def segments(
+        self,
+        start: Numbers,
+        end: Numbers,
+        color: Color,
+        *,
+        width: Numbers = 1.0,
+        depth: Numbers = -1.0,
+    ) -> None:
+        """Draw straight lines with round ends, (n, 2) to (n, 2); depth may be (n, 2), per end."""
+        self._capsules((start, end), color, width, depth, 0.0)
+
+    def line(
+        self, points: Numbers, color: Color, *, width: float = 1.0, depth: Numbers = -1.0
+    ) -> None:
+        """Draw a polyline through (n, 2) points with round joins and ends; NaN interrupts it."""
+        xy = np.array(points, np.float64).reshape(-1, 2)
+        xy[~np.isfinite(xy)] = np.nan
+        depths = np.broadcast_to(np.asarray(depth, np.float64), len(xy))
+        moved = np.ones(len(xy), np.bool_)
+        moved[1:] = (xy[1:] != xy[:-1]).any(axis=1)
+        xy, depths = xy[moved], depths[moved]
+        if len(xy) > 1:
+            ends = np.stack([depths[:-1], depths[1:]], axis=1)
+            self._capsules((xy[:-1], xy[1:]), color, width, ends, joins(xy, width))
+
+    def text(
+        self,
+        x: float,
+        y: float,
+        words: str,
+        *,
+        size: float = 13.0,
+        color: Color = "#ffffff",
+        bold: bool = False,
+        anchor: str = "left",
+        depth: float = -1.0,
+        outline: Color = None,
+    ) -> float:
+        """Draw text on the baseline y; return its width.
+
+        `anchor` is "left", "center" or "right" and says where x is; "\\n" starts a new line;
+        `outline` is the colour of a soft halo.
+        """
+        self.words.append(words)
+        ratio = self.ratio
+        pixels = round(size * ratio) or 1
+        letters = layout(words, pixels, bold, anchor, 0)
+        if isfinite(x + y):
+            # Letters are sharp only on whole device pixels.
+            place = (round(x * ratio) / ratio, round(y * ratio) / ratio, 0.0, 0.0)
+            style = (0.0, 0.0, LETTER, 0.0)
+            if outline is not None:
+                halo = layout(words, pixels, bold, anchor, round(HALO * ratio))
+                self._quads.put_text(self._row(place, style, outline, None, depth), halo)
+            self._quads.put_text(self._row(place, style, color, None, depth), letters)
+        return letters.width / ratio
+
+    def measure(self, words: str, *, size: float = 13.0, bold: bool = False) -> float:
+        """Return the width of text: that of its widest line."""
+        pixels = round(size * self.ratio) or 1
+        return layout(words, pixels, bold, "left", 0).width / self.ratio
+
+    def fit(
+        self,
+        words: str,
+        width: float,
+        *,
+        size: float = 13.0,
+        bold: bool = False,
+    ) -> str:
+        """Return the text, or as much of it as fits into this width, with "..." at the end."""
+        return shortened(words, width * self.ratio, round(size * self.ratio) or 1, bold)
+
+    def wrap(self, words: str, width: float, most: int, *, size: float = 13.0) -> list[str]:
+        """Return the text in at most `most` lines of this width; the last may end in "..."."""
+        lines = [""]
+        for word in words.split():
+            longer = f"{lines[-1]} {word}".strip()
+            if len(lines) == most or self.measure(longer, size=size) <= width or not lines[-1]:
+                lines[-1] = longer
+            else:
+                lines.append(word)
+        return [self.fit(line, width, size=size) for line in lines]
+
+    @contextmanager
+    def clip(self, x: float, y: float, width: float, height: float) -> Iterator[None]:
+        """Context manager: clip what is drawn to this box, and to enclosing clips."""
+        before = left, top, right, bottom = self._clip
+        self._clip = (max(left, x), max(top, y), min(right, x + width), min(bottom, y + height))
+        try:
+            yield
+        finally:
+            self._clip = before
+
+    def _row(
+        self,
+        place: Four,
+        style: Four,
+        fill: Color,
+        outline: Color,
+        depth: float,
+        axis: tuple[float, float] = (1.0, 0.0),
+        extra: Four = (0.0, 0.0, 0.0, 0.0),
+    ) -> tuple[float, ...]:
+        colors = packed(fill) + packed(outline)
+        return (*place, *axis, depth, depth, *extra, *style, *self._clip, *colors)
+
+    def _capsules(self, xy: Ends, color: Color, width: Numbers, depth: Numbers, cuts: Cuts) -> None:
+        first, last = (np.asarray(end, np.float64).reshape(-1, 2) for end in xy)
+        with np.errstate(invalid="ignore"):  # infinity minus infinity gives NaN, which is not drawn
+            along, middle = last - first, (first + last) / 2
+        length = np.hypot(along[:, 0], along[:, 1])
+        along[length == 0.0] = (1.0, 0.0)
+        radius = np.asarray(width, np.float64) / 2
+        rows = rows_at(middle, self._clip, color, None, 0.0)
+        rows[:, HALF] = np.stack([length / 2 + radius, length * 0.0 + radius], axis=1)
+        rows[:, AXIS] = along / np.where(length == 0.0, 1.0, length)[:, None]
+        rows[:, DEPTH] = column(depth)
+        rows[:, EXTRA] = cuts
+        rows[:, KIND] = CAPSULE
+        self._quads.put_many(rows)

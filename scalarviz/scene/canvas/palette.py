@@ -1,0 +1,264 @@
+"""The palette: colours of signed numbers, of classes, and of everything else in a picture.
+
+Numbers are blue below zero, grey at zero, orange above. The ends are the strongest colours, and hue
+means the sign and nothing else. The two hues, and the colours of classes, are distinguishable with
+every kind of colour blindness.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.core.formulas.formula import table
+
+PERCENTILE = 98.0
+NUMBER, HALO = "#ffffff", "#0d1117c0"  # of numbers on colours, in every theme
+NOT_A_NUMBER = (1.0, 0.0, 1.0)  # magenta, which is in no map
+
+
+@dataclass(frozen=True)
+class ColorMap:
+    """Three sRGB colours, of the largest negative number, of zero and of the largest positive one.
+
+    Strength grows with the magnitude to the power of `POWER`, so that small numbers have a hue.
+    """
+
+    name: str
+    background: str
+    negative: str
+    zero: str
+    positive: str
+
+    def __call__(self, values: object, scale: float = 1.0) -> FloatArray:
+        """Return the sRGB colour of each value, from 0 to 1, in an additional axis of length 3.
+
+        Values beyond +-scale get the colour of the end, NaN gets magenta.
+        """
+        x = np.asarray(values, dtype=np.float64) / scale
+        strength = np.minimum(np.abs(x), 1.0)[..., np.newaxis] ** POWER
+        negative, zero, positive = self._ends
+        end = np.where(x[..., np.newaxis] < 0.0, negative, positive)
+        return number_or_not(zero + strength * (end - zero))
+
+    @cached_property
+    def _ends(self) -> FloatArray:
+        return rgb((self.negative, self.zero, self.positive))
+
+
+POWER = 0.7  # of a magnitude, for the strength of its colour
+MAPS = table(
+    [
+        ColorMap("dark", "#0d1117", "#188cff", "#5e6571", "#ff8410"),
+        ColorMap("light", "#ffffff", "#0050c8", "#8c929c", "#b84a00"),
+    ]
+)
+
+
+def spread(values: object, percentile: float = PERCENTILE) -> float:
+    """Return a scale for values: a percentile of their magnitudes; never 0."""
+    sizes = np.abs(np.asarray(values, dtype=np.float64)).ravel()
+    sizes = sizes[np.isfinite(sizes)]
+    if not sizes.any():
+        return 1.0
+    return float(np.percentile(sizes, percentile)) or float(sizes.max())
+
+
+def rgb(colors: tuple[str, ...]) -> FloatArray:
+    """Return colours such as "#facc7e" as rows of red, green, blue from 0 to 1."""
+    return np.array([list(bytes.fromhex(color[1:])) for color in colors]) / 255.0
+
+
+def to_bytes(colors: FloatArray) -> npt.NDArray[np.uint8]:
+    """Return colours, clipped to 0 to 1, as integers from 0 to 255."""
+    return np.round(np.clip(number_or_not(colors), 0.0, 1.0) * 255.0).astype(np.uint8)
+
+
+def number_or_not(colors: FloatArray) -> FloatArray:
+    """Return colours with magenta in place of NaN."""
+    return np.where(np.isnan(colors), NOT_A_NUMBER, colors)
+
+
+def linear(colors: FloatArray) -> FloatArray:
+    """Convert sRGB colours to amounts of light, 0 to 1."""
+    return np.where(colors <= 0.04045, colors / 12.92, ((colors + 0.055) / 1.055) ** 2.4)
+
+
+def luminance(colors: FloatArray) -> FloatArray:
+    """Return the relative luminance of sRGB colours (WCAG 2)."""
+    light: FloatArray = linear(colors) @ np.array([0.2126, 0.7152, 0.0722])
+    return light
+
+
+def contrast(colors: FloatArray, others: FloatArray) -> FloatArray:
+    """Return the contrast ratio of sRGB colours, from 1 to 21 (WCAG 2)."""
+    a, b = luminance(colors), luminance(others)
+    ratio: FloatArray = (np.maximum(a, b) + 0.05) / (np.minimum(a, b) + 0.05)
+    return ratio
+
+
+def dimmed(colors: FloatArray, ground: FloatArray, part: float, least: float) -> FloatArray:
+    """Return colours mixed with the ground, as far as they keep a contrast with it.
+
+    part   of the colour, 0 to 1
+    least  the contrast; a colour that has less stays as it is
+    """
+    low, high = np.full(colors.shape[:-1], part), np.ones(colors.shape[:-1])
+
+    def stands_out(parts: FloatArray) -> FloatArray:
+        mixed = ground + parts[..., np.newaxis] * (colors - ground)
+        found: FloatArray = contrast(mixed, ground) >= least
+        return found
+
+    high = np.where(stands_out(low), low, high)
+    for _ in range(12):
+        middle = 0.5 * (low + high)
+        enough = stands_out(middle)
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    mixed: FloatArray = ground + high[..., np.newaxis] * (colors - ground)
+    return mixed
+
+
+# On dark and on light ground. The first ones are not the blue and orange of signed numbers.
+CLASSES_ON_DARK = "#00cba5", "#a855b5", "#f6ea45", "#cf3f35", "#bd9cff", "#ff9a2a", "#e8f0ff"
+CLASSES_ON_LIGHT = "#009a7a", "#8a1c6a", "#a88600", "#20242c", "#8f7cf5", "#7a4a10", "#003a90"
+
+
+def class_colors(classes: object, ground: str) -> FloatArray:
+    """Return the sRGB colour of each class number, from 0 to 1, in an additional axis of length 3.
+
+    Further classes than there are colours get lighter ones on dark `ground`, darker ones on light
+    ground. NaN gets magenta.
+    """
+    numbers = np.asarray(classes, np.float64)
+    is_dark = bool(rgb((ground,)).mean() < 0.5)
+    known = rgb(CLASSES_ON_DARK if is_dark else CLASSES_ON_LIGHT)
+    whole = np.nan_to_num(numbers).astype(np.int64)
+    times, place = np.divmod(whole, len(known))
+    part = 0.5 ** times[..., np.newaxis]
+    colors = part * known[place] + (1.0 - part) * float(is_dark)
+    return number_or_not(np.where(np.isnan(numbers)[..., np.newaxis], np.nan, colors))
+
+
+@dataclass(frozen=True)
+class ControlColors:
+    """Colours of the controls of a window."""
+
+    ground: str
+    panel: str
+    raised: str
+    edge: str
+    ink: str
+    quiet: str
+    faint: str
+    accent: str
+    on_accent: str
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Colours of one theme, as "#rrggbb" or "#rrggbbaa".
+
+    map     colour map of the numbers; its background is that of the picture
+    tray    ground under the cubes
+    ink     text; `quiet` is less important text, `faint` are unimportant lines
+    accent  pinned and selected things, and buttons
+    light   what is computed now
+    push    arrows of the way back on cubes
+    wire    wires; `lit` are those of what is looked at
+    panel   background of texts and curves, `rim` its border
+    ghost   curve of the other branch
+    metric  curve of a metric such as the accuracy
+    controls  colours of the window's controls
+    """
+
+    name: str
+    map: ColorMap
+    tray: str
+    ink: str
+    quiet: str
+    faint: str
+    accent: str
+    light: str
+    push: str
+    lit: str
+    wire: str
+    panel: str
+    rim: str
+    ghost: str
+    metric: str
+    controls: ControlColors
+
+    @property
+    def ground(self) -> str:
+        return self.map.background
+
+    @property
+    def is_dark(self) -> bool:
+        return float(rgb((self.ground,)).mean()) < 0.5
+
+
+THEMES = table(
+    [
+        Theme(
+            "dark",
+            MAPS["dark"],
+            tray="#131820",
+            ink="#e8ebf0",
+            quiet="#98a2b3",
+            faint="#39424f",
+            accent="#a586ff",
+            light="#ffffff",
+            push="#b9a0ff",
+            lit="#fff0be",
+            wire="#556072",
+            panel="#141922e8",
+            rim="#242c38",
+            ghost="#6b7686",
+            metric="#62cfa6",
+            controls=ControlColors(
+                ground="#0e1116",
+                panel="#151a21",
+                raised="#262e39",
+                edge="#343d4a",
+                ink="#e6e9ee",
+                quiet="#9aa4b2",
+                faint="#646e7c",
+                accent="#8f6cf0",
+                on_accent="#0e1116",
+            ),
+        ),
+        Theme(
+            "light",
+            MAPS["light"],
+            tray="#fafbfc",
+            ink="#1b2028",
+            quiet="#5a6472",
+            faint="#c3cad4",
+            accent="#6b46d9",
+            light="#000000",
+            push="#4a22c8",
+            lit="#3d2f00",
+            wire="#a2abb8",
+            panel="#f6f7f9e8",
+            rim="#dfe3e9",
+            ghost="#8d97a5",
+            metric="#0b7350",
+            controls=ControlColors(
+                ground="#ffffff",
+                panel="#f4f5f7",
+                raised="#ffffff",
+                edge="#c9ced6",
+                ink="#1c2128",
+                quiet="#5c6672",
+                faint="#969ea9",
+                accent="#6b46d9",
+                on_accent="#ffffff",
+            ),
+        ),
+    ]
+)

@@ -1,0 +1,330 @@
+"""The caption in the band: its title and lines, and a panel with all terms of a long sum.
+
+Each term has a bar in the colors of its neuron and its weight, and a box for the mouse.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.core.program import NONE
+from scalarviz.scene.bead_arrays import one_color
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import Theme, contrast, rgb
+from scalarviz.scene.frame_data import FrameData, PictureWords
+from scalarviz.scene.layout.division import Box, Division
+from scalarviz.scene.neuron_images import painted
+from scalarviz.scene.pace import ARRIVES
+from scalarviz.training.session.caption import Caption, Neuron, Piece
+
+PieceBox = tuple[Box, Piece]  # the box of a piece on the picture
+Line = tuple[Piece, ...]
+Group = list[Piece]  # pieces that stay in one row
+LOSS = 320.0, 160.0  # width of the loss curve, and of that in a picture narrower than NARROW pixels
+NARROW = 1000.0
+HEAD, ABOUT = 16.0, 14.0  # letters of the title in the head, and of the sentence beside it
+TITLE, SIZE = 18.0, 15.0  # letters of the caption
+SMALLER = 13.0, 11.5  # of a title of one line
+LEAST = 1.25  # distance of rows, in letters
+NEXT = 164.0  # width of the buttons beside what came of a guess
+LATER = "…", "·"  # in place of a result while its light is on its way: the wider one that fits
+BAR, SEEN = 3.0, 3.0  # height of a bar, and the least contrast of its color
+MORE = Piece("…", opens=True)
+SIGNS = " + ", " = ", " ≈ "
+BARE_SIGNS = "+", "-", "×", "/", "=", "≈"
+WORDS = re.compile(r"\S+\s*|\s+")
+
+
+def caption_box(division: Division, *, loss: bool, beside: float = 0.0) -> Box:
+    """Return the place of the caption in the band, left of the loss, and of buttons beside it.
+
+    beside  width of these buttons; by default 0
+    """
+    band, margin = division.band, 20.0 * division.scale
+    end = band.right - (margin + LOSS[band.width < NARROW] * division.scale if loss else 0.0)
+    end -= beside * division.scale
+    return Box(margin, band.y, max(1.0, end - 2.0 * margin), band.height)
+
+
+def draw_caption(
+    canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
+) -> list[PieceBox]:
+    """Draw the caption in the band; return the boxes of its pieces.
+
+    If there is no room for all lines, the formula is left out, then the last lines: "…" opens them.
+    """
+    words, scale = frame_data.words, division.scale
+    caption = words.caption
+    if caption is None or not division.band.height:
+        return []
+    takes_place = words.is_new and not is_headed(canvas, division, words)
+    title = words.about if takes_place else caption.title
+    came = frame_data.guess is not None and frame_data.guess.result is not None
+    loss = frame_data.has_small_curve(division.band.width)
+    box = caption_box(division, loss=loss, beside=NEXT * came)
+    y, size = box.y + 4.0 * scale, SIZE * scale
+    with canvas.clip(box.x, box.y, box.width, box.height):
+        heads = heading(canvas, title, box.width, scale, one=bool(frame_data.offers))
+        for line, letters in heads:
+            y += 1.22 * letters
+            canvas.text(box.x, y, line, size=letters, color=theme.ink, bold=True)
+        if frame_data.offers and not came:
+            return []
+        free = box.bottom - y - 0.22 * size - (BAR + 1.0) * scale  # bars hang below the letters
+        room = max(0, int(free // (LEAST * size)))
+        high = min(1.42 * size, free / max(1, room))
+        rows = rows_that_fit(canvas, caption, box.width, size, room)
+        return draw_rows(canvas, rows, (box.x, y), high, size, frame_data, theme)
+
+
+def is_headed(canvas: Canvas2D, division: Division, words: PictureWords) -> bool:
+    """Return whether the head has room for the title and the whole sentence beside it."""
+    scale, gaps = division.scale, 60.0 * division.scale
+    title = canvas.measure(words.title, size=HEAD * scale, bold=True)
+    about = canvas.measure(words.about, size=ABOUT * scale)
+    return division.head.height > 0.0 and title + about + gaps <= division.head.width
+
+
+def draw_opened(
+    canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
+) -> list[PieceBox]:
+    """Draw formula and lines of the caption in a panel above the strip; return the pieces' boxes.
+
+    It stands left of exhibit and card, which it does not cover.
+
+    The last box is that of the panel, with a piece about nothing.
+    """
+    caption, scale = frame_data.words.caption, division.scale
+    if caption is None or not frame_data.opened or not (caption.whole or caption.lines):
+        return []
+    size, pad = SIZE * scale, 14.0 * scale
+    high, scene = 1.5 * size, division.scene
+    wide = min(division.view.width - 2.0 * pad, 900.0 * scale)  # beside exhibit and card
+    formula: list[Line] = [(Piece(caption.formula),)] if caption.formula else []
+    rows = rows_of(canvas, [*formula, *(caption.whole or caption.lines)], wide - 2.0 * pad, size)
+    rows = rows[: max(1, int((scene.height - 3.0 * pad) // high))]
+    tall = high * len(rows) + 1.6 * pad
+    panel = Box(pad, scene.bottom - tall - 0.5 * pad, wide, tall)
+    canvas.box(*panel.place, theme.panel[:7], radius=8.0, outline=theme.rim)
+    start = panel.x + pad, panel.y + 0.5 * pad
+    found = draw_rows(canvas, rows, start, high, size, frame_data, theme)
+    return [*found, (panel, Piece(""))]
+
+
+def heading(
+    canvas: Canvas2D, title: str, width: float, scale: float = 1.0, *, one: bool = False
+) -> list[tuple[str, float]]:
+    """Return lines of a title with their sizes: one line, else a smaller one, else two.
+
+    one  True: one line, in smaller letters if need be; by default False
+    """
+    for size in (TITLE * scale, SIZE * scale, *(letters * scale for letters in SMALLER * one)):
+        if canvas.measure(title, size=size, bold=True) <= width:
+            return [(title, size)]
+    words, first = title.split(), ""
+    while words and canvas.measure(f"{first} {words[0]}", size=size, bold=True) <= width:
+        first = f"{first} {words.pop(0)}".strip()
+    rest = canvas.fit(" ".join(words), width, size=size, bold=True)
+    return [(line, size) for line in (first, rest) if line][: 1 if one else 2]
+
+
+def rows_that_fit(
+    canvas: Canvas2D, caption: Caption, width: float, size: float, room: int
+) -> list[Group]:
+    """Return at most `room` rows: with the formula, else without; the last one may end in "…"."""
+    formula: list[Line] = [(Piece(caption.formula),)] if caption.formula else []
+    lines = [line for line in caption.lines if line]
+    rows = rows_of(canvas, [*formula, *lines], width, size)
+    if len(rows) > room and lines:
+        rows = rows_of(canvas, lines, width, size)
+    if len(rows) > room:
+        rows = rows_of(canvas, joined(canvas, lines, width, size), width, size)
+    if len(rows) <= room:
+        return rows
+    rows = rows[:room]
+    if rows:
+        rows[-1] = ending(canvas, rows[-1], width, size)
+    return rows
+
+
+def joined(canvas: Canvas2D, lines: Sequence[Line], width: float, size: float) -> list[Line]:
+    """Return lines with short ones beside each other."""
+    found: list[Line] = []
+    for line in lines:
+        longer = [*found[-1], Piece(";   "), *line] if found else []
+        if longer and width_of(canvas, longer, size) <= width:
+            found[-1] = tuple(longer)
+        else:
+            found.append(line)
+    return found
+
+
+def ending(canvas: Canvas2D, row: Group, width: float, size: float) -> Group:
+    """Return a row that ends in "…", without what is too much then."""
+    own = canvas.measure(f" {MORE.words}", size=size)
+    kept = list(row)
+    while kept and (
+        width_of(canvas, kept, size) + own > width or kept[-1].words.strip() in BARE_SIGNS
+    ):
+        kept.pop()
+    return [*kept, Piece(" "), MORE]
+
+
+def rows_of(canvas: Canvas2D, lines: Sequence[Line], width: float, size: float) -> list[Group]:
+    """Return lines in rows of a width, broken between terms."""
+    rows = []
+    for line in lines:
+        row: Group = []
+        for group in groups_within(canvas, line, width, size):
+            if row and width_of(canvas, [*row, *group], size) > width:
+                rows.append(row)
+                group = [Piece("    "), *group[bool(not group[0].words.strip()) :]]
+                row = []
+            row = [*row, *group]
+        if row:
+            rows.append(row)
+    return rows
+
+
+def groups_within(canvas: Canvas2D, line: Line, width: float, size: float) -> Iterator[Group]:
+    """Return what stays together in a row; of what is wider than that, each piece."""
+    for group in groups_of(line):
+        if width_of(canvas, group, size) <= width:
+            yield group
+        else:
+            yield from ([piece] for piece in group)
+
+
+def groups_of(line: Line) -> Iterator[Group]:
+    """Return what stays together: a sign and its term, a bracket; of a sentence, each word."""
+    if not any(is_about(piece) or piece.opens for piece in line):
+        words = [word for piece in line for word in WORDS.findall(piece.words)]
+        yield from ([Piece(word)] for word in words)
+        return
+    group: Group = []
+    depth = 0
+    for piece in line:
+        ends = bool(group) and group[-1].words.endswith((", ", "; "))
+        if group and (ends or (depth == 0 and piece.words in SIGNS)):
+            yield group
+            group = []
+        group.append(piece)
+        depth += piece.words.count("(") - piece.words.count(")")
+    if group:
+        yield group
+
+
+def is_about(piece: Piece) -> bool:
+    """Return whether a piece stands for a weight or a neuron."""
+    return piece.row != NONE or piece.neuron is not None
+
+
+def width_of(canvas: Canvas2D, row: Group, size: float) -> float:
+    return sum(canvas.measure(piece.words, size=size) for piece in row)
+
+
+def draw_rows(
+    canvas: Canvas2D,
+    rows: Sequence[Group],
+    start: tuple[float, float],
+    high: float,
+    size: float,
+    frame_data: FrameData,
+    theme: Theme,
+) -> list[PieceBox]:
+    """Write rows below each other; return the boxes of the pieces that are about something."""
+    (left, y), found = start, []
+    is_known = frame_data.moment is None or frame_data.part >= ARRIVES
+    for row in rows:
+        x, y = left, y + high
+        for piece, is_result in merged(row):
+            wide = canvas.measure(piece.words, size=size)
+            box = Box(x, y - 1.02 * size, wide, high)
+            if is_about(piece) or piece.opens:
+                if same(piece, frame_data.pointed):
+                    canvas.box(*box.place, theme.rim, radius=4.0, outline=theme.light)
+                draw_bar(canvas, Box(x, y + 0.22 * size, wide, BAR), piece, frame_data, theme)
+                found.append((box, piece))
+            color = theme.accent if piece.opens else theme.ink if is_about(piece) else theme.quiet
+            words = piece.words
+            if is_result and not is_known:
+                words = LATER[canvas.measure(LATER[0], size=size) > wide]
+            canvas.text(x, y, words, size=size, color=color)
+            x += wide
+    return found
+
+
+def merged(row: Group) -> list[tuple[Piece, bool]]:
+    """Return a row with what is about nothing in one piece, and which pieces are results."""
+    found: list[tuple[Piece, bool]] = []
+    for i, piece in enumerate(row):
+        is_alone = is_about(piece) or piece.opens
+        if ends_equation(row, i):
+            found.append((piece, True))
+            continue
+        last, was_result = found[-1] if found else (MORE, False)
+        if not (is_alone or was_result or is_about(last) or last.opens):
+            found.pop()
+            piece = Piece(last.words + piece.words)
+        found.append((piece, False))
+    return found
+
+
+def ends_equation(row: Group, place: int) -> bool:
+    """Return whether a piece of a row is the number behind the last sign of an equation."""
+    behind = row[place + 1].words.strip() if place + 1 < len(row) else ""
+    return place > 0 and row[place - 1].words.strip() in ("=", "≈") and behind[:1] in ("", ";")
+
+
+def same(piece: Piece, other: Piece | None) -> bool:
+    """Return whether two pieces are about the same, such as a term in the band and the panel."""
+    return other is not None and (piece.row, piece.neuron) == (other.row, other.neuron)
+
+
+def color_of(neuron: Neuron | None, frame_data: FrameData, theme: Theme) -> FloatArray | None:
+    """Return the color of a neuron; None if it has none."""
+    name, place = neuron or ("", 0)
+    values = frame_data.buffers.values.get(name)
+    if values is None or place >= len(values):
+        return None
+    color: FloatArray = painted(name, values, frame_data, theme)[place]
+    return color
+
+
+def draw_bar(canvas: Canvas2D, box: Box, piece: Piece, frame_data: FrameData, theme: Theme) -> None:
+    """Draw the bar of a piece: in the color of its neuron, its weight, or half by half."""
+    colors = colors_of(piece, frame_data, theme)
+    ground = rgb((theme.ground,))[0]
+    part = box.width / max(1, len(colors))
+    for i, color in enumerate(colors):
+        faint = contrast(color, ground) < SEEN
+        rim = theme.quiet if faint else None
+        canvas.box(box.x + i * part, box.y, part, box.height, color, outline=rim)
+
+
+def colors_of(piece: Piece, frame_data: FrameData, theme: Theme) -> list[FloatArray]:
+    """Return the colors of the neuron and the weight of a piece, in the order of its factors.
+
+    Of what came in times delta, they are the colors of the two neurons.
+    """
+    if piece.behind is not None:
+        came = color_of(piece.neuron, frame_data, theme) if piece.neuron else one_color(theme)
+        both = came, color_of(piece.behind, frame_data, theme)
+        return [color for color in both if color is not None]
+    found = []
+    own = color_of(piece.neuron, frame_data, theme)
+    if own is not None:
+        found.append(own)
+    plate = frame_data.layout.plate_of(piece.row) if piece.row != NONE else None
+    if plate is not None:
+        plates = frame_data.layout.plates
+        which = next(i for i, each in enumerate(plates) if each is plate[0])
+        scale = float(frame_data.cubes.color_scales[which])
+        value = frame_data.cubes.colors[piece.row : piece.row + 1]
+        found.append(np.asarray(theme.map(value, scale))[0])
+    first = piece.mark.partition("\n")[0]
+    return found[::-1] if first and piece.words.startswith(f"{first} ") else found

@@ -1,0 +1,625 @@
+"""Charts on a canvas: the loss curve, and the history of a weight."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.texts import plural, text
+from scalarviz.base.texts.decimals import rounded
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import Theme
+from scalarviz.scene.frame_data import BranchLine, Curve, History, Measured
+from scalarviz.scene.layout.division import Box
+
+# How high a loss stands in a chart: on a logarithmic scale where all are above 0.
+
+PLAIN_DIGITS = 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0
+NEAREST_TICKS = 22.0  # pixels from one tick to the next
+LARGEST_LOSS, LEAST_LOSS = 1e300, 1e-300  # losses on a linear scale, and what is between them
+NEARLY_EQUAL = 1e-9  # relative difference of losses that are nearly the same
+
+
+@dataclass(frozen=True)
+class LossScale:
+    """A scale from `low` to `high`: linear if it begins below 0, else logarithmic."""
+
+    low: float = 0.1
+    high: float = 1.0
+
+    @staticmethod
+    def of(losses: FloatArray, most: float | None = None) -> LossScale:
+        """Return the scale, with plain numbers at its ends, of losses that `shown` has returned.
+
+        most  the largest one, if not that of the losses
+        """
+        least, most = float(losses.min()), float(losses.max() if most is None else most)
+        if least > 0.0:
+            high = round_up(most)
+            return LossScale(
+                max(min(round_down(least), high / 10.0), LEAST_LOSS), max(high, 10.0 * LEAST_LOSS)
+            )
+        least, most = (min(max(each, -LARGEST_LOSS), LARGEST_LOSS) for each in (least, most))
+        largest = max(-least, most)
+        step = apart(most - least if most - least > NEARLY_EQUAL * largest else largest)
+        first = min(math.floor(least / step), -1)
+        return LossScale(step * first, step * max(math.ceil(most / step), first + 1))
+
+    @property
+    def is_linear(self) -> bool:
+        return self.low < 0.0
+
+    def up(self, losses: FloatArray) -> FloatArray:
+        """Return how high losses stand, from 0 at `low` to 1 at `high`; NaN where nothing does."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self.is_linear:
+                near = np.where(
+                    np.isfinite(losses), np.clip(losses, -LARGEST_LOSS, LARGEST_LOSS), np.nan
+                )
+                found = (near - self.low) / (self.high - self.low)
+            else:
+                decades = math.log10(self.high / self.low)
+                found = (np.log10(losses) - math.log10(self.low)) / decades
+        return np.where(np.isfinite(found), found, np.nan)
+
+    def ticks(self, height: float) -> list[float]:
+        """Return as many plain numbers or powers of ten as fit, two at least: else the ends."""
+        if self.is_linear:
+            step = apart(self.high - self.low)
+            first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+            numbers = [step * i for i in range(first, last + 1)]
+        else:
+            first = math.ceil(math.log10(self.low) - 1e-9)
+            numbers = [10.0**p for p in range(first, math.floor(math.log10(self.high) + 1e-9) + 1)]
+        found = numbers[:: max(1, math.ceil(len(numbers) * NEAREST_TICKS / max(height, 1.0)))]
+        return found if len(found) > 1 else [self.low, self.high]
+
+
+def shown(losses: FloatArray) -> FloatArray:
+    """Return the losses that a scale can show: finite ones, and of a logarithm no 0."""
+    found: FloatArray = losses[np.isfinite(losses)]
+    return found if (found < 0.0).any() else found[found > 0.0]
+
+
+def apart(between: float) -> float:
+    """Return 1, 2 or 5 times a power of ten: a fourth to a tenth of what is between two losses."""
+    power = 10.0 ** math.floor(math.log10(max(between, LEAST_LOSS)))
+    return power / (5.0 if between < 2.0 * power else 2.0 if between < 5.0 * power else 1.0)
+
+
+def round_up(value: float) -> float:
+    """Return the smallest plain number, such as .08, .1, .15, 2 or 30, that is not below this."""
+    return min(sys.float_info.max, *(plain for plain in plain_numbers(value) if plain >= value))
+
+
+def round_down(value: float) -> float:
+    """Return the largest plain number that is not above this."""
+    return max(plain for plain in plain_numbers(value) if plain <= value)
+
+
+def plain_numbers(value: float) -> list[float]:
+    """Return the plain numbers around this one."""
+    power = math.floor(math.log10(value))
+    powers = range(power - 1, min(power + 1, sys.float_info.max_10_exp) + 1)
+    return [digit * 10.0**p for p in powers for digit in PLAIN_DIGITS]
+
+
+AXIS = 46.0  # pixels left of a curve
+DOTS = 5.0  # pixels from one dot to the next
+MEANS = 200  # points of a smoothed curve
+SHARES = 44.0  # and right of one, where shares have a scale
+LOW_CHART = 60.0  # height of a chart in which there is no room for names
+BALL = 14.0  # pixels from the ball of the present weights that still mean it
+REACH = 6.0  # pixels from the line of a branch, or from a mark, that still mean it
+NO_POINTS = np.zeros((0, 2))
+
+
+@dataclass(frozen=True)
+class Chart:
+    """The chart of the losses as it was drawn.
+
+    box     all of it
+    title   where a click makes it large or small
+    grip    where the mouse goes to a step: the curve and its axis of steps
+    plot    the curve's box, from the step `first` to the step `last`
+    end     the last step there is
+    own     pixels of the curve, and of the lines of other branches by their numbers
+    marks   pixels of the marks along the axis of steps, and their steps
+    strip   the box of all weights over time, with how many `tiles`; or None
+    tabs    boxes of what can be chosen for it, and their names
+    terrain  the box of the loss over a plane, `span` its left, right, bottom and top end there, and
+            `ball` the pixel of the present weights; or None
+    """
+
+    box: Box
+    title: Box
+    grip: Box
+    plot: Box
+    first: float
+    last: float
+    end: float
+    own: FloatArray = field(default_factory=lambda: NO_POINTS)
+    others: Sequence[tuple[int, FloatArray]] = ()
+    marks: Sequence[tuple[float, int]] = ()
+    strip: Box | None = None
+    tiles: int = 0
+    tabs: Sequence[tuple[Box, str]] = ()
+    terrain: Box | None = None
+    span: tuple[float, float, float, float] = (0.0, 1.0, 0.0, 1.0)
+    ball: tuple[float, float] = (0.0, 0.0)
+
+    def spot_at(self, x: float, y: float, *, held: bool = False) -> tuple[float, float] | None:
+        """Return the point of the plane at a pixel; None elsewhere, but for a ball that is held."""
+        box, (left, right, bottom, top) = self.terrain, self.span
+        if box is None or not (held or box.has(x, y)):
+            return None
+        across = min(max((x - box.x) / box.width, 0.0), 1.0)
+        up = min(max((box.bottom - y) / box.height, 0.0), 1.0)
+        return left + across * (right - left), bottom + up * (top - bottom)
+
+    def on_ball(self, x: float, y: float) -> bool:
+        """Return whether a pixel is on the ball of the present weights."""
+        near = math.hypot(x - self.ball[0], y - self.ball[1]) < BALL
+        return self.terrain is not None and self.terrain.has(x, y) and near
+
+    def tile_at(self, x: float, y: float) -> int | None:
+        """Return the tile of the strip at a pixel, or None."""
+        if self.strip is None or not self.strip.has(x, y) or not self.tiles:
+            return None
+        return min(int((y - self.strip.y) / self.strip.height * self.tiles), self.tiles - 1)
+
+    def tab_at(self, x: float, y: float) -> str | None:
+        """Return the name of the tab at a pixel, or None."""
+        return next((name for box, name in self.tabs if box.has(x, y)), None)
+
+    def place_at(self, x: float) -> float:
+        """Return the place on the axis of steps at a pixel's x, at an end of it if outside."""
+        share = (x - self.plot.x) / self.plot.width
+        return self.first + min(max(share, 0.0), 1.0) * (self.last - self.first)
+
+    def step_at(self, x: float) -> int:
+        """Return the step at a pixel's x, that of a mark if one is near, an end if outside."""
+        near = [(abs(x - at), step) for at, step in self.marks if abs(x - at) <= REACH]
+        if near:
+            return min(near)[1]
+        return max(0, round(self.place_at(x)))
+
+    def step_under(self, x: float, y: float) -> int | None:
+        """Return the step at a pixel of the curve, its axis or the strip; None elsewhere."""
+        on_strip = self.strip is not None and self.strip.has(x, y)
+        return self.step_at(x) if on_strip or self.grip.has(x, y) else None
+
+    def branch_at(self, x: float, y: float) -> int | None:
+        """Return the number of the branch whose line is at a pixel, or None.
+
+        Where the curve itself is as near, it is meant.
+        """
+        if not self.others or not self.plot.has(x, y):
+            return None
+        apart = [distance(points, x, y) for _, points in self.others]
+        nearest = min(range(len(apart)), key=apart.__getitem__)
+        if apart[nearest] > REACH or distance(self.own, x, y) <= apart[nearest]:
+            return None
+        return self.others[nearest][0]
+
+
+@dataclass(frozen=True)
+class ChartScales:
+    """The scales of a plot: steps from `first` to `last`, and that of the losses."""
+
+    plot: Box
+    first: float
+    last: float
+    losses: LossScale = field(default_factory=LossScale)
+
+    def x(self, step: float) -> float:
+        return self.plot.x + (step - self.first) / (self.last - self.first) * self.plot.width
+
+    def y(self, value: float) -> float:
+        """Return the pixel of a loss, at an end of the plot if outside; NaN where none is."""
+        return float(self.all_points(np.zeros(1), np.array([value]))[0, 1])
+
+    def points(self, steps: FloatArray, values: FloatArray, share: bool = False) -> FloatArray:
+        """Return the pixels of a curve, (n, 2), as few as its columns need; a `share` is linear."""
+        around = np.searchsorted(steps, [self.first, self.last])
+        seen = slice(max(0, int(around[0]) - 1), int(around[1]) + 1)
+        points = self.all_points(steps[seen], values[seen], share)
+        return thinned(points, self.plot.width)
+
+    def all_points(self, x: FloatArray, y: FloatArray, share: bool = False) -> FloatArray:
+        """Return the pixels of all points, (n, 2)."""
+        up = np.clip(
+            np.where(np.isfinite(y), y, np.nan) if share else self.losses.up(y), -0.02, 1.02
+        )
+        x = self.plot.x + (x - self.first) / (self.last - self.first) * self.plot.width
+        return np.stack([x, self.plot.bottom - up * self.plot.height], axis=1)
+
+
+def draw_loss(
+    canvas: Canvas2D, box: Box, curve: Curve, theme: Theme, clock: str = "", scale: float = 1.0
+) -> Chart | None:
+    """Draw the losses on their scale with axes, the current step, and other branches.
+
+    The last loss stands above the curve at the left, beside it those of metrics, which have curves
+    too; `clock` stands at the right. Returns None if there is no room.
+    """
+    axis, top, below = AXIS * scale, 22.0 * scale, 15.0 * scale
+    height = box.height - top - below
+    of_shares = next(
+        (each for each in curve.metrics if each.share and height >= LOW_CHART * scale), None
+    )
+    right = SHARES * scale if of_shares else 4.0
+    plot = Box(box.x + axis, box.y + top, box.width - axis - right, height)
+    if plot.height < 8.0 or plot.width < 40.0:
+        return None
+    right = draw_last_numbers(canvas, plot, box.y + 16.0 * scale, curve, theme, clock, scale)
+    draw_axes(canvas, plot, curve, theme, scale)
+    if of_shares is not None:
+        draw_shares(canvas, plot, color_of(of_shares, theme), scale)
+    grip = Box(plot.x - 6.0, plot.y - 4.0, plot.width + 12.0, box.bottom - plot.y + 4.0)
+    title = Box(plot.x - 6.0, box.y, right - plot.x + 12.0, grip.y - box.y)
+    chart = Chart(box, title, grip, plot, *curve.span, curve.whole)
+    scales = ChartScales(plot, *curve.span)
+    lines = joined(curve.others)
+    losses = shown_losses(curve, lines, scales)
+    if not len(losses):
+        write_empty(canvas, plot, theme, scale)
+        return chart
+    scales = replace(scales, losses=LossScale.of(losses))
+    draw_ticks(canvas, scales, theme, scale)
+    own = scales.points(curve.steps, curve.losses)
+    points, ends = (
+        scales.all_points(*lines),
+        np.cumsum([len(each.steps) + 1 for each in curve.others]),
+    )
+    parts = np.split(points, ends[:-1])
+    others = [(line.number, part[:-1]) for line, part in zip(curve.others, parts, strict=False)]
+    with canvas.clip(plot.x - 4.0, plot.y - 4.0, plot.width + 8.0, plot.height + 8.0):
+        draw_thin(canvas, points, theme.ghost, scale)
+        draw_lines(canvas, scales, curve, own, others, theme, scale)
+        draw_places(canvas, scales, curve, theme, scale)
+    for number, points in others:
+        if number == curve.meant:
+            write_name(canvas, plot, points, curve, theme, scale)
+    marked = [step for step, _ in curve.marks if scales.first <= step <= scales.last]
+    marks = [(scales.x(step), step) for step in marked]
+    return replace(chart, own=own, others=others, marks=marks)
+
+
+def write_empty(canvas: Canvas2D, plot: Box, theme: Theme, scale: float) -> None:
+    """Write that there are no losses yet."""
+    size = 12.0 * scale
+    said = canvas.fit(text("chart.empty"), plot.width - 8.0, size=size)
+    middle = plot.y + plot.height / 2 + 4.0
+    canvas.text(plot.x + 8.0, middle, said, size=size, color=theme.quiet)
+
+
+def joined(lines: Sequence[BranchLine]) -> tuple[FloatArray, FloatArray]:
+    """Return steps and losses of all lines, with a NaN behind each of them."""
+    gap = np.array([np.nan])
+    steps = [part for line in lines for part in (line.steps, gap)]
+    losses = [part for line in lines for part in (line.losses, gap)]
+    return np.concatenate([gap[:0], *steps]), np.concatenate([gap[:0], *losses])
+
+
+def shown_losses(
+    curve: Curve, lines: tuple[FloatArray, FloatArray], scales: ChartScales
+) -> FloatArray:
+    """Return the losses for the scale: those of the steps shown."""
+    parts = [(curve.steps, curve.losses), lines]
+    parts += [(each.steps, each.values) for each in curve.metrics if not each.share]
+    found = [values[(steps >= scales.first) & (steps <= scales.last)] for steps, values in parts]
+    if scales.first <= curve.at <= scales.last:
+        found.append(np.array([curve.loss]))
+    return shown(np.concatenate(found))
+
+
+def draw_ticks(canvas: Canvas2D, scales: ChartScales, theme: Theme, scale: float) -> None:
+    """Draw lines of some losses, with their numbers at the left."""
+    plot = scales.plot
+    for value in scales.losses.ticks(plot.height / scale):
+        y = scales.y(value)
+        canvas.segments([(plot.x, y)], [(plot.right, y)], theme.rim, width=1.0)
+        words, x = f"{value:g}", plot.x - 6.0 * scale
+        base, size = y + 4.0 * scale, 12.0 * scale
+        canvas.text(x, base, words, size=size, color=theme.quiet, anchor="right")
+
+
+def draw_shares(canvas: Canvas2D, plot: Box, color: str, scale: float) -> None:
+    """Write the scale of shares at the right of a plot."""
+    for share in (0.0, 0.5, 1.0):
+        y, x = plot.bottom - share * plot.height, plot.right + 6.0 * scale
+        canvas.text(x, y + 4.0 * scale, f"{share:.0%}", size=12.0 * scale, color=color)
+
+
+def draw_lines(
+    canvas: Canvas2D,
+    scales: ChartScales,
+    curve: Curve,
+    own: FloatArray,
+    others: Sequence[tuple[int, FloatArray]],
+    theme: Theme,
+    scale: float,
+) -> None:
+    """Draw the curve, its mean, those of metrics, and the line of a branch that is meant."""
+    if len(curve.smoothed):
+        draw_thin(canvas, own, theme.accent + "60", scale)
+        some = np.linspace(0, len(curve.steps) - 1, min(len(curve.steps), MEANS)).astype(np.int64)
+        mean = scales.points(curve.steps[some], curve.smoothed[some])
+        canvas.line(mean, theme.accent, width=1.8 * scale)
+    else:
+        canvas.line(own, theme.accent, width=1.6 * scale)
+    for metric in curve.metrics:
+        points = scales.points(metric.steps, metric.values, metric.share)
+        canvas.line(points, color_of(metric, theme), width=1.3 * scale)
+    for number, points in others:
+        if number == curve.meant:
+            canvas.line(points, theme.quiet, width=2.0 * scale)
+
+
+def draw_thin(canvas: Canvas2D, points: FloatArray, color: str, scale: float) -> None:
+    """Draw a line that is so thin that it needs no joins; NaN interrupts it."""
+    known = np.asarray(np.isfinite(points).all(axis=1))
+    drawn = known[:-1] & known[1:]
+    canvas.segments(points[:-1][drawn], points[1:][drawn], color, width=1.0 * scale)
+
+
+def write_name(
+    canvas: Canvas2D, plot: Box, points: FloatArray, curve: Curve, theme: Theme, scale: float
+) -> None:
+    """Write the name of a branch at the end of its line, above the chart if that is low."""
+    good = points[np.isfinite(points).all(axis=1)]
+    if not len(good):
+        return
+    size, pad, high = 12.0 * scale, 6.0 * scale, 18.0 * scale
+    is_low = plot.height < LOW_CHART * scale
+    words = words_of_branch(curve) if is_low else curve.name
+    words = canvas.fit(words, plot.right - 4.0 * pad, size=size)
+    wide = canvas.measure(words, size=size) + 2.0 * pad
+    end, y = (float(each) for each in good[-1])
+    x = min(max(end - wide, plot.x), plot.right - wide)
+    above = plot.y - 24.0 * scale - high if is_low else y - high - 4.0 * scale
+    if not is_low and above < plot.y - 2.0:
+        above = min(y + 4.0 * scale, plot.bottom - high)
+    canvas.box(x, above, wide, high, theme.panel[:7], radius=4.0 * scale, outline=theme.rim)
+    canvas.text(x + pad, above + 13.0 * scale, words, size=size, color=theme.ink)
+
+
+def draw_places(
+    canvas: Canvas2D, scales: ChartScales, curve: Curve, theme: Theme, scale: float
+) -> None:
+    """Draw where the clock stands, and the step under the mouse."""
+    x = draw_step(canvas, scales, curve.at, theme.ink + "60")
+    y = scales.y(curve.loss)
+    if math.isfinite(y):
+        canvas.discs((x, y), 3.5 * scale, theme.ink)
+    for step, _ in curve.marks:
+        x = draw_step(canvas, scales, step, theme.accent + "90")
+        y = scales.y(np.interp(step, curve.steps, curve.losses)) if len(curve.steps) else math.nan
+        canvas.discs((x, y if math.isfinite(y) else scales.plot.y), 3.5 * scale, theme.accent)
+    if curve.pointed is not None:
+        draw_step(canvas, scales, curve.pointed, theme.accent)
+
+
+def draw_step(canvas: Canvas2D, scales: ChartScales, step: float, color: str) -> float:
+    """Draw a line at a step, from the top of the plot to its bottom; return where it is."""
+    x = scales.x(step)
+    canvas.segments([(x, scales.plot.y)], [(x, scales.plot.bottom)], color, width=1.0)
+    return x
+
+
+def draw_last_numbers(
+    canvas: Canvas2D,
+    plot: Box,
+    base: float,
+    curve: Curve,
+    theme: Theme,
+    clock: str,
+    scale: float,
+) -> float:
+    """Write the last loss, the last value of each metric in the color of its curve, the clock.
+
+    If the mouse points at a step, the numbers are those of this step, without the clock; on the
+    line of a branch, in a high chart, that of this branch instead of metrics. What has no room
+    there stands below the curve; without metrics the scale is named. Returns where the loss ends.
+    """
+    size, gap = 13.0 * scale, 12.0 * scale
+    loss, number, at = text("chart.title"), curve.loss, curve.pointed
+    if at is not None:
+        number, clock = curve.reads, ""
+    if not math.isnan(number):
+        loss = f"{loss} {number:#.3g}"
+    if curve.on_title:  # a click makes it large
+        wide = canvas.measure(loss, size=size)
+        ends = (plot.x, base + 3.0 * scale), (plot.x + wide, base + 3.0 * scale)
+        canvas.segments([ends[0]], [ends[1]], theme.accent, width=1.5 * scale)
+    end = title = plot.x + canvas.text(plot.x, base, loss, size=size, color=theme.ink)
+    seen = curve.at if at is None else at
+    told = [(each, color_of(each, theme)) for each in curve.metrics]
+    right = plot.right
+    is_whole = curve.span == (-curve.before, curve.whole)
+    if is_whole and clock == step_words(curve):  # the axis says so
+        clock = ""
+    if clock and canvas.measure(clock, size=size) + 8.0 < right - end:
+        right -= canvas.text(right, base, clock, size=size, color=theme.quiet, anchor="right") + gap
+    marked = next((why for step, why in curve.marks if step == at), "")
+    if marked:
+        words = canvas.fit(marked, right - end - gap, size=size)
+        canvas.text(end + gap, base, words, size=size, color=theme.accent)
+        return title
+    if curve.meant is not None and plot.height >= LOW_CHART * scale:
+        words = canvas.fit(words_of_branch(curve), right - end - gap, size=size)
+        canvas.text(end + gap, base, words, size=size, color=theme.quiet)
+        return title
+    rest = []
+    for metric, color in told:
+        if end + gap + canvas.measure(words := words_of(metric, seen), size=size) < right:
+            end += gap + canvas.text(end + gap, base, words, size=size, color=color)
+        else:
+            rest.append((words_of(metric, seen, brief=True), color))
+    if told and at is None and not curve.others and is_whole:
+        write_below(canvas, plot, rest, step_words(curve), scale)
+    return title
+
+
+def write_below(
+    canvas: Canvas2D, plot: Box, told: Sequence[tuple[str, str]], right: str, scale: float
+) -> None:
+    """Write words in their colors below a plot, as many as there is room for left of `right`."""
+    size, gap = 12.0 * scale, 12.0 * scale
+    left = plot.x + 2.0 * gap
+    room = plot.right - canvas.measure(right, size=size) - gap - left
+    shown: list[tuple[str, str]] = []
+    taken = 0.0
+    for words, color in told:
+        wide = canvas.measure(words, size=size) + gap * bool(shown)
+        if taken + wide < room:
+            shown.append((words, color))
+            taken += wide
+    x = left + (room - taken) / 2.0
+    for words, color in shown:
+        x += gap + canvas.text(x, plot.bottom + 12.5 * scale, words, size=size, color=color)
+
+
+def words_of_branch(curve: Curve) -> str:
+    """Return the name of the branch under the mouse, and its loss at the step there."""
+    if math.isnan(curve.there):
+        return curve.name
+    return text("chart.branch.loss", name=curve.name, loss=f"{curve.there:#.3g}")
+
+
+def words_of(metric: Measured, step: float, *, brief: bool = False) -> str:
+    """Return the name of a metric and its last value up to a step, with the step if earlier.
+
+    brief  True: the name alone then; by default False
+    """
+    known = int(np.searchsorted(metric.steps, step, side="right"))
+    if not known or math.isnan(value := float(metric.values[known - 1])):
+        return metric.name
+    words = f"{metric.name} {100.0 * value:.3g}%" if metric.share else f"{metric.name} {value:#.3g}"
+    if (measured := metric.steps[known - 1]) == step:
+        return words
+    return metric.name if brief else text("chart.measured", said=words, step=measured)
+
+
+def color_of(metric: Measured, theme: Theme) -> str:
+    """Return the color of the curve of a metric."""
+    return theme.metric if metric.share else theme.ink
+
+
+def step_words(curve: Curve) -> str:
+    """Return what stands at the right end of the axis of steps."""
+    return text("chart.step", step=curve.span[1])
+
+
+def draw_axes(canvas: Canvas2D, plot: Box, curve: Curve, theme: Theme, scale: float) -> None:
+    """Draw the axes, with the first and the last step shown, or that under the mouse."""
+    size, under = 12.0 * scale, plot.bottom + 12.5 * scale
+    corner = (plot.x, plot.bottom)
+    canvas.segments([(plot.x, plot.y), corner], [corner, (plot.right, plot.bottom)], theme.faint)
+    (first, last), whole = curve.span, curve.whole
+    if curve.pointed is not None:
+        words = text("chart.step", step=curve.pointed)
+        wide = canvas.measure(words, size=size)
+        x = ChartScales(plot, first, last).x(curve.pointed) - wide / 2.0
+        x = min(max(x, plot.x), plot.right - wide)
+        canvas.text(x, under, words, size=size, color=theme.accent)
+    elif (first, last) != (-curve.before, whole):
+        words = text("chart.zoomed", first=first, last=last, whole=whole)
+        if canvas.measure(words, size=size) > plot.width:
+            words = text("chart.zoomed.short", first=first, last=last)
+        middle = plot.x + plot.width / 2
+        canvas.text(middle, under, words, size=size, color=theme.accent, anchor="center")
+    else:
+        step, others = step_words(curve), len(curve.others)
+        zero = ChartScales(plot, first, last).x(0.0)
+        if zero < plot.right - canvas.measure(step, size=size) - 16.0 * scale:
+            canvas.text(zero, under, "0", size=size, color=theme.quiet)
+        canvas.text(plot.right, under, step, size=size, color=theme.quiet, anchor="right")
+        ghost = plural("chart.ghost", others)
+        if others and plot.width > canvas.measure(ghost + step, size=size) + 40.0:
+            free = plot.width - canvas.measure(step, size=size) + canvas.measure("0", size=size)
+            middle = plot.x + free / 2.0  # between both ends
+            canvas.text(middle, under, ghost, size=size, color=theme.ghost, anchor="center")
+
+
+def distance(points: FloatArray, x: float, y: float) -> float:
+    """Return how far a pixel is from the line through some points, infinite without any."""
+    if len(points) < 2:
+        return float(np.hypot(*(points - [x, y]).T).min()) if len(points) else math.inf
+    start, way = points[:-1] - [x, y], np.diff(points, axis=0)
+    length = np.maximum((way * way).sum(axis=1), 1e-12)
+    part = np.clip(-(start * way).sum(axis=1) / length, 0.0, 1.0)
+    apart = np.hypot(*(start + part[:, np.newaxis] * way).T)
+    known = apart[np.isfinite(apart)]
+    return float(known.min()) if len(known) else math.inf
+
+
+def thinned(points: FloatArray, width: float) -> FloatArray:
+    """Reduce a curve to two points per pixel column: the lowest and the highest."""
+    columns = max(2, int(width))
+    if len(points) <= 2 * columns:
+        return points
+    starts = np.arange(columns) * len(points) // columns
+    high = np.fmax.reduceat(points[:, 1], starts)
+    low = np.fmin.reduceat(points[:, 1], starts)
+    x = points[starts, 0]
+    return np.stack([np.repeat(x, 2), np.stack([low, high], axis=1).ravel()], axis=1)
+
+
+def draw_history(
+    canvas: Canvas2D, box: Box, history: History, theme: Theme, scale: float = 1.0
+) -> None:
+    """Draw the values of a weight over the steps, dotted where they are not known.
+
+    Its axes have the smallest and the largest value, and the first and the last step.
+    """
+    steps, values = history.steps, history.values
+    good = np.isfinite(values)
+    if good.sum() < 2:
+        return
+    size = 12.0 * scale
+    low, high = float(values[good].min()), float(values[good].max())
+    ends = [rounded(value, 3) for value in (low, high)]
+    axis = max(canvas.measure(each, size=size) for each in ends) + 6.0 * scale
+    plot = Box(box.x + axis, box.y + 4.0, box.width - axis - 4.0, box.height - 15.0 * scale - 6.0)
+    room = (high - low) or max(abs(high), 1e-6)
+    span = max(float(steps[-1] - steps[0]), 1.0)
+    x = plot.x + (steps - steps[0]) / span * plot.width
+    y = plot.bottom - 2.0 - (values - low) / room * (plot.height - 4.0)
+    corner = (plot.x, plot.bottom)
+    canvas.segments([(plot.x, plot.y), corner], [corner, (plot.right, plot.bottom)], theme.faint)
+    for words, at in zip(ends, (plot.bottom, plot.y + 8.0 * scale), strict=True):
+        canvas.text(box.x, at, words, size=size, color=theme.quiet)
+    under = plot.bottom + 12.5 * scale
+    first, last = f"{steps[0]:,.0f}", text("chart.step", step=steps[-1])
+    canvas.text(plot.x, under, first, size=size, color=theme.quiet)
+    canvas.text(plot.right, under, last, size=size, color=theme.quiet, anchor="right")
+    points = np.stack([x, y], axis=1)
+    for start, end in runs_of(history.known):
+        canvas.line(thinned(points[start : end + 1], plot.width), theme.accent, width=1.5 * scale)
+    for i in np.flatnonzero(~np.asarray(history.known, np.bool_)).tolist():
+        dotted(canvas, points[i], points[i + 1], theme.accent, scale)
+    canvas.discs((float(x[-1]), float(y[-1])), 2.5 * scale, theme.ink)
+
+
+def runs_of(known: FloatArray) -> list[tuple[int, int]]:
+    """Return the first and last point of each stretch between which all values are known."""
+    edges = np.diff(np.concatenate([[0], np.asarray(known, np.int8), [0]]))
+    starts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+    return list(zip(starts.tolist(), ends.tolist(), strict=True))
+
+
+def dotted(
+    canvas: Canvas2D, start: FloatArray, end: FloatArray, color: str, scale: float = 1.0
+) -> None:
+    """Draw a straight line of dots."""
+    count = max(2, int(np.hypot(*(end - start)) / (DOTS * scale)))
+    if np.isfinite([start, end]).all():
+        places = start + np.linspace(0.0, 1.0, count)[:, np.newaxis] * (end - start)
+        canvas.discs(places, np.full(count, 0.9 * scale), color)

@@ -1,0 +1,327 @@
+"""ComparedPicture: draws what stands around the panes of several networks: table, curves, frames.
+
+The panes themselves are pictures of their own, drawn into parts of the same framebuffer.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import final
+
+import numpy as np
+from vispy import gloo
+
+from scalarviz.base.texts import text
+from scalarviz.scene import overlay
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import Theme, rgb
+from scalarviz.scene.canvas.renderer import Renderer
+from scalarviz.scene.charts import (
+    AXIS,
+    MEANS,
+    Chart,
+    ChartScales,
+    LossScale,
+    draw_axes,
+    draw_step,
+    draw_thin,
+    draw_ticks,
+    shown,
+    write_empty,
+)
+from scalarviz.scene.frame_data import Compared, ComparedRow, CubeValues, Curve
+from scalarviz.scene.layout.division import Box, Panes
+from scalarviz.scene.legend import sides_of, words_of
+from scalarviz.scene.overlay import OnTop, draw_chips
+
+RIM = 2.0  # pixels of the frame of the chosen pane
+
+
+@final
+class ComparedPicture:
+    """Draws the surroundings of panes in the current OpenGL context.
+
+    words    all text on the last picture, without that of the panes
+    """
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+        self._renderer: Renderer | None = None
+
+    def clear(self, theme: Theme, width: int, height: int) -> None:
+        """Fill the picture of this size in device pixels with the ground."""
+        gloo.set_viewport(0, 0, width, height)
+        gloo.clear(color=(*rgb((theme.ground,))[0].tolist(), 1.0), depth=True)
+
+    def draw(
+        self,
+        panes: Panes,
+        compared: Compared,
+        theme: Theme,
+        width: int,
+        height: int,
+        ratio: float,
+    ) -> OnTop:
+        """Draw it over panes; `width` and `height` in device pixels, `ratio` a logical pixel.
+
+        Return what lies on top, for the mouse.
+        """
+        gloo.set_viewport(0, 0, width, height)
+        canvas, on_top = self.flat(panes, compared, theme, ratio)
+        self._renderer = self._renderer or Renderer()
+        self._renderer.draw(canvas, width, height)
+        return on_top
+
+    def flat(
+        self, panes: Panes, compared: Compared, theme: Theme, ratio: float
+    ) -> tuple[Canvas2D, OnTop]:
+        """Return all shapes and text, and what of them the mouse can find."""
+        whole, scale = panes.whole, panes.scale
+        canvas = Canvas2D(whole.width, whole.height, ratio, scale)
+        draw_frames(canvas, panes, compared.chosen, theme)
+        draw_line(canvas, panes, compared, theme)
+        draw_table(canvas, panes, compared, theme)
+        chart = None
+        if compared.view.large:
+            chart = draw_large(canvas, panes, compared, theme)
+        elif panes.chart.width and panes.chart.height:
+            chart = draw_losses(canvas, panes.chart, compared, theme, scale)
+        division = panes.division
+        buttons = overlay.draw_offers(canvas, offers_box(panes), compared.offers, theme, scale)
+        buttons += draw_chips(canvas, division, compared, 0.0, theme)[0]
+        overlay.draw_help(canvas, division, compared.help, theme)
+        self.words = canvas.words
+        return canvas, OnTop(buttons, chart)
+
+    def release(self) -> None:
+        """Drop what is on the graphics card; the next `draw` makes it again."""
+        self._renderer = None
+
+
+def draw_large(canvas: Canvas2D, panes: Panes, compared: Compared, theme: Theme) -> Chart | None:
+    """Draw the losses over the lower half of the panes; return their chart."""
+    margin, scene = 16.0 * panes.scale, panes.division.scene
+    y = 0.5 * scene.height
+    box = Box(margin, y, scene.width - 2.0 * margin, scene.height - y)
+    canvas.box(*box.place, theme.panel[:7], radius=8.0 * panes.scale, outline=theme.rim)
+    inner = box.inside(6.0 * panes.scale)
+    chart = draw_losses(canvas, inner, compared, theme, panes.scale)
+    return None if chart is None else replace(chart, box=box)
+
+
+def offers_box(panes: Panes) -> Box:
+    """Return the box above the table at whose lower end large buttons stand."""
+    gap, end = 16.0 * panes.scale, panes.line.y if panes.line.height else panes.table.y
+    return Box(gap, 0.0, panes.whole.width - 2.0 * gap, end)
+
+
+def draw_frames(canvas: Canvas2D, panes: Panes, chosen: int | None, theme: Theme) -> None:
+    """Draw lines between panes, and a frame around the chosen one."""
+    for box in panes.panes:
+        if box.x > 0.0:
+            canvas.segments([(box.x, box.y)], [(box.x, box.bottom)], theme.rim)
+        if box.y > 0.0:
+            canvas.segments([(box.x, box.y)], [(box.right, box.y)], theme.rim)
+    if chosen is not None and len(panes.panes) > 1:
+        box, line = panes.panes[chosen], RIM * panes.scale
+        place = box.inside(0.5).place
+        canvas.box(*place, None, radius=3.0 * line, outline=theme.accent, line=line)
+
+
+# The table below the panes, and the line above it: what cubes show, and a caption.
+
+LETTERS, LOW_LETTERS = 13.0, 12.0  # letters
+MARGIN = 16.0  # left of the names, and between columns at least
+DOT = 4.5  # radius of the dot beside a name
+NAMES_SHARE = 0.3  # share of the table that names have at least
+SQUARE = 15.0  # pixels of the largest cube of the legend
+STEPS = 7  # squares from the negative to the positive end
+
+
+def letters(panes: Panes) -> float:
+    """Return the size of letters in the table: smaller ones in lower rows."""
+    return min(LETTERS * panes.scale, max(LOW_LETTERS * panes.scale, 0.7 * panes.row))
+
+
+def draw_table(canvas: Canvas2D, panes: Panes, compared: Compared, theme: Theme) -> None:
+    """Draw the names of the networks with their colors, and their numbers in columns.
+
+    Columns that have no room beside names of a readable length are left out, by their ranks.
+    """
+    box, scale, row, size = panes.table, panes.scale, panes.row, letters(panes)
+    if not box.height:
+        return
+    gap = MARGIN * scale
+    left = box.x + gap + 4.0 * DOT * scale
+    columns = [
+        (head, [head.words, *cells])
+        for head, *cells in zip(
+            compared.heads, *(each.cells for each in compared.rows), strict=True
+        )
+    ]
+    widths = [max(canvas.measure(each, size=size) for each in words) for _, words in columns]
+    longest = max(canvas.measure(each.name, size=size, bold=True) for each in compared.rows)
+    names = min(longest, max(NAMES_SHARE * box.width, 60.0 * scale))
+    while widths and left + names + sum(widths) + gap * (len(widths) + 1) > box.right:
+        last = max(range(len(columns)), key=lambda i: columns[i][0].rank)
+        del columns[last], widths[last]
+    spare = box.right - left - names - sum(widths) - gap * (len(widths) + 1)
+    names = min(longest, names + spare)
+    spare = box.right - left - names - sum(widths) - gap * (len(widths) + 1)
+    apart = gap + min(2.0 * gap, max(0.0, spare) / max(1, len(widths)))
+    top = box.y + 0.5 * (box.height - (len(compared.rows) + 1) * row)
+    base = top + 0.5 * row + 0.36 * size
+    for i, each in enumerate(compared.rows):
+        y = base + (i + 1) * row
+        if i == compared.chosen:
+            mark = Box(box.x + 0.5 * gap, y - 0.5 * row - 0.36 * size, box.width - gap, row)
+            canvas.box(*mark.place, theme.tray, radius=0.25 * row)
+        canvas.discs((box.x + gap + DOT * scale, y - 0.36 * size), DOT * scale, each.color)
+        words = canvas.fit(each.name, names, size=size, bold=True)
+        canvas.text(left, y, words, size=size, color=theme.ink, bold=True)
+    right = left + names
+    for width, (_, (head, *cells)) in zip(widths, columns, strict=True):
+        right += apart + width
+        canvas.text(right, base, head, size=size, color=theme.quiet, anchor="right")
+        for i, words in enumerate(cells):
+            y = base + (i + 1) * row
+            canvas.text(right, y, words, size=size, color=theme.ink, anchor="right")
+
+
+def draw_line(canvas: Canvas2D, panes: Panes, compared: Compared, theme: Theme) -> None:
+    """Draw the legend, and the caption of the chosen network where there is room."""
+    box, scale = panes.line, panes.scale
+    if not box.height:
+        return
+    canvas.segments([(box.x, box.y)], [(box.right, box.y)], theme.rim)
+    gap, size = MARGIN * scale, letters(panes)
+    base = box.y + 0.5 * box.height + 0.36 * size
+    x = draw_legend(canvas, box.x + gap, base, size, compared.legend, theme) + 1.5 * gap
+    words = canvas.fit(compared.caption, box.right - gap - x, size=size, bold=True)
+    if words.strip(". "):
+        canvas.text(x, base, words, size=size, color=theme.ink, bold=True)
+
+
+def draw_legend(
+    canvas: Canvas2D, x: float, base: float, size: float, cubes: CubeValues, theme: Theme
+) -> float:
+    """Draw the colors and sizes of cubes between their ends, in a line; return where it ends."""
+    scale = size / LETTERS
+    scales = np.asarray(cubes.color_scales)
+    most = cubes.common or (float(scales[0]) if len(scales) else 1.0)
+    ends = [f"-{most:g}", f"+{most:g}"]
+    if cubes.per_layer and len(set(scales.tolist())) > 1:
+        ends = [text("legend.least"), text("legend.most")]
+    gap, largest = 8.0 * scale, SQUARE * scale
+    x += canvas.text(x, base, words_of(cubes), size=size, color=theme.quiet) + 1.5 * gap
+    x += canvas.text(x, base, ends[0], size=size, color=theme.quiet) + gap
+    numbers = np.linspace(-1.0, 1.0, STEPS)
+    sides = largest * sides_of(numbers)
+    middles = x + 1.25 * largest * np.arange(STEPS) + 0.5 * largest
+    corners = np.stack([middles - sides / 2.0, base - 0.36 * size - sides / 2.0], axis=1)
+    square = np.stack([sides, sides], axis=1)
+    canvas.boxes(corners, square, theme.map(numbers), radius=1.5 * scale)
+    x = float(middles[-1]) + 0.5 * largest + gap
+    return x + canvas.text(x, base, ends[1], size=size, color=theme.quiet)
+
+
+# The loss curves, in one chart on the same axes.
+
+
+def draw_losses(
+    canvas: Canvas2D, box: Box, compared: Compared, theme: Theme, scale: float
+) -> Chart | None:
+    """Draw the losses of all networks on one scale, each in its color.
+
+    Returns None if there is no room.
+    """
+    axis, top, below = AXIS * scale, 22.0 * scale, 15.0 * scale
+    plot = Box(box.x + axis, box.y + top, box.width - axis - 16.0 * scale, 0.0)
+    plot = replace(plot, height=box.height - top - below - 4.0 * scale)
+    if plot.height < 8.0 or plot.width < 40.0:
+        return None
+    view = compared.view
+    end = draw_title(canvas, plot, box.y + 16.0 * scale, compared, theme, scale)
+    draw_axes(canvas, plot, view, theme, scale)
+    grip = Box(plot.x - 6.0, plot.y - 4.0, plot.width + 12.0, box.bottom - plot.y + 4.0)
+    title = Box(plot.x - 6.0, box.y, end - plot.x + 12.0, grip.y - box.y)
+    chart = Chart(box, title, grip, plot, *view.span, view.whole)
+    scales = ChartScales(plot, *view.span)
+    parts = [shown_in(row.curve, scales) for row in compared.rows]
+    losses = shown(np.concatenate(parts))
+    if not len(losses):
+        write_empty(canvas, plot, theme, scale)
+        return chart
+    scales = replace(scales, losses=LossScale.of(losses))
+    draw_ticks(canvas, scales, theme, scale)
+    with canvas.clip(plot.x - 4.0, plot.y - 4.0, plot.width + 8.0, plot.height + 8.0):
+        for at in {row.curve.at for row in compared.rows}:
+            draw_step(canvas, scales, at, theme.ink + "60")
+        order = [row for i, row in enumerate(compared.rows) if i != compared.chosen]
+        order += [row for i, row in enumerate(compared.rows) if i == compared.chosen]
+        for row in order:
+            draw_curve(canvas, scales, row, theme, scale)
+        for row in order:
+            for step, _ in row.curve.marks:
+                x = draw_step(canvas, scales, step, row.color + "90")
+                canvas.discs((x, plot.y), 3.5 * scale, row.color)
+        if view.pointed is not None:
+            draw_step(canvas, scales, view.pointed, theme.accent)
+    steps = {step for row in compared.rows for step, _ in row.curve.marks}
+    marks = [(scales.x(each), each) for each in sorted(steps)]
+    return replace(chart, marks=[(x, each) for x, each in marks if plot.x <= x <= plot.right])
+
+
+def shown_in(curve: Curve, scales: ChartScales) -> np.ndarray:
+    """Return the losses for the scale: those of the steps shown."""
+    steps, losses = curve.steps, curve.losses
+    found = losses[(steps >= scales.first) & (steps <= scales.last)]
+    if scales.first <= curve.at <= scales.last:
+        found = np.append(found, curve.loss)
+    return found
+
+
+def draw_title(
+    canvas: Canvas2D, plot: Box, base: float, compared: Compared, theme: Theme, scale: float
+) -> float:
+    """Write what the curves are, or the losses of all at the step under the mouse."""
+    size, gap, view = 13.0 * scale, 12.0 * scale, compared.view
+    end = plot.x + canvas.text(plot.x, base, text("chart.title"), size=size, color=theme.ink)
+    title = end
+    if view.on_title:  # a click makes it large
+        y = base + 3.0 * scale
+        canvas.segments([(plot.x, y)], [(end, y)], theme.accent, width=1.5 * scale)
+    if view.pointed is None:
+        return title
+    for row in compared.rows:
+        marked = next((why for step, why in row.curve.marks if step == view.pointed), "")
+        if marked:
+            said = text("compared.of", name=row.name, words=marked)
+            said = canvas.fit(said, plot.right - end - gap, size=size)
+            canvas.text(end + gap, base, said, size=size, color=row.color)
+            return title
+    for row in compared.rows:
+        words = "-" if math.isnan(row.curve.reads) else f"{row.curve.reads:#.3g}"
+        if end + gap + canvas.measure(words, size=size) > plot.right:
+            break
+        end += gap + canvas.text(end + gap, base, words, size=size, color=row.color)
+    return title
+
+
+def draw_curve(
+    canvas: Canvas2D, scales: ChartScales, row: ComparedRow, theme: Theme, scale: float
+) -> None:
+    """Draw the losses of a network, with their mean if it is known, and where its clock stands."""
+    curve, own = row.curve, scales.points(row.curve.steps, row.curve.losses)
+    if len(curve.smoothed):
+        draw_thin(canvas, own, row.color + "50", scale)
+        some = np.linspace(0, len(curve.steps) - 1, min(len(curve.steps), MEANS)).astype(np.int64)
+        canvas.line(
+            scales.points(curve.steps[some], curve.smoothed[some]), row.color, width=1.8 * scale
+        )
+    else:
+        canvas.line(own, row.color, width=1.6 * scale)
+    if math.isfinite(scales.y(curve.loss)):
+        x, y = scales.x(curve.at), scales.y(curve.loss)
+        canvas.discs((x, y), 3.5 * scale, row.color, outline=theme.ground)

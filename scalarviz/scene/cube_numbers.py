@@ -1,0 +1,364 @@
+"""Numbers on cubes: each stands on the face of its cube that is largest on the screen.
+
+A cube has two digits after the point, else one, else none: where its number would be wider than its
+cell, meet another number, or be covered by something nearer. The cubes of a sum that is hovered,
+pinned or spoken of come first, are covered by nothing, and have theirs at any size. Cubes of the
+caption have its arithmetic, if there is room on all of them, and while weights move, cubes have
+the numbers before and after the step.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.texts.decimals import on_cube, short
+from scalarviz.core.program import NONE, Places
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import HALO, NUMBER
+from scalarviz.scene.frame_data import FrameData
+from scalarviz.scene.layout.division import Projection
+from scalarviz.scene.layout.plates import Plate
+from scalarviz.scene.lights import MOVED, Lights
+from scalarviz.scene.visuals.picking import half_sides
+
+DIMMED = "b0"  # opacity of numbers of a plate that is dimmed
+
+
+@dataclass(frozen=True)
+class Number:
+    """What is written on a cube, around a point of the picture, and half its width and height."""
+
+    words: str
+    x: float
+    y: float
+    size: float
+    depth: float
+    wide: float
+    high: float
+
+    @property
+    def ends(self) -> tuple[float, float, float, float]:
+        """Left, top, right and bottom."""
+        return self.x - self.wide, self.y - self.high, self.x + self.wide, self.y + self.high
+
+
+def draw_numbers(
+    canvas: Canvas2D,
+    see: Projection,
+    frame_data: FrameData,
+    scale: float,
+    lit: Lights | None = None,
+) -> None:
+    """Write numbers on the cubes.
+
+    lit  brightness of the plates; None: all are bright
+    """
+    found, plates = numbers_on_cubes(canvas, see, frame_data, scale)
+    for row, number in found.items():
+        is_dim = lit is not None and lit.is_dim(row, plates[row])
+        ink, lines = NUMBER + (DIMMED if is_dim else ""), number.words.split("\n")
+        for place, line in enumerate(lines):
+            down = 0.36 + NUMBERS["line"] * (place - 0.5 * (len(lines) - 1))
+            canvas.text(
+                number.x,
+                number.y + down * number.size,
+                line,
+                size=number.size,
+                bold=True,
+                color=ink,
+                anchor="center",
+                depth=number.depth,
+                outline=HALO,
+            )
+
+
+def numbers_on_cubes(
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, scale: float, *, told: bool = True
+) -> tuple[dict[int, Number], dict[int, int]]:
+    """Return what is written on cubes, and the number of the plate of each, by bank index.
+
+    told  False: the arithmetic of the caption is left out
+    """
+    first = first_rows(frame_data)
+    faces = faces_seen(see, frame_data, first, scale)
+    marks = {row: mark for row, mark in marks_of(frame_data).items() if mark and told}
+    rows = faces.rows.tolist()
+    order = sorted(range(len(rows)), key=lambda i: (first.get(rows[i], 2), faces.far[i]))
+    hidden, found = Hidden(see, frame_data, faces), dict[int, Number]()
+    boxes, count = np.zeros((len(rows), 4)), 0
+    for i in order[: int(NUMBERS["most"])]:
+        row, rank = rows[i], first.get(rows[i], 2)
+        for words, face, is_open in choices(frame_data, faces, i, marks.get(row), rank):
+            number = fitted(canvas, faces, (i, face), words, scale, rank)
+            if number is None:
+                continue
+            x, y, right, bottom = ends = number.ends
+            low, high = boxes[:count, :2] < (right, bottom), boxes[:count, 2:] > (x, y)
+            if (low & high).all(axis=1).any():
+                continue
+            if is_open and hidden(i, face, NUMBERS["seen"] * (right - x)):
+                continue
+            found[row], boxes[count] = number, ends
+            count += 1
+            break
+    if any(row in rows and (row not in found or found[row].words != marks[row]) for row in marks):
+        return numbers_on_cubes(canvas, see, frame_data, scale, told=False)
+    return found, dict(zip(rows, faces.plates.tolist(), strict=True))
+
+
+def first_rows(frame_data: FrameData) -> dict[int, int]:
+    """Return the bank indices that have their numbers always: 0 if it is marked itself, else 1."""
+    layout, cards = frame_data.layout, (frame_data.hover, frame_data.pinned)
+    chosen = [card.row for card in cards if card is not None and card.row != NONE]
+    neurons = frame_data.hover_neuron, frame_data.pinned_neuron
+    fans = [layout.fan_of(row) for row in chosen]
+    fans += [layout.fan_into(neuron) for neuron in neurons if neuron is not None]
+    beside = [*marks_of(frame_data)]
+    for fan, unit in filter(None, fans):
+        if fan.inputs <= NUMBERS["most"]:
+            beside += [*fan.rows_of(unit), *([fan.biases + unit] if fan.biases != NONE else [])]
+    return dict.fromkeys(beside, 1) | dict.fromkeys(chosen, 0)
+
+
+def marks_of(frame_data: FrameData) -> dict[int, str]:
+    """Return what the caption of an operation writes on cubes, by bank index."""
+    caption = frame_data.words.caption
+    if frame_data.moment is None or caption is None or frame_data.part < NUMBERS["touched"]:
+        return {}
+    return {piece.row: on_cube(piece.mark) for piece in caption.pieces if piece.row != NONE}
+
+
+def choices(
+    frame_data: FrameData, faces: Faces, i: int, mark: str | None, rank: int
+) -> Iterator[tuple[str, int, bool]]:
+    """Yield what a cube may have written on it, on which face, and whether only if that is seen.
+
+    The best is first.
+    """
+    cubes, row = frame_data.cubes, faces.rows[i]
+    own, value = faces.order[i, :2].tolist(), float(cubes.colors[row])
+    every = [mark] if mark else []
+    if cubes.before is not None and frame_data.part >= MOVED:
+        before = float(cubes.before[row])
+        every += [old_and_new(before, value), *changed(before, value)]
+    is_large = abs(value) >= 0.95  # with one digit, 1.0
+    every += [short(value, digits) for digits in ((2, 1, 0) if is_large else (2, 1))]
+    for is_open in (True, False) if rank < 2 else (True,):
+        yield from ((words, face, is_open) for words in every for face in own)
+
+
+def old_and_new(old: float, new: float) -> str:
+    """Return two numbers in lines of their own, with as many digits as distinguish them."""
+    pairs = [(short(old, digits), short(new, digits)) for digits in (2, 3, 4)]
+    first, last = next((pair for pair in pairs if pair[0] != pair[1]), pairs[-1])
+    return f"{first}\n→ {last}"
+
+
+def changed(old: float, new: float) -> list[str]:
+    """Return an arrow with the change of a number, of up to four digits; else nothing."""
+    words = [short(abs(new - old), digits) for digits in (2, 3, 4)]
+    return [f"{'↑' if new > old else '↓'} {each}" for each in words if each.strip(".0")][:1]
+
+
+def fitted(
+    canvas: Canvas2D,
+    faces: Faces,
+    place: tuple[int, int],
+    words: str,
+    scale: float,
+    rank: int,
+) -> Number | None:
+    """Return words on a face of a cube in letters as large as fit; None if these would be small.
+
+    place  the cube and the face
+    rank  0 for a cube that is marked: it has its number at any size; 1 for one of a sum: it has it
+          where its cell is as wide as a letter; 2 for others
+    """
+    lines = words.split("\n")
+    wide = max(canvas.measure(line, size=10.0, bold=True) for line in lines) / 10.0
+    # The room of a sign, too: numbers of one size have as many digits.
+    room = max(canvas.measure(f"-{line.lstrip('-')}", size=10.0, bold=True) for line in lines) / 10
+    high, least = NUMBERS["line"] * len(lines), NUMBERS["least"] * scale
+    size = min(max(NUMBERS["part"] * float(faces.high[place]), least), NUMBERS["largest"] * scale)
+    size = min(size, float(faces.wide[place]) / room, float(faces.tall[place]) / high)
+    if len(lines) == 1 and (rank == 0 or (rank == 1 and faces.wide[place] >= least)):
+        size = max(size, least)
+    if size < least:
+        return None
+    x, y = faces.fronts[place].tolist()
+    # What is wider than its face stays on the cube.
+    face = float(faces.wide[place] * faces.high[place] / faces.tall[place])
+    aside = float(faces.middles[place[0], 0]) - x
+    more = min(max(0.0, 0.5 * (wide * size - face)), NUMBERS["aside"] * face, abs(aside))
+    x += math.copysign(more, aside)
+    near = -1.0 if rank < 2 else max(float(faces.near[place[0]]), -1.0)
+    return Number(words, x, y, size, near, 0.5 * wide * size, 0.5 * high * size)
+
+
+# Faces of cubes as they are seen: where a number may stand on each, and what hides it.
+
+# What the page needs, too. Sizes are logical pixels.
+NUMBERS = {
+    "part": 0.30,  # size of the letters relative to the height of the face
+    "least": 10.0,
+    "largest": 28.0,
+    "share": 1.1,  # largest width of a number, in cells: small cubes are narrower than theirs
+    "shortest": 1.9,  # width of a number such as "-.1", in sizes of letters
+    "line": 1.1,  # from a line to the next, in sizes of letters
+    "most": 400,  # numbers in a picture, and cubes of a sum
+    "searched": 100_000,  # cubes of a wall: larger ones are not searched for cubes in sight
+    "touched": 0.4,  # part of an operation from which on light has come to the cubes
+    "before": 0.875,  # from the middle of a cell to where its number stands: before cubes beside it
+    "seen": 0.45,  # how far from its middle a number must be seen, relative to its width
+    "aside": 0.25,  # how far one moves at most to be on its cube, relative to the width of its face
+}
+PAIRS = (1, 2), (0, 2), (0, 1)  # the axes along a face, by the axis that it is orthogonal to
+
+
+@dataclass(frozen=True)
+class Faces:
+    """Cubes as they are seen, of one length; points and lengths are logical pixels.
+
+    rows    bank indices; `plates` are the numbers of their plates
+    fronts  (n, 3, 2), middles of the three faces that may be seen
+    edges   (n, 3, 2), half an edge along each axis
+    middles (n, 2), middles of the cubes
+    order   (n, 3), the faces, that first which looks largest, the same one on all walls
+    far     depth of the middle; `near` is the depth of its number
+    high    (n, 3), height of each face at its middle
+    wide    (n, 3), width that a number may have on each face; `tall` is its height
+    """
+
+    rows: Places
+    plates: Places
+    fronts: FloatArray
+    edges: FloatArray
+    middles: FloatArray
+    order: Places
+    far: FloatArray
+    near: FloatArray
+    high: FloatArray
+    wide: FloatArray
+    tall: FloatArray
+
+
+def faces_seen(
+    see: Projection, frame_data: FrameData, first: Collection[int], scale: float
+) -> Faces:
+    """Return the cubes in sight that are large enough for a number, and the `first` ones."""
+    cubes = frame_data.cubes
+    parts: list[tuple[FloatArray | Places, ...]] = [
+        (*np.zeros((2, 0), np.int64), np.zeros((0, 3)), np.zeros((0, 3, 3)), *np.zeros((2, 0)))
+    ]
+    for number, plate in enumerate(frame_data.layout.plates):
+        row, column, indices = cells_of(see, plate, first, scale)
+        half = half_sides(cubes.sizes[indices], float(cubes.size_scales[number])) * plate.unit
+        axes, unit = np.tile(axes_of(plate), (len(row), 1, 1)), np.full(len(row), plate.unit)
+        middles = plate.point(column + 0.5, row + 0.5)
+        parts.append((indices, np.full(len(row), number), middles, axes, half, unit))
+    rows, plates, middles, axes, half, units = map(np.concatenate, zip(*parts, strict=True))
+    eye = np.array(see.camera.target) + see.camera.distance * see.camera.toward
+    sign = np.where(np.einsum("nk,nmk->nm", eye - middles, axes) < 0.0, -1.0, 1.0)
+    ways = sign[..., np.newaxis] * axes
+    sides = half[:, np.newaxis, np.newaxis] * ways
+    corner = NUMBERS["before"] * units[:, np.newaxis] * ways.sum(axis=1)
+    every = middles[:, np.newaxis]
+    points = np.concatenate([every + sides, every - sides, every, every + corner[:, np.newaxis]], 1)
+    seen = see(points.reshape(-1, 3))
+    xy, depth = seen.xy.reshape(-1, 8, 2), seen.depth.reshape(-1, 8)
+    there = np.isfinite(xy).all(axis=(1, 2)) & in_box(see, xy[:, 6])
+    xy, depth = xy[there], depth[there]
+    edges = 0.5 * (xy[:, :3] - xy[:, 3:6])
+    pairs = np.array(PAIRS)
+    one, other = edges[:, pairs[:, 0]], edges[:, pairs[:, 1]]
+    areas = 2.0 * np.abs(cross(one, other))
+    reach = np.maximum(np.maximum(np.abs(one), np.abs(other)), 1e-9)
+    wide, high = areas / reach[..., 1], areas / reach[..., 0]
+    rows, plates, more = rows[there], plates[there], (0.5 * units / half)[there, np.newaxis]
+    order = np.argsort(-np.abs(axes[there] @ see.camera.toward), axis=1)
+    wide, tall = NUMBERS["share"] * more * wide, more * high
+    return Faces(
+        rows, plates, xy[:, :3], edges, xy[:, 6], order, depth[:, 6], depth[:, 7], high, wide, tall
+    )
+
+
+def cells_of(
+    see: Projection, plate: Plate, first: Collection[int], scale: float
+) -> tuple[Places, Places, Places]:
+    """Return row, column and bank index of the cubes of a plate that may have a number."""
+    least = NUMBERS["least"] * scale * NUMBERS["shortest"] / NUMBERS["share"]
+    if plate.size <= NUMBERS["searched"] and largest_cell(see, plate) >= least:
+        row, column, indices = plate.cells()
+        there = in_box(see, see(plate.point(column + 0.5, row + 0.5)).xy)
+        return row[there], column[there], indices[there]
+    places = {row: plate.place_of(row) for row in first}
+    found = [(*place, row) for row, place in places.items() if place is not None]
+    row, column, indices = np.array(found, np.int64).reshape(-1, 3).T
+    return row, column, indices
+
+
+def in_box(see: Projection, xy: FloatArray) -> npt.NDArray[np.bool_]:
+    """Return which points, (n, 2), are in the box of the network."""
+    low, high = (see.box.x, see.box.y), (see.box.right, see.box.bottom)
+    return np.asarray(((xy > low) & (xy < high)).all(axis=1))
+
+
+def axes_of(plate: Plate) -> FloatArray:
+    """Return the unit vectors of a plate, one per row."""
+    width, height = plate.cell
+    return np.stack([plate.along / width, plate.across / height, plate.toward])
+
+
+def largest_cell(see: Projection, plate: Plate) -> float:
+    """Return the pixels of a cell at the corner of a plate that is nearest."""
+    ends = see(plate.corners(0.0)).unit
+    return float(np.nanmax(ends)) * plate.unit if np.isfinite(ends).any() else 0.0
+
+
+def cross(a: FloatArray, b: FloatArray) -> FloatArray:
+    return np.asarray(a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0])
+
+
+class Hidden:
+    """Which cubes and spheres are before a number."""
+
+    def __init__(self, see: Projection, frame_data: FrameData, faces: Faces) -> None:
+        self.faces = faces
+        self.sides = [faces.edges[:, [pair[k] for pair in PAIRS]] for k in (0, 1)]
+        self.areas = np.abs(cross(*self.sides))
+        self.reach = np.abs(faces.edges).sum(axis=1)  # from the middle of a cube to its sides
+        lines = [line for line in frame_data.layout.neurons if not line.shape]
+        spheres = [
+            (line.points if line.one is None else np.vstack([line.points, line.one]), line.radius)
+            for line in lines
+        ]
+        seen = see(np.concatenate([np.zeros((0, 3)), *(points for points, _ in spheres)]))
+        radius = np.repeat([each for _, each in spheres], [len(points) for points, _ in spheres])
+        self.spheres, self.depths = np.column_stack([seen.xy, radius * seen.unit]), seen.depth
+
+    def __call__(self, i: int, face: int, aside: float) -> bool:
+        """Return whether a nearer sphere or cube is before the middle of a face, or left or right.
+
+        aside  how many pixels to the left and to the right
+        """
+        faces = self.faces
+        x, y = faces.fronts[i, face]
+        points = np.array([(x, y), (x - aside, y), (x + aside, y)])
+        near = self.spheres[self.depths < faces.far[i]]
+        away = points[:, np.newaxis] - near[:, :2]
+        if ((away**2).sum(axis=-1) < near[:, 2] ** 2).any():
+            return True
+        apart = np.abs(faces.middles - (x, y)) - (aside, 0.0)
+        beside = np.flatnonzero((apart < self.reach).all(axis=1) & (faces.far < faces.far[i]))
+        if not len(beside):
+            return False
+        u, v = self.sides[0][beside], self.sides[1][beside]
+        away = points[:, np.newaxis, np.newaxis] - faces.fronts[beside]
+        inside = np.maximum(np.abs(cross(away, v)), np.abs(cross(u, away))) < self.areas[beside]
+        return bool(inside.any())

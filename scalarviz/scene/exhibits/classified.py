@@ -1,0 +1,267 @@
+"""Classified images: sorted into columns by predicted class, and counted in a confusion matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.texts import text
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import ColorMap, Theme, contrast, rgb, to_bytes
+from scalarviz.scene.exhibits.exhibit import Exhibit, letter_size, part_of_stage
+from scalarviz.scene.layout.division import Box
+
+Classes = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.uint8]
+
+ROWS = 8  # rows of images that stand above a matrix
+LEAST_ROW = 0.85  # least height of a row above a matrix, relative to the width of a column
+BADGE = 2.2  # least width of an image with a class in its corner, relative to the size of text
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Sorting(Exhibit):
+    """Images, each in the column of the class that a network predicts, and a confusion matrix.
+
+    pictures   (n, height, width), ink from 0 to 1
+    labels     true classes; `said` are the predicted ones
+    confusion  the matrix of these images and of more; `of` is the word for them
+    """
+
+    pictures: FloatArray
+    labels: Classes
+    said: Classes
+    confusion: ConfusionMatrix
+    of: str
+    title: str = ""
+    aside: str = ""
+
+    @cached_property
+    def order(self) -> list[Classes]:
+        """The images of each column from the top down, wrong ones first."""
+        places = np.lexsort([np.arange(len(self.said)), self.said == self.labels, self.said])
+        ends = np.searchsorted(self.said[places], np.arange(1, len(self.confusion.counts)))
+        return np.split(places, ends)
+
+    def standing(self, rows: int) -> tuple[Classes, Classes, Classes, Classes]:
+        """Return images with their rows and columns, and how many each column leaves out.
+
+        The last row of a column that is too long holds that number.
+        """
+        count = len(self.order)
+        shown = [np.arange(min(len(own), rows) - (len(own) > rows)) for own in self.order]
+        row = np.concatenate(shown)
+        column = np.repeat(np.arange(count), [len(each) for each in shown])
+        chosen = [own[: len(each)] for own, each in zip(self.order, shown, strict=True)]
+        left = [len(own) - len(each) for own, each in zip(self.order, shown, strict=True)]
+        return np.concatenate(chosen), row, column, np.array(left)
+
+    def words(self) -> list[str]:
+        table, said = self.confusion, self._right()
+        true, taken, times = table.worst()
+        if times <= 1:
+            return [said]
+        return [text("exhibits.sorting.worst", right=said, true=true, taken=taken, times=times)]
+
+    def verdict(self) -> str:
+        return self._right()
+
+    def score(self) -> tuple[int, int]:
+        return self.confusion.right, self.confusion.all
+
+    def _right(self) -> str:
+        table = self.confusion
+        counts = {"right": table.right, "count": table.all, "share": 100.0 * table.accuracy}
+        return text("exhibits.sorting.right", of=self.of, **counts)
+
+    def wanted(self, width: float, height: float) -> float:
+        return part_of_stage(400.0, width, height)
+
+    def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
+        """Draw the images in columns, and the matrix below them if it leaves them large."""
+        size, count = letter_size(canvas), len(self.order)
+        across = (box.width - LABELS * size) / count
+        if across < 4.0:
+            return
+        left, top = box.x + LABELS * size, box.y + 2.0 * size
+        self._paint_share(canvas, Box(box.x, box.y, box.width, top - box.y), theme)
+        heads, gap, table = 1.7 * size, 0.8 * size, (HEAD + count * CELL) * size
+        cell = min(across, (box.bottom - top - heads - gap - table) / ROWS)
+        if cell < LEAST_ROW * across or across < 2.0 * size:
+            cell, table = across, -gap
+        rows = min(int((box.bottom - top - heads - gap - table) / cell), len(self.said))
+        if rows < 1:
+            return
+        above = Box(left, top, count * across, heads + rows * cell)
+        self._paint_pictures(canvas, above, rows, theme)
+        if table > 0.0:
+            below = Box(box.x, above.bottom + gap, box.width, box.bottom - above.bottom - gap)
+            self.confusion.paint(canvas, below, theme)
+
+    def _paint_share(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
+        """Draw how many are right, in as many words as there is room for."""
+        size = 1.2 * letter_size(canvas)
+        right, shown = self._right(), len(self.said)
+        both = text("exhibits.sorting.shown", right=right, count=shown)
+        some = shown < int(self.confusion.counts.sum())
+        for words in (*[both] * some, right, self.aside):
+            if 0.0 < canvas.measure(words, size=size, bold=True) <= box.width:
+                base = box.y + size
+                canvas.text(box.x, base, words, size=size, color=theme.ink, bold=True)
+                return
+
+    def _paint_pictures(self, canvas: Canvas2D, box: Box, rows: int, theme: Theme) -> None:
+        """Draw the columns under their classes."""
+        size, count = letter_size(canvas), len(self.order)
+        across, left, top = box.width / count, box.x, box.y + 1.7 * size
+        cell = (box.bottom - top) / rows
+        for i in range(count):
+            x = left + (i + 0.5) * across
+            if across > 0.8 * size:
+                canvas.text(
+                    x, box.y + size, str(i), size=size, color=theme.ink, bold=True, anchor="center"
+                )
+        line = top - 0.3 * size
+        canvas.segments([(left, line)], [(box.right, line)], theme.faint)
+        chosen, row, column, lacking = self.standing(rows)
+        high, wide = self.pictures.shape[1:]
+        gap = max(1, wide // 6)
+        pitch = round(across / cell * (wide + gap))  # in pixels of the images
+        image = self._tiles(theme, rows, gap, pitch)
+        smooth = cell * canvas.ratio < 2.0 * (wide + gap)
+        canvas.image(left, top, box.width, rows * cell, image, smooth=smooth)
+        texel = np.array([across, cell]) / [pitch, high + gap]
+        side = texel * [wide, high]
+        corner = np.stack([left + column * across, top + row * cell], axis=1)
+        corner = corner + texel * [(pitch - wide) // 2, gap // 2]
+        wrong = self.labels[chosen] != self.said[chosen]
+        self._paint_marks(canvas, corner[wrong], side, self.labels[chosen[wrong]], theme)
+        for i in np.flatnonzero(lacking).tolist():
+            words = f"+{lacking[i]}"
+            words = words if canvas.measure(words, size=size) < across - 2.0 else "+"
+            x, y = left + (i + 0.5) * across, top + (rows - 0.5) * cell + 0.36 * size
+            canvas.text(x, y, words, size=size, color=theme.quiet, anchor="center")
+
+    def _tiles(self, theme: Theme, rows: int, gap: int, pitch: int) -> Bytes:
+        """Return all images as one RGBA image; cached."""
+        key = theme.name, rows, gap, pitch
+        if key not in self._made:
+            count, (high, wide) = len(self.order), self.pictures.shape[1:]
+            chosen, row, column, _ = self.standing(rows)
+            y = row[:, None] * (high + gap) + gap // 2 + np.arange(high)
+            x = column[:, None] * pitch + (pitch - wide) // 2 + np.arange(wide)
+            tray, ink = rgb((theme.tray, theme.ink))
+            greys = to_bytes(tray + np.linspace(0.0, 1.0, 256)[:, None] * (ink - tray))
+            image = np.zeros((rows * (high + gap), count * pitch, 4), np.uint8)
+            places = y[:, :, None], x[:, None, :]
+            image[*places, :3] = greys[np.rint(255.0 * self.pictures[chosen]).astype(np.uint8)]
+            image[*places, 3] = 255
+            self._made[key] = image
+        return self._made[key]
+
+    @cached_property
+    def _made(self) -> dict[tuple[str, int, int, int], Bytes]:
+        return {}
+
+    def _paint_marks(
+        self, canvas: Canvas2D, corner: FloatArray, side: FloatArray, labels: Classes, theme: Theme
+    ) -> None:
+        """Frame each image in a wrong column, with its true class in a corner.
+
+        A small image has a filled corner without text.
+        """
+        size, warning = letter_size(canvas), theme.map([WRONG])[0]
+        edge = max(1.0, 0.06 * float(side[0]))
+        canvas.boxes(
+            corner - edge, side + 2.0 * edge, None, radius=edge, outline=warning, line=edge
+        )
+        large = float(side.min()) >= BADGE * size
+        badge = size * np.array([0.95, 1.1]) if large else 0.3 * side
+        place = corner + side + edge - badge
+        canvas.boxes(place, badge, warning, radius=edge)
+        for (x, y), label in zip(place.tolist() if large else (), labels.tolist(), strict=large):
+            x, y = x + 0.475 * size, y + 0.92 * size
+            color = theme.ground
+            canvas.text(x, y, str(label), size=size, color=color, bold=True, anchor="center")
+
+
+# The confusion matrix, drawn on a canvas or in a terminal.
+
+Counts = npt.NDArray[np.int64]
+
+RIGHT, WRONG = -0.62, 0.8  # places on the color map for correct and for wrong cells
+FAINTEST = 0.4  # color strength of a cell with a single case
+# On a canvas, relative to the size of text: left of the cells, above them, and their least height.
+LABELS, HEAD, CELL = 1.2, 1.6, 1.2
+
+
+@final
+@dataclass(frozen=True)
+class ConfusionMatrix:
+    """A confusion matrix: one row per true class, one column per predicted class."""
+
+    counts: Counts
+
+    @property
+    def right(self) -> int:
+        return int(np.trace(self.counts))
+
+    @property
+    def all(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def accuracy(self) -> float:
+        return self.right / max(1, self.all)
+
+    def worst(self) -> tuple[int, int, int]:
+        """Return the pair confused most often: true class, predicted class, number of cases."""
+        wrong = self.counts - np.diag(np.diag(self.counts))
+        true, said = divmod(int(wrong.argmax()), len(wrong))
+        return true, said, int(wrong[true, said])
+
+    def colors(self, ground: FloatArray, map: ColorMap) -> FloatArray:
+        """Return a color per cell, stronger with its share of the row; empty cells are `ground`."""
+        share = self.counts / np.maximum(1, self.counts.sum(axis=1, keepdims=True))
+        strength = np.where(share > 0.0, FAINTEST + (1.0 - FAINTEST) * share, 0.0)
+        full = map(np.where(np.eye(len(share)) > 0.0, RIGHT, WRONG))
+        mixed: FloatArray = ground + strength[..., np.newaxis] * (full - ground)
+        return mixed
+
+    def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
+        """Draw the cells with their counts, the true classes at the left, and the axes above."""
+        size, count = letter_size(canvas), len(self.counts)
+        left, top = box.x + LABELS * size, box.y + HEAD * size
+        wide, high = (box.right - left) / count, (box.bottom - top) / count
+        colors = self.colors(rgb((theme.tray,))[0], theme.map).reshape(-1, 3)
+        row, column = np.divmod(np.arange(count * count), count)
+        places = np.stack([left + column * wide, top + row * high], axis=1)
+        canvas.boxes(places, (wide - 1.0, high - 1.0), colors, radius=1.5)
+        for words in (text("exhibits.confusion.axes"), text("exhibits.confusion.short")):
+            if canvas.measure(words, size=size) <= box.right - left:
+                canvas.text(left, box.y + size, words, size=size, color=theme.quiet)
+                break
+        base = 0.5 * high + 0.36 * size - 0.5
+        ink = readable_on(colors)
+        for i in range(count):
+            y = top + i * high + base
+            canvas.text(box.x, y, str(i), size=size, color=theme.quiet)
+        for i in np.flatnonzero(self.counts.ravel()).tolist():
+            words = str(self.counts.flat[i])
+            if canvas.measure(words, size=size) <= wide - 3.0:
+                x, y = places[i] + (0.5 * (wide - 1.0), base)
+                canvas.text(x, y, words, size=size, color=ink[i], anchor="center")
+
+
+def readable_on(colors: FloatArray) -> FloatArray:
+    """Return black or white for each color, whichever has more contrast: at least 4.5."""
+    black, white = np.zeros(3), np.ones(3)
+    better = contrast(colors, white) >= contrast(colors, black)
+    read: FloatArray = np.where(better[:, np.newaxis], white, black)
+    return read

@@ -1,0 +1,547 @@
+"""FrameData: everything that one picture shows, as arrays and text, without drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.core.program import NONE, Moment
+from scalarviz.scene.exhibits.exhibit import Exhibit
+from scalarviz.scene.layout.division import SMALL, Box, Division
+from scalarviz.scene.layout.plates import Layout
+from scalarviz.training.session.caption import Caption, Neuron, Piece
+from scalarviz.training.session.landscape import LossPlane
+from scalarviz.training.session.over_time import OverTime
+
+NOTHING = np.zeros(0)
+FORWARD, ERROR, BACKWARD = "forward", "error", "backward"  # parts of a step
+CARD = 0.235  # width of a card, as a share of that of the picture
+
+
+@dataclass(frozen=True)
+class CubeValues:
+    """What the cubes show, one number per bank index.
+
+    colors, sizes  the numbers
+    color, size    their channels, such as "value" or "gradient"
+    color_scales   number with the strongest color, per plate
+    size_scales    number with the largest cube, per plate
+    per_layer      whether each plate has its own scales
+    clipped        how many numbers exceed the color scale
+    frozen         mask of the frozen parameters
+    before         the colors' numbers before the step that is shown, if there is one
+    grown          the color scale before and after, while it has just grown; else None
+    pushes         the gradients known in the step that is shown, NaN where they are not; or None
+    top_push       gradient with the longest arrow; None: the largest one
+    common         number with the strongest color where plates have one scale together; or None
+    """
+
+    colors: FloatArray
+    sizes: FloatArray
+    color: str
+    size: str
+    color_scales: FloatArray
+    size_scales: FloatArray
+    per_layer: bool = False
+    clipped: int = 0
+    frozen: FloatArray | None = None
+    before: FloatArray | None = None
+    grown: tuple[float, float] | None = None
+    pushes: FloatArray | None = None
+    top_push: float | None = None
+    common: float | None = None
+
+
+@dataclass(frozen=True)
+class Buffers:
+    """The focus sample: what each buffer of the program holds, if it is computed yet.
+
+    values     activations, by name of the buffer
+    saturated  share of saturation of each activation, 0 to 1
+    left_out   1 where dropout drops a number, else 0
+    tints      true colors of neurons that stand for red, green and blue
+    scale      number with the strongest color
+    flows      gradients of the loss, by name of the buffer
+    target     targets of the outputs
+    shares     probability of each output, if they are logits of a softmax; else None
+    answers    outputs as the loss reads them: of logits, their softmax or sigmoid; or None
+    raw        buffers in units of their own, and those whose colors they have, behind an Affine
+    """
+
+    values: Mapping[str, FloatArray] = field(default_factory=dict)
+    saturated: Mapping[str, FloatArray] = field(default_factory=dict)
+    tints: Mapping[str, FloatArray] = field(default_factory=dict)
+    scale: float = 1.0
+    flows: Mapping[str, FloatArray] = field(default_factory=dict)
+    target: FloatArray | None = None
+    left_out: Mapping[str, FloatArray] = field(default_factory=dict)
+    shares: FloatArray | None = None
+    answers: FloatArray | None = None
+    raw: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A metric: its last value, and all up to now.
+
+    name   as it is written, such as "held-out accuracy"
+    share  whether it is drawn on a scale from 0 to 1; else on that of the losses
+    """
+
+    name: str
+    share: bool
+    steps: FloatArray
+    values: FloatArray
+
+
+@dataclass(frozen=True)
+class BranchLine:
+    """The losses of another branch, from where it parts from the branch that is shown."""
+
+    number: int
+    steps: FloatArray
+    losses: FloatArray
+
+
+@dataclass(frozen=True)
+class PastWeights:
+    """All weights over time, below the large loss curve.
+
+    over_time  the numbers
+    order      how they are sorted, or "norms" for the norms of layers; `kind` is what they are
+    scale      the number with the strongest color
+    names      of the layers, by their labels
+    tile       the tile under the mouse, or None
+    pinned     tiles of the weights that were pinned last
+    says       what is read there, or which weights moved most between two steps
+    compared   these two steps, or None
+    images     colors of all tiles at all moments, as bytes, by name of the theme, once made
+    """
+
+    over_time: OverTime
+    order: str
+    scale: float
+    names: Sequence[str] = ()
+    tile: int | None = None
+    pinned: Sequence[int] = ()
+    says: str = ""
+    compared: tuple[int, int] | None = None
+    images: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Terrain:
+    """The loss over a plane through the weights, below the large loss curve.
+
+    plane   directions and losses as far as they are computed; None before there is one
+    done    share of the losses that are computed
+    steps   of moments of the branch, and `path`, their places in the plane, shape (moments, 2)
+    at      place of the present weights, a ball
+    along   what the directions are: "main" or "two", and their `names`
+    says    what is read at the mouse, or why there is no plane
+    images  colors of the plane as bytes, by what they are made of, once made
+    """
+
+    plane: LossPlane | None
+    done: float
+    steps: FloatArray
+    path: FloatArray
+    at: tuple[float, float]
+    along: str
+    names: tuple[str, str] = ("", "")
+    says: str = ""
+    images: dict[tuple[object, ...], Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The loss curve, the current step, the lines of other branches, and metrics.
+
+    smoothed  mean losses around each of the steps, drawn before the losses; empty: none
+    before    number of steps of the trainings that this one was made from, left of step 0
+    end       the last step of all branches
+    first     the first step shown, and `last`; None: up to the end
+    pointed   the step under the mouse, or None
+    reads     the loss of that step; NaN where it is not known
+    meant     number of the branch whose line is under the mouse, or None; `name`, its name, and
+              `there`, its loss at the step under the mouse
+    on_title  whether the mouse is on the chart's title
+    large     whether the chart stands below the network
+    marks     steps where it stopped by itself, or where something was so first, and why
+    past      all weights over time, shown below a large chart; or None
+    terrain   the loss over a plane, in place of that; or None
+    """
+
+    steps: FloatArray = field(default_factory=lambda: NOTHING)
+    losses: FloatArray = field(default_factory=lambda: NOTHING)
+    at: float = 0.0
+    loss: float = np.nan
+    others: Sequence[BranchLine] = ()
+    metrics: Sequence[Measured] = ()
+    smoothed: FloatArray = field(default_factory=lambda: NOTHING)
+    end: float = 0.0
+    first: float = 0.0
+    last: float | None = None
+    pointed: int | None = None
+    reads: float = np.nan
+    meant: int | None = None
+    name: str = ""
+    there: float = np.nan
+    on_title: bool = False
+    large: bool = False
+    marks: Sequence[tuple[int, str]] = ()
+    before: float = 0.0
+    past: PastWeights | None = None
+    terrain: Terrain | None = None
+
+    @cached_property
+    def whole(self) -> float:
+        """The last step there is, at least 1 without steps `before`."""
+        parts = [self.steps, *(line.steps for line in self.others)]
+        ends = [float(steps[-1]) for steps in parts if len(steps)]
+        return max(self.at, self.end, float(not self.before), *ends)
+
+    @cached_property
+    def span(self) -> tuple[float, float]:
+        """The first and the last step shown."""
+        whole = self.whole
+        last = whole if self.last is None else min(self.last, whole)
+        is_part = self.first < last and (self.first > 0.0 or self.last is not None)
+        return (self.first, last) if is_part else (-self.before, whole)
+
+
+@dataclass(frozen=True)
+class CardLine:
+    """A line of a card, which is continued in further ones: a sentence, or a formula.
+
+    look   "plain", "quiet", "strong" for a heading, "bold", or "large" for the numbers of a change
+    aside  quiet words behind it
+    """
+
+    words: str
+    look: str = "plain"
+    aside: str = ""
+
+
+@dataclass(frozen=True)
+class CardTable:
+    """Columns of numbers on a card, of which as many rows are shown as there is room for.
+
+    head    names of the columns
+    rows    the cells of each row
+    rests   what stands for the rows that are left out, if the first 0, 1, 2 ... are shown
+    total   cells of the last row; empty for none
+    marked  index of the row of the focus sample, or NONE
+    """
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    rests: Sequence[Sequence[str]]
+    total: Sequence[str] = ()
+    marked: int = NONE
+
+
+@dataclass(frozen=True)
+class History:
+    """The values of a weight: solid between values that are known one by one, dotted elsewhere.
+
+    steps, values  (n,) the known ones, of which two may be at one step: before and after an edit
+    known          (n - 1,) whether all values between two of them are known
+    """
+
+    steps: FloatArray
+    values: FloatArray
+    known: FloatArray
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A picture on a card, such as the map of a neuron over the plane."""
+
+    exhibit: Exhibit
+
+
+@dataclass(frozen=True)
+class NeuronMaps:
+    """What each neuron answers over the plane in which the data lie.
+
+    values  by name of the buffer, (neurons, side, side); the first row is the top
+    scales  by the same names, (neurons, 2): the number without a color, and the distance from it
+            to the strongest colors
+    """
+
+    values: Mapping[str, FloatArray]
+    scales: Mapping[str, FloatArray]
+    discrete: bool = False
+
+    def parts(self, buffer: str) -> FloatArray:
+        """Return the maps of a buffer as shares of the strongest colors, from -1 to 1.
+
+        If they are discrete, they have the two strongest colors only.
+        """
+        middle, reach = self.scales[buffer].T[:, :, np.newaxis, np.newaxis]
+        parts: FloatArray = (self.values[buffer] - middle) / reach
+        return np.where(parts > 0.0, 1.0, -1.0) if self.discrete else parts
+
+
+@dataclass(frozen=True)
+class Card:
+    """What is written about a cube or a neuron.
+
+    row     bank index; NONE for a neuron
+    facts   pairs of name and value, beside the cube or sphere
+    blocks  what the inspector shows, from top to bottom
+    """
+
+    row: int
+    name: str
+    facts: Sequence[tuple[str, str]] = ()
+    blocks: Sequence[CardLine | CardTable | History | Drawing] = ()
+
+
+@dataclass(frozen=True)
+class PictureWords:
+    """The text of a picture.
+
+    title    of the show; `about` is a sentence beside it
+    clock    the step, written above the loss; "" where controls show it
+    caption  what the operation did, or another sentence
+    is_new   no step is done: where `about` has no room, it is the title of the caption
+    """
+
+    title: str = ""
+    about: str = ""
+    clock: str = ""
+    caption: Caption | None = None
+    is_new: bool = False
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One operation of a step, in the strip.
+
+    part       FORWARD, ERROR or BACKWARD
+    layer      its layer, such as "layer 0", or ""
+    name       plain name; `technical` is that of the session
+    done       number of operations of the step that are done after it
+    """
+
+    part: str
+    layer: str
+    name: str
+    technical: str
+    done: int
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """Equal for the operations of one layer in one part; others have a key of their own."""
+        return self.part, self.layer, 0 if self.layer else self.done
+
+
+@dataclass(frozen=True)
+class Work:
+    """Work in the background.
+
+    text    what is done
+    action  label of the button that ends it
+    part    how far it is, 0 to 1, or None if nobody knows
+    """
+
+    text: str
+    action: str
+    part: float | None = None
+
+
+@dataclass(frozen=True)
+class Pane:
+    """How a picture of one network is a pane of a picture of several.
+
+    scale  size of letters and margins in the whole picture
+    name   of what it shows
+    color  of the dot beside the name, as of its loss curve; `about` is written at the right
+    """
+
+    scale: float
+    name: str
+    color: str
+    about: str = ""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A weight whose value, or gradient, is guessed before the operation that changes it.
+
+    row     its bank index
+    kind    "value" or "gradient"
+    title   the question, or what came of it
+    way     the arrow of who guesses: 1 up, -1 down, 0 neither; None before there is one; `label`,
+            what it means
+    typed   the number that he has typed; "" for none
+    came    the true arrow; None of a number that is none
+    result  the true number; None while it is asked
+    """
+
+    row: int
+    kind: str
+    title: str
+    way: int | None = None
+    label: str = ""
+    typed: str = ""
+    came: int | None = None
+    result: str | None = None
+
+
+@dataclass(frozen=True)
+class FrameData:
+    """Everything that one picture shows.
+
+    moment         the last operation, if it is animated; `part` of it is done, 0 to 1
+    exhibit        what is learned, if there is a way to show it
+    hover, pinned  cards of the inspector
+    chips          short messages, each with the label of its button or ""
+    work           work in the background, or None
+    offers         labels of the large buttons
+    help           pairs of key and meaning while the help is open
+    strip          the operations of a step
+    current        number of operations that are done in the step shown, 0 if none is shown
+    hovered        `done` of the cell of the strip under the mouse, or 0
+    view           box that the network fills; None: the inner one of the division
+    present        whether it is a presentation: with larger letters, and without head and loss
+    hover_neuron   the neuron under the mouse, and `pinned_neuron`, or None
+    pointed        the piece of the caption under the mouse, or None
+    opened         whether the caption shows all terms
+    maps           what neurons answer over the plane, drawn on their spheres, or None
+    pane           how it is one of several in a picture, or None
+    marks          whether the key to the marks is open
+    attention      how far what is out of focus has fallen back, 0 to 1
+    wave           how much of the light of a whole step is done while it plays; None: none is
+    beside   further pinned weights, by their bank indices
+    walked         the neuron that the operation has come to, where one goes by neurons; or None
+    guess          what is guessed, or None
+    menus, panel   pixels that these take, see `Division.of`
+    """
+
+    layout: Layout
+    cubes: CubeValues
+    buffers: Buffers = Buffers()
+    curve: Curve = Curve()
+    words: PictureWords = PictureWords()
+    moment: Moment | None = None
+    part: float = 1.0
+    exhibit: Exhibit | None = None
+    hover: Card | None = None
+    pinned: Card | None = None
+    chips: Sequence[tuple[str, str]] = ()
+    work: Work | None = None
+    offers: Sequence[str] = ()
+    help: Sequence[tuple[str, str]] = ()
+    strip: Sequence[Cell] = ()
+    current: int = 0
+    hovered: int = 0
+    view: Box | None = None
+    present: bool = False
+    hover_neuron: Neuron | None = None
+    pinned_neuron: Neuron | None = None
+    pointed: Piece | None = None
+    opened: bool = False
+    maps: NeuronMaps | None = None
+    pane: Pane | None = None
+    marks: bool = False
+    menus: float = 0.0
+    panel: float = 0.0
+    attention: float = 1.0
+    wave: float | None = None
+    beside: Sequence[int] = ()
+    walked: Neuron | None = None
+    guess: Guess | None = None
+
+    def has_small_curve(self, width: float) -> bool:
+        """Return whether the loss curve stands in a band of this width, beside the caption.
+
+        In a small picture without controls, the caption of an operation has its room.
+        """
+        told = self.moment is not None and self.words.clock != "" and width < SMALL
+        return not (self.present or self.curve.large or told)
+
+    def division(self, width: float, height: float) -> Division:
+        """Return the boxes of a picture of this size, in logical pixels."""
+        card, exhibit = CARD * width if self.pinned is not None else 0.0, 0.0
+        stage = self._divide(width, height)
+        if self.exhibit is not None:
+            exhibit = self.exhibit.wanted(stage.scene.width, stage.scene.height)
+        return self._divide(width, height, exhibit, card)
+
+    def _divide(
+        self, width: float, height: float, exhibit: float = 0.0, card: float = 0.0
+    ) -> Division:
+        if self.pane is not None:
+            scale = self.pane.scale
+            return Division.of_pane(width, height, scale, exhibit=exhibit, card=card)
+        return Division.of(
+            *(width, height),
+            exhibit=exhibit,
+            card=card,
+            present=self.present,
+            menus=self.menus,
+            panel=self.panel,
+            chart=self.curve.large,
+        )
+
+
+# What a picture of several networks shows besides their panes.
+
+
+@dataclass(frozen=True)
+class Head:
+    """The head of a column; where there is little room, columns of a high rank are left out."""
+
+    words: str
+    rank: int
+
+
+@dataclass(frozen=True)
+class ComparedRow:
+    """A row of the table: the network of a pane.
+
+    name   its name, beside a dot of the `color` of its loss curve
+    cells  a text for each head of the table
+    curve  its losses
+    """
+
+    name: str
+    color: str
+    cells: Sequence[str]
+    curve: Curve
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What is drawn around the panes.
+
+    heads    of the columns of the table, without that of the names
+    rows     one for each pane
+    legend   what cubes show in all panes; its scales are those of the legend
+    view     the loss curve that has the steps shown, the step under the mouse and the clock
+    caption  of the chosen pane, or ""
+    chosen   number of the pane that is marked as chosen; None: none is
+    chips    short messages, each with the label of its button or ""
+    work     work in the background, or None
+    offers   labels of the large buttons
+    help     pairs of key and meaning while the help is open
+    """
+
+    heads: Sequence[Head]
+    rows: Sequence[ComparedRow]
+    legend: CubeValues
+    view: Curve
+    caption: str = ""
+    chosen: int | None = None
+    chips: Sequence[tuple[str, str]] = ()
+    work: Work | None = None
+    offers: Sequence[str] = ()
+    help: Sequence[tuple[str, str]] = ()

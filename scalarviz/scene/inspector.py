@@ -1,0 +1,497 @@
+"""The inspector: the card of what is pinned; and the tooltip beside what is hovered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import Theme
+from scalarviz.scene.charts import draw_history
+from scalarviz.scene.exhibits.exhibit import Exhibit
+from scalarviz.scene.frame_data import Card, CardLine, CardTable, Drawing, FrameData, History
+from scalarviz.scene.layout.division import Box, Division, Projection
+from scalarviz.scene.layout.plates import Layout
+from scalarviz.scene.legend import legend_box
+from scalarviz.scene.marks import corners_of
+from scalarviz.training.session.caption import Neuron
+
+# The card, set in the height that is free.
+
+SIZE, LARGE = 13.0, 17.0  # letters
+ROW = 17.5  # height of a line of SIZE
+SPACE = 7.0  # before a heading, a table and the history
+HISTORY = 74.0  # height of the history
+DRAWINGS = 0.8, 0.62, 0.48  # heights of a drawing, relative to its width
+INDENT = "    "
+BOLD = ("strong", "bold", "large")
+TITLES, CURVE = 1, 2  # parts of a card that are left out if they must be
+
+Block = CardLine | CardTable | History | Drawing
+
+
+def is_shown(block: Block, extra: int) -> bool:
+    """Return whether a block is on a card with these extra parts."""
+    if isinstance(block, (History, Drawing)):
+        return bool(extra & CURVE)
+    return isinstance(block, CardTable) or block.look != "strong" or bool(extra & TITLES)
+
+
+def draw_inspector(
+    canvas: Canvas2D, box: Box, card: Card, theme: Theme, scale: float = 1.0
+) -> None:
+    """Draw what is pinned: its name, lines, tables, history and drawing from top to bottom.
+
+    The card is as high as its text. If the box is too low for it, tables have fewer rows and a
+    drawing is smaller; then history and drawing are left out, and then lines at the end, for which
+    "..." stands.
+    """
+    pad = 12.0 * scale
+    page = CardPage(canvas, box.width - 2.0 * pad, scale)
+    room = box.height - 2.0 * pad
+    parts = page.parts(card, room)
+    high = min(2.0 * pad + sum(part.high for part in parts), box.height)
+    with canvas.clip(box.x, box.y, box.width, box.height):
+        place = box.x, box.y, box.width, high
+        canvas.box(*place, theme.panel[:7], radius=8.0, outline=theme.rim)
+        y = box.y + pad
+        for part in parts:
+            part.draw(canvas, Box(box.x + pad, y, page.width, part.high), theme, scale)
+            y += part.high
+
+
+@dataclass(frozen=True)
+class CardPart:
+    """A part of a card, with its height; `lines` are drawn, or the table, history or exhibit."""
+
+    high: float
+    lines: Sequence[str] = ()
+    look: str = "plain"
+    aside: str = ""
+    table: CardTable | None = None
+    rows: int = 0
+    history: History | None = None
+    exhibit: Exhibit | None = None
+
+    def draw(self, canvas: Canvas2D, box: Box, theme: Theme, scale: float) -> None:
+        """Draw it; the box is as high as the part."""
+        inner = Box(box.x, box.y + SPACE * scale, box.width, box.height - SPACE * scale)
+        if self.history is not None:
+            draw_history(canvas, inner, self.history, theme, scale)
+        elif self.exhibit is not None:
+            self.exhibit.paint(canvas, inner, theme)
+        elif self.table is not None:
+            draw_table(canvas, box, self.table, self.rows, theme, scale)
+        else:
+            size, row = size_of(self.look, scale), row_of(self.look, scale)
+            color = theme.quiet if self.look == "quiet" else theme.ink
+            y = box.bottom - row * len(self.lines) + 0.74 * row
+            for line in self.lines:
+                bold = self.look in BOLD
+                wide = canvas.text(box.x, y, line, size=size, color=color, bold=bold)
+                y += row
+            if self.aside:
+                x, small = box.x + wide + 8.0 * scale, SIZE * scale
+                aside = canvas.fit(self.aside, box.right - x, size=small)
+                canvas.text(x, y - row, aside, size=small, color=theme.quiet)
+
+
+def size_of(look: str, scale: float) -> float:
+    return (LARGE if look == "large" else SIZE) * scale
+
+
+def row_of(look: str, scale: float) -> float:
+    return ROW * size_of(look, scale) / SIZE
+
+
+@final
+class CardPage:
+    """Sets cards for a width in logical pixels."""
+
+    def __init__(self, canvas: Canvas2D, width: float, scale: float) -> None:
+        self.canvas = canvas
+        self.width = width
+        self.scale = scale
+
+    def parts(self, card: Card, room: float) -> list[CardPart]:
+        """Return the parts of a card, no higher than `room` together."""
+        name = [part for part in self.title(card.name) if part]
+        title = CardPart(ROW * self.scale * len(name), name, "strong")
+        most = max(
+            (len(each.rows) for each in card.blocks if isinstance(each, CardTable)), default=0
+        )
+        shown = [most, *(count for count in (12, 8, 6, 4, 3, 2) if count < most)]
+        first, *lower = DRAWINGS
+        choices = [(count, TITLES + CURVE, first) for count in shown]
+        if any(isinstance(each, Drawing) for each in card.blocks):
+            choices += [(count, TITLES + CURVE, high) for high in lower for count in shown]
+            choices += [(min(count, most), TITLES + CURVE, lower[-1]) for count in (1, 0)]
+        choices += [(min(count, most), TITLES, first) for count in (3, 2, 1)]
+        choices += [(min(count, most), 0, first) for count in (1, 0)]
+        every = [part for block in card.blocks for part in self.fitted(block)]
+        for count, extra, high in choices:
+            blocks = [block for block in every if is_shown(block, extra)]
+            parts = [title, *(self.part(block, count, high) for block in blocks)]
+            if sum(part.high for part in parts) <= room:
+                return parts
+        return self.cut(parts, room)
+
+    def cut(self, parts: Sequence[CardPart], room: float) -> list[CardPart]:
+        """Return as many parts as there is room for, "...", and the last line, the result."""
+        row, found = ROW * self.scale, []
+        room -= row
+        last = [part for part in parts[-1:] if part.lines and 2.0 * row + part.high < room]
+        room -= sum(part.high for part in last)
+        for part in parts:
+            if part.high > room:
+                count = int(room // row)
+                if part.lines and count > 1:
+                    found.append(CardPart(row * (count - 1), part.lines[: count - 1], part.look))
+                break
+            room -= part.high
+            found.append(part)
+        return [*found, CardPart(row, ["..."]), *last]
+
+    def part(self, block: Block, count: int, high: float) -> CardPart:
+        """Return a part; a table with at most `count` rows, a drawing of this height by width."""
+        scale = self.scale
+        if isinstance(block, History):
+            return CardPart((HISTORY + SPACE) * scale, history=block)
+        if isinstance(block, Drawing):
+            return CardPart(high * self.width + SPACE * scale, exhibit=block.exhibit)
+        if isinstance(block, CardTable):
+            rows = min(count, len(block.rows))
+            rest = block.rests[rows] if block.rests else ()
+            if rest and rows < len(block.rows) and not block.rests[rows + 1]:
+                # One more row takes as much room.
+                rows, rest = rows + 1, ()
+            high = 1 + rows + bool(rest) + bool(block.total)
+            high = 1 if is_sum_only(block, rows) else high
+            return CardPart(ROW * scale * high + SPACE * scale, table=block, rows=rows)
+        bold, size = block.look in BOLD, size_of(block.look, scale)
+        lines = wrapped(self.canvas, block.words, self.width, size, bold=bold)
+        above = SPACE * scale if block.look == "strong" else 0.0
+        return CardPart(
+            row_of(block.look, scale) * len(lines) + above, lines, block.look, block.aside
+        )
+
+    def fitted(self, block: Block) -> list[Block]:
+        """Return a line in smaller letters, or as two lines, if its aside has no room behind it."""
+        if not isinstance(block, CardLine) or not block.aside:
+            return [block]
+        aside = self.canvas.measure(f"   {block.aside}", size=SIZE * self.scale)
+        for look in (block.look, "bold"):
+            size = size_of(look, self.scale)
+            wide = self.canvas.measure(block.words, size=size, bold=look in BOLD)
+            if wide + aside <= self.width:
+                return [CardLine(block.words, look, block.aside)]
+        return [CardLine(block.words, "bold"), CardLine(block.aside, "quiet")]
+
+    def title(self, name: str) -> list[str]:
+        """Return a name in lines."""
+        size = SIZE * self.scale
+        lines = wrapped(self.canvas, name, self.width, size, bold=True)
+        return lines if len(lines) < 3 else [lines[0], "..."]
+
+
+def draw_table(
+    canvas: Canvas2D, box: Box, table: CardTable, count: int, theme: Theme, scale: float
+) -> None:
+    """Draw the head, some rows, what stands for the others, and the total."""
+    size, row = SIZE * scale, ROW * scale
+    rest = table.rests[count] if table.rests else ()
+    lines = [table.head, *table.rows[:count], *([rest] if rest else [])]
+    lines = [] if is_sum_only(table, count) else lines
+    lines += [table.total] if table.total else []
+    ends, tails = columns_of(canvas, lines, box, size)
+    y = box.y + SPACE * scale + 0.74 * row
+    for cells in lines:
+        is_total = bool(table.total) and cells is table.total
+        color = theme.quiet if cells is table.head else theme.ink
+        if table.marked >= 0 and cells is table.rows[table.marked]:
+            place = box.x - 5.0 * scale, y - 0.74 * row, box.width + 10.0 * scale, row
+            canvas.box(*place, theme.lit + "28", radius=4.0)
+        if is_total and len(lines) > 1:
+            line = y - 0.72 * row
+            canvas.segments([(box.x, line)], [(box.right, line)], theme.faint)
+        places = [
+            end - tail + canvas.measure(tail_of(cell), size=size, bold=is_total)
+            if is_number(cell)
+            else end
+            for end, tail, cell in zip(ends, tails, cells[1:], strict=True)
+        ]
+        starts = [
+            right - canvas.measure(cell, size=size, bold=is_total)
+            for right, cell in zip(places, cells[1:], strict=True)
+            if cell
+        ]
+        room = min([box.right, *starts]) - 0.5 * size - box.x
+        first = cells[0]
+        if canvas.measure(first, size=size, bold=is_total) > room:  # "3" for "neuron 3"
+            short = first.rpartition(" ")[2] if first.count(" ") == 1 else first
+            first = canvas.fit(short, room, size=size, bold=is_total)
+        canvas.text(box.x, y, first, size=size, color=color, bold=is_total)
+        for right, cell in zip(places, cells[1:], strict=True):
+            canvas.text(right, y, cell, size=size, color=color, bold=is_total, anchor="right")
+        y += row
+
+
+def is_sum_only(table: CardTable, count: int) -> bool:
+    """Return whether nothing but the total is shown, since there is no room for a row."""
+    return bool(table.total) and count == 0
+
+
+def is_number(cell: str) -> bool:
+    return any(map(str.isdigit, cell))
+
+
+def tail_of(cell: str) -> str:
+    """Return a number from its point on."""
+    return cell[cell.find(".") :] if "." in cell and is_number(cell) else ""
+
+
+def columns_of(
+    canvas: Canvas2D, lines: Sequence[Sequence[str]], box: Box, size: float
+) -> tuple[list[float], list[float]]:
+    """Return where each column of a table but the first ends, and how far before it points are.
+
+    The last one ends at the right edge. The first one, with names, gets what the others leave.
+    """
+
+    def wide(words: str) -> float:
+        return canvas.measure(words, size=size, bold=True)
+
+    full = [line for line in lines if any(line[1:-1])] or lines
+    others = list(zip(*lines, strict=True))[1:]
+    tails = [max(wide(tail_of(cell)) for cell in column) for column in others]
+    widths = [
+        max(wide(cell.removesuffix(tail_of(cell))) + tail * is_number(cell) for cell in column)
+        for column, tail in zip(others, tails, strict=True)
+    ]
+    first = max(wide(line[0]) for line in full)
+    first = min(first, box.width - sum(widths) - 0.6 * size * len(others))
+    gap = (box.width - first - sum(widths)) / len(others)
+    return [box.x + first + gap * (i + 1) + sum(widths[: i + 1]) for i in range(len(widths))], tails
+
+
+def wrapped(
+    canvas: Canvas2D,
+    line: str,
+    width: float,
+    size: float,
+    *,
+    bold: bool = False,
+    indent: str | None = None,
+) -> list[str]:
+    """Break a line at spaces into lines that fit; those of a formula are indented."""
+    indent = (INDENT if " = " in line else "") if indent is None else indent
+    found: list[str] = []
+    now = line[: len(line) - len(line.lstrip())]
+    for word in line.split():
+        longer = f"{now} {word}" if now.strip() else now + word
+        if now.strip() and canvas.measure(longer, size=size, bold=bold) > width:
+            found.append(now)
+            longer = indent + word
+        now = longer
+    return [*found, now]
+
+
+# The tooltip: numbers of the hovered cube or neuron, where it does not cover what one looks at.
+
+TIP_LETTERS, TIP_ROW, TIP_PAD = 13.0, 18.0, 12.0  # letters, height of a line, and margins in pixels
+TIP_STEP = 12.0  # pixels between two places that are tried
+# What it costs to cover a pixel of each, and to be a pixel further away.
+HOVERED, ENDS, PANEL, FAN, SPHERE, OTHER = 1e6, 100.0, 20.0, 2.0, 1.0, 0.3
+FAR_TIP = 8.0
+MOST_CUBES = 200  # cubes that it keeps clear of
+
+
+def draw_hover(
+    canvas: Canvas2D,
+    see: Projection,
+    frame_data: FrameData,
+    theme: Theme,
+    division: Division,
+    messages: Sequence[Box] = (),
+) -> None:
+    """Draw the card of the hovered cube or neuron, inside the stage and beside `messages`."""
+    card, scale = frame_data.hover, division.scale
+    box = tooltip_box(canvas, see, frame_data, division, messages)
+    if card is None or box is None:
+        return
+    size, pad = TIP_LETTERS * scale, TIP_PAD * scale
+    canvas.box(*box.place, theme.panel, radius=8.0, outline=theme.rim)
+    x, y = box.x + pad, box.y
+    canvas.text(x, y + 19.0 * scale, card.name, size=size, color=theme.ink, bold=True)
+    names = width_of_names(canvas, card, scale)
+    for i, (name, value) in enumerate(card.facts):
+        base = y + 37.0 * scale + TIP_ROW * scale * i
+        canvas.text(x, base, name, size=size, color=theme.quiet)
+        canvas.text(x + names, base, value, size=size, color=theme.ink, bold=True)
+
+
+def tooltip_box(
+    canvas: Canvas2D,
+    see: Projection,
+    frame_data: FrameData,
+    division: Division,
+    messages: Sequence[Box] = (),
+) -> Box | None:
+    """Return the box of the card of the hovered cube or neuron; None if there is none."""
+    card, scale = frame_data.hover, division.scale
+    if card is None:
+        return None
+    target = box_of_hovered(see, frame_data, card)
+    if target is None:
+        return None
+    values = [canvas.measure(value, size=TIP_LETTERS * scale, bold=True) for _, value in card.facts]
+    title = canvas.measure(card.name, size=TIP_LETTERS * scale, bold=True)
+    wide = max(title, width_of_names(canvas, card, scale) + max(values, default=0.0))
+    size = wide + 2.0 * TIP_PAD * scale, (30.0 + TIP_ROW * len(card.facts)) * scale
+    covers: list[tuple[Box, float]]
+    covers = [(division.card, PANEL), (division.exhibit, PANEL), *((box, ENDS) for box in messages)]
+    covers += [(box, OTHER) for box in [legend_box(division)] if box is not None]
+    covers += [(box.inside(-1.0), ENDS) for box in ends_of(see, frame_data.layout, card.row)]
+    covers += [(box, FAN) for box in fan_of(see, frame_data, card.row)]
+    covers += [(box, SPHERE) for box in spheres_of(see, frame_data.layout)]
+    covers += [(box, OTHER) for box in cubes_of(see, frame_data)]
+    return best_place(size, target, covers, division.scene.inside(4.0), TIP_PAD * scale)
+
+
+def width_of_names(canvas: Canvas2D, card: Card, scale: float) -> float:
+    names = [canvas.measure(name, size=TIP_LETTERS * scale) for name, _ in card.facts]
+    return max(names, default=0.0) + 0.8 * TIP_PAD * scale
+
+
+def best_place(
+    size: tuple[float, float],
+    target: Box,
+    covers: Sequence[tuple[Box, float]],
+    stage: Box,
+    gap: float,
+) -> Box:
+    """Return where a box covers the least, beside the target or elsewhere on the stage.
+
+    size    its width and height
+    target  what it is about, which it must not cover
+    covers  other boxes, and what a covered pixel of each costs
+    stage   the box in which it is
+    gap     pixels between the box and the target
+    """
+    wide, high = size
+    right, bottom = max(stage.x, stage.right - wide), max(stage.y, stage.bottom - high)
+    beside = [target.right + gap, target.x - gap - wide, target.x + (target.width - wide) / 2.0]
+    level = [target.y + (target.height - high) / 2.0, target.bottom + gap, target.y - gap - high]
+    xs = np.clip([*beside, *np.arange(stage.x, right + 1.0, TIP_STEP)], stage.x, right)
+    ys = np.clip([*level, *np.arange(stage.y, bottom + 1.0, TIP_STEP)], stage.y, bottom)
+    x, y = (each.ravel() for each in np.meshgrid(xs, ys))
+    apart = gaps_between(x, y, wide, high, target)
+    cost = FAR_TIP * apart
+    for box, price in [(target.inside(-0.5 * gap), HOVERED), *covers]:
+        cost += price * overlap(x, y, wide, high, box)
+    best = int(np.argmin(cost))
+    return Box(float(x[best]), float(y[best]), wide, high)
+
+
+def overlap(x: FloatArray, y: FloatArray, wide: float, high: float, box: Box) -> FloatArray:
+    """Return how many pixels of a box are covered from each place."""
+    across = np.minimum(x + wide, box.right) - np.maximum(x, box.x)
+    down = np.minimum(y + high, box.bottom) - np.maximum(y, box.y)
+    found: FloatArray = np.clip(across, 0.0, None) * np.clip(down, 0.0, None)
+    return found
+
+
+def gaps_between(x: FloatArray, y: FloatArray, wide: float, high: float, box: Box) -> FloatArray:
+    """Return the pixels between a box and each place."""
+    across = np.maximum(np.maximum(x - box.right, box.x - x - wide), 0.0)
+    down = np.maximum(np.maximum(y - box.bottom, box.y - y - high), 0.0)
+    found: FloatArray = np.hypot(across, down)
+    return found
+
+
+# What one looks at.
+
+
+def box_of_hovered(see: Projection, frame_data: FrameData, card: Card) -> Box | None:
+    """Return the box around the hovered cube or neuron; None if it is not in the picture."""
+    if frame_data.hover_neuron is not None:
+        return box_of_neuron(see, frame_data.layout, frame_data.hover_neuron)
+    corners = corners_of(frame_data, card.row, 0.5)
+    return box_around(see(corners).xy) if len(corners) else None
+
+
+def box_around(xy: FloatArray) -> Box | None:
+    """Return the box around points; None if they are not all in front of the eye."""
+    if not len(xy) or not np.isfinite(xy).all():
+        return None
+    (left, top), (right, bottom) = xy.min(axis=0).tolist(), xy.max(axis=0).tolist()
+    return Box(left, top, right - left, bottom - top)
+
+
+def box_of_neuron(see: Projection, layout: Layout, neuron: Neuron) -> Box | None:
+    """Return the box around a sphere, or around the image of a pixel."""
+    name, place = neuron
+    for line in layout.neurons:
+        if name not in line.buffers:
+            continue
+        if line.shape:
+            corner, right, below = line.corners()[place // (line.shape[1] * line.shape[2])]
+            ends = [corner, right, below, right + below - corner]
+            return box_around(see(np.array(ends)).xy)
+        point = line.points[place] if place < len(line.points) else line.one
+        return None if point is None else box_of_sphere(see, point, line.radius)
+    return None
+
+
+def box_of_sphere(see: Projection, point: FloatArray, radius: float) -> Box | None:
+    seen = see(point)
+    reach = radius * float(seen.unit[0])
+    return box_around(np.concatenate([seen.xy - reach, seen.xy + reach]))
+
+
+def ends_of(see: Projection, layout: Layout, row: int) -> list[Box]:
+    """Return the boxes of the neurons that a weight joins."""
+    found = layout.fan_of(row)
+    if found is None:
+        return []
+    fan, unit = found
+    points = [fan.starts[fan.unit_before(row)], fan.ends[unit]]
+    boxes = [box_of_sphere(see, point, fan.radius) for point in points]
+    return [box for box in boxes if box is not None]
+
+
+def fan_of(see: Projection, frame_data: FrameData, row: int) -> list[Box]:
+    """Return the boxes of the cubes of the sum that a weight belongs to, of not too many."""
+    found = frame_data.layout.fan_of(row)
+    if found is None or len(found[0].columns) > MOST_CUBES:
+        return []
+    return boxes_of_cubes(see, frame_data, found[0].rows_of(found[1]))
+
+
+def cubes_of(see: Projection, frame_data: FrameData) -> list[Box]:
+    """Return the boxes of all cubes of a small network."""
+    if len(frame_data.cubes.sizes) > MOST_CUBES:
+        return []
+    return boxes_of_cubes(see, frame_data, range(len(frame_data.cubes.sizes)))
+
+
+def boxes_of_cubes(see: Projection, frame_data: FrameData, rows: Iterable[int]) -> list[Box]:
+    boxes = [box_around(see(corners_of(frame_data, row, 0.4)).xy) for row in rows]
+    return [box for box in boxes if box is not None]
+
+
+def spheres_of(see: Projection, layout: Layout) -> list[Box]:
+    """Return the boxes of all spheres of a small network."""
+    lines = [line for line in layout.neurons if not line.shape]
+    if sum(len(line.points) for line in lines) > MOST_CUBES:
+        return []
+    boxes = [
+        box_of_sphere(see, point, line.radius)
+        for line in lines
+        for point in [*line.points, *([] if line.one is None else [line.one])]
+    ]
+    return [box for box in boxes if box is not None]

@@ -1,0 +1,483 @@
+"""Labels: names of layers, IN and OUT, words of formulas and graphs, and colors beside neurons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.texts import text
+from scalarviz.base.texts.decimals import rounded, short
+from scalarviz.core.program import NONE
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import Theme
+from scalarviz.scene.frame_data import FrameData
+from scalarviz.scene.layout.division import Box, Projection
+from scalarviz.scene.layout.plates import ENDS, SIDE, Label, Layout, Neurons, Sign
+from scalarviz.scene.legend import legend_box, words_of
+from scalarviz.scene.neurons import bias_box
+from scalarviz.scene.visuals.mip_levels import spread_of
+from scalarviz.scene.visuals.shaders import HALF
+
+# Names of layers, IN and OUT, where they cover nothing.
+
+FAR_CELL = 4.0  # pixels of a cell below which the spread of a layer is written
+SIZE = 12.0  # logical pixels of the letters of layers
+LETTER, TALL = 6.9, 40.0  # width of a letter of the legend; height from which it has such words
+
+
+def draw_labels(
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, scale: float
+) -> Obstacles:
+    """Write the names of layers, and which line is the input and which the output.
+
+    Return what other words must not cover, these names included.
+    """
+    taken = obstacles(see, frame_data, scale)
+    draw_ends(canvas, see, frame_data, taken, theme, scale)
+    draw_layers(canvas, see, frame_data, taken, theme, scale)
+    return taken
+
+
+def draw_layers(
+    canvas: Canvas2D,
+    see: Projection,
+    frame_data: FrameData,
+    taken: Obstacles,
+    theme: Theme,
+    scale: float,
+) -> None:
+    """Write names of layers above their plates, where nothing else is.
+
+    Where cubes are small, the spread of a layer's numbers is written, too.
+    """
+    labels, others = frame_data.layout.labels, list(taken.boxes)
+    for lengths in ((0,), (1, 2)):  # all of them shorter, if one does not fit
+        taken.boxes[:] = others
+        placed = [
+            place_label(canvas, see, frame_data, label, taken, scale, lengths) for label in labels
+        ]
+        if None not in placed:
+            break
+    for found in placed:
+        if found is not None:
+            box, words = found
+            size, halo = SIZE * scale, theme.ground
+            canvas.box(*box.place, halo, radius=0.4 * size)  # wires would strike it through
+            canvas.text(
+                box.x + 2.0, box.y + size, words, size=size, color=theme.quiet, outline=halo
+            )
+
+
+def place_label(
+    canvas: Canvas2D,
+    see: Projection,
+    frame_data: FrameData,
+    label: Label,
+    taken: Obstacles,
+    scale: float,
+    lengths: Sequence[int],
+) -> tuple[Box, str] | None:
+    """Return the box and the words of a label; None if it would cover something.
+
+    lengths  which words are tried, one after the other: 0 for all, 1 for name and kind of a layer
+             of images, 2 for its name
+    """
+    size, middle = SIZE * scale, see(0.5 * (label.start + label.end))
+    if not np.isfinite(middle.xy).all() or not label.name:
+        return None
+    about = label.about
+    if middle.unit[0] < FAR_CELL * scale and label.rows.stop > label.rows.start:
+        spread = rounded(spread_of(frame_data.cubes.colors[label.rows]))
+        about = text("plates.spread", about=about, spread=spread)
+    words = f"{label.name}  {about}".strip(), f"{label.name}  {kind_of(about)}".strip(), label.name
+    margin = margin_of(frame_data, see)
+    for length in lengths:
+        if length == 1 and label.around is None:
+            continue
+        wide = canvas.measure(words[length], size=size)
+        if wide > see.box.width:
+            continue
+        for x, y in places_of(label, see, scale):
+            left = min(max(x - wide / 2, see.box.x), max(see.box.right - wide, see.box.x))
+            box = Box(left - 2.0, y - size, wide + 4.0, 1.2 * size)
+            if box.y < see.box.y - margin or box.bottom > see.box.bottom + margin:
+                continue
+            if not taken.meets(box):
+                taken.boxes.append(box)
+                return box, words[length]
+    return None
+
+
+def margin_of(frame_data: FrameData, see: Projection) -> float:
+    """Return the pixels around the network's box in which words may stand."""
+    division = frame_data.division(see.width, see.height)
+    return division.inner.x - division.scene.x
+
+
+def kind_of(about: str) -> str:
+    """Return the last part of a description, after the sizes."""
+    return about.rpartition("  ")[2]
+
+
+def places_of(label: Label, see: Projection, scale: float) -> list[tuple[float, float]]:
+    """Return where a label may stand: above what it names, else below; without that, below."""
+    if label.around is None:
+        x, y = see(0.5 * (label.start + label.end)).xy[0].tolist()
+        return [(x, y + 24.0 * scale)]
+    xy = see(label.around).xy
+    (left, top), (right, bottom) = xy.min(axis=0).tolist(), xy.max(axis=0).tolist()
+    middles = [left + part * (right - left) for part in (0.5, 0.25, 0.75, 0.0, 1.0)]
+    levels = *(top - far * scale for far in (4.0, 22.0, 40.0)), bottom + 16.0 * scale
+    return [(x, y) for y in levels for x in middles]
+
+
+def draw_ends(
+    canvas: Canvas2D,
+    see: Projection,
+    frame_data: FrameData,
+    taken: Obstacles,
+    theme: Theme,
+    scale: float,
+) -> None:
+    """Write which line is the input and which the output, and which goes on from the row before."""
+    layout, margin = frame_data.layout, margin_of(frame_data, see)
+    if len(layout.neurons) < 2 or layout.signs:
+        return
+    size = 13.0 * scale
+    again = [(line, "again") for line in layout.neurons if line.again]
+    for line, key in ((layout.neurons[0], "in"), *again, (layout.neurons[-1], "out")):
+        seen = see(line.points)
+        good = np.isfinite(seen.xy).all(axis=1)
+        if line.tied is not None or not good.any():
+            continue  # its color has the word
+        half = line.radius if not line.shape else 0.5 * line.side
+        x = float(seen.xy[good, 0].mean())
+        tops = seen.xy[good, 1] - half * seen.unit[good]
+        y = float(tops.min()) - 9.0 * scale
+        if line.again:  # at its far end, where the line before ended
+            x, y = float(seen.xy[good, 0].min()), float(tops[seen.xy[good, 0].argmin()]) - 9 * scale
+        top = max(see.box.y - margin, 0.0)
+        if tops.min() >= top:
+            y = max(y, top + size)  # a sphere may be near the edge
+        words = text(f"picture.{key}")
+        wide = canvas.measure(words, size=size, bold=True)
+        shift = wide if line.again else wide / 2
+        left = min(max(x - shift, see.box.x), max(see.box.right - wide, see.box.x))
+        for up in (0.0, 1.5 * size, 3.0 * size):  # higher, if a sphere is there
+            box = Box(left, y - up - 0.8 * size, wide, size)
+            if not is_on(box, taken.spheres) and box.y > top:
+                ink, halo = theme.ink, theme.ground
+                canvas.text(left, y - up, words, size=size, color=ink, bold=True, outline=halo)
+                taken.boxes.append(box)
+                break
+
+
+@dataclass
+class Obstacles:
+    """What labels must not cover.
+
+    boxes     of other labels, and of the legend
+    spheres   (n, 3), x, y and radius
+    polygons  (n, corners, 2), convex outlines of plates
+    """
+
+    boxes: list[Box]
+    spheres: FloatArray
+    polygons: FloatArray
+
+    def meets(self, box: Box) -> bool:
+        """Return whether a box would cover something."""
+        if any(map(box.meets, self.boxes)) or is_on(box, self.spheres):
+            return True
+        return bool(inside(points_in(box, 7, 3), self.polygons).any())
+
+    def covered(self, box: Box) -> float:
+        """Return the share of a box with something of the network or its labels under it."""
+        points = points_in(box, 25, 7)
+        x, y, radius = self.spheres.T
+        apart = np.hypot(points[:, :1] - x, points[:, 1:] - y)
+        found = (apart < radius).any(axis=1) | inside(points, self.polygons)
+        for each in self.boxes:
+            low, high = (each.x, each.y), (each.right, each.bottom)
+            found |= ((points >= low) & (points < high)).all(axis=1)
+        return float(found.mean())
+
+
+def points_in(box: Box, across: int, down: int) -> FloatArray:
+    """Return points of a grid over a box, (across * down, 2)."""
+    grid = np.meshgrid(np.linspace(box.x, box.right, across), np.linspace(box.y, box.bottom, down))
+    return np.stack(grid, axis=-1).reshape(-1, 2)
+
+
+def is_on(box: Box, spheres: FloatArray) -> bool:
+    """Return whether a box covers a part of a sphere."""
+    x, y, radius = spheres.T
+    aside = np.maximum(np.maximum(box.x - x, x - box.right), 0.0)
+    apart = np.maximum(np.maximum(box.y - y, y - box.bottom), 0.0)
+    return bool((aside**2 + apart**2 < radius**2).any())
+
+
+def obstacles(see: Projection, frame_data: FrameData, scale: float) -> Obstacles:
+    """Return what labels must not cover, as seen, before there are labels of layers."""
+    layout = frame_data.layout
+    legend = legend_box(frame_data.division(see.width, see.height))
+    if legend is not None and legend.height > TALL * scale:  # with a line of words of its own
+        wide = LETTER * scale * len(words_of(frame_data.cubes))
+        legend = replace(legend, width=max(legend.width, wide))
+    boxes = [box for line in layout.neurons for box in bias_box(see, line, scale)]
+    boxes += [tied.box for tied in tied_colors(see, frame_data, scale)]
+    boxes += [legend] if legend is not None else []
+    groups = [(line.points, line.radius) for line in layout.neurons if not line.shape]
+    groups += [
+        (line.one[np.newaxis], line.radius) for line in layout.neurons if line.one is not None
+    ]
+    points = np.concatenate([each for each, _ in groups] or [np.zeros((0, 3))])
+    radius = np.repeat([radius for _, radius in groups], [len(each) for each, _ in groups])
+    seen = see(points)
+    spheres = np.column_stack([seen.xy, radius * seen.unit])
+    polygons = [hull(see(plate.corners(HALF)).xy) for plate in layout.plates]
+    for line in layout.neurons:
+        if line.shape:
+            first, right, down = np.moveaxis(line.corners(), 1, 0)
+            corners = np.stack([first, right, right + down - first, down], axis=1)
+            polygons += [hull(each) for each in see(corners.reshape(-1, 3)).xy.reshape(-1, 4, 2)]
+    known = [each for each in polygons if np.isfinite(each).all()]
+    most = max(map(len, known), default=1)
+    ends = [np.concatenate([each, np.repeat(each[-1:], most - len(each), 0)]) for each in known]
+    return Obstacles(
+        boxes,
+        spheres[np.isfinite(spheres).all(axis=1)],
+        np.array(ends).reshape(-1, most, 2),
+    )
+
+
+def hull(points: FloatArray) -> FloatArray:
+    """Return the corners of the convex hull of points in the plane, counterclockwise."""
+    order = points[np.lexsort((points[:, 1], points[:, 0]))]
+    found: list[FloatArray] = []
+    for sequence in (order, order[::-1]):
+        first = len(found)
+        for point in sequence:
+            while len(found) - first > 1 and turn_of(found[-2], found[-1], point) <= 0.0:
+                found.pop()
+            found.append(point)
+        found.pop()
+    return np.array(found)
+
+
+def turn_of(a: FloatArray, b: FloatArray, c: FloatArray) -> float:
+    return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
+
+
+def inside(points: FloatArray, polygons: FloatArray) -> npt.NDArray[np.bool_]:
+    """Return which points, (n, 2), are inside one of some convex polygons, (m, corners, 2)."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    near = (polygons.min(axis=1) <= high).all(axis=1) & (polygons.max(axis=1) >= low).all(axis=1)
+    starts = polygons[near, :, np.newaxis]
+    edge, way = np.roll(starts, -1, axis=1) - starts, points - starts
+    left = edge[..., 0] * way[..., 1] - edge[..., 1] * way[..., 0] >= 0.0
+    found: npt.NDArray[np.bool_] = left.all(axis=1).any(axis=0)
+    return found
+
+
+# Words in space: the formula between cubes, and the names below them.
+
+MEASURED_LETTERS = 20.0  # size of letters at which words are measured
+
+
+def draw_written(
+    canvas: Canvas2D, see: Projection, layout: Layout, theme: Theme, scale: float
+) -> None:
+    """Write them as large as their parts of a line are seen."""
+    write = partial(canvas.text, anchor="center", color=theme.ink, outline=theme.ground)
+    for each in layout.written:
+        xy = see(each.middle + ENDS * each.half).xy
+        if np.isfinite(xy).all():
+            wide = float(np.linalg.norm(xy[1] - xy[0]))
+            size = MEASURED_LETTERS * wide / canvas.measure(each.words, size=MEASURED_LETTERS)
+            size = max(size, each.least * scale)
+            x, y = xy.mean(axis=0).tolist()
+            write(x, y + 0.36 * size, each.words, size=size)
+
+
+# Signs of a graph: the operation above each node, its name and its gradient below.
+
+LARGEST_SIGN, SMALLEST_SIGN = 17.0, 9.0  # pixels of letters
+SIGN_PART = 0.62  # of the radius of an operation, on small stages
+NEARLY = 0.65  # of SMALLEST_SIGN, that most have of themselves; less, and nothing is written
+SMALLER = 0.85  # letters of a gradient where there is little room
+DIGITS, TINY = 3, 0.01  # of a gradient; smaller ones have one digit less
+WIDEST_SIGN = 2.0  # cells that a gradient and its word may be wide
+AWAY = 0.3  # from a node to its words, in letters
+SIGNS = {"largest": LARGEST_SIGN, "smallest": SMALLEST_SIGN, "part": SIGN_PART, "nearly": NEARLY,
+         "smaller": SMALLER, "digits": DIGITS, "tiny": TINY, "widest": WIDEST_SIGN,
+         "away": AWAY}  # for pages  # fmt: skip
+
+
+def draw_signs(
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, scale: float
+) -> None:
+    """Write what stands around the nodes of a graph; smaller than readable, nothing."""
+    signs = frame_data.layout.signs
+    if not signs:
+        return
+    seen = see(np.array([sign.middle for sign in signs]))
+    least, halo = SMALLEST_SIGN * scale, theme.ground
+    if np.nanmedian(SIGN_PART * seen.unit) < NEARLY * least:
+        return
+    for sign, (x, y), unit in zip(signs, seen.xy.tolist(), seen.unit.tolist(), strict=True):
+        radius, size = sign.radius * unit, max(least, min(LARGEST_SIGN * scale, SIGN_PART * unit))
+        if not np.isfinite(x + y):
+            continue
+        look = {"size": size, "anchor": "center", "outline": halo}
+        if sign.above:
+            canvas.text(x, y - radius - AWAY * size, sign.above, color=theme.ink, bold=True, **look)
+        low = y + radius + (AWAY + 0.8) * size
+        if sign.below:
+            canvas.text(x, low, sign.below, color=theme.ink, bold=True, **look)
+            low += 1.15 * size
+        gradient = gradient_of(sign, frame_data)
+        if gradient is None:
+            continue
+        words = rounded(gradient, DIGITS if abs(gradient) >= TINY else DIGITS - 1)
+        lines, room = bool(sign.above) + bool(sign.below), sign.apart * unit - 2.0 * radius
+        named = text("graph.gradient", gradient=words)
+        is_narrow = canvas.measure(named, size=size) < WIDEST_SIGN * unit
+        if room > (lines + 1.0 + 2.0 * AWAY) * size and is_narrow:
+            words = named
+        else:  # without the word, since the next node stands there
+            look["size"], low = SMALLER * size, low - (1.0 - SMALLER) * size
+        if room < (lines + SMALLER) * size:
+            x, low = x + radius + AWAY * size + 0.5 * canvas.measure(words, size=look["size"]), y
+        canvas.text(x, low, words, color=theme.accent, **look)
+
+
+def gradient_of(sign: Sign, frame_data: FrameData) -> float | None:
+    """Return the gradient of a node as far as it is known in this step; None if it is not."""
+    if sign.row != NONE:
+        pushes = frame_data.cubes.pushes
+        found = None if pushes is None else float(pushes[sign.row])
+    else:
+        flow = frame_data.buffers.flows.get(sign.buffer)
+        found = None if flow is None else float(flow[0])
+    return None if found is None or np.isnan(found) else found
+
+
+# Colors beside the neurons that stand for them: the input, and the output at its target.
+
+LARGEST_COLOR, SMALLEST_COLOR = (
+    72.0,
+    10.0,
+)  # pixels of the side of a color; smaller ones are not drawn
+COLOR_LETTERS, NAMED_COLOR = 13.0, 22.0  # size of the words, and least side for them
+FITTED = 0.92  # of a side that its word may be wide
+THREAD = "a0"  # opacity of a line over a map
+COLOR_WIRE, COLOR_WIRE_HEAD = 1.4, 9.0  # pixels of their wires, and of the arrow heads of those
+
+
+class Tied(NamedTuple):
+    """The color of a line of neurons; behind the outputs it touches the color of the goal.
+
+    box     around both, with their words
+    place   x and y of the middle of the color, its depth, and its side
+    colors  by its word; None where it is not known
+    """
+
+    line: Neurons
+    box: Box
+    place: tuple[float, float, float, float]
+    colors: dict[str, FloatArray | None]
+
+
+def tied_colors(see: Projection, frame_data: FrameData, scale: float) -> list[Tied]:
+    """Return where the colors of the sample are seen."""
+    found, buffers = [], frame_data.buffers
+    lines = frame_data.layout.neurons
+    for line in lines:
+        if line.tied is None:
+            continue
+        seen = see(line.tied)
+        (x, y), depth = seen.xy[0].tolist(), float(seen.depth[0])
+        side = min(SIDE * float(seen.unit[0]), LARGEST_COLOR * scale)
+        colors: dict[str, FloatArray | None] = {text("picture.in"): buffers.values.get(line.values)}
+        if line is not lines[0]:
+            colors = {
+                text("picture.out"): buffers.answers,
+                text("exhibits.swatches.target"): buffers.target,
+            }
+            x -= 0.5 * side  # both are in the middle over the outermost neuron
+        if np.isfinite(x + y) and side >= SMALLEST_COLOR:
+            high = side + 3.0 * COLOR_LETTERS * scale
+            box = Box(x - 0.5 * side, y + 0.5 * side - high, side * len(colors), high)
+            found.append(Tied(line, box, (x, y, depth, side), colors))
+    return found
+
+
+def draw_tied(
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, scale: float
+) -> None:
+    """Draw the colors of the sample with wires to their neurons, and how far the answer is off."""
+    size = COLOR_LETTERS * scale
+    for tied in tied_colors(see, frame_data, scale):
+        x, y, depth, side = tied.place
+        wide = max(canvas.measure(words, size=size, bold=True) for words in tied.colors)
+        named_size = size * min(1.0, FITTED * side / wide)
+        write = partial(canvas.text, size=named_size, anchor="center", outline=theme.ground)
+        top, named = y - 0.5 * side, side >= NAMED_COLOR * scale
+        draw_wires(canvas, see, tied, theme, scale)
+        for i, (words, color) in enumerate(tied.colors.items()):
+            known = color is not None and np.isfinite(color).all()
+            fill = np.clip(color, 0.0, 1.0) if color is not None and known else None
+            left = x + (i - 0.5) * side
+            canvas.box(left, top, side, side, fill, outline=theme.ghost, depth=depth)
+            if named:
+                ink = theme.quiet if i else theme.ink
+                write(left + 0.5 * side, top - 0.5 * size, words, color=ink, bold=i == 0)
+        off = largest_error(tied)
+        if named and off is not None:
+            words = text("outputs.off", error=short(off))
+            has_room = tied.box.y >= see.box.y - size
+            middle, low = x + 0.5 * side, top - 1.9 * size
+            if not has_room:  # below the goal, since wires come to the answer from below
+                most = see.box.right + 0.7 * size - 0.5 * canvas.measure(words, size=named_size)
+                middle, low = min(x + side, most), top + side + 1.3 * size
+            write(middle, low, words, color=theme.ink)
+
+
+def draw_wires(canvas: Canvas2D, see: Projection, tied: Tied, theme: Theme, scale: float) -> None:
+    """Draw wires with arrows from a color to its neurons, or from them to it."""
+    seen, (x, y, _, side) = see(tied.line.points), tied.place
+    way = seen.xy - (x, y)
+    way /= np.maximum(np.hypot(*way.T), 1e-9)[:, np.newaxis]
+    edges = (x, y) + way * (0.5 * side / np.abs(way).max(axis=1))[:, np.newaxis]
+    rims = seen.xy - way * (tied.line.radius * seen.unit)[:, np.newaxis]
+    ends = (edges, rims) if len(tied.colors) == 1 else (rims, edges)
+    start, end = ends
+    wide, head = COLOR_WIRE * scale, COLOR_WIRE_HEAD * scale
+    canvas.arrows(start, end, theme.quiet, width=wide, head=head, depth=seen.depth)
+
+
+def draw_thread(
+    canvas: Canvas2D, see: Projection, line: Neurons, spot: tuple[float, float], theme: Theme
+) -> None:
+    """Draw a line from the outputs to the pixel of the exhibit that shows their answer."""
+    start, end = see(line.points).xy.mean(axis=0), np.array(spot)
+    way = end - start
+    start = start + way * line.radius * float(see(line.points).unit.max()) / np.hypot(*way)
+    if np.isfinite(start).all():
+        canvas.line([start, end], theme.ink + THREAD, width=COLOR_WIRE * canvas.scale)
+
+
+def largest_error(tied: Tied) -> float | None:
+    """Return how far the answer is off its goal; None where one is not known."""
+    answer, *goals = tied.colors.values()
+    goal = goals[0] if goals else None
+    if answer is None or goal is None or not np.isfinite(answer - goal).all():
+        return None
+    return float(np.abs(answer - goal).max())

@@ -1,0 +1,381 @@
+"""Division of a picture into scene, panels and panes, and the projection of points into it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.scene.layout.camera import Camera
+
+MARGIN, SMALL_MARGIN = 16.0, 10.0  # in a picture of SMALL width or more, and in others
+WIDTH, HEIGHT = 1280.0, 800.0  # of a picture whose letters have their own size; larger ones grow
+LOW = 560.0  # height in pixels below which there is no head, and strip and band are smaller
+PRESENTED = 1.35  # how much larger letters are in a presentation
+SMALL = 720.0  # width in pixels below which margins are small, and caption and loss take turns
+CARD = 260.0, 300.0  # least and largest width of a card
+CARD_HIGH = 400.0  # height of a card that the exhibit below it leaves
+FOOT = 100.0  # least height of that exhibit
+SHARE = 0.42  # largest share of the width that the exhibit takes, and the card
+LEAST = 120.0  # width in pixels below which there is no exhibit and no card
+CHART = 0.58  # share of the height that a large chart takes of what is left for the network
+SHALLOW = 200.0  # height in pixels below which there is no strip and no band
+PANE_HEAD = 26.0  # height of the head of a pane, and the share of the pane that it takes at most
+PANE_SHARE = 0.25
+PANE_LEAST = 64.0  # width in pixels below which a pane has no exhibit; height, if it is below
+UPRIGHT = 1.25  # width by height, of scene or pane, below which the exhibit is below the network
+PANE_CARD = 560.0  # width in pixels below which a pane has no card
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle of the picture, in logical pixels from its upper left corner."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    @property
+    def right(self) -> float:
+        return self.x + self.width
+
+    @property
+    def bottom(self) -> float:
+        return self.y + self.height
+
+    @property
+    def place(self) -> tuple[float, float, float, float]:
+        """x, y, width and height."""
+        return self.x, self.y, self.width, self.height
+
+    def inside(self, margin: float) -> Box:
+        """Return the box reduced by a margin on each side."""
+        wide, high = max(0.0, self.width - 2.0 * margin), max(0.0, self.height - 2.0 * margin)
+        return Box(self.x + margin, self.y + margin, wide, high)
+
+    def has(self, x: float, y: float) -> bool:
+        return self.x <= x < self.right and self.y <= y < self.bottom
+
+    def meets(self, other: Box) -> bool:
+        """Return whether two boxes overlap."""
+        beside = self.right <= other.x or other.right <= self.x
+        return not (beside or self.bottom <= other.y or other.bottom <= self.y)
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """The boxes of a picture; a part that is absent has no width or no height.
+
+    whole    the picture
+    head     its title
+    scene    the stage, of the full width
+    exhibit  what is learned, at the right end of the stage
+    card     the pinned weight, in the place of the exhibit, which moves below it or steps aside
+    inner    what is left of the stage for the network, with the legend in its lower left corner
+    strip    the operations of a step
+    band     the caption, and the loss curve at its right end
+    scale    size of letters and margins, relative to a picture of 1280 x 800
+    legend   whether there is a legend
+    chart    a large chart, below the network
+    """
+
+    whole: Box
+    head: Box
+    scene: Box
+    exhibit: Box
+    card: Box
+    inner: Box
+    strip: Box
+    band: Box
+    scale: float = 1.0
+    legend: bool = True
+    chart: Box = Box(0.0, 0.0, 0.0, 0.0)
+
+    @property
+    def view(self) -> Box:
+        """The part of the stage in which the network is seen: left of or above the panels."""
+        margin = self.inner.x - self.scene.x
+        right = min(self.scene.right, self.inner.right + margin)
+        bottom = min(self.scene.bottom, self.inner.bottom + margin)
+        return Box(self.scene.x, self.scene.y, right - self.scene.x, bottom - self.scene.y)
+
+    @staticmethod
+    def of(
+        width: float,
+        height: float,
+        *,
+        exhibit: float = 0.0,
+        card: float = 0.0,
+        present: bool = False,
+        menus: float = 0.0,
+        panel: float = 0.0,
+        chart: bool = False,
+    ) -> Division:
+        """Divide a picture of this size, in logical pixels.
+
+        exhibit  wanted width of the exhibit; 0, the default, for none
+        card     wanted width of the card; 0, the default, for none
+        present  True: letters are larger, and there is no head; by default False
+        menus    width of menus at the right end of the head; 0, the default, for none
+        panel    width of a panel over the right end of the stage, in place of exhibit and card; 0,
+                 the default, for none
+        chart    whether a large chart stands below the network; by default False
+        """
+        scale = max(1.0, min(width / WIDTH, height / HEIGHT)) * (PRESENTED if present else 1.0)
+        low = height < LOW
+        head = 0.0 if low or present else 44.0 * scale
+        strip, band = ((28.0, 72.0) if low else (36.0, 80.0)) if height >= SHALLOW else (0.0, 0.0)
+        strip, band = strip * scale, band * scale
+        high = max(1.0, height - head - strip - band)
+        scene = Box(0.0, head, width, high)
+        margin = MARGIN * scale if width >= SMALL else SMALL_MARGIN
+        margin = min(margin, width / 8.0, high / 8.0)
+        free = scene.inside(margin)
+        if panel:
+            free = Box(free.x, free.y, max(1.0, free.width - panel), free.height)
+            exhibit = card = 0.0
+        beside = Box(free.right, free.y, 0.0, free.height)
+        if card:  # the network keeps its numbers: the exhibit makes room
+            card = min(max(card, CARD[0] * scale), CARD[1] * scale, SHARE * width)
+            free, beside = taken(free, card, margin)
+            left = min(beside.height - CARD_HIGH * scale - margin, SHARE * beside.height)
+            beside, at_end = below(beside, margin, FOOT * scale, left if exhibit else 0.0)
+        elif exhibit and width < UPRIGHT * scene.height:
+            free, at_end = below(free, margin, LEAST, SHARE * free.height)
+        else:
+            free, at_end = taken(free, min(exhibit, SHARE * width), margin)
+        free, large = below(free, margin, LEAST, CHART * free.height if chart else 0.0)
+        return Division(
+            Box(0.0, 0.0, width, height),
+            Box(0.0, 0.0, max(1.0, width - menus), head),
+            scene,
+            at_end,
+            beside,
+            free,
+            Box(0.0, scene.bottom, width, strip),
+            Box(0.0, scene.bottom + strip, width, band),
+            scale,
+            chart=large,
+        )
+
+    @staticmethod
+    def of_pane(
+        width: float, height: float, scale: float, *, exhibit: float = 0.0, card: float = 0.0
+    ) -> Division:
+        """Divide a pane of this size, one of several in a picture: it has no strip and no band.
+
+        scale    size of letters and margins in the picture
+        exhibit  wanted width of the exhibit, which stands below the network in an upright pane; 0,
+                 the default, for none
+        card     wanted width of the card; 0, the default, for none
+        """
+        head = min(PANE_HEAD * scale, PANE_SHARE * height)
+        scene = Box(0.0, head, width, max(1.0, height - head))
+        margin = min(MARGIN * scale, width / 8.0, scene.height / 8.0)
+        free = scene.inside(margin)
+        at_end, beside = (Box(free.right, free.y, 0.0, free.height) for _ in range(2))
+        if card and width >= PANE_CARD * scale:
+            card = min(max(card, CARD[0] * scale), CARD[1] * scale, SHARE * width)
+            free, beside = taken(free, card, margin)
+        elif exhibit and width < UPRIGHT * scene.height:
+            free, at_end = below(free, margin, PANE_LEAST, SHARE * free.height)
+        else:
+            free, at_end = taken(free, min(exhibit, SHARE * width), margin, PANE_LEAST)
+        whole, none = Box(0.0, 0.0, width, height), Box(0.0, height, width, 0.0)
+        parts = (Box(0.0, 0.0, width, head), scene, at_end, beside, free, none, none)
+        return Division(whole, *parts, scale, legend=False)
+
+
+def below(box: Box, margin: float, least: float, high: float) -> tuple[Box, Box]:
+    """Return what is left of a box after its lower part is taken for an exhibit, and that part.
+
+    Nothing is taken if the part would be narrower or lower than `least`.
+    """
+    if min(high, box.width) < least:
+        return box, Box(box.right, box.y, 0.0, box.height)
+    part = Box(box.x, box.bottom - high, box.width, high)
+    return Box(box.x, box.y, box.width, box.height - high - margin), part
+
+
+def taken(box: Box, width: float, margin: float, least: float = LEAST) -> tuple[Box, Box]:
+    """Return what is left of a box after its right end is taken, and that end.
+
+    Nothing is taken if the end would be narrower than `least`.
+    """
+    if width < least or box.width - width - margin < 1.0:
+        return box, Box(box.right, box.y, 0.0, box.height)
+    left = Box(box.x, box.y, box.width - width - margin, box.height)
+    return left, Box(box.right - width, box.y, width, box.height)
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectedPoints:
+    """Projected points: (n, 2) logical pixels, depths, and pixels per cell at each point."""
+
+    xy: FloatArray
+    depth: FloatArray
+    unit: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """A camera whose view fills a box of a picture; the surroundings of the box are seen, too."""
+
+    camera: Camera
+    box: Box
+    width: float
+    height: float
+    reach: float = 1e4
+
+    @property
+    def matrix(self) -> FloatArray:
+        """The matrix from space to clip coordinates of the whole picture."""
+        box = self.box
+        fit = np.eye(4)
+        fit[0, 0], fit[1, 1] = box.width / self.width, box.height / self.height
+        fit[0, 3] = (2.0 * box.x + box.width) / self.width - 1.0
+        fit[1, 3] = 1.0 - (2.0 * box.y + box.height) / self.height
+        matrix: FloatArray = fit @ self.camera.matrix(box.width / box.height, self.reach)
+        return matrix
+
+    def __call__(self, points: FloatArray) -> ProjectedPoints:
+        """Project (n, 3) points; those behind the eye become NaN."""
+        points = np.atleast_2d(np.asarray(points, np.float64))
+        clip = np.c_[points, np.ones(len(points))] @ self.matrix.T
+        w = clip[:, 3]
+        w = np.where(w > 1e-3, w, np.nan)
+        xy = (clip[:, :2] / w[:, np.newaxis] * [0.5, -0.5] + 0.5) * [self.width, self.height]
+        return ProjectedPoints(xy, clip[:, 2] / w, self.box.height / self.camera.height / w)
+
+    def deep(self, points: FloatArray) -> FloatArray:
+        """Return the depths of points, (n, 3), before the division by w: linear in space."""
+        found: FloatArray = points @ self.matrix[2, :3] + self.matrix[2, 3]
+        return found
+
+    def across(self, x: float, y: float) -> tuple[float, float]:
+        """Return a pixel position as -1 .. 1 to the right and up."""
+        return 2.0 * x / self.width - 1.0, 1.0 - 2.0 * y / self.height
+
+
+# Panes: the boxes of a picture of several networks, and of the table below them.
+
+PANE_SHAPE = 1.5  # width by height of a pane that suits a network best
+TABLE_ROW, LOW_TABLE_ROW = 19.0, 17.0  # height of a row of the table, and in a low picture
+TABLE_PAD = 8.0  # pixels above and below the table
+LEAST_BAND = 92.0  # height of the band, in which the loss curves stand beside the table
+LEGEND_LINE = 28.0  # height of the line with legend and caption
+MOST_BAND = 0.45  # share of the height that line and band take at most
+PARTLY = 0.9  # how much the last row may cost that lacks panes
+CURVES = 0.38  # share of the width that the chart takes, if it leaves LEAST_TABLE to the table
+LEAST_TABLE = 380.0
+
+
+@dataclass(frozen=True, slots=True)
+class Panes:
+    """The boxes of a picture of several networks, in logical pixels.
+
+    whole  the picture
+    panes  one for each network, row by row
+    line   legend and caption
+    table  a row for each network
+    chart  the loss curves
+    row    height of a row of the table
+    scale  size of letters and margins, relative to a picture of 1280 x 800
+
+    Parts without room have no height.
+    """
+
+    whole: Box
+    panes: tuple[Box, ...]
+    line: Box
+    table: Box
+    chart: Box
+    row: float
+    scale: float
+
+    @property
+    def band(self) -> Box:
+        """Table and chart together."""
+        return Box(0.0, self.table.y, self.whole.width, self.table.height)
+
+    @property
+    def division(self) -> Division:
+        """The picture as the boxes of one network: all panes are its stage."""
+        high = self.line.y if self.line.height else self.table.y
+        scene = Box(0.0, 0.0, self.whole.width, high)
+        none = Box(0.0, high, self.whole.width, 0.0)
+        at_end = Box(scene.right, 0.0, 0.0, high)
+        inner = scene.inside(min(MARGIN * self.scale, scene.width / 8.0, high / 8.0))
+        head = Box(0.0, 0.0, self.whole.width, 0.0)
+        parts = (self.whole, head, scene, at_end, at_end, inner, none, self.band)
+        return Division(*parts, self.scale, legend=False)
+
+    def at(self, x: float, y: float) -> int | None:
+        """Return the number of the pane at a pixel, or None."""
+        return next((i for i, box in enumerate(self.panes) if box.has(x, y)), None)
+
+    def row_at(self, x: float, y: float) -> int | None:
+        """Return the number of the network whose row of the table is at a pixel, or None."""
+        count = len(self.panes)
+        top = self.table.y + 0.5 * (self.table.height - (count + 1) * self.row) + self.row
+        if not self.table.height or not self.table.x <= x < self.table.right or y < top:
+            return None
+        number = int((y - top) // self.row)
+        return number if number < count else None
+
+    @staticmethod
+    def of(count: int, width: float, height: float, *, present: bool = False) -> Panes:
+        """Divide a picture of this size, in logical pixels.
+
+        count    number of networks
+        present  True: letters are larger; by default False
+        """
+        scale = max(1.0, min(width / WIDTH, height / HEIGHT)) * (PRESENTED if present else 1.0)
+        row = (LOW_TABLE_ROW if height < LOW else TABLE_ROW) * scale
+        band = max((count + 1) * row + TABLE_PAD * scale, LEAST_BAND * scale)
+        line = LEGEND_LINE * scale
+        if height < SHALLOW or band > MOST_BAND * height:
+            band = line = 0.0
+        elif line + band > MOST_BAND * height:
+            line = 0.0
+        high = max(1.0, height - line - band)
+        panes = panes_of(count, width, high)
+        chart = CURVES * width if (1.0 - CURVES) * width >= LEAST_TABLE * scale else 0.0
+        beside = Box(width - chart, high + line, chart, band)
+        if panes[-1].right < width:  # in place of the panes that the last row lacks
+            end, chart = panes[-1], 0.0
+            pad = TABLE_PAD * scale
+            beside = Box(end.right, end.y + pad, width - end.right, end.height - 2.0 * pad)
+        return Panes(
+            Box(0.0, 0.0, width, height),
+            panes,
+            Box(0.0, high, width, line),
+            Box(0.0, high + line, width - chart, band),
+            beside,
+            row,
+            scale,
+        )
+
+
+def panes_of(count: int, width: float, height: float) -> tuple[Box, ...]:
+    """Return as many equal boxes in rows, of the shape that suits a network best.
+
+    The last row may have fewer. Edges are whole pixels.
+    """
+
+    def room(columns: int) -> float:
+        rows = -(-count // columns)
+        full = 1.0 if columns * rows == count else PARTLY
+        return full * min(width / columns, PANE_SHAPE * height / rows)
+
+    columns = max(range(count, 0, -1), key=room)
+    rows = -(-count // columns)
+    xs = [float(round(i * width / columns)) for i in range(columns)] + [width]
+    ys = [float(round(i * height / rows)) for i in range(rows)] + [height]
+    boxes = []
+    for number in range(count):
+        i, j = divmod(number, columns)
+        boxes.append(Box(xs[j], ys[i], xs[j + 1] - xs[j], ys[i + 1] - ys[i]))
+    return tuple(boxes)

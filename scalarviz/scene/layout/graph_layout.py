@@ -1,0 +1,469 @@
+"""Layout of the graph of a compiled function: operations from left to right, behind their operands.
+
+Parameters that only one node takes stand before it as a block, others in a column of their own.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_right, insort
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import final
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.messages import shortened
+from scalarviz.base.texts import plural
+from scalarviz.core.trace_program import TraceProgram, name_of, sign_of_node
+from scalarviz.scene.layout.formula_layout import VIEWS, one_value
+from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, UP, Layout, Neurons, Plate, Sign, Wires
+
+RADIUS, SIDE = 0.6, 0.42  # of an operation, and half of the largest cube
+DOWNWARDS, HIGHEST = 2.3, 4.0  # cells from one node of a column to the next, least and most
+PITCH, WIDEST = 0.8, 4.0  # of cubes in a block, and the room of the widest one
+EVEN, OWN = 1.6, 2.4  # how much smaller cubes may be so that all lines are full, or an array's
+GAP, BLOCK, HIGH = 0.15, 0.6, 0.72  # block to sphere; shares of a cell in width and height
+TALL, TALLEST = 0.25, 3.0  # cells of a block, by the root of its size; and of the largest one
+ROOM = 4.5  # cells of a column with room for words below a block
+LEAST = 2.4  # cells from one column to the next
+ENDS, SIDES = 0.8, 2.6  # room above and below, in such distances; left and right, in cells
+LETTERS = 14  # of a name; a longer one loses its middle
+PASSAGE = 0.4  # cells between edges that pass a column
+
+
+@final
+class GraphScene:
+    """The layout of a graph, while it is made.
+
+    right, down  from one column to the next, and from one node to the next below it
+    points       where everything stands, by place in the trace
+    doors        where edges end at nodes with a block before them
+    """
+
+    def __init__(self, program: TraceProgram, names: Mapping[int, str], aspect: float) -> None:
+        self.program, self.names, self.graph = program, names, DrawnGraph(program)
+        order, taken = self.graph.in_order(), self.graph.taken
+        at = {place: i for i, place in enumerate(order)}
+        sizes = [self.size_of(place) for place in order]
+        self.found = lay_out([[at[x] for x in taken[each]] for each in order], sizes, 0.0, PASSAGE)
+        tops = [y for way in self.found.ways for _, y in way] + self.found.heights
+        rows, columns = np.ptp(tops) + ENDS, max(1, max(self.found.columns))
+        least = LEAST + self.room_of_blocks(at)
+        ends = SIDES + least - LEAST
+        self.right = float(max(least, (aspect * DOWNWARDS * rows - ends) / columns))
+        self.down = float(min(HIGHEST, max(DOWNWARDS, (least * columns + ends) / (aspect * rows))))
+        self.points = {
+            place: self.point(self.found.columns[i], self.found.heights[i])
+            for place, i in at.items()
+        }
+        ways, edges = iter(self.found.ways), [(x, each) for each in order for x in taken[each]]
+        self.ways = {edge: [self.point(*spot) for spot in next(ways)] for edge in edges}
+        self.doors: dict[int, FloatArray] = {}
+        self.plates: list[Plate] = []
+        self.signs: list[Sign] = []
+
+    def point(self, column: int, height: float) -> FloatArray:
+        place: FloatArray = self.right * column * RIGHT + self.down * height * DOWN
+        return place
+
+    def size_of(self, place: int) -> float:
+        """Return the height of a node or a block, in cells."""
+        if place not in self.graph.blocks or self.graph.is_node(place):
+            return 1.0
+        return min(TALLEST, max(1.0, TALL * math.sqrt(len(self.graph.blocks[place]))))
+
+    def room_of_blocks(self, at: Mapping[int, int]) -> float:
+        """Return how much wider columns are for blocks: those before nodes, but the first ones."""
+        blocks = self.graph.blocks.items()
+        own = [(at[place], len(rows)) for place, rows in blocks if self.graph.is_node(place)]
+        inner = [count for i, count in own if self.found.columns[i] > 0]
+        others = any(len(rows) > 1 for _, rows in blocks)
+        return min(WIDEST, PITCH * math.sqrt(max(inner))) if inner else 1.0 * others
+
+    def put_leaf(self, place: int) -> None:
+        """Put a parameter, or a block of several, where it stands."""
+        rows, point = self.graph.blocks[place], self.points[place]
+        names = [self.names[row] for row in rows]
+        if len(rows) == 1:
+            self.plates.append(one_value(rows[0], point + 0.5 * (UP - RIGHT)))
+            name = shortened(names[0], LETTERS)
+            self.signs.append(Sign("", name, point, SIDE, self.down, row=rows[0]))
+            return
+        room = BLOCK * self.right, HIGH * self.down * self.size_of(place)
+        cubes, _, high = block(rows, names, point, room)
+        self.plates += cubes
+        words = name_of_block(names, self.right > ROOM)
+        self.signs.append(Sign("", words, point, 0.5 * high, self.down))
+
+    def put_before(self, place: int) -> None:
+        """Put the parameters that only one node takes before it."""
+        rows, point = self.graph.blocks[place], self.points[place]
+        names, room = (
+            [self.names[row] for row in rows],
+            (BLOCK * self.right - RADIUS, HIGH * self.down),
+        )
+        wide = block(rows, names, point, room)[1]
+        self.plates += block(rows, names, point - (RADIUS + GAP + 0.5 * wide) * RIGHT, room)[0]
+        self.doors[place] = point - (RADIUS + GAP + wide) * RIGHT
+
+    def wires(self, lines: Mapping[str, int]) -> Iterator[Wires]:
+        """Yield the edges to each node: the last pieces, which end there, and those before."""
+        for i, operation in enumerate(self.program.operations):
+            place = operation.target.offset
+            ways = [
+                [self.points[x], *self.ways[x, place], self.doors.get(place, self.points[place])]
+                for x in self.graph.taken[place]
+            ]
+            firsts = [pair for way in ways for pair in pairwise(way[:-1])]
+            for outgoing, some in ((True, firsts), (False, [way[-2:] for way in ways])):
+                if some:
+                    start, end = np.array(some, np.float64).swapaxes(0, 1)
+                    yield Wires(start, end, i, lines[operation.target.name], outgoing)
+
+
+def of_graph(
+    program: TraceProgram, names: Mapping[int, str], aspect: float, inputs: Sequence[str] = ()
+) -> Layout:
+    """Lay out the graph of a compiled function.
+
+    names   of the parameters, by their bank indices
+    aspect  width of the free stage divided by its height
+    inputs  their names, if they have some
+    """
+    trace, made, neurons = program.trace, GraphScene(program, names, aspect), list[Neurons]()
+    called = {i: name_of(trace, i) for i in range(trace.inputs)} | dict(enumerate(inputs))
+    nodes = {trace.first_made + each.root: each for each in program.nodes}
+    for place, point in made.points.items():
+        if place in made.graph.blocks and place not in nodes:
+            made.put_leaf(place)
+            continue
+        if place in made.graph.blocks:
+            made.put_before(place)
+        buffer = program.node(place).name
+        neurons.append(Neurons(point[np.newaxis], "", buffer, radius=RADIUS))
+        below = called.get(place, trace.label(place - trace.first_made))
+        if place in made.graph.all and not below:
+            below = plural("graph.weights", made.graph.all[place])
+        above = sign_of_node(trace, nodes[place]) if place in nodes else ""
+        name = "" if above.startswith(below) else shortened(below, LETTERS)
+        above = shortened(above, LETTERS)
+        made.signs.append(Sign(above, name, point, RADIUS, made.down, buffer))
+    wires = [*made.wires({line.values: i for i, line in enumerate(neurons)})]
+    ours = made.plates, neurons, wires, (), VIEWS
+    return Layout(*ours, signs=made.signs)
+
+
+def lines_of_array(names: Sequence[str]) -> int:
+    """Return the number of lines of the array whose cells have these names; 1 if it is none."""
+    last = re.search(r", (\d+)\]$", names[-1])
+    columns = len(names) if last is None else int(last[1]) + 1
+    return max(1, len(names) // columns)
+
+
+def name_of_block(names: Sequence[str], has_room: bool) -> str:
+    """Return the array that parameters are all of, such as w of w[0] and w[1], or their count.
+
+    Few with short names have these.
+    """
+    own = ", ".join(names)
+    if len(own) <= LETTERS and not any(re.fullmatch(r"p\d+", each) for each in names):
+        return own
+    arrays = {name.partition("[")[0] for name in names}
+    if len(arrays) == 1 and all("[" in name for name in names):
+        return shortened(arrays.pop(), LETTERS)
+    return plural("graph.weights", len(names)) if has_room else f"{len(names):,}"
+
+
+def block(
+    rows: Sequence[int], names: Sequence[str], middle: FloatArray, room: tuple[float, float]
+) -> tuple[list[Plate], float, float]:
+    """Return parameters as a block of cubes that fits into a room, its width and its height.
+
+    rows    their bank indices; `names`, what they are called
+    middle  of the block; `room`, its largest width and height
+    """
+    count, (wide, high) = len(rows), room
+    sizes = {n: min(wide / -(-count // n), high / n, PITCH) for n in range(1, count + 1)}
+    worth = {lines_of_array(names): OWN}
+    lines = max(sizes, key=lambda n: sizes[n] * worth.get(n, 1.0 if count % n else EVEN))
+    pitch, columns = sizes[lines], -(-count // lines)
+    corner = middle + 0.5 * pitch * (lines * UP - columns * RIGHT)
+    found = []
+    for line in range(lines):
+        own = rows[line * columns : (line + 1) * columns]
+        starts = [i for i in range(len(own)) if i == 0 or own[i] != own[i - 1] + 1]
+        for start, end in pairwise([*starts, len(own)]):
+            origin = corner + pitch * (start * RIGHT + line * DOWN)
+            axes = pitch * RIGHT, pitch * DOWN, NEAR
+            found.append(Plate(own[start], 1, end - start, end - start, origin, *axes, "value"))
+    return found, pitch * columns, pitch * lines
+
+
+# What is drawn of the graph: nodes, inputs, parameters, and edges.
+
+MANY_PARAMETERS = 20  # parameters that a node takes, of which it has edges
+
+
+@final
+class DrawnGraph:
+    """What is drawn of a compiled function: inputs, parameters and nodes, by place in the trace.
+
+    A node has the place of its result. Where nodes are several operations, parameters that only one
+    of them takes stand before it, and others that the same nodes take are one block. A node that
+    takes most parameters of all, as a sum of their squares, has a word for that and no edges.
+
+    taken   what each takes, for all that is drawn
+    blocks  bank indices of the parameters at each place: of a block, or before a node
+    all     how many parameters such a node takes, by its place
+    """
+
+    def __init__(self, program: TraceProgram) -> None:
+        trace, self.program = program.trace, program
+        self.taken: dict[int, list[int]] = {}
+        self.blocks: dict[int, list[int]] = {}
+        self.all: dict[int, int] = {}
+        is_folded = any(len(node.members) > 1 for node in program.nodes)
+        readers: dict[int, list[int]] = {}
+        for operation in program.operations:
+            sources = [each.offset for each in dict.fromkeys(operation.sources)]
+            drawn = [each for each in sources if not trace.inputs <= each < trace.first_parameter]
+            self.taken[operation.target.offset] = drawn
+            for each in drawn:
+                readers.setdefault(each, []).append(operation.target.offset)
+        parameters = range(trace.first_parameter, trace.first_made)
+        for reader, drawn in self.taken.items():
+            count = sum(each in parameters for each in drawn)
+            if (
+                is_folded
+                and len(self.taken) > 1
+                and count > max(MANY_PARAMETERS, 0.5 * len(parameters))
+            ):
+                self.all[reader] = count
+                self.taken[reader] = [each for each in drawn if each not in parameters]
+        for each in parameters:
+            others = [x for x in readers.get(each, []) if x not in self.all]
+            readers[each] = others or readers.get(each, [])[:1]
+        at: dict[tuple[int, ...], int] = {}  # places of blocks, by what takes them
+        for each in parameters:
+            row, own = int(program.rows[each - trace.first_parameter]), readers.get(each, [])
+            place = each
+            if is_folded:
+                place = own[0] if len(own) == 1 else at.setdefault((*own,), each)
+            self.blocks.setdefault(place, []).append(row)
+            for reader in own:
+                kept = [place if x == each else x for x in self.taken[reader]]
+                self.taken[reader] = [x for x in dict.fromkeys(kept) if x != reader]
+        for places in [*self.taken.values()]:
+            self.taken |= {each: [] for each in places if each not in self.taken}
+        alone = [*self.blocks, *(each for each in trace.outputs if each < trace.inputs)]
+        self.taken |= {each: [] for each in alone if each not in self.taken}
+
+    def is_node(self, place: int) -> bool:
+        return place >= self.program.trace.first_made
+
+    def in_order(self) -> list[int]:
+        """Return all that is drawn as the formula has it, each after what it takes."""
+        outputs = [self.program.node(each).offset for each in self.program.trace.outputs]
+        found, begun = dict[int, None](), set[int]()
+        waiting = [*self.taken, *(each for each in reversed(outputs) if each in self.taken)]
+        while waiting:
+            place = waiting[-1]
+            if place in begun:
+                waiting.pop()
+                found[place] = None
+            else:
+                begun.add(place)
+                waiting += reversed([each for each in self.taken[place] if each not in begun])
+        return [*found]
+
+
+# A layered layout of any graph, from left to right, without overlaps. Every node stands in a
+# column to the right of its inputs. An edge that crosses columns passes each through a gap,
+# shared by all edges from the same node. Sweeps in both directions order each column by the
+# barycenters of its neighbors, then set heights as near to the neighbors as the order allows.
+
+SWEEPS = 12
+NODE_GAP = 18.0  # between two nodes of a column
+EDGE_GAP = 6.0  # height of a gap for an edge
+STRAIGHT = 100.0  # weight of keeping an edge straight, relative to centering a node
+
+
+@dataclass(eq=False)
+class ColumnPlace:
+    """A place in a column, of a node or of a passing edge.
+
+    `chain` holds all places of the same edge; it is empty for a node.
+    """
+
+    column: int
+    height: float
+    chain: list[ColumnPlace]
+    before: list[ColumnPlace] = field(default_factory=list)
+    after: list[ColumnPlace] = field(default_factory=list)
+    place: float = 0.0  # order within its column, 0 to 1
+    y: float = 0.0  # of its center
+
+
+@dataclass(frozen=True)
+class GraphLayout:
+    """The layout of a graph.
+
+    columns  the column of each node
+    heights  the y of the center of each node
+    ways     for each edge, the (column, y) that it passes between its ends
+    """
+
+    columns: list[int]
+    heights: list[float]
+    ways: list[list[tuple[int, float]]]
+
+
+def lay_out(
+    inputs: Sequence[Sequence[int]],
+    heights: Sequence[float],
+    gap: float = NODE_GAP,
+    passage: float = EDGE_GAP,
+) -> GraphLayout:
+    """Lay out nodes of these heights; `inputs` lists the inputs of each, which precede it.
+
+    gap      between two nodes of a column
+    passage  height of the room of an edge
+    """
+    columns = columns_of(inputs)
+    spots = [
+        ColumnPlace(column, height, []) for column, height in zip(columns, heights, strict=True)
+    ]
+    everything = list(spots)
+    chains: list[list[ColumnPlace]] = [[] for _ in inputs]  # places of the edges from each node
+    ways: list[list[ColumnPlace]] = []
+    for target, sources in enumerate(inputs):
+        for source in sources:
+            chain, between = chains[source], columns[target] - columns[source] - 1
+            while len(chain) < between:
+                last = chain[-1] if chain else spots[source]
+                passing = ColumnPlace(last.column + 1, passage, chain)
+                connect(last, passing)
+                chain.append(passing)
+                everything.append(passing)
+            ways.append(chain[:between])
+            connect(chain[between - 1] if between else spots[source], spots[target])
+    rows: list[list[ColumnPlace]] = [[] for _ in range(max(columns) + 1)]
+    for spot in everything:
+        rows[spot.column].append(spot)
+    rows = ordered(rows)
+    set_heights(rows, gap)
+    top = min(spot.y - spot.height / 2 for spot in everything)
+    return GraphLayout(
+        columns,
+        [spot.y - top for spot in spots],
+        [[(spot.column, spot.y - top) for spot in way] for way in ways],
+    )
+
+
+def columns_of(inputs: Sequence[Sequence[int]]) -> list[int]:
+    """Return the column of each node: right of its inputs; a leaf is just left of its first use."""
+    columns: list[int] = []
+    for sources in inputs:
+        columns.append(1 + max((columns[source] for source in sources), default=-1))
+    first_use: dict[int, int] = {}
+    for target, sources in enumerate(inputs):
+        for source in sources:
+            first_use[source] = min(first_use.get(source, columns[target]), columns[target])
+    return [
+        column if sources else max(0, first_use.get(i, 1) - 1)
+        for i, (column, sources) in enumerate(zip(columns, inputs, strict=True))
+    ]
+
+
+def connect(source: ColumnPlace, target: ColumnPlace) -> None:
+    source.after.append(target)
+    target.before.append(source)
+
+
+def ordered(rows: list[list[ColumnPlace]]) -> list[list[ColumnPlace]]:
+    """Return the spots of each column in an order with few crossings."""
+    number(rows)
+    best, fewest = [list(row) for row in rows], crossings(rows)
+    for sweep in range(SWEEPS):
+        forward = sweep % 2 == 0
+        for row in rows if forward else rows[::-1]:
+            for spot in row:
+                beside = spot.before if forward else spot.after
+                if beside:
+                    spot.place = sum(each.place for each in beside) / len(beside)
+            row.sort(key=lambda spot: spot.place)
+            number([row])
+        count = crossings(rows)
+        if count < fewest:
+            best, fewest = [list(row) for row in rows], count
+    number(best)
+    return best
+
+
+def number(rows: list[list[ColumnPlace]]) -> None:
+    """Set the order of each column's spots, as shares of its height."""
+    for row in rows:
+        for i, spot in enumerate(row):
+            spot.place = (i + 0.5) / len(row)
+
+
+def crossings(rows: list[list[ColumnPlace]]) -> int:
+    """Return the number of crossing pairs of edges."""
+    total = 0
+    for row in rows:
+        seen: list[float] = []  # ends of edges that begin above, in order
+        for _, end in sorted((spot.place, after.place) for spot in row for after in spot.after):
+            total += len(seen) - bisect_right(seen, end)
+            insort(seen, end)
+    return total
+
+
+def set_heights(rows: list[list[ColumnPlace]], gap: float) -> None:
+    """Set the y of every spot, keeping the order of its column."""
+    for row in rows:
+        stack(row, [(0.0, 1.0)] * len(row), gap)
+    for sweep in range(4 * SWEEPS):
+        forward = sweep % 2 == 0
+        every = [spot.y for row in rows for spot in row if spot.before or spot.after]
+        middle = sum(every) / len(every) if every else 0.0
+        for row in rows if forward else rows[::-1]:
+            settled = sweep >= SWEEPS
+            stack(row, [wish(spot, forward, middle, settled=settled) for spot in row], gap)
+
+
+def wish(spot: ColumnPlace, forward: bool, middle: float, settled: bool) -> tuple[float, float]:
+    """Return the wanted y of a spot, the mean of its neighbors', and its weight.
+
+    An edge that crosses columns should be straight, with a larger weight. A node without edges
+    stands beside the middle of all others.
+    """
+    beside = [*spot.before, *spot.after]
+    if settled and spot.chain:
+        beside = spot.chain
+    elif not settled:
+        beside = (spot.before if forward else spot.after) or beside
+    y = sum(each.y for each in beside) / len(beside) if beside else middle
+    return y, STRAIGHT if spot.chain else 1.0
+
+
+def stack(row: list[ColumnPlace], wishes: Sequence[tuple[float, float]], gap: float) -> None:
+    """Place a column's spots as near as possible to their wanted y, without overlaps.
+
+    Spots that would overlap move together to the weighted mean of their wishes.
+    """
+    offsets = [0.0]
+    for above, below in pairwise(row):
+        offsets.append(offsets[-1] + (above.height + below.height) / 2 + gap)
+    groups: list[tuple[float, float, int]] = []  # mean of the wishes, weight, number of spots
+    for (y, weight), offset in zip(wishes, offsets, strict=True):
+        groups.append((y - offset, weight, 1))
+        while len(groups) > 1 and groups[-2][0] > groups[-1][0]:
+            (a, m, i), (b, n, j) = groups[-2:]
+            groups[-2:] = [((a * m + b * n) / (m + n), m + n, i + j)]
+    places = [y for y, _, size in groups for _ in range(size)]
+    for spot, place, offset in zip(row, places, offsets, strict=True):
+        spot.y = place + offset

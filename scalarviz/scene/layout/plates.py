@@ -1,0 +1,429 @@
+"""Geometry of the scene as arrays: plates of cubes, rows of neurons, wires and labels.
+
+A plate is a grid of cubes, one for each number of the bank, `columns` to a row, each in the middle
+of a cell. A plate may be divided into tiles of one size with empty cells between
+them: for a convolution, one for each kernel and input channel. Between plates are rows of neurons
+and wires: the cube of a weight sits where the wires of its input and output cross. `layout` places
+all of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.core.program import NONE, Places, Shape
+from scalarviz.scene.layout.camera import Camera
+
+RIGHT, UP, NEAR = np.eye(3)
+DOWN = -UP
+SIDE = 1.5  # of a color that neurons are tied to, in cells
+ENDS = np.array([[-1.0], [1.0]])
+HALF = 0.42  # half the side of the largest cube, in space
+
+
+@dataclass(frozen=True, slots=True)
+class Tiles:
+    """How a plate is divided into tiles; pairs are (downwards, to the right).
+
+    size    rows and columns of cubes of a tile
+    pitch   cells from one tile to the next
+    stride  bank indices from one tile to the next
+    """
+
+    size: tuple[int, int]
+    pitch: tuple[int, int]
+    stride: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Plate:
+    """A grid of cubes.
+
+    first      bank index of the first cube
+    rows       number of rows of cells; `columns` likewise
+    stride     bank indices from one row of the plate, or of a tile, to the next
+    origin     outer corner of the first cell, in space
+    along      the way from one column to the next, `across` from one row to the next, and
+               `toward` the unit vector to the viewer: orthogonal
+    role       what its numbers are: weight, bias, gain, shift or value
+    operation  index in the program, and `layer` in the network; NONE if there is none
+    tiles      how it is divided; None for a plate in one piece
+    """
+
+    first: int
+    rows: int
+    columns: int
+    stride: int
+    origin: FloatArray
+    along: FloatArray
+    across: FloatArray
+    toward: FloatArray
+    role: str = "weight"
+    operation: int = NONE
+    layer: int = NONE
+    tiles: Tiles | None = None
+
+    @property
+    def cell(self) -> tuple[float, float]:
+        """Width and height of a cell in space."""
+        return float(np.linalg.norm(self.along)), float(np.linalg.norm(self.across))
+
+    @property
+    def unit(self) -> float:
+        """Size of its cubes: 1, or less in small cells."""
+        return min(1.0, *self.cell)
+
+    @property
+    def grid(self) -> Tiles:
+        """Its tiles; a plate in one piece is one tile."""
+        whole = self.rows, self.columns
+        return self.tiles or Tiles(whole, whole)
+
+    @property
+    def count(self) -> tuple[int, int]:
+        """Number of tiles, downwards and to the right."""
+        (rows, columns), (down, right) = self.grid.size, self.grid.pitch
+        return (self.rows - rows) // down + 1, (self.columns - columns) // right + 1
+
+    @property
+    def size(self) -> int:
+        """Number of cubes."""
+        (rows, columns), (down, right) = self.grid.size, self.count
+        return rows * columns * down * right
+
+    @property
+    def indices(self) -> slice:
+        """Bank indices from its first to its last cube."""
+        return slice(self.first, self.index_of(self.rows - 1, self.columns - 1) + 1)
+
+    def cells(self) -> tuple[Places, Places, Places]:
+        """Return row and column of the cell of each cube, and its bank index."""
+        grid, (down, right) = self.grid, self.count
+        i, j, k, m = np.ogrid[:down, : grid.size[0], :right, : grid.size[1]]
+        shown = self.first + i * grid.stride[0] + k * grid.stride[1] + j * self.stride + m
+        row, column, shown = np.broadcast_arrays(
+            i * grid.pitch[0] + j, k * grid.pitch[1] + m, shown
+        )
+        return row.ravel(), column.ravel(), shown.ravel()
+
+    def point(self, column: Any, row: Any, height: Any = 0.0) -> FloatArray:
+        """Return points in space for places on the plate; (.5, .5) is the first cube's middle."""
+        places = np.stack(np.broadcast_arrays(column, row, height), axis=-1).astype(np.float64)
+        points: FloatArray = self.origin + places @ np.stack([self.along, self.across, self.toward])
+        return points
+
+    def place_of(self, index: int) -> tuple[int, int] | None:
+        """Return row and column of the cell of a bank index; None if it is not on this plate."""
+        if index < self.first:
+            return None
+        grid, count, left, at = self.grid, self.count, index - self.first, [0, 0]
+        for axis in sorted((0, 1), key=lambda axis: -grid.stride[axis]):
+            if grid.stride[axis]:
+                at[axis] = min(left // grid.stride[axis], count[axis] - 1)
+                left -= at[axis] * grid.stride[axis]
+        row, column = divmod(left, self.stride)
+        if row >= grid.size[0] or column >= grid.size[1]:
+            return None
+        return at[0] * grid.pitch[0] + row, at[1] * grid.pitch[1] + column
+
+    def index_of(self, row: int, column: int) -> int:
+        """Return the bank index of the cube in a cell; NONE for an empty cell."""
+        grid = self.grid
+        i, row = divmod(row, grid.pitch[0])
+        k, column = divmod(column, grid.pitch[1])
+        if row >= grid.size[0] or column >= grid.size[1]:
+            return NONE
+        return self.first + i * grid.stride[0] + k * grid.stride[1] + row * self.stride + column
+
+    def corners_of(self, row: int, column: int, half: float) -> FloatArray:
+        """Return the corners of a cube with this half side, in space, (8, 3)."""
+        width, height = self.cell
+        signs = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+        sides = half * signs / [width, height, 1.0]
+        return self.point(column + 0.5 + sides[:, 0], row + 0.5 + sides[:, 1], sides[:, 2])
+
+    def corners(self, height: float = 0.5) -> FloatArray:
+        """Return the eight corners of the box around its cubes, (8, 3)."""
+        c, r, h = np.array(np.meshgrid([0, self.columns], [0, self.rows], [-height, height]))
+        return self.point(c.ravel(), r.ravel(), h.ravel())
+
+
+@dataclass(frozen=True, slots=True)
+class Neurons:
+    """A row of neurons: weighted sums are drawn as rings, outputs as discs inside them.
+
+    points  (n, 3), centers
+    sums    the buffer of the program drawn as rings; "" for none
+    values  the buffer drawn inside
+    names   of each neuron, if it has one
+    layer   index in the network; NONE for the inputs
+    shape   (channels, height, width) if the neurons are the pixels of images, one per channel
+    side    cells from one pixel to the next
+    also    more buffers that hold the same numbers as `values`
+    way     (n, 3), the line of a skip connection that is added here; or None
+    radius  of the neurons
+    one     where the sphere "1" stands whose wires carry the biases of the next layer; or None
+    again   whether the line stands at the end of the row before, too
+    bars    cells at the right of its neurons that are kept free for bars
+    tied    middle of the color that these neurons stand for, which wires join to them; or None
+    """
+
+    points: FloatArray
+    sums: str
+    values: str
+    names: Sequence[str] = ()
+    layer: int = NONE
+    shape: Shape = ()
+    side: float = 1.0
+    also: Sequence[str] = ()
+    way: FloatArray | None = None
+    radius: float = 0.36
+    one: FloatArray | None = None
+    again: bool = False
+    bars: float = 0.0
+    tied: FloatArray | None = None
+
+    def point(self, place: int) -> FloatArray:
+        """Return where a neuron is; that after the last one is the 1."""
+        return (
+            self.one if self.one is not None and place == len(self.points) else self.points[place]
+        )
+
+    @property
+    def buffers(self) -> tuple[str, ...]:
+        """All buffers that are drawn here."""
+        return tuple(name for name in (self.sums, self.values, *self.also) if name)
+
+    def corners(self) -> FloatArray:
+        """Return (channels, 3, 3): upper left, upper right and lower left corner of each image."""
+        grid = self.points.reshape(*self.shape, 3)
+        right, down = 0.5 * self.side * NEAR, 0.5 * self.side * DOWN
+        ends = (
+            grid[:, 0, 0] - right - down,
+            grid[:, 0, -1] + right - down,
+            grid[:, -1, 0] - right + down,
+        )
+        return np.stack(ends, axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Wires:
+    """Straight wires from `start` to `end`, (n, 3) each, between a row of neurons and a plate.
+
+    operation  index in the program
+    neurons    index of the row of neurons in the layout
+    outgoing   whether the wires begin at the neurons
+    head       how far before its end each wire has the tip of an arrow: half the side of the image
+               where it ends, in cells; None for no arrow
+    """
+
+    start: FloatArray
+    end: FloatArray
+    operation: int
+    neurons: int
+    outgoing: bool
+    head: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fan:
+    """Where the wires of the sums of a wall, or of one of its groups, begin, pass it, and end.
+
+    weights, inputs  first bank index of the weights, and their number for each unit behind
+    biases           first bank index of the biases; NONE without
+    starts, columns  (n, 3), the units before it, and their columns in the wall; last the 1
+    ends, rows       (m, 3), the units behind it, and their rows: a cube is at rows[i] + columns[j]
+    radius           of the units behind it
+    is_wired         whether all of its wires are drawn
+    is_first         whether its wall is the first one
+    """
+
+    weights: int
+    inputs: int
+    biases: int
+    starts: FloatArray
+    columns: FloatArray
+    ends: FloatArray
+    rows: FloatArray
+    radius: float = 0.5
+    is_wired: bool = False
+    is_first: bool = False
+
+    def unit_of(self, index: int) -> int | None:
+        """Return the unit whose sum a bank index belongs to; None if it is not in this wall."""
+        count = len(self.ends)
+        if self.weights <= index < self.weights + count * self.inputs:
+            return (index - self.weights) // self.inputs
+        if self.biases != NONE and self.biases <= index < self.biases + count:
+            return index - self.biases
+        return None
+
+    def unit_before(self, index: int) -> int:
+        """Return the unit that a bank index of this wall multiplies, or the place of the 1."""
+        columns = len(self.columns) - (self.biases != NONE)
+        if self.biases != NONE and self.biases <= index < self.biases + len(self.ends):
+            return columns
+        return (index - self.weights) % self.inputs // max(1, self.inputs // max(1, columns))
+
+    def rows_of(self, unit: int) -> range:
+        """Return the bank indices of the weights of a sum."""
+        first = self.weights + unit * self.inputs
+        return range(first, first + self.inputs)
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A label beside a plate: the name of its layer, and a description.
+
+    start, end  the edge of the plate where it stands, from left to right
+    rows        bank indices of the layer's parameters
+    around      corners of what it names, (n, 3), if it may stand above or below that
+    """
+
+    name: str
+    about: str
+    start: FloatArray
+    end: FloatArray
+    rows: slice = field(default_factory=lambda: slice(0, 0))
+    around: FloatArray | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenWords:
+    """Words in space, in the middle of a part of a line; they are as wide as that, or narrower.
+
+    half   from the middle to the right end
+    least  logical pixels of the letters, at least
+    """
+
+    words: str
+    middle: FloatArray
+    half: FloatArray
+    least: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """What stands around a node of a graph: its operation above it, its name below it.
+
+    middle, radius  of the node, in space
+    apart           from one node to the next below it
+    buffer          the buffer of the program that it shows; "" for a cube
+    row             bank index of the cube; NONE without
+    """
+
+    above: str
+    below: str
+    middle: FloatArray
+    radius: float
+    apart: float
+    buffer: str = ""
+    row: int = NONE
+
+    def room(self) -> FloatArray:
+        """Return the ends of the room that it takes, with the words above and below, (3, 3)."""
+        ends = np.stack([1.4 * DOWN, 0.8 * UP, 0.8 * RIGHT])
+        found: FloatArray = self.middle + ends + self.radius * np.sign(ends)
+        return found
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Everything placed in the scene.
+
+    views  presets of the camera that are made for it, by name
+    fans   the sums of each wall, in a layout whose weights are on the wires
+    written  the words between cubes
+    signs    what stands around the nodes of a graph
+    """
+
+    plates: Sequence[Plate]
+    neurons: Sequence[Neurons]
+    wires: Sequence[Wires]
+    labels: Sequence[Label]
+    views: Mapping[str, Camera] = field(default_factory=dict)
+    fans: Sequence[Fan] = ()
+    written: Sequence[WrittenWords] = ()
+    signs: Sequence[Sign] = ()
+
+    def points(self) -> FloatArray:
+        """Return points in space that a picture of the whole should include."""
+        return np.vstack(
+            [
+                np.zeros((0, 3)),
+                *(plate.corners() for plate in self.plates),
+                *(
+                    points + side * radius * way
+                    for line in self.neurons
+                    for points, radius in (
+                        (line.points, line.radius),
+                        (line.one, line.radius),
+                        (line.tied, 0.8 * SIDE),
+                    )
+                    if points is not None
+                    for side in (-1.2, 1.2)
+                    for way in (RIGHT, UP, NEAR)
+                ),
+                *(line.way for line in self.neurons if line.way is not None),
+                *(line.points + line.bars * NEAR for line in self.neurons if line.bars),
+                *(label.start[np.newaxis] for label in self.labels),
+                *(each.middle + side * each.half for each in self.written for side in ENDS),
+                *(each.room() for each in self.signs),
+            ]
+        )
+
+    def fan_of(self, index: int) -> tuple[Fan, int] | None:
+        """Return the fan of a bank index and the unit whose sum it belongs to, if there is one."""
+        for fan in self.fans:
+            unit = fan.unit_of(index)
+            if unit is not None:
+                return fan, unit
+        return None
+
+    def line_of(self, neuron: tuple[str, int]) -> tuple[Neurons, int] | None:
+        """Return the row of a neuron (buffer, place), and which one it is; None without.
+
+        The place after the last one is the 1 of the biases.
+        """
+        for line in self.neurons:
+            count = len(line.points) + (line.one is not None)
+            if neuron[0] in line.buffers and not line.again and neuron[1] < count:
+                return line, neuron[1]
+        return None
+
+    def fan_into(self, neuron: tuple[str, int]) -> tuple[Fan, int] | None:
+        """Return the fan of wires that end at a neuron (buffer, place), and its unit there."""
+        found = self.line_of(neuron)
+        at = None if found is None else found[0].point(found[1])
+        return first_at([(fan, fan.ends) for fan in self.fans], at)
+
+    def fan_from(self, neuron: tuple[str, int]) -> tuple[Fan, int] | None:
+        """Return the fan of wires that begin at a neuron (buffer, place), and its column there."""
+        found = self.line_of(neuron)
+        at = None if found is None else found[0].point(found[1])
+        return first_at([(fan, fan.starts) for fan in self.fans], at)
+
+    def plate_of(self, index: int) -> tuple[Plate, int, int] | None:
+        """Return the plate, row and column of a bank index; None if it is on no plate."""
+        for plate in self.plates:
+            place = plate.place_of(index)
+            if place is not None:
+                return (plate, *place)
+        return None
+
+
+def first_at(
+    fans: Sequence[tuple[Fan, FloatArray]], at: FloatArray | None
+) -> tuple[Fan, int] | None:
+    """Return the first fan with a point of its (n, 3) at this place, and which one it is."""
+    for fan, points in fans:
+        here = at is not None and (np.abs(points - at) < 1e-9).all(axis=1)
+        near = np.flatnonzero(here)
+        if len(near):
+            return fan, int(near[0])
+    return None

@@ -1,0 +1,373 @@
+"""Lights: brightness of plates, neurons and wires during an operation, and the sum in focus.
+
+Brightness shows what is active; hue stays reserved for the sign of numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.core.program import NONE, Moment, Operation, Program
+from scalarviz.scene.frame_data import FrameData
+from scalarviz.scene.layout.plates import Fan, Layout, Neurons, Plate, Wires
+from scalarviz.scene.visuals.shaders import DIM as DIM
+
+DIM_SMALL, SMALL = 0.7, 2000  # for more than SMALL cubes: small cubes would look too dark
+FLASH = 0.45  # light on cubes that are touched
+MOVED = 0.5  # part of a step from which on the new numbers are there
+PULSE = 0.4  # length of the light that runs along a wire, as a share of it
+Span = tuple[float, float]  # start and end of the lit part of a wire
+
+
+@dataclass(frozen=True)
+class Glow:
+    """The light on a bundle of wires: where it runs, and whether it is that of the way back."""
+
+    span: Span
+    back: bool = False
+
+
+@dataclass
+class Lights:
+    """Brightness of plates and rows of neurons, and the light on them.
+
+    plates   brightness in focus, and `outside`; `white`, light on all cubes
+    neurons  brightness of each line, in the order of the layout
+    wires    the light on each bundle that takes part, else None
+    back     whether the light is that of the way back
+    """
+
+    plates: FloatArray
+    white: FloatArray
+    neurons: FloatArray
+    wires: list[Glow | None]
+    back: bool = False
+    outside: FloatArray = field(default_factory=lambda: np.ones(0))
+    focus: Focus | None = None
+    level: float = 1.0
+
+    def is_dim(self, row: int, plate: int) -> bool:
+        """Return whether the cube of a bank index is dimmed."""
+        if self.focus is None or row in self.focus.rows:
+            return bool(self.plates[plate] < 1.0)
+        return True
+
+    def neurons_of(self, number: int, count: int) -> FloatArray:
+        """Return the brightness of each neuron of a line, (count, 1); the 1 is the last."""
+        bright = np.full((count, 1), self.neurons[number])
+        if self.focus is not None:
+            lit = self.focus.neurons[number][:count]
+            bright[:, 0] = np.where(lit, 1.0, np.minimum(bright[:, 0], self.level))
+        return bright
+
+
+def lights(
+    layout: Layout,
+    program: Program | None,
+    moment: Moment | None,
+    part: float,
+    focus: Focus | None = None,
+    attention: float = 1.0,
+    wave: float | None = None,
+    *,
+    walks: bool = False,
+) -> Lights:
+    """Return the lights when `part` of an operation, 0 to 1, is done.
+
+    focus      what stays bright; None: all that takes part
+    attention  how far all else has fallen back, 0 to 1
+    wave       without an operation, how much of a whole step is done; None: nothing is lit
+    walks      whether one goes by neurons: only wires of the caption have light, and no plate
+    """
+    if moment is None and wave is not None and program is not None:
+        shown = of_wave(layout, program, wave)
+    else:
+        shown = of_moment(layout, program, moment, part)
+    if walks:
+        shown.wires = [None] * len(shown.wires)
+        shown.white[:] = 0.0
+    shown.outside = shown.plates
+    if focus is not None:
+        shown.focus, shown.level = focus, 1.0 - attention * (1.0 - DIM)
+        shown.outside = np.minimum(shown.plates, shown.level)
+        shown.plates = np.ones(len(layout.plates))
+    return shown
+
+
+def of_moment(
+    layout: Layout, program: Program | None, moment: Moment | None, part: float
+) -> Lights:
+    """Return the lights of an operation without a focus."""
+    count = len(layout.plates)
+    shown = Lights(
+        np.ones(count),
+        np.zeros(count),
+        np.ones(len(layout.neurons)),
+        [None] * len(layout.wires),
+    )
+    if moment is None or program is None or moment.kind not in KINDS:
+        return shown
+    many = sum(plate.size for plate in layout.plates) > SMALL
+    shown.plates[:] = DIM_SMALL if many else DIM
+    shown.neurons[:] = DIM
+    shown.back = moment.kind in BACK
+    KINDS[moment.kind](layout, program, moment, part, shown)
+    return shown
+
+
+def of_wave(layout: Layout, program: Program, part: float) -> Lights:
+    """Return the lights of a whole step of which `part` is done: they run forward, then back."""
+    shown = of_moment(layout, program, None, 1.0)
+    wired = {each.operation for each in layout.wires}
+    back = {each.operation for each in program.moments if each.kind in WAYS_BACK}
+    ways = [
+        each
+        for each in program.moments
+        if each.operation in wired
+        and (
+            each.kind in ("forward", *WAYS_BACK)
+            or (each.kind == "weight gradient" and each.operation not in back)
+        )
+    ]
+    at = part * len(ways)
+    for moment in ways[int(at) : int(at) + 1]:
+        lit = Lights(shown.plates.copy(), shown.white.copy(), shown.neurons.copy(), shown.wires)
+        KINDS[moment.kind](layout, program, moment, at - int(at), lit)
+    return shown
+
+
+def forward(layout: Layout, program: Program, moment: Moment, part: float, shown: Lights) -> None:
+    """Light along the wires to the cubes, which it touches, and on to the sums."""
+    operation = program.operations[moment.operation]
+    light_neurons(layout, shown, operation.target.name)
+    if operation.kind != "activation":
+        for source in operation.sources:
+            light_neurons(layout, shown, source.name)
+    touch_cubes(layout, program, moment, part, shown)
+    for j, bundle in own_wires(layout, moment):
+        shown.wires[j] = Glow(pulse(part, 0.0, 0.45) if bundle.outgoing else pulse(part, 0.5, 0.95))
+
+
+def touch_cubes(
+    layout: Layout, program: Program, moment: Moment, part: float, shown: Lights
+) -> None:
+    """Light cubes as they are touched."""
+    for i, plate in own_plates(layout, program, moment):
+        if shown.back and plate.role not in ("weight", "gain", "value"):
+            continue
+        shown.plates[i] = 1.0
+        shown.white[i] = FLASH * max(0.0, 1.0 - abs(part - 0.5) / 0.25)
+
+
+def loss(layout: Layout, program: Program, moment: Moment, part: float, shown: Lights) -> None:
+    light_neurons(layout, shown, program.outputs.name)
+
+
+def delta(layout: Layout, program: Program, moment: Moment, part: float, shown: Lights) -> None:
+    operation = program.operations[moment.operation]
+    light_neurons(layout, shown, operation.target.name)
+    for buffer in moment.gradients:
+        light_neurons(layout, shown, buffer.name)
+
+
+def weight_gradient(
+    layout: Layout, program: Program, moment: Moment, part: float, shown: Lights
+) -> None:
+    """What came in meets what comes back at each cube."""
+    operation = program.operations[moment.operation]
+    light_neurons(layout, shown, operation.target.name)
+    light_neurons(layout, shown, operation.source.name)
+    for i, _ in own_plates(layout, program, moment):
+        shown.plates[i] = 1.0
+        shown.white[i] = FLASH * max(0.0, 1.0 - abs(part - 0.5) / 0.25)
+    for j, bundle in own_wires(layout, moment):
+        if bundle.outgoing:
+            shown.wires[j] = Glow(pulse(part, 0.0, 0.45))
+        else:
+            shown.wires[j] = Glow(pulse(part, 0.0, 0.45, reverse=True), back=True)
+
+
+def input_gradient(
+    layout: Layout, program: Program, moment: Moment, part: float, shown: Lights
+) -> None:
+    """Light back along the wires, through the cubes, to what came in."""
+    operation = program.operations[moment.operation]
+    for name in gradient_path(program, operation):
+        light_neurons(layout, shown, name)
+    touch_cubes(layout, program, moment, part, shown)
+    for j, bundle in own_wires(layout, moment):
+        first, last = (0.5, 0.95) if bundle.outgoing else (0.0, 0.45)
+        shown.wires[j] = Glow(pulse(part, first, last, reverse=True), back=True)
+
+
+def gradient_path(program: Program, operation: Operation) -> list[str]:
+    """Return the buffers whose gradients meet in the sources of an operation, and the sources."""
+    readers = [operation]
+    if not program.is_graph:
+        readers = [each for source in operation.sources for each in program.readers(source)]
+    return [each.name for each in (*operation.sources, *(reader.target for reader in readers))]
+
+
+def step(layout: Layout, program: Program, moment: Moment, part: float, shown: Lights) -> None:
+    """All cubes move; neurons rest."""
+    shown.plates[:] = 1.0
+
+
+KINDS: dict[str, Callable[[Layout, Program, Moment, float, Lights], None]] = {
+    "forward": forward,
+    "loss": loss,
+    "delta": delta,
+    "weight gradient": weight_gradient,
+    "input gradient": input_gradient,
+    "operand gradient": input_gradient,
+    "step": step,
+}
+WAYS_BACK = frozenset(kind for kind, lit in KINDS.items() if lit is input_gradient)
+BACK = frozenset(KINDS) - {"forward", "loss", "step"}  # light of the way back
+
+
+def pulse(part: float, first: float, last: float, *, reverse: bool = False) -> Span:
+    """Return where light is that runs along a wire between two parts of the operation."""
+    head = (1.0 + PULSE) * min(1.0, max(0.0, (part - first) / (last - first)))
+    span = (1.0, 1.0) if part >= last else (max(0.0, head - PULSE), min(1.0, head))
+    return (1.0 - span[1], 1.0 - span[0]) if reverse else span
+
+
+def own_plates(layout: Layout, program: Program, moment: Moment) -> list[tuple[int, Plate]]:
+    plates = enumerate(layout.plates)
+    if program.is_graph:  # a cube may be read by several operations
+        rows = program.rows_read(moment.operation)
+        return [(i, plate) for i, plate in plates if plate.first in rows]
+    return [(i, plate) for i, plate in plates if plate.operation == moment.operation != NONE]
+
+
+def own_wires(layout: Layout, moment: Moment) -> list[tuple[int, Wires]]:
+    return [(j, each) for j, each in enumerate(layout.wires) if each.operation == moment.operation]
+
+
+def light_neurons(layout: Layout, shown: Lights, buffer: str) -> None:
+    for i, line in enumerate(layout.neurons):
+        if buffer in line.buffers:
+            shown.neurons[i] = 1.0
+
+
+# Focus: the one sum that is looked at or spoken of, while all else falls back.
+
+Mask = npt.NDArray[np.bool_]
+
+# By kind of operation whose sentence is about a sum: whether all of that is in focus.
+SPOKEN = {"forward": True, "weight gradient": False, "input gradient": False}
+FOCUS_SECONDS = 0.15  # until all else has fallen back
+FEW_ROWS = 64  # rows of a plate that are looked up one by one
+
+
+@dataclass(frozen=True)
+class Focus:
+    """What stays bright.
+
+    rows     bank indices
+    cells    (plates, 4): first column and row, last column and row; none where the last are before
+    neurons  a mask for each line, in which the sphere "1" comes last
+    """
+
+    rows: frozenset[int]
+    cells: FloatArray
+    neurons: list[Mask]
+
+
+def focus_of(frame_data: FrameData) -> Focus | None:
+    """Return what is in focus: under the mouse, else pinned, else spoken of; None for all."""
+    rows = rows_in_focus(frame_data)
+    layout = frame_data.layout
+    found = [(row, layout.fan_of(row)) for row in rows]
+    fans = [(row, *known) for row, known in found if known is not None]
+    if fans:
+        lit = np.concatenate(
+            [[fan.starts[fan.unit_before(row)], fan.ends[unit]] for row, fan, unit in fans]
+        )
+        lit = np.unique(lit, axis=0)
+    elif frame_data.walked is not None:  # it takes part without weights
+        name, place = frame_data.walked
+        lit = np.array([x.points[place] for x in layout.neurons if name in x.buffers]).reshape(
+            -1, 3
+        )
+    else:
+        return None
+    return Focus(
+        frozenset(rows),
+        np.array([cells_of(plate, rows) for plate in layout.plates]),
+        [are_at(line, lit) for line in layout.neurons],
+    )
+
+
+def rows_in_focus(frame_data: FrameData) -> list[int]:
+    """Return the bank indices of a sum, in order."""
+    layout = frame_data.layout
+    looked = (
+        (frame_data.hover, frame_data.hover_neuron),
+        (frame_data.pinned, frame_data.pinned_neuron),
+    )
+    for card, neuron in looked:
+        row = NONE if card is None else card.row
+        found = layout.fan_of(row) if row != NONE else neuron and layout.fan_into(neuron)
+        if found:
+            return rows_of_sum(*found)
+        leaving = layout.fan_from(neuron) if neuron else None
+        if leaving:
+            return rows_of_column(*leaving)
+    caption, moment = frame_data.words.caption, frame_data.moment
+    if caption is None or moment is None or moment.kind not in SPOKEN:
+        return []
+    walked = rows_walked(frame_data)
+    if walked:
+        return walked
+    told = sorted({*(piece.row for piece in caption.pieces), *caption.rows} - {NONE})
+    whole = layout.fan_of(told[0]) if told and SPOKEN[moment.kind] else None
+    return told if whole is None else rows_of_sum(*whole)
+
+
+def rows_walked(frame_data: FrameData) -> list[int]:
+    """Return the bank indices of the neuron that weight gradients have come to; else none."""
+    walked, moment = frame_data.walked, frame_data.moment
+    if walked is None or moment is None or moment.kind != "weight gradient":
+        return []
+    fan = frame_data.layout.fan_into(walked)
+    return [] if fan is None else rows_of_sum(*fan)
+
+
+def rows_of_sum(fan: Fan, unit: int) -> list[int]:
+    return [*fan.rows_of(unit), *([fan.biases + unit] if fan.biases != NONE else [])]
+
+
+def rows_of_column(fan: Fan, column: int) -> list[int]:
+    """Return the bank indices that multiply one unit; of the 1, those of the biases."""
+    count, units = len(fan.columns) - (fan.biases != NONE), range(len(fan.ends))
+    if column >= count:
+        return [fan.biases + unit for unit in units]
+    each = max(1, fan.inputs // max(1, count))
+    first = fan.weights + column * each
+    return [first + unit * fan.inputs + i for unit in units for i in range(each)]
+
+
+def cells_of(plate: Plate, rows: list[int]) -> list[float]:
+    """Return the smallest rectangle of cells with these bank indices, see `Focus`."""
+    own = [row for row in rows if plate.first <= row < plate.indices.stop]
+    own = own if len(own) <= FEW_ROWS else [own[0], own[-1]]
+    places = np.array([place for row in own if (place := plate.place_of(row)) is not None])
+    if not len(places):
+        return [0.0, 0.0, -1.0, -1.0]
+    return [*places.min(axis=0)[::-1].tolist(), *places.max(axis=0)[::-1].tolist()]
+
+
+def are_at(line: Neurons, places: FloatArray) -> Mask:
+    """Return which neurons of a line, and its 1, are at these places or in an image there."""
+    points = line.points if line.one is None else np.vstack([line.points, line.one])
+    reach = 1e-6 + 0.5 * line.side * max(line.shape[1:], default=0)
+    apart = np.abs(points[:, np.newaxis] - places).max(axis=2)
+    found: Mask = apart.min(axis=1) <= reach
+    return found

@@ -1,0 +1,346 @@
+"""Marks on cubes and neurons: pinned, hovered, spoken of and frozen ones, gradients, guesses."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.core.program import NONE
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import Theme
+from scalarviz.scene.cube_numbers import numbers_on_cubes
+from scalarviz.scene.frame_data import FrameData, Guess
+from scalarviz.scene.layout.division import Projection
+from scalarviz.scene.layout.plates import Plate
+from scalarviz.scene.lights import BACK
+from scalarviz.scene.visuals.picking import half_sides
+from scalarviz.scene.visuals.shaders import HALF
+from scalarviz.training.session.caption import Neuron
+
+LEAST_FROZEN = 8.0  # least pixels of a frozen cube at which it is marked
+RINGED = 3  # neurons of a caption that are marked
+MARKED = 64  # cubes of a caption that are marked
+MOST_FROZEN = 1500  # frozen cubes that are marked
+EDGES = ((0, 1), (2, 3), (4, 5), (6, 7), (0, 2), (1, 3), (4, 6), (5, 7), (0, 4), (1, 5), (2, 6))
+
+
+def draw_marks(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
+    """Mark cubes and neurons that are hovered, pinned or spoken of, and frozen cubes."""
+    draw_highlights(canvas, see, frame_data, theme)
+    if frame_data.hover is not None:
+        mark(canvas, see, frame_data, frame_data.hover.row, theme.ink, 1.2)
+    for row in frame_data.beside:
+        mark(canvas, see, frame_data, row, theme.accent, 1.4)
+    if frame_data.pinned is not None:
+        mark(canvas, see, frame_data, frame_data.pinned.row, theme.accent, 2.2)
+    if frame_data.cubes.frozen is not None:
+        for row in np.flatnonzero(frame_data.cubes.frozen)[:MOST_FROZEN].tolist():
+            hold(canvas, see, frame_data, row, theme)
+
+
+def draw_highlights(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
+    """Mark what the caption of an operation is about, and what is hovered and pinned."""
+    caption, moment = frame_data.words.caption, frame_data.moment
+    if moment is not None and caption is not None:
+        light = theme.accent if moment.kind in BACK else theme.light
+        for neuron in caption.neurons[:RINGED]:
+            ring(canvas, see, frame_data, neuron, light, 3.0)
+        for row in caption.rows[:MARKED]:
+            mark(canvas, see, frame_data, row, light, 2.0)
+    if frame_data.hover_neuron is not None:
+        ring(canvas, see, frame_data, frame_data.hover_neuron, theme.ink, 1.6)
+    if frame_data.pinned_neuron is not None:
+        ring(canvas, see, frame_data, frame_data.pinned_neuron, theme.accent, 3.0)
+    pointed = frame_data.pointed
+    if pointed is not None and pointed.row != NONE:
+        mark(canvas, see, frame_data, pointed.row, theme.light, 3.0)
+    if pointed is not None and pointed.neuron is not None:
+        ring(canvas, see, frame_data, pointed.neuron, theme.light, 3.0)
+
+
+def ring(
+    canvas: Canvas2D,
+    see: Projection,
+    frame_data: FrameData,
+    neuron: Neuron,
+    color: str,
+    width: float,
+) -> None:
+    """Draw a ring around a neuron's sphere, or a frame around its image."""
+    found = frame_data.layout.line_of(neuron)
+    if found is None:
+        return
+    line, place = found
+    if line.shape and place < len(line.points):
+        corners = line.corners()[place // (line.shape[1] * line.shape[2])]
+        left, right, low = see(corners).xy
+        path = np.array([left, right, right + low - left, low, left])
+        if np.isfinite(path).all():
+            canvas.line(path, color, width=width * canvas.scale)
+        return
+    seen = see(line.point(place))
+    if np.isfinite(seen.xy).all():
+        width *= canvas.scale
+        radius = line.radius * float(seen.unit[0]) + canvas.scale + 0.5 * width
+        depth = np.maximum(see(line.point(place) + line.radius * see.camera.toward).depth, -1.0)
+        canvas.discs(seen.xy, [radius], None, outline=color, line=width, depth=depth)
+
+
+def mark(
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, row: int, color: str, width: float
+) -> None:
+    corners = corners_of(frame_data, row, half_of(frame_data, row) + 0.03)
+    edges_of(canvas, see, corners, color, width)
+
+
+def edges_of(
+    canvas: Canvas2D, see: Projection, corners: FloatArray, color: str, width: float
+) -> None:
+    """Draw the edges of a box, (8, 3), in space; `width` is that in a picture of 1280 x 800."""
+    width *= canvas.scale
+    seen = see(corners) if len(corners) == 8 else None
+    if seen is not None and np.isfinite(seen.xy).all():
+        pairs = np.array([*EDGES, (3, 7)])
+        depth = np.maximum(seen.depth[pairs] - 2e-3, -1.0)
+        canvas.segments(seen.xy[pairs[:, 0]], seen.xy[pairs[:, 1]], color, width=width, depth=depth)
+
+
+def half_of(frame_data: FrameData, row: int) -> float:
+    """Return half the side of a cube, in a cell of at least 1."""
+    cubes = frame_data.cubes
+    found = frame_data.layout.plate_of(row)
+    places = [i for i, plate in enumerate(frame_data.layout.plates) if found and plate is found[0]]
+    if not places:
+        return HALF
+    top = float(cubes.size_scales[places[0]])
+    return float(half_sides(cubes.sizes[row : row + 1], top)[0])
+
+
+def hold(canvas: Canvas2D, see: Projection, frame_data: FrameData, row: int, theme: Theme) -> None:
+    """Draw a bar along each side of a frozen cube."""
+    corners = corners_of(frame_data, row, half_of(frame_data, row) + 0.05)
+    if not len(corners):
+        return
+    seen = see(corners)
+    if len(seen.xy) == 8 and np.isfinite(seen.xy).all() and np.ptp(seen.xy[:, 1]) > LEAST_FROZEN:
+        low, high = seen.xy.min(axis=0), seen.xy.max(axis=0)
+        rest = 0.22 * (high[1] - low[1])
+        depth = max(float(seen.depth.min()) - 1e-4, -1.0)
+        for x in (low[0] + 0.5, high[0] - 0.5):
+            ends = [(x, low[1] + rest)], [(x, high[1] - rest)]
+            canvas.segments(*ends, theme.ink, width=1.6, depth=depth)
+
+
+def corners_of(frame_data: FrameData, row: int, half: float) -> FloatArray:
+    """Return the corners of the box around a cube, (8, 3); empty if it is on no plate."""
+    found = frame_data.layout.plate_of(row)
+    if found is None:
+        return np.zeros((0, 3))
+    plate, i, j = found
+    return plate.corners_of(i, j, half * plate.unit)
+
+
+# What moves cubes: the push of each gradient, and the old size beside the new one at the step.
+
+LEAST_CELL = 11.0  # pixels of a cell from which on its cube has an arrow
+MOST_ARROWS = 1500  # arrows
+SHORTEST_ARROW, LONGEST_ARROW = 0.3, 0.95  # of an arrow, as shares of a cell
+NO_GRADIENT = 1e-5  # of the scale of the cubes: a gradient up to this has no arrow
+FULL_GRADIENT = 10.0  # times that: the least gradient whose arrow has the full length
+NEARER = 1.2  # how far before its cube an arrow is
+LEAST_GHOST = 2.0  # least pixels by which a cube has grown or shrunk for a ghost
+
+
+def draw_pushes(
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, scale: float
+) -> bool:
+    """Draw the way each cube is pushed: up if its number is to grow, longer for a larger gradient.
+
+    An arrow stands at the right edge of its cube's front, that of a cube with a number beside it.
+    Return whether there are any.
+    """
+    pushes = frame_data.cubes.pushes
+    if pushes is None:
+        return False
+    known = np.abs(pushes[np.isfinite(pushes)])
+    top = frame_data.cubes.top_push or float(known.max(initial=0.0))
+    if top == 0.0:
+        return False
+    numbered, left = [*numbers_on_cubes(canvas, see, frame_data, scale)[0]], MOST_ARROWS
+    for number, plate in enumerate(frame_data.layout.plates):
+        unit = see(plate.point(plate.columns / 2.0, plate.rows / 2.0)).unit[0]
+        if not unit * plate.unit >= LEAST_CELL or left <= 0:
+            continue
+        row, column, rows = plate.cells()
+        shares = shares_of(pushes[rows], top, float(frame_data.cubes.size_scales[number]))
+        pushed = np.flatnonzero(shares)[:left]
+        row, column, rows = row[pushed], column[pushed], rows[pushed]
+        left -= len(rows)
+        half = half_sides(frame_data.cubes.sizes[rows], frame_data.cubes.size_scales[number])
+        places = row, column, np.isin(rows, numbered)
+        draw_arrows(canvas, see, plate, places, half * plate.unit, -shares[pushed], theme, scale)
+    return left < MOST_ARROWS
+
+
+def shares_of(pushes: FloatArray, top: float, scale: float) -> FloatArray:
+    """Return gradients as shares of the longest arrow's, -1 to 1; 0 for those without an arrow.
+
+    top    the largest gradient
+    scale  that of the cubes: gradients that are nearly 0 beside it have no arrow
+    """
+    known = np.isfinite(pushes) & (np.abs(pushes) > NO_GRADIENT * scale)
+    return np.where(known, pushes, 0.0) / max(top, FULL_GRADIENT * NO_GRADIENT * scale)
+
+
+def draw_arrows(
+    canvas: Canvas2D,
+    see: Projection,
+    plate: Plate,
+    cells: tuple[FloatArray, FloatArray, FloatArray],
+    half: FloatArray,
+    push: FloatArray,
+    theme: Theme,
+    scale: float,
+) -> None:
+    """Draw the arrows of some cubes of a plate; `push` is from -1 to 1.
+
+    cells  row and column of each cube, and whether its arrow stands beside it
+    """
+    row, column, beside = cells
+    wide, high = plate.cell
+    front = see(plate.point(column + 0.5, row + 0.5, half))
+    none = np.zeros_like(half)
+    ways = [(half / wide, none), (-half / wide, none), (none, half / high), (none, -half / high)]
+    depths = np.where(beside, -half, half)
+    edges = [see(plate.point(column + 0.5 + x, row + 0.5 + y, depths)).xy for x, y in ways]
+    right = max(edges, key=lambda xy: float(np.nan_to_num(xy[:, 0]).sum()))
+    right = right + np.stack([3.0 * scale * beside, none], axis=1)
+    # Before the cubes beside its own, too.
+    nearest = see(plate.point(column + 0.5, row + 0.5, half) + NEARER * see.camera.toward)
+    length = (
+        (SHORTEST_ARROW + (LONGEST_ARROW - SHORTEST_ARROW) * np.sqrt(np.abs(push)))
+        * plate.unit
+        * front.unit
+    )
+    length *= np.sign(push)
+    x, y = right.T
+    sizes = front.unit * plate.unit
+    good = np.isfinite(x + y)
+    x, y, length, sizes = x[good], y[good], length[good], sizes[good]
+    depth = np.maximum(nearest.depth[good] - 1e-4, -1.0)
+    width = np.maximum(1.6 * scale, 0.055 * sizes)
+    head = np.minimum(np.maximum(5.0 * scale, 0.2 * sizes), np.abs(length))
+    rim = 1.2 * scale
+    start, end = np.stack([x, y + 0.5 * length], 1), np.stack([x, y - 0.5 * length], 1)
+    more = np.stack([np.zeros_like(length), rim * np.sign(length)], 1)
+    wider, longer = width + 2.0 * rim, head + 2.6 * rim
+    canvas.arrows(
+        start + more, end - 1.6 * more, theme.ground, width=wider, head=longer, depth=depth
+    )
+    canvas.arrows(start, end, theme.push, width=width, head=head, depth=depth)
+
+
+def draw_ghosts(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
+    """Draw the outline of each cube as it was before the step, where the difference is seen."""
+    before = frame_data.cubes.before
+    if before is None or len(before) > MOST_ARROWS:
+        return
+    cubes = frame_data.cubes
+    for number, plate in enumerate(frame_data.layout.plates):
+        row, column, rows = plate.cells()
+        top = float(cubes.size_scales[number])
+        old, new = half_sides(before[rows], top), half_sides(cubes.sizes[rows], top)
+        unit = see(plate.point(column + 0.5, row + 0.5)).unit * plate.unit
+        for i in np.flatnonzero(2.0 * np.abs(new - old) * unit >= LEAST_GHOST).tolist():
+            corners = plate.corners_of(int(row[i]), int(column[i]), float(old[i]) * plate.unit)
+            edges_of(canvas, see, corners, theme.light + "b0", 1.2)
+
+
+# What is guessed: a question mark over a cube, the arrow of who guesses, and the true one. In
+# place of arrows a gradient has signs.
+
+GUESS_LONG, GUESS_WIDE, GUESS_HEAD = 52.0, 7.0, 20.0  # of an arrow
+GUESS_GAP = 20.0  # between the edge of the cube and the middle of an arrow, and from there to words
+GUESS_LETTERS, GUESS_SIGN = 17.0, 29.0  # letters
+GUESS_MARGIN = 70.0  # from the edge of the picture
+
+
+class GuessPen(NamedTuple):
+    """What marks are drawn with, and how large."""
+
+    canvas: Canvas2D
+    theme: Theme
+    scale: float
+
+
+def draw_guess(
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, scale: float
+) -> None:
+    """Draw a question mark over the cube; left of it what was guessed, right of it what came."""
+    guess = frame_data.guess
+    mark = None if guess is None else mark_of(frame_data, see, guess, scale)
+    if guess is None or mark is None:
+        return
+    x, y, away = mark
+    pen = GuessPen(canvas, theme, scale)
+    draw = draw_sign if guess.kind == "gradient" else draw_way
+    for side, way, words, color in (
+        (-1.0, guess.way, guess.typed or guess.label, theme.accent),
+        (1.0, guess.came, guess.result or "", theme.metric),
+        (0.0, None, "?" * (guess.result is None), theme.ink),
+    ):
+        draw(pen, (x + side * away, y), way, color)
+        write_guess(pen, (x + side * (away + GUESS_GAP * scale), y), words, side, color)
+    for way in (1, -1) if guess.way is None else ():  # it can be dragged
+        smaller = pen._replace(scale=0.7 * scale)
+        draw(smaller, (x, y - 2.0 * way * GUESS_GAP * scale), way, theme.quiet)
+
+
+def mark_of(
+    frame_data: FrameData, see: Projection, guess: Guess, scale: float
+) -> tuple[float, float, float] | None:
+    """Return where the question mark is, and how far beside it the arrows; None if unseen."""
+    xy = see(corners_of(frame_data, guess.row, 0.42)).xy
+    if not len(xy) or not np.isfinite(xy).all():
+        return None
+    inner = see.box.inside(GUESS_MARGIN * scale)
+    x, y = np.clip(xy.mean(axis=0), (inner.x, inner.y), (inner.right, inner.bottom)).tolist()
+    return x, y, max(15.0 * scale, 0.5 * float(np.ptp(xy[:, 0]))) + GUESS_GAP * scale
+
+
+def draw_sign(pen: GuessPen, place: tuple[float, float], way: int | None, color: str) -> None:
+    """Write +, − or 0 around a point; nothing for None."""
+    if way is not None:
+        canvas, theme, scale = pen
+        (x, y), size = place, GUESS_SIGN * scale
+        canvas.box(x - 0.4 * size, y - 0.4 * size, 0.8 * size, 0.8 * size, theme.panel[:7])
+        sign = "0+−"[way]
+        canvas.text(x, y + 0.36 * size, sign, size=size, color=color, bold=True, anchor="center")
+
+
+def draw_way(pen: GuessPen, place: tuple[float, float], way: int | None, color: str) -> None:
+    """Draw an arrow up or down around a point; a bar for neither, nothing for None."""
+    canvas, theme, scale = pen
+    (x, y), wide, half = place, GUESS_WIDE * scale, 0.5 * GUESS_LONG * scale
+    if way == 0:
+        canvas.box(x - 0.5 * half, y - 0.5 * wide, half, wide, color, outline=theme.ground)
+    for rim, ink in ((2.0 * scale, theme.ground), (0.0, color)) if way else ():
+        end = (way or 0) * (half + rim)
+        look = {"width": wide + 2.0 * rim, "head": GUESS_HEAD * scale + 2.6 * rim}
+        canvas.arrows((x, y + end), (x, y - end * (1.0 + rim / half)), ink, **look)
+
+
+def write_guess(
+    pen: GuessPen, place: tuple[float, float], words: str, side: float, color: str
+) -> None:
+    """Write words in a box beside a point: on the left for a side of -1, over it for 0."""
+    canvas, theme, scale = pen
+    (x, y), size = place, GUESS_LETTERS * scale
+    wide = canvas.measure(words, size=size, bold=True)
+    box = x + 0.5 * (side - 1.0) * wide - 0.5 * size, y - 0.8 * size, wide + size, 1.6 * size
+    if words:
+        edge = None if side else theme.accent
+        canvas.box(*box, theme.panel[:7], radius=0.4 * size, outline=edge, line=2.0 * scale)
+        canvas.text(box[0] + 0.5 * size, y + 0.36 * size, words, size=size, color=color, bold=True)

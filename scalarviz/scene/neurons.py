@@ -1,0 +1,387 @@
+"""Neurons: what stands on and beside their spheres, and feature maps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.texts import text
+from scalarviz.base.texts.decimals import short
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import HALO, NUMBER, Theme, rgb
+from scalarviz.scene.frame_data import FrameData
+from scalarviz.scene.layout.division import Box, Projection
+from scalarviz.scene.layout.plates import Neurons
+from scalarviz.scene.neuron_images import (
+    crosses,
+    draw_maps,
+    draw_pictures,
+    faded,
+    flow_parts,
+    held,
+    left_out,
+    painted_line,
+)
+
+SMALLEST = 7.5  # least radius of a sphere in pixels for a number
+BIG, LITTLE = 14.0, 9.0  # sizes of the letters of numbers
+WIDE, WIDEST = 1.8, 2.8  # radii of a sphere that its number may be wide; of a node, which is alone
+MOST = 128  # numbers in a line
+BAR = 64.0  # largest length of a bar in pixels
+# A number on a map: how far below the middle it stands, and its size, relative to the radius, and
+# the least radius in pixels.
+LOW, WRITTEN, ROOM = 0.92, 0.55, 12.0
+AWAY = 1.22  # how far from a map the name of its neuron stands, relative to other spheres
+EDGE = 12.0  # pixels by which names may leave the box of the network at its left
+LETTERS = 14  # of a line of a name
+FEW = 3.0  # least room for two lines, in sizes of letters
+LETTER = 2.0  # least room for a letter of a name that is cut, in sizes of letters
+NAMED = 14.0  # least radius of the sphere of the biases in pixels for its name
+
+
+def draw_neurons(
+    canvas: Canvas2D,
+    see: Projection,
+    line: Neurons,
+    bright: FloatArray | float,
+    frame_data: FrameData,
+    theme: Theme,
+    scale: float,
+) -> None:
+    """Write names and numbers of a line of neurons, or draw images.
+
+    bright  brightness of all, or of each, (n, 1)
+
+    Neurons that dropout drops are crossed out, saturated ones are hatched.
+    """
+    brightest = float(np.max(bright))
+    draw_way(canvas, see, line, brightest, theme)
+    write_one(canvas, see, line, theme, scale)
+    if line.shape:
+        draw_pictures(canvas, see, line, brightest, frame_data, theme)
+        return
+    seen = see(line.points)
+    good = np.asarray(np.isfinite(seen.xy).all(axis=1))
+    if not good.any():
+        return
+    xy, radius, depth = seen.xy[good], line.radius * seen.unit[good], seen.depth[good]
+    front = front_of(see, line.points, line.radius)[good]
+    values = frame_data.buffers.values
+    numbers = held(line, frame_data)
+    own = np.broadcast_to(bright, (len(good), 1))[good]
+    plane = draw_maps(canvas, xy, radius, front, good, own, line, frame_data, theme)
+    crosses(canvas, xy, 0.8 * radius, front, left_out(line, frame_data)[good], theme)
+    if len(numbers):
+        ground = rgb((theme.ground,))[0]
+        fills = faded(painted_line(line, frame_data, theme), bright, ground)
+        hatched = np.zeros(len(xy), np.bool_)
+        if plane:
+            hatched[:] = True  # on a map, numbers stand on plain ground
+        elif line.values in values and line.values in frame_data.buffers.saturated:
+            flat = frame_data.buffers.saturated[line.values]
+            hatch = np.append(flat, np.zeros(len(good) - len(flat)))[good]
+            hatched = hatch > 0.0
+            flat = np.flatnonzero(hatched)
+            look = {"depth": front[flat], "hatch": 0.75 * hatch[flat]}
+            canvas.discs(xy[flat], 0.92 * radius[flat], fills[good][flat], **look)
+        places = np.flatnonzero(good[: len(numbers)])
+        wide = WIDEST if frame_data.layout.signs else WIDE
+        words, size = numbers_in(canvas, numbers[places], float(radius.min()), scale, wide)
+        xy_in = xy
+        if plane:
+            xy_in = xy + radius[:, np.newaxis] * [0.0, LOW]
+            words = words if radius.min() >= ROOM * scale else []
+            size = max(LITTLE * scale, min(size, WRITTEN * float(radius.min())))
+        for i, number in enumerate(words):
+            if hatched[i]:  # its number stands on plain ground
+                wide, (x, y) = canvas.measure(number, size=size, bold=True) + 6.0, xy_in[i].tolist()
+                place = x - 0.5 * wide, y - 0.6 * size, wide, 1.2 * size
+                color, front_of_it = fills[places[i]], float(front[i])
+                canvas.box(*place, color, radius=0.5 * size, depth=front_of_it)
+            write_in(canvas, xy_in[i], float(front[i]), number, size)
+    far = radius * AWAY if plane else radius
+    edge = see.box.x - EDGE * scale if line is frame_data.layout.neurons[0] else math.inf
+    write_names(canvas, xy, far, depth, good, line, theme, scale, edge)
+    if not frame_data.layout.signs:  # where it is written
+        draw_flows(canvas, xy, radius, good, line, frame_data, theme)
+    if line.bars:
+        draw_bars(canvas, see, line, frame_data, theme, scale)
+
+
+def draw_bars(
+    canvas: Canvas2D,
+    see: Projection,
+    line: Neurons,
+    frame_data: FrameData,
+    theme: Theme,
+    scale: float,
+) -> None:
+    """Draw the probability of each output as a bar beside its name; a frame shows the target."""
+    shares, target, seen = frame_data.buffers.shares, frame_data.buffers.target, see(line.points)
+    if shares is None or len(shares) != len(line.points) or not np.isfinite(seen.xy).all():
+        return
+    size, radius = 13.0 * scale, line.radius * seen.unit
+    names = max((canvas.measure(name, size=size, bold=True) for name in line.names), default=0.0)
+    left = float((seen.xy[:, 0] + radius).max()) + names + 14.0 * scale
+    wide, high = min(BAR * scale, see.box.right - left), np.minimum(0.8 * radius, 9.0 * scale)
+    if wide < 2.0 * high.max():
+        return
+    corner = np.stack([np.full(len(high), left), seen.xy[:, 1] - high / 2.0], axis=1)
+    lengths = np.maximum(1.0, shares * wide)
+    canvas.boxes(corner, np.stack([np.full(len(high), wide), high], axis=1), theme.tray)
+    canvas.boxes(corner, np.stack([lengths, high], axis=1), theme.ink)
+    for i in () if target is None else np.flatnonzero(target > 0.5).tolist():
+        x, y = corner[i].tolist()
+        canvas.box(x, y, wide, float(high[i]), None, outline=theme.quiet, line=scale)
+
+
+def front_of(see: Projection, points: FloatArray, radius: float) -> FloatArray:
+    """Return a depth just before the front of each sphere, where its number stands."""
+    return see(points + 1.02 * radius * see.camera.toward).depth
+
+
+def numbers_in(
+    canvas: Canvas2D, values: FloatArray, radius: float, scale: float, wide: float = WIDE
+) -> tuple[list[str], float]:
+    """Return the numbers of a line with as many digits as fit into its spheres, and their size.
+
+    There are none if they would be too small; `wide` is their largest width, in radii.
+    """
+    if radius < SMALLEST * scale or len(values) > MOST:
+        return [], 0.0
+    for digits in (2, 1):
+        words = [short(float(value), digits) for value in values]
+        widest = max(canvas.measure(each, size=10.0, bold=True) for each in words) / 10.0
+        size = float(int(min(BIG * scale, wide * radius / widest)))
+        if size >= LITTLE * scale:
+            return words, size
+    return [], 0.0
+
+
+def write_in(
+    canvas: Canvas2D, xy: FloatArray, depth: float, words: str, size: float, ink: str = NUMBER
+) -> None:
+    """Write into a sphere."""
+    canvas.text(
+        float(xy[0]),
+        float(xy[1]) + 0.36 * size,
+        words,
+        size=size,
+        bold=True,
+        color=ink,
+        anchor="center",
+        depth=depth,
+        outline=HALO if ink == NUMBER else None,
+    )
+
+
+def write_one(canvas: Canvas2D, see: Projection, line: Neurons, theme: Theme, scale: float) -> None:
+    """Write "1" into the sphere of the biases."""
+    if line.one is None:
+        return
+    seen = see(line.one)
+    radius = line.radius * float(seen.unit[0])
+    if not np.isfinite(seen.xy).all() or radius < SMALLEST * scale:
+        return
+    depth = float(front_of(see, line.one, line.radius)[0])
+    write_in(canvas, seen.xy[0], depth, "1", min(BIG * scale, 1.4 * radius), theme.ink)
+    if radius > NAMED * scale:
+        x, y = seen.xy[0].tolist()
+        canvas.text(
+            x,
+            y + radius + 13.0 * scale,
+            text("picture.bias"),
+            size=13.0 * scale,
+            color=theme.quiet,
+            anchor="center",
+            outline=theme.ground,
+            depth=float(seen.depth[0]),
+        )
+
+
+def bias_box(see: Projection, line: Neurons, scale: float) -> list[Box]:
+    """Return the box of the word below the sphere of the biases, if there is one."""
+    if line.one is None:
+        return []
+    seen = see(line.one)
+    radius, (x, y) = line.radius * float(seen.unit[0]), seen.xy[0].tolist()
+    if not radius > NAMED * scale:
+        return []
+    return [Box(x - 16.0 * scale, y + radius, 32.0 * scale, 17.0 * scale)]
+
+
+def boxes_below(see: Projection, line: Neurons, scale: float) -> list[Box]:
+    """Return the boxes of the words below spheres: of the bias, and of neurons side by side."""
+    boxes, seen = bias_box(see, line, scale), see(line.points)
+    way, spaces = seen.xy[-1] - seen.xy[0], len(seen.xy) - 1
+    is_close = spaces and np.linalg.norm(way) < 13.0 * scale * spaces
+    if not line.names or line.shape or is_close or not abs(way[1]) <= abs(way[0]):
+        return boxes
+    for (x, y), unit in zip(seen.xy[: len(line.names)].tolist(), seen.unit.tolist(), strict=False):
+        boxes.append(Box(x - 12.0 * scale, y + line.radius * unit, 24.0 * scale, 17.0 * scale))
+    return boxes
+
+
+def write_names(
+    canvas: Canvas2D,
+    xy: FloatArray,
+    radius: FloatArray,
+    depth: FloatArray,
+    good: FloatArray,
+    line: Neurons,
+    theme: Theme,
+    scale: float,
+    edge: float,
+) -> None:
+    """Write the names of neurons: below those that stand side by side, beside those in a column.
+
+    Those in a column are left of it, if they fit there, not further left than `edge`: cubes stand
+    at its right.
+
+    Long names are in two lines, in a column only if there is room for two. Names that would meet
+    side by side are shortened; without room for a letter there are none.
+    """
+    size = 13.0 * scale
+    if not line.names or not len(xy):
+        return
+    way = xy[-1] - xy[0]
+    column = abs(way[1]) > abs(way[0])
+    spaces = max(1, len(xy) - 1)
+    apart = float(np.linalg.norm(way)) / spaces if len(xy) > 1 else math.inf
+    room = math.inf if column or len(xy) == 1 else abs(float(way[0])) / spaces - 0.3 * size
+    own = [place for place in np.flatnonzero(good).tolist() if place < len(line.names)]
+    one_line = column and apart < FEW * size
+    names = [
+        line.names[place] if one_line else name_lines(canvas, line.names[place], room, size)
+        for place in own
+    ]
+    meet = any(canvas.measure(name, size=size, bold=True) > room for name in names)
+    if apart < (LETTER if meet else 1.0) * size:
+        return
+    if meet:
+        names = [canvas.fit(name, room, size=size, bold=True) for name in names]
+    wide = max((canvas.measure(name, size=size, bold=True) for name in names), default=0.0)
+    left = float((xy[:, 0] - radius).min()) - 6.0 * scale - wide >= edge
+    side, anchor = (-1.0, "right") if left else (1.0, "left")
+    for i, name in enumerate(names):
+        (x, y), far = xy[i].tolist(), float(radius[i])
+        if column:
+            up = 0.675 * name.count("\n")
+            x, y = x + side * (far + 6.0 * scale), y + (0.36 - up) * size
+        else:
+            y, anchor = y + far + 1.15 * size, "center"
+        canvas.text(
+            x,
+            y,
+            name,
+            size=size,
+            color=theme.ink,
+            bold=True,
+            anchor=anchor,
+            outline=theme.ground,
+            depth=float(depth[i]),
+        )
+
+
+def name_lines(canvas: Canvas2D, name: str, room: float, size: float) -> str:
+    """Return a name of more than LETTERS letters, or wider than the room, in two lines.
+
+    There is one line where the room is that of some letters only.
+    """
+    blanks = [place for place, letter in enumerate(name) if letter == " "]
+    is_wide = len(name) > LETTERS or canvas.measure(name, size=size, bold=True) > room
+    if not is_wide or room < FEW * size or not (blanks or len(name) > LETTERS):
+        return name
+    place = min(blanks, key=lambda place: abs(2 * place - len(name)), default=LETTERS)
+    return f"{name[:place]}\n{name[place:].strip()}"
+
+
+def draw_flows(
+    canvas: Canvas2D,
+    xy: FloatArray,
+    radius: FloatArray,
+    good: FloatArray,
+    line: Neurons,
+    frame_data: FrameData,
+    theme: Theme,
+) -> None:
+    """Draw the gradient of each neuron as a dot on its rim, larger for a larger gradient."""
+    found = flow_parts(line, frame_data)
+    if found is None or radius[0] < 4.0:
+        return
+    flow, part = (each[good[: len(each)]] for each in found)
+    xy, radius = xy[: len(flow)], radius[: len(flow)]
+    # On the side without wires.
+    places = xy + radius[:, np.newaxis] * [0.75, 0.75]
+    canvas.discs(places, 0.42 * radius * part + 1.6, theme.ground)
+    canvas.discs(places, 0.42 * radius * part, theme.map(np.sign(flow) * 0.85))
+
+
+def draw_way(canvas: Canvas2D, see: Projection, line: Neurons, bright: float, theme: Theme) -> None:
+    """Draw the line of a skip connection, which ends in an arrow."""
+    if line.way is None:
+        return
+    seen = see(line.way)
+    if np.isfinite(seen.xy).all():
+        ground = rgb((theme.ground,))[0]
+        color = faded(rgb((theme.quiet,)), bright, ground)[0]
+        width = min(3.0, max(1.4, 0.12 * float(np.median(seen.unit))))
+        canvas.line(seen.xy, color, width=width, depth=seen.depth)
+        start, end = seen.xy[-2:]
+        canvas.arrows(start, end, color, width=width, head=5.0 * width, depth=seen.depth[-1])
+
+
+def draw_errors(
+    canvas: Canvas2D,
+    see: Projection,
+    frame_data: FrameData,
+    theme: Theme,
+    labels: Sequence[Box] = (),
+) -> None:
+    """Draw how far each output, as the loss reads it, is off its target: a bar and a number.
+
+    They stand right of outputs below each other, and else below them, and below `labels` there.
+    """
+    target, answers = frame_data.buffers.target, frame_data.buffers.answers
+    lines = frame_data.layout.neurons
+    if target is None or answers is None or not lines:
+        return
+    line = lines[-1]
+    seen = see(line.points)
+    is_close = seen.unit[0] >= 22.0 and not line.shape and not line.bars
+    if not len(answers) == len(target) == len(line.points) or not is_close:
+        return
+    errors = answers - target
+    top = max(float(np.abs(errors).max()), 1e-12)
+    colors = theme.map(np.sign(errors) * 0.8)
+    apart = seen.xy[-1] - seen.xy[0]
+    in_a_row = abs(apart[0]) >= abs(apart[1])
+    room = abs(float(apart[0])) / max(1, len(errors) - 1) if in_a_row and len(errors) > 1 else 1e9
+    scale = canvas.scale
+    for i, error in enumerate(errors.tolist()):
+        x, y = seen.xy[i].tolist()
+        reach = 0.8 * seen.unit[i] * abs(error) / top + 2.0
+        low = line.radius * seen.unit[i] + 6.0 * scale
+        wide = 0.3 * seen.unit[i]
+        size = float(round(min(13.0 * scale, max(11.0 * scale, 0.26 * seen.unit[i]))))
+        number = short(error)
+        number = "+" * (error > 0.0 and number != "0") + number
+        words = text("outputs.off", error=number)
+        if canvas.measure(words, size=size) > 0.95 * room:
+            words = number
+        if in_a_row:
+            low += 15.0 * scale * bool(line.names)
+            canvas.box(x - wide / 2, y + low, wide, reach, colors[i], radius=2.0)
+            below, anchor = y + low + reach + size + 2.0, "center"
+            half = 0.5 * canvas.measure(words, size=size)
+            x = min(x, see.width - half - 4.0)
+            place = Box(x - half, below - size, 2.0 * half, 1.2 * size)
+            below = max([below, *(each.bottom + size for each in labels if each.meets(place))])
+        else:
+            canvas.box(x + low, y - wide / 2, reach, wide, colors[i], radius=2.0)
+            x, below, anchor = x + low + reach + 5.0, y + 0.35 * size, "left"
+        ink, halo = theme.ink, theme.ground
+        canvas.text(x, below, words, size=size, color=ink, anchor=anchor, outline=halo)

@@ -1,0 +1,584 @@
+"""Picture: frame data rendered as a vispy scene, seen through a view whose camera we drive.
+
+    root (SubScene)
+    ├── view (ViewBox), with a camera node; view.scene has the space of the layout
+    │   └── view.scene: cubes, spheres, wires, and nodes of a user
+    └── flat: shapes and text in logical pixels
+
+One of the few files that depend on vispy's internals: a canvas is used by several pictures in turn,
+each of a size of its own, so this file draws the nodes, not `SceneCanvas.on_draw`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Self, final
+
+import numpy as np
+import numpy.typing as npt
+from vispy import gloo
+from vispy.scene import BaseCamera, ViewBox
+from vispy.scene.subscene import SubScene
+from vispy.scene.visuals import create_visual_node
+from vispy.visuals import BaseVisual
+from vispy.visuals.transforms import MatrixTransform
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.messages import inform
+from scalarviz.core.program import NONE, Program
+from scalarviz.errors import DisplayError
+from scalarviz.scene import overlay
+from scalarviz.scene.bead_arrays import Beads, beads_of
+from scalarviz.scene.callout import draw_callout, draw_spoken
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import THEMES, Theme, rgb
+from scalarviz.scene.canvas.renderer import Renderer
+from scalarviz.scene.caption_band import draw_caption, draw_opened
+from scalarviz.scene.cube_numbers import draw_numbers
+from scalarviz.scene.frame_data import FrameData
+from scalarviz.scene.inspector import draw_hover, draw_inspector
+from scalarviz.scene.labels import (
+    Obstacles,
+    draw_labels,
+    draw_signs,
+    draw_thread,
+    draw_tied,
+    draw_written,
+)
+from scalarviz.scene.layout.camera import Camera
+from scalarviz.scene.layout.division import Box, Division, Projection
+from scalarviz.scene.layout.plates import NEAR, Layout, Neurons, Wires
+from scalarviz.scene.legend import draw_legend, draw_marks_key, explain_arrows, legend_box
+from scalarviz.scene.lights import BACK, Lights, focus_of, lights
+from scalarviz.scene.marks import draw_ghosts, draw_guess, draw_marks, draw_pushes
+from scalarviz.scene.neurons import draw_errors, draw_neurons
+from scalarviz.scene.offscreen import drawing
+from scalarviz.scene.overlay import OnTop, draw_chips
+from scalarviz.scene.strip import draw_hovered, draw_strip
+from scalarviz.scene.visuals.cubes import CubesNode
+from scalarviz.scene.visuals.opengl import largest_texture, viewport_of
+from scalarviz.scene.visuals.picking import half_sides
+from scalarviz.scene.visuals.spheres import SpheresNode, WiresNode
+
+# Order of nodes: our own before those of a user, and wires, which mix, after all that is solid.
+CUBES, SPHERES, WIRES = -3, -2, -1
+
+
+class FlatVisual(BaseVisual):  # type: ignore[misc]  # vispy has no types
+    """Visual of a Canvas2D, over the whole viewport.
+
+    `paper` is the canvas to draw; None, the default, draws nothing. `corner` is the lower left
+    corner of the viewport. Filters of vispy, such as the opacity of a node, have no effect.
+    """
+
+    def __init__(self) -> None:
+        BaseVisual.__init__(self)
+        self.paper: Canvas2D | None = None
+        self.corner = (0, 0)
+        self._ink = Renderer()
+
+    def draw(self) -> None:
+        """Draw the canvas in the current context."""
+        if self.paper is not None:
+            width, height = viewport_of(self.transforms)
+            self._ink.draw(self.paper, round(width), round(height), self.corner)
+
+    def attach(self, filt: Any, view: Any = None) -> None:
+        """Do nothing: `filt` and `view` are ignored."""
+
+    def detach(self, filt: Any, view: Any = None) -> None:
+        """Do nothing: `filt` and `view` are ignored."""
+
+
+FlatNode = create_visual_node(FlatVisual)
+
+
+@final
+class PictureScene:
+    """The nodes of a picture.
+
+    view            the ViewBox; a node with `parent=view.scene` is drawn beside the cubes
+    spheres, wires  the nodes of neurons and of the wires between them
+    flat            the node of the flat shapes
+    """
+
+    def __init__(self) -> None:
+        self.root = SubScene()
+        self.view = ViewBox(camera=BaseCamera(), parent=self.root)
+        self.view.scene.clip_children = False  # the picture ends where the view ends
+        self.flat = FlatNode(parent=self.root)
+        self.spheres = SpheresNode(parent=self.view.scene)
+        self.wires = WiresNode(parent=self.view.scene)
+        self.spheres.order, self.wires.order = SPHERES, WIRES
+        self._matrix = MatrixTransform()
+        self.view.camera.transform = self._matrix
+        self.view.camera.view_changed()
+
+    @contextmanager
+    def changing(self, width: int, height: int, ratio: float) -> Iterator[None]:
+        """Set up the nodes for a frame; changes inside the block ask for no further frame.
+
+        width, height  in device pixels, `ratio` of which are a logical pixel
+        """
+        canvas = gloo.get_current_canvas()
+        before, canvas._drawing = canvas._drawing, True
+        try:
+            if self.root.canvas is not canvas:
+                self.root._set_canvas(canvas)
+            fit_canvas(canvas.transforms, width, height, ratio)
+            self.view.size = width / ratio, height / ratio
+            yield
+        finally:
+            canvas._drawing = before
+
+    def look(self, see: Projection) -> None:
+        """Point the camera."""
+        # From clip coordinates to logical pixels of the view.
+        half = 0.5 * see.width, 0.5 * see.height
+        fit = np.diag([half[0], -half[1], 1.0, 1.0])
+        fit[:2, 3] = half
+        matrix = (fit @ see.matrix).T
+        if not np.array_equal(matrix, self._matrix.matrix):
+            self._matrix.matrix = matrix
+
+    def set_beads(self, beads: Beads) -> None:
+        """Set spheres and wires."""
+        self.spheres.set_data(beads.centers, beads.radii, beads.fills, beads.outlines, beads.lines)
+        self.wires.set_data(beads.starts, beads.ends, beads.colors, beads.widths)
+
+    def draw(self, box: Box, high: float, ratio: float, corner: tuple[int, int] = (0, 0)) -> None:
+        """Draw all nodes that are visible, in their order; those of the view inside a box.
+
+        box     in logical pixels, `ratio` device pixels each, of a picture `high` logical pixels
+        corner  the lower left corner of the picture in the framebuffer, in device pixels
+        """
+        left, low = round(box.x * ratio), round((high - box.bottom) * ratio)
+        gloo.set_state(scissor_test=True)
+        gloo.set_scissor(
+            corner[0] + left, corner[1] + low, round(box.width * ratio), round(box.height * ratio)
+        )
+        draw_node(self.view)
+        gloo.set_state(scissor_test=False)
+        self.flat.corner = corner
+        draw_node(self.flat)
+
+    def release(self) -> None:
+        """Free the memory of spheres and wires, and take all nodes off their canvas."""
+        self.spheres.release()
+        self.wires.release()
+        self.root._set_canvas(None)
+
+
+def draw_node(node: Any) -> None:
+    """Draw a node and its children, by their order, unless it is invisible."""
+    if not node.visible:
+        return
+    if hasattr(node, "draw"):
+        node.draw()
+    for child in sorted(node.children, key=lambda child: child.order):
+        draw_node(child)
+
+
+def fit_canvas(system: Any, width: int, height: int, ratio: float) -> None:
+    """Set a canvas's transforms from logical pixels to a framebuffer, and on to its clip space."""
+    to_pixels, to_clip = system.canvas_transform.transforms[1], system.framebuffer_transform
+    for transform, scale, offset in (
+        (to_pixels, (ratio, -ratio), (0.0, height)),
+        (to_clip.transforms[0], (2.0 / width, 2.0 / height), (-1.0, -1.0)),
+    ):
+        if tuple(transform.scale[:2]) != scale or tuple(transform.translate[:2]) != offset:
+            transform.scale, transform.translate = scale, offset
+
+
+# What stands on and beside the cubes: marks and numbers of neurons, numbers of cubes, labels.
+
+ARROW_HEAD, SMALL_ARROW_HEAD = 11.0, 8.0  # pixels of an arrow head, at spheres and at images
+CUBE_CORNER = 1.4  # from the middle of a cube as seen to its corners, in halves of its side
+
+
+def draw_scenery(
+    canvas: Canvas2D,
+    see: Projection,
+    frame_data: FrameData,
+    lit: Lights,
+    theme: Theme,
+    scale: float = 1.0,
+) -> Obstacles:
+    """Draw what stands on and beside cubes and spheres, with depth, so that cubes hide it.
+
+    Return what other words must not cover.
+    """
+    for i, line in enumerate(frame_data.layout.neurons):
+        bright = lit.neurons_of(i, len(line.points))
+        draw_neurons(canvas, see, line, bright, frame_data, theme, scale)
+    draw_heads(canvas, see, frame_data, theme, scale)
+    draw_tied(canvas, see, frame_data, theme, scale)
+    draw_numbers(canvas, see, frame_data, scale, lit)
+    draw_written(canvas, see, frame_data.layout, theme, scale)
+    draw_signs(canvas, see, frame_data, theme, scale)
+    return draw_labels(canvas, see, frame_data, theme, scale)
+
+
+def draw_heads(
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, scale: float
+) -> None:
+    """Draw arrow heads where the wires of a sum arrive, and where those of images end.
+
+    While numbers go back, the heads are where they arrive then.
+    """
+    size, moment = ARROW_HEAD * scale, frame_data.moment
+    cubes_seen = places_of_cubes(see, frame_data)
+    back = moment is not None and moment.kind in BACK
+    for bundle in frame_data.layout.wires:
+        if bundle.head is not None:
+            line = frame_data.layout.neurons[bundle.neurons] if back else None
+            head_wires(canvas, see, bundle, line, theme, scale)
+    for fan in frame_data.layout.fans:
+        if not fan.is_wired:
+            continue
+        if back and not fan.is_first:  # inputs get no gradient
+            count = len(fan.columns) - (fan.biases != NONE)
+            places, through = fan.starts[:count], fan.columns[:count] + fan.rows.mean(axis=0)
+        else:
+            places, through = fan.ends, fan.rows + fan.columns.mean(axis=0)
+        ends, cubes = see(places), see(through)
+        way = ends.xy - cubes.xy
+        way = way / np.maximum(np.hypot(way[:, 0], way[:, 1]), 1e-9)[:, np.newaxis]
+        tips = ends.xy - way * (fan.radius * ends.unit + scale)[:, np.newaxis]
+        color = theme.accent if places is not fan.ends else theme.quiet
+        free = [not is_on_cube(middle, cubes_seen) for middle in tips - 0.5 * size * way]
+        own = np.array(free, np.bool_) & (fan.radius * ends.unit > size)
+        starts, depth = (tips - size * way)[own], ends.depth[own]
+        canvas.arrows(starts, tips[own], color, head=size, depth=depth)
+
+
+def places_of_cubes(see: Projection, frame_data: FrameData) -> FloatArray:
+    """Return x, y and radius of the cubes as seen, (n, 3), where all wires are drawn; else none."""
+    layout, found = frame_data.layout, [np.zeros((0, 3))]
+    wired = any(fan.is_wired for fan in layout.fans)
+    for plate, top in zip(layout.plates, frame_data.cubes.size_scales, strict=True):
+        if wired:
+            row, column, indices = plate.cells()
+            seen = see(plate.point(column + 0.5, row + 0.5))
+            half = half_sides(frame_data.cubes.sizes[indices], float(top)) * plate.unit
+            found.append(np.column_stack([seen.xy, CUBE_CORNER * half * seen.unit]))
+    return np.concatenate(found)
+
+
+def is_on_cube(place: FloatArray, cubes: FloatArray) -> bool:
+    """Return whether a place of the picture is on a cube."""
+    return bool((np.hypot(*(cubes[:, :2] - place).T) < cubes[:, 2]).any())
+
+
+def head_wires(
+    canvas: Canvas2D,
+    see: Projection,
+    bundle: Wires,
+    back: Neurons | None,
+    theme: Theme,
+    scale: float,
+) -> None:
+    """Draw an arrow head where each wire of a bundle meets its image.
+
+    back  the neurons of the bundle, if numbers go back: heads are at the start of the wires then
+    """
+    begin, finish, half = bundle.start, bundle.end, bundle.head or 0.0
+    if back is not None:
+        begin, finish, half = finish, begin, half_of(back) if bundle.outgoing else 0.0
+    start, end = see(begin), see(finish)
+    wide = np.abs(see(finish + half * NEAR).xy[:, 0] - end.xy[:, 0])
+    way = end.xy - start.xy
+    way = way / np.maximum(np.hypot(way[:, 0], way[:, 1]), 1e-9)[:, np.newaxis]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        reach = np.fmin(wide / np.abs(way[:, 0]), half * end.unit / np.abs(way[:, 1]))
+    tips = end.xy - way * (np.nan_to_num(reach) + scale)[:, np.newaxis]
+    size, color = SMALL_ARROW_HEAD * scale, theme.quiet if back is None else theme.accent
+    canvas.arrows(tips - size * way, tips, color, head=size, depth=end.depth)
+
+
+def half_of(line: Neurons) -> float:
+    """Return half the side of the images of a line, or the radius of its neurons."""
+    return 0.5 * line.side * max(line.shape[1:]) if line.shape else line.radius
+
+
+@final
+class Picture:
+    """Renders frame data in the current OpenGL context; bound to the first one it is used in.
+
+    theme    name of the colors, a key of THEMES
+    program  the program that is shown, which the lights need
+    scene    its vispy nodes, with the view that a user's nodes are put in
+    words    all text on the last picture
+    """
+
+    def __init__(self, theme: str = "dark", program: Program | None = None) -> None:
+        self.theme: Theme = THEMES[theme]
+        self.program = program
+        self.words: list[str] = []
+        self.scene = PictureScene()
+        self._cubes: Any = None
+        self._layout: Layout | None = None
+        self._shown: Any = None
+
+    def set_theme(self, name: str) -> None:
+        """Change the colors."""
+        self.theme = THEMES[name]
+        if self._cubes is not None:
+            self._cubes.set_map(self.theme.map, self.theme.ground)
+
+    def release(self) -> None:
+        """Free the memory on the graphics card; the next `draw` allocates it again."""
+        if self._cubes is not None:
+            self._cubes.release()
+            self._cubes.parent = None
+            self._cubes = None
+        self.scene.release()
+
+    def see(self, frame_data: FrameData, camera: Camera, width: float, height: float) -> Projection:
+        """Return the projection of the scene in a picture of this size in logical pixels."""
+        box = frame_data.view or frame_data.division(width, height).inner
+        points = frame_data.layout.points()
+        reach = (
+            float(np.linalg.norm(points - np.array(camera.target), axis=1).max(initial=0.0)) + 2.0
+        )
+        return Projection(camera, box, width, height, reach)
+
+    def draw(
+        self,
+        frame_data: FrameData,
+        camera: Camera,
+        width: int,
+        height: int,
+        ratio: float,
+        corner: tuple[int, int] = (0, 0),
+    ) -> OnTop:
+        """Draw a frame of width x height device pixels; `ratio` of them are a logical pixel.
+
+        Return what lies on top of it, for the mouse.
+
+        corner  the lower left corner in the framebuffer, in device pixels from its own; by default
+                that corner
+        """
+        if width < 2 or height < 2:
+            return OnTop()  # a minimized window
+        wide, high = width / ratio, height / ratio
+        see = self.see(frame_data, camera, wide, high)
+        shown = frame_data.layout, self.program, frame_data.moment, frame_data.part
+        lit = lights(
+            *shown,
+            focus_of(frame_data),
+            frame_data.attention,
+            frame_data.wave,
+            walks=frame_data.walked is not None,
+        )
+        gloo.set_viewport(*corner, width, height)
+        gloo.set_state(depth_test=True, blend=False, cull_face=False, scissor_test=True)
+        gloo.set_scissor(*corner, width, height)
+        gloo.clear(color=(*rgb((self.theme.ground,))[0].tolist(), 1.0), depth=True)
+        gloo.set_state(scissor_test=False)
+        scale = frame_data.division(wide, high).scale
+        beads = beads_of(frame_data, lit, self.theme, camera, scale)
+        with self.scene.changing(width, height, ratio):
+            self.scene.look(see)
+            self._set_cubes(frame_data, lit)
+            self._cubes.fog(see.deep(frame_data.layout.points()))
+            self.scene.set_beads(beads)
+            self.scene.flat.paper, on_top = self._flat(frame_data, see, lit, ratio)
+            self.scene.draw(frame_data.division(wide, high).view, high, ratio, corner)
+        return on_top
+
+    def _flat(
+        self, frame_data: FrameData, see: Projection, lit: Lights, ratio: float
+    ) -> tuple[Canvas2D, OnTop]:
+        """Return all shapes and text of a frame, and what of them the mouse can find."""
+        wide, high = see.width, see.height
+        division = frame_data.division(wide, high)
+        canvas = Canvas2D(wide, high, ratio, division.scale)
+        with canvas.clip(*division.view.place):
+            arrows = draw_pushes(canvas, see, frame_data, self.theme, division.scale)
+            taken = draw_scenery(canvas, see, frame_data, lit, self.theme, division.scale)
+            draw_ghosts(canvas, see, frame_data, self.theme)
+            if frame_data.moment is not None and frame_data.moment.kind == "loss":
+                draw_errors(canvas, see, frame_data, self.theme, taken.boxes)
+            draw_marks(canvas, see, frame_data, self.theme)
+            callout = None
+            if frame_data.guess is None:
+                callout = draw_callout(canvas, see, frame_data, taken, self.theme, division.scale)
+            if callout is not None:
+                taken.boxes.append(callout)
+            draw_spoken(canvas, see, frame_data, taken, self.theme, division.scale)
+            draw_guess(canvas, see, frame_data, self.theme, division.scale)
+        on_top = self._write(canvas, division, frame_data, see, taken, arrows)
+        self.words = canvas.words
+        return canvas, on_top
+
+    def _write(
+        self,
+        canvas: Canvas2D,
+        division: Division,
+        frame_data: FrameData,
+        see: Projection,
+        taken: Obstacles,
+        arrows: bool,
+    ) -> OnTop:
+        theme = self.theme
+        draw_legend(canvas, division, frame_data.cubes, theme)
+        self._draw_panels(canvas, division, frame_data, see)
+        if frame_data.pane is not None:
+            head = overlay.draw_pane_head(canvas, division, frame_data.pane, theme)
+        else:
+            head = overlay.draw_head(canvas, division, frame_data.words, theme)
+        cells = draw_strip(canvas, division, frame_data, theme)
+        offers, chart = overlay.draw_band(canvas, division, frame_data, theme)
+        told = draw_caption(canvas, division, frame_data, theme)
+        buttons: list[overlay.Button] = []
+        messages: list[Box] = []
+        if frame_data.pane is None:
+            buttons, messages = draw_chips(canvas, division, frame_data, head, theme, taken)
+        if arrows:
+            explain_arrows(canvas, division, head, theme, messages, taken.meets)
+        draw_hovered(canvas, cells, frame_data, theme, division.scale)
+        draw_hover(canvas, see, frame_data, theme, division, messages)
+        told = [*draw_opened(canvas, division, frame_data, theme), *told]
+        draw_marks_key(canvas, division, frame_data, theme)
+        overlay.draw_help(canvas, division, frame_data.help, theme)
+        return OnTop([*offers, *buttons], chart, cells, told, legend_box(division))
+
+    def _draw_panels(
+        self, canvas: Canvas2D, division: Division, frame_data: FrameData, see: Projection
+    ) -> None:
+        """Draw the exhibit and the pinned weight at the right end of the stage."""
+        if frame_data.exhibit is not None and division.exhibit.width:
+            exhibit = frame_data.exhibit
+            exhibit.paint(canvas, division.exhibit, self.theme)
+            spot, lines = exhibit.spot(), frame_data.layout.neurons
+            if spot is not None and lines:
+                draw_thread(canvas, see, lines[-1], spot, self.theme)
+        has_room = frame_data.view is None  # else the network is still on its way out of it
+        if frame_data.pinned is not None and division.card.width and has_room:
+            draw_inspector(canvas, division.card, frame_data.pinned, self.theme, division.scale)
+
+    def _set_cubes(self, frame_data: FrameData, lit: Lights) -> None:
+        cubes = self._node(frame_data)
+        shown = frame_data.cubes
+        if self._shown is not shown:
+            cubes.scales(shown.color_scales, shown.size_scales)
+            cubes.numbers(shown.colors, shown.sizes)
+            self._shown = shown
+        color = self.theme.accent if lit.back else "#ffffff"
+        cells = {} if lit.focus is None else {"focus": lit.focus.cells}
+        cubes.lights(lit.plates, lit.white, color, lit.outside, **cells)
+
+    def _node(self, frame_data: FrameData) -> Any:
+        """Return the node of the cubes; a new one if the layout has changed."""
+        if self._cubes is None or self._layout is not frame_data.layout:
+            if self._cubes is not None:
+                self._cubes.release()
+                self._cubes.parent = None
+            count = len(frame_data.cubes.colors)
+            parent = self.scene.view.scene
+            self._cubes = CubesNode(frame_data.layout.plates, count, parent=parent)
+            self._cubes.order = CUBES
+            self._cubes.set_map(self.theme.map, self.theme.ground)
+            self._layout, self._shown = frame_data.layout, None
+        return self._cubes
+
+
+# Without a window, into arrays.
+
+
+@final
+class Canvas:
+    """An offscreen canvas, a context manager; `close` it otherwise.
+
+    width, height  in logical pixels
+
+    Raises DisplayError if OpenGL cannot be used here.
+    """
+
+    def __init__(self, width: int, height: int) -> None:
+        with drawing():
+            pass  # raises the error early
+        self.width, self.height = width, height
+        self._room = (0, 0)
+        self._buffer: Any = None
+        self._of: Any = None  # the offscreen canvas that the buffer belongs to
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Free the memory of its pixels, and of all released pictures."""
+        with drawing():
+            self._buffer, self._of, self._room = None, None, (0, 0)
+
+    def render(
+        self,
+        picture: Picture,
+        frame_data: FrameData,
+        camera: Camera,
+        ratio: float = 1.0,
+        samples: int = 1,
+    ) -> npt.NDArray[np.uint8]:
+        """Return the rendered picture, (height, width, 3) bytes.
+
+        picture     draws the frame
+        frame_data  what to draw
+        camera      where it is seen from
+        ratio       device pixels per logical pixel
+        samples     each pixel is the mean of samples x samples
+        """
+
+        def draw(width: int, height: int, ratio: float) -> None:
+            picture.draw(frame_data, camera, width, height, ratio)
+
+        return self.frame(draw, ratio, samples)
+
+    def frame(
+        self, draw: Callable[[int, int, float], None], ratio: float = 1.0, samples: int = 1
+    ) -> npt.NDArray[np.uint8]:
+        """Return what `draw(width, height, ratio)` draws; the same as `render` otherwise.
+
+        Raise DisplayError if the picture is larger than the driver can draw; with too many samples
+        it takes fewer.
+        """
+        wide, high = round(self.width * ratio), round(self.height * ratio)
+        with drawing() as canvas:
+            samples = affordable(samples, max(wide, high))
+            size = high * samples, wide * samples
+            if self._room != size or self._of is not canvas:
+                self._buffer = gloo.FrameBuffer(
+                    gloo.Texture2D((*size, 3)), gloo.RenderBuffer(size, "depth")
+                )
+                self._room, self._of = size, canvas
+            with self._buffer:
+                draw(size[1], size[0], ratio * samples)
+                pixels = gloo.read_pixels((0, 0, size[1], size[0]), alpha=False)
+        if samples == 1:
+            return np.ascontiguousarray(pixels)
+        total = np.zeros((high, wide, 3), np.uint16)
+        for row in range(samples):
+            for column in range(samples):
+                total += pixels[row::samples, column::samples]
+        return ((total + samples**2 // 2) // samples**2).astype(np.uint8)
+
+
+def affordable(samples: int, side: int) -> int:
+    """Return how many samples a pixel can have in a picture of so many pixels along its side."""
+    most = largest_texture()
+    if side > most:
+        raise DisplayError(
+            f"this graphics card draws pictures of up to {most:,} pixels a side, not {side:,}: "
+            "choose a smaller size or ratio"
+        )
+    fewer = min(samples, most // side)
+    if fewer < samples:
+        inform(
+            f"each pixel is the mean of {fewer} x {fewer} samples, not {samples} x {samples}: this "
+            f"graphics card draws up to {most:,} pixels a side"
+        )
+    return fewer

@@ -1,0 +1,741 @@
+"""SweepPanels: the networks of a sweep, a panel for each setting, drawn flat.
+
+A panel has the share of networks that succeeded with its interval, how often they have less loss
+than those of another setting, the loss of each network as a thin line and their mean as a thick
+one, and a small picture of each network, those that failed in a frame.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.texts import plural, text
+from scalarviz.scene.canvas.canvas2d import Canvas2D, color_bytes
+from scalarviz.scene.canvas.palette import THEMES, Theme, class_colors
+from scalarviz.scene.charts import ChartScales, LossScale, draw_thin, shown
+from scalarviz.scene.layout.division import HEIGHT, WIDTH, Box
+from scalarviz.scene.legend import sides_of
+
+# Networks as small pictures in rows and columns: walls of cubes, maps, swatches or loss lines.
+# All pictures of a panel are one image, whose cubes are drawn once for each of some numbers.
+
+CUBES, MAPS, SWATCHES, LOSSES = KINDS = ("cubes", "maps", "swatches", "losses")
+FAILED = "#ff5d5d"  # frame of a network that failed
+SUCCESS_LINE = 1.5  # height of the line below a network that succeeded
+PICTURE_GAP = 0.14  # between two pictures, as a share of their width, within the next two
+LEAST_GAP, MOST_GAP = 1.0, 8.0
+CUBE = 7.0  # pixels of a cube; below, weights are tiles
+LEVELS = 32  # shades of a sign
+EDGE_SAMPLES = 4  # samples along a pixel of a cube
+DEPTH = 0.24  # of a cube, as seen from the front, relative to its edge
+TOP, SIDE = 1.18, 0.66  # brightness of these faces, relative to the front, as of all cubes
+GAP_FROM = 4.0  # pixels of a tile or swatch from which on there is a gap beside it
+OUTPUT = 0.65  # of the height of a swatch; below is the target
+CHART_SHAPE = 1.6  # width of a chart relative to its height
+
+Bytes = npt.NDArray[np.uint8]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class SmallPictures:
+    """What small pictures of some networks show.
+
+    kind    one of KINDS
+    cells   weights of walls of cubes, shape (networks, height, width); NaN where there is none
+    parts   numbers of maps from -1 to 1, or classes, shape (networks, side, side)
+    swatches  colors of outputs and targets, shape (networks, samples, 2, 3)
+    classes  whether maps are of classes
+    """
+
+    kind: str = LOSSES
+    cells: FloatArray | None = None
+    parts: FloatArray | None = None
+    swatches: FloatArray | None = None
+    classes: bool = False
+
+    @property
+    def shape(self) -> float:
+        """Width of a picture relative to its height."""
+        if self.kind == CUBES and self.cells is not None:
+            return float(self.cells.shape[2] / self.cells.shape[1])
+        if self.kind == SWATCHES and self.swatches is not None:
+            columns, rows = tiling(self.swatches.shape[1])
+            return columns / rows
+        return 1.0 if self.kind == MAPS else CHART_SHAPE
+
+    def tiles(self, wide: float, ratio: float, scale: float, theme: Theme) -> Bytes:
+        """Return the pixels, shape (networks, height, width, 4).
+
+        wide   most device pixels of the width
+        ratio  device pixels per logical pixel
+        scale  number with the brightest color and the largest cube
+        """
+        if self.kind == CUBES and self.cells is not None:
+            return cube_tiles(self.cells / scale, wide, ratio, theme)
+        if self.kind == MAPS and self.parts is not None:
+            colors = theme.map(np.clip(self.parts, -1.0, 1.0))
+            if self.classes:
+                colors = class_colors(self.parts, theme.ground)
+            return map_tiles(colors, wide)
+        assert self.swatches is not None, "loss lines have no tiles"
+        return swatch_tiles(self.swatches, wide, ratio)
+
+
+@dataclass(frozen=True)
+class PicturePlaces:
+    """Where the small pictures of a panel stand.
+
+    panel    index of the panel
+    origin   upper left corner of the first one
+    size     width and height of each
+    gap      between two of them
+    columns  number of them in a row
+    count    number of them
+    """
+
+    panel: int
+    origin: tuple[float, float]
+    size: tuple[float, float]
+    gap: float
+    columns: int
+    count: int
+
+    @property
+    def corners(self) -> FloatArray:
+        """Upper left corner of each, shape (networks, 2)."""
+        places = np.arange(self.count)
+        cells = np.stack([places % self.columns, places // self.columns], axis=1)
+        corners: FloatArray = np.array(self.origin) + cells * (np.array(self.size) + self.gap)
+        return corners
+
+    def box(self, place: int) -> Box:
+        """Return the box of a small picture."""
+        row, column = divmod(place, self.columns)
+        wide, high = self.size
+        x, y = self.origin
+        return Box(x + column * (wide + self.gap), y + row * (high + self.gap), wide, high)
+
+    def at(self, x: float, y: float) -> int | None:
+        """Return the place of the small picture at a pixel, or None."""
+        column = math.floor((x - self.origin[0]) / (self.size[0] + self.gap))
+        row = math.floor((y - self.origin[1]) / (self.size[1] + self.gap))
+        place = row * self.columns + column
+        inside = 0 <= column < self.columns and 0 <= place < self.count
+        return place if inside else None
+
+
+def draw_networks(
+    canvas: Canvas2D,
+    place: int,
+    box: Box,
+    pictures: SmallPictures,
+    losses: tuple[FloatArray, FloatArray, ChartScales],
+    scale: float,
+    theme: Theme,
+) -> PicturePlaces:
+    """Draw small pictures that fill a box, and return where they stand.
+
+    place   index of the panel
+    losses  steps, losses of the networks at them, and their scales
+    scale   number with the brightest color and the largest cube
+    """
+    count, ratio = len(losses[1]), canvas.ratio
+    columns, wide, gap = packed(count, box.width, box.height, pictures.shape)
+    if pictures.kind == LOSSES:
+        spots = PicturePlaces(
+            place, (box.x, box.y), (wide, wide / CHART_SHAPE), gap, columns, count
+        )
+        draw_charts(canvas, spots, *losses, theme)
+        return spots
+    tiles = pictures.tiles(wide * ratio, ratio, scale, theme)
+    high, across = tiles.shape[1:3]
+    gap = max(1, round(gap * ratio))
+    columns = max(1, int((box.width * ratio + gap) // (across + gap)))
+    rows = max(1, int((box.height * ratio + gap) // (high + gap)))
+    count = min(count, rows * columns)
+    x, y = round(box.x * ratio) / ratio, round(box.y * ratio) / ratio
+    sheet = sheet_of(tiles[:count], columns, gap)
+    spots = PicturePlaces(
+        place, (x, y), (across / ratio, high / ratio), gap / ratio, columns, count
+    )
+    if pictures.kind == CUBES:  # between its layers there is nothing
+        draw_trays(canvas, spots, theme, gap // 3 / ratio)
+    canvas.image(x, y, sheet.shape[1] / ratio, sheet.shape[0] / ratio, sheet)
+    return spots
+
+
+def draw_trays(canvas: Canvas2D, spots: PicturePlaces, theme: Theme, around: float = 0.0) -> None:
+    """Draw a framed ground below each network, which ends so far around its picture."""
+    frames = np.broadcast_to(np.array(spots.size) + 2.0 * around, (spots.count, 2))
+    canvas.boxes(spots.corners - around, frames, theme.tray, outline=theme.rim)
+
+
+def draw_marks(
+    canvas: Canvas2D, spots: PicturePlaces, failed: Mask, succeeded: Mask, theme: Theme
+) -> None:
+    """Frame the networks that failed, and underline those that succeeded."""
+    corners, size = spots.corners, np.array(spots.size)
+    failed, succeeded = failed[: spots.count], succeeded[: spots.count] & ~failed[: spots.count]
+    edge = min(1.5, spots.gap)
+    if failed.any():
+        frame = np.broadcast_to(size + 2.0 * edge, (int(failed.sum()), 2))
+        canvas.boxes(corners[failed] - edge, frame, None, outline=FAILED, line=edge)
+    if succeeded.any():
+        high = min(SUCCESS_LINE, spots.gap)
+        line = np.broadcast_to([size[0], high], (int(succeeded.sum()), 2))
+        start = np.array([0.0, size[1] + min(0.5, 0.5 * (spots.gap - high))])
+        canvas.boxes(corners[succeeded] + start, line, theme.metric)
+
+
+def draw_charts(
+    canvas: Canvas2D,
+    spots: PicturePlaces,
+    steps: FloatArray,
+    losses: FloatArray,
+    scales: ChartScales,
+    theme: Theme,
+) -> None:
+    """Draw the loss of each network in a chart of its own."""
+    wide, high = spots.size
+    draw_trays(canvas, spots, theme)
+    scales = replace(scales, plot=Box(0.0, 0.0, wide, high).inside(min(2.0, 0.1 * high)))
+    gap = np.full((spots.count, 1), np.nan)
+    across = np.hstack([np.broadcast_to(steps, losses.shape), gap])
+    points = scales.all_points(across.ravel(), np.hstack([losses, gap]).ravel())
+    points += np.repeat(spots.corners, across.shape[1], axis=0)
+    draw_thin(canvas, points, theme.accent, 1.2)
+
+
+def packed(count: int, width: float, height: float, shape: float) -> tuple[int, float, float]:
+    """Return columns, width and gap of `count` pictures of a shape, as large as they fit."""
+    columns = np.arange(1, count + 1)
+    rows = -(-count // columns)
+
+    def widths(gap: float) -> FloatArray:
+        across = (width + gap) / columns - gap
+        down = ((height + gap) / rows - gap) * shape
+        return np.asarray(np.minimum(across, down))
+
+    gap = float(np.clip(PICTURE_GAP * widths(0.0).max(), LEAST_GAP, MOST_GAP))
+    found = widths(gap)
+    best = int(found.argmax())
+    return int(columns[best]), max(float(found[best]), 1.0), gap
+
+
+def sheet_of(tiles: Bytes, columns: int, gap: int) -> Bytes:
+    """Return small pictures in rows of so many columns, as one image."""
+    count, high, wide, _ = tiles.shape
+    columns = min(columns, count)
+    rows = math.ceil(count / columns)
+    whole = np.zeros((rows * columns, high + gap, wide + gap, 4), np.uint8)
+    whole[:count, :high, :wide] = tiles
+    placed = whole.reshape(rows, columns, high + gap, wide + gap, 4).transpose(0, 2, 1, 3, 4)
+    return np.ascontiguousarray(placed.reshape(rows * (high + gap), columns * (wide + gap), 4))
+
+
+def cube_tiles(numbers: FloatArray, wide: float, ratio: float, theme: Theme) -> Bytes:
+    """Return walls of cubes of numbers from -1 to 1; without room, of tiles, or of some of them."""
+    side = int(wide / numbers.shape[2])
+    if side < 1:
+        step = math.ceil(numbers.shape[2] / wide)
+        numbers, side = numbers[:, ::step, ::step], 1
+    shades = tiles_of if side < CUBE * ratio else cubes_of
+    known = np.isfinite(numbers)
+    levels = np.rint(np.clip(np.where(known, numbers, 0.0), -1.0, 1.0) * LEVELS).astype(np.intp)
+    levels = np.where(known, levels + LEVELS, 2 * LEVELS + 1)
+    found = shades(side, theme.name)[levels].transpose(0, 1, 3, 2, 4, 5)
+    return found.reshape(len(numbers), side * numbers.shape[1], side * numbers.shape[2], 4)
+
+
+@lru_cache(maxsize=16)
+def tiles_of(side: int, theme: str) -> Bytes:
+    """Return a square of each shade, and an empty one."""
+    found = np.zeros((2 * LEVELS + 2, side, side, 4), np.uint8)
+    filled = side - (side >= GAP_FROM)
+    colors = color_bytes(THEMES[theme].map(np.linspace(-1.0, 1.0, 2 * LEVELS + 1)))
+    found[:-1, :filled, :filled] = colors[:, np.newaxis, np.newaxis]
+    return found
+
+
+@lru_cache(maxsize=16)
+def cubes_of(side: int, theme: str) -> Bytes:
+    """Return a cube of each shade and its size, seen from the front and from above, and nothing."""
+    numbers = np.linspace(-1.0, 1.0, 2 * LEVELS + 1)
+    colors = THEMES[theme].map(numbers)
+    places = (np.arange(side * EDGE_SAMPLES) + 0.5) / EDGE_SAMPLES
+    x, y = places[np.newaxis, :], places[:, np.newaxis]
+    found = np.zeros((len(numbers) + 1, side, side, 4), np.uint8)
+    for i, edge in enumerate(sides_of(numbers) * (side - 1.0) / (1.0 + DEPTH)):
+        deep = DEPTH * edge
+        left, top = (side - edge - deep) / 2.0, (side - edge - deep) / 2.0 + deep
+        across, down = x - left, y - top
+        front = (across >= 0) & (across < edge) & (down >= 0) & (down < edge)
+        above = (down < 0) & (down >= -deep) & (across >= -down) & (across < edge - down)
+        beside = (across >= edge) & (across < edge + deep)
+        beside = beside & (down >= edge - across) & (down < 2.0 * edge - across)
+        light = front * 1.0 + above * TOP + beside * SIDE
+        shown = np.clip(light[..., np.newaxis] * colors[i], 0.0, 1.0)
+        fine = np.concatenate([shown, (light > 0)[..., np.newaxis]], axis=2)
+        pixels = fine.reshape(side, EDGE_SAMPLES, side, EDGE_SAMPLES, 4).mean(axis=(1, 3))
+        found[i] = np.round(255.0 * pixels)
+    return found
+
+
+def map_tiles(colors: FloatArray, wide: float) -> Bytes:
+    """Return maps of so many pixels."""
+    side = max(1, int(wide))
+    near = np.arange(side) * colors.shape[1] // side
+    return color_bytes(colors)[:, near][:, :, near]
+
+
+def swatch_tiles(swatches: FloatArray, wide: float, ratio: float) -> Bytes:
+    """Return swatches: the output above the target of each sample."""
+    count, samples = swatches.shape[:2]
+    columns, rows = tiling(samples)
+    side = max(1, int(wide / columns))
+    filled = side - (side >= GAP_FROM * ratio) * max(1, round(ratio))
+    which = (np.arange(filled) >= OUTPUT * filled).astype(np.intp)
+    whole = np.zeros((count, rows * columns, side, side, 4), np.uint8)
+    colors = color_bytes(swatches)[:, :, which]  # networks, samples, height, 4
+    whole[:, :samples, :filled, :filled] = colors[:, :, :, np.newaxis]
+    placed = whole.reshape(count, rows, columns, side, side, 4).transpose(0, 1, 3, 2, 4, 5)
+    return placed.reshape(count, rows * side, columns * side, 4)
+
+
+def tiling(samples: int) -> tuple[int, int]:
+    """Return columns and rows of swatches."""
+    columns = math.ceil(math.sqrt(2 * samples)) if samples > 2 else samples
+    return columns, math.ceil(samples / columns)
+
+
+# The panels.
+
+# Logical pixels in a picture of 1280 x 800; all grow with it.
+LARGE, SIZE = 16.0, 13.0  # letters
+MARGIN, GAP = 14.0, 18.0  # around all panels, and between two of them
+HEAD = 34.0  # of the whole picture
+GROUP = 24.0  # above the panels of a group
+TITLE, WORDS = 22.0, 17.0  # of a panel, and its line of words
+BAR = 5.0
+LEAST = (150.0, 96.0)  # of a panel
+ROOMY = 104.0  # height of a panel from which on it has a line of words
+AXIS = 44.0  # left of a curve
+BEST, HIGH = 0.5, 0.4  # width of the curves, as a share of a panel, and height in a high one
+LINES = 100  # thin lines of a panel at most
+THIN = "a0"  # their opacity: each has 3 : 1 on the ground
+SQUARE = 14.0  # largest cube of the legend
+
+Interval = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How often the networks of a setting have less loss than those of another one.
+
+    name    the other setting in words; "": it is this one
+    chosen  whether it was chosen, and not found as the one of least loss
+    beats   the share of pairs, and its interval, NaN if it is not known yet
+    """
+
+    name: str
+    chosen: bool
+    beats: Interval = (math.nan, math.nan, math.nan)
+
+
+@dataclass(frozen=True)
+class SweepPanel:
+    """One setting of a sweep.
+
+    setting  number of the setting
+    name     the setting in words
+    seeds    seed of each network, in the order of everything below
+    checks   steps at which losses are known
+    losses   shape (networks, checks); NaN after a network has ended
+    mean     the mean of the losses at each check, as the table has it
+    pictures what the small pictures of the networks show
+    failed   which networks failed; `succeeded` which succeeded
+    success  share of networks that succeeded, and its interval; None: nothing counts as success
+    error    what went wrong with the setting as a whole; "" if nothing
+    against  the comparison with another setting, or None
+    """
+
+    setting: int
+    name: str
+    seeds: Sequence[int]
+    checks: FloatArray
+    losses: FloatArray
+    mean: FloatArray
+    pictures: SmallPictures
+    failed: Mask
+    succeeded: Mask
+    success: tuple[float, float, float] | None = None
+    error: str = ""
+    against: Comparison | None = None
+
+
+@dataclass(frozen=True)
+class SweepPanels:
+    """All that a picture of a sweep shows.
+
+    title    one line above all panels
+    chosen   panel and place of the network that is looked at, or None
+    words    what is said of it
+    panels   settings, in their order
+    groups   names of groups of panels, in their order, with the number of panels of each
+    columns  number of panels in a row if there is room, such as the values of the last name; 0: any
+    scale    number that the brightest color stands for
+    steps    end of the axis of steps
+    kind     what the small pictures show
+    clipped  whether some numbers are beyond the scale
+    before   number of settings before these
+    """
+
+    title: str
+    panels: Sequence[SweepPanel]
+    groups: Sequence[tuple[str, int]]
+    columns: int
+    scale: float
+    steps: int
+    kind: str = CUBES
+    clipped: bool = False
+    before: int = 0
+    chosen: tuple[int, int] | None = None
+    words: str = ""
+
+
+@dataclass(frozen=True)
+class PanelPlaces:
+    """Where panels and the names of groups stand.
+
+    boxes  of the panels, as many as fit
+    names  of groups, with the x and the baseline of each
+    """
+
+    boxes: list[Box] = field(default_factory=list)
+    names: list[tuple[str, float, float]] = field(default_factory=list)
+
+
+def draw_panels(canvas: Canvas2D, sweep: SweepPanels, theme: Theme) -> list[PicturePlaces]:
+    """Draw a sweep on the whole canvas; return where its networks stand."""
+    scale = scale_of(canvas.width, canvas.height)
+    draw_title(canvas, sweep, theme, scale)
+    if not sweep.panels:
+        words = text("sweep.picture.begins")
+        y = (HEAD + 16.0) * scale
+        canvas.text(MARGIN * scale, y, words, size=SIZE * scale, color=theme.quiet)
+        return []
+    placed = divided(canvas.width, canvas.height, sweep.groups, sweep.columns)
+    for name, x, y in placed.names:
+        canvas.text(x, y, name, size=LARGE * scale, color=theme.ink, bold=True)
+    scales = common_scales(sweep)
+    spots = []
+    for i, box in enumerate(placed.boxes):
+        spots += draw_panel(canvas, i, box, scales, sweep, theme, scale)
+    missing = len(sweep.panels) - len(placed.boxes)
+    if missing or sweep.before:
+        words, below = plural("sweep.picture.more", missing), canvas.height - 6.0 * scale
+        if sweep.before:
+            words = text("sweep.picture.part", before=sweep.before, behind=missing)
+        canvas.text(MARGIN * scale, below, words, size=SIZE * scale, color=theme.quiet)
+    for each in spots:
+        chosen = sweep.chosen
+        if chosen is not None and each.panel == chosen[0] and chosen[1] < each.count:
+            draw_chosen(canvas, each.box(chosen[1]), sweep.words, theme, scale)
+    return spots
+
+
+def scale_of(width: float, height: float) -> float:
+    """Return the size of letters and margins relative to those in a picture of 1280 x 800."""
+    return max(1.0, min(width / WIDTH, height / HEIGHT))
+
+
+def draw_title(canvas: Canvas2D, sweep: SweepPanels, theme: Theme, scale: float) -> None:
+    """Draw the line above all panels, and what the small pictures show at its right end."""
+    margin, base = MARGIN * scale, 22.0 * scale
+    has_pictures = any(panel.pictures.kind != LOSSES for panel in sweep.panels)
+    wanted = legend_width(canvas, sweep, scale) if has_pictures else 0.0
+    room = canvas.width - 2.0 * margin
+    title = canvas.measure(sweep.title, size=LARGE * scale, bold=True)
+    if wanted and title + GAP * scale + wanted > room:
+        words = 0.0 if sweep.kind != CUBES else cubes_width(canvas, sweep, scale)
+        wanted = words if title + GAP * scale + words <= room or words < 0.4 * room else 0.0
+    fitted = canvas.fit(
+        sweep.title, max(room - wanted - GAP * scale, 40.0), size=LARGE * scale, bold=True
+    )
+    canvas.text(margin, base, fitted, size=LARGE * scale, color=theme.ink, bold=True)
+    if wanted:
+        draw_legend(canvas, sweep, canvas.width - margin, base, wanted, theme, scale)
+
+
+def legend_words(sweep: SweepPanels) -> str:
+    """Return what the small pictures show, in words."""
+    return text(f"sweep.picture.legend.{sweep.kind}")
+
+
+def cubes_width(canvas: Canvas2D, sweep: SweepPanels, scale: float) -> float:
+    """Return the width of the cubes of the legend with the numbers at both ends."""
+    ends = sum(canvas.measure(end, size=SIZE * scale) for end in ends_of(sweep))
+    return 5.0 * (SQUARE + 4.0) * scale + ends + 12.0 * scale
+
+
+def legend_width(canvas: Canvas2D, sweep: SweepPanels, scale: float) -> float:
+    """Return the width of the whole legend."""
+    words = canvas.measure(legend_words(sweep), size=SIZE * scale)
+    return words + (cubes_width(canvas, sweep, scale) + 12.0 * scale) * (sweep.kind == CUBES)
+
+
+def ends_of(sweep: SweepPanels) -> tuple[str, str]:
+    """Return the numbers at both ends of the scale."""
+    kind = "clipped" if sweep.clipped else "exact"
+    return (
+        text(f"sweep.picture.least.{kind}", scale=sweep.scale),
+        text(f"sweep.picture.most.{kind}", scale=sweep.scale),
+    )
+
+
+def draw_legend(
+    canvas: Canvas2D,
+    sweep: SweepPanels,
+    right: float,
+    base: float,
+    width: float,
+    theme: Theme,
+    scale: float,
+) -> None:
+    """Draw what the small pictures show, for cubes with some cubes of the scale."""
+    size = SIZE * scale
+    if sweep.kind == CUBES:
+        low, high = ends_of(sweep)
+        right -= canvas.text(right, base, high, size=size, color=theme.quiet, anchor="right")
+        numbers = np.linspace(1.0, -1.0, 5)
+        pitch = (SQUARE + 4.0) * scale
+        sides = SQUARE * scale * sides_of(numbers)
+        middle = np.stack([right - 6.0 * scale - pitch * (np.arange(5) + 0.5)], axis=1)
+        corners = np.hstack([middle, np.full((5, 1), base - 0.36 * size)]) - sides[:, None] / 2.0
+        canvas.boxes(corners, np.stack([sides, sides], axis=1), theme.map(numbers))
+        right -= 5.0 * pitch + 12.0 * scale
+        right -= canvas.text(right, base, low, size=size, color=theme.quiet, anchor="right")
+        right -= 12.0 * scale
+        if width < legend_width(canvas, sweep, scale):
+            return
+    words = legend_words(sweep)
+    canvas.text(right, base, words, size=size, color=theme.quiet, anchor="right")
+
+
+def draw_chosen(canvas: Canvas2D, box: Box, words: str, theme: Theme, scale: float) -> None:
+    """Frame a network, and say what it came to in a box below or above it."""
+    canvas.box(
+        box.x - 2.5, box.y - 2.5, box.width + 5.0, box.height + 5.0, None,
+        outline=theme.ink, line=2.0,
+    )  # fmt: skip
+    size = SIZE * scale
+    wide, high = canvas.measure(words, size=size) + 16.0 * scale, 26.0 * scale
+    x = min(max(box.x, 4.0), canvas.width - wide - 4.0)
+    y = box.bottom + 8.0
+    if y + high > canvas.height:
+        y = box.y - 8.0 - high
+    canvas.box(x, y, wide, high, theme.panel[:7], radius=5.0 * scale, outline=theme.faint)
+    canvas.text(x + 8.0 * scale, y + 17.5 * scale, words, size=size, color=theme.ink)
+
+
+def divided(
+    width: float, height: float, groups: Sequence[tuple[str, int]], columns: int
+) -> PanelPlaces:
+    """Return the boxes of as many panels as fit, row by row; a group begins a row."""
+    scale = scale_of(width, height)
+    gap, margin, head = GAP * scale, MARGIN * scale, HEAD * scale
+    named = any(name for name, _ in groups)
+    above = GROUP * scale if named else 0.0
+    wide, high = width - 2.0 * margin + gap, height - head - margin + gap
+    least = LEAST[0] * scale + gap, LEAST[1] * scale + gap
+    most = max(1, int(wide / least[0]))
+    count = sum(number for _, number in groups)
+    if named:
+        columns = min(most, max(number for _, number in groups))
+    elif not columns or columns > most or math.ceil(count / columns) > int(high / least[1]):
+        shape = 1.7 * high / wide  # panels are wider than high
+        columns = min(max(1, math.ceil(math.sqrt(count / max(shape, 0.1)))), most, count)
+        columns = max(columns, min(math.ceil(count / max(1, int(high / least[1]))), most))
+    columns = max(columns, 1)
+    rows = [(name, math.ceil(number / columns), number) for name, number in groups]
+    down = sum(number for _, number, _ in rows)
+    room = high - above * len(rows)
+    if down * least[1] > room:  # in whole panels, with a line below that counts the others
+        high -= WORDS * scale
+        room -= WORDS * scale
+        down = max(1, int((high - above) / least[1])) if not named else down
+    each = wide / columns - gap, max(room / down, least[1]) - gap
+    placed, y = PanelPlaces(), head
+    for name, _, number in rows:
+        if placed.boxes and y + above + each[1] > head + high - gap + 0.5:
+            break
+        if named:
+            placed.names.append((name, margin, y + 17.0 * scale))
+        y += above
+        for first in range(0, number, columns):
+            if placed.boxes and y + each[1] > head + high - gap + 0.5:
+                return placed
+            for column in range(min(columns, number - first)):
+                placed.boxes.append(Box(margin + column * (each[0] + gap), y, *each))
+            y += each[1] + gap
+    return placed
+
+
+def common_scales(sweep: SweepPanels) -> ChartScales:
+    """Return the scales of the losses of all panels, without their places.
+
+    Networks that failed have no part in them, unless all have failed.
+    """
+    whole = [panel.losses for panel in sweep.panels]
+    good = [panel.losses[~panel.failed] for panel in sweep.panels]
+    found = [each.ravel() for each in (good if any(map(len, good)) else whole)]
+    losses = shown(np.concatenate([np.zeros(0), *found]))
+    nowhere = Box(0.0, 0.0, 1.0, 1.0)
+    if not len(losses):
+        return ChartScales(nowhere, 0.0, max(sweep.steps, 1.0))
+    scale = LossScale.of(losses, float(np.percentile(losses, 99.8)))
+    return ChartScales(nowhere, 0.0, max(sweep.steps, 1.0), scale)
+
+
+def draw_panel(
+    canvas: Canvas2D,
+    place: int,
+    box: Box,
+    scales: ChartScales,
+    sweep: SweepPanels,
+    theme: Theme,
+    scale: float,
+) -> list[PicturePlaces]:
+    """Draw one setting in its box; return where its networks stand."""
+    panel = sweep.panels[place]
+    draw_head(canvas, panel, box, theme, scale)
+    bar = BAR if panel.success is not None else 0.0
+    top = (TITLE + bar + 6.0) * scale
+    if panel.against is not None and box.height >= ROOMY * scale:
+        draw_comparison(canvas, panel.against, box, box.y + top + 8.0 * scale, theme, scale)
+        top += WORDS * scale
+    body = Box(box.x, box.y + top, box.width, box.height - top)
+    if panel.error:
+        lines = max(1, int(body.height / (17.0 * scale)))
+        for i, line in enumerate(canvas.wrap(panel.error, body.width, lines, size=SIZE * scale)):
+            y = body.y + (13.0 + 17.0 * i) * scale
+            canvas.text(body.x, y, line, size=SIZE * scale, color=theme.quiet)
+        return []
+    curves, side = halves(body, scale)
+    draw_curves(canvas, panel, curves, scales, theme, scale)
+    losses = panel.checks, panel.losses, scales
+    spots = draw_networks(canvas, place, side, panel.pictures, losses, sweep.scale, theme)
+    succeeded = panel.succeeded if panel.success is not None else np.zeros_like(panel.succeeded)
+    draw_marks(canvas, spots, panel.failed, succeeded, theme)
+    return [spots]
+
+
+def halves(body: Box, scale: float) -> tuple[Box, Box]:
+    """Return where the curves and the small pictures are: side by side, or one above the other."""
+    gap = 8.0 * scale
+    if body.height > body.width:
+        high = HIGH * body.height
+        below = Box(body.x, body.y + high + gap, body.width, body.height - high - gap - 4.0)
+        return replace(body, height=high), below
+    left = BEST * body.width
+    side = Box(body.x + left + gap, body.y, body.width - left - gap, body.height - 4.0)
+    return replace(body, width=left - gap), side
+
+
+def draw_head(canvas: Canvas2D, panel: SweepPanel, box: Box, theme: Theme, scale: float) -> None:
+    """Draw the name, the share that succeeded as a number and as a bar, and its interval."""
+    base, right, size, bar = box.y + 15.0 * scale, box.right, SIZE * scale, BAR * scale
+    if panel.success is not None:
+        share, low, high = panel.success
+        known = {"share": share, "low": low, "high": high}
+        room = box.width - canvas.measure(panel.name, size=size, bold=True) - 8.0 * scale
+        shapes = [text(f"sweep.picture.success.{each}", **known) for each in ("long", "short")]
+        fitting = [each for each in shapes if canvas.measure(each, size=size) <= room]
+        words = fitting[0] if fitting else text("sweep.picture.success.alone", share=share)
+        right -= canvas.text(right, base, words, size=size, color=theme.ink, anchor="right")
+        right -= 8.0 * scale
+        y = box.y + TITLE * scale
+        canvas.box(box.x, y, box.width, bar, theme.rim, radius=bar / 2.0)
+        start, end = box.x + low * box.width, box.x + high * box.width
+        canvas.box(start, y, max(end - start, 1.0), bar, theme.metric + "60", radius=bar / 2.0)
+        if share > 0.0:
+            wide, line = max(share * box.width, bar), scale
+            canvas.box(box.x, y + line, wide, bar - 2.0 * line, theme.metric, radius=bar / 2 - line)
+    words = canvas.fit(panel.name, max(right - box.x, 20.0), size=size, bold=True)
+    canvas.text(box.x, base, words, size=size, color=theme.ink, bold=True)
+
+
+def draw_comparison(
+    canvas: Canvas2D, against: Comparison, box: Box, base: float, theme: Theme, scale: float
+) -> None:
+    """Write how often the networks have less loss than those of the other setting."""
+    size = SIZE * scale
+    if not against.name:
+        shapes = [
+            text(
+                f"sweep.picture.compared.{each}" if against.chosen else f"sweep.picture.best.{each}"
+            )
+            for each in ("long", "short")
+        ]
+        draw_first_fitting(canvas, shapes, box, base, size, theme.ink)
+        return
+    share, low, high = against.beats
+    known = {"share": share, "low": low, "high": high, "name": against.name}
+    other = text("sweep.picture.other" if against.chosen else "sweep.picture.the_best")
+    names = known, known | {"name": other}
+    shapes = [text("sweep.picture.beats.alone", **each) for each in names]
+    if math.isfinite(low):
+        shapes = [text("sweep.picture.beats", **each) for each in names] + shapes
+    shapes.append(text("sweep.picture.beats.short", **names[1]))
+    draw_first_fitting(canvas, shapes, box, base, size, theme.quiet)
+
+
+def draw_first_fitting(
+    canvas: Canvas2D, shapes: Sequence[str], box: Box, base: float, size: float, color: str
+) -> None:
+    """Write the first of some texts that fits into the width of a box, else part of the last."""
+    fitting = [each for each in shapes if canvas.measure(each, size=size) <= box.width]
+    words = fitting[0] if fitting else canvas.fit(shapes[-1], box.width, size=size)
+    canvas.text(box.x, base, words, size=size, color=color)
+
+
+def draw_curves(
+    canvas: Canvas2D, panel: SweepPanel, box: Box, scales: ChartScales, theme: Theme, scale: float
+) -> None:
+    """Draw the loss of each network, and their mean, on a logarithmic scale."""
+    size, axis = SIZE * scale, AXIS * scale
+    below = 20.0 * scale
+    plot = Box(box.x + axis, box.y + 4.0, box.width - axis - 2.0, box.height - below)
+    if plot.width < 24.0 * scale or plot.height < 16.0 * scale:
+        return
+    scales = replace(scales, plot=plot)
+    corner = (plot.x, plot.bottom)
+    canvas.segments([(plot.x, plot.y), corner], [corner, (plot.right, plot.bottom)], theme.faint)
+    for value in scales.losses.ticks(plot.height / scale):
+        y = scales.y(value)
+        canvas.segments([(plot.x, y)], [(plot.right, y)], theme.rim)
+        x, words = plot.x - 5.0 * scale, f"{value:g}"
+        canvas.text(x, y + 4.5 * scale, words, size=size, color=theme.quiet, anchor="right")
+    under = plot.bottom + 14.0 * scale
+    end = text("chart.step", step=scales.last)
+    if canvas.measure(end, size=size) > plot.width:
+        end = f"{scales.last:,.0f}"
+    canvas.text(plot.right, under, end, size=size, color=theme.quiet, anchor="right")
+    with canvas.clip(plot.x - 2.0, plot.y - 2.0, plot.width + 4.0, plot.height + 4.0):
+        some = np.linspace(0, len(panel.losses) - 1, min(len(panel.losses), LINES)).astype(np.intp)
+        gap = np.full((len(some), 1), np.nan)
+        steps = np.hstack([np.broadcast_to(panel.checks, (len(some), len(panel.checks))), gap])
+        losses = np.hstack([panel.losses[some], gap])
+        points = scales.all_points(steps.ravel(), losses.ravel())
+        draw_thin(canvas, points, theme.accent + THIN, scale)
+        mean = scales.all_points(panel.checks, panel.mean)
+        canvas.line(mean, theme.ground, width=5.0 * scale)
+        canvas.line(mean, theme.ink, width=2.5 * scale)

@@ -1,0 +1,1 @@
+"""The vispy visuals of cubes, spheres and wires, and their shaders."""

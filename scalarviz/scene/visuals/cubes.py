@@ -1,0 +1,488 @@
+"""CubesVisual: draws each number of a bank as a cube, in any vispy scene.
+
+    cubes = CubesVisual(plates, len(bank))
+    cubes.numbers(bank.value, bank.grad)
+
+The flat arrays are uploaded as textures, once a frame, and only the parts that are drawn cube by
+cube; `shaders` describes how they are drawn. A driver without float textures gets the bytes of the
+floats instead. The first draw asks the driver, and allocates the textures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from vispy import gloo
+from vispy.scene.visuals import create_visual_node
+from vispy.visuals import Visual
+from vispy.visuals.transforms import MatrixTransform
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.messages import inform
+from scalarviz.scene.canvas.palette import NOT_A_NUMBER, ColorMap, dimmed, rgb
+from scalarviz.scene.layout.plates import Plate
+from scalarviz.scene.visuals import mip_levels
+from scalarviz.scene.visuals.mip_levels import fill, levels_of, room_of
+from scalarviz.scene.visuals.opengl import (
+    has_float_textures,
+    is_flat,
+    largest_texture,
+    matrix_of,
+    packed,
+    texture_of,
+    viewport_of,
+)
+from scalarviz.scene.visuals.shaders import (
+    BYTES,
+    COLORS,
+    CONTRAST,
+    CUBES_TO,
+    DIM,
+    FLAT_FROM,
+    FLOATS,
+    FOG,
+    HALF,
+    MEANS_FROM,
+    OBLIQUE,
+    SPLIT,
+    TABLE,
+    VERTEX,
+    fragment,
+)
+
+SMALLEST, LARGEST = 1e-37, 1e37  # scales whose inverse is a float32
+CORNERS = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)], np.float32)
+# The six faces of a box as triangles, each clockwise as seen from outside.
+SIDES = np.array(
+    [
+        *((0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5)),
+        *((0, 4, 5), (0, 5, 1), (2, 3, 7), (2, 7, 6)),
+        *((0, 2, 6), (0, 6, 4), (1, 5, 7), (1, 7, 3)),
+    ],
+    np.uint32,
+)
+# What the shaders know of a plate, see `shaders`: a row for each corner of its box.
+EVERYWHERE = 0.0, 0.0, 1e6, 1e6
+LINES = np.dtype([(f"a_{name}", np.float32, 4) for name in TABLE])
+
+
+class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
+    """Visual that draws the numbers of a bank on plates.
+
+    plates  where the cubes stand
+    count   length of the bank
+    floats  whether to use float textures; None, the default, asks the driver
+
+    Its transform must be linear, with or without perspective.
+    """
+
+    def __init__(self, plates: Sequence[Plate], count: int, *, floats: bool | None = None) -> None:
+        self.floats: Any = floats
+        self._far = True  # whether the shader can draw small cubes
+        self._to_clip = MatrixTransform()
+        Visual.__init__(self, VERTEX, fragment(BYTES if floats is False else FLOATS))
+        self._draw_mode = "triangles"
+        state = {"depth_test": True, "depth_func": "less", "depth_mask": True, "blend": False}
+        self.set_gl_state(**state, cull_face="front")
+        self.plates = list(plates)
+        self.count = count
+        # What is on the graphics card; vispy forbids further attributes from here on.
+        self._made: list[Any] = []
+        self._numbers: Any = None
+        self._lines: Any = None
+        self._shown: list[int] = []
+        self._colors: Any = None
+        self._mean_texture: Any = None
+        self._height, self._staging = 1, np.zeros((2, SPLIT), np.float32)
+        self._levels, self._means = np.zeros(0, np.float32), np.zeros((1, 1, 4), np.uint8)
+        self._near: list[Near] = []
+        self._without_means = False
+        self._table = np.zeros((len(self.plates), len(TABLE), 4), np.float32)
+        nothing = np.zeros(self.count, np.float32)
+        self._given = (nothing, nothing)
+        self._is_huge = False  # whether a scale is larger than the inverse of a float32
+        self._describe_plates()
+        self.set_map(None, "#000000")
+        self.ids = False
+
+    # Data to draw.
+
+    def numbers(self, colors: FloatArray, sizes: FloatArray) -> None:
+        """Set the numbers.
+
+        colors  what colors show, an array of the bank's length
+        sizes   what sizes show, likewise
+        """
+        with np.errstate(over="ignore"):  # infinite in float32: drawn as the largest
+            given = np.ascontiguousarray(colors, np.float32)
+            # Read once by the kernels of the mip levels, if both show the same.
+            same = sizes is colors
+            self._given = given, given if same else np.ascontiguousarray(sizes, np.float32)
+        self._fresh = False
+        self.update()
+
+    def scales(self, colors: Any, sizes: Any) -> None:
+        """Set the number with the strongest color and the one with the largest cube.
+
+        colors  magnitude that gets the strongest color: one number, or one for each plate
+        sizes   magnitude that gets the largest cube: one number, or one for each plate
+        """
+        ends = [np.asarray(each, np.float64) for each in (colors, sizes)]
+        self._is_huge = any(bool((each > LARGEST).any()) for each in ends)
+        for column, each in enumerate(ends, 2):
+            self._table[:, 1, column] = 1.0 / np.clip(each, SMALLEST, LARGEST)
+        self._fresh = False
+        self._changed = True
+
+    def lights(
+        self,
+        dim: Any = 1.0,
+        white: Any = 0.0,
+        color: str = "#ffffff",
+        outside: Any = None,
+        focus: Any = EVERYWHERE,
+    ) -> None:
+        """Set the light on each plate; see `shaders`.
+
+        dim    brightness, 1 (the default) or less
+        white  light on all cubes, 0 (the default) to 1
+        color  of the light; by default "#ffffff"
+        outside  brightness out of focus; None, the default: `dim`
+        focus  cells in focus, (plates, 4), see `shaders`; by default all
+        """
+        self.shared_program["u_light"] = rgb((color,))[0]
+        self._table[:, 2, 0] = dim
+        self._table[:, 2, 1] = white
+        self._table[:, 2, 3] = dim if outside is None else outside
+        self._table[:, 6] = focus
+        self._changed = True
+
+    def fog(self, depths: FloatArray) -> None:
+        """Let sides fade into the ground from the nearest to the farthest of some depths.
+
+        depths  before the division by w; if all are the same, there is no fog
+        """
+        near, far = float(depths.min()), float(depths.max())
+        slope = FOG / (far - near) if far > near else 0.0
+        self.shared_program["u_fog"] = -slope * near, slope
+
+    def set_map(self, colors: ColorMap | None, ground: str) -> None:
+        """Set the color map and the background color.
+
+        colors  from numbers to colors; None: a grey ramp from -1 (black) to 1 (white)
+        ground  color of the background, such as "#101010"
+        """
+        values = np.linspace(-1.0, 1.0, COLORS)
+        table = np.repeat(values[:, None], 3, 1) * 0.5 + 0.5 if colors is None else colors(values)
+        self._palette = np.concatenate([table, [NOT_A_NUMBER]]).astype(np.float32)
+        self._dimmed = dimmed(table, rgb((ground,))[0], DIM, CONTRAST)
+        self._fresh = False
+        if self._made:
+            self._colors.set_data(self._color_bytes())
+        self.shared_program["u_ground"] = rgb((ground,))[0]
+
+    @property
+    def ids(self) -> bool:
+        """Whether each cube is drawn in the color of its bank index, the lowest byte in red."""
+        return self._ids
+
+    @ids.setter
+    def ids(self, on: bool) -> None:
+        self._ids = on
+        self.shared_program["u_ids"] = float(on)
+
+    def release(self) -> None:
+        """Free the memory on the graphics card; the next draw allocates it again.
+
+        Visuals contain reference cycles, so without this the garbage collector decides when.
+        """
+        for part in self._made:
+            part.delete()
+        self._made.clear()
+
+    # Buffers and textures.
+
+    def _describe_plates(self) -> None:
+        """Write the rows of the texture `plates` that never change."""
+        for i, plate in enumerate(self.plates):
+            self._table[i, 0] = [plate.columns, plate.rows, *divmod(plate.first, SPLIT)]
+            self._table[i, 1, :2] = divmod(plate.stride, SPLIT)
+            grid = plate.grid
+            self._table[i, 4] = [*grid.size[::-1], *grid.pitch[::-1]]
+            self._table[i, 5] = [*grid.stride[::-1], *plate.cell]
+        self.scales(1.0, 1.0)
+        self.lights()
+        self.fog(np.zeros(2))
+
+    def _allocate(self) -> None:
+        """Allocate what the current context needs, as far as its driver allows."""
+        if self.floats is None:
+            self.floats = has_float_textures()
+            if not self.floats:
+                self._far, self.shared_program.frag = True, fragment(BYTES)
+        largest = largest_texture()
+        most = largest // 2 * SPLIT
+        shown = [i for i, plate in enumerate(self.plates) if plate.indices.stop <= most]
+        if len(shown) < len(self.plates):
+            inform(
+                f"{len(self.plates) - len(shown)} of {len(self.plates)} plates of cubes are not "
+                f"drawn: textures of this graphics card hold {most:,} numbers of a network, and "
+                f"these plates come after them"
+            )
+        self._set_geometry(shown)
+        self._set_textures(min(self.count, most), largest)
+        self._near.clear()
+        self._fresh, self._changed = False, True
+
+    def _set_geometry(self, shown: Sequence[int]) -> None:
+        parts: dict[str, list[FloatArray]] = {}
+        index = [np.zeros((0, 3), np.uint32)]
+        for place, i in enumerate(shown):
+            plate = self.plates[i]
+            size = np.array([plate.columns, plate.rows, 2.0 * HALF])
+            mirrored = np.dot(np.cross(plate.along, plate.across), plate.toward) < 0.0
+            index.append(8 * place + (SIDES[:, ::-1] if mirrored else SIDES))
+            for name, value in (
+                *(("a_origin", plate.origin), ("a_along", plate.along)),
+                *(("a_across", plate.across), ("a_toward", plate.toward)),
+                ("a_size", size),
+            ):
+                parts.setdefault(name, []).append(np.repeat(value[np.newaxis], 8, 0))
+            parts.setdefault("a_corner", []).append(CORNERS)
+        for name, values in parts.items():
+            data = np.concatenate(values).astype(np.float32)
+            buffer = gloo.VertexBuffer(data)
+            self._made.append(buffer)
+            self.shared_program[name] = buffer
+        self._shown = list(shown)
+        self._lines = gloo.VertexBuffer(self._rows())
+        self._made.append(self._lines)
+        for name in LINES.names or ():
+            self.shared_program[name] = self._lines[name]
+        self._index_buffer = gloo.IndexBuffer(np.concatenate(index).astype(np.uint32))
+        self._made.append(self._index_buffer)
+
+    def _rows(self) -> Any:
+        """Return the table with a row for each corner of the boxes."""
+        rows = np.repeat(self._table[self._shown], 8, axis=0)
+        return rows.reshape(-1, 4 * len(TABLE)).view(LINES)[:, 0]
+
+    def _set_textures(self, count: int, largest: int) -> None:
+        self._height = max(1, -(-count // SPLIT))
+        self._staging = np.zeros((2 * self._height, SPLIT), np.float32)
+        self._lay_out_means(largest)
+        self._without_means = False
+        self._numbers = texture_of(packed(self._staging, self.floats))
+        smooth = {"interpolation": "linear", "wrapping": "clamp_to_edge"}
+        self._colors = gloo.Texture2D(self._color_bytes(), **smooth)
+        self._mean_texture = gloo.Texture2D(self._means, **smooth)
+        program = self.shared_program
+        program["u_numbers"], program["u_numbers_size"] = self._numbers, (SPLIT, 2 * self._height)
+        program["u_means"] = self._mean_texture
+        program["u_means_size"] = self._means.shape[1::-1]
+        program["u_colors"] = self._colors
+        self._made += [self._numbers, self._colors, self._mean_texture]
+
+    def _color_bytes(self) -> Any:
+        both = np.stack([self._palette[:-1], self._dimmed])
+        return (both * 255.0).round().astype(np.uint8)
+
+    def _lay_out_means(self, largest: int) -> None:
+        """Allocate the mip levels of all plates, one plate below the other.
+
+        A plate whose levels exceed the `largest` texture has none: it is drawn cube by cube.
+        """
+        top, width = 0, 1
+        self._levels = np.zeros(len(self._table), np.float32)
+        for i, plate in enumerate(self.plates):
+            rows, columns = room_of(plate) if levels_of(plate) else (0, 0)
+            if rows and top + rows <= largest and 2 * columns <= largest:
+                self._levels[i] = levels_of(plate)
+                self._table[i, 3] = [0.0, top, columns, rows]
+                top, width = top + rows, max(width, 2 * columns)
+        self._table[:, 2, 2] = self._levels
+        self._means = np.zeros((max(top, 1), width, 4), np.uint8)
+
+    def _compute_bounds(self, axis: int, view: Any) -> tuple[float, float] | None:
+        """Return the range of all plates along an axis, by which cameras frame them."""
+        if not self.plates:
+            return None
+        along = np.concatenate([plate.corners()[:, axis] for plate in self.plates])
+        return float(along.min()), float(along.max())
+
+    def _prepare_transforms(self, view: Any) -> None:
+        # One matrix for all transforms of the view: they are multiplied in float64.
+        view.view_program.vert["transform"] = self._to_clip
+        view.view_program.vert["inverse"] = self._to_clip.inverse
+
+    def _prepare_draw(self, view: Any) -> bool:
+        if not self.plates:
+            return False
+        if not self._made:
+            self._allocate()
+        matrix = matrix_of(view.get_transform())
+        if is_flat(matrix):
+            return False
+        self._to_clip.matrix = matrix
+        self.update_gl_state(cull_face="front" if np.linalg.det(matrix) < 0.0 else "back")
+        if self._without_means != mip_levels.held:
+            self._without_means = mip_levels.held
+            self._table[:, 2, 2] = 0.0 if mip_levels.held else self._levels
+            self._changed, self._fresh = True, False
+        if self._changed:
+            self._lines.set_data(self._rows())
+            self._changed = False
+        large = np.flatnonzero(self._table[:, 2, 2]).tolist()
+        size = viewport_of(view.transforms)
+        found = nearness(self.plates, self._to_clip, size)
+        self._choose_shader(far=any(each.most > FLAT_FROM for each in found))
+        near = [each if i in large else ANYHOW for i, each in enumerate(found)]
+        if not self._fresh or near != self._near:
+            self._upload(near)
+            self._near, self._fresh = near, True
+        return True
+
+    def _choose_shader(self, *, far: bool) -> None:
+        """Use the shader that also draws small cubes, or the faster one that does not."""
+        if far != self._far:
+            self._far = far
+            self.shared_program.frag = fragment(FLOATS if self.floats else BYTES, far=far)
+
+    def _upload(self, near: list[Near]) -> None:
+        """Upload the visible part of the data: numbers of near plates, mip levels of far ones."""
+        given = self._clipped() if self._is_huge else self._given
+        colors, sizes = given
+        count = min(self.count, self._height * SPLIT)
+        flat = self._staging[: self._height].reshape(-1), self._staging[self._height :].reshape(-1)
+        touched = np.zeros(self._height, bool)
+        for i, plate in enumerate(self.plates):
+            levels = int(self._table[i, 2, 2])
+            if plate.indices.stop > count:
+                continue
+            if near[i].least < CUBES_TO or not levels:
+                touched[plate.first // SPLIT : (plate.indices.stop - 1) // SPLIT + 1] = True
+            if levels and near[i].most > MEANS_FROM:
+                finest = int(np.log2(max(near[i].fine, 1.0)) + 0.5)
+                self._send_means(i, plate, max(1, min(levels, finest)), given)
+        rows = np.flatnonzero(touched)
+        if not len(rows):
+            return
+        first, last = int(rows[0]), int(rows[-1]) + 1
+        for half, (shown, own) in enumerate(zip((colors, sizes), flat, strict=True)):
+            part = slice(first * SPLIT, min(last * SPLIT, count))
+            own[part] = shown[part]
+            if last - first < self._height:
+                offset = half * self._height
+                changed = self._staging[offset + first : offset + last]
+                self._numbers.set_data(packed(changed, self.floats), offset=(offset + first, 0))
+        if last - first == self._height:
+            self._numbers.set_data(packed(self._staging, self.floats))
+
+    def _clipped(self) -> tuple[Any, Any]:
+        """Return the numbers as far as a float32 can divide them by the scale."""
+        colors, sizes = self._given
+        clipped = np.clip(colors, -LARGEST, LARGEST)
+        return clipped, clipped if sizes is colors else np.clip(sizes, -LARGEST, LARGEST)
+
+    def _send_means(
+        self, i: int, plate: Plate, finest: int, given: tuple[FloatArray, FloatArray]
+    ) -> None:
+        scale = tuple(float(number) for number in self._table[i, 1, 2:])
+        left, above, _, rows = self._table[i, 3].astype(int).tolist()
+        table = self._means[above : above + rows]
+        fill(table, plate, *given, scale, self._palette, finest)
+        self._mean_texture.set_data(np.ascontiguousarray(table), offset=(above, left))
+
+
+CubesNode = create_visual_node(CubesVisual)
+
+
+# Level of detail: how many cells of a plate one pixel covers, and which plates are in view.
+
+# Clip planes: a point (x, y, w) is inside if its product with each row is positive.
+INSIDE = np.array([(0, 0, 1), (1, 0, 1), (-1, 0, 1), (0, 1, 1), (0, -1, 1)], np.float64)
+FLATTEST = 0.25  # a longer pixel is sampled at several places along its length
+SAFETY = 0.8  # safety margin for cells between the sampled corners
+
+
+@dataclass(frozen=True)
+class Near:
+    """How many cells a pixel covers: the range along its longer side, and its shorter side.
+
+    The shader of the cubes computes the same. The default is a plate outside the view.
+    """
+
+    least: float = np.inf
+    most: float = 0.0
+    fine: float = np.inf
+
+
+ANYHOW = Near(0.0, np.inf, 0.0)  # assume that every level of detail is visible
+
+
+def nearness(plates: Sequence[Plate], transform: Any, size: tuple[float, float]) -> list[Near]:
+    """Return the level of detail of each plate in a viewport of `size` pixels.
+
+    `transform.map` takes (n, 4) points in space to clip coordinates.
+    """
+    if not plates:
+        return []
+    half = 0.5 * np.array(size, np.float64)
+    points = np.concatenate([np.concatenate([each.corners(), face(each)]) for each in plates])
+    seen = np.asarray(transform.map(np.c_[points, np.ones(len(points))]), np.float64)
+    found = seen[:, [0, 1, 3]].reshape(len(plates), -1, 3)
+    return [
+        near(plate, each[:8], each[8:], half) for plate, each in zip(plates, found, strict=True)
+    ]
+
+
+def face(plate: Plate) -> FloatArray:
+    """Return the corners, in order, of the middle plane of a plate's cubes."""
+    columns, rows = plate.columns, plate.rows
+    return plate.point(np.array([0, columns, columns, 0]), np.array([0, 0, rows, rows]))
+
+
+def near(plate: Plate, box: FloatArray, plane: FloatArray, half: FloatArray) -> Near:
+    """Return the level of detail of one plate from the clip coordinates of its corners.
+
+    box    (8, 3), x, y and w of the corners of the box around its cubes
+    plane  (4, 3), the same of its middle plane
+    half   half the size of the viewport, in pixels
+    """
+    inside = box @ INSIDE.T
+    if (inside < 0.0).all(axis=0).any():
+        return Near()
+    right, down = (plane[1] - plane[0]) / plate.columns, (plane[3] - plane[0]) / plate.rows
+    if (inside < 0.0).any():
+        for side in INSIDE:
+            plane = clipped(plane, plane @ side - 1e-6 * side[2])
+    if not len(plane):
+        return ANYHOW  # the middle plane is out of view, but cubes are in view
+    x, w = plane[:, :2], plane[:, 2:]
+    # Pixels per cell, and by their inverse cells per pixel.
+    moves = np.stack([(each[:2] * w - x * each[2]) / w**2 * half for each in (right, down)], -1)
+    area = np.abs(moves[:, 0, 0] * moves[:, 1, 1] - moves[:, 0, 1] * moves[:, 1, 0])
+    if not (area > 1e-12).all():
+        return ANYHOW  # seen edge-on
+    lengths = np.hypot(moves[:, :, 0], moves[:, :, 1]) / area[:, np.newaxis]
+    longer, shorter = lengths.max(axis=1), lengths.min(axis=1)
+    fine = np.maximum(shorter, FLATTEST * longer)
+    least = np.minimum(longer, OBLIQUE * shorter)
+    return Near(
+        SAFETY * float(least.min()), float(longer.max()) / SAFETY, SAFETY * float(fine.min())
+    )
+
+
+def clipped(polygon: FloatArray, inside: FloatArray) -> FloatArray:
+    """Return the part of a convex polygon where `inside`, given at its corners, is not negative."""
+    corners = []
+    for i, (here, there) in enumerate(zip(polygon, np.roll(polygon, -1, axis=0), strict=True)):
+        a, b = inside[i], inside[(i + 1) % len(polygon)]
+        if a >= 0.0:
+            corners.append(here)
+        if (a < 0.0) != (b < 0.0):
+            corners.append(here + a / (a - b) * (there - here))
+    return np.array(corners).reshape(-1, polygon.shape[1])

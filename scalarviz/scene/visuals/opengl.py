@@ -1,0 +1,185 @@
+"""What the visuals take from OpenGL and from vispy: float textures, transforms, smooth edges."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from vispy import gloo
+from vispy.gloo import gl
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.package_files import text_beside
+from scalarviz.errors import DisplayError
+
+# Float textures, and their replacement by byte textures where the driver has none.
+
+
+def packed(data: FloatArray, floats: bool) -> Any:
+    """Return float data in the shape that `texture_of` takes, as a view."""
+    rows = len(data)
+    if floats:
+        return data.reshape(rows, data.shape[1], -1)
+    return data.astype("<f4", copy=False).view(np.uint8).reshape(rows, -1, 4)
+
+
+def texture_of(data: Any) -> Any:
+    """Return a texture that gives back each float, or each byte / 255, unchanged."""
+    kind = {1: "r32f", 4: "rgba32f"}[data.shape[2]] if data.dtype == np.float32 else None
+    return gloo.Texture2D(
+        data, interpolation="nearest", wrapping="clamp_to_edge", internalformat=kind
+    )
+
+
+SENT = np.array([3.25, -1234.5677, 4.1e8, 1.25e-20], np.float32)  # not exact in float16
+USUAL_TEXTURE = 8192  # texels along a side that any driver of today has
+KNOWN: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
+
+
+def has_float_textures() -> bool:
+    """Return whether the current OpenGL context has float textures; tested once per context.
+
+    The test draws one pixel. It changes the OpenGL state except for viewport and clipping.
+    """
+    canvas = gloo.get_current_canvas()
+    if canvas is None:
+        return True
+    if canvas.context not in KNOWN:
+        canvas.context.flush_commands()  # so that the viewport read below is the current one
+        KNOWN[canvas.context] = arrive(SENT)
+    return KNOWN[canvas.context]
+
+
+def arrive(sent: FloatArray) -> bool:
+    """Return whether four floats pass unchanged through an r32f and an rgba32f texture."""
+    program = gloo.Program(*(text_beside(__file__, f"probe.{stage}") for stage in ("vert", "frag")))
+    program["a_at"] = np.array([(-1, -1), (3, -1), (-1, 3)], np.float32)
+    program["u_sent"] = sent
+    viewport = gl.glGetParameter(gl.GL_VIEWPORT)
+    is_clipped = bool(gl.glIsEnabled(gl.GL_SCISSOR_TEST))
+    try:
+        program["u_one"] = texture_of(sent[np.newaxis, :1, np.newaxis])
+        program["u_four"] = texture_of(sent[np.newaxis, np.newaxis])
+        with gloo.FrameBuffer(gloo.RenderBuffer((1, 1), "color")):
+            gloo.set_state(depth_test=False, blend=False, cull_face=False, scissor_test=False)
+            gloo.set_viewport(0, 0, 1, 1)
+            program.draw("triangles")
+            return bool(gloo.read_pixels((0, 0, 1, 1))[0, 0, 0] > 127)
+    except RuntimeError:  # raised by vispy for an OpenGL error
+        return False
+    finally:
+        gloo.set_viewport(*viewport)
+        gloo.set_state(scissor_test=is_clipped)
+
+
+def largest_texture() -> int:
+    """Return the number of texels along a side of the driver's largest texture."""
+    canvas = gloo.get_current_canvas()
+    if canvas is None:
+        return USUAL_TEXTURE
+    canvas.context.flush_commands()  # asks the driver, if that was not done yet
+    return canvas.context.shared.parser.capabilities["max_texture_size"] or USUAL_TEXTURE
+
+
+# Transforms: one matrix, and the viewport. vispy chains the transforms of a node in the shaders,
+# in float32. Our visuals take one matrix, which is multiplied in float64, so that a camera far
+# away is as exact as a near one.
+
+BASIS = np.vstack([np.eye(4), [0.375, -0.75, 0.5, 1.0]])
+
+
+def matrix_of(transform: Any) -> FloatArray:
+    """Return the (4, 4) matrix of a linear transform of vispy; points are rows.
+
+    Raise DisplayError if the transform is not linear, such as a logarithmic axis.
+    """
+    with np.errstate(all="ignore"):  # a logarithm of these points is not finite
+        mapped = np.asarray(transform.map(BASIS), np.float64)
+    matrix: FloatArray = mapped[:4]
+    expected = BASIS[4] @ matrix
+    if not np.abs(mapped[4] - expected).max() <= 1e-6 * max(1.0, np.abs(mapped).max()):
+        raise DisplayError(
+            "cubes, spheres and wires need a linear transform, such as those of vispy's cameras, "
+            "and this one bends lines"
+        )
+    return matrix
+
+
+def is_flat(matrix: FloatArray) -> bool:
+    """Return whether a matrix maps space to a plane, as that of a view without extent."""
+    volume = np.linalg.det(matrix)
+    return not np.isfinite(volume) or volume == 0.0
+
+
+def viewport_of(system: Any) -> tuple[float, float]:
+    """Return width and height of the viewport in device pixels, from a TransformSystem."""
+    corner, other = system.framebuffer_transform.map(np.array([(0.0, 0.0), (1.0, 1.0)]))[:, :2]
+    width, height = np.abs(2.0 / (other - corner))
+    return float(width), float(height)
+
+
+def ratio_of(system: Any) -> float:
+    """Return the device pixels per logical pixel, from a TransformSystem."""
+    return float(abs(system.pixel_scale))
+
+
+# Smooth edges: each pixel is the mean of four that are drawn.
+
+DRAWN_SIDE = 2  # pixels drawn along each that is shown
+FINE_PIXELS = 1.5  # device pixels of a logical one from which on edges need no finer picture
+PATIENCE = 200  # milliseconds until a picture that stands still is drawn so without a graphics card
+LONGEST_DRAWING = 0.7  # seconds that this may take
+SOFTWARE = re.compile("llvmpipe|softpipe|swiftshader|software|basic render", re.IGNORECASE)
+CORNERS = np.array([[-1, -1], [1, -1], [-1, 1], [1, 1]], np.float32)
+
+
+@final
+class Smooth:
+    """Draws into a framebuffer of its own, whose pixels are four for each that is shown.
+
+    All methods are called with a current context.
+    """
+
+    def __init__(self) -> None:
+        self._size = (0, 0)
+        self._buffer: Any = None
+        self._program: Any = None
+
+    @staticmethod
+    def is_quick() -> bool:
+        """Return whether a graphics card draws: four times the pixels cost it little."""
+        return not SOFTWARE.search(str(gloo.gl.glGetParameter(gloo.gl.GL_RENDERER)))
+
+    def draw(
+        self, draw: Callable[[int, int, float], object], width: int, height: int, ratio: float
+    ) -> None:
+        """Show what `draw(width, height, ratio)` draws; plainly where the driver cannot do more."""
+        if DRAWN_SIDE * max(width, height) > largest_texture():
+            draw(width, height, ratio)
+            return
+        self._make(DRAWN_SIDE * width, DRAWN_SIDE * height)
+        with self._buffer:
+            draw(DRAWN_SIDE * width, DRAWN_SIDE * height, DRAWN_SIDE * ratio)
+        gloo.set_viewport(0, 0, width, height)
+        gloo.set_state(depth_test=False, blend=False, cull_face=False, scissor_test=False)
+        self._program.draw("triangle_strip")
+
+    def _make(self, width: int, height: int) -> None:
+        if self._size == (width, height):
+            return
+        self.release()
+        # In the middle of four pixels, "linear" is their mean.
+        picture = gloo.Texture2D((height, width, 3), interpolation="linear")
+        self._buffer = gloo.FrameBuffer(picture, gloo.RenderBuffer((height, width), "depth"))
+        self._program = gloo.Program(
+            text_beside(__file__, "smooth.vert"), text_beside(__file__, "smooth.frag")
+        )
+        self._program["a_corner"], self._program["u_picture"] = CORNERS, picture
+        self._size = width, height
+
+    def release(self) -> None:
+        """Free its memory, which the next picture takes again."""
+        self._buffer, self._program, self._size = None, None, (0, 0)

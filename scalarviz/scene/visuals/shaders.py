@@ -1,0 +1,138 @@
+"""The shaders of cubes, spheres and wires, in GLSL 1.20, which every OpenGL since 2.1 understands.
+
+Each plate is drawn as one box. The fragment shader follows the view ray of a pixel from cell to
+cell of the grid to the first cube that it hits. Cubes of a few pixels are drawn as flat squares
+with smooth edges. Where cubes are smaller than a pixel, the mip levels are sampled instead.
+
+Places on a plate are (column, row, height). The side of a cube is LEAST to 1 times 2 HALF, by the
+square root of its number relative to the scale. The address of a number is a pair (row, column) of
+the texture, since a float counts exactly only to 16,777,216.
+
+What the shaders know of a plate are attributes of four numbers each, named by TABLE:
+
+    grid     columns, rows, address of the first number
+    scales   stride from row to row as an address, 1 / color scale, 1 / size scale
+    looks    brightness (1, or less where inactive), light, mip levels, brightness out of focus
+    means    mip levels: corner in the texture, columns and rows of level 1
+    tile     columns and rows of a tile; cells from one tile to the next, to the right and downwards
+    strides  numbers from one tile to the next, to the right and downwards; size of a cell
+    focus    the cells in focus: first column and row, last column and row
+"""
+
+from __future__ import annotations
+
+import re
+
+from scalarviz.base.package_files import text_beside
+from scalarviz.scene.canvas import canvas2d
+from scalarviz.scene.layout.plates import HALF as HALF
+
+# GLSL that reads numbers from float textures, and from byte textures.
+FLOATS = text_beside(__file__, "texels_float.glsl")
+BYTES = text_beside(__file__, "texels_bytes.glsl")
+SPLIT = 4096  # columns of the texture of numbers; a power of two
+TABLE = "grid", "scales", "looks", "means", "tile", "strides", "focus"
+STEPS = 512  # cells that a ray passes at most
+LEAST = 0.45  # side of the smallest cube relative to the largest
+COLORS = 512  # entries of the color table
+# Cells per pixel: where cubes become flat squares, and where these become mip levels.
+FLAT_FROM, FLAT_TO, MEANS_FROM, CUBES_TO = 0.5, 0.65, 0.75, 1.05
+OBLIQUE = 4.0  # so much longer than across the ray a pixel counts at most where a plate is oblique
+DIM, CONTRAST = 0.45, 3.05  # least brightness, and least contrast of what is dimmed with the ground
+
+SIDE, LOW = 0.66, 0.5  # brightness of faces beside the light of key_light.glsl, and the least
+BEVEL = 0.07  # width of the bevel along an edge, relative to half the side of a cube
+CONTACT = 0.55  # how much darker faces are where cubes are close
+FOG = 0.3  # how much of the ground is on side faces and wires of the farthest wall
+
+# vispy inserts the transforms of the view at `$`.
+TRANSFORMS = """
+vec4 to_clip(vec4 point) { return $transform(point); }
+vec4 from_clip(vec4 point) { return $inverse(point); }
+"""
+KEY_LIGHT = text_beside(__file__, "key_light.glsl")
+VERTEX = text_beside(__file__, "box.vert") + TRANSFORMS + KEY_LIGHT
+
+
+def fragment(texels: str, *, far: bool = True) -> str:
+    """Return the fragment shader.
+
+    texels  FLOATS or BYTES
+    far     whether there may be cubes so small that they are drawn flat, or as means
+    """
+    constants = {
+        "FAR": int(far),
+        "HALF": HALF,
+        "LEAST": LEAST,
+        "DIM": DIM,
+        "SPLIT": float(SPLIT),
+        "STEPS": STEPS,
+        "SIDE": SIDE,
+        "LOW": LOW,
+        "BEVEL": BEVEL,
+        "CONTACT": CONTACT,
+        "FOG": FOG,
+        "OBLIQUE": OBLIQUE,
+        "FLAT_FROM": FLAT_FROM,
+        "FLAT_TO": FLAT_TO,
+        "MEANS_FROM": MEANS_FROM,
+        "CUBES_TO": CUBES_TO,
+        "COLOR_SPAN": 0.5 * (COLORS - 1) / COLORS,
+    }
+    defines = [f"#define {name} {value}" for name, value in constants.items()]
+    return "\n".join(["#version 120", *defines, text_beside(__file__, "cubes.frag"), texels])
+
+
+SPHERE = (
+    text_beside(__file__, "sphere.vert") + TRANSFORMS + KEY_LIGHT,
+    text_beside(__file__, "sphere.frag"),
+)
+WIRE = text_beside(__file__, "wire.vert") + TRANSFORMS, text_beside(__file__, "wire.frag")
+
+
+# The same text as GLSL ES 3.00, for WebGL 2. It is written without what ES lacks: no implicit
+# conversions, no names that are keywords there.
+
+CANVAS = (
+    text_beside(canvas2d.__file__, "canvas.vert"),
+    text_beside(canvas2d.__file__, "canvas.frag"),
+)
+# Vertex and fragment shader of each program, as vispy gets them.
+PROGRAMS = {
+    "cubes": (VERTEX, fragment(FLOATS)),
+    "near cubes": (VERTEX, fragment(FLOATS, far=False)),
+    "cubes by bytes": (VERTEX, fragment(BYTES)),
+    "spheres": SPHERE,
+    "wires": WIRE,
+    "canvas": CANVAS,
+}
+ES_HEADER = "#version 300 es\n" + "".join(
+    f"precision highp {kind};\n" for kind in ("float", "int", "sampler2D")
+)
+ES_COLOR = "out vec4 o_color;\n"
+
+
+def as_es(text: str, *, fragment: bool) -> str:
+    """Return a shader in GLSL ES 3.00.
+
+    The transforms that vispy inserts at `$transform` and `$inverse` become matrices, `u_transform`
+    and `u_inverse`. The color of a fragment is `o_color`.
+
+    text      the shader in GLSL 1.20
+    fragment  whether it is a fragment shader
+    """
+    changes = [
+        (r"^#version .*\n", ""),
+        (r"\battribute\b", "in"),
+        (r"\bvarying\b", "in" if fragment else "out"),
+        (r"\btexture2D\b", "texture"),
+        (r"\bgl_FragColor\b", "o_color"),
+    ]
+    head = ES_HEADER + (ES_COLOR if fragment else "")
+    for name in ("transform", "inverse"):
+        if f"${name}(" in text:
+            head += f"uniform mat4 u_{name};\n"
+        changes.append((rf"\${name}\(", f"u_{name} * ("))
+    for found, instead in changes:
+        text = re.sub(found, instead, text, flags=re.MULTILINE)
+    return head + text

@@ -1,0 +1,193 @@
+"""SpheresVisual and WiresVisual: spheres and straight wires of constant width, in any vispy scene.
+
+Each is one draw call. A sphere is a square in the shape of its outline, lit and with the depth of a
+sphere; a wire is a strip. All arrays have a row for each sphere or wire.
+"""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+from vispy import gloo
+from vispy.scene.visuals import create_visual_node
+from vispy.visuals import Visual
+from vispy.visuals.transforms import MatrixTransform
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.scene.visuals.opengl import is_flat, matrix_of, ratio_of, viewport_of
+from scalarviz.scene.visuals.shaders import SPHERE, WIRE
+
+TRIANGLES = np.array([0, 1, 2, 2, 1, 3], np.uint32)
+
+
+@final
+class QuadBuffers:
+    """Vertex buffers of a program, with four vertices for each row; only changes are uploaded.
+
+    program  the program whose attributes are set
+    corners  (4, 2), the attribute `a_corner` of the four vertices
+    """
+
+    def __init__(self, program: Any, corners: Any) -> None:
+        self._program = program
+        self._corners = np.array(corners, np.float32)
+        self._rows: dict[str, npt.NDArray[np.float32]] = {}
+        self._stale: set[str] = set()
+        self._buffers: dict[str, Any] = {}
+        self.index: Any = None
+        self.count = 0
+
+    def set(self, **rows: FloatArray) -> bool:
+        """Set attributes, each an array with a row for every quad; return whether any differs."""
+        self.count = len(next(iter(rows.values())))
+        for name, values in rows.items():
+            given = np.array(values, np.float32)
+            if name not in self._rows or not np.array_equal(given, self._rows[name]):
+                self._rows[name] = given
+                self._stale.add(name)
+        return bool(self._stale)
+
+    def upload(self) -> None:
+        """Upload what has changed; the program's context must be current."""
+        if self.index is None or self.index.size != 6 * self.count:
+            first = 4 * np.arange(self.count, dtype=np.uint32)
+            self.index = self.index or gloo.IndexBuffer()
+            self.index.set_data((first[:, np.newaxis] + TRIANGLES).ravel())
+            self._send("a_corner", np.tile(self._corners, (self.count, 1)))
+        for name in self._stale:
+            self._send(name, np.repeat(self._rows[name], 4, axis=0))
+        self._stale.clear()
+
+    def _send(self, name: str, data: Any) -> None:
+        if name not in self._buffers:
+            self._buffers[name] = self._program[name] = gloo.VertexBuffer()
+        self._buffers[name].set_data(data)
+
+    def release(self) -> None:
+        """Free the memory on the graphics card; the next `upload` allocates it again."""
+        for buffer in (*self._buffers.values(), *([self.index] if self.index else [])):
+            buffer.delete()
+        self._buffers.clear()
+        self.index, self._stale = None, {*self._rows}
+
+
+SQUARE = [(-1, -1), (1, -1), (-1, 1), (1, 1)]
+STRIP = [(0, -1), (1, -1), (0, 1), (1, 1)]
+
+
+class QuadsVisual(Visual):  # type: ignore[misc]  # vispy has no types
+    """Visual of quads that face the eye.
+
+    shaders  the text of vertex and fragment shader
+    corners  (4, 2), the attribute `a_corner` of each vertex
+    depth_mask  whether it hides what is drawn behind it later
+    """
+
+    def __init__(self, shaders: tuple[str, str], corners: Any, *, depth_mask: bool) -> None:
+        self._to_clip = MatrixTransform()
+        Visual.__init__(self, *shaders)
+        self.set_gl_state(
+            depth_test=True,
+            depth_func="less",
+            depth_mask=depth_mask,
+            cull_face=False,
+            blend=True,
+            blend_func=("one", "one_minus_src_alpha"),
+        )
+        self._draw_mode = "triangles"
+        self._quads = QuadBuffers(self.shared_program, corners)
+        self._points = np.zeros((0, 3))
+
+    def release(self) -> None:
+        """Free the memory on the graphics card; the next draw allocates it again."""
+        self._quads.release()
+
+    def _set(self, points: FloatArray, **rows: FloatArray) -> None:
+        self._points = points
+        if self._quads.set(**rows):
+            self._bounds_changed()
+            self.update()
+
+    def _compute_bounds(self, axis: int, view: Any) -> tuple[float, float] | None:
+        """Return the range along an axis, by which cameras frame the visual."""
+        if not len(self._points):
+            return None
+        return float(self._points[:, axis].min()), float(self._points[:, axis].max())
+
+    def _prepare_transforms(self, view: Any) -> None:
+        vertex = view.view_program.vert
+        vertex["transform"], vertex["inverse"] = self._to_clip, self._to_clip.inverse
+
+    def _prepare_draw(self, view: Any) -> bool:
+        if not self._quads.count:
+            return False
+        matrix = matrix_of(view.get_transform())
+        if is_flat(matrix):
+            return False
+        self._to_clip.matrix = matrix
+        self._quads.upload()
+        self._index_buffer = self._quads.index
+        view.view_program["u_viewport"] = viewport_of(view.transforms)
+        view.view_program["u_ratio"] = ratio_of(view.transforms)
+        return True
+
+
+class SpheresVisual(QuadsVisual):
+    """Visual that draws spheres with outlines, softly lit as cubes are."""
+
+    def __init__(self) -> None:
+        QuadsVisual.__init__(self, SPHERE, SQUARE, depth_mask=True)
+
+    def set_data(
+        self,
+        centers: FloatArray,
+        radii: FloatArray,
+        fills: FloatArray,
+        outlines: FloatArray,
+        lines: FloatArray,
+    ) -> None:
+        """Set the spheres.
+
+        centers  (n, 3), in space
+        radii    (n,), in space
+        fills    (n, 3), colors from 0 to 1; `outlines` likewise
+        lines    (n,), widths of the outlines in logical pixels
+        """
+        self._set(
+            centers,
+            a_center=centers,
+            a_radius=radii,
+            a_fill=fills,
+            a_outline=outlines,
+            a_line=lines,
+        )
+
+
+class WiresVisual(QuadsVisual):
+    """Visual that draws straight wires, with depth; draw it after all that is solid."""
+
+    def __init__(self) -> None:
+        QuadsVisual.__init__(self, WIRE, STRIP, depth_mask=False)
+
+    def set_data(
+        self, starts: FloatArray, ends: FloatArray, colors: FloatArray, widths: FloatArray
+    ) -> None:
+        """Set the wires.
+
+        starts  (m, 3), in space; `ends` likewise
+        colors  (m, 4), red, green, blue and alpha from 0 to 1
+        widths  (m,), in logical pixels
+        """
+        points = np.concatenate([starts, ends])
+        self._set(points, a_start=starts, a_end=ends, a_color=colors, a_width=widths)
+
+    def draw(self) -> None:
+        """Draw the wires; they leave the depth as it was, so that they mix where they cross."""
+        Visual.draw(self)
+        gloo.set_depth_mask(True)
+
+
+SpheresNode = create_visual_node(SpheresVisual)
+WiresNode = create_visual_node(WiresVisual)

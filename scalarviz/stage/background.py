@@ -1,0 +1,130 @@
+"""Work that holds up neither training nor picture: in the background, at intervals, in portions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import perf_counter
+from typing import Generic, TypeVar, final
+
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.shared_clock import SharedClock
+from scalarviz.training.session.threads import Background, Job
+
+AT_ONCE = 0.05  # seconds that a face waits for a session's result without a noticeable delay
+
+Value = TypeVar("Value")
+
+
+@final
+class Answer(Generic[Value]):
+    """The result of one question, computed once for each `key`.
+
+    If it takes longer than the caller's patience, the previous value is used until the result is
+    there; meanwhile the answer is `pending`.
+    """
+
+    def __init__(self, before: Value) -> None:
+        self.value = before
+        self.known: object = None  # the key of the value
+        self._asked: object = None
+        self._thread = Background()
+
+    @property
+    def pending(self) -> bool:
+        """Whether the value belongs to another key than the one asked for."""
+        return self._asked != self.known
+
+    def get(self, key: object, ask: Callable[[], Value], patience: float = math.inf) -> Value:
+        """Return the result of `ask` for a key, computed here or, with less patience, on a thread.
+
+        key       what the result depends on
+        ask       computes it
+        patience  seconds to wait; infinite, the default: compute it on this thread
+
+        Errors of `ask` are raised here.
+        """
+        if key != self.known and not (key == self._asked and self._thread.busy):
+            if patience == math.inf:
+                self.value, self.known = ask(), key
+            else:
+                self._thread.start(self._answer(key, ask))
+                self._thread.finish(patience)
+        self._asked = key
+        return self.take()
+
+    def take(self) -> Value:
+        """Return the newest result; raise the error of the last question."""
+        self._thread.raise_error()
+        return self.value
+
+    def _answer(self, key: object, ask: Callable[[], Value]) -> Job:
+        try:
+            self.value = ask()
+        finally:  # a failed question is not asked again
+            self.known = key
+        yield 0.0
+
+
+REST = 4.0  # pause after the work, relative to its duration
+LONGEST_REST = (
+    2.0  # seconds of a pause: the first time, work may take long that is quick from then on
+)
+
+
+@final
+class Throttle:
+    """Tells when some work is due again.
+
+    rest  pause after the work, relative to its duration; by default REST
+
+    >>> throttle = Throttle()
+    >>> with throttle.doing():
+    ...     before = throttle.due
+    >>> before
+    True
+    """
+
+    def __init__(self, rest: float = REST) -> None:
+        self._rest = rest
+        self._next = 0.0
+
+    @property
+    def due(self) -> bool:
+        return perf_counter() >= self._next
+
+    @contextmanager
+    def doing(self) -> Iterator[None]:
+        """Measure the work in this block; longer work is repeated less often."""
+        start = perf_counter()
+        try:
+            yield
+        finally:
+            now = perf_counter()
+            self._next = now + min(self._rest * (now - start), LONGEST_REST)
+
+
+PORTION = 0.01  # seconds of training between two checks for input
+
+SubjectT = TypeVar("SubjectT", bound=Session | SharedClock)
+
+
+@final
+class Portions(Generic[SubjectT]):
+    """Advances a session, or several, in portions that take about PORTION seconds."""
+
+    def __init__(self, session: SubjectT) -> None:
+        self.session: SubjectT = session
+        self.size = 1
+
+    def take(self, most: float) -> None:
+        """Take a portion of at most `most` steps."""
+        count = int(min(most, self.size))
+        start = perf_counter()
+        self.session.advance(count)
+        seconds = perf_counter() - start
+        if seconds < PORTION and count == self.size:
+            self.size *= 2
+        elif seconds > 2.0 * PORTION:
+            self.size = max(1, self.size // 2)

@@ -1,0 +1,304 @@
+"""CHANNELS: what colors and sizes of cubes can show, and their scales."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.core.formulas.formula import pick, table
+from scalarviz.core.program import Program
+from scalarviz.engines.engine import SnapshotValues
+from scalarviz.errors import InputError
+from scalarviz.scene.frame_data import CubeValues
+from scalarviz.scene.layout.plates import Plate
+from scalarviz.stage.sample_pass import SamplePass, forward_products, gradient_products
+
+CHANGE, SINCE_START = "last change", "change since start"
+DIFFERENCE = "difference to first"
+FEW_NUMBERS = 4096  # up to so many numbers, the scale covers the largest
+HIGH_PERCENTILE = 99.0  # percentile of more numbers that it covers
+SAMPLE = 2**16  # at most so many numbers are looked at
+
+
+@dataclass(frozen=True)
+class ChannelSource:
+    """Inputs of a channel.
+
+    numbers  numbers of the bank at one moment; `before`, the values one picture earlier
+    program  the program of the network
+    way      the focus sample's pass
+    first    values of the first of several networks, if it has the same shape; else None
+    begun    values with which the training began; None if they are not known
+    """
+
+    numbers: SnapshotValues
+    before: FloatArray
+    program: Program
+    way: SamplePass
+    first: FloatArray | None = None
+    begun: FloatArray | None = None
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A quantity that colors and sizes of cubes can show; `read` returns one number per bank index.
+
+    `of_sample` channels belong to the focus sample, and need a network with layers; `of_several`
+    channels compare networks that are shown side by side.
+    """
+
+    name: str
+    read: Callable[[ChannelSource], FloatArray]
+    of_sample: bool = False
+    of_several: bool = False
+
+
+def products_forward(s: ChannelSource) -> FloatArray:
+    return forward_products(s.program, s.numbers.value, s.way)
+
+
+def products_backward(s: ChannelSource) -> FloatArray:
+    return gradient_products(s.program, len(s.numbers.value), s.way)
+
+
+def change_from(before: FloatArray | None, now: FloatArray) -> FloatArray:
+    """Return by how much numbers differ from others; zeros if there are none to compare with."""
+    if before is None or len(before) != len(now):
+        return np.zeros(len(now))
+    with np.errstate(invalid="ignore", over="ignore"):  # infinite ones give NaN
+        found: FloatArray = now - before
+    return found
+
+
+# The slots of the optimizer are channels, too; `names_of` inserts them before those of a sample.
+CHANNELS = table(
+    [
+        Channel("value", lambda source: source.numbers.value),
+        Channel("gradient", lambda source: source.numbers.grad),
+        Channel(CHANGE, lambda source: change_from(source.before, source.numbers.value)),
+        Channel(SINCE_START, lambda source: change_from(source.begun, source.numbers.value)),
+        Channel("w*x", products_forward, of_sample=True),
+        Channel("x*g", products_backward, of_sample=True),
+        Channel(
+            DIFFERENCE,
+            lambda source: change_from(source.first, source.numbers.value),
+            of_several=True,
+        ),
+    ]
+)
+
+
+def names_of(slots: Sequence[str], has_layers: bool) -> list[str]:
+    """Return the names of the channels of one network, given the optimizer's slots."""
+    rows = [row for row in CHANNELS.values() if not row.of_several]
+    plain = [row.name for row in rows if not row.of_sample]
+    of_sample = [row.name for row in rows if row.of_sample and has_layers]
+    return [*plain, *slots, *of_sample]
+
+
+def check_channel(name: object, names: Sequence[str]) -> str:
+    """Return the name of one of some channels.
+
+    Raise UnknownNameError for another one, InputError for one that compares networks where there
+    are none of one shape.
+    """
+    row = CHANNELS.get(name) if isinstance(name, str) else None
+    if row is not None and row.of_several and name not in names:
+        raise InputError(
+            f"{name!r} compares networks of one shape that are shown side by side, and here is no "
+            "other one of the shape of the first: choose another channel"
+        )
+    return pick({each: each for each in names}, name, "channel")
+
+
+def read(name: str, source: ChannelSource) -> FloatArray:
+    """Return the numbers of a channel; zeros for those that are not known.
+
+    These are slots that do not exist yet, and products without a sample pass, as in a large
+    network.
+    """
+    row = CHANNELS.get(name)
+    if row is not None and (not row.of_sample or source.way.values):
+        return row.read(source)
+    return source.numbers.slots.get(name, np.zeros(len(source.numbers.value)))
+
+
+def largest_of(
+    plates: Sequence[Plate], layers: Sequence[int], numbers: FloatArray
+) -> dict[int, float]:
+    """Return the magnitude that a scale should cover, by layer.
+
+    layers  that of each plate whose layer has a scale of its own; -1 for all other plates
+
+    Of many numbers it is the one that all but one in a hundred are below.
+    """
+    if not {*layers} - {-1}:
+        return {-1: largest(numbers)}
+    found: dict[int, list[FloatArray]] = {layer: [] for layer in layers}
+    for plate, layer in zip(plates, layers, strict=True):
+        found[layer].append(numbers[plate.indices])
+    return {layer: largest(np.concatenate(parts)) for layer, parts in found.items()}
+
+
+def largest(numbers: FloatArray) -> float:
+    """Return the largest finite magnitude, of many numbers a high percentile of some of them."""
+    if len(numbers) > SAMPLE:
+        numbers = numbers[:: len(numbers) // SAMPLE]
+    sizes = np.abs(numbers)
+    sizes = sizes[np.isfinite(sizes)]
+    if not len(sizes):
+        return 0.0
+    return float(np.percentile(sizes, HIGH_PERCENTILE) if len(sizes) > FEW_NUMBERS else sizes.max())
+
+
+def count_beyond(plates: Sequence[Plate], numbers: FloatArray, scales: FloatArray) -> int:
+    """Return how many numbers exceed the scales."""
+    if len(set(scales.tolist())) == 1:
+        return int(np.count_nonzero(np.abs(numbers) > scales[0]))
+    return sum(
+        int(np.count_nonzero(np.abs(numbers[plate.indices]) > scale))
+        for plate, scale in zip(plates, scales.tolist(), strict=True)
+    )
+
+
+# Scales: the numbers with the strongest color and with the largest size.
+
+LAST_SECONDS = 0.3  # seconds in which the last picture is drawn
+GROWTH_SECONDS = 5.0  # least time from one growth of a scale to the next
+SAID_SECONDS = 2.0  # seconds for which the legend says it
+OF_AFFINE = "gain", "shift"  # roles of its plates
+STOPS = 1.0, 2.0, 5.0, 10.0
+
+
+Shown = tuple[ChannelSource, Sequence[Plate]]  # the numbers of a network, and where its cubes are
+
+
+@final
+class Scales:
+    """A scale is a stop: 1, 2 or 5 times a power of ten. It only grows by itself.
+
+    held         whether a hand drags a cube, which must not shrink meanwhile: no scale grows
+    color, size  the channels
+    per_layer    whether each layer has a scale of its own, as each Affine has in any case
+    """
+
+    def __init__(self) -> None:
+        self.color, self.size = "value", "value"
+        self.per_layer = self.held = False
+        self._apart: set[int] = set()  # layers of an Affine, which has units of its own
+        self._stops: dict[tuple[str, int], float] = {}
+        self._grown_at = -math.inf
+        self._grown: tuple[float, float] | None = None
+
+    def keep_to(self, channels: Sequence[str]) -> None:
+        """Show values in place of a channel that there is not any more."""
+        self.color = self.color if self.color in channels else "value"
+        self.size = self.size if self.size in channels else "value"
+
+    def choose(self, shown: Sequence[Shown]) -> None:
+        """Choose scales for the numbers of all that is shown, larger or smaller than before."""
+        for channel in {self.color, self.size}:
+            for layer, number in self._largest(channel, shown).items():
+                self._stops[channel, layer] = stop_above(number)
+        self._grown = None
+
+    def follow(self, shown: Sequence[Shown], now: float) -> None:
+        """Let the scales grow if numbers exceed them, at most once in GROWTH_SECONDS."""
+        for channel in dict.fromkeys((self.color, self.size)):
+            for layer, number in self._largest(channel, shown).items():
+                stop, key = stop_above(number), (channel, layer)
+                before = self._stops.get(key, 0.0)
+                if not before:  # the first numbers of a channel
+                    self._stops[key] = stop
+                elif (
+                    stop > before
+                    and not self.held
+                    and (now - self._grown_at >= GROWTH_SECONDS or now < self._grown_at)
+                ):
+                    self._stops[key], self._grown_at = stop, now
+                    self._grown = (before, stop) if channel == self.color else None
+
+    def let_go(self) -> None:
+        """Let the scales grow at once after a drag."""
+        self.held, self._grown_at = False, -math.inf
+
+    def _largest(self, channel: str, shown: Sequence[Shown]) -> dict[int, float]:
+        """Return the magnitudes that the scales of a channel should cover, by layer."""
+        found: dict[int, float] = {}
+        self._apart = {each.layer for source, _ in shown for each in source.program.affines}
+        for source, plates in shown:
+            largest = largest_of(plates, self._layers(plates), read(channel, source))
+            for layer, number in largest.items():
+                found[layer] = max(number, found.get(layer, 0.0))
+        return found
+
+    def grown(self, now: float) -> tuple[float, float] | None:
+        """Return the scale before and after it has grown, for some seconds."""
+        return self._grown if 0.0 <= now - self._grown_at < SAID_SECONDS else None
+
+    def tick(self, now: float) -> bool:
+        """Return whether pictures change by themselves: the words on what has grown go away."""
+        return self._grown is not None and 0.0 <= now - self._grown_at < SAID_SECONDS + LAST_SECONDS
+
+    def of(self, channel: str, plates: Sequence[Plate]) -> FloatArray:
+        """Return the scale of a channel for each plate."""
+        return np.array([self.stop(channel, layer) for layer in self._layers(plates)])
+
+    def stop(self, channel: str, layer: int = -1) -> float:
+        """Return the scale of a channel: by default that of the network."""
+        return self._stops.get((channel, layer), 0.0) or 1.0
+
+    def _layers(self, plates: Sequence[Plate]) -> list[int]:
+        """Return the layer of each plate that has a scale of its own, -1 for the others."""
+        return [
+            each.layer
+            if self.per_layer or (each.role in OF_AFFINE and each.layer in self._apart)
+            else -1
+            for each in plates
+        ]
+
+    def laid_out(self, cubes: CubeValues, plates: Sequence[Plate]) -> CubeValues:
+        """Return what cubes show, with the scales of the plates of another layout."""
+        sizes = self.of(self.size, plates)
+        if len(set(cubes.size_scales.tolist())) == 1:
+            sizes = np.full(len(plates), cubes.size_scales[0])
+        return replace(cubes, color_scales=self.of(self.color, plates), size_scales=sizes)
+
+    def clipped(self, plates: Sequence[Plate], colors: FloatArray) -> int:
+        """Return how many numbers exceed the color scale."""
+        return count_beyond(plates, colors, self.of(self.color, plates))
+
+
+def of_scales(name: str) -> Any:
+    """Return a property of a stage's scales, which are chosen anew when it is set."""
+
+    def get(stage: Any) -> Any:
+        return getattr(stage.scales, name)
+
+    def put(stage: Any, value: Any) -> None:
+        is_flag = name == "per_layer"
+        setattr(stage.scales, name, value if is_flag else check_channel(value, stage.channels))
+        stage.rescale()
+
+    return property(get, put)
+
+
+def stop_above(number: float) -> float:
+    """Return the smallest stop that is not below a number; 0 for 0.
+
+    >>> [stop_above(number) for number in (0.8, 1.0, 1.01, 33.0, 0.04, 0.0)]
+    [1.0, 1.0, 2.0, 50.0, 0.05, 0.0]
+    """
+    if not number > 0.0:
+        return 0.0
+    power = math.floor(math.log10(number))
+    for stop in STOPS:
+        found = float(f"{stop:g}e{power}")
+        if found >= number * (1.0 - 1e-12):
+            return found
+    return float(f"1e{power + 1}")

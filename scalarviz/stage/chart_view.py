@@ -1,0 +1,169 @@
+"""What the charts show, and what the mouse points at in them, in the strip and in the caption."""
+
+from __future__ import annotations
+
+from typing import final
+
+from scalarviz.scene.charts import Chart
+from scalarviz.scene.overlay import ALONG, OnTop
+from scalarviz.training.session.caption import Piece
+from scalarviz.training.session.over_time import KINDS
+
+FEWEST = 10.0  # steps that are shown at least, if there are so many
+LONG = 2_000  # steps from which on losses are smoothed by default
+
+
+@final
+class CurveView:
+    """The steps shown by the chart of the losses, and how they are drawn.
+
+    first   the first step shown
+    last    the last one; None: the last step there is, also while the training goes on
+    smooth  whether a mean around each step is drawn before the losses; None: for long trainings
+    large   whether the chart stands below the network, with all weights over time
+    kind    what is shown of the weights, and `order`, how they are sorted, or "norms"
+    compared  two steps that are compared, or None
+    along   what the directions of a landscape are: "main" or "two"
+    pinned  the two weights that were pinned last, as rows of the bank
+    """
+
+    def __init__(self) -> None:
+        self.first = 0.0
+        self.last: float | None = None
+        self.smooth: bool | None = None
+        self.large = False
+        self.kind, self.order = "value", "layer"
+        self.compared: tuple[int, int] | None = None
+        self.along = "main"
+        self.pinned: tuple[int, ...] = ()
+
+    @property
+    def is_zoomed(self) -> bool:
+        """Whether not all steps are shown."""
+        return self.first > 0.0 or self.last is not None
+
+    @property
+    def key(self) -> tuple[float | None, ...]:
+        """Changes with what is to be read."""
+        return self.first, self.last, self.smooth, self.large
+
+    @property
+    def looks(self) -> tuple[object, ...]:
+        """Changes with what stands below the network."""
+        return self.large, self.kind, self.order, self.along, self.compared, self.pinned
+
+    def smooths(self, steps: int) -> bool:
+        """Whether the losses of so many steps are smoothed."""
+        return steps > LONG if self.smooth is None else self.smooth
+
+    def show_all(self) -> bool:
+        """Show all steps; return whether that changes anything."""
+        was, self.first, self.last = self.is_zoomed, 0.0, None
+        return was
+
+    def choose(self, name: str) -> None:
+        """Show another kind or order of the weights over time, or a landscape."""
+        if name in KINDS:
+            self.kind = name
+        elif name in ALONG:
+            self.along = name
+        else:
+            self.order = name
+
+    @property
+    def past(self) -> str | None:
+        """What stands below the network, as `RenderOptions` takes it."""
+        return f"{self.kind} {self.order}" if self.large else None
+
+    def pin(self, row: int) -> None:
+        """Note that a weight was pinned."""
+        self.pinned = (*(each for each in self.pinned if each != row), row)[-2:]
+
+    def close(self) -> bool:
+        """End a comparison, show all steps, or make a large chart small; return whether it did."""
+        if self.compared is not None:
+            self.compared = None
+            return True
+        was_large = self.large and not self.is_zoomed
+        self.large = self.large and not was_large
+        return self.show_all() or was_large
+
+    def zoom(self, chart: Chart, factor: float, x: float) -> None:
+        """Show fewer steps around those at a pixel's x, or more for a factor below 1."""
+        now = chart.last - chart.first
+        wide = max(now / factor, min(FEWEST, chart.end))
+        at = chart.place_at(x)
+        self._show(at - (at - chart.first) * wide / now, wide, chart.end)
+
+    def move(self, chart: Chart, dx: float) -> None:
+        """Move the curve by so many pixels to the right."""
+        wide = chart.last - chart.first
+        self._show(chart.first - dx / chart.plot.width * wide, wide, chart.end)
+
+    def _show(self, first: float, wide: float, end: float) -> None:
+        """Show so many steps from one on, but none outside of all."""
+        self.first = max(0.0, min(first, end - wide))
+        last = self.first + wide
+        self.last = None if last >= end - 1e-6 * end else last
+
+
+@final
+class OverlayPointer:
+    """What the mouse does with what lies below the network on the last picture.
+
+    cell     how many operations are done after the one of the strip that is under it, or 0
+    piece    the piece of the caption under it, or None
+    opened   whether all terms are shown in a panel, which a click on "... 5 more" opens
+    step     the step under it in the chart of the losses, or None
+    branch   the number of the branch whose line is under it there, or None
+    tile     the tile under it of the strip of all weights over time, or None
+    spot     the point of a landscape's plane under it, or None
+    tab      the name of what can be chosen for the strip there, or None
+    title    whether the title of this chart is under it
+    legend   whether the legend is under it
+    """
+
+    def __init__(self) -> None:
+        self.cell = 0
+        self.piece: Piece | None = None
+        self.opened = False
+        self.step: int | None = None
+        self.branch: int | None = None
+        self.tile: int | None = None
+        self.spot: tuple[float, float] | None = None
+        self.tab: str | None = None
+        self.title = False
+        self.legend = False
+        self._place = -1.0, -1.0  # of the mouse
+
+    def hover(self, on_top: OnTop, x: float, y: float) -> bool:
+        """Point at what is at a pixel; return whether it is on the caption or its panel."""
+        self._place = x, y
+        over, chart, legend = on_top.piece_at(x, y), on_top.chart, on_top.legend
+        self.piece = over if over is not None and over.words else None
+        self.cell = on_top.cell_at(x, y)
+        self.step = None if chart is None else chart.step_under(x, y)
+        self.branch = None if chart is None else chart.branch_at(x, y)
+        self.tile = None if chart is None else chart.tile_at(x, y)
+        self.spot = None if chart is None else chart.spot_at(x, y)
+        self.tab = None if chart is None else chart.tab_at(x, y)
+        self.title = chart is not None and chart.title.has(x, y)
+        self.legend = legend is not None and legend.has(x, y)
+        return over is not None
+
+    def again(self, on_top: OnTop) -> None:
+        """Point at what is under the mouse now: the picture moves, the mouse may rest."""
+        self.hover(on_top, *self._place)
+
+    def click(self, on_top: OnTop, x: float, y: float) -> bool:
+        """Open the panel for a click on what opens it, close it for any; return whether it did."""
+        over = on_top.piece_at(x, y)
+        if self.opened or (over is not None and over.opens):
+            self.opened = not self.opened
+            return True
+        return False
+
+    def close(self) -> bool:
+        """Close the panel; return whether it was open."""
+        was, self.opened = self.opened, False
+        return was

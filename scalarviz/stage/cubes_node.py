@@ -1,0 +1,241 @@
+"""Cubes: the weights of a network as a node of any vispy scene."""
+
+from __future__ import annotations
+
+import sys
+from time import perf_counter
+from typing import Any, final
+
+import numpy as np
+from vispy import app, gloo
+
+from scalarviz.base.checks import answers, number, shorten
+from scalarviz.core.formulas.formula import pick
+from scalarviz.engines.engine import HostSnapshot, SnapshotValues
+from scalarviz.errors import DisplayError, InputError
+from scalarviz.scene.bead_arrays import beads_of
+from scalarviz.scene.canvas.palette import THEMES, Theme
+from scalarviz.scene.frame_data import CubeValues, FrameData
+from scalarviz.scene.layout.beads import beads
+from scalarviz.scene.layout.plates import Layout
+from scalarviz.scene.lights import lights
+from scalarviz.scene.visuals.cubes import CubesNode
+from scalarviz.scene.visuals.spheres import SpheresNode, WiresNode
+from scalarviz.stage.channels import ChannelSource, Scales, names_of, read
+from scalarviz.stage.network_layout import values_of
+from scalarviz.stage.sample_pass import SamplePass
+from scalarviz.training.network.model import Model
+from scalarviz.training.session.session import Session
+
+WIDE = 1.75  # width by height of the stage that a layout is made for
+SWITCH = 0.0001  # seconds of Python's switch interval while a training plays
+INTERVAL = 1.0 / 30.0  # seconds between looks at a session that is followed
+
+
+@final
+@answers
+class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
+    """A node of a vispy scene that shows each weight of a network as a cube, with the wires.
+
+    It reads the weights each time that it is drawn, by a snapshot, which does not hold up a
+    training. It can be under any camera of vispy, beside other visuals; its up is +y. Without a
+    parent it frees its memory on the graphics card.
+
+    shown   a Network, a compiled expression, or a Session
+    parent  the node of the scene that it is put in, such as `view.scene`; by default None
+    color   what colors show: "value", the default, "gradient", "last change", "change since start",
+            that of the node, or a slot of the optimizer
+    cubes   what sizes show, likewise; by default "value"
+    theme   "dark", the default, or "light"
+    name    name of the node in vispy; by default None
+
+    The scales of colors and sizes only grow, at most once in five seconds. Raises InputError if
+    `shown` is none of these, and UnknownNameError for an unknown name.
+    """
+
+    def __init__(
+        self,
+        shown: object,
+        parent: Any = None,
+        *,
+        color: str = "value",
+        cubes: str = "value",
+        theme: str = "dark",
+        name: str | None = None,
+    ) -> None:
+        network = shown.network if isinstance(shown, Session) else shown
+        if not isinstance(shown, (Session, Model)) or not isinstance(network, Model):
+            raise InputError(
+                f"cubes show a Network or a Session, not {shorten(shown)}: write "
+                "sv.Cubes(network, parent=view.scene)"
+            )
+        look = pick(THEMES, theme, "theme")
+        plan = plan_of(network)
+        CubesNode.__init__(self, plan.plates, len(network.bank), name=name)
+        self.unfreeze()
+        points = plan.points() if len(plan.points()) else np.zeros((1, 3))
+        self._corners = np.stack([points.min(axis=0), points.max(axis=0)])
+        self._around = SpheresNode(parent=self), WiresNode(parent=self)
+        self.network = network
+        self._snapshot: Any = shown.snapshot()
+        self._snapshot.request()
+        at_once = self._snapshot if self._snapshot.ready else HostSnapshot(network.bank)
+        self._now: SnapshotValues = at_once.read()
+        self._begun = self._now.value.copy()
+        self._asked = False  # whether the snapshot was requested, and not read yet
+        self._scales = Scales()
+        slots = shown.optimizer.row.slots if isinstance(shown, Session) else ()
+        known = names_of(list(dict.fromkeys((*self._now.slots, *slots))), has_layers=False)
+        table = {each: each for each in known}
+        self._scales.color = pick(table, color, "channel")
+        self._scales.size = pick(table, cubes, "channel")
+        self._followed: Session | None = None
+        self._interval = INTERVAL
+        self._key: object = None
+        self._timer: Any = None
+        self._turns: float | None = None  # Python's switch interval before it was shortened
+        self._context: Any = None
+        self.freeze()
+        self.set_map(look.map, look.ground)
+        self._show(self._now.value)
+        self._surround(plan, look)
+        self.events.canvas_change.connect(self._move)
+        self.parent = parent
+
+    def _surround(self, plan: Layout, look: Theme) -> None:
+        """Set spheres and wires; they stand for neurons without numbers."""
+        nothing = np.zeros(0)
+        frame_data = FrameData(plan, CubeValues(nothing, nothing, "", "", nothing, nothing))
+        beads = beads_of(frame_data, lights(plan, None, None, 1.0), look)
+        spheres, wires = self._around
+        spheres.set_data(beads.centers, beads.radii, beads.fills, beads.outlines, beads.lines)
+        wires.set_data(beads.starts, beads.ends, beads.colors, beads.widths)
+
+    def _compute_bounds(self, axis: int, view: Any) -> tuple[float, float]:
+        low, high = self._corners[:, axis].tolist()
+        return low, high
+
+    # Reading.
+
+    def draw(self) -> None:
+        """Read the numbers, and draw them in the current canvas.
+
+        Raise DisplayError if it was drawn in another canvas before.
+        """
+        context = gloo.get_current_canvas().context.shared
+        if self._context not in (None, context):
+            raise DisplayError(
+                "cubes stay in the canvas that they were first drawn in, where their memory is: "
+                "make another sv.Cubes for another canvas"
+            )
+        self._context = context
+        if self._timer is not None:
+            self._take_turns(quick=self._followed is not None and self._followed.playing)
+        if not self._asked:
+            self._snapshot.request()
+        self._asked = not self._snapshot.ready
+        if not self._asked:
+            before, self._now = self._now, self._snapshot.read()
+            if changed(before, self._now):
+                self._show(before.value)
+            if self._followed is not None and self._followed.playing:
+                self._snapshot.request()  # filled in until the next frame
+                self._asked = True
+        CubesNode.draw(self)
+
+    def _show(self, before: Any) -> None:
+        source = ChannelSource(
+            self._now, before, self.network.program, SamplePass(), None, self._begun
+        )
+        scales = self._scales
+        scales.follow([(source, self.plates)], perf_counter())
+        self.scales(scales.of(scales.color, self.plates), scales.of(scales.size, self.plates))
+        self.numbers(read(scales.color, source), read(scales.size, source))
+
+    # Following.
+
+    def follow(self, session: Session | None, interval: float = INTERVAL) -> None:
+        """Draw the canvas again whenever a session has moved on; a timer of the canvas looks.
+
+        session   a Session of the network that is shown; None: follow no more
+        interval  seconds from one look to the next; by default a thirtieth
+
+        Without a canvas it begins when the node is put in one. Raises InputError for another
+        session, and DisplayError if the backend of the canvas has no timers here.
+        """
+        if session is not None:
+            if not isinstance(session, Session) or session.network is not self.network:
+                raise InputError(
+                    f"cubes follow a Session of the network that they show, not {shorten(session)}"
+                )
+            number(interval, "the interval", 0.0, open_low=True)
+            self._snapshot, self._asked = session.snapshot(), False
+        self._stop()
+        self._followed, self._interval = session, interval
+        self._start()
+
+    def _start(self) -> None:
+        canvas = self.canvas
+        if self._followed is None or canvas is None:
+            return
+        try:
+            self._timer = app.Timer(self._interval, connect=self._look, app=canvas.app)
+            self._timer.start()
+        except Exception as error:  # backends raise errors of any class
+            self._timer = None
+            raise DisplayError(
+                f"the backend {canvas.app.backend_name} of this canvas has no timer here "
+                f"({error}): call update() of the cubes when they should be drawn again"
+            ) from error
+        canvas.events.close.connect(self._stop)
+
+    def _stop(self, event: object = None) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        self._take_turns(quick=False)
+
+    def _take_turns(self, *, quick: bool) -> None:
+        """Shorten Python's switch interval while a training plays, or restore it.
+
+        Each call of OpenGL waits for its turn, and a frame has some hundred.
+        """
+        if quick and self._turns is None:
+            self._turns = sys.getswitchinterval()
+            sys.setswitchinterval(min(self._turns, SWITCH))
+        elif not quick and self._turns is not None:
+            sys.setswitchinterval(self._turns)
+            self._turns = None
+
+    def _look(self, event: object = None) -> None:
+        session = self._followed
+        self._take_turns(quick=session is not None and session.playing)
+        if session is not None and (session.playing or session.clock != self._key):
+            self._key = session.clock
+            self.update()
+
+    def _move(self, event: Any) -> None:
+        """Go to another canvas, or out of all."""
+        self._stop()
+        if event.new is None:
+            for node in (self, *self._around):
+                node.release()
+        else:
+            self._start()
+
+
+def plan_of(network: Model) -> Layout:
+    """Return the layout of a network."""
+    if not network.layers:
+        return values_of(network, WIDE)
+    return beads(network.program, lambda layer: ("", ""), None, WIDE)
+
+
+def changed(before: SnapshotValues, now: SnapshotValues) -> bool:
+    """Return whether any number differs."""
+    return (
+        not np.array_equal(before.value, now.value)
+        or not np.array_equal(before.grad, now.grad)
+        or before.slots.keys() != now.slots.keys()
+        or any(not np.array_equal(slot, now.slots[name]) for name, slot in before.slots.items())
+    )

@@ -1,0 +1,544 @@
+"""Curves: what the charts show of a session: losses, weights over time, the loss landscape."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.texts import plural, text
+from scalarviz.base.texts.decimals import rounded
+from scalarviz.core.formulas.metrics import HELD_OUT, LOSS, METRICS
+from scalarviz.engines.engine import SnapshotValues
+from scalarviz.errors import InputError
+from scalarviz.scene.frame_data import BranchLine, Curve, Measured, PastWeights, Terrain
+from scalarviz.scene.overlay import LANDSCAPE
+from scalarviz.stage.background import Throttle
+from scalarviz.stage.channels import largest
+from scalarviz.stage.chart_view import CurveView, OverlayPointer
+from scalarviz.story.names import sentence
+from scalarviz.story.weight_card import title_of
+from scalarviz.training.session.branches import Branch, Series, means_of
+from scalarviz.training.session.landscape import LossPlane, LossPlanes
+from scalarviz.training.session.over_time import (
+    FilledPast,
+    Moment,
+    Now,
+    OverTime,
+    WeightsOverTime,
+    moments_of,
+)
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.timeline import Position
+
+SHARES = ("accuracy", "binary_accuracy")
+MOST_METRICS = 2  # metrics in a chart
+POINTS = 700  # of the curve
+FEW_POINTS, MANY_POINTS = (
+    50,
+    250,
+)  # points of the line of another branch, in a small and in a large chart
+NEWEST = 20  # other branches with a line
+SMOOTHED_PART = 25  # a mean goes over this part of the steps shown
+
+
+@final
+class Curves:
+    """The losses of the branches of a session, as far as they are drawn.
+
+    While the session plays, a long history is read again only at intervals.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self._reading = Throttle()
+        self.past = PastReader(session)
+        self._key: tuple[Any, ...] = ()
+        self._curve = Curve()
+        self._earlier = earlier_losses(session)
+        self._lines: dict[Branch, tuple[tuple[int, int, int], BranchLine]] = {}
+        self._metrics: Sequence[Measured] = ()
+        self._metrics_key: tuple[int, ...] = ()
+
+    def read(self, view: CurveView | None = None, here: Position | None = None) -> Curve:
+        """Return the losses of this branch and of the newest other ones.
+
+        view  the steps that are wanted; by default all
+        here  where the session stood when the rest of the picture was read; by default where it
+              stands now
+        """
+        session, view = self.session, view or CurveView()
+        here = here or session.timeline.here
+        branch = here.branch
+        count = min(end_of(branch), here.end.step + (here.end.operation > 0))
+        key = (branch, len(session.branches), view.key, count)
+        waits = session.playing and not self._reading.due
+        self._measure(waits)
+        if key != self._key and not (waits and key[:-1] == self._key[:-1]):
+            with self._reading.doing():
+                self._curve = self._read(branch, count, view)
+            self._key = key
+        now = float(here.clock.step)
+        marks = [(mark.step, mark.text) for mark in session.stops.marks_of(branch)]
+        if session.origin is not None and len(self._earlier):
+            marks.insert(0, (0, sentence(session.origin.did)))
+        curve = replace(self._curve, at=now, loss=here.loss, metrics=self._metrics)
+        return replace(curve, marks=marks) if marks else curve
+
+    def _read(self, branch: Branch, count: int, view: CurveView) -> Curve:
+        """Read the first `count` losses of a branch, and those of others."""
+        others = [each for each in self.session.branches if each is not branch and each.end.step]
+        others = sorted(others, key=lambda each: each.number)[-NEWEST:]
+        end = max([count, *map(end_of, others)])
+        first = max(0, math.floor(view.first) - 2)  # the line goes on outside of the chart
+        stop = end if view.last is None else math.ceil(view.last) + 1
+        if first >= end:
+            first, stop = 0, end
+        steps, losses = points_of(branch, first, stop, POINTS)
+        if not view.is_zoomed:
+            stretch = max(1, -(-len(self._earlier) // POINTS))
+            middles, means = means_of(self._earlier, stretch)
+            steps = np.concatenate([middles + 1.0 - len(self._earlier), steps])
+            losses = np.concatenate([means, losses])
+        before, self._lines = self._lines, {}
+        points = MANY_POINTS if view.large else FEW_POINTS
+        for each in others:
+            start = max(first, parting(each, branch) - 1)
+            known = start, max(start, min(stop, end_of(each))), points
+            kept = before.get(each)
+            if kept is None or kept[0] != known:
+                kept = known, BranchLine(each.number, *points_of(each, *known))
+            self._lines[each] = kept
+        lines = [line for _, line in self._lines.values() if len(line.steps) > 1]
+        smooths = view.smooths(count)
+        smoothed = smoothed_of(losses) if smooths else np.zeros(0)
+        return Curve(
+            *(steps, losses),
+            others=lines,
+            smoothed=smoothed,
+            end=float(end),
+            before=float(len(self._earlier)),
+            first=view.first,
+            last=view.last,
+        )
+
+    def pointed(
+        self, over: OverlayPointer, view: CurveView, here: Position, numbers: SnapshotValues | None
+    ) -> Curve:
+        """Return what `read` does, with what the mouse points at, and what stands below it.
+
+        numbers  the present ones; None: nothing stands below it
+        """
+        below = None
+        if view.large and numbers is not None:
+            below = self.past.read(view, over, numbers, here)
+        else:
+            self.past.rest()
+        curve = replace(
+            self.read(view, here),
+            pointed=over.step,
+            reads=loss_at(here.branch, over.step),
+            on_title=over.title,
+            large=view.large,
+            past=below if isinstance(below, PastWeights) else None,
+            terrain=below if isinstance(below, Terrain) else None,
+        )
+        meant = next((b for b in self.session.branches if b.number == over.branch), None)
+        if meant is None or meant is here.branch:  # a click on its line went over to it
+            return curve
+        name = text("chart.branch", number=meant.number, name=meant.name)
+        there = loss_at(meant, over.step)
+        return replace(curve, meant=meant.number, name=name, there=there)
+
+    def _measure(self, waits: bool) -> None:
+        """Read the metrics that are drawn again if the clock has moved."""
+        session = self.session
+        if session.visits.metrics is None:
+            return
+        key = session.current_branch.number, session.step_index
+        if key != self._metrics_key and not (waits and self._metrics):
+            self._metrics_key, self._metrics = key, measured_of(session.metrics)
+
+
+def earlier_losses(session: Session) -> FloatArray:
+    """Return the losses of the trainings that a session was made from, as far as they are known."""
+    parts, origin = [np.zeros(0)], session.origin
+    while origin is not None and origin.session is not None:
+        parts.append(origin.session.current_branch.losses_between(0, origin.step))
+        origin = origin.session.origin
+    return np.concatenate(parts[::-1])
+
+
+def loss_at(branch: Branch | None, step: int | None) -> float:
+    """Return the loss of a step of a branch; NaN without either, and for an unknown step."""
+    if branch is None or step is None or not 0 < step <= end_of(branch):
+        return math.nan
+    return branch.loss_at(step - 1)
+
+
+def end_of(branch: Branch) -> int:
+    """Return the number of steps of a branch whose losses are known."""
+    return branch.record.first + len(branch.record)
+
+
+def parting(branch: Branch, shown: Branch) -> int:
+    """Return the step from which on a branch has other losses than its parent, or its child."""
+    child: Branch | None = None
+    for each in shown.lineage():
+        if each is branch:
+            return branch.fork.step if child is None else child.fork.step
+        child = each
+    return branch.fork.step
+
+
+def points_of(branch: Branch, first: int, stop: int, most: int) -> tuple[FloatArray, FloatArray]:
+    """Return steps and losses of a branch: means over at most so many equal intervals.
+
+    The first loss is drawn at step 1, where its step ends.
+    """
+    middles, losses = branch.means(first, stop, most)
+    return first + 1.0 + middles, losses
+
+
+def smoothed_of(losses: FloatArray) -> FloatArray:
+    """Return the mean of the finite losses around each one, or no number if they are too few."""
+    around = len(losses) // (2 * SMOOTHED_PART)  # on each side
+    if not around:
+        return np.zeros(0)
+    window, good = np.ones(2 * around + 1), np.isfinite(losses)
+    counts = np.convolve(good.astype(np.float64), window, "same")
+    sums = np.convolve(np.where(good, losses, 0.0), window, "same")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means: FloatArray = sums / counts
+    return means
+
+
+def measured_of(metrics: Mapping[str, Series]) -> Sequence[Measured]:
+    """Return the metrics of a session that are drawn, see `drawn_of`."""
+    return [
+        Measured(name_of_metric(name), is_share(name, metrics), steps.astype(np.float64), values)
+        for name in drawn_of(metrics)
+        for steps, values in [metrics[name]]
+    ]
+
+
+def drawn_of(metrics: Mapping[str, Series]) -> list[str]:
+    """Return the names of the metrics that are drawn, at most two.
+
+    The loss of held-out samples comes first, then a share such as the accuracy, that of held-out
+    samples if it is measured, then others.
+    """
+    plain = [name for name in metrics if HELD_OUT + name not in metrics]
+    ranked = sorted(plain, key=lambda name: (name != HELD_OUT + LOSS, not is_share(name, metrics)))
+    return ranked[:MOST_METRICS]
+
+
+def is_share(name: str, metrics: Mapping[str, Series]) -> bool:
+    """Whether a metric is drawn on a scale from 0 to 1: an accuracy, or one of the user's own."""
+    plain, values = name.removeprefix(HELD_OUT), metrics[name][1]
+    if plain in SHARES:
+        return True
+    is_own = plain != LOSS and plain not in METRICS
+    return is_own and bool(((values >= 0.0) & (values <= 1.0)).all())
+
+
+def name_of_metric(name: str) -> str:
+    """Return what a metric is called in the chart."""
+    if name == HELD_OUT + LOSS:
+        return text("chart.held_out")
+    plain = name.removeprefix(HELD_OUT).replace("_", " ")
+    return text("chart.held_out.metric", name=plain) if name.startswith(HELD_OUT) else plain
+
+
+# All weights over time, as far as the large chart shows them.
+
+TILES = 128  # at most, about
+
+
+@final
+class PastReader:
+    """Reads all weights over time; while the session plays, only at intervals.
+
+    At rest, moments between the keyframes are computed again in the background.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.filled = FilledPast(session)
+        self.terrain = TerrainReader(session, self.filled)
+        self._reading = Throttle()
+        self._reader: tuple[object, WeightsOverTime] | None = None
+        self._shown: tuple[object, ...] = ()
+        self._past: PastWeights | None = None
+
+    def read(
+        self, view: CurveView, over: OverlayPointer, numbers: SnapshotValues, here: Position
+    ) -> PastWeights | Terrain:
+        """Return what is shown below a large chart."""
+        if view.order == LANDSCAPE:
+            return self.terrain.read(view, over, self.now(numbers, here), here)
+        self.terrain.rest()
+        chosen = view.kind, view.order, here.branch, view.first, view.last
+        shown = (*chosen, here.clock, here.leaps, here.end, self.filled.version)
+        waits = self.session.playing and self._shown[: len(chosen)] == chosen
+        if shown != self._shown and not (waits and not self._reading.due):
+            asked = view.kind, view.order, numbers, here, view.first, view.last
+            with self._reading.doing():
+                seen = self.seen(*asked)
+            if self.terrain.waits:
+                self.filled.wait()
+                seen = self.seen(*asked)
+            self._past = past_of(seen, view.order)
+            self._shown = shown
+        assert self._past is not None, "nothing is shown before the first reading"
+        told = reading_of_weights(self.session, self._past.over_time, view, over)
+        seen = self._past.over_time
+        pinned = [tile for row in view.pinned for tile in seen.tiles_with(row)]
+        if view.compared is not None and len(seen.tiles):
+            pinned += [tile for tile, _ in seen.moved_most(*view.compared)]
+        return replace(self._past, tile=over.tile, pinned=pinned, says=told, compared=view.compared)
+
+    def rest(self) -> None:
+        """Compute nothing while nobody looks."""
+        self.filled.stop()
+        self.terrain.rest()
+
+    @property
+    def progress(self) -> tuple[object, ...]:
+        """Changes while something is computed in the background."""
+        planes = self.terrain.planes
+        return self.filled.version, self.filled.busy, planes.done, planes.busy
+
+    def now(self, numbers: SnapshotValues, here: Position) -> Now:
+        """Return the present moment."""
+        return Now(here.clock.step, numbers.value, numbers.grad)
+
+    def seen(
+        self,
+        kind: str,
+        order: str,
+        numbers: SnapshotValues,
+        here: Position,
+        first: float = 0.0,
+        last: float | None = None,
+    ) -> OverTime:
+        """Return all weights at some moments of the branch, from a step on, up to a `last` one."""
+        program = self.session.network.program
+        if self._reader is None or self._reader[0] is not program:
+            self._reader = program, WeightsOverTime(program, len(numbers.value))
+        end = here.end.step if last is None else min(last, here.end.step)
+        steps = self.filled.steps(here.branch, min(first, end), end)
+        return self._reader[1].read(
+            here.branch,
+            self.now(numbers, here),
+            *(kind, order),
+            steps=steps,
+            most=TILES,
+            filled=self.filled.moments,
+            keeps_order=self.session.playing,
+        )
+
+
+def past_of(seen: OverTime, order: str) -> PastWeights:
+    """Return what a chart shows of numbers over time."""
+    names = [text("plates.layer", label=label) if label else "" for label, *_ in seen.groups]
+    return PastWeights(seen, order, largest(seen.tiles.ravel()) or 1.0, names)
+
+
+def reading_of_weights(
+    session: Session, seen: OverTime, view: CurveView, over: OverlayPointer
+) -> str:
+    """Return what the mouse reads: a tile at a step, or between the two that are compared."""
+    if not len(seen.tiles):
+        return ""
+    if over.tile is not None and over.step is not None:
+        numbers = seen.tiles[min(over.tile, len(seen.tiles) - 1)]
+        name = name_of_tile(session, seen, min(over.tile, len(seen.tiles) - 1))
+        if view.compared is None:
+            moment = seen.moment_at(over.step)
+            fields = {"value": rounded(numbers[moment], 3), "step": seen.steps[moment]}
+            return text("past.reads", name=name, **fields)
+        both = [numbers[seen.moment_at(step)] for step in view.compared]
+        first, last = (rounded(each, 3) for each in both)
+        change = signed(both[1] - both[0])
+        return text("past.compares", name=name, first=first, last=last, change=change)
+    if view.compared is None:
+        return ""
+    most = seen.moved_most(*view.compared)
+    moved = [f"{name_of_tile(session, seen, tile)} {signed(change)}" for tile, change in most]
+    first, last = (seen.steps[seen.moment_at(step)] for step in view.compared)
+    return text("past.most", first=first, last=last, moved="; ".join(moved))
+
+
+def signed(number: float) -> str:
+    """Return a number with its sign."""
+    return f"{'+' if number > 0.0 else ''}{rounded(number, 3)}"
+
+
+def name_of_tile(session: Session, seen: OverTime, tile: int) -> str:
+    """Return the name of a weight, or how many weights of which layer a tile is the mean of."""
+    rows = seen.rows_of(tile)
+    if len(rows) > 1:
+        label = next(name for name, first, count in seen.groups if tile < first + count)
+        layer = text("plates.layer", label=label) if label else ""
+        return plural("past.tile", len(rows), layer=layer).strip().rstrip(",")
+    return title_of(session, session.network.program, int(rows[0]))
+
+
+# The loss over a plane through the weights, with the path of a training on it.
+
+ROUNDING = 1e-5  # relative, of float32
+NEAR_PATH = 0.03  # of the width of the plane: so near the path, its step is meant
+
+
+@final
+class TerrainReader:
+    """Reads the plane of a session, and makes another one where the path has left it."""
+
+    def __init__(self, session: Session, filled: FilledPast) -> None:
+        self.session = session
+        self.filled = filled
+        self.planes = LossPlanes(session)
+        self.held = False  # whether the ball is being dragged
+        self._asked: tuple[int, ...] | None = None  # the weights of the plane; None: none was asked
+        self._why = ""  # there is none
+        self._made: tuple[object, ...] = ()  # what the plane was made of
+        self._steps = 0  # of the path then
+        self.waits = False  # whether a picture waits for all losses
+        self._reading = Throttle()
+        self._known: tuple[object, ...] = ()
+        self._across = np.zeros(0)  # of the plane that the places are in
+        self._places: dict[Moment, tuple[float, float]] = {}
+        self.shown = self._terrain = Terrain(
+            None, 0.0, np.zeros(0), np.zeros((0, 2)), (0.0, 0.0), "main"
+        )
+
+    def rest(self) -> None:
+        """Compute no losses any more; what is computed stays."""
+        if self.planes.busy:
+            self.planes.stop()
+            self._asked = None
+
+    def read(self, view: CurveView, over: OverlayPointer, now: Now, here: Position) -> Terrain:
+        """Return the plane along the directions of a view, with what the mouse reads."""
+        pins = view.pinned if view.along == "two" else ()
+        if view.along == "two" and len(pins) < 2:
+            self._asked = None
+            says = text("past.pin_two")
+            self.shown = replace(self._terrain, plane=None, along="two", says=says)
+            return self.shown
+        plane = self.planes.now if self._asked == pins else None
+        if plane is not None and (self.held or self._reading.due or not self.session.playing):
+            known = id(plane.across), here.branch, here.clock, here.leaps, self.filled.version
+            if known != self._known:
+                with self._reading.doing():
+                    self._terrain = self._placed(plane, now, here)
+                self._known = known
+            if self.waits:
+                self.filled.wait()
+                self._terrain = self._placed(plane, now, here)
+        self._make(pins, plane, now, here)
+        if self.waits and self.planes.busy:
+            self.planes.wait()
+            return self.read(view, over, now, here)
+        told = self._why or (
+            reading_of_terrain(plane, self._terrain, over) if plane is not None else ""
+        )
+        done = self.planes.done
+        names = ("", "") if plane is None else names_of_directions(self.session, plane, pins)
+        self.shown = replace(
+            self._terrain, plane=plane, done=done, along=view.along, names=names, says=told
+        )
+        return self.shown
+
+    def _make(
+        self, pins: tuple[int, ...], plane: LossPlane | None, now: Now, here: Position
+    ) -> None:
+        """Make a plane if there is none, or at rest if it does not hold the path any more.
+
+        Losses along two weights are those with the other weights of one moment; main directions are
+        those of a path, and found anew when it is twice as long, from the start on at once.
+        """
+        grows = not pins and here.end.step > 2 * self._steps
+        plays = self.session.playing and not (grows and not self._steps)
+        if plane is not None and (self.held or plays or self.planes.busy):
+            return
+        is_good = plane is not None and not grows and is_within(plane, self._terrain.path)
+        if plane is not None and is_good and (not pins or is_in(plane, now.value)):
+            return
+        if self._asked == pins and (plane is None or self._why):
+            return
+        made = pins, here.branch, here.end, here.clock if pins else None
+        if plane is not None and made == self._made:  # another one would be the same
+            return
+        self._asked, self._why, self._made = pins, "", made
+        self._steps = here.end.step
+        try:
+            self.planes.start(pins or None)
+        except InputError as error:
+            self._why = " ".join(error.lines)
+
+    def _placed(self, plane: LossPlane, now: Now, here: Position) -> Terrain:
+        """Return the path of the branch in the plane."""
+        steps = self.filled.steps(here.branch, 0.0, float(here.end.step))
+        moments = moments_of(here.branch, now, steps, self.filled.moments)
+        if plane.across is not self._across:
+            self._across, self._places = plane.across, {}
+        known, self._places = self._places, {}
+        for moment in moments:  # of one that was shown before, the place is known
+            self._places[moment] = known.get(moment) or plane.place_of(moment.value)
+        path = np.array([*self._places.values()])
+        at = np.array([moment.step for moment in moments], np.float64)
+        return replace(self._terrain, steps=at, path=path, at=plane.place_of(now.value))
+
+
+def names_of_directions(session: Session, plane: LossPlane, pins: Sequence[int]) -> tuple[str, str]:
+    """Return what the directions are: two weights, or shares of the path."""
+    if pins:
+        across, up = (title_of(session, session.network.program, row) for row in pins)
+        return across, up
+    first, second = (f"{100.0 * share:.3g}" for share in plane.shares)
+    return text("past.axis.main", share=first), text("past.axis.main", share=second)
+
+
+def is_within(plane: LossPlane, path: FloatArray) -> bool:
+    left, right, bottom, top = plane.span
+    x, y = path[:, 0], path[:, 1]
+    return bool(((left <= x) & (x <= right) & (bottom <= y) & (y <= top)).all())
+
+
+def is_in(plane: LossPlane, values: FloatArray) -> bool:
+    """Return whether weights lie in a plane, up to rounding."""
+    apart = np.abs(plane.values_at(*plane.place_of(values)) - values)
+    return bool((apart <= ROUNDING * (1.0 + np.abs(values))).all())
+
+
+def nearest_step(terrain: Terrain, spot: tuple[float, float]) -> int | None:
+    """Return the step of the moment on the path that is near a point of the plane, or None."""
+    if terrain.plane is None or not len(terrain.path):
+        return None
+    left, right, bottom, top = terrain.plane.span
+    apart = (terrain.path - spot) / (right - left, top - bottom)
+    distance = np.hypot(apart[:, 0], apart[:, 1])
+    place = int(np.argmin(distance))
+    return int(terrain.steps[place]) if distance[place] < NEAR_PATH else None
+
+
+def reading_of_terrain(plane: LossPlane, terrain: Terrain, over: OverlayPointer) -> str:
+    """Return what the mouse reads: the loss at the nearest point of the grid, the step if near."""
+    if over.spot is None:
+        return ""
+    row = int(np.argmin(np.abs(plane.ys - over.spot[1])))
+    column = int(np.argmin(np.abs(plane.xs - over.spot[0])))
+    found = float(plane.losses[row, column])
+    if np.isnan(found):  # not computed yet
+        return ""
+    loss = rounded(found, 3)
+    step = nearest_step(replace(terrain, plane=plane), over.spot)
+    if step is None:
+        return text("past.loss_here", loss=loss)
+    return text("past.loss_near", loss=loss, step=step)

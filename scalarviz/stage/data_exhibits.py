@@ -1,0 +1,444 @@
+"""EXHIBITS: the panels that show what a session learns, chosen by its data."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.texts import text
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.formulas.metrics import predictions_of
+from scalarviz.data import DataSet, Digits, Rgb, Texture, psnr
+from scalarviz.data.batches import Pair
+from scalarviz.data.data_set import TableSet
+from scalarviz.data.plane import PLANE, PlaneSet
+from scalarviz.scene.canvas.canvas2d import image_bytes
+from scalarviz.scene.exhibits.classified import Classes, ConfusionMatrix, Sorting
+from scalarviz.scene.exhibits.exhibit import Exhibit
+from scalarviz.scene.exhibits.images import Pictures, Swatches
+from scalarviz.scene.exhibits.plots import FunctionPlot, Plane, cells
+from scalarviz.story.names import axis_names, class_names, output_names
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.threads import check_end
+
+# The plane in which the data of a session lie, its samples, and a grid over it.
+
+MAP_SIDE = 40  # cells along a map, which needs its square of evaluations per picture
+
+
+@final
+@dataclass(frozen=True)
+class PlanePoints:
+    """Some samples of data that lie in a plane.
+
+    samples    inputs and targets
+    points     where the samples lie, shape (samples, 2), in the numbers of the axes
+    low, high  the lower left and the upper right corner of the map
+    names      of the axes
+    axes       the inputs that are the coordinates; empty if the inputs are features of them
+    features   returns the inputs of points; None if `axes` are inputs and the others constant
+    """
+
+    samples: Pair
+    points: FloatArray
+    low: FloatArray
+    high: FloatArray
+    names: tuple[str, str]
+    axes: tuple[int, ...]
+    features: Callable[[FloatArray], FloatArray] | None = None
+
+    @property
+    def grid(self) -> FloatArray:
+        """The inputs of all cell centers of a map, row by row from the top left."""
+        return self.inputs_of(self.low + cells(MAP_SIDE) * (self.high - self.low))
+
+    def inputs_of(self, points: FloatArray) -> FloatArray:
+        """Return the inputs of points of the plane."""
+        if self.features is not None:
+            return self.features(points)
+        inputs = np.repeat(self.samples[0][:1], len(points), axis=0)
+        inputs[:, list(self.axes)] = points
+        return inputs
+
+    def placed(self, points: FloatArray) -> FloatArray:
+        """Return points as shares of the map; (0, 0) is its lower left corner."""
+        shares: FloatArray = (points - self.low) / (self.high - self.low)
+        return shares
+
+    def about(self) -> dict[str, Any]:
+        """Return the arguments of an exhibit that say where the plane is."""
+        return {
+            "points": self.placed(self.points),
+            "names": self.names,
+            "axes": self.axes,
+            "low": (float(self.low[0]), float(self.low[1])),
+            "high": (float(self.high[0]), float(self.high[1])),
+            "inputs_of": self.inputs_of,
+        }
+
+
+def plane_points(data: DataSet, samples: Pair) -> PlanePoints | None:
+    """Return the plane in which some samples of data lie; None if they lie in none.
+
+    These are the data sets of the plane, and all data of which exactly two inputs vary.
+    """
+    inputs, _ = samples
+    if isinstance(data, PlaneSet) and data.features:
+        points = data.points[: len(inputs)]
+        low, high = bounds_of(data, points)
+        return PlanePoints(samples, points, low, high, PLANE, (), data.inputs_of)
+    varying = varying_inputs(inputs)
+    if len(varying) != 2:
+        return None
+    points, names = inputs[:, varying], axis_names(data)
+    low, high = bounds_of(data, points)
+    if not is_plane(low, high):
+        return None
+    axes = int(varying[0]), int(varying[1])
+    return PlanePoints(samples, points, low, high, (names[axes[0]], names[axes[1]]), axes)
+
+
+def held_out_points(data: DataSet, plane: PlanePoints, most: int) -> tuple[FloatArray, FloatArray]:
+    """Return where some held-out samples lie in a plane, and their targets; may be none."""
+    if not isinstance(data, TableSet) or data.held_out is None:
+        return np.zeros((0, 2)), np.zeros((0, data.outputs))
+    inputs, targets = data.held_out
+    if plane.features is not None and isinstance(data, PlaneSet):
+        return data.held_out_points[:most], targets[:most]
+    return inputs[:most, list(plane.axes)], targets[:most]
+
+
+def varying_inputs(inputs: FloatArray) -> Any:
+    """Return which inputs are not the same in all samples."""
+    return np.flatnonzero(inputs.max(axis=0) > inputs.min(axis=0))
+
+
+def is_plane(low: FloatArray, high: FloatArray) -> bool:
+    """Return whether a map can have these corners: not if they are too far apart for a float."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(high - low).all())
+
+
+def bounds_of(data: DataSet, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the lower left and the upper right corner of the map."""
+    if data.bounds is not None:
+        return np.full(2, data.bounds[0]), np.full(2, data.bounds[1])
+    low, high = points.min(axis=0), points.max(axis=0)
+    with np.errstate(over="ignore"):
+        room = 0.1 * (high - low)
+        return low - room, high + room
+
+
+# The exhibit of digits: some images sorted by predicted class, more in the confusion matrix.
+
+SHOWN_DIGITS = 80  # digits that are drawn
+ASKED_DIGITS = 400  # digits that are classified
+ASKED_SLOWLY = 100  # digits that are classified by the python engine
+DIGIT_PIXELS = 32  # along a side; larger images are reduced
+
+
+def sorting(ask: Callable[[FloatArray], FloatArray], data: Digits, engine: str) -> Sorting:
+    """Return the exhibit, on held-out digits or, if there are none, on training digits."""
+    inputs, labels, pictures, shown = some_digits(
+        data, ASKED_SLOWLY if engine == "python" else ASKED_DIGITS
+    )
+    outputs = np.asarray(ask(inputs))
+    said = np.nan_to_num(outputs, nan=-np.inf).argmax(axis=1)
+    counts = np.zeros((data.outputs, data.outputs), np.int64)
+    np.add.at(counts, (labels, said), 1)
+    confusion = ConfusionMatrix(counts)
+    of = "training" if data.held_out is None else "held_out"
+    share = text(f"exhibits.sorting.share.{of}", share=100.0 * confusion.accuracy)
+    return Sorting(
+        pictures,
+        labels[shown],
+        said[shown],
+        confusion,
+        of=text(f"exhibits.sorting.of.{of}"),
+        title=text("exhibits.sorting.title", share=share),
+        aside=share,
+    )
+
+
+@lru_cache(maxsize=2)
+def some_digits(data: Digits, count: int) -> tuple[FloatArray, Classes, FloatArray, Classes]:
+    """Return inputs and labels of digits; and images and indices of those that are drawn."""
+    inputs, targets = data.training if data.held_out is None else data.held_out
+    inputs, labels = inputs[:count], targets[:count].argmax(axis=1)
+    kinds = np.unique(labels)
+    each = SHOWN_DIGITS // len(kinds)
+    shown = np.concatenate([np.flatnonzero(labels == kind)[:each] for kind in kinds])
+    shown = np.sort(shown)
+    _, height, width = data.shape
+    pictures = inputs[shown].reshape(-1, height, width).astype(np.float64)
+    smaller = [side // -(-side // DIGIT_PIXELS) for side in (height, width)]
+    if max(height, width) > DIGIT_PIXELS:
+        pictures = np.array([resized(picture, *smaller) for picture in pictures])
+    return inputs, labels, pictures, shown
+
+
+def resized(picture: FloatArray, rows: int, columns: int) -> FloatArray:
+    """Resize a picture, (height, width, ...), to so many rows and columns.
+
+    Shrinking averages pixels, enlarging repeats the nearest one.
+    """
+    for axis, count in enumerate((rows, columns)):
+        size = picture.shape[axis]
+        starts = np.arange(count) * size // count
+        if count < size:
+            shape = [-1 if i == axis else 1 for i in range(picture.ndim)]
+            widths = np.diff(starts, append=size).reshape(shape)
+            picture = np.add.reduceat(picture, starts, axis=axis) / widths
+        else:
+            picture = np.take(picture, starts, axis=axis)
+    return picture
+
+
+# The table.
+
+FEW_WRITTEN = 8  # most samples whose outputs are written out
+MOST_SAMPLES = 256  # samples that are shown
+PIXELS, FINE_PIXELS = 64, 512  # along the longer side of an image, at most
+PORTION, WHOLE = 4096, 65536  # pixels evaluated at once, in the background and elsewhere
+LITTLE = 5e7  # weights times points that take some milliseconds
+
+Ask = Callable[[FloatArray], FloatArray]  # a network: inputs to outputs
+
+
+def exhibit_of(
+    session: Session, ask: Ask | None = None, batch: Pair | None = None, *, fine: bool = False
+) -> Exhibit | None:
+    """Return the exhibit of a session; None if there is no way to show its data.
+
+    session  the session
+    ask      maps inputs to outputs: its network (the default), or a copy that is free at any time
+    batch    the first batch, if known; for data made by code
+    fine     whether in full resolution, which may take long; see `can_be_finer`
+    """
+    ask, data = ask or session.network, session.data
+    name = getattr(data, "name", "")
+    make = FINE[name] if fine else EXHIBITS.get(name)
+    if make is not None:
+        return make(ask, data, session.engine)
+    loss = session.trainer.loss
+    if loss.row.logits:
+        ask = with_predictions(ask, loss)
+    samples = samples_of(session, batch)
+    where = plane_points(data, samples)
+    if where is not None:
+        return plane(ask, data, where)
+    varying = varying_inputs(samples[0])
+    return graph(ask, data, samples, int(varying[0])) if len(varying) == 1 else None
+
+
+def with_predictions(ask: Ask, loss: Loss) -> Ask:
+    """Return the network with the activation that its loss applies: outputs are as targets."""
+    return lambda inputs: predictions_of(loss, ask(inputs))
+
+
+def can_be_finer(session: Session) -> bool:
+    """Return whether `exhibit_of` has a finer exhibit of a session."""
+    return getattr(session.data, "name", "") in FINE and session.engine != "python"
+
+
+def is_quick(session: Session) -> bool:
+    """Return whether the finer exhibit of a session takes some milliseconds only."""
+    points, _, _ = some_pixels(session.data, FINE_PIXELS)
+    return len(points) * len(session.network.bank) <= LITTLE
+
+
+def needs_batch(data: DataSet) -> bool:
+    """Return whether an exhibit shows a batch of these data, which are made by code."""
+    return getattr(data, "name", "") not in EXHIBITS and not isinstance(data, TableSet)
+
+
+def samples_of(session: Session, batch: Pair | None = None) -> Pair:
+    """Return some of the samples that a session trains on."""
+    data = session.data
+    if isinstance(data, TableSet):
+        batch = data.training
+    inputs, targets = batch or session.trainer.batches.at(0)
+    return inputs[:MOST_SAMPLES], targets[:MOST_SAMPLES]
+
+
+def plane(ask: Ask, data: DataSet, where: PlanePoints) -> Plane:
+    """Return the output over the plane in which the samples lie."""
+    inputs, targets = where.samples
+    others, goals = held_out_points(data, where, MOST_SAMPLES)
+    about = {**where.about(), "tests": where.placed(others)}
+    if is_one_hot(targets):
+        about["test_targets"] = largest(goals)
+        return class_plane(ask, data, where, about)
+    wanted = targets[:, 0]
+    least, most = float(wanted.min()), float(wanted.max())
+    classes = targets.shape[1] == 1 and len(np.unique(wanted)) == 2
+    return Plane(
+        ask(where.grid)[:, 0].reshape(MAP_SIDE, MAP_SIDE),
+        middle=least / 2.0 + most / 2.0,
+        reach=most / 2.0 - least / 2.0 or 1.0,
+        targets=wanted,
+        answers=answers(
+            inputs,
+            [numbers(y, ".3f") for y in ask(inputs[:FEW_WRITTEN]).round(3) + 0.0],
+            [numbers(t, "g") for t in targets[:FEW_WRITTEN]],
+        ),
+        title=text(f"exhibits.plane.{'one' if targets.shape[1] == 1 else 'many'}"),
+        outputs=np.asarray(ask(inputs)[:, 0]) if classes else np.zeros(0),
+        test_targets=goals[:, 0],
+        **about,
+    )
+
+
+def is_one_hot(targets: FloatArray) -> bool:
+    """Return whether each row has a 1 at its class, and else zeros, of two or more numbers."""
+    is_binary = bool(((targets == 0.0) | (targets == 1.0)).all())
+    return targets.shape[1] > 1 and is_binary and bool((targets.sum(axis=1) == 1.0).all())
+
+
+def class_plane(ask: Ask, data: DataSet, where: PlanePoints, about: Mapping[str, Any]) -> Plane:
+    """Return the class of the largest output over the plane in which the samples lie."""
+    inputs, targets = where.samples
+    count = targets.shape[1]
+    names = class_names(data, count)
+    wanted, found = largest(targets), largest(ask(inputs))
+    called = [
+        [*names, "nan"][int(i)] for i in np.nan_to_num(found[:FEW_WRITTEN], nan=-1.0).tolist()
+    ]
+    lines = answers(inputs, called, [names[int(right)] for right in wanted[:FEW_WRITTEN]])
+    return Plane(
+        largest(ask(where.grid)).reshape(MAP_SIDE, MAP_SIDE),
+        middle=0.0,
+        reach=1.0,
+        targets=wanted,
+        answers=lines,
+        title=text("exhibits.plane.classes"),
+        outputs=found,
+        classes=names,
+        **about,
+    )
+
+
+def largest(rows: FloatArray) -> FloatArray:
+    """Return the index of the largest number of each row; NaN if the row has NaN."""
+    found: FloatArray = np.where(np.isnan(rows).any(axis=1), np.nan, np.argmax(rows, axis=1))
+    return found
+
+
+def answers(inputs: FloatArray, outputs: Sequence[str], targets: Sequence[str]) -> list[str]:
+    """Return a line per sample, if they are few: inputs, outputs, targets."""
+    if len(inputs) > FEW_WRITTEN:
+        return []
+    return [
+        text("exhibits.answer", x=numbers(x, "g"), output=output, target=target)
+        for x, output, target in zip(inputs, outputs, targets, strict=True)
+    ]
+
+
+def numbers(row: FloatArray, style: str) -> str:
+    return " ".join(f"{value:{style}}" for value in row.tolist())
+
+
+def graph(ask: Ask, data: DataSet, samples: Pair, axis: int) -> FunctionPlot:
+    """Return the output along one input."""
+    inputs, targets = samples
+    low, high = float(inputs[:, axis].min()), float(inputs[:, axis].max())
+    places = np.repeat(inputs[:1], MAP_SIDE * 4, axis=0)
+    places[:, axis] = np.linspace(low, high, len(places))
+    points = np.stack([inputs[:, axis], targets[:, 0]], axis=1)
+    title = text(f"exhibits.graph.{'one' if targets.shape[1] == 1 else 'many'}")
+    names = axis_names(data)[axis], (*output_names(data), text("exhibits.axis.output"))[0]
+    return FunctionPlot(ask(places)[:, 0], low, high, points, title, names, axis)
+
+
+def swatches(ask: Ask, data: Rgb, engine: str) -> Swatches:
+    """Return the palette: inputs, outputs and targets as colors."""
+    inputs, targets = data.palette
+    return Swatches(inputs, ask(inputs), targets, text("exhibits.swatches"))
+
+
+def pictures(ask: Ask, data: Texture, engine: str, side: int = PIXELS) -> Pictures:
+    """Return target and output at pixel centers, at most `side` in a line, and their difference."""
+    points, target, (rows, columns) = some_pixels(data, side)
+    output = in_portions(ask, points)
+    shape = (rows, columns, 3)
+    loss = np.clip((output - target) * 0.5 * 10.0 + 0.5, 0.0, 1.0)
+    noise = text("exhibits.pictures.noise", psnr=psnr(output, target))
+    shown = {
+        text("exhibits.target"): target.reshape(shape),
+        text("exhibits.output"): np.asarray(output, np.float64).reshape(shape),
+        text("exhibits.pictures.loss"): loss.reshape(shape),
+    }
+    names = (
+        text("exhibits.target"),
+        text("exhibits.pictures.output", noise=noise),
+        text("exhibits.pictures.error"),
+    )
+    said = text("exhibits.pictures.said", noise=noise, count=len(points))
+    title = text("exhibits.pictures.title", said=said)
+    return Pictures(shown, said, title, names)
+
+
+def fine_pictures(ask: Ask, data: Texture, engine: str) -> Pictures:
+    """Return `pictures` at all pixel centers, or at as many as are shown."""
+    made = pictures(ask, data, engine, FINE_PIXELS)
+    # Converted here, on the thread that computes.
+    made.convert(target_bytes(data, FINE_PIXELS))
+    return made
+
+
+@lru_cache(maxsize=4)
+def target_bytes(data: Texture, side: int) -> npt.NDArray[np.uint8]:
+    """Return the target of `pictures` as the pixels of an image."""
+    _, colors, (rows, columns) = some_pixels(data, side)
+    return image_bytes(colors.reshape(rows, columns, 3))
+
+
+def in_portions(ask: Ask, points: FloatArray) -> FloatArray:
+    """Return the outputs; in the background in small portions, which leave cores to others."""
+    alone = threading.current_thread() is threading.main_thread()
+    size = WHOLE if alone else PORTION
+    outputs = []
+    for start in range(0, len(points), size):
+        check_end()
+        outputs.append(np.asarray(ask(points[start : start + size]), np.float64))
+    return np.concatenate(outputs)
+
+
+@lru_cache(maxsize=4)
+def some_pixels(data: Texture, side: int) -> tuple[FloatArray, FloatArray, tuple[int, int]]:
+    """Return centers of evenly spaced pixels, their colors, and the number of rows and columns."""
+    height, width, _ = data.picture.shape
+    apart = -(-max(height, width) // side)
+    points, colors = [part.reshape(height, width, -1) for part in data.pixels()]
+    chosen = (slice(apart // 2, None, apart), slice(apart // 2, None, apart))
+    rows, columns, _ = points[chosen].shape
+    return points[chosen].reshape(-1, 2), colors[chosen].reshape(-1, 3), (rows, columns)
+
+
+# Exhibits by the name of a data set: functions of the network, the data and the engine's name.
+# Other data sets are shown by their samples, over a plane or as a function, if one or two inputs
+# vary.
+EXHIBITS: dict[str, Callable[[Ask, Any, str], Exhibit]] = {
+    "rgb": swatches,
+    "digits": sorting,
+    "texture": pictures,
+}
+
+
+# Finer exhibits, by the same names, for a session at rest.
+FINE: dict[str, Callable[[Ask, Any, str], Exhibit]] = {"texture": fine_pictures}
+
+
+def held_out_loss(session: Session, most: int | None = MOST_SAMPLES) -> float | None:
+    """Return the loss on the first `most` held-out samples (None: all); None without any."""
+    if session.data.held_out is None:
+        return None
+    inputs, targets = session.data.held_out
+    return session.trainer.loss(session.network(inputs[:most]), targets[:most])

@@ -1,0 +1,208 @@
+"""Encoders: frames are written as PNG, MP4 or GIF files, completely or not at all."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+from abc import ABC, abstractmethod
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.base.shell_commands import pip_command
+from scalarviz.errors import InputError
+from scalarviz.files.atomic import as_path, check_place, replace_file
+
+Frame = npt.NDArray[np.uint8]
+COLORS, EXACT = 256, 48  # of a GIF; the number of them that are its most frequent colors
+SHIFT = np.array([65536, 256, 1])
+MOST_SHARED = 24  # frames of a GIF from which its colors are chosen
+
+
+class Encoder(ABC):
+    """Takes frames, and writes a file when its block ends without an error."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @abstractmethod
+    def add(self, frame: Frame) -> None:
+        """Add a frame, uint8 (height, width, 3)."""
+
+    @abstractmethod
+    def finish(self) -> bytes | memoryview:
+        """Return the content of the file."""
+
+    def __enter__(self) -> Encoder:
+        return self
+
+    def __exit__(self, kind: object, *rest: object) -> None:
+        if kind is None:
+            replace_file(self.path, self.finish())
+
+
+@final
+class Mp4(Encoder):
+    """H.264 in MP4, which every browser plays."""
+
+    def __init__(self, path: Path, width: int, height: int, fps: int) -> None:
+        super().__init__(path)
+        import av
+
+        self._whole = io.BytesIO()  # in memory, so that a killed process leaves no partial file
+        self._av: Any = av
+        self._file: Any = av.open(
+            self._whole,
+            "w",
+            format="mp4",
+            options={"movflags": "faststart"},
+            io_open=lambda *about: ReadAgain(self._whole),
+        )
+        self._stream: Any = self._file.add_stream("libx264", rate=fps)
+        # yuv420p takes even sizes only: an odd last row or column is cropped.
+        self._stream.width, self._stream.height = width // 2 * 2, height // 2 * 2
+        self._stream.pix_fmt = "yuv420p"
+        self._stream.options = {"crf": "18", "preset": "veryfast"}
+
+    def add(self, frame: Frame) -> None:
+        even = np.ascontiguousarray(frame[: self._stream.height, : self._stream.width])
+        picture = self._av.VideoFrame.from_ndarray(even, "rgb24")
+        self._file.mux(self._stream.encode(picture))
+
+    def finish(self) -> memoryview:
+        self._file.mux(self._stream.encode())
+        self._file.close()
+        return self._whole.getbuffer()
+
+
+@final
+class ReadAgain:
+    """Read access to what is written so far: faststart moves the index to the front."""
+
+    def __init__(self, whole: io.BytesIO) -> None:
+        self._whole = whole
+        self._place = 0
+
+    def read(self, count: int) -> bytes:
+        with self._whole.getbuffer() as data:
+            part = bytes(data[self._place : self._place + count])
+        self._place += len(part)
+        return part
+
+    def seek(self, place: int, whence: int = io.SEEK_SET) -> int:
+        end = self._whole.getbuffer().nbytes
+        self._place = place + {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: end}[whence]
+        return self._place
+
+    def tell(self) -> int:
+        return self._place
+
+
+@final
+class Gif(Encoder):
+    """GIF with one palette for all frames, so that colors do not flicker."""
+
+    def __init__(self, path: Path, fps: int) -> None:
+        super().__init__(path)
+        self._frames: list[Any] = []
+        self._milliseconds = round(1000 / fps)
+
+    def add(self, frame: Frame) -> None:
+        from PIL import Image
+
+        self._frames.append(Image.fromarray(frame))
+
+    def finish(self) -> bytes:
+        from PIL import Image
+
+        apart = max(1, len(self._frames) // MOST_SHARED)
+        colors = Image.new("P", (1, 1))
+        colors.putpalette(table_of([np.asarray(each) for each in self._frames[::apart]]))
+        frames = [
+            frame.quantize(palette=colors, dither=Image.Dither.NONE) for frame in self._frames
+        ]
+        file = io.BytesIO()
+        frames[0].save(
+            file,
+            "GIF",
+            save_all=True,
+            append_images=frames[1:],
+            duration=self._milliseconds,
+            loop=0,
+            optimize=False,
+        )
+        return file.getvalue()
+
+
+def table_of(frames: list[Frame]) -> bytes:
+    """Return the palette of a GIF: its most frequent colors exactly, and approximations of others.
+
+    The weight of a color grows with the logarithm of its frequency: otherwise shades of the
+    background would take most of the palette.
+    """
+    from PIL import Image
+
+    parts = np.concatenate([each.reshape(-1, 3) for each in frames]).astype(np.int32)
+    found, count = np.unique(parts @ SHIFT, return_counts=True)
+    order = np.argsort(-count, kind="stable")
+    exact, others = found[order[:EXACT]], order[EXACT:]
+    often = np.minimum(4, np.maximum(0, np.log2(count[others]).astype(int) - 2))
+    row = split(np.repeat(found[others], often))
+    if not len(row):
+        return split(exact).tobytes()
+    sheet = Image.fromarray(row[np.newaxis])
+    rest = sheet.quantize(COLORS - EXACT, method=Image.Quantize.MAXCOVERAGE).getpalette() or []
+    return split(exact).tobytes() + bytes(rest[: 3 * (COLORS - EXACT)])
+
+
+def split(codes: npt.NDArray[np.int32]) -> Frame:
+    """Return 24-bit colors as rows of three bytes."""
+    return np.stack([codes >> 16, codes >> 8 & 255, codes & 255], axis=1).astype(np.uint8)
+
+
+def encoder_for(path: object, size: tuple[int, int], ratio: float, fps: int) -> Encoder:
+    """Return the encoder for a file name.
+
+    Raise InputError if its suffix is unknown or a package is missing, FileError if it cannot be
+    written.
+    """
+    place = as_path(path)
+    kind = place.suffix.lower()
+    if kind == ".mp4":
+        require("av", "video", ".mp4")
+        check_place(place)
+        return Mp4(place, round(size[0] * ratio), round(size[1] * ratio), fps)
+    if kind == ".gif":
+        require("PIL", "images", ".gif")
+        check_place(place)
+        return Gif(place, fps)
+    raise InputError(f"a video is kept as .mp4 or .gif, not as {place.name!r}: rename it")
+
+
+def require(module: str, extra: str, kind: str) -> None:
+    if find_spec(module) is None:
+        name = {"av": "PyAV", "PIL": "Pillow"}[module]
+        raise InputError(
+            f"writing {kind} needs {name}, which is not installed: {pip_command(extra)}"
+        )
+
+
+def png(frame: npt.NDArray[np.uint8]) -> bytes:
+    """Return a frame as a PNG file (RFC 2083), with the filter "up" (2) on each row of RGB."""
+    height, width, _ = frame.shape
+    above = np.zeros_like(frame)
+    above[1:] = frame[:-1]
+    rows = np.empty((height, 1 + 3 * width), np.uint8)
+    rows[:, 0] = 2
+    rows[:, 1:] = (frame - above).reshape(height, -1)
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    parts = ((b"IHDR", header), (b"IDAT", zlib.compress(rows.tobytes(), 6)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)
+
+
+def chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

@@ -1,0 +1,218 @@
+"""What the mouse holds: cubes that are dragged, the arrow of a guess, and custom inputs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import hypot
+from typing import final
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.texts import text
+from scalarviz.core.formulas.metrics import predictions_of
+from scalarviz.core.program import Program
+from scalarviz.data import DataSet
+from scalarviz.data.data_set import TableSet
+from scalarviz.scene.exhibits.exhibit import Exhibit
+from scalarviz.scene.exhibits.images import Pad
+from scalarviz.scene.frame_data import FrameData, Guess
+from scalarviz.scene.inspector import box_around
+from scalarviz.scene.layout.division import Projection
+from scalarviz.scene.marks import corners_of, mark_of
+from scalarviz.stage.channels import stop_above
+from scalarviz.story.formats import said
+from scalarviz.story.names import names_of, neuron_name
+from scalarviz.training.session.caption import Caption
+from scalarviz.training.session.session import Session
+
+SMALLEST_HANDLE = 12.0  # pixels of a cube that can be dragged; elsewhere a drag turns the network
+VALUE_REACH = 100.0  # pixels of a drag, up or down, that add the scale of the values
+AROUND = 60.0  # pixels around a question mark and its arrow from which the arrow is dragged
+DRAG_DIGITS = 3  # of the values while it is dragged
+
+
+@dataclass(frozen=True)
+class Handle:
+    """A cube, or the arrow of a guess over it, that is held by the mouse.
+
+    row      its bank index
+    value    that it had
+    top      the scale of the values
+    answers  outputs for the sample in use between two steps, or None
+    guesses  whether it is the arrow
+    """
+
+    row: int
+    value: float
+    top: float
+    answers: FloatArray | None = None
+    guesses: bool = False
+
+    def value_at(self, up: float) -> float:
+        """Return the value after a drag by so many pixels upwards."""
+        value = self.value + up / VALUE_REACH * self.top
+        return float(f"{value:.{DRAG_DIGITS}g}") if up else self.value
+
+
+def handle_at(
+    frame_data: FrameData, see: Projection, values: FloatArray, row: int
+) -> Handle | None:
+    """Return the handle of a cube; None if it is too small in the picture to be dragged."""
+    box = box_around(see(corners_of(frame_data, row, 0.5)).xy)
+    if box is None or min(box.width, box.height) < SMALLEST_HANDLE or not np.isfinite(values[row]):
+        return None
+    largest = np.max(np.abs(values), where=np.isfinite(values), initial=0.0)
+    answers = None if frame_data.current else frame_data.buffers.answers
+    return Handle(row, float(values[row]), stop_above(float(largest)) or 1.0, answers)
+
+
+def arrow_at(
+    frame_data: FrameData, see: Projection, guess: Guess, x: float, y: float
+) -> Handle | None:
+    """Return the handle of the arrow of a guess if it, or its cube, is near a pixel."""
+    scale = frame_data.division(see.width, see.height).scale
+    mark = mark_of(frame_data, see, guess, scale)
+    if mark is None or hypot(mark[0] - x, mark[1] - y) > mark[2] + AROUND * scale:
+        return None
+    return Handle(guess.row, 0.0, 0.0, guesses=True)
+
+
+# Custom inputs: how they are put in, and what is said of the answer.
+
+INPUT_REACH = (
+    150.0  # pixels of a drag, up or down, from the least to the greatest number of an input
+)
+STROKE, MOST_STROKES = 3.0, 200  # pixels between two points of a stroke, and most of them at once
+MOST_SAID = 4  # numbers that a sentence names
+TINTED = "rgb", "grey"  # inputs that are parts of a colour, from 0 to 1
+
+
+def limits_of(data: DataSet) -> tuple[FloatArray, FloatArray]:
+    """Return the least and the greatest number that is put in, for each input."""
+    count = data.inputs
+    if data.input_tint in TINTED:
+        return np.zeros(count), np.ones(count)
+    if data.bounds is not None:
+        return np.full(count, data.bounds[0]), np.full(count, data.bounds[1])
+    if not isinstance(data, TableSet):
+        return np.zeros(count), np.ones(count)
+    inputs = data.training[0]
+    return inputs.min(axis=0), inputs.max(axis=0)
+
+
+class Grip(ABC):
+    """A place where the mouse puts in numbers: a sphere, an image, or a panel of the exhibit.
+
+    at_once  whether pressing the button is enough, without a drag
+    """
+
+    at_once = True
+
+    @abstractmethod
+    def inputs_at(self, x: float, y: float) -> FloatArray:
+        """Return the inputs with the mouse at a pixel."""
+
+
+@final
+class SphereGrip(Grip):
+    """The sphere of an input: up is more."""
+
+    at_once = False
+
+    def __init__(self, inputs: FloatArray, place: int, data: DataSet, y: float) -> None:
+        self._inputs, self._place, self._y = inputs, place, y
+        self._low, self._high = (float(limit[place]) for limit in limits_of(data))
+
+    def inputs_at(self, x: float, y: float) -> FloatArray:
+        inputs = self._inputs.copy()
+        moved = (self._y - y) / INPUT_REACH * (self._high - self._low)
+        inputs[self._place] = min(max(inputs[self._place] + moved, self._low), self._high)
+        return inputs
+
+
+@final
+class PanelGrip(Grip):
+    """A panel of the exhibit whose places are inputs, such as a map of the plane.
+
+    inputs   the numbers that it leaves as they are
+    exhibit  returns the exhibit that is seen now
+    """
+
+    def __init__(self, inputs: FloatArray, exhibit: Callable[[], Exhibit | None]) -> None:
+        self._inputs, self._exhibit = inputs.copy(), exhibit
+        self._last: tuple[float, float] | None = None  # a stroke joins it with the next place
+
+    def inputs_at(self, x: float, y: float) -> FloatArray:
+        exhibit = self._exhibit()
+        start = self._last or (x, y)
+        count = 1 + int(max(abs(x - start[0]), abs(y - start[1])) / STROKE)
+        count = min(count, MOST_STROKES) if isinstance(exhibit, Pad) else 1
+        for part in (np.arange(count) + 1) / count:
+            at = start[0] + part * (x - start[0]), start[1] + part * (y - start[1])
+            for place, number in (exhibit.inputs_at(*at) if exhibit else {}).items():
+                both = max(number, float(self._inputs[place]))
+                self._inputs[place] = both if isinstance(exhibit, Pad) else number
+        self._last = x, y
+        return self._inputs.copy()
+
+
+def image_shape(program: Program) -> tuple[int, int] | None:
+    """Return rows and columns of inputs that are a grey image, else None."""
+    shape = program.inputs.shape
+    return (shape[1], shape[2]) if len(shape) == 3 and shape[0] == 1 and shape[1] > 1 else None
+
+
+def pad_of(session: Session, inputs: FloatArray) -> Pad | None:
+    """Return the pad on which inputs are drawn; None if they are no image."""
+    shape = image_shape(session.network.program)
+    if shape is None:
+        return None
+    low, high = limits_of(session.data)
+    return Pad(inputs.reshape(shape), float(low.min()), float(high.max()))
+
+
+def blank_of(session: Session, shown: FloatArray) -> FloatArray:
+    """Return the inputs to begin with: those that are shown, or an empty image."""
+    is_image = image_shape(session.network.program) is not None
+    return limits_of(session.data)[0] if is_image else shown
+
+
+def target_of(data: DataSet, inputs: FloatArray) -> FloatArray | None:
+    """Return the answer that follows from inputs, such as the colour that a map gives, or None."""
+    if data.rule is None:
+        return None
+    target: FloatArray = np.asarray(data.rule(inputs[np.newaxis]), np.float64)[0]
+    return np.clip(target, 0.0, 1.0) if data.output_tint == "rgb" else target
+
+
+def caption_of_custom(session: Session, inputs: FloatArray, outputs: FloatArray) -> Caption:
+    """Return the caption of an input of the user's own: what was put in, and what came out."""
+    program = session.network.program
+    if image_shape(program) is not None and np.array_equal(inputs, blank_of(session, inputs)):
+        return Caption(text("own.blank"))
+    outputs = predictions_of(session.trainer.loss, outputs[np.newaxis])[0]
+
+    def listed(name: str, numbers: FloatArray) -> str:
+        if len(numbers) > MOST_SAID:
+            return ""
+        known = list(names_of(session).get(name, ()))
+        if len(numbers) == 1 and not known:
+            return said(float(numbers[0]))
+        names = known or [neuron_name(session, (name, i)) for i in range(len(numbers))]
+        pairs = zip(names, numbers.tolist(), strict=True)
+        return ", ".join(f"{each} {said(number)}" for each, number in pairs)
+
+    answer = listed(program.outputs.name, outputs)
+    if not answer:
+        largest = int(np.argmax(outputs))
+        name = neuron_name(session, (program.outputs.name, largest))
+        return Caption(text("own.says.largest", name=name))
+    given = listed(program.inputs.name, inputs)
+    return Caption(
+        text("own.says", inputs=given, outputs=answer)
+        if given
+        else text("own.says.short", outputs=answer)
+    )

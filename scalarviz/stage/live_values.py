@@ -1,0 +1,384 @@
+"""LiveValues: a reading of a session for one picture, without holding up its training."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeVar, final
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.core.formulas.metrics import predictions_of
+from scalarviz.core.program import Moment, Program
+from scalarviz.engines.engine import HostSnapshot, SnapshotValues
+from scalarviz.errors import EngineError, ScalarvizError
+from scalarviz.scene.charts import round_up
+from scalarviz.scene.exhibits.exhibit import Exhibit
+from scalarviz.scene.frame_data import Buffers
+from scalarviz.stage.background import Answer, Throttle
+from scalarviz.stage.curves import Curves
+from scalarviz.stage.data_exhibits import can_be_finer, exhibit_of, is_quick, needs_batch
+from scalarviz.stage.handles import target_of
+from scalarviz.stage.network_layout import tints_of
+from scalarviz.stage.sample_pass import SampleContext, SamplePass, backward, forward
+from scalarviz.story.by_neuron import NeuronPart
+from scalarviz.training.session.explanation import OperationNumbers, done_in
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.timeline import Position
+from scalarviz.training.session.trainer import Trainer
+from scalarviz.training.session.value_session import VALUE
+
+Value = TypeVar("Value")
+
+# In larger banks, a sample is followed only while the session rests, and numbers are copied only
+# after the clock has moved.
+LARGE = 300_000
+Sample = tuple[SamplePass, FloatArray | None]
+
+
+@final
+class LiveValues:
+    """The numbers of a session at the last `refresh`.
+
+    numbers  of the bank; `last`, those before the clock moved; `since`, the step of `last`
+    program  of the network at that time: changing activations replaces it
+    way      the focus sample's pass; empty for an expression
+    here     where the session stood: clock, branch, its end, and loss
+    place    the clock: step, operation, and number of the branch
+    leaps    changes when the clock moves by more than single operations
+    held     the focus sample that is shown instead of the present one, while the light that
+             brings its numbers is still on its way; or None
+    neurons  those of the operation that is shown which are done, where one goes by neurons; or None
+    asleep   whether to compute nothing: only what the session has at hand is shown
+    own      inputs of the user's own, which are shown in place of the focus sample, or None
+    pad      on which `own` is drawn; None if it is no image
+    curves   the losses of its branches
+    learned  what is learned, without a mark at the focus sample
+    """
+
+    def __init__(self, session: Session, patience: float = math.inf) -> None:
+        self.session = session
+        self.patience = patience
+        here = session.timeline.here
+        self.program: Program = session.network.program
+        self.moments: tuple[Moment, ...] = self.program.moments
+        self.has_layers = bool(session.network.layers)
+        self.way = SamplePass()
+        self.learned: Exhibit | None = None
+        self._marked: tuple[Exhibit | None, FloatArray | None, Exhibit | None] = (None,) * 3
+        self.target: FloatArray | None = None
+        self.asleep = False
+        self.own: FloatArray | None = None
+        self.pad: Exhibit | None = None
+        self.held: Sample | None = None
+        self.neurons: NeuronPart | None = None
+        self._snapshot = session.snapshot()
+        self._snapshot.request()
+        at_once = HostSnapshot(session.network.bank)  # immediately, even if the session is busy
+        self.numbers: SnapshotValues = (self._snapshot if self._snapshot.ready else at_once).read()
+        self.last = self.numbers
+        self.since = here.clock.step
+        self.here, self.key = here, key_of(here)
+        self._twins: dict[bool, tuple[Any, Any]] = {}
+        self._asking, self._following = Throttle(), Throttle()
+        self.curves = Curves(session)
+        self._exhibit_key: Any = None
+        self._fine: Answer[tuple[Any, Exhibit | None]] = Answer((None, None))
+        self._refining = False
+        self._earlier = Answer(self.numbers.value)
+        self._batch: Answer[Any] = Answer(None)
+        self._first: Answer[Any] = Answer(None)
+        self._done: Answer[dict[str, OperationNumbers]] = Answer({})
+        self.answers: list[Answer[Any]] = [self._earlier, self._batch, self._first, self._done]
+        self._follow()
+
+    def ask(self, answer: Answer[Value], key: object, question: Callable[[], Value]) -> Value:
+        """Return the result of `question`, or an older one; see `pending`."""
+        patience = self.patience
+        if patience < math.inf and self.session.has_turn:  # waiting would deadlock
+            patience = 0.0
+        return answer.get(key, question, patience)
+
+    @property
+    def pending(self) -> bool:
+        """Whether a result that was asked for is not there yet."""
+        return self._refining or any(answer.pending for answer in self.answers)
+
+    @property
+    def sample(self) -> Sample:
+        """The pass of the focus sample, and its targets."""
+        return self.way, self.target
+
+    @property
+    def _shown(self) -> Sample:
+        return self.sample if self.held is None or self.own is not None else self.held
+
+    @property
+    def place(self) -> tuple[int, int, int]:
+        return self.key[0], self.key[1], self.key[3]
+
+    @property
+    def last_operation(self) -> tuple[int, int] | None:
+        """Step and number of the operation that was the last move; None if that was a leap."""
+        step, done, _ = self.place
+        walked = self.session.timeline.walked == (self.here.leaps, self.here.clock)
+        return (step, done) if done else (step - 1, len(self.moments)) if walked else None
+
+    def refresh(self) -> None:
+        """Read the session again; while it is busy, its last published state."""
+        shot, playing = self._snapshot, self.session.playing
+        here, program = self.session.timeline.here, self.session.network.program
+        old, found = self.numbers, self.numbers
+        if playing:  # the numbers and the clock of one moment
+            if not shot.ready:
+                return self._go_on()
+            try:
+                found, here = shot.read(), shot.moment
+            except EngineError:  # of a GPU that has failed: the player says so
+                return self._go_on()
+            shot.request()
+            if len(old.value) <= LARGE and shot.ready:  # it is idle between two operations
+                found, here = shot.read(), shot.moment
+        if self.moments is not here.moments and self.moments != here.moments:
+            if program.moments != here.moments:  # an earlier step is being looked up
+                return
+            self.program, self.moments = program, here.moments
+        key = key_of(here)
+        if not playing and (key != self.key or len(old.value) <= LARGE):
+            if shot.ready:  # else the copy already requested is used
+                shot.request()
+            if shot.ready:  # also finds writes from outside
+                found = shot.read()
+        self.numbers = found
+        if here.clock.operation and here.clock.place != self.here.clock.place:
+            self.own = None  # a step is computed for its samples
+        if key != self.key:
+            self.last, self.since = old, self.key[0]
+        self.here, self.key = here, key
+        return self._go_on()
+
+    def _go_on(self) -> None:
+        """Compute what follows from the numbers."""
+        self._follow()
+        self._look()
+
+    def before(self) -> tuple[FloatArray, int]:
+        """Return the values before the last change, and their step.
+
+        While the session plays, they are those of the previous picture; at rest between two steps,
+        those of exactly one step earlier, which is replayed.
+        """
+        step, operation, _ = self.place
+        near = operation or not step or self.since == step - 1
+        if self.asleep or self.session.playing or near:
+            return self.last.value, self.since
+        earlier = self.ask(self._earlier, self.key, self._make_earlier)
+        return (self.last.value, self.since) if self._earlier.pending else (earlier, step - 1)
+
+    def _make_earlier(self) -> FloatArray:
+        timeline = self.session.timeline
+        with self.session.doing(), timeline.at_work():
+            values: FloatArray = timeline.trainer.bank.value.copy()
+        return values
+
+    # The focus sample.
+
+    def _follow(self) -> None:
+        if self.session.playing and len(self.numbers.value) > LARGE:
+            return
+        if self.session.playing and not self._following.due:  # large networks take long
+            return
+        with self._following.doing():
+            self._follow_now(self.session, self.session.trainer)
+
+    def _follow_now(self, session: Session, trainer: Trainer) -> None:
+        """Send the focus sample through the network, and its gradient back."""
+        if self.own is not None:
+            place = SampleContext(session.network.bank.state, session.network.bank.step_count)
+            self.way = forward(self.program, self.numbers.value, self.own, place)
+            target = target_of(session.data, self.own)
+            self.target = np.full(self.program.outputs.size, np.nan) if target is None else target
+            return
+        bank, batches = session.network.bank, trainer.batches
+        now, step = self.here.clock.step, self.here.seen
+        batch = self.ask(self._batch, (batches, step), lambda: batches.at(step))
+        if self._batch.pending or batch is None:
+            return
+        inputs, targets = batch
+        focus = min(session.focus, len(inputs) - 1)
+        done: dict[str, OperationNumbers] = {}
+        if any(each.operation for each in done_in(self.here)):  # since then, it is of two networks
+            done = self.ask(self._done, self.key, partial(numbers_of_step, session))
+            if self._done.pending:
+                return
+        # A replaced optimizer counts its steps from 0.
+        taken = bank.step_count - (now - step if now - step < 2 else 0)
+        place = SampleContext(bank.state, taken, focus)
+        way = forward(self.program, self.numbers.value, inputs[focus], place)
+        self.target = np.asarray(targets[focus], np.float64)
+        self.way = way
+        try:
+            numbers = self.numbers.value, way, self.target, trainer.loss, len(inputs), place
+            backward(self.program, *numbers)
+        except (ScalarvizError, ArithmeticError):  # e.g. a loss that is undefined for these outputs
+            way.flows.clear()
+            way.grown.clear()
+        for name, found in done.items():  # with the weights of before the change
+            if found.outputs is not None:
+                way.values[name] = found.outputs[focus].astype(np.float64)
+            if found.upstream is not None:
+                way.flows[name] = found.upstream[focus].astype(np.float64)
+
+    def buffers(self, done: int) -> Buffers:
+        """Return the sample after `done` moments of the step; 0: after all of them."""
+        if self.own is not None:
+            done = 0
+        way, target = self._shown
+        if not way.values:
+            return Buffers()
+        known, flows = {each.name for each in self.program.given}, set[str]()
+        for moment in self.moments[:done] if done else self.moments:
+            known.update(buffer.name for buffer in moment.values)
+            flows.update(buffer.name for buffer in moment.gradients if done)
+        values = {name: v for name, v in way.values.items() if name in known}
+        raw = self.program.raw
+        finite = [np.abs(v[np.isfinite(v)]) for name, v in values.items() if name not in raw]
+        scale = max((float(v.max()) for v in finite if v.size), default=1.0)
+        answers = self._answers(values)
+        is_softmax = self.session.trainer.loss.row.logits == "softmax"
+        has_target = self.session.trainer.loss.row is not VALUE
+        has_shares = is_softmax and answers is not None and bool(np.isfinite(answers).all())
+        found = Buffers(
+            values,
+            way.saturated,
+            tints_of(self.session, values),
+            max(1.0, round_up(scale)) if scale > 0.0 else 1.0,
+            self._grown(done) or {x: flow for x, flow in way.flows.items() if x in flows},
+            target if self.program.outputs.name in known and has_target else None,
+            way.left_out,
+            answers if has_shares else None,
+            answers,
+            raw,
+        )
+        return self.neurons.cut(found, self.program.outputs) if done and self.neurons else found
+
+    def _grown(self, done: int) -> dict[str, FloatArray]:
+        """Return the gradients of a compiled function after `done` moments, as far as they are."""
+        way, _ = self._shown
+        count = sum(bool(moment.gradients) for moment in self.moments[:done])
+        found = {name: flow for each in way.grown[:count] for name, flow in each.items()}
+        growing = {name for each in way.grown[count:] for name in each}
+        return {x: flow if x in growing else way.flows[x] for x, flow in found.items()}
+
+    def _answers(self, values: Mapping[str, FloatArray]) -> FloatArray | None:
+        """Return the outputs as the loss reads them; None if they are not known."""
+        outputs = values.get(self.program.outputs.name)
+        loss = self.session.trainer.loss
+        return None if outputs is None else predictions_of(loss, outputs[np.newaxis])[0]
+
+    # What is learned.
+
+    def exhibit(self) -> Exhibit | None:
+        """Return what is learned, marked at the focus sample."""
+        made = (self.pad or self.learned) if self.own is not None else self.learned
+        inputs = self._shown[0].values.get(self.program.inputs.name)
+        if made is None or inputs is None:
+            return made
+        before, marked, shown = self._marked
+        if made is not before or marked is None or not np.array_equal(inputs, marked):
+            shown = made.marked(inputs.astype(np.float64))
+            self._marked = made, inputs.copy(), shown
+        return shown
+
+    def _look(self) -> None:
+        """Update the exhibit from a copy of the network, at intervals if that takes long.
+
+        One that can be finer is made in the background. It is fine while the session rests, or if
+        that takes little.
+        """
+        if self.asleep:
+            return
+        session = self.session
+        finer = self.has_layers and can_be_finer(session)
+        fine = finer and (not session.playing or is_quick(session))
+        # Operations of a step have the same weights, but for changes.
+        step, _, _, *others = self.key
+        key = (
+            id(session.data),
+            session.network.activations,
+            step,
+            len(done_in(self.here)),
+            *others,
+            fine,
+        )
+        try:
+            self._take_exhibit(key[0])
+            waits = self._refining or (session.playing and not self._asking.due)
+            if key == self._exhibit_key or waits:
+                return
+            behind = finer and self.patience < math.inf
+            if self.learned is None or not behind:
+                self._make_exhibit((*key[:-1], fine and not behind))
+            if behind and key != self._exhibit_key:
+                twin = self._ask(behind=True)
+                self._refining = True
+                self._fine.get(key, lambda: (key, self._made(twin, None, fine)), 0.0)
+        except ScalarvizError:  # the data have just been replaced
+            return
+
+    def _take_exhibit(self, data: int) -> None:
+        """Show the exhibit from the background if it is there, and belongs to these data."""
+        if self._refining and not self._fine.pending:
+            self._refining = False
+            key, made = self._fine.take()
+            if made is not None and key[0] == data:
+                self.learned, self._exhibit_key = made, key
+
+    def _make_exhibit(self, key: tuple[Any, ...]) -> None:
+        """Make the exhibit on this thread; the last part of the key says whether it is fine."""
+        batches = self.session.trainer.batches
+        samples = None
+        if needs_batch(self.session.data):  # a user's code may be slow
+            samples = self.ask(self._first, batches, lambda: batches.at(0))
+            if self._first.pending:
+                return
+        self.learned = self._made(self._ask(), samples, key[-1])
+        self._exhibit_key = key
+
+    def _made(self, ask: Any, samples: Any, fine: bool) -> Exhibit | None:
+        with self._asking.doing():
+            return exhibit_of(self.session, ask, samples, fine=fine)
+
+    def _ask(self, *, behind: bool = False) -> Any:
+        """Return a network, or expression, with the numbers of this reading.
+
+        behind  True: another one, for the background; by default False
+        """
+        network = self.session.network
+        if not self.has_layers:
+            return network
+        key = network.activations, network.engine
+        made_for, twin = self._twins.get(behind, (None, None))
+        if twin is None or made_for != key:
+            twin = network.copy()
+            engine = "cpu" if network.engine == "cuda" else network.engine
+            if twin.engine != engine:
+                twin.to(engine)
+            twin.bank.name_of = "row {}".format  # avoids a reference cycle
+            self._twins[behind] = key, twin
+        twin.bank.value[:] = self.numbers.value
+        return twin
+
+
+def numbers_of_step(session: Session) -> dict[str, OperationNumbers]:
+    """Return what the operations of a step have computed, by the names of their results."""
+    with session.doing():
+        operations = session.network.program.operations
+        return {each.target.name: session.numbers(each.name) for each in operations}
+
+
+def key_of(here: Position) -> tuple[int, ...]:
+    """Return the clock, the number of the branch, and what changes with leaps."""
+    return (*here.clock, here.branch.number, here.leaps)

@@ -1,0 +1,513 @@
+"""Motion: the light of operations and of whole steps, and the gradients known so far."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.core.program import Moment, Program
+from scalarviz.engines.engine import SnapshotValues
+from scalarviz.scene.lights import MOVED
+from scalarviz.scene.pace import (
+    ARRIVES,
+    EACH_WAVE,
+    LONGEST,
+    OF_RATE,
+    SHORTEST,
+    SHOWN,
+    SLOWEST,
+    WAVE,
+    longest,
+    moved,
+)
+from scalarviz.stage.channels import ChannelSource, read
+from scalarviz.stage.live_values import LiveValues, Sample
+from scalarviz.story.by_neuron import ByNeuron, NeuronPart, walked
+
+BEHIND = 0.25  # seconds that the light is behind the clock, at most about
+CHANGED = (
+    "zero_grad",
+    "weight gradient",
+    "operand gradient",
+    "step",
+)  # they change the bank's numbers
+MOST_ANIMATED = 200_000  # larger banks are not animated
+
+
+@dataclass(frozen=True)
+class Passage:
+    """One operation to be shown.
+
+    moment         the operation, its `step`, and its `number` in the step, from 1
+    before, after  the numbers of the bank before and after it
+    samples        the focus sample before and after its results are there; None: the present one
+    forward        False: it is undone
+    neuron         the number of its neuron that comes, or goes if it is undone; 0: all at once
+    """
+
+    moment: Moment
+    step: int
+    number: int
+    before: SnapshotValues
+    after: SnapshotValues
+    samples: tuple[Sample | None, Sample | None]
+    forward: bool
+    neuron: int = 0
+
+    @property
+    def goes(self) -> bool:
+        """Whether all of the operation is undone."""
+        return not self.forward and self.neuron < 2
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """What cubes show during an operation; `before` only for a step whose sizes show it, too."""
+
+    colors: FloatArray
+    sizes: FloatArray
+    before: FloatArray | None = None
+
+
+def blanked(numbers: FloatArray, row: int) -> FloatArray:
+    """Return a copy with 0 in place of one number."""
+    found = numbers.copy()
+    found[row] = 0.0
+    return found
+
+
+@final
+class Motion:
+    """Shows each operation that the clock has passed since the last picture, in order.
+
+    Those that wait make the others faster, so that the light stays close to the clock. Of more
+    than a step only the operations of the last one are shown, of leaps none.
+
+    given      seconds that a slow step gives to the next operation; 0: those between the last two
+    seconds    in which an operation moves now
+    by_neuron  which neurons of the last operation are shown
+    """
+
+    def __init__(self, reading: LiveValues, *, cuts: bool) -> None:
+        self.reading = reading
+        self.cuts = cuts
+        self.given = 0.0
+        self.by_neuron = ByNeuron()
+        self._waiting: deque[Passage] = deque()  # the first is shown
+        self._part = 1.0  # of the first that is done
+        self.seconds = SHORTEST
+        self._moved_at = -np.inf
+        self._now = 0.0
+        self._remember()
+        last, now = reading.last_operation, reading.numbers
+        if last is not None:
+            before = replace(now, value=reading.before()[0])
+            moment = reading.moments[last[1] - 1]
+            self._waiting.append(Passage(moment, *last, before, now, (None, None), True))
+
+    def _remember(self) -> None:
+        reading = self.reading
+        self._place, self._leaps = reading.place, reading.here.leaps
+        self._numbers, self._sample = reading.numbers, reading.sample
+        self._neuron = self.by_neuron.at(reading.place[:2])
+
+    @property
+    def walking(self) -> bool:
+        """Whether operations are shown, and not the network at rest."""
+        return bool(self._waiting)
+
+    def follow(self, now: float) -> None:
+        """Take up the operations since the last call."""
+        self._now = now
+        reading, old = self.reading, self._place
+        place = reading.place
+        if place[2] != old[2] or (place != old and reading.here.leaps != self._leaps):
+            return self.stop()
+        places = passed(old[:2], place[:2], len(reading.moments))
+        if place != old and (not places or places.skips):
+            self.stop()
+        if place == old and self._neuron and not self.by_neuron.at(place[:2]):
+            self._show_whole()
+        passages = self._passages(places) if places else self._neurons()
+        if passages:
+            neuron = self.by_neuron.at(place[:2])
+            neuron = neuron if passages[-1].forward else self._neuron
+            passages[-1] = replace(passages[-1], neuron=neuron)
+            self._append(passages, now)
+        if self.cuts and self._waiting:
+            self._waiting = deque([self._waiting[-1]])
+            self._part = 1.0
+        self._remember()
+        return self._hold()
+
+    def _append(self, passages: list[Passage], now: float) -> None:
+        program = self.reading.program
+        most = max(longest(program, passage.moment) for passage in passages)
+        pause = SHOWN * self.given or 0.8 * (now - self._moved_at) / len(passages)
+        most = SLOWEST if self.reading.session.playing and np.isfinite(pause) else most
+        self.seconds = min(most, max(SHORTEST, pause))
+        self._moved_at = now
+        if self._part >= 1.0:
+            self._waiting.clear()
+            self._part = 0.0
+        self._waiting.extend(passages)
+        self._hold()
+
+    def _neurons(self) -> list[Passage]:
+        """Return the passage of a neuron of the last operation that comes or goes, in a list."""
+        reading = self.reading
+        (step, number, _), now = reading.place, reading.numbers
+        shown = self.by_neuron.at((step, number))
+        if self._place != reading.place or not number or shown in (0, self._neuron):
+            return []
+        moment = reading.moments[number - 1]
+        if not self._neuron:  # all of them were shown
+            buffer = walked(reading.program, moment)
+            self._neuron = 0 if buffer is None else buffer.size
+        forward = shown > self._neuron
+        return [Passage(moment, step, number, now, now, (None, None), forward)]
+
+    def _show_whole(self) -> None:
+        """Show all neurons of the last operation."""
+        if self._waiting and not self._waiting[-1].goes:
+            self._waiting = deque([replace(self._waiting[-1], neuron=0, forward=True)])
+            self._part = 1.0
+        self._neuron = 0
+        self._hold()
+
+    def _passages(self, places: Passed) -> list[Passage]:
+        """Return the operations between the last reading and this one."""
+        reading = self.reading
+        moments = [reading.moments[number - 1] for number in places.numbers]
+        if places.forward:
+            numbers = chain(self._numbers, reading.numbers, moments, reading.program)
+        else:
+            numbers = chain(reading.numbers, self._numbers, moments[::-1], reading.program)[::-1]
+        passages = []
+        for i, moment in enumerate(moments):
+            before, after = numbers[i : i + 2][:: 1 if places.forward else -1]
+            first, last = (self._sample if old else None for old in places.olds[i])
+            place = places.steps[i], places.numbers[i]
+            passages.append(Passage(moment, *place, before, after, (first, last), places.forward))
+        return passages
+
+    def stop(self) -> None:
+        """Show the network at rest."""
+        self._waiting.clear()
+        self._part = 1.0
+        self._hold()
+        self._remember()
+
+    def finish(self) -> None:
+        """Show the end of the operation that is under way."""
+        self._part = 1.0
+        self._hold()
+
+    def tick(self, now: float) -> bool:
+        """Advance to the time `now`; return whether something moves."""
+        passed, self._now = max(0.0, now - self._now), now
+        waiting = self._waiting
+        if waiting and not self.cuts:
+            speed = 1.0 / self.seconds
+            if len(waiting) > 1:
+                speed = max(speed, (len(waiting) - self._part) / BEHIND)
+            self._part += speed * passed
+            while self._part >= 1.0 and len(waiting) > 1:
+                self._part -= 1.0
+                waiting.popleft()
+            self._part = min(self._part, 1.0)
+            self._hold()
+        return bool(waiting) and (len(waiting) > 1 or self._part < 1.0)
+
+    def _hold(self) -> None:
+        """Have the reading show the sample of the operation that is under way."""
+        passage = self._shown
+        self.reading.held, self.reading.neurons = None, self.neurons
+        if passage is not None:
+            self.reading.held = passage.samples[self.shown()[1] >= ARRIVES]
+
+    @property
+    def _shown(self) -> Passage | None:
+        """The operation under way; None if the one before an undone operation is shown."""
+        passage = self._waiting[0] if self._waiting else None
+        if passage is None or self._part < 1.0 or passage.forward:
+            return passage
+        # Undone: what is shown now is the neuron before it, or else the operation before it.
+        return None if passage.goes else replace(passage, neuron=passage.neuron - 1, forward=True)
+
+    @property
+    def neurons(self) -> NeuronPart | None:
+        """The neurons of the operation that is shown, where one goes by neurons; else None."""
+        (moment, part), passage = self.shown(), self._shown
+        buffer = None if moment is None else walked(self.reading.program, moment)
+        if moment is None or buffer is None:
+            return None
+        number = self._neuron if passage is None else passage.neuron
+        arrived = part >= ARRIVES
+        return NeuronPart(moment, buffer, number, part, arrived) if number else None
+
+    def shown(self) -> tuple[Moment | None, float]:
+        """Return the operation to show, and the part of it that is done."""
+        if not self._waiting:
+            return None, 1.0
+        passage = self._shown
+        if passage is not None:
+            return passage.moment, self._part if passage.forward else 1.0 - self._part
+        # Undone: the last operation is now the one before it.
+        done = self._waiting[0].number - 1
+        return (self.reading.moments[done - 1], 1.0) if done else (None, 1.0)
+
+    @property
+    def current(self) -> int:
+        """The number of the operation that is shown, from 1; 0 if the network is at rest."""
+        if not self._waiting:
+            return self.reading.place[1]
+        return self._waiting[0].number - (self._shown is None)
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """While operations are shown, where a session stands after that: step and operation."""
+        count = len(self.reading.moments)
+        return divmod(self._waiting[0].step * count + self.current, count)
+
+    @property
+    def coming(self) -> int:
+        """What `current` is when everything that waits has been shown."""
+        if not self._waiting:
+            return self.reading.place[1]
+        return self._waiting[-1].number - self._waiting[-1].goes
+
+    @property
+    def hasty(self) -> bool:
+        """Whether operations follow each other too quickly to read captions."""
+        return bool(self._waiting) and self.seconds < 0.5 * LONGEST
+
+    @property
+    def done(self) -> int:
+        """The number of operations done within the step, as shown; 0 for all or none.
+
+        The results of an operation are there as soon as its light has arrived.
+        """
+        passage = self._shown
+        if passage is None:
+            return self.current
+        part = self.shown()[1]
+        done = passage.number - (part < ARRIVES and passage.neuron < 2)
+        return max(1, done) % len(self.reading.moments)
+
+    def mixed(self, color: str, size: str, source: ChannelSource) -> Mixed:
+        """Return what cubes show now."""
+        passage = self._shown
+        if passage is not None and len(self._waiting) > 1:  # the present numbers come later
+            way, _ = self.reading.held or self.reading.sample
+            before = passage.before.value
+            source = replace(source, numbers=passage.after, before=before, way=way)
+        colors = read(color, source)
+        sizes = colors if size == color else read(size, source)
+        if (
+            passage is None
+            or self.neurons is not None
+            or passage.moment.kind not in CHANGED
+            or len(colors) > MOST_ANIMATED
+        ):
+            return Mixed(colors, sizes)
+        is_step, part = passage.moment.kind == "step", self.shown()[1]
+        part = moved(part, self.seconds) if is_step else part
+        old, new = (
+            replace(source, numbers=numbers, before=passage.before.value)
+            for numbers in (passage.before, passage.after)
+        )
+        first, last = read(color, old), read(color, new)
+        colors = mixture(first, last, part)
+        if size != color:
+            return Mixed(colors, mixture(read(size, old), read(size, new), part))
+        return Mixed(colors, colors, first if is_step else None)
+
+    @property
+    def gradients(self) -> tuple[FloatArray, FloatArray]:
+        """The gradients before and after the operation that is shown."""
+        passage, now = self._shown, self.reading.numbers.grad
+        return (now, now) if passage is None else (passage.before.grad, passage.after.grad)
+
+
+@dataclass(frozen=True)
+class Passed:
+    """The operations between two moments: their steps, and their numbers in these, in order.
+
+    olds   whether each is shown with the sample of the first moment, before and after its results
+    skips  whether there were more, in other steps
+    """
+
+    steps: Sequence[int]
+    numbers: Sequence[int]
+    olds: Sequence[tuple[bool, bool]]
+    forward: bool
+    skips: bool
+
+    def __bool__(self) -> bool:
+        return bool(self.numbers)
+
+
+def passed(old: tuple[int, int], new: tuple[int, int], count: int) -> Passed:
+    """Return the operations from one (step, operation) to another; `count` make a step.
+
+    In between, weights are known in the steps of both ends alone: of a longer way, only the
+    operations in the last step are returned.
+    """
+    first, last = (step * count + operation for step, operation in (old, new))
+    forward = last > first
+    low, high = min(first, last), max(first, last)
+    skips = high // count - low // count > 1  # more than one step ends on the way
+    if skips and forward:
+        low = new[0] * count
+    elif skips:
+        high = (new[0] + 1) * count - 1
+    places = list(range(low, high))[:: 1 if forward else -1]
+    # Between two steps the sample is still that of the step before.
+    back = not forward and not new[1]
+    olds = [(back or at // count != new[0], back or (at + 1) // count != new[0]) for at in places]
+    steps, numbers = [at // count for at in places], [at % count + 1 for at in places]
+    return Passed(steps, numbers, olds, forward, skips)
+
+
+def chain(
+    early: SnapshotValues, late: SnapshotValues, moments: Sequence[Moment], program: Program
+) -> list[SnapshotValues]:
+    """Return the numbers before, between and after some operations, from those at both ends.
+
+    Gradients that were cleared before they were read stay as they were.
+    """
+    found = [early]
+    for i, moment in enumerate(moments[:-1]):
+        now, cleared = found[-1], any(each.kind == "zero_grad" for each in moments[i + 1 :])
+        if len(now.value) > MOST_ANIMATED:
+            now = late
+        elif moment.kind == "step":
+            now = replace(now, value=late.value, slots=late.slots)
+        elif moment.kind == "zero_grad":
+            now = replace(now, grad=np.zeros_like(now.grad))
+        elif moment.kind == "weight gradient" and not cleared:
+            grad, rows = now.grad.copy(), program.operations[moment.operation].parameters
+            grad[rows] = late.grad[rows]
+            now = replace(now, grad=grad)
+        found.append(now)
+    return [*found, late]
+
+
+def mixture(first: FloatArray, last: FloatArray, part: float) -> FloatArray:
+    """Interpolate; what is not finite gives NaN until the end."""
+    if part >= 1.0:
+        return last
+    with np.errstate(invalid="ignore", over="ignore"):
+        found: FloatArray = first + part * (last - first)
+    return found
+
+
+# Whole steps that follow each other, forward through the network and back.
+
+LEAST_WATCHED = 0.3  # of that time, after which steps a second are known
+OF_STEP = 0.8  # of the time from one step to the next: a step that comes early has its wave, too
+
+
+@final
+class Wave:
+    """Follows the steps of a session that plays, and says how far the light of one has come.
+
+    Up to EACH_WAVE steps a second each has a wave. Of more, one in so many is shown, slowly.
+
+    every  how many steps a wave stands for; 0 while there is none
+    """
+
+    def __init__(self) -> None:
+        self.every = 0
+        self._seen = deque[tuple[int, float]]()  # steps at their times, over OF_RATE seconds
+        self._lit, self._began = 0, -math.inf  # the last step that had a wave
+
+    def stop(self) -> None:
+        """Show no wave."""
+        self.every, self._began = 0, -math.inf
+        self._seen.clear()
+
+    def at(self, step: int, now: float) -> float | None:
+        """Return the part of a wave that is done at a time in seconds, 0 to 1; None between two."""
+        seen = self._seen
+        if seen and (step < seen[-1][0] or now - seen[-1][1] > OF_RATE):  # a jump, or a pause
+            self.stop()
+        if not seen:
+            self._lit = step
+        seen.append((step, now))
+        while now - seen[0][1] > OF_RATE:
+            seen.popleft()
+        passed = now - seen[0][1]
+        rate = (step - seen[0][0]) / passed if passed > LEAST_WATCHED * OF_RATE else 0.0
+        slow = rate > EACH_WAVE
+        seconds = WAVE if slow else min(WAVE, OF_STEP / max(rate, 1e-9))
+        part = (now - self._began) / seconds
+        if part >= 1.0 and step > self._lit and rate > 0.0:
+            self.every = plain_count(rate * seconds) if slow else 1
+            self._lit, self._began, part = step, now, 0.0
+        return part if part < 1.0 else None
+
+
+def plain_count(count: float) -> int:
+    """Return a count as it is said: from 20 on a multiple of ten, of two digits before zeros."""
+    found = round(count)
+    power = 10 ** max(1, len(str(found)) - 2) if found >= 20 else 1
+    return round(found / power) * power
+
+
+# The gradients that are known at a moment of a step, which cubes show as arrows.
+
+MOST_PUSHES = 200_000  # parameters; more have no arrows
+
+
+def pushes(
+    program: Program,
+    moments: Sequence[Moment],
+    current: int,
+    part: float,
+    before: FloatArray,
+    after: FloatArray,
+    frozen: FloatArray,
+) -> FloatArray | None:
+    """Return the gradient of each parameter, NaN where it is not known yet; None if none is.
+
+    program  the program of the network
+    moments  of a step
+    current  number of the moment that is shown, from 1; 0 if none is
+    part     how much of it is done, 0 to 1
+    before   gradients before the moment, in bank order; `after`, those after it
+    frozen   mask of the frozen parameters, which are not pushed
+    """
+    if not 0 < current <= len(moments) or len(after) > MOST_PUSHES:
+        return None
+    moment = moments[current - 1]
+    found = np.full(len(after), np.nan)
+    with np.errstate(invalid="ignore"):  # no part of an infinity is known
+        if moment.kind == "zero_grad":
+            found[:] = (1.0 - part) * before
+        elif moment.kind == "step":
+            found[:] = max(0.0, 1.0 - part / MOVED) * after
+        else:
+            for each in moments[:current]:
+                grown = min(1.0, max(0.0, 2.0 * part - 1.0)) if each is moment else 1.0
+                rows = gradients_of(program, each)
+                found[rows] = grown * after[rows]
+    found[frozen] = np.nan
+    return found if np.isfinite(found).any() and np.nanmax(np.abs(found)) > 0.0 else None
+
+
+def gradients_of(program: Program, moment: Moment) -> slice | Sequence[int]:
+    """Return the bank indices of the parameters whose gradients a moment computes."""
+    if moment.kind == "operand gradient":
+        return program.rows_read(moment.operation)
+    if moment.kind != "weight gradient":
+        return slice(0, 0)
+    rows = program.operations[moment.operation].parameters
+    return slice(rows.start, rows.stop)

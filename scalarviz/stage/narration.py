@@ -1,0 +1,351 @@
+"""Narration and Cards: the texts of a picture: title, step, caption, cards of what is pinned."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import final
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.texts import plural, text
+from scalarviz.core.program import NONE
+from scalarviz.errors import ScalarvizError
+from scalarviz.scene.exhibits.exhibit import Exhibit
+from scalarviz.scene.frame_data import (
+    Card,
+    CardLine,
+    CardTable,
+    Drawing,
+    History,
+    NeuronMaps,
+    PictureWords,
+)
+from scalarviz.scene.layout.plates import Layout
+from scalarviz.stage.background import Answer, Throttle
+from scalarviz.stage.channels import ChannelSource
+from scalarviz.stage.live_values import LiveValues
+from scalarviz.stage.motion import Motion
+from scalarviz.stage.pointing import PointerTarget
+from scalarviz.stage.show import Show
+from scalarviz.story.captions import OF_THE_LOSS, caption_at, progress_of
+from scalarviz.story.cards import drawing_of, facts_of, neuron_card, node_card, numbers_of
+from scalarviz.story.formats import digits_between, said
+from scalarviz.story.names import came_from
+from scalarviz.story.weight_card import Blocks, blocks_about, title_of
+from scalarviz.training.session.branches import Clock
+from scalarviz.training.session.caption import Caption, Neuron
+from scalarviz.training.session.explanation import done_in
+from scalarviz.training.session.replays import POINTS
+from scalarviz.training.session.session import Session
+
+NO_CAPTION = Caption("")
+KEPT_CAPTIONS = 64  # captions of operations
+
+
+@final
+class Narration:
+    """The texts for a reading.
+
+    lesson  returns what to look for while it plays, above how far it has come, or ""
+    """
+
+    def __init__(self, reading: LiveValues) -> None:
+        self.reading = reading
+        self.lesson: Callable[[], str] = lambda: ""
+        self._said = Answer(NO_CAPTION)
+        self._kept: dict[object, Caption] = {}
+        reading.answers.append(self._said)
+
+    def caption(
+        self,
+        pinned: int | None,
+        neuron: Neuron | None = None,
+        place: tuple[int, int] | None = None,
+    ) -> Caption:
+        """Return the caption of the last operation, or of the one before a place of the clock."""
+        session, place = self.reading.session, place or self.reading.place[:2]
+        key = self.reading.key, place, pinned, neuron, session.focus
+        said = self.reading.ask(self._said, key, lambda: caption_at(place, session, pinned, neuron))
+        return NO_CAPTION if self._said.pending else said
+
+    def _lit(self, motion: Motion, pinned: int | None, neuron: Neuron | None) -> Caption:
+        """Return the caption of the operation that is lit, which the clock may have left."""
+        *here, branch = self.reading.place
+        about = motion.place, branch, pinned, neuron, self.reading.session.focus
+        said = self._kept.pop(about, None) if motion.place != tuple(here) else None
+        said = said or self.caption(pinned, neuron, motion.place)
+        if said is not NO_CAPTION:
+            self._kept[about] = said
+        while len(self._kept) > KEPT_CAPTIONS:
+            del self._kept[next(iter(self._kept))]
+        return said
+
+    def words(
+        self,
+        show: Show,
+        motion: Motion,
+        pinned: int | None,
+        neuron: Neuron | None = None,
+        *,
+        clock: bool,
+        instead: Caption | None = None,
+        every: int = 1,
+    ) -> PictureWords:
+        """Return all texts of a picture.
+
+        show     the show
+        motion   has the operation that is shown
+        pinned   bank index of the pinned weight, or None
+        neuron   the pinned neuron, or None
+        clock    whether the step is one of the texts
+        instead  the caption if it is not that of the operation; None: that
+        every    while it plays, of how many steps one is lit
+        """
+        step = text("chart.step", step=self.reading.session.step_index) if clock else ""
+        about = show, motion, pinned, neuron
+        caption = instead or self._caption(*about, hint=not clock, every=every)
+        is_new = instead is None and self.reading.session.clock == Clock()
+        return PictureWords(show.title, show.about, step, caption, is_new)
+
+    def _caption(
+        self,
+        show: Show,
+        motion: Motion,
+        pinned: int | None,
+        neuron: Neuron | None,
+        *,
+        hint: bool,
+        every: int,
+    ) -> Caption:
+        """Return the caption below the stage: of the operation shown, else of the training."""
+        session = self.reading.session
+        # Captions that change too quickly cannot be read.
+        is_read = not self.reading.asleep and not (session.playing and motion.hasty)
+        if is_read and motion.walking and motion.current:
+            return self._lit(motion, pinned, neuron)
+        hint_words = text("captions.rest.hint") if hint else ""
+        if session.clock == Clock() and not session.playing:
+            return Caption(came_from(session) or text("captions.before"), hint_words)
+        if session.playing:
+            lesson, words = self.lesson(), progress_of(self.reading)
+            lit = text("captions.playing.every", count=every) if every > 1 else ""
+            return Caption(lesson, words) if lesson else Caption(words, lit)
+        steps, loss = session.step_index, session.loss
+        is_edited = any(action.kind in OF_THE_LOSS for action in done_in(session.timeline))
+        if loss != loss:
+            return Caption(show.about, hint_words)
+        title = plural(
+            "captions.rest.edited" if is_edited else "captions.rest", steps, loss=f"{loss:.3g}"
+        )
+        return Caption(title, hint_words)
+
+
+# Cards of hovered and pinned weights and neurons.
+
+DIGITS = 3  # fewest of a value
+MOVED = 3  # samples that moved a weight most
+NOTABLE_SHARE, LEAST_SHARE = (
+    0.05,
+    0.005,
+)  # of all that moved it: the first part at least, and any other one
+REPEATED, QUICK = (
+    30,
+    30_000_000,
+)  # steps that are repeated to find them, and multiplications at most
+DENSE = 4  # records further apart than so many times the usual distance leave a gap
+
+
+def hover_card(reading: LiveValues, row: int | None, source: ChannelSource) -> Card | None:
+    """Return the card beside a hovered cube, with its last change; None if there is none."""
+    if row is None:
+        return None
+    session = reading.session
+    value, before = float(source.numbers.value[row]), float(source.before[row])
+    change = value - before
+    digits = max(DIGITS, digits_between(before, value))
+    facts = [
+        (text("card.value"), said(value, digits)),
+        (text("card.change"), f"{'+' * (change > 0.0)}{said(change)}"),
+        (text("card.gradient"), said(float(source.numbers.grad[row]))),
+    ]
+    if session.network.bank.frozen[row]:
+        facts.append((text("card.frozen"), text("card.frozen.meaning")))
+    return Card(row, title_of(session, reading.program, row), facts)
+
+
+@final
+class Cards:
+    """Cards of what is hovered and pinned; arithmetic is recomputed when the clock has moved.
+
+    foretells  whether that of a weight has the step that is to come, once its gradient is known
+    """
+
+    def __init__(self, reading: LiveValues) -> None:
+        self.reading = reading
+        self.session = reading.session
+        self._blocks: Answer[Blocks] = Answer(())
+        self._asked: tuple[object, ...] = ()
+        self._moved = Answer("")
+        reading.answers += [self._blocks, self._moved]
+        self.foretells = True
+        self._recalling = Throttle()
+        self._recalled = NONE, (np.zeros(0), np.zeros(0))
+
+    def hovered(
+        self,
+        hovered: PointerTarget,
+        pinned: PointerTarget,
+        source: ChannelSource,
+        layout: Layout,
+        done: int,
+    ) -> Card | None:
+        """Return the card beside what is hovered, unless it is pinned.
+
+        source  numbers of the bank
+        layout  where the neurons stand
+        done    operations of the step that are shown; 0: all of them
+        """
+        if not hovered or hovered == pinned:
+            return None
+        if hovered.neuron is None:
+            return hover_card(self.reading, hovered.row, source)
+        card = node_card(self.reading, hovered.neuron, done)
+        if card is not None:
+            return Card(NONE, card.name, card.facts)
+        known = numbers_of(self.reading, layout, hovered.neuron, done)
+        return None if known is None else Card(NONE, known.title, facts_of(known))
+
+    def pinned(
+        self,
+        pinned: PointerTarget,
+        source: ChannelSource,
+        layout: Layout,
+        done: int,
+        learned: tuple[NeuronMaps | None, Exhibit | None] = (None, None),
+        beside: Sequence[int] = (),
+    ) -> Card | None:
+        """Return the card of what is pinned; arguments as in `hovered`.
+
+        learned  what neurons answer over the plane, and the exhibit, for the card of a neuron
+        beside   further weights, whose numbers stand on the card of a weight
+        """
+        if self.reading.asleep or not pinned:
+            return None
+        if pinned.neuron is None:
+            return self._weight(pinned.row, source, beside)
+        card = node_card(self.reading, pinned.neuron, done)
+        if card is not None:
+            return card
+        known = numbers_of(self.reading, layout, pinned.neuron, done)
+        return None if known is None else neuron_card(known, drawing_of(known, *learned))
+
+    def _weight(self, row: int | None, source: ChannelSource, beside: Sequence[int]) -> Card | None:
+        """Return the card of a weight: why it has its value, and its history.
+
+        While the session plays, the arithmetic of the step at which it began stays.
+        """
+        if row is None:
+            return None
+        session, key = self.session, self.reading.key
+        if not session.playing or self._asked[:1] != (row,):
+            self._asked = row, key, session.focus, self.foretells
+        about = partial(blocks_of_weight, session, row, foretells=self.foretells)
+        found = self.reading.ask(self._blocks, self._asked, about)
+        waits = [CardLine(text("explanation.pending"), "quiet")]
+        blocks: list[CardLine | CardTable | History | Drawing] = [
+            *(waits if self._blocks.pending else found)
+        ]
+        if session.playing:
+            now = said(float(source.numbers.value[row]), DIGITS)
+            blocks.insert(0, CardLine(text("card.value_is", value=now), "large", text("card.now")))
+        history = self._history(row, source)
+        if history is not None:
+            blocks.insert(before_heading(blocks), history)
+        if not session.playing and (moved := self.moved(row)):
+            blocks.insert(before_heading(blocks), CardLine(moved, "quiet"))
+        blocks[:0] = [self._beside(other, source) for other in beside]
+        return Card(row, title_of(session, self.reading.program, row), blocks=blocks)
+
+    def _beside(self, row: int, source: ChannelSource) -> CardLine:
+        """Return the line of a weight that is pinned beside another one."""
+        value = float(source.numbers.value[row])
+        since = value - float(self.session.branches[0].frames[0].value[row])
+        name = title_of(self.session, self.reading.program, row)
+        fields = {"value": said(value, DIGITS), "change": f"{'+' * (since > 0.0)}{said(since)}"}
+        return CardLine(text("card.beside", name=name, **fields))
+
+    def moved(self, row: int) -> str | None:
+        """Return which samples moved a weight most; "" without any, None until it is found."""
+        key = row, self.reading.key
+        words = self.reading.ask(self._moved, key, lambda: moved_most(self.session, row))
+        return None if self._moved.pending else words
+
+    def _history(self, row: int, source: ChannelSource) -> History | None:
+        """Return the history so far; while the session plays, refreshed only at intervals.
+
+        A picture that waits for all results waits for the earlier steps, too.
+        """
+        if row not in self.session.pinned:
+            return None
+        waits = self.reading.patience == math.inf
+        if row != self._recalled[0] or not self.session.playing or self._recalling.due:
+            with self._recalling.doing():
+                self._recalled = row, self.session.history(row, wait=waits)
+        steps, values = self._recalled[1]
+        frame = self.session.branches[0].frames[0]
+        now = self.reading.place[0], float(source.numbers.value[row])
+        return history_of(steps, values, float(frame.value[row]), now)
+
+
+def history_of(
+    steps: FloatArray, values: FloatArray, first: float, now: tuple[int, float]
+) -> History | None:
+    """Return a history with the value at step 0 and the present one; None without a step.
+
+    steps, values  the known ones, in order
+    first          the value at step 0
+    now            the present step and value
+    """
+    step, value = now
+    good = steps <= step
+    steps, values = steps[good].astype(np.float64), values[good]
+    if not len(steps) or steps[0] > 0:
+        steps, values = np.append(0.0, steps), np.append(first, values)
+    if steps[-1] < step or values[-1] != value:  # the same step again: after an edit
+        steps, values = np.append(steps, float(step)), np.append(values, value)
+    if step == 0:
+        return None
+    dense = max(1, DENSE * (step // POINTS))
+    return History(steps, values, np.diff(steps) <= dense)
+
+
+def before_heading(blocks: Sequence[object]) -> int:
+    """Return the place of the first heading among the blocks of a card, else their end."""
+    heads = [isinstance(each, CardLine) and each.look == "strong" for each in blocks]
+    return heads.index(True) if True in heads else len(blocks)
+
+
+def moved_most(session: Session, row: int) -> str:
+    """Return which samples moved a weight most in the last steps, as many as repeat quickly."""
+    count = len(session.operations) * session.timeline.trainer.batches.size
+    steps = max(1, min(REPEATED, QUICK // (count * len(session.network.bank))))
+    try:
+        found = session.samples_that_moved(row, steps, MOVED, progress=False)
+    except ScalarvizError:
+        return ""
+    if not found.total or found.samples[0].amount < NOTABLE_SHARE * found.total:
+        return ""
+    parts = [(each.sample, each.amount / found.total) for each in found.samples]
+    shares = [f"{sample} ({part:.0%})" for sample, part in parts if part >= LEAST_SHARE]
+    return plural("card.moved_most", found.last + 1 - found.first, samples=", ".join(shares))
+
+
+def blocks_of_weight(session: Session, row: int, *, foretells: bool = True) -> Blocks:
+    """Return the lines and tables of the card of a weight."""
+    try:
+        return blocks_about(session, row, foretells=foretells)
+    except ScalarvizError:
+        return [CardLine(text("explanation.none"), "quiet")]

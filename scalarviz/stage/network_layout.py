@@ -1,0 +1,107 @@
+"""The layout of a session's network, with the labels of its layers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.texts import plural, text
+from scalarviz.core.formulas.formula import pick
+from scalarviz.core.layers import Dense, Elementwise
+from scalarviz.core.program import Program, Shape
+from scalarviz.core.trace_program import TraceProgram
+from scalarviz.scene.layout.beads import beads
+from scalarviz.scene.layout.division import Box
+from scalarviz.scene.layout.formula_layout import of_formula, of_walls
+from scalarviz.scene.layout.graph_layout import of_graph
+from scalarviz.scene.layout.plates import Layout
+from scalarviz.story.names import names_of
+from scalarviz.training.network.model import Model
+from scalarviz.training.session.session import Session
+
+# Functions from values to colors of neurons, one row each.
+TINTS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
+    "rgb": np.diag,
+    "grey": lambda values: np.repeat(values[:, np.newaxis], 3, axis=1),
+}
+
+
+def shape_of(box: Box) -> float:
+    """Return width by height of the free stage, in steps of a tenth."""
+    shape = max(box.width, 1.0) / max(box.height, 1.0)
+    return float(np.exp(0.1 * round(np.log(min(max(shape, 0.3), 6.0)) / 0.1)))
+
+
+def layout_of(session: Session, shape: float = 1.75, *, walks: bool = False) -> Layout:
+    """Return the layout of a session's network.
+
+    shape  of the stage, width by height
+    walks  whether operations are shown one by one: then formula and walls unfold to the graph
+    """
+    network = session.network
+    if not network.layers:
+        inputs = names_of(session).get(network.program.inputs.name, ())
+        return values_of(network, shape, walks=walks, inputs=inputs)
+    about = partial(about_layer, session)
+    tied = session.data.input_tint == session.data.output_tint == "rgb"
+    return beads(network.program, about, names_of(session), shape, tied=tied)
+
+
+def values_of(
+    network: Model, shape: float, *, walks: bool = False, inputs: Sequence[str] = ()
+) -> Layout:
+    """Return the layout of a compiled function: walls, its formula, or its graph.
+
+    inputs  their names, if they have some
+    """
+    rows, names, program = network.row_numbers, network.parameter_names, network.program
+    assert isinstance(program, TraceProgram)
+    if network.walls and not walks:
+        return of_walls(network.all_walls, shape)
+    has_inputs = np.isin(program.trace.operands, range(program.trace.inputs)).any()
+    if has_inputs and not network.walls and not walks:
+        written = of_formula(network.formula(), rows, names, shape)
+        if written is not None:
+            return written
+    return of_graph(program, dict(zip(rows, names, strict=True)), shape, inputs)
+
+
+def about_layer(session: Session, label: str) -> tuple[str, str]:
+    """Return a layer's label: its name; its neurons, or shapes, and activation.
+
+    The label of an inner layer is that of the layer and its place in it: 2.0.
+    """
+    first, *parts = map(int, label.split("."))
+    layer = session.network.layers[first]
+    for part in parts:
+        layer = getattr(layer, "layers", (layer,) * (part + 1))[part]
+    name, activation = text("plates.layer", label=label), getattr(layer, "activation", "")
+    if isinstance(layer, Dense):
+        return name, plural("plates.neurons", layer.outputs, activation=activation)
+    kind = [layer.formula.name if type(layer) is Elementwise else type(layer).__name__]
+    if activation not in ("", "linear"):
+        kind.append(activation)
+    sizes = size_of(layer.input_shape, layer.inputs), size_of(layer.output_shape, layer.outputs)
+    if layer.output_shape and sizes[0] == sizes[1]:  # beside images there is little room
+        return name, " ".join(kind)
+    return name, f"{' → '.join(sizes)}  {' '.join(kind)}"
+
+
+def size_of(shape: Shape, count: int) -> str:
+    """Return a count, or the sizes of an image: 8×4×4."""
+    return "×".join(map(str, shape)) if shape else str(count)
+
+
+def tints_of(session: Session, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """Return the true colors of neurons that stand for colors or pixels."""
+    program: Program = session.network.program
+    data, found = session.data, {}
+    for buffer, tint in ((program.inputs, data.input_tint), (program.outputs, data.output_tint)):
+        if tint and buffer.name in values:
+            colors = pick(TINTS, tint, "tint")(np.nan_to_num(values[buffer.name]))
+            if colors.shape == (buffer.size, 3):
+                found[buffer.name] = np.clip(colors, 0.0, 1.0)
+    return found

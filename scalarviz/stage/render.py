@@ -1,0 +1,429 @@
+"""Rendering without a window: pictures, videos, and storyboards of one step.
+
+    sv.picture(session, "net.png")
+    sv.record(session, "net.mp4", steps=500)
+    sv.storyboard(session, "step.html")
+
+The same session gives the same pixels each time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Literal
+
+from scalarviz.base.checks import answered, number, true_or_false
+from scalarviz.base.checks import size as count_of
+from scalarviz.base.interrupt import Stop
+from scalarviz.base.progress import Progress
+from scalarviz.core.formulas.formula import pick
+from scalarviz.core.perceptron import Perceptron
+from scalarviz.errors import InputError
+from scalarviz.files.atomic import as_path, check_place, replace_file
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.layout.camera import Camera, along_path
+from scalarviz.stage.background import Portions
+from scalarviz.stage.encoders import encoder_for, png
+from scalarviz.stage.render_options import PAGE, Frame, RenderOptions, drawn, looked, shown
+from scalarviz.stage.show import Show, whole_number
+from scalarviz.stage.side_by_side import Pin
+from scalarviz.stage.stage import Stage
+from scalarviz.stage.storyboard_page import StoryboardStill, page
+from scalarviz.stage.sweep_look import sweep_look
+from scalarviz.stage.sweep_stage import SweepStage
+from scalarviz.story.names import names_of_cells
+from scalarviz.sweeps.sweep import Sweep
+from scalarviz.training.session.caption import Neuron
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.shared_clock import SharedClock
+from scalarviz.training.session.timeline import holding
+
+Move = Literal["still", "orbit", "approach"]
+
+SECONDS = 12.0  # length of a video if `every` is not given
+OPERATION, LONGEST = 1.5, 60.0  # seconds for each operation in a video, and at most
+FASTEST = 240  # frames a second
+LAST = 1.0  # seconds for which the last frame is held
+MOVES = ("still", "orbit", "approach")
+
+
+@answered
+def picture(
+    session: object,
+    path: object = None,
+    *,
+    size: tuple[int, int] | None = None,
+    ratio: float | None = None,
+    samples: int | None = None,
+    theme: str | None = None,
+    camera: str | Camera | None = None,
+    color: str | None = None,
+    cubes: str | None = None,
+    per_layer: bool | None = None,
+    pin: Pin = None,
+    neuron_maps: bool | None = None,
+    test_points: bool | None = None,
+    discrete: bool | None = None,
+    past: str | None = None,
+    networks: str | None = None,
+    order: str | None = None,
+    group: str | None = None,
+    against: int | None = None,
+    look: RenderOptions | None = None,
+) -> Frame:
+    """Render a session as it is now; return uint8 (height, width, 3), and write it as a PNG file.
+
+    session     a Session, a Show or a fitted estimator; or 1 to 6 of them in a list, or in a dict
+                by their names: they are drawn side by side, on common scales, with a table and all
+                loss curves below; or a Sweep: its settings side by side, without the options from
+                camera to past
+    path        the file, .png; None, the default, writes none
+    size        width and height in logical pixels, 16 to 8192 each; by default (1280, 800)
+    ratio       device pixels for each logical pixel, 0.25 to 8; by default 1.0
+    samples     each pixel is the mean of samples x samples, 1 to 4; by default 2
+    theme       "dark", the default, or "light"
+    camera      "perspective", "orthographic" or "flat", or a Camera; by default "perspective"
+    color       what the colors of cubes show: "value", the default, "gradient", ...
+    cubes       what the sizes of cubes show; by default "value"
+    per_layer   whether each layer has its own color scale; by default False
+    pin         bank index of the weight whose arithmetic is drawn, or a Perceptron, whose sum is
+                drawn; by default none. Side by side also a list, with one or None for each
+    neuron_maps  whether spheres show what their neurons answer over the plane; by default True
+    test_points  whether held-out samples are drawn on the map of the plane; by default False
+    discrete    whether maps of the plane have two colors only; by default False
+    past        what stands below the network: "value", "gradient" or "change" of all weights over
+                time, these by "distance", "norms" of layers, both such as "gradient norms", or the
+                "landscape" of the loss; by default nothing
+    networks    how a Sweep shows each network: as a wall of "cubes", the default, by a map of the
+                plane in "maps", by "swatches" of its colors, or by its loss in "losses"
+    order       column of its tables by which a Sweep orders settings and networks, such as "loss",
+                or "-success" for the largest first; by default settings as in the grid, networks
+                by their loss
+    group       column by whose values a Sweep groups its settings; by default none
+    against     number of the setting with which a Sweep compares the others; by default that of
+                least loss
+    look        a RenderOptions that gives the defaults of these fourteen options instead
+
+    Raises InputError for an option out of range, FileError if the file cannot be written, and
+    DisplayError without OpenGL.
+    """
+    look = looked(look or RenderOptions(), locals())
+    place = None if path is None else as_path(path)
+    if place is not None and place.suffix.lower() != ".png":
+        raise InputError(f"a picture is kept as .png, not as {place.name!r}: rename it")
+    if place is not None:
+        check_place(place)
+    seen = sweep_look(session, networks, order, group, against)
+    if isinstance(session, Sweep):
+        session.check_trained()
+        stage = SweepStage(session, look.theme, seen)
+        with look.canvas() as canvas:
+            frame = drawn(canvas, stage, look)
+    else:
+        show = shown(session)
+        with look.canvas() as canvas, look.on(show) as drawer:
+            frame = drawn(canvas, drawer, look)
+    if place is not None:
+        replace_file(place, png(frame))
+    return frame
+
+
+@answered
+def record(
+    session: object,
+    path: object,
+    steps: int | None = None,
+    *,
+    every: int | None = None,
+    unit: Literal["step", "operation"] = "step",
+    hold: float | None = None,
+    fps: int = 30,
+    move: Move = "still",
+    cameras: Sequence[Camera] = (),
+    progress: bool | Callable[[int, int], None] = True,
+    size: tuple[int, int] | None = None,
+    ratio: float | None = None,
+    samples: int | None = None,
+    theme: str | None = None,
+    camera: str | Camera | None = None,
+    color: str | None = None,
+    cubes: str | None = None,
+    per_layer: bool | None = None,
+    pin: Pin = None,
+    neuron_maps: bool | None = None,
+    test_points: bool | None = None,
+    discrete: bool | None = None,
+    past: str | None = None,
+    look: RenderOptions | None = None,
+) -> int:
+    """Train a session and write a video; return its number of frames.
+
+    session     a Session, a Show or a fitted estimator, whose session is advanced; or 1 to 6 of
+                them in a list, or in a dict by their names: they are drawn side by side, and
+                advance on one clock, from the step of the one that is the furthest behind
+    path        the file, .mp4 or .gif
+    steps       training steps; None, the default: those of the Show, 2000 for a Session
+    every       steps from one frame to the next; None: so many that the video lasts 12 seconds
+    unit        "step", the default; "operation" shows every operation of these steps, slowly
+    hold        seconds for each operation, up to 60; by default 1.5
+    fps         frames a second, 1 to 240; by default 30
+    move        movement of the camera: "still", the default, "orbit" or "approach"
+    cameras     Cameras that it passes instead
+    progress    True, the default: a progress bar in a terminal or a notebook, if it takes longer
+                than a second; False: none; or a function that is called with the number of frames
+                done and of all frames
+    size        width and height in logical pixels, 16 to 8192 each; by default (1280, 720)
+    ratio       device pixels for each logical pixel, 0.25 to 8; by default 1.0
+    samples     each pixel is the mean of samples x samples, 1 to 4; by default 2
+    theme       "dark", the default, or "light"
+    camera      "perspective", "orthographic" or "flat", or a Camera; by default "perspective"
+    color       what the colors of cubes show: "value", the default, "gradient", ...
+    cubes       what the sizes of cubes show; by default "value"
+    per_layer   whether each layer has its own color scale; by default False
+    pin         bank index of the weight whose arithmetic is drawn, or a Perceptron, whose sum is
+                drawn; by default none. Side by side also a list, with one or None for each
+    neuron_maps  whether spheres show what their neurons answer over the plane; by default True
+    test_points  whether held-out samples are drawn on the map of the plane; by default False
+    discrete    whether maps of the plane have two colors only; by default False
+    past        what stands below the network: "value", "gradient" or "change" of all weights over
+                time, these by "distance", "norms" of layers, both such as "gradient norms", or the
+                "landscape" of the loss; by default nothing
+    look        a RenderOptions that gives the defaults of these fourteen options instead
+
+    Raises InputError for an option out of range, FileError if the file cannot be written, and
+    DisplayError without OpenGL.
+    """
+    look = looked(look or RenderOptions(size=(1280, 720)), locals())
+    show = shown(session)
+    clock: Session | SharedClock
+    if isinstance(show, Show):
+        clock = show.session
+    else:
+        clock = SharedClock(show.sessions, replays=show.replays)
+    steps = count_of(steps if steps is not None else show.steps, "steps")
+    fps = whole_number(fps, "fps", 1, FASTEST)
+    pick({each: each for each in MOVES}, move, "move of the camera")
+    pick({each: each for each in ("step", "operation")}, unit, "unit of a video")
+    if hold is not None and unit == "step":
+        raise InputError(
+            "hold is the time of an operation, and this video shows steps: write unit='operation', "
+            "or every=, the steps from one frame to the next"
+        )
+    seconds = OPERATION if hold is None else number(hold, "hold", 0.0, LONGEST, open_low=True)
+    every = max(1, round(steps / (SECONDS * fps))) if every is None else count_of(every, "every")
+    stop = Stop()
+    if unit == "operation":
+        pictures = max(1, round(fps * seconds))
+        moments = by_operations(clock, steps, pictures)
+        total = 1 + steps * len(clock.operations) * pictures
+    else:
+        moments = by_steps(clock, steps, every, stop)
+        total = 1 - (-steps // every)
+    encoder = encoder_for(path, look.size, look.ratio, fps)
+    fixed = bool(cameras) or move != "orbit"  # else each camera is fitted to the network
+
+    def seen_from(count: int) -> Frame:
+        """Return a frame, of which `count` came before, from its place on the camera's path."""
+        for each, path_of in zip(stage.stages, paths, strict=True):
+            if path_of:
+                camera = along_path(path_of, count / max(1, total - 1))
+                each.eyes.camera = camera if fixed else each.eyes.whole(camera)
+        return drawn(canvas, stage, look)
+
+    with (
+        look.canvas() as canvas,  # closed last: it frees what the stage releases
+        look.on(show) as stage,
+        holding(*(each.session.timeline for each in stage.stages if unit == "step")),
+        stop,
+        telling(progress, total, clock) as tell,
+        encoder,
+    ):
+        for each in stage.stages:
+            each.motion.cuts = each.eyes.cuts = unit == "step"
+        frame = drawn(canvas, stage, look)  # to which the cameras are fitted
+        paths = [camera_path(each, move, cameras) for each in stage.stages]
+        if any(paths):
+            frame = seen_from(0)
+        encoder.add(frame)
+        count = 1
+        for _ in moments:
+            if stop.asked:
+                raise KeyboardInterrupt  # raised between frames
+            stage.tick(count / fps)
+            frame = seen_from(count)
+            encoder.add(frame)
+            count += 1
+            tell(count, total)
+        for _ in range(round(LAST * fps)):
+            encoder.add(frame)
+            count += 1
+    return count
+
+
+@answered
+def storyboard(
+    session: object,
+    path: object,
+    *,
+    title: str = "",
+    progress: bool | Callable[[int, int], None] = True,
+    size: tuple[int, int] | None = None,
+    ratio: float | None = None,
+    samples: int | None = None,
+    theme: str | None = None,
+    camera: str | Camera | None = None,
+    color: str | None = None,
+    cubes: str | None = None,
+    per_layer: bool | None = None,
+    pin: int | Perceptron | Neuron | None = None,
+    neuron_maps: bool | None = None,
+    test_points: bool | None = None,
+    discrete: bool | None = None,
+    past: str | None = None,
+    look: RenderOptions | None = None,
+) -> int:
+    """Write one training step as a web page with a picture per operation; return their number.
+
+    A copy of the session takes the step, so the session stays where it is. The page works without a
+    server; its captions are text, and a slider or keys step through the operations.
+
+    session     a Session, a Show or a fitted estimator
+    path        the file, .html
+    title       of the page; by default that of the Show
+    progress    True, the default: a progress bar in a terminal or a notebook, if it takes longer
+                than a second; False: none; or a function that is called with the number of
+                pictures done and of all pictures
+    size        width and height in logical pixels, 16 to 8192 each; by default (1200, 760)
+    ratio       device pixels for each logical pixel, 0.25 to 8; by default 1.0
+    samples     each pixel is the mean of samples x samples, 1 to 4; by default 1
+    theme       "dark", the default, or "light"
+    camera      "perspective", "orthographic" or "flat", or a Camera; by default "perspective"
+    color       what the colors of cubes show: "value", the default, "gradient", ...
+    cubes       what the sizes of cubes show; by default "value"
+    per_layer   whether each layer has its own color scale; by default False
+    pin         bank index of the weight whose arithmetic is drawn, or a Perceptron, whose sum is
+                drawn; by default none
+    neuron_maps  whether spheres show what their neurons answer over the plane; by default True
+    test_points  whether held-out samples are drawn on the map of the plane; by default False
+    discrete    whether maps of the plane have two colors only; by default False
+    past        what stands below the network: "value", "gradient" or "change" of all weights over
+                time, these by "distance", "norms" of layers, both such as "gradient norms", or the
+                "landscape" of the loss; by default nothing
+    look        a RenderOptions that gives the defaults of these fourteen options instead
+
+    Raises InputError for an option out of range, FileError if the file cannot be written, and
+    DisplayError without OpenGL.
+    """
+    look = looked(look or PAGE, locals())
+    place = as_path(path)
+    if place.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"a storyboard is kept as .html, not as {place.name!r}: rename it")
+    check_place(place)
+    with telling(progress, 0) as tell:
+        stills, text = story(session, look, title, tell)
+        replace_file(place, text.encode())
+    return stills
+
+
+def story(
+    session: object,
+    look: RenderOptions,
+    title: str = "",
+    tell: Callable[[int, int], object] = lambda done, total: None,
+) -> tuple[int, str]:
+    """Return a storyboard's number of pictures, and its page as HTML; `tell` is told the count."""
+    show = Show.of(session)
+    with replaying(show) as shown, look.canvas() as canvas, look.on(shown) as stage:
+        stills, program = [], shown.session.network.program
+        names = names_of_cells(program, program.moments)
+        for name in names:
+            shown.session.advance(1, "operation")
+            frame = drawn(canvas, stage, look)
+            said = stage.stages[0].captioned()
+            alt = f"{shown.session.done}: {said.title} {said.formula}".strip()
+            stills.append(StoryboardStill(name, said, png(frame), alt))
+            tell(len(stills), len(names))
+    return len(stills), page(stills, title or show.title, THEMES[look.theme].is_dark)
+
+
+def by_steps(session: Session | SharedClock, steps: int, every: int, stop: Stop) -> Iterator[None]:
+    """Advance `steps` steps, and yield after every `every` of them; stops early if asked.
+
+    It also ends where the training stops by itself: of several, the last one that goes on.
+    """
+    portions, is_over = Portions(session), False
+    end = session.step_index + steps
+    while session.step_index < end and not is_over:
+        goal = min(session.step_index + every, end)
+        while session.step_index < goal and not stop.asked and not is_over:
+            portions.take(goal - session.step_index)
+            is_over = bool(session.stopped) if isinstance(session, Session) else session.is_over
+        yield
+
+
+def by_operations(session: Session | SharedClock, steps: int, pictures: int) -> Iterator[None]:
+    """Advance `steps` steps by operations, and yield `pictures` times for each."""
+    for _ in range(steps * len(session.operations)):
+        session.advance(1, "operation")
+        for _ in range(pictures):
+            yield
+
+
+def camera_path(stage: Stage, move: str, cameras: Sequence[Camera]) -> list[Camera]:
+    """Return the cameras that a video passes; empty if the camera stands still."""
+    if cameras:
+        return list(cameras)
+    now = stage.eyes.camera
+    if move == "orbit":
+        return [now.orbited(angle, 0.0) for angle in (-22.0, 0.0, 22.0, 0.0)]
+    if move == "approach":
+        return [now.zoomed(0.6), now, now.zoomed(1.8)]
+    return []
+
+
+@contextmanager
+def replaying(show: Show) -> Iterator[Show]:
+    """Return a show at the start of the step: of a copy, or, for an expression, of itself."""
+    session = show.session
+    if session.network.layers:
+        twin = session.copy()
+        if twin.clock.operation:
+            twin.back(1)
+        yield replace(show, session=twin)
+        return
+    session.pause()  # an expression cannot be copied: step back, and forward again at the end
+    clock = session.clock
+    if clock.operation:
+        session.back(1)
+    try:
+        yield show
+    finally:
+        with session.doing():
+            session.timeline.go(clock)
+
+
+@contextmanager
+def telling(
+    progress: bool | Callable[[int, int], None],
+    total: int,
+    session: Session | SharedClock | None = None,
+) -> Iterator[Callable[[int, int], None]]:
+    """Return a function that reports progress: `progress`, or one that draws a bar.
+
+    total    the number of pictures; 0: not known yet
+    session  its loss is written beside the bar, of several that of the first; None: none is
+    """
+    if callable(progress):
+        with Progress(0, wanted=False):  # no bars beside those of the user
+            yield progress
+        return
+    with Progress(total, true_or_false(progress, "progress"), "pictures") as bar:
+
+        def tell(done: int, total: int) -> None:
+            bar.total = total
+            bar.tell(done, math.nan if session is None else session.loss)
+
+        yield tell

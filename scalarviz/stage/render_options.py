@@ -1,0 +1,145 @@
+"""RenderOptions: how pictures, videos and storyboards are rendered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.base.checks import answers, number, shorten
+from scalarviz.base.checks import size as count_of
+from scalarviz.core.formulas.formula import pick
+from scalarviz.errors import InputError
+from scalarviz.scene.layout.camera import Camera
+from scalarviz.scene.overlay import TABS_OF_PAST
+from scalarviz.stage.show import Several, Show
+from scalarviz.stage.side_by_side import AnyStage, Pin, stage_of
+from scalarviz.training.session.over_time import KINDS
+
+if TYPE_CHECKING:
+    from scalarviz.stage.sweep_stage import SweepStage
+
+
+Frame = npt.NDArray[np.uint8]
+
+LARGEST = 8192  # pixels along a side
+PASTS = {name: name for name in (*KINDS, *TABS_OF_PAST)}
+
+
+@answers
+@dataclass(frozen=True)
+class RenderOptions:
+    """How a picture is rendered; raises InputError for a value out of range.
+
+    size       width and height in logical pixels, 16 to 8192 each
+    ratio      device pixels per logical pixel, 0.25 to 8
+    samples    each pixel is the mean of samples x samples, 1 to 4
+    theme      "dark" or "light"
+    camera     "perspective", "orthographic" or "flat", or a Camera
+    color      what the colors of cubes show; `cubes` what their sizes show; see `Stage.channels`
+    per_layer  whether each layer has its own color scale
+    pin        bank index of the weight whose arithmetic is shown, or a Perceptron: its sum; a list
+               of them for several sessions
+    neuron_maps  whether spheres show what their neurons answer over the plane, if data lie in one
+    test_points  whether held-out samples are drawn on the map of the plane
+    discrete   whether maps of the plane have two colors only
+    past       what stands below the network: all weights over time, their "value", "gradient" or
+               "change", these by "distance", "norms" of layers, such as "gradient norms", or the
+               "landscape"; None: nothing
+    """
+
+    size: tuple[int, int] = (1280, 800)
+    ratio: float = 1.0
+    samples: int = 2
+    theme: str = "dark"
+    camera: str | Camera = "perspective"
+    color: str = "value"
+    cubes: str = "value"
+    per_layer: bool = False
+    pin: Pin = None
+    neuron_maps: bool = True
+    test_points: bool = False
+    discrete: bool = False
+    past: str | None = None
+
+    def __post_init__(self) -> None:
+        given = self.size.tolist() if isinstance(self.size, np.ndarray) else self.size
+        if not isinstance(given, (tuple, list)) or len(given) != 2:
+            raise InputError(
+                f"a picture has a width and a height, such as size=(800, 500), not {shorten(given)}"
+            )
+        object.__setattr__(self, "size", tuple(given))
+        for pixels, what in zip(self.size, ("width", "height"), strict=True):
+            if not 16 <= count_of(pixels, f"the {what} of a picture") <= LARGEST:
+                raise InputError(
+                    f"the {what} of a picture is 16 to {LARGEST} pixels, not {shorten(pixels)}"
+                )
+        if not 0.25 <= number(self.ratio, "the ratio of a picture", 0.0) <= 8.0:
+            raise InputError(f"the ratio of a picture is 0.25 to 8, not {shorten(self.ratio)}")
+        if not 1 <= count_of(self.samples, "the samples of a picture") <= 4:
+            raise InputError(f"a pixel has 1 to 4 samples a side, not {shorten(self.samples)}")
+
+    def check(self, show: object) -> None:
+        """Raise InputError if a name or the pinned row is unknown, DisplayError without OpenGL."""
+        with self.canvas(), self.on(show):
+            pass
+
+    @contextmanager
+    def on(self, show: object) -> Iterator[AnyStage]:
+        """Return what draws a session, or several, with these options; closed with the block."""
+        name = self.camera if isinstance(self.camera, str) else "perspective"
+        stage = stage_of(show, self.theme, name, reduced_motion=True)
+        try:
+            stage.silent, stage.size = True, self.cubes
+            for each in ("color", "per_layer", "neuron_maps", "test_points", "discrete"):
+                setattr(stage, each, getattr(self, each))
+            if self.pin is not None:
+                stage.pin(self.pin)  # type: ignore[arg-type]  # which checks it
+            if self.past is not None:
+                stage.curve_view.large = True
+                for name in str(self.past).split():
+                    stage.curve_view.choose(pick(PASTS, name, "past"))
+            stage.resize(*self.size)
+            if isinstance(self.camera, Camera):
+                for part in stage.stages:
+                    part.eyes.go(self.camera)
+            yield stage
+        finally:
+            stage.leave()
+
+    def canvas(self) -> Any:
+        from scalarviz.scene.picture import Canvas
+
+        return Canvas(*self.size)
+
+
+PAGE = RenderOptions(size=(1200, 760), samples=1)  # default of storyboards
+
+
+def looked(look: RenderOptions, given: Mapping[str, Any]) -> RenderOptions:
+    """Return `look` with those of its fields that are `given` and not None.
+
+    Raises InputError if `look` is no RenderOptions.
+    """
+    if not isinstance(look, RenderOptions):
+        raise InputError(f"look takes a RenderOptions, not {shorten(look)}: leave it out")
+    names = RenderOptions.__dataclass_fields__
+    return replace(look, **{name: given[name] for name in names if given[name] is not None})
+
+
+def shown(given: object) -> Show | Several:
+    """Return a Show of a session, or several of a list; raise InputError for anything else."""
+    several = Several.of(given)
+    if several is None:
+        return Show.of(given)
+    return several if len(several.shows) > 1 else several.shows[0]
+
+
+def drawn(canvas: Any, stage: AnyStage | SweepStage, look: RenderOptions) -> Frame:
+    """Return the stage as rendered pixels."""
+    frame: Frame = canvas.frame(stage.draw, look.ratio, look.samples)
+    return frame

@@ -1,0 +1,721 @@
+"""SideBySide: the stages of several sessions as one picture, with common scales and a table."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from functools import partial
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.texts import text
+from scalarviz.core.perceptron import Perceptron
+from scalarviz.errors import InputError, ScalarvizError
+from scalarviz.scene.canvas.palette import THEMES, Theme, class_colors, to_bytes
+from scalarviz.scene.charts import Chart
+from scalarviz.scene.frame_data import (
+    Compared,
+    ComparedRow,
+    CubeValues,
+    Curve,
+    FrameData,
+    Guess,
+    Head,
+    Pane,
+)
+from scalarviz.scene.layout.division import Box, Panes
+from scalarviz.scene.overlay import OnTop
+from scalarviz.scene.strip import label
+from scalarviz.stage.channels import DIFFERENCE, Scales, Shown, of_scales
+from scalarviz.stage.chart_view import CurveView
+from scalarviz.stage.curves import is_share, loss_at
+from scalarviz.stage.handles import Grip, Handle
+from scalarviz.stage.pointed import Messages
+from scalarviz.stage.show import Several, Show, alike, sizes_of
+from scalarviz.stage.stage import Stage
+from scalarviz.story.by_neuron import ByNeuron
+from scalarviz.story.formats import said
+from scalarviz.story.names import cells_of as cells_in
+from scalarviz.story.weight_card import title_of
+from scalarviz.training.session.caption import Neuron
+from scalarviz.training.session.timeline import Position
+
+# What mouse and keyboard do.
+
+Part = int | Perceptron | Neuron
+Pin = Part | Sequence[Part | None] | None
+
+
+def setting(name: str) -> Any:
+    """Return a property that all stages have in common."""
+
+    def get(panes: PointedPanes) -> Any:
+        return getattr(panes.stages[0], name)
+
+    def put(panes: PointedPanes, value: object) -> None:
+        for stage in panes.stages:
+            setattr(stage, name, value)
+
+    return property(get, put)
+
+
+def of_chosen(name: str) -> Any:
+    """Return a property of the chosen stage."""
+
+    def get(panes: PointedPanes) -> Any:
+        return getattr(panes.stages[panes.chosen], name)
+
+    def put(panes: PointedPanes, value: object) -> None:
+        setattr(panes.stages[panes.chosen], name, value)
+
+    return property(get, put)
+
+
+class PointedPanes(Messages):
+    """The part of a picture of several sessions that is about pointing, in logical pixels.
+
+    stages    of the panes
+    chosen    number of the pane that commands on one session mean
+    together  whether cameras turn together, and weights of equal networks are pinned together
+    help      whether the list of `keys` is shown
+    on_top    what lies over the panes on the last picture; nothing before the first
+    """
+
+    stages: list[Stage]
+    _panes: Panes
+    _picture: Any
+    on_top = OnTop()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.chosen = 0
+        self.together = True
+        self.help = False
+        self.keys: list[tuple[str, str]] = []
+        self.pointed: int | None = None  # the step under the mouse in the chart
+        self.on_title = False  # whether the mouse is on the title of the chart
+        self._mouse = -1.0, -1.0
+
+    pinned: int | None = of_chosen("pinned")
+    pinned_neuron: Neuron | None = of_chosen("pinned_neuron")
+    hover: int | None = of_chosen("hover")
+    hover_neuron: Neuron | None = of_chosen("hover_neuron")
+    walking: bool = of_chosen("walking")
+    marks: bool = of_chosen("marks")
+    own: FloatArray | None = of_chosen("own")
+    guess: Guess | None = of_chosen("guess")
+    hidden: Guess | None = of_chosen("hidden")
+    curve_view: CurveView = setting("curve_view")
+
+    @property
+    def chart(self) -> Chart | None:
+        """The loss curves on the last picture, or None."""
+        return self.on_top.chart
+
+    @property
+    def looks(self) -> tuple[object, ...]:
+        """Changes with how the chart looks: then it is drawn anew."""
+        return *self.curve_view.looks, *(stage.guess for stage in self.stages)
+
+    @abstractmethod
+    def look(self, name: str) -> None:
+        """Move the cameras to a preset."""
+
+    @final
+    @property
+    def _moved(self) -> list[Stage]:
+        """The stages whose cameras move: all together, or the chosen one."""
+        return self.stages if self.together else [self.stages[self.chosen]]
+
+    @final
+    def orbit(self, dx: float, dy: float) -> None:
+        for stage in self._moved:
+            stage.orbit(dx, dy)
+
+    @final
+    def move(self, dx: float, dy: float) -> None:
+        for stage in self._moved:
+            stage.move(dx, dy)
+
+    @final
+    def zoom(self, factor: float, x: float, y: float) -> None:
+        """Zoom in on a pixel of a pane, and on the same place of the others."""
+        number = self._panes.at(x, y)
+        if number is None:
+            return
+        box = self._panes.panes[number]
+        across, down = (x - box.x) / box.width, (y - box.y) / box.height
+        stages = self.stages if self.together else [self.stages[number]]
+        for stage in stages:
+            own = self._panes.panes[self.stages.index(stage)]
+            stage.zoom(factor, across * own.width, down * own.height)
+
+    @final
+    def frame_pinned(self) -> None:
+        """Look at the pinned weights closely; at the whole network where none is pinned."""
+        for stage in self._moved:
+            stage.frame_pinned()
+
+    @final
+    def restore(self) -> None:
+        """Close help or the large chart, else do so with the chosen pane, or with all."""
+        if self.help:
+            self.help = False
+        elif not self.curve_view.close():
+            for stage in self._moved:
+                stage.restore()
+
+    # The mouse.
+
+    @final
+    def place_of(self, row: int) -> FloatArray | None:
+        """Return the pixel (x, y) where the middle of a cube of the chosen session is seen."""
+        found, box = self.stages[self.chosen].place_of(row), self._panes.panes[self.chosen]
+        return None if found is None else found + np.array((box.x, box.y))
+
+    @final
+    def choose_at(self, x: float, y: float) -> bool:
+        """Choose the session whose pane, or row of the table, is at a pixel; return if there is."""
+        number = self._panes.at(x, y)
+        number = self._panes.row_at(x, y) if number is None else number
+        if number is not None and not self._covers(x, y):
+            self.chosen = number
+        return number is not None
+
+    def _covers(self, x: float, y: float) -> bool:
+        """Return whether a button or the chart lies over the panes at a pixel."""
+        return self.on_top.on_chart(x, y) or self.on_top.button_at(x, y) is not None
+
+    def _within(self, x: float, y: float) -> tuple[Stage | None, float, float]:
+        """Return the stage whose pane is at a pixel, and the pixel within it."""
+        number = self._panes.at(x, y)
+        if number is None or self._covers(x, y):
+            return None, x, y
+        box = self._panes.panes[number]
+        return self.stages[number], x - box.x, y - box.y
+
+    @final
+    def hover_at(self, x: float, y: float) -> None:
+        """Point with the mouse."""
+        found, inner_x, inner_y = self._within(x, y)
+        for stage in self.stages:
+            if stage is found:
+                stage.hover_at(inner_x, inner_y)
+            elif not stage.walking:
+                stage.hover_at(-1.0, -1.0)
+        self._mouse = x, y
+        self._point_at_chart()
+
+    def _point_at_chart(self) -> None:
+        """Point at the step that is under the mouse now: the chart moves while it trains."""
+        (x, y), chart = self._mouse, self.chart
+        self.pointed = None if chart is None else chart.step_under(x, y)
+        self.on_title = chart is not None and chart.title.has(x, y)
+
+    @final
+    def handle_at(self, x: float, y: float) -> Handle | None:
+        """Return the handle of the cube at a pixel, by which its weight is dragged, or None."""
+        stage, x, y = self._within(x, y)
+        return None if stage is None else stage.handle_at(x, y)
+
+    @final
+    def grip_at(self, x: float, y: float) -> Grip | None:
+        """Return the grip at a pixel, by which inputs of the user's own are put in, or None."""
+        number = self._panes.at(x, y)
+        stage, inner_x, inner_y = self._within(x, y)
+        grip = None if stage is None else stage.grip_at(inner_x, inner_y)
+        if grip is None or number is None:
+            return None
+        return PaneGrip(grip, self._panes.panes[number].x, self._panes.panes[number].y)
+
+    @final
+    def put_in(self) -> None:
+        """Begin with an input of the user's own, in the chosen session."""
+        self.stages[self.chosen].put_in()
+
+    @final
+    def click(self, x: float, y: float) -> None:
+        """Press the button at a pixel, else choose the session there, and pin what is there."""
+        if (name := self.on_top.button_at(x, y)) is not None:
+            self._press(name)
+            return
+        self.hover_at(x, y)
+        if self.on_title:
+            self.curve_view.large = not self.curve_view.large
+            return
+        self.choose_at(x, y)
+        stage, inner_x, inner_y = self._within(x, y)
+        if stage is not None:
+            stage.click(inner_x, inner_y)
+            self._pin_alike(stage)
+
+    def _press(self, name: str) -> None:
+        """Press the button of the picture, or those of this name of the sessions."""
+        if not self.press(name):
+            for stage in self.stages:
+                stage.press(name)
+
+    def _pin_alike(self, pinned: Stage) -> None:
+        """Pin the same in all sessions of equal networks, if they go together."""
+        for stage in self.stages if self.together else ():
+            if stage is not pinned and alike(stage.session, pinned.session):
+                neuron = pinned.pinned_neuron
+                stage.pin(pinned.pinned if neuron is None else neuron)
+
+    @final
+    def walk(self, way: str) -> None:
+        """Point at the next cube or neuron of the chosen session; see `Stage.walk`."""
+        self.stages[self.chosen].walk(way)
+
+    @final
+    def pin_pointed(self) -> None:
+        """Pin what the keyboard points at, or unpin it."""
+        self.stages[self.chosen].pin_pointed()
+        self._pin_alike(self.stages[self.chosen])
+
+    @final
+    def pin(self, part: Pin) -> None:
+        """Pin a row of the bank in each session that has it, a Perceptron in its own, or nothing.
+
+        A list has a part, or None, for each session. Raises InputError for what no session has.
+        """
+        count = len(self.stages)
+        given = list_of_parts(part, count)
+        parts: list[Any] = given or [part] * count
+        errors: list[ScalarvizError] = []
+        for stage, each in zip(self.stages, parts, strict=True):
+            try:
+                stage.pin(each)
+            except ScalarvizError as error:
+                errors.append(error)
+        if errors and (given or len(errors) == count):
+            raise errors[0]
+
+
+@final
+class PaneGrip(Grip):
+    """A grip in a pane whose upper left corner is at a pixel of the picture."""
+
+    def __init__(self, grip: Grip, x: float, y: float) -> None:
+        self._grip, self._x, self._y = grip, x, y
+        self.at_once = grip.at_once
+
+    def inputs_at(self, x: float, y: float) -> FloatArray:
+        return self._grip.inputs_at(x - self._x, y - self._y)
+
+
+def list_of_parts(part: Pin, count: int) -> list[Part | None] | None:
+    """Return the parts to pin of a list, one for each of `count` sessions; None for one part."""
+    is_neuron = isinstance(part, tuple) and len(part) == 2 and isinstance(part[0], str)
+    if is_neuron or not isinstance(part, (list, tuple)):
+        return None
+    if len(part) != count:
+        raise InputError(
+            f"side by side are {count} sessions, and pin has {len(part)} parts: write one for each "
+            "session, None for nothing"
+        )
+    return list(part)
+
+
+# The picture.
+
+
+@final
+class SideBySide(PointedPanes):
+    """The pictures of several sessions in panes of one, which share their scales.
+
+    several   the sessions, and their names
+    names     the names, which follow the sizes of networks that grow
+    scales    channels and scales of all panes
+    silent    whether the picture has no buttons, as in a file
+    present   whether letters are larger
+    still     returns a context in which no session moves, which holds True; False if that has to
+              wait for too long
+    """
+
+    def __init__(
+        self,
+        several: Several,
+        theme: str = "dark",
+        camera: str = "perspective",
+        **given: Any,
+    ) -> None:
+        super().__init__()
+        self.several = several
+        self.stages = [Stage(show, theme, camera, **given) for show in several.shows]
+        self.names = list(several.names)
+        self.scales = Scales()
+        self.silent = False
+        self.present, self.reduced_motion = False, self.stages[0].reduced_motion
+        self.travel: Callable[[int], object] = lambda operations: None
+        self.still: Callable[[], AbstractContextManager[bool]] = lambda: nullcontext(True)
+        self._is_read = False
+        self._now = 0.0
+        self._extent = (1280.0, 800.0)
+        self._picture: Any = None
+        self._sizes = [sizes_of(stage.session) for stage in self.stages]
+        self._panes = self._divide()
+        for stage in self.stages:
+            stage.share(self.scales, self._shown, partial(self._first_for, stage))
+            stage.curve_view = self.stages[0].curve_view
+            stage.silent = True
+        self._place()
+        self.rescale()
+
+    def _shown(self) -> list[Shown]:
+        return [stage.shown() for stage in self.stages]
+
+    def _first_for(self, stage: Stage) -> FloatArray | None:
+        """Return the values of the first session, if a session's network has the same shape."""
+        first = self.stages[0]
+        return first.reading.numbers.value if alike(first.session, stage.session) else None
+
+    def rescale(self, *, anew: bool = False) -> None:
+        """Choose scales for the numbers of all panes, or for numbers that are read `anew`."""
+        if anew:
+            for stage in self.stages:
+                stage.refresh()
+        self.scales.choose(self._shown())
+
+    # Settings.
+
+    show: Show = of_chosen("show")
+    part_of_tour: str = of_chosen("part_of_tour")
+    adding: float = of_chosen("adding")
+    asleep: bool = of_chosen("asleep")
+    camera: str = of_chosen("camera")
+    nodes: Callable[[Any], object] | None = setting("nodes")
+    patience: float = setting("patience")
+    theme: str = setting("theme")
+    menus: float = setting("menus")
+    panel: float = setting("panel")
+    neuron_maps: bool = setting("neuron_maps")
+    test_points: bool = setting("test_points")
+    discrete: bool = setting("discrete")
+    color: str = of_scales("color")
+    size: str = of_scales("size")
+    per_layer: bool = of_scales("per_layer")
+    picture: Callable[[], Any] = of_chosen("picture")
+    given: float = setting("given")
+    finish: Callable[[], None] = of_chosen("finish")
+    by_neuron: ByNeuron = of_chosen("by_neuron")
+
+    @property
+    def has_plane(self) -> bool:
+        """Whether the data of a session lie in a plane."""
+        return any(stage.has_plane for stage in self.stages)
+
+    @property
+    def channels(self) -> list[str]:
+        """Names of the channels for color and size that a session has, or that compare some."""
+        found = dict.fromkeys(name for stage in self.stages for name in stage.channels)
+        first, *others = [stage.session for stage in self.stages]
+        if any(alike(first, other) for other in others):
+            found[DIFFERENCE] = None
+        return list(found)
+
+    def look(self, name: str) -> None:
+        """Move all cameras to a preset."""
+        for stage in self.stages:
+            stage.look(name)
+
+    def replace(self, show: object) -> None:
+        """Show another session in the chosen pane."""
+        self.stages[self.chosen].replace(show)
+        self.scales.keep_to(self.channels)
+        self.rescale()
+
+    # Pictures.
+
+    def _divide(self) -> Panes:
+        return Panes.of(len(self.stages), *self._extent, present=self.present)
+
+    def resize(self, width: float, height: float) -> None:
+        """Set the size in logical pixels."""
+        self._extent = width, height
+        self._panes = self._divide()
+        self._place()
+
+    def _place(self) -> None:
+        """Tell the stages which panes they have."""
+        colors = colors_of(len(self.stages), THEMES[self.theme])
+        for i, (stage, box) in enumerate(zip(self.stages, self._panes.panes, strict=True)):
+            before, sizes = self._sizes[i], sizes_of(stage.session)
+            if sizes != before:  # the network has grown
+                self.names[i] = self.names[i].replace(before, sizes) if before else self.names[i]
+                self._sizes[i] = sizes
+            about = done_of(stage) or self._compared_with(stage)
+            stage.pane = Pane(self._panes.scale, self.names[i], colors[i], about)
+            stage.resize(box.width, box.height)
+
+    def _compared_with(self, stage: Stage) -> str:
+        """Return why a pane shows no difference to the first network; "" if it does."""
+        if DIFFERENCE not in (self.color, self.size):
+            return ""
+        if stage is self.stages[0]:
+            return text("compared.first")
+        return "" if alike(self.stages[0].session, stage.session) else text("compared.other_shape")
+
+    def tick(self, now: float) -> bool:
+        """Advance to the time `now`; return whether something moves by itself."""
+        self._now = now
+        moving = [stage.tick(now) for stage in self.stages]
+        return self.expire(now) or any(moving)
+
+    def read(self) -> Position:
+        """Read all sessions at one moment; return where the chosen one stands then.
+
+        If a session is busy for too long, all stay as they were read before.
+        """
+        with self.still() as still:
+            for stage in self.stages if still else ():
+                stage.read()
+        self._is_read = True
+        return self.stages[self.chosen].reading.here
+
+    def frame_data(self) -> list[FrameData]:
+        """Return everything that the panes show now, on common scales."""
+        if not self._is_read:
+            self.read()
+        self._is_read = False
+        self.scales.follow(self._shown(), self._now)
+        self._place()
+        return in_common([stage.frame_data() for stage in self.stages])
+
+    def compared(self, panes: list[FrameData]) -> Compared:
+        """Return what stands around the panes."""
+        self._point_at_chart()
+        heads = heads_of(self.stages)
+        rows = [
+            ComparedRow(
+                stage.pane.name,
+                stage.pane.color,
+                cells_of(stage, heads),
+                replace(data.curve, reads=loss_at(stage.reading.here.branch, self.pointed)),
+            )
+            for stage, data in zip(self.stages, panes, strict=True)
+            if stage.pane is not None
+        ]
+        chosen, seen = self.stages[self.chosen], panes[self.chosen]
+        caption, own = seen.words.caption, chosen.own is not None
+        speaks = caption is not None and (chosen.motion.walking or own)
+        axis = replace(
+            common_axis([data.curve for data in panes]),
+            pointed=self.pointed,
+            on_title=self.on_title,
+            large=self.curve_view.large,
+        )
+        speakers = [self, *([] if self.silent else self.stages)]
+        works = [each.work for each in speakers if each.work is not None]
+        return Compared(
+            heads,
+            rows,
+            legend_of(panes),
+            axis,
+            caption.title if caption is not None and speaks else "",
+            None if self.silent else self.chosen,
+            self._chips(),
+            works[0] if works else None,
+            [*self.offered, *chosen.offered],
+            self.keys if self.help else (),
+        )
+
+    def _chips(self) -> list[tuple[str, str]]:
+        """Return the messages of all; those of one session under its name."""
+        found = dict.fromkeys(self.chips())
+        of_each = [dict.fromkeys(stage.chips()) for stage in self.stages]
+        for name, chips in zip(self.names, of_each, strict=True):
+            for words, action in chips:
+                is_common = all((words, action) in each for each in of_each)
+                said = words if is_common else text("compared.of", name=name, words=words)
+                found[said, action] = None
+        return list(found)
+
+    def draw(self, width: int, height: int, ratio: float) -> None:
+        """Draw in the current OpenGL context, `ratio` device pixels per logical pixel."""
+        from scalarviz.scene.compared_picture import ComparedPicture
+
+        if width < 2 or height < 2:
+            return
+        self.resize(width / ratio, height / ratio)
+        around = self._picture = self._picture or ComparedPicture()
+        theme = THEMES[self.theme]
+        try:
+            panes = self.frame_data()
+            around.clear(theme, width, height)
+            for stage, data, box in zip(self.stages, panes, self._panes.panes, strict=True):
+                left, low, wide, high = device_box(box, self._extent[1], ratio)
+                if wide > 1 and high > 1:
+                    picture, camera = stage.picture(), stage.eyes.camera
+                    stage.on_top = picture.draw(data, camera, wide, high, ratio, (left, low))
+            self.on_top = around.draw(
+                self._panes, self.compared(panes), theme, width, height, ratio
+            )
+        except Exception:
+            self.release()  # what it has on the graphics card may be lost
+            raise
+
+    def leave(self) -> None:
+        """Unpin everything, and free the pictures."""
+        for stage in self.stages:
+            stage.leave()
+        self.release()
+
+    def release(self) -> None:
+        """Free the memory on the graphics card; the next picture allocates it again."""
+        for stage in self.stages:
+            stage.release()
+        if self._picture is not None:
+            self._picture.release()
+
+
+AnyStage = Stage | SideBySide
+
+
+def done_of(stage: Stage) -> str:
+    """Return the last operation that is done, if a step is under way; else ""."""
+    reading, done = stage.reading, stage.reading.place[1]
+    cells = cells_in(reading.program, reading.moments)
+    return label(cells[done - 1]) if done else ""
+
+
+def device_box(box: Box, high: float, ratio: float) -> tuple[int, int, int, int]:
+    """Return left, lower edge, width and height in device pixels, in a picture so `high`."""
+    left, right = round(box.x * ratio), round(box.right * ratio)
+    low, top = round((high - box.bottom) * ratio), round((high - box.y) * ratio)
+    return left, low, right - left, top - low
+
+
+def in_common(panes: list[FrameData]) -> list[FrameData]:
+    """Return the panes with one scale for the activations of all, and one for the gradients."""
+    activations = max(data.buffers.scale for data in panes)
+    tops = [top_push(data.cubes) for data in panes]
+    top = max((each for each in tops if each is not None), default=None)
+    return [
+        replace(
+            data,
+            buffers=replace(data.buffers, scale=activations),
+            cubes=data.cubes if each is None else replace(data.cubes, top_push=top),
+        )
+        for data, each in zip(panes, tops, strict=True)
+    ]
+
+
+def top_push(cubes: CubeValues) -> float | None:
+    """Return the gradient with the longest arrow; None if there are no arrows."""
+    if cubes.pushes is None or cubes.top_push is not None:
+        return cubes.top_push
+    sizes = np.abs(cubes.pushes)
+    sizes = sizes[np.isfinite(sizes)]
+    return float(sizes.max()) if len(sizes) else None
+
+
+def legend_of(panes: list[FrameData]) -> CubeValues:
+    """Return what the legend says: the scales of all panes, and how many numbers exceed them."""
+    cubes = [data.cubes for data in panes]
+    clipped = sum(each.clipped for each in cubes)
+    grown = next((each.grown for each in cubes if each.grown), None)
+    scales = np.concatenate([each.color_scales for each in cubes])
+    return replace(cubes[0], clipped=clipped, grown=grown, color_scales=scales)
+
+
+def common_axis(curves: list[Curve]) -> Curve:
+    """Return a curve with the steps of all, for the axis."""
+    first = max(curves, key=lambda curve: curve.whole)
+    before = max(curve.before for curve in curves)
+    return replace(first, end=first.whole, before=before, others=(), metrics=())
+
+
+def stage_of(show: object, *given: Any, **more: Any) -> AnyStage:
+    """Return the picture of a show, or of several; the arguments are those of `Stage`."""
+    if isinstance(show, Several):
+        return SideBySide(show, *given, **more)
+    return Stage(show, *given, **more)
+
+
+# The table: losses, how many samples are right, sizes and times.
+
+NO_NUMBER = "–"
+# Numbers of classes whose colors the networks have: none is the orange or the blue of signs.
+CURVE_CLASSES = 0, 1, 2, 3, 4, 6
+# Columns, and their ranks: where there is little room, those of the highest ranks are left out.
+COLUMNS = (
+    ("step", 1),
+    ("loss", 0),
+    ("accuracy", 3),
+    ("weights", 5),
+    ("time", 6),
+    ("value", 2),
+    ("gradient", 4),
+    ("pinned", 7),
+)
+PLAIN_COLUMNS = 5  # of them are there without a pinned weight, too
+TIMES = (1.0, "s"), (1e-3, "ms"), (1e-6, "µs")
+
+
+def colors_of(count: int, theme: Theme) -> list[str]:
+    """Return different colors for so many networks, as "#rrggbb"."""
+    colors = class_colors(np.array(CURVE_CLASSES[:count]), theme.ground)
+    return [f"#{bytes(color).hex()}" for color in to_bytes(colors)]
+
+
+def loss_of(stage: Stage) -> str:
+    """Return the loss of the step that is shown."""
+    loss = stage.reading.here.loss
+    return NO_NUMBER if math.isnan(loss) else f"{loss:#.3g}"
+
+
+def accuracy_of(stage: Stage) -> str:
+    """Return the last measured share of the samples that are right, else how many are."""
+    session, step = stage.session, stage.reading.place[0]
+    metrics = session.metrics
+    for name in reversed(metrics):
+        steps, values = metrics[name]
+        known = int(np.searchsorted(steps, step, side="right"))
+        if known and is_share(name, metrics):
+            return f"{100.0 * values[known - 1]:.3g}%"
+    learned = stage.reading.learned
+    score = None if learned is None else learned.score()
+    return (
+        NO_NUMBER if score is None else text("exhibits.right.short", right=score[0], count=score[1])
+    )
+
+
+def time_of(stage: Stage) -> str:
+    """Return the time that a step takes, as measured."""
+    seconds = stage.session.timeline.seconds_a_step
+    if math.isnan(seconds):
+        return NO_NUMBER
+    unit, name = next((each for each in TIMES if seconds >= each[0]), TIMES[-1])
+    return f"{seconds / unit:.3g} {name}"
+
+
+def pinned_of(stage: Stage) -> tuple[str, str, str]:
+    """Return the value, the gradient and the name of the pinned weight, if there is one."""
+    row, reading = stage.pinned, stage.reading
+    if row is None:
+        return NO_NUMBER, NO_NUMBER, NO_NUMBER
+    numbers = float(reading.numbers.value[row]), float(reading.numbers.grad[row])
+    name = title_of(stage.session, reading.program, row)
+    return said(numbers[0], 3), said(numbers[1]), name
+
+
+def heads_of(stages: Sequence[Stage]) -> list[Head]:
+    """Return the heads of the columns, those of pinned weights if there are any."""
+    pinned = any(stage.pinned is not None for stage in stages)
+    columns = COLUMNS if pinned else COLUMNS[:PLAIN_COLUMNS]
+    return [Head(text(f"compared.head.{name}"), rank) for name, rank in columns]
+
+
+def cells_of(stage: Stage, heads: Sequence[Head]) -> list[str]:
+    """Return what the table says of a stage, in the order of its heads."""
+    step, operation = stage.reading.place[:2]
+    place = f"{step:,}" + (f" + {operation}" if operation else "")
+    weights = f"{len(stage.reading.numbers.value):,}"
+    plain = [place, loss_of(stage), accuracy_of(stage), weights, time_of(stage)]
+    return [*plain, *pinned_of(stage)][: len(heads)]

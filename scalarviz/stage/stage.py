@@ -1,0 +1,628 @@
+"""Stage: what is shown of a session: channels, scales, camera, pinned weight, messages.
+
+The stage reads the session and never holds up its training. Time is passed in by the caller: a
+window's clock, or the number of a video's frame.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.core.formulas.formula import pick
+from scalarviz.core.formulas.metrics import predictions_of
+from scalarviz.engines.reference import program_forward
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.exhibits.exhibit import Exhibit
+from scalarviz.scene.exhibits.plots import Plane, cells
+from scalarviz.scene.frame_data import Card, CubeValues, FrameData, NeuronMaps, Pane, PictureWords
+from scalarviz.scene.layout.division import Division
+from scalarviz.scene.legend import legend_box
+from scalarviz.scene.lights import FOCUS_SECONDS, focus_of
+from scalarviz.scene.overlay import OnTop
+from scalarviz.stage.background import Answer, Throttle
+from scalarviz.stage.camera_control import CameraController, ViewBox
+from scalarviz.stage.channels import (
+    CHANGE,
+    DIFFERENCE,
+    SINCE_START,
+    ChannelSource,
+    Scales,
+    Shown,
+    names_of,
+    of_scales,
+)
+from scalarviz.stage.handles import caption_of_custom
+from scalarviz.stage.live_values import LiveValues
+from scalarviz.stage.motion import MOST_ANIMATED, Motion, Wave, blanked, pushes
+from scalarviz.stage.narration import Cards, Narration
+from scalarviz.stage.network_layout import layout_of, shape_of
+from scalarviz.stage.pointed import Pointed
+from scalarviz.stage.pointing import same_in
+from scalarviz.stage.show import Show
+from scalarviz.story.batch_sum import BatchSum
+from scalarviz.story.by_neuron import ByNeuron
+from scalarviz.story.names import cells_of
+from scalarviz.story.tour import tour_caption
+from scalarviz.training.session.caption import Caption
+from scalarviz.training.session.timeline import Position
+
+
+@final
+class Stage(Pointed):
+    """What is shown of a show, and how.
+
+    color, size    the channels
+    per_layer      whether each layer has scales of its own
+    neuron_maps    whether spheres show what their neurons answer over the plane, if data lie in one
+    test_points    whether held-out samples are drawn there, too
+    discrete       whether such maps have two colors only
+    help           whether the list of `keys` is shown
+    marks          whether the key to the marks is shown, as it is while the mouse is on the legend
+    silent         whether the picture has no buttons, as in a file
+    present        whether letters are larger, and head and loss are left out
+    travel         called with how many operations to go, forward or back, for a click on the strip
+    nodes          called with the view of each picture that is made, a ViewBox of vispy; or None
+    patience       seconds that a picture waits for results of the session; later ones are shown
+                   when they are there
+    part_of_tour   the part of the tour that the caption is of, or ""
+    adding         how many samples of the batch are added up in the picture, a broken number while
+                   one is being added; 0: the gradients are shown whole
+    given          seconds that a slow step gives to the next operation; 0 without one
+    pane           how the picture is one of several, or None
+    menus, panel   pixels of the picture that stand under menus of a window and under its panel
+    unfolded       whether a compiled function is shown as its graph at rest, too
+    asleep         whether to compute nothing, while kernels are compiled
+    """
+
+    def __init__(
+        self,
+        show: object,
+        theme: str = "dark",
+        camera: str = "perspective",
+        *,
+        reduced_motion: bool = False,
+        patience: float = math.inf,
+    ) -> None:
+        super().__init__()
+        self.show = Show.of(show)
+        self.patience = patience
+        self.reduced_motion = reduced_motion
+        self.theme = pick(THEMES, theme, "theme").name
+        self.keys: list[tuple[str, str]] = []
+        self.help = self.marks = False
+        self.silent = False
+        self.neuron_maps = True
+        self.test_points = self.discrete = False
+        self.present = False
+        self.menus = self.panel = 0.0
+        self.unfolded = False
+        self.nodes: Callable[[Any], object] | None = None
+        self.travel: Callable[[int], object] = lambda operations: None
+        self.given = 0.0
+        self.pane: Pane | None = None
+        self.scales = Scales()
+        self._first: Callable[[], FloatArray | None] = lambda: None
+        self._of_all: Callable[[], Sequence[Shown]] = lambda: [self.shown()]
+        self._view_box = ViewBox(cuts=reduced_motion)
+        self._picture: Any = None
+        self._seen: FrameData | None = None  # of the last picture
+        self._now = 0.0
+        self._focused: float | None = None  # since when
+        self._extent = (1280.0, 800.0)
+        self._begin(camera)
+
+    def _begin(self, camera: str) -> None:
+        self.reading = LiveValues(self.show.session, self.patience)
+        self._preset = camera
+        self._shape = shape_of(Division.of(*self._extent).inner)
+        self._walks = self.unfolded
+        self.plan = layout_of(self.session, self._shape)
+        self.eyes = CameraController(self.plan, camera, cuts=self.reduced_motion)
+        self.motion = Motion(self.reading, cuts=self.reduced_motion)
+        self._cards, self._maps = Cards(self.reading), PlaneMaps(self.reading)
+        self.narration = Narration(self.reading)
+        self._sum: Answer[BatchSum | None] = Answer(None)
+        self.reading.answers.append(self._sum)
+        self.part_of_tour, self.adding, self._wave = "", 0.0, Wave()
+        self._is_read = False  # whether the session was read for the next picture
+        self.rescale()
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The stages of the picture: this one."""
+        return (self,)
+
+    def replace(self, show: object) -> None:
+        """Show another session."""
+        self.pin(None)
+        self.curve_view.show_all()
+        self.show = Show.of(show)
+        self.hover = self.hover_neuron = self._seen = self.guess = None
+        self.walking = False
+        self.release()
+        self._begin(self._preset)
+        if self.pane is None:  # side by side, channels are those of all
+            self.scales.keep_to(self.channels)
+            self.rescale()
+
+    @property
+    def asleep(self) -> bool:
+        return self.reading.asleep
+
+    @asleep.setter
+    def asleep(self, on: bool) -> None:
+        self.reading.asleep = on
+
+    @property
+    def by_neuron(self) -> ByNeuron:
+        """Which neurons of the last operation are shown."""
+        return self.motion.by_neuron
+
+    # Settings.
+
+    @property
+    def channels(self) -> list[str]:
+        """Names of the channels for color and size, including the optimizer's slots."""
+        slots = dict.fromkeys((*self.reading.numbers.slots, *self.session.optimizer.row.slots))
+        return names_of(list(slots), self.reading.has_layers)
+
+    color: str = of_scales("color")
+    size: str = of_scales("size")
+    per_layer: bool = of_scales("per_layer")
+
+    @property
+    def has_plane(self) -> bool:
+        """Whether the data lie in a plane, so that there are maps."""
+        return isinstance(self.reading.learned, Plane)
+
+    def rescale(self, *, anew: bool = False) -> None:
+        """Choose scales for the numbers that are shown, or read `anew`; then they only grow."""
+        if anew:
+            self.refresh()
+        self.scales.choose(self._of_all())
+
+    def share(
+        self,
+        scales: Scales,
+        of_all: Callable[[], Sequence[Shown]],
+        first: Callable[[], FloatArray | None] = lambda: None,
+    ) -> None:
+        """Use the scales of several stages, which fit the numbers of all of them.
+
+        first  returns the values of the first of them, if the network has the same shape
+        """
+        self.scales, self._of_all, self._first = scales, of_all, first
+
+    def shown(self) -> Shown:
+        """Return what the scales must fit: the numbers of the last reading, and the plates."""
+        return self._source(), self.plan.plates
+
+    # The camera.
+
+    @property
+    def camera(self) -> str:
+        return self.eyes.name
+
+    def look(self, name: str) -> None:
+        self.eyes.look(name)
+        self._preset = name
+
+    def frame_pinned(self) -> None:
+        """Look at the pinned weight closely; at the whole network if none is pinned."""
+        if self.pinned is not None:
+            self.eyes.frame_cube(self.pinned)
+        else:
+            self.eyes.frame_all()
+
+    def restore(self) -> None:
+        """Close help, panel, own input, walking, chart or card, or else show all as at first."""
+        if self.over.close() or self.help or self.marks:
+            self.help = self.marks = False
+        elif self.own is not None:
+            self.own = None
+            self.offer({})
+        elif self.walking:
+            self.walking, self.hover, self.hover_neuron = False, None, None
+        elif self.curve_view.close():
+            return
+        elif self.pinned is not None or self.pinned_neuron is not None:
+            self.pin(None)
+        else:
+            self.look(self._preset)
+
+    @property
+    def looks(self) -> tuple[object, ...]:
+        """Changes with what is shown beside the session and the settings: then it is drawn anew."""
+        return (
+            *self.curve_view.looks,
+            self.beside,
+            self.guess,
+            self.by_neuron.key,
+            self.reading.curves.past.progress,
+        )
+
+    # The mouse.
+
+    def click(self, x: float, y: float) -> None:
+        """Press the button at a pixel, else go to the operation or pin the cube there, or unpin."""
+        if (name := self.on_top.button_at(x, y)) is not None:
+            self.press(name)
+            return
+        if self.over.click(self.on_top, x, y):
+            return
+        self.over.hover(self.on_top, x, y)
+        if self.over.title:
+            self.curve_view.large = not self.curve_view.large
+            return
+        if self.over.tab is not None:
+            self.curve_view.choose(self.over.tab)
+            return
+        if self.over.cell:
+            self.travel(self.over.cell - self.motion.coming)
+            return
+        self.pin(self.target_at(x, y).part)
+
+    # Pictures.
+
+    def tick(self, now: float) -> bool:
+        """Advance to the time `now`; return whether something moves by itself."""
+        self._now = now
+        moving = self.eyes.tick(now) or self.scales.tick(now)
+        moving = self._view_box.tick(now) or moving or self.adding > 0.0
+        moving = moving or self._attention() < 1.0 or self._wave.every > 0
+        return self.motion.tick(now) or moving or self.expire(now) or self.reading.pending
+
+    def _attention(self) -> float:
+        """Return how far what is out of focus has fallen back, 0 to 1."""
+        if self.reduced_motion or self._focused is None:
+            return 1.0
+        return min(1.0, max(0.0, (self._now - self._focused) / FOCUS_SECONDS))
+
+    def finish(self) -> None:
+        """Show the end of the operation that is under way."""
+        self.motion.finish()
+
+    def read(self) -> Position:
+        """Read the session, for the next picture; return where it stands then.
+
+        What is beside the picture shows the same moment if it is read before the picture is drawn.
+        """
+        self.reading.patience = self.patience
+        self.reading.curves.past.terrain.waits = self.patience == math.inf
+        self.refresh()
+        self._is_read = True
+        return self.reading.here
+
+    def refresh(self) -> None:
+        """Read the session again; lay out its network if that has other operations now."""
+        program = self.reading.program
+        self.reading.refresh()
+        if self.reading.program is not program:
+            self._lay_out()
+            self.motion.stop()
+
+    def _source(self) -> ChannelSource:
+        reading, scales = self.reading, self.scales
+        before = reading.last.value
+        if CHANGE in (scales.color, scales.size) or self.hover is not None:
+            before = reading.before()[0]
+        compares = DIFFERENCE in (scales.color, scales.size)
+        first = self._first() if compares else None
+        begun = None
+        if SINCE_START in (scales.color, scales.size):
+            begun = self.session.branches[0].frames[0].value
+        numbers = reading.numbers
+        if reading.neurons is not None:
+            grad = reading.neurons.grown(numbers.grad, self.plan, 0.0)
+            numbers = replace(numbers, grad=grad)
+        return ChannelSource(numbers, before, reading.program, reading.way, first, begun)
+
+    def frame_data(self) -> FrameData:
+        """Return everything that the picture shows now."""
+        reading, session = self.reading, self.session
+        if self.pane is None and not self._is_read:
+            self.read()
+        self._is_read = False
+        self.over.again(self.on_top)
+        self.motion.given = self.given
+        self.motion.follow(self._now)
+        neurons = self.motion.neurons
+        source = self._source()
+        moment, part = self.motion.shown() if self.own is None else (None, 1.0)
+        scales, plates = self.scales, self.plan.plates
+        mixed = self.motion.mixed(scales.color, scales.size, source)
+        if self.pane is None:
+            scales.follow([(source, plates)], self._now)
+        frozen = np.asarray(session.network.bank.frozen)
+        added = self._added()
+        pushed = self._pushed(part, frozen)
+        top = None if added is None or pushed is None else float(np.nanmax(np.abs(pushed)))
+        if added is not None:
+            pushed = self._pushed(part, frozen, added)
+        if self.hidden is not None:
+            row = self.hidden.row
+            colors, sizes = blanked(mixed.colors, row), blanked(mixed.sizes, row)
+            mixed = replace(mixed, colors=colors, sizes=sizes)
+            pushed = None
+        self._cards.foretells = self.hidden is None
+        exhibit, maps = self._learned()
+        wave = self._waved()
+        self._seen = FrameData(
+            self.plan,
+            CubeValues(
+                *(mixed.colors, mixed.sizes, scales.color, scales.size),
+                *(scales.of(scales.color, plates), scales.of(scales.size, plates)),
+                scales.per_layer,
+                scales.clipped(plates, mixed.colors),
+                frozen if frozen.any() else None,
+                mixed.before,
+                scales.grown(self._now),
+                pushed,
+                top,
+                None if scales.per_layer else scales.stop(scales.color),
+            ),
+            reading.buffers(self.motion.done),
+            reading.curves.pointed(
+                *(self.over, self.curve_view, reading.here),
+                None if self.pane is not None else reading.numbers,
+            ),
+            self._words(self._instead(added)),
+            moment,
+            part,
+            exhibit,
+            self._cards.hovered(*self._targets(), source, self.plan, self.motion.done),
+            self._cards.pinned(
+                *(self._targets()[1], source, self.plan, self.motion.done),
+                *((maps, exhibit), self.beside),
+            ),
+            self.chips(),
+            self.work,
+            self.offered,
+            self.keys if self.help else (),
+            cells_of(reading.program, reading.moments),
+            self.motion.current,
+            self.over.cell,
+            present=self.present,
+            hover_neuron=self.hover_neuron,
+            pinned_neuron=self.pinned_neuron,
+            pointed=self.over.piece,
+            opened=self.over.opened and self.motion.walking and not session.playing,
+            maps=maps if self.neuron_maps else None,
+            pane=self.pane,
+            marks=self.marks or self.over.legend,
+            menus=self.menus,
+            panel=self.panel,
+            wave=wave,
+            beside=self.beside,
+            walked=None if neurons is None else neurons.neuron,
+            guess=self.guess,
+        )
+        is_focused = focus_of(self._seen) is not None
+        self._focused = (
+            (self._now if self._focused is None else self._focused) if is_focused else None
+        )
+        self._seen = replace(self._seen, attention=self._attention())
+        self._fit(self._seen)
+        return self._seen
+
+    def _waved(self) -> float | None:
+        """Return how much of the light of a whole step is done, if steps play that are lit."""
+        plays = self.session.playing and not self.motion.walking and self.own is None
+        count = len(self.reading.numbers.value)
+        if not plays or self.reduced_motion or count > MOST_ANIMATED or not self.plan.wires:
+            self._wave.stop()
+            return None
+        return self._wave.at(self.reading.here.clock.step, self._now)
+
+    def _learned(self) -> tuple[Exhibit | None, NeuronMaps | None]:
+        """Return what is learned, and what the neurons answer if that is shown."""
+        exhibit = self.reading.exhibit()
+        if not isinstance(exhibit, Plane):
+            return exhibit, None
+        exhibit = replace(exhibit, show_tests=self.test_points, discrete=self.discrete)
+        if not self.neuron_maps and self.pinned_neuron is None:
+            return exhibit, None
+        maps = self._maps.now()
+        return exhibit, maps and replace(maps, discrete=self.discrete)
+
+    def _pushed(self, part: float, frozen: Any, added: BatchSum | None = None) -> FloatArray | None:
+        """Return the gradients that arrows show, of the batch as far as it is added up."""
+        reading, (before, after) = self.reading, self.motion.gradients
+        if added is not None:
+            after = added.pushes(after, self.adding)
+        moment, neurons = self.motion.current, self.motion.neurons
+        known = reading.program, reading.moments, moment
+        found = pushes(*known, 1.0 if neurons else part, before, after, frozen)
+        if found is None or neurons is None:
+            return found
+        found = neurons.grown(found, self.plan, np.nan)
+        return found if (np.abs(found) > 0.0).any() else None
+
+    def _added(self) -> BatchSum | None:
+        """Return the sum over the batch if it is being added up."""
+        if not self.adding:
+            return None
+        reading, session = self.reading, self.session
+        key = reading.key, self.pinned
+        found = reading.ask(self._sum, key, lambda: BatchSum.of(session, self.pinned))
+        return None if self._sum.pending else found
+
+    def _words(self, instead: Caption | None) -> PictureWords:
+        """Return all texts; `instead` stands in place of the caption of the operation."""
+        neurons = self.motion.neurons
+        told = (None, neurons.neuron) if neurons else (self.pinned, self.pinned_neuron)
+        told = (self.guess.row, None) if self.guess is not None else told
+        found = self.narration.words(
+            *(self.show, self.motion, *told),
+            clock=self.silent or self.present,
+            instead=instead,
+            every=self._wave.every,
+        )
+        if self.guess is not None and instead is None and found.caption is not None:
+            return replace(found, caption=replace(found.caption, title=self.guess.title))
+        if instead is not None or neurons is None or found.caption is None:
+            return found
+        return replace(found, caption=neurons.told(found.caption))
+
+    def _instead(self, added: BatchSum | None) -> Caption | None:
+        """Return the caption that stands in place of that of the operation, if there is one."""
+        if self.own is not None and self.reading.way.values:
+            outputs = self.reading.way.values[self.reading.program.outputs.name]
+            return caption_of_custom(self.session, self.own, outputs)
+        if self.hidden is not None:
+            return Caption(self.hidden.title, rows=(self.hidden.row,))
+        if self.part_of_tour:
+            return tour_caption(self.part_of_tour, self.reading)
+        return None if added is None else added.caption(self.adding)
+
+    def _fit(self, seen: FrameData) -> None:
+        """Fit the network to the free stage: its layout without card and panel, its camera with."""
+        shape = shape_of(replace(seen, pinned=None, panel=0.0).division(*self._extent).inner)
+        walks = self.unfolded or self.motion.walking or self.reading.here.clock.operation > 0
+        if (shape, walks) != (self._shape, self._walks):
+            self._shape, self._walks = shape, walks
+            self._lay_out()
+            cubes = self.scales.laid_out(seen.cubes, self.plan.plates)
+            self._seen = seen = replace(seen, layout=self.plan, cubes=cubes)
+        division = seen.division(*self._extent)
+        box = self._view_box.at(division.inner, self._extent, self._now)
+        self.eyes.frame(self._extent, box, legend_box(division))
+        if box != division.inner:
+            self._seen = replace(seen, view=box)
+
+    def captioned(self) -> Caption:
+        """Return the caption of the last operation."""
+        return self.narration.caption(self.pinned, self.pinned_neuron)
+
+    def moved(self, row: int) -> str | None:
+        """Return which samples moved a weight most lately; None while that is looked for."""
+        self.refresh()
+        return self._cards.moved(row)
+
+    def card(self, done: int) -> Card | None:
+        """Return the card of what is pinned when `done` operations of the step are shown."""
+        return self._cards.pinned(self._targets()[1], self._source(), self.plan, done)
+
+    def unfold(self) -> None:
+        """Show a compiled function as its graph from now on."""
+        self.unfolded = self._walks = True
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        """Lay out the network's new operations; camera and scales stay."""
+        before, self.plan = self.plan, layout_of(self.session, self._shape, walks=self._walks)
+        self.pinned_neuron = same_in(self.plan, before, self.pinned_neuron)
+        self.hover_neuron = same_in(self.plan, before, self.hover_neuron)
+        self.eyes.follow(self.plan)
+        if self._picture is not None:
+            self._picture.program = self.reading.program
+
+    def draw(self, width: int, height: int, ratio: float) -> None:
+        """Draw in the current OpenGL context, `ratio` device pixels per logical pixel."""
+        if width < 2 or height < 2:
+            return
+        picture = self.picture()
+        self.resize(width / ratio, height / ratio)
+        try:
+            self.on_top = picture.draw(self.frame_data(), self.eyes.camera, width, height, ratio)
+        except Exception:
+            self.release()  # what it has on the graphics card may be lost
+            raise
+
+    def resize(self, width: float, height: float) -> None:
+        """Set the size in logical pixels."""
+        if (width, height) != self._extent:
+            self._extent = width, height
+            self.eyes.frame(self._extent)
+
+    def leave(self) -> None:
+        """Unpin, and free the picture."""
+        self.pin(None)
+        self.release()
+
+    def release(self) -> None:
+        """Free the picture's memory on the graphics card; the next picture allocates it again."""
+        if self._picture is not None:
+            self._picture.release()
+            self._picture, self.on_top = None, OnTop()
+
+    def picture(self) -> Any:
+        """Return the Picture that draws it, bound to the first context that it is used in."""
+        from scalarviz.scene.picture import Picture
+
+        if self._picture is None:
+            self._picture = Picture(self.theme, self.reading.program)
+            if self.nodes is not None:
+                self.nodes(self._picture.scene.view)
+        if self._picture.theme.name != self.theme:
+            self._picture.set_theme(self.theme)
+        return self._picture
+
+
+# What each neuron answers over the plane, made again while the session learns.
+
+MAP_SIDES = (
+    40,
+    20,
+)  # cells along a map, of small networks at rest; of larger ones, and while it plays
+MAP_REST = 100.0  # pause after maps while it plays, relative to the time they take
+MOST_MAP_NUMBERS = 120_000  # numbers of all maps together, which take some 20 ms
+FAINT_MAP = 0.05  # of the strongest map of a line: weaker ones are not made to look like it
+
+
+@final
+class PlaneMaps:
+    """The maps of the neurons of one reading; None if its data lie in no plane."""
+
+    def __init__(self, reading: LiveValues) -> None:
+        self._reading = reading
+        self._throttle = Throttle(MAP_REST)
+        self._of: Exhibit | None = None
+        self._made: NeuronMaps | None = None
+        self._played = False  # whether they were made while it played
+
+    def now(self) -> NeuronMaps | None:
+        """Return the maps of the numbers that are shown; while it plays, older ones for a time."""
+        reading = self._reading
+        plane = reading.learned
+        if not isinstance(plane, Plane) or plane.inputs_of is None or not reading.has_layers:
+            return None
+        playing = reading.session.playing
+        is_new = plane is not self._of or (self._played and not playing)
+        if is_new and not reading.asleep and not (playing and not self._throttle.due):
+            with self._throttle.doing():
+                self._of, self._made = plane, self._make(plane, MAP_SIDES[playing:])
+            self._played = playing
+        return self._made
+
+    def _make(self, plane: Plane, sides: Sequence[int]) -> NeuronMaps | None:
+        reading, program = self._reading, self._reading.program
+        size = sum(buffer.size for buffer in program.buffers)
+        side = next((side for side in sides if side * side * size <= MOST_MAP_NUMBERS), 0)
+        if not side or plane.inputs_of is None:
+            return None
+        low, high = np.array(plane.low), np.array(plane.high)
+        inputs = plane.inputs_of(low + cells(side) * (high - low))
+        found = program_forward(
+            program, reading.numbers.value, reading.session.network.bank.state, inputs
+        )
+        end = program.outputs
+        found[end.name] = predictions_of(reading.session.trainer.loss, found[end.name])
+        scales = {name: scales_of(values) for name, values in found.items()}
+        if end.size == 1 and not plane.classes:  # in the colors of what is learned
+            scales[end.name] = np.array([[plane.middle, plane.reach]])
+        maps = {name: values.T.reshape(-1, side, side) for name, values in found.items()}
+        return NeuronMaps(maps, scales)
+
+
+def scales_of(values: FloatArray) -> FloatArray:
+    """Return the scale of the map of each neuron: zero, and its own largest number."""
+    tops = np.abs(np.where(np.isfinite(values), values, 0.0)).max(axis=0, initial=0.0)
+    tops = np.maximum(tops, FAINT_MAP * tops.max(initial=0.0))
+    return np.stack([np.zeros(len(tops)), np.where(tops > 0.0, tops, 1.0)], axis=1)

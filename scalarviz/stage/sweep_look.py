@@ -1,0 +1,175 @@
+"""SweepLook: how a sweep is drawn, and the order and the groups of its settings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray, shorten
+from scalarviz.base.checks import size as count_of
+from scalarviz.base.messages import visible
+from scalarviz.base.texts import text
+from scalarviz.core.formulas.formula import pick
+from scalarviz.errors import InputError
+from scalarviz.scene.sweep_panels import CUBES, KINDS
+from scalarviz.sweeps.results import as_key, in_words, is_empty, plain, value_of
+from scalarviz.sweeps.tasks import NEVER, Outcome
+
+if TYPE_CHECKING:
+    from scalarviz.sweeps.sweep import Sweep
+
+
+FALLING = "-"  # before the name of a column
+MOST_GROUPS = 8  # more numbers are grouped by ranges
+RANGES = 4
+Known = Mapping[int, tuple[Mapping[str, Any], Outcome | None]]  # settings and results by number
+RESULTS = "loss", "success", "steps to success", "failed", "seconds", "seed"
+
+
+@final
+@dataclass(frozen=True)
+class SweepLook:
+    """How a sweep is drawn.
+
+    networks  each network as a wall of "cubes", a map of the plane in "maps", "swatches" of its
+              colors, or its loss line in "losses"
+    order     column of the tables by which settings and networks are ordered, with - before it
+              from the largest; "": settings as in the grid, networks by their loss
+    group     column by whose values the settings are grouped; "": none
+    against   number of the setting with which the others are compared; None: that of least loss
+    """
+
+    networks: str = CUBES
+    order: str = ""
+    group: str = ""
+    against: int | None = None
+
+    def check(self, sweep: Sweep) -> None:
+        """Raise UnknownNameError or InputError for what this sweep does not have."""
+        pick({kind: kind for kind in KINDS}, self.networks, "picture of networks")
+        columns = {name: name for name in columns_of(sweep)}
+        for given, name in ((self.order, self.column), (self.group, self.group)):
+            if given:
+                pick(columns, name, "column of the sweep")
+        if self.against is not None:
+            count = len(sweep.settings)
+            if count_of(self.against, "against, the number of a setting,", least=0) >= count:
+                raise InputError(f"the sweep has settings 0 to {count - 1}, and no {self.against}")
+
+    @property
+    def column(self) -> str:
+        """The column of the order, without its direction."""
+        return self.order.removeprefix(FALLING)
+
+    @property
+    def is_falling(self) -> bool:
+        return self.order.startswith(FALLING)
+
+    def ordered(self, known: Known) -> list[int]:
+        """Return the numbers of settings in the order of their panels; empty cells come last."""
+        if not self.column or self.column == "seed":
+            return list(known)
+        cells = {number: value_of(*known[number], self.column) for number in known}
+        filled = [number for number in known if not is_empty(cells[number])]
+        filled.sort(key=lambda number: as_key(cells[number]), reverse=self.is_falling)
+        return filled + [number for number in known if is_empty(cells[number])]
+
+    def grouped(self, known: Known, numbers: Sequence[int]) -> list[tuple[str, list[int]]]:
+        """Return the name of each group and its settings; one without a name if not grouped.
+
+        The `numbers` of settings of a group keep their order.
+        """
+        if not self.group or self.group == "seed":
+            return [("", list(numbers))]
+        cells = {number: value_of(*known[number], self.group) for number in numbers}
+        names = group_names(self.group, cells)
+        groups: dict[str, list[int]] = {}
+        for number in sorted(numbers, key=lambda number: group_key(cells[number])):
+            groups.setdefault(names[number], []).append(number)
+        place = {number: i for i, number in enumerate(numbers)}
+        return [(name, sorted(found, key=place.__getitem__)) for name, found in groups.items()]
+
+    def order_of_networks(self, outcome: Outcome) -> Any:
+        """Return the rows of an outcome in the order of the pictures."""
+        keys = keys_of(outcome, self.column)
+        order = np.lexsort((outcome.final_losses, -keys if self.is_falling else keys))
+        return order
+
+
+def columns_of(sweep: Sweep) -> list[str]:
+    """Return the columns by which a sweep can be ordered and grouped."""
+    names = [*sweep.settings[0], *RESULTS, *sweep.metrics]
+    if not sweep.success:
+        names = [name for name in names if "success" not in name or name in sweep.settings[0]]
+    return list(dict.fromkeys(names))
+
+
+def keys_of(outcome: Outcome, column: str) -> FloatArray:
+    """Return a number of each network, by which a column orders them; zeros if it is another."""
+    if column == "seed":
+        return np.asarray(outcome.seeds.view(np.uint64), np.float64)
+    if column in outcome.metrics and outcome.metrics[column].shape[1]:
+        return np.asarray(np.nan_to_num(outcome.metrics[column][:, -1], nan=np.inf))
+    if column == "steps to success":
+        return np.asarray(np.where(outcome.succeeded == NEVER, np.inf, outcome.succeeded))
+    if column == "success":
+        return np.asarray(outcome.succeeded != NEVER, np.float64)
+    if column == "failed":
+        return np.asarray(outcome.failed != NEVER, np.float64)
+    return outcome.final_losses if column == "loss" else np.zeros(len(outcome.seeds))
+
+
+def group_names(column: str, cells: dict[int, Any]) -> dict[int, str]:
+    """Return the name of the group of each setting: its value, or a range of many numbers."""
+    words = {number: in_words(plain(cell)) for number, cell in cells.items()}
+    numbers = [
+        float(cell)
+        for cell in cells.values()
+        if isinstance(cell, (int, float)) and math.isfinite(cell)
+    ]
+    if len(set(words.values())) > MOST_GROUPS and numbers:
+        edges = np.quantile(numbers, np.linspace(0.0, 1.0, RANGES + 1)).tolist()
+        for number, cell in cells.items():
+            if isinstance(cell, (int, float)) and math.isfinite(cell):
+                part = min(int(np.searchsorted(edges[1:], cell)), RANGES - 1)
+                ends = in_words(float(edges[part])), in_words(float(edges[part + 1]))
+                words[number] = text("sweep.picture.range", low=ends[0], high=ends[1])
+    return {
+        number: text(
+            "sweep.picture.group", name=visible(column), value=each or text("sweep.picture.none")
+        )
+        for number, each in words.items()
+    }
+
+
+def group_key(cell: Any) -> tuple[bool, tuple[int, Any]]:
+    """Return a sort key of a group: numbers by size, then texts, then empty cells."""
+    return is_empty(cell), (0, 0) if is_empty(cell) else as_key(plain(cell))
+
+
+def sweep_look(
+    shown: object,
+    networks: str | None = None,
+    order: str | None = None,
+    group: str | None = None,
+    against: int | None = None,
+) -> SweepLook:
+    """Return the look of these options, None for the default of one.
+
+    Raises InputError for an option of anything but a sweep, or if the sweep cannot be drawn so.
+    """
+    from scalarviz.sweeps.sweep import Sweep
+
+    options = {"networks": networks, "order": order, "group": group, "against": against}
+    given: dict[str, Any] = {name: each for name, each in options.items() if each is not None}
+    if isinstance(shown, Sweep):
+        look = SweepLook(**given)
+        look.check(shown)
+        return look
+    for name, each in given.items():
+        raise InputError(f"{name}={shorten(each)} is of sweeps, and this is none: leave it out")
+    return SweepLook()

@@ -1,0 +1,197 @@
+"""SweepStage: draws a sweep in an OpenGL context, and what a user can choose of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+from scalarviz.base.texts import text
+from scalarviz.core.formulas.formula import pick
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.sweep_panels import PicturePlaces, SweepPanels
+from scalarviz.stage.sweep_look import FALLING, SweepLook, columns_of
+from scalarviz.stage.sweep_results import Panels
+from scalarviz.sweeps.sweep import Sweep
+from scalarviz.sweeps.tasks import NEVER
+
+Run = tuple[int, int]  # number of the setting, and seed
+
+
+@final
+class SweepStage:
+    """What is drawn of a sweep, which is read anew for each picture.
+
+    chosen  setting and seed of the network that is looked at, or None
+    first   number of settings before those that are shown
+    """
+
+    def __init__(self, sweep: Sweep, theme: str, look: SweepLook | None = None) -> None:
+        """`look` is how the sweep is drawn; raise InputError if it cannot be drawn so."""
+        pick(THEMES, theme, "theme")
+        self.sweep, self.theme = sweep, theme
+        self.panels = Panels(sweep, look or SweepLook())
+        self.panels.check()
+        self.chosen: Run | None = None
+        self.first = 0
+        self._shown: SweepPanels | None = None
+        self._spots: list[PicturePlaces] = []
+        self._renderer: Any = None
+
+    @property
+    def look(self) -> SweepLook:
+        """How the sweep is drawn."""
+        return self.panels.look
+
+    @look.setter
+    def look(self, look: SweepLook) -> None:
+        self.panels.look, self.first = look, 0
+
+    @property
+    def has_pages(self) -> bool:
+        """Whether there are more settings than on the last picture."""
+        return self._shown is not None and len(self._shown.panels) + self.first > len(self._spots)
+
+    def page(self, pages: int) -> None:
+        """Show the settings behind those on the last picture, or before them."""
+        if self._shown is None:
+            return
+        there = self.first + len(self._shown.panels)
+        first = self.first + pages * max(1, len(self._spots))
+        if first < there:
+            self.first = max(0, first)
+
+    def draw(self, width: int, height: int, ratio: float) -> None:
+        """Draw in the current OpenGL context, `ratio` device pixels per logical pixel."""
+        from vispy import gloo  # slow to import
+
+        from scalarviz.scene.canvas.canvas2d import Canvas2D
+        from scalarviz.scene.canvas.palette import rgb
+        from scalarviz.scene.canvas.renderer import Renderer
+        from scalarviz.scene.sweep_panels import draw_panels
+
+        theme = THEMES[self.theme]
+        canvas = Canvas2D(width / ratio, height / ratio, ratio)
+        shown = self.panels.now(self.first)
+        self._shown = replace(shown, chosen=self._place_in(shown), words=self._words())
+        self._spots = draw_panels(canvas, self._shown, theme)
+        gloo.set_viewport(0, 0, width, height)
+        gloo.clear(color=(*rgb((theme.ground,))[0].tolist(), 1.0), depth=True)
+        self._renderer = self._renderer or Renderer()
+        self._renderer.draw(canvas, width, height)
+
+    def release(self) -> None:
+        """Free what is on the graphics card; the next picture allocates it again."""
+        self._renderer = None
+
+    def point(self, x: float, y: float) -> Run | None:
+        """Choose the network at a pixel of the last picture, and return it; None: nothing there."""
+        self.chosen = None
+        for spots in self._spots if self._shown is not None else ():
+            if (place := spots.at(x, y)) is not None and self._shown is not None:
+                self.chosen = run_at(self._shown, spots.panel, place)
+        return self.chosen
+
+    def move(self, across: int, down: int) -> None:
+        """Choose a network beside the chosen one; the best of all if there is none."""
+        if self._shown is None or not self._spots:
+            return
+        at = self._place_in(self._shown)
+        spots = next((each for each in self._spots if at and each.panel == at[0]), None)
+        if at is None or spots is None:
+            spots, place = self._spots[0], 0
+        else:
+            place = at[1] + across + down * spots.columns
+            if not 0 <= place < spots.count:  # on to the panel before or behind
+                step = 1 if place >= spots.count else -1
+                spots = self._spots[(self._spots.index(spots) + step) % len(self._spots)]
+                place = 0 if step > 0 else spots.count - 1
+        self.chosen = run_at(self._shown, spots.panel, place)
+
+    def _place_in(self, shown: SweepPanels) -> tuple[int, int] | None:
+        """Return panel and place of the chosen network, which moves as it learns."""
+        if self.chosen is None:
+            return None
+        setting, seed = self.chosen
+        for index, panel in enumerate(shown.panels):
+            if panel.setting == setting:
+                return index, list(panel.seeds).index(seed)
+        return None
+
+    def _words(self) -> str:
+        """Return what the chosen network came to, in words."""
+        if self.chosen is None:
+            return ""
+        number, seed = self.chosen
+        outcome = self.sweep.outcome(number)
+        row = outcome.row_of(seed)
+        parts = [text("sweep.run", seed=seed, loss=float(outcome.last_losses[row]))]
+        if outcome.failed[row] != NEVER:
+            parts.append(text("sweep.run.failed", step=int(outcome.failed[row])))
+        elif outcome.succeeded[row] != NEVER:
+            parts.append(text("sweep.run.succeeded", step=int(outcome.succeeded[row])))
+        return ", ".join(parts)
+
+
+def run_at(shown: SweepPanels, panel: int, place: int) -> Run:
+    """Return setting and seed of the network at a place of a panel."""
+    found = shown.panels[panel]
+    return found.setting, found.seeds[place]
+
+
+# What a user can choose in a window or a notebook.
+
+MOST_SETTINGS = 100  # that others can be compared with
+
+
+@dataclass(frozen=True)
+class SweepChoice:
+    """One field of a SweepLook, with all its values.
+
+    field   its name
+    about   what it is for, in words
+    values  of the field
+    words   what stands for each value
+    """
+
+    field: str
+    about: str
+    values: list[Any]
+    words: list[str]
+
+    def place(self, look: SweepLook) -> int:
+        """Return the place of the value that a look has; 0 if it is not among them."""
+        value = getattr(look, self.field)
+        return self.values.index(value) if value in self.values else 0
+
+    def chosen(self, look: SweepLook, place: int) -> SweepLook:
+        """Return a look with the value at a place."""
+        return replace(look, **{self.field: self.values[place]})
+
+
+def choices_of(panels: Panels) -> list[SweepChoice]:
+    """Return the choices there are for a sweep."""
+    sweep = panels.sweep
+    orders, order_words = [""], [text("sweep.choose.order.grid")]
+    groups, group_words = [""], [text("sweep.choose.group.none")]
+    for name in columns_of(sweep):
+        orders += [name, FALLING + name]
+        order_words += [text("sweep.choose.order.rising", name=name)]
+        order_words += [text("sweep.choose.order.falling", name=name)]
+        if name != "seed":
+            groups.append(name)
+            group_words.append(text("sweep.choose.group.by", name=name))
+    count = min(len(sweep.settings), MOST_SETTINGS)
+    names = [text("sweep.choose.against.is", name=panels.full_name(i)) for i in range(count)]
+    kinds = panels.kinds
+    return [
+        SweepChoice(
+            "networks", text("sweep.choose.networks"), kinds,
+            [text(f"sweep.choose.networks.{kind}") for kind in kinds],
+        ),
+        SweepChoice("order", text("sweep.choose.order"), orders, order_words),
+        SweepChoice("group", text("sweep.choose.group"), groups, group_words),
+        SweepChoice(
+            "against", text("sweep.choose.against"), [None, *range(count)],
+            [text("sweep.choose.against.best"), *names],
+        ),
+    ]  # fmt: skip

@@ -1,0 +1,157 @@
+"""BatchSum: how the weight gradients of one operation grow, sample by sample."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.texts import text
+from scalarviz.core.program import NONE, Moment, Operation
+from scalarviz.story.formats import agreeing, exact_sum, said, written_alike
+from scalarviz.story.traced_weight import TracedWeight, explained_neuron, explained_row
+from scalarviz.training.session.caption import Caption, Piece
+from scalarviz.training.session.session import Session
+
+MOST = 4_000_000  # products of an input and an output of an operation; more are not added up
+
+
+def can_add_up(operation: Operation) -> bool:
+    """Return whether an operation has a BatchSum, which takes little time and memory."""
+    size = operation.source.size * operation.target.size
+    return operation.about.multiplies and size <= MOST
+
+
+@final
+@dataclass(frozen=True)
+class BatchSum:
+    """The terms of the weight gradients of the session's last operation.
+
+    operation  the operation, whose weight gradients have just been computed
+    inputs     what it reads, and a 1 for biases: shape (samples, inputs + 1)
+    upstream   gradients of its outputs, shape (samples, outputs)
+    row        bank index of the weight that is followed, and its `name`
+    grad       its gradient in the bank
+    letter     name of the inputs in formulas
+    """
+
+    operation: Operation
+    inputs: FloatArray
+    upstream: FloatArray
+    row: int
+    name: str
+    grad: float
+    letter: str
+
+    @staticmethod
+    def of(session: Session, pinned: int | None = None) -> BatchSum | None:
+        """Return the sum of the last operation; None if it computed no weight gradients.
+
+        session  the session
+        pinned   bank index of the weight that is followed, if the operation has it
+        """
+        with session.doing():
+            moment = last_moment(session)
+            if moment is None or moment.kind != "weight gradient":
+                return None
+            step = session.timeline.clock.step
+            neuron = explained_neuron(session, moment, step) if pinned is None else None
+            followed = pinned if neuron is None else explained_row(session, moment, neuron)
+            traced = TracedWeight(session, moment, NONE if followed is None else followed, neuron)
+            numbers, row = traced.numbers, traced.own_row
+            if numbers.inputs is None or numbers.upstream is None:
+                return None
+            if not can_add_up(traced.operation):
+                return None
+            ones = np.ones((len(numbers.inputs), 1))
+            return BatchSum(
+                traced.operation,
+                np.hstack([numbers.inputs.astype(np.float64), ones]),
+                numbers.upstream.astype(np.float64),
+                row,
+                traced.name_of(row),
+                float(session.network.bank.grad[row]),
+                traced.letter,
+            )
+
+    @property
+    def count(self) -> int:
+        """The number of samples."""
+        return len(self.inputs)
+
+    def gradients(self, samples: float) -> FloatArray:
+        """Return the sums over the first samples, one for each parameter of the operation.
+
+        Of a broken number of samples, the last one counts by that part.
+        """
+        whole = min(int(samples), self.count)
+        share = np.zeros(self.count)
+        share[:whole] = 1.0
+        if whole < self.count:
+            share[whole] = samples - whole
+        with np.errstate(all="ignore"):  # infinities are shown as they are
+            products = (self.upstream * share[:, np.newaxis]).T @ self.inputs
+        places, written, read = self.operation.all_uses
+        weights = products[written, read]
+        return np.bincount(places, weights, len(self.operation.parameters))
+
+    def pushes(self, grad: FloatArray, samples: float) -> FloatArray:
+        """Return the bank's gradients with those of the operation as far as they are added up."""
+        found = np.array(grad, np.float64)
+        found[self.operation.parameters] = self.gradients(samples)
+        return found
+
+    def terms(self) -> tuple[FloatArray, FloatArray]:
+        """Return deltas and inputs of the followed weight, each (samples, places)."""
+        written, read = self.operation.uses(self.row)
+        columns = np.full(len(written), self.operation.source.size) if read is None else read
+        return self.upstream[:, written], self.inputs[:, columns]
+
+    def caption(self, samples: float) -> Caption:
+        """Return the caption while so many samples have been added up, or are being added."""
+        number = min(max(1, int(np.ceil(samples))), self.count)
+        with np.errstate(all="ignore"):
+            delta, x = self.terms()
+            own = (x * delta).sum(axis=1)
+        before, now = float(own[: number - 1].sum()), float(own[:number].sum())
+        factors = [float(x[number - 1, 0]), float(delta[number - 1, 0])]
+        if delta.shape[1] != 1:
+            factors = [float(own[number - 1])]
+        first = before if number > 1 else None
+        (line, so_far), grad = written_alike(lambda: (sum_of(first, factors, now), said(self.grad)))
+        counts = {"number": number, "count": self.count}
+        total = text("captions.batch.line", number=number, sum=line, total=grad)
+        is_over = samples >= self.count
+        return Caption(
+            text(f"captions.batch.{'done' if is_over else 'title'}", **counts),
+            text("captions.batch.formula", x=self.letter),
+            ((Piece(self.name, self.row, mark=so_far),), (Piece(total),)),
+            rows=(self.row,),
+            callout=text("captions.batch.callout", sum=so_far),
+        )
+
+
+def sum_of(before: float | None, factors: list[float], now: float) -> tuple[str, str]:
+    """Return a sum so far plus a product as an equation, and its result."""
+    if before is None and len(factors) == 1:
+        return said(now), said(now)
+    values = [*([] if before is None else [before]), *factors]
+
+    def compute(v: Sequence[float]) -> float:
+        *sums, product = *v[: len(v) - len(factors)], math.prod(v[-len(factors) :])
+        return exact_sum([*sums, product])
+
+    shown, result, _ = agreeing(values, compute, now)
+    product = " × ".join(shown[-len(factors) :])
+    terms = [*shown[: len(shown) - len(factors)], product]
+    return f"{' + '.join(terms).replace('+ -', '- ')} = {result}", result
+
+
+def last_moment(session: Session) -> Moment | None:
+    """Return the moment that the session has just passed within a step; None between steps."""
+    done = session.clock.operation
+    return session.trainer.moments[done - 1] if done else None

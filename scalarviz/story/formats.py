@@ -1,0 +1,221 @@
+"""Numbers and formulas of captions: few digits, and a calculator agrees with every line."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from scalarviz.base.texts import decimals
+from scalarviz.base.texts.decimals import rounded
+
+Made = TypeVar("Made")
+
+FEW, MOST = 2, 6  # digits of numbers; more only where differences would vanish
+FINEST = 9
+MOST_ALIKE = 5  # digits up to which a number is written alike in a whole caption
+TRIES = 6
+NAME = re.compile(r"\b[A-Za-z_]\w*\b\^?")
+BESIDE = re.compile(
+    r"(\d|\)|\b[aptz]) (?=\(|[aptz]\b)"
+)  # a product without a sign, as in 2 (p - t)
+SQUARE = re.compile(r"\^2(?![\d.])")
+EXPONENT = re.compile(r"\^(-[\d.]+(?:e-?\d+)?)")
+
+
+@dataclass
+class CaptionDigits:
+    """The digits of the numbers of one caption.
+
+    least     digits that a number has at least, by its name in `key_of`
+    writings  how each number has been written, with its digits
+    """
+
+    least: dict[str, int] = field(default_factory=dict)
+    writings: dict[str, dict[str, int]] = field(default_factory=dict)
+
+
+DIGITS: ContextVar[CaptionDigits | None] = ContextVar("digits", default=None)
+
+
+def written_alike(make: Callable[[], Made]) -> Made:
+    """Return what `make` returns, with each number written with the same digits everywhere.
+
+    An equation needs more digits of a number than the title does: then both have them.
+    """
+    digits = CaptionDigits()
+    token = DIGITS.set(digits)
+    try:
+        for _ in range(TRIES):
+            digits.writings.clear()
+            made = make()
+            more = {
+                key: min(MOST_ALIKE, max(writings.values()))
+                for key, writings in digits.writings.items()
+                if len(writings) > 1
+            }
+            if all(digits.least.get(key, 0) >= least for key, least in more.items()):
+                break
+            digits.least |= more
+    finally:
+        DIGITS.reset(token)
+    return made
+
+
+def written_apart(make: Callable[[], Made]) -> Made:
+    """Return what `make` returns, with digits that do not depend on other numbers."""
+    token = DIGITS.set(None)
+    try:
+        return make()
+    finally:
+        DIGITS.reset(token)
+
+
+def key_of(value: float) -> str:
+    """Return a name for a number: numbers that differ by rounding only, or in sign, are one."""
+    return f"{abs(value):.6g}"
+
+
+def digits_of(value: float, digits: int) -> int:
+    """Return how many digits a number has, at least the given ones."""
+    known = DIGITS.get()
+    return digits if known is None else max(digits, known.least.get(key_of(value), 0))
+
+
+def keep(value: float, writing: str, digits: int) -> None:
+    """Remember how a number has been written."""
+    known = DIGITS.get()
+    if known is not None:
+        known.writings.setdefault(key_of(value), {})[writing.lstrip("-")] = digits
+
+
+def said(value: float, digits: int = FEW) -> str:
+    """Return a number with some digits, or as many as it has elsewhere in the caption."""
+    digits = digits_of(value, digits)
+    writing = rounded(value, digits)
+    keep(value, writing, digits)
+    return writing
+
+
+def figures(writing: str) -> int:
+    """Return how many digits a written number has."""
+    return len(writing.partition("e")[0].lstrip("-0.").replace(".", ""))
+
+
+def last_place(value: float, digits: int) -> float:
+    """Return what a 1 in the last digit of `rounded(value, digits)` is worth."""
+    if value == 0.0:
+        return 10.0**-MOST
+    if not math.isfinite(value):
+        return math.nan
+    exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
+    is_whole = 0 <= exponent < decimals.MOST
+    return 10.0 ** min(exponent - digits + 1, 0 if is_whole else exponent)
+
+
+def both(old: float, new: float) -> tuple[str, str]:
+    """Return two numbers with as many digits as tell one from the other."""
+    digits = digits_of(new, digits_of(old, digits_between(old, new)))
+    return said(old, digits), said(new, digits)
+
+
+def digits_between(old: float, new: float) -> int:
+    """Return the number of digits that tell two numbers from each other."""
+    digits = FEW
+    while old != new and digits < FINEST and rounded(old, digits) == rounded(new, digits):
+        digits += 1
+    return digits
+
+
+def agreeing(
+    values: Sequence[float],
+    compute: Callable[[Sequence[float]], float],
+    result: float,
+    least: int = FEW,
+    exact: Sequence[bool] = (),
+) -> tuple[list[str], str, bool]:
+    """Return numbers and their result as written, with as few digits as make them agree.
+
+    values   the numbers
+    compute  computes the result from them
+    result   what the engine has
+    least    fewest digits; by default 2
+    exact    which of the numbers are not rounded; by default none
+
+    The last part says whether they agree: in half precision some do not.
+    """
+    is_number = math.isfinite(result)
+    for wanted in dict.fromkeys((digits_of(result, least), least)):
+        for digits in range(least, FINEST + 1 if is_number else least):
+            shown = written(values, digits, exact)
+            found = value_of(compute, shown)
+            for fewer in range(max(digits, wanted), wanted - 1, -1):
+                ending = rounded(result, fewer)
+                if abs(found - float(ending)) < 0.4999 * last_place(result, fewer):
+                    keep_all(values, shown, digits, exact)
+                    keep(result, ending, fewer)
+                    return shown, ending, True
+    digits = least + is_number
+    shown = written(values, digits, exact)
+    keep_all(values, shown, digits, exact)
+    return shown, said(result, digits), not is_number
+
+
+def written(values: Sequence[float], digits: int, exact: Sequence[bool]) -> list[str]:
+    """Return numbers with some digits, and exact ones with more."""
+    pairs = zip(values, exact or [False] * len(values), strict=True)
+    return [
+        rounded(value, max(digits, MOST) if is_exact else digits_of(value, digits))
+        for value, is_exact in pairs
+    ]
+
+
+def keep_all(
+    values: Sequence[float], shown: Sequence[str], digits: int, exact: Sequence[bool]
+) -> None:
+    """Remember how numbers have been written that are not exact."""
+    for value, writing, is_exact in zip(values, shown, exact or [False] * len(shown), strict=True):
+        if not is_exact:
+            keep(value, writing, digits_of(value, digits))
+
+
+def value_of(compute: Callable[[Sequence[float]], float], shown: Sequence[str]) -> float:
+    """Return what numbers as they are written give."""
+    try:
+        return compute([float(each) for each in shown])
+    except (ArithmeticError, ValueError):  # such as the log of 0
+        return math.nan
+
+
+def exact_sum(values: Iterable[float]) -> float:
+    """Return an exact sum; not finite if it is too large or has infinities in it."""
+    each = list(values)
+    try:
+        return math.fsum(each)
+    except (OverflowError, ValueError):
+        return float(sum(each))
+
+
+def pretty(formula: str) -> str:
+    """Return a formula of a table with the signs of a text: ×, and ² for a square."""
+    formula = BESIDE.sub(r"\1 × ", formula.replace("**", "^").replace("*", "×"))
+    return SQUARE.sub("²", formula).replace("- -", "+ ")
+
+
+def fill(formula: str, numbers: Mapping[str, str]) -> str:
+    """Return a formula with written numbers in place of known names."""
+
+    def number(found: re.Match[str]) -> str:
+        name = found[0].rstrip("^")
+        if name not in numbers:
+            return found[0]
+        written, is_power = numbers[name], found[0] != name
+        is_minus = found.string[: found.start()].endswith("-")
+        if written.startswith("-") and (is_power or is_minus):
+            written = f"({written})"
+        return written + "^" * is_power
+
+    return pretty(EXPONENT.sub(r"^(\1)", NAME.sub(number, BESIDE.sub(r"\1 * ", formula))))

@@ -1,0 +1,159 @@
+"""Tour: the first ten seconds of a training, as a schedule with captions.
+
+Its seconds are counted only while pictures follow each other, at most SLOWEST for each.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import final
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.texts import text
+from scalarviz.core.program import Moment
+from scalarviz.engines.codegen.cache_files import cache_folder
+from scalarviz.stage.live_values import LiveValues
+from scalarviz.story.formats import said
+from scalarviz.training.session.caption import Caption
+
+# When each part of the tour ends, in seconds.
+STAND, FORWARD, ERROR, BACKWARD, STEP, END = 1.0, 3.5, 4.5, 7.0, 8.0, 10.0
+PARTS = {
+    "stand": STAND,
+    "forward": FORWARD,
+    "error": ERROR,
+    "backward": BACKWARD,
+    "step": STEP,
+    "faster": END,
+}
+# Steps a second at the end, for equally long: as many steps as small networks need to learn.
+SPEEDS = 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0
+SLOWEST = 0.35  # seconds from one picture to the next; more do not count
+LONG = 0.1  # seconds of steps at once
+LONGEST = 1.5  # seconds of all steps, after which those that are still due are left out
+SEEN = "tour-seen"
+
+
+def was_seen() -> bool:
+    """Return whether the tour was shown on this machine before."""
+    with suppress(OSError):
+        return seen().exists()
+    return False
+
+
+def note_seen() -> None:
+    """Note that the tour was shown on this machine."""
+    with suppress(OSError):
+        seen().touch()
+
+
+def seen() -> Path:
+    return cache_folder() / SEEN
+
+
+@final
+class Tour:
+    """One step in its operations, and then some more, faster and faster.
+
+    moments  of the step; however many they are, the tour takes ten seconds
+    stills   whether each part is one picture, for readers without motion; by default False
+
+    `count` tells it what has been done. Of a network whose steps take long it takes fewer.
+    """
+
+    def __init__(self, moments: Sequence[Moment], *, stills: bool = False) -> None:
+        kinds = [moment.kind for moment in moments]
+        loss = kinds.index("loss")
+        self._times = [
+            STAND,  # clears the gradients, together with the first operation
+            *(spread(STAND, STAND if stills else FORWARD, loss - 1)),
+            FORWARD,
+            *(spread(ERROR, ERROR if stills else BACKWARD, len(kinds) - loss - 2)),
+            BACKWARD,
+        ]
+        self._stills = stills
+        self._pace = math.inf  # seconds of a step, at its quickest: any may wait for the machine
+        self._operations = self._steps = 0
+
+    def due(self, seconds: float) -> tuple[int, int]:
+        """Return how many steps, or else how many operations, are due after so many seconds."""
+        operations = sum(time <= seconds for time in self._times) - self._operations
+        if operations:
+            return 0, operations
+        if seconds <= STEP or (self._steps > 1 and LONGEST <= self._steps * self._pace < math.inf):
+            return 0, 0
+        steps = steps_after(END if self._stills else seconds)
+        return int(min(steps - self._steps, max(1.0, LONG / self._pace))), 0
+
+    def count(self, steps: int, operations: int) -> None:
+        """Note what has been begun."""
+        self._steps += steps
+        self._operations += operations
+
+    def took(self, steps: int, seconds: float) -> None:
+        """Note how long so many steps have taken."""
+        self._pace = min(self._pace, max(seconds, 1e-6) / steps)
+
+    def part(self, seconds: float) -> str:
+        """Return the name of the part that is shown after so many seconds."""
+        return next((name for name, end in PARTS.items() if seconds < end), "faster")
+
+    def is_over(self, seconds: float) -> bool:
+        """Return whether nothing more is due."""
+        return seconds >= END and not any(self.due(seconds))
+
+
+def spread(start: float, end: float, count: int) -> list[float]:
+    """Return times for so many operations, the first at the start."""
+    return [start + (end - start) * i / count for i in range(count)]
+
+
+def steps_after(seconds: float) -> int:
+    """Return the number of steps, after the first one, that are done after so many seconds."""
+    each, done = (END - STEP) / len(SPEEDS), 0.0
+    for i, speed in enumerate(SPEEDS):
+        done += speed * min(each, max(0.0, seconds - STEP - i * each))
+    return int(done + 1e-9)
+
+
+TINTS = "rgb", "grey"  # of inputs that are a color, and a picture
+FEW = 4  # outputs up to which the largest distance from a target is said
+
+
+def tour_caption(part: str, reading: LiveValues) -> Caption:
+    """Return the sentence of a part of the tour, with the numbers of the reading.
+
+    part     "stand", "forward", "error", "backward", "step" or "faster"
+    reading  of the session
+    """
+    if part == "error":
+        return Caption(error_of(reading))
+    if part == "forward":
+        tint = reading.session.data.input_tint
+        kind = tint if tint in TINTS else "sample"
+        return Caption(text(f"captions.tour.forward.{kind}"))
+    return Caption(text(f"captions.tour.{part}"))
+
+
+def error_of(reading: LiveValues) -> str:
+    """Return how far the outputs of the focus sample are off; for many outputs, the loss."""
+    known = reading.buffers(0)
+    target, off = known.target, distance(known.answers, known.target)
+    loss = reading.session.loss
+    if off == off and target is not None and len(target) <= FEW:
+        return text(f"captions.tour.error.{'one' if len(target) == 1 else 'some'}", off=said(off))
+    if loss == loss:
+        return text("captions.tour.error.loss", loss=said(loss))
+    return text("captions.tour.error")
+
+
+def distance(outputs: FloatArray | None, target: FloatArray | None) -> float:
+    """Return the largest distance of an output from its target; NaN if there is none."""
+    if outputs is None or target is None or outputs.shape != target.shape:
+        return float("nan")
+    return float(np.abs(outputs - target).max(initial=0.0))
