@@ -113,7 +113,7 @@ def test_a_function_that_makes_batches_takes_one_number_a_sample_too() -> None:
 
 
 def test_a_table_of_a_class_of_ones_own_takes_one_number_a_sample_too() -> None:
-    class Mine(data.base.TableSet):
+    class Mine(data.data_set.TableSet):
         def __init__(self) -> None:
             super().__init__((X, LABELS / 2.0), {}, (X[:2], LABELS[:2] / 2.0))
 

@@ -79,7 +79,7 @@ def test_rates_after_any_changes_are_those_of_an_array() -> None:
 
 def test_a_change_of_many_rows_makes_no_object_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(own_rates, "Span", lambda *fields: made.append(fields))
+    monkeypatch.setattr(own_rates, "RateSpan", lambda *fields: made.append(fields))
     rates = NO_OWN_RATES
     for k in range(20):
         rates = rates.changed(np.arange(k % 2, 6_403, 2 + k % 3), 0.001 * (k % 7))
