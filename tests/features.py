@@ -30,9 +30,9 @@ from scalarviz.scene.layout.camera import CAMERAS
 from tests.guides import examples
 from tests.lessons import lessons
 from tests.public_names import parameters, public_objects
+from tests.root import ROOT
 from tests.rows import TABLES, names_of
 
-ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "scalarviz"
 WEB = PACKAGE / "pages" / "web"
 FACES = (

@@ -20,8 +20,9 @@ import PIL.Image
 from nbclient import NotebookClient
 
 from scalarviz.pages.lessons.answers import MIME
+from tests.root import ROOT
 
-FOLDER = Path(__file__).parent.parent / "notebooks"
+FOLDER = ROOT / "notebooks"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 PNG = "image/png"
 SQUARE, ALIKE, MOST = 8, 16.0, 0.003  # pixels, levels of 255, a share of the squares

@@ -13,7 +13,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from tests.root import ROOT
+
 LISTS = [ROOT / "tests" / f"test_{name}.py" for name in ("parity", "public_names", "readme")]
 
 

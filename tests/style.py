@@ -17,7 +17,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).parent.parent
+from tests.root import ROOT
+
 TABLE = Path(__file__).with_suffix(".tsv")
 TEXTS = "scalarviz/base/texts/english.json"
 FOLDERS = "scalarviz", "scenes", "benchmarks", "tests", "docs"

@@ -23,9 +23,9 @@ from scalarviz.core.value import Value
 from scalarviz.core.weight import Part, Weight
 from scalarviz.training.network.model import Model
 from scalarviz.training.network.network import Network
+from tests.root import ROOT
 from tests.wording import refused
 
-ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "scalarviz"
 
 # A package imports only from those above it, imports inside functions included. What a name with

@@ -2,7 +2,8 @@
 
 import subprocess
 import sys
-from pathlib import Path
+
+from tests.root import ROOT
 
 WITHOUT = """
 import sys
@@ -17,6 +18,6 @@ def test_the_benchmarks_need_no_pytest() -> None:
         [sys.executable, "-c", WITHOUT],
         capture_output=True,
         text=True,
-        cwd=Path(__file__).parents[1],
+        cwd=ROOT,
     )
     assert int(ran.stdout or 0) > 10, ran.stderr

@@ -1,14 +1,13 @@
 """The walk in CONTRIBUTING is true: the path of one weight, file by file."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 import scalarviz as sv
 from scalarviz.stage.network_layout import layout_of
+from tests.root import ROOT
 
-ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 WALK = re.findall(r"^\d+\. (.*)$", TEXT.partition("## The path of one weight")[2], re.MULTILINE)
 

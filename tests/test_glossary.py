@@ -1,9 +1,9 @@
 """docs/GLOSSARY.md has the words of the project, and the classes that it names exist."""
 
 import re
-from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from tests.root import ROOT
+
 TEXT = (ROOT / "docs" / "GLOSSARY.md").read_text(encoding="utf-8")
 ROWS = [line.strip("| ").split(" | ") for line in TEXT.splitlines() if line.startswith("| ")][1:]
 

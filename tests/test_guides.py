@@ -12,8 +12,8 @@ from scalarviz.faces.cli.lesson_pages import named
 from scalarviz.pages.lessons.questions import Question, question
 from tests.guides import examples, run
 from tests.lessons import is_check, read
+from tests.root import ROOT
 
-ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs" / "guide").glob("*.md"))
 README = ROOT / "README.md"
 

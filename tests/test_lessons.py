@@ -19,8 +19,8 @@ import pytest
 
 from scalarviz.pages.lessons.questions import Question, question, questions_of
 from tests.lessons import MOST, WIDGET, difference, former, is_check, lessons, pictures, read
+from tests.root import ROOT
 
-ROOT = Path(__file__).parent.parent
 LARGEST = 600 * 1024  # bytes
 ORDER = "01 02 03 04 04b 05 06 07 08 09 12 13 14 10 11".split()  # the last two are projects
 

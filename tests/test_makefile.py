@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.root import ROOT
+
 LOCKED = (
     "E: Could not get lock /var/lib/{0}lock. It is held by process 4711 (unattended-upgr)\n"
     "E: Unable to lock directory /var/lib/{0}\n"

@@ -1,6 +1,7 @@
 """The tests near to a change are those that import it, its examples, and changed tests."""
 
-from tests.nearest import ROOT, main, near_tests
+from tests.nearest import main, near_tests
+from tests.root import ROOT
 
 LISTED = ["tests/test_parity.py", "tests/test_public_names.py", "tests/test_readme.py"]
 

@@ -12,8 +12,7 @@ import pytest
 
 from benchmarks import on_gpu, on_gpu_first, on_gpu_machine, on_gpu_right
 from tests.engines.test_cuda import needs_numba_cuda
-
-ROOT = Path(__file__).parents[1]
+from tests.root import ROOT
 
 # What the tools of NVIDIA print around a program, which they run.
 SANITIZER = """#!/bin/sh

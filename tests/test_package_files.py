@@ -17,8 +17,8 @@ from scalarviz.scene.visuals import shaders
 from scalarviz.scene.visuals.shaders import SPHERE
 from scalarviz.stage.shader_evaluator import fragment_of
 from scalarviz.training.network.network import Network
+from tests.root import ROOT
 
-ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "scalarviz"
 # What checks the scripts of pages: the settings of Node's tools, which are not installed.
 TOOLS = {path for path in PACKAGE.joinpath("pages", "web").iterdir() if path.suffix != ".js"}

@@ -1,7 +1,6 @@
 """Lists of names in the guide are those of the tables."""
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -15,8 +14,9 @@ from scalarviz.data import DATA_SETS
 from scalarviz.engines.registry import ENGINES
 from scalarviz.files.onnx.operators import OPERATORS
 from scalarviz.stage.channels import CHANNELS
+from tests.root import ROOT
 
-GUIDE = Path(__file__).parent.parent / "docs" / "guide"
+GUIDE = ROOT / "docs" / "guide"
 PAGES = "networks", "pictures", "data-and-files"
 TEXT = "".join((GUIDE / f"{name}.md").read_text(encoding="utf-8") for name in PAGES)
 WORD = r"\w+(?![^(|]*\))"  # not in parentheses

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.root import ROOT
+
 PAGES = "README", *(f"docs/guide/{name}" for name in ("networks", "sessions", "pictures", "values"))
 MISTAKES = """
 import scalarviz as sv

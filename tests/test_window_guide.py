@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -14,8 +13,9 @@ from scalarviz.faces.controller.keys import help_rows
 from scalarviz.faces.controller.presets import preset_names
 from scalarviz.stage.show import Show
 from tests.faces.controller.fake_stage import FakeStage
+from tests.root import ROOT
 
-PAGE = Path(__file__).parent.parent / "docs" / "guide" / "window.md"
+PAGE = ROOT / "docs" / "guide" / "window.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 
 

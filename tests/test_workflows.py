@@ -3,11 +3,11 @@
 import configparser
 import json
 import re
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.root import ROOT
+
 WEB = ROOT / "scalarviz" / "pages" / "web"
 WORKFLOWS = {path.name: path.read_text() for path in (ROOT / ".github/workflows").glob("*.yml")}
 

@@ -28,8 +28,8 @@ from pathlib import Path
 
 from tests.features import Feature
 from tests.guides import examples
+from tests.root import ROOT
 
-ROOT = Path(__file__).parent.parent
 IN_STRINGS = re.compile(r"--?[a-z][\w-]*|#[\w-]+|[\w-]+(?==)|(?<=scalarviz )\w+|^\w+(?= )")
 LONGEST = 300  # a longer string is a page or a program
 ABOUT_THIS = {"features.py", "uses.py", "parity.py", "test_parity.py"}

@@ -21,7 +21,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).parent.parent
+from tests.root import ROOT
+
 TABLE = Path(__file__).with_suffix(".tsv")
 SUFFIXES = set(".py .js .mjs .ts .css .html .cu .cuh .frag .vert .glsl .c .cpp .h".split())
 FOLDERS = "scalarviz", "tests", "benchmarks", "docs", "scenes"

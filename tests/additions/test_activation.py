@@ -3,13 +3,12 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from tests.engines.test_cuda import needs_numba_cuda
+from tests.root import ROOT
 
-ROOT = Path(__file__).parent.parent.parent
 WITH_ERF = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "erf", "-m", ""]
 WITH_ERF += ["-p", "tests.additions.erf"]
 

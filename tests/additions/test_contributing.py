@@ -2,11 +2,11 @@
 
 import re
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent.parent
+from tests.root import ROOT
+
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 NAMED = re.compile(r"`(\w+)` (?:in|of)\s+`((?:scalarviz|tests|docs)/[^`\s]*\.(?:py|js))`")
 

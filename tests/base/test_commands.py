@@ -11,6 +11,7 @@ import pytest
 from scalarviz.base import shell_commands
 from scalarviz.base.shell_commands import called, needed, pasted, pip_command, program, requirements
 from scalarviz.errors import InputError
+from tests.root import ROOT
 from tests.wording import refused
 
 
@@ -88,7 +89,7 @@ def test_requirements_are_those_of_this_system(monkeypatch: pytest.MonkeyPatch) 
     )
     assert requirements("notebook") == ["one>=1", "two[more]<2"]
     assert requirements("") == ["numpy>=1.26", "three"]
-    folder = Path(__file__).parents[2].as_uri()
+    folder = ROOT.as_uri()
     assert requirements("none") == [f"scalarviz[none] @ {folder}"]
 
 

@@ -3,11 +3,12 @@
 import ast
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[2] / "scalarviz"
+from tests.root import ROOT
+
+PACKAGE = ROOT / "scalarviz"
 SAY = "from scalarviz.base.messages import inform\ninform('it compiles\\x1b')\n"
 IN_SENTENCE = "it compiles\\x1b\n"
 

@@ -4,11 +4,11 @@ import importlib.util
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent.parent
+from tests.root import ROOT
+
 NAMES = ("matrix", "cuda", "layers", "own", "graphs", "sessions", "away")
 FILES = [f"tests/engines/simulated_{name}.py" for name in NAMES]
 

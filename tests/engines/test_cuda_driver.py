@@ -18,7 +18,8 @@ import pytest
 from scalarviz.engines.cuda import gpu_layout
 from scalarviz.engines.cuda.launches import RESERVED
 from tests.engines.machine_code import needs_a_linker
-from tests.engines.test_cuda import ROOT, needs_numba_cuda
+from tests.engines.test_cuda import needs_numba_cuda
+from tests.root import ROOT
 
 HERE = Path(__file__).parent
 MOST = 232_448 - RESERVED  # bytes of shared memory that a block may have besides static arrays

@@ -18,6 +18,7 @@ from scalarviz.engines.codegen import cache_files, cuda_file
 from scalarviz.engines.codegen.formula_loops import InUse
 from scalarviz.engines.cuda import kernels
 from tests.engines.machine_code import EVERY, IN_USE, unit
+from tests.root import ROOT
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("numba_cuda") is None,
@@ -141,7 +142,7 @@ ON_EVERY_ENGINE = """
 
 @pytest.mark.slow
 def test_every_engine_follows_a_new_row_and_its_constant(tmp_path: Path) -> None:
-    path = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2])])
+    path = os.pathsep.join([str(tmp_path), str(ROOT)])
     own = {"PYTHONPATH": path, "SCALARVIZ_CACHE_DIR": str(tmp_path), "NUMBA_ENABLE_CUDASIM": "1"}
     for slope in (0.25, 0.5):
         (tmp_path / "new_row.py").write_text(textwrap.dedent(NEW_ROW.format(slope=slope)))

@@ -31,6 +31,7 @@ from scalarviz.engines.cpu.table import KERNELS, every_unit, kernels_of, kernels
 from scalarviz.engines.expression import expression_kernels
 from scalarviz.engines.expression.cpu_expression import SHELL
 from scalarviz.errors import EngineError
+from tests.root import ROOT
 from tests.wording import refused
 
 TANH = kernels_of("activation", KERNELS["activation"], ACTIVATIONS["tanh"])["forward"]
@@ -357,7 +358,7 @@ PROGRAM = """
 
 def run(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """A program in a process of its own, which finds the modules of a folder."""
-    path = os.pathsep.join([str(folder), str(Path(__file__).parents[2])])
+    path = os.pathsep.join([str(folder), str(ROOT)])
     own = {"PYTHONPATH": path, "SCALARVIZ_CACHE_DIR": str(folder / "cache")}
     return subprocess.run(
         [sys.executable, "-W", "error", "-c", textwrap.dedent(program)],
@@ -409,7 +410,7 @@ def test_a_child_that_compiles_ends_with_its_parent(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills a process as Unix does")
 def test_a_child_that_is_killed_while_it_compiles_leaves_a_correct_cache(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "tests.engines.killed_compiler", str(tmp_path)]
-    root, pipe = Path(__file__).parents[2], subprocess.PIPE
+    root, pipe = ROOT, subprocess.PIPE
     with subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True, cwd=root) as killer:
         assert killer.stdout is not None
         result = json.loads(killer.stdout.read())

@@ -14,9 +14,9 @@ import pytest
 from scalarviz.errors import FileError, InputError
 from scalarviz.files import atomic
 from scalarviz.files.atomic import check_place, replace_file
+from tests.root import ROOT
 from tests.wording import refused
 
-ROOT = Path(__file__).parent.parent.parent
 on_posix = pytest.mark.skipif(os.name != "posix", reason="permissions and links are as on Unix")
 
 

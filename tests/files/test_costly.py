@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
+from tests.root import ROOT
+
 pytest.importorskip("onnx", reason="models take onnx")
 if not Path("/proc/self/clear_refs").exists():
     pytest.skip("only Linux tells what a process has taken so", allow_module_level=True)
 
 from tests.files.costly import LOADED, REFUSED
 
-ROOT = Path(__file__).parent.parent.parent
 MOST_SECONDS = 20.0  # of the processor; a file that costs too much would take minutes
 MOST_BYTES = 150 * 2**20
 

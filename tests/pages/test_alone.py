@@ -34,8 +34,8 @@ from scalarviz.pages.engine_data import training_of
 from tests.pages.node import run_script
 from tests.pages.pages import data_in
 from tests.pages.test_engine import InPage, rgb
+from tests.root import ROOT
 
-ROOT = Path(__file__).parents[2]
 ALONE = """
 import sys, threading
 

@@ -13,8 +13,8 @@ import scalarviz as sv
 from scalarviz.faces.scenefiles.find import find
 from scalarviz.pages import page as module
 from scalarviz.pages.index_page import Entry, Still, index_of
+from tests.root import ROOT
 
-ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "pages"
 MARK = f'<meta name="generator" content="scalarviz {sv.__version__}">'
 

@@ -26,6 +26,7 @@ from scalarviz.pages.inline import module_of
 from scalarviz.pages.page import Page, first_speed, module_text, page_of, size_words, style_of_page
 from scalarviz.stage.show import Show
 from tests.pages.pages import data_in, script_in
+from tests.root import ROOT
 from tests.sessions import advanced
 from tests.wording import refused
 
@@ -128,7 +129,7 @@ def test_what_a_module_exports_is_used_by_others_or_by_tests() -> None:
     names = (path.name for path in Path(module.__file__).with_name("web").glob("*.js"))
     modules = [module_of(name, module_text(name)) for name in names]
     taken = {name for each in modules for names in each.imports.values() for name in names}
-    folder = Path(__file__).parent.parent
+    folder = ROOT / "tests"
     tests = (path for path in folder.rglob("*") if path.suffix in (".py", ".js", ".mjs"))
     taken |= {word for path in tests for word in re.findall(r"\w+", path.read_text("utf-8"))}
     for each in modules:

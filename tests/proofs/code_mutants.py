@@ -26,8 +26,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.nearest import LISTS, near_tests
+from tests.root import ROOT
 
-ROOT = Path(__file__).parent.parent.parent
 LIST = Path(__file__).with_name("code_mutants.tsv")
 COUNT, SEED = 200, 39
 LONGEST = 300  # seconds for the tests of one mutant; a loop without end is noticed, too

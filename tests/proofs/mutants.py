@@ -25,6 +25,7 @@ import numpy as np
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.files import checked_safetensors
+from tests.root import ROOT
 
 Chance = random.Random
 Change = Callable[[bytes, Chance], bytes]
@@ -214,7 +215,7 @@ def other_arrays(raw: bytes, chance: Chance) -> bytes:
 
 # ---- ONNX ----------------------------------------------------------------------------------------
 
-MODELS = Path(__file__).parent.parent / "files" / "onnx" / "models"
+MODELS = ROOT / "tests" / "files" / "onnx" / "models"
 
 
 def make_onnx(folder: Path) -> Path:

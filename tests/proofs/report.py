@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
-FILE = Path(__file__).parent.parent.parent / "docs" / "RELIABILITY.md"
+from tests.root import ROOT
+
+FILE = ROOT / "docs" / "RELIABILITY.md"
 
 INTRODUCTION = """# Results of the proofs
 

@@ -11,8 +11,8 @@ import pytest
 
 from tests.proofs.at_once import STUCK, THREADS
 from tests.proofs.report import Proof
+from tests.root import ROOT
 
-ROOT = Path(__file__).parent.parent.parent
 SEED = 6
 SHOWN = 20  # of what went wrong
 

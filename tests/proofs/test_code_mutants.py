@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.proofs import code_mutants
-from tests.proofs.code_mutants import GONE, ROOT, Mutant, pieces, tried
+from tests.proofs.code_mutants import GONE, Mutant, pieces, tried
+from tests.root import ROOT
 
 CODE = """
 def scaled(x: "int | None", by=2):

@@ -12,8 +12,8 @@ import pytest
 
 from tests.proofs.kills import KINDS
 from tests.proofs.report import Proof
+from tests.root import ROOT
 
-ROOT = Path(__file__).parent.parent.parent
 SEED = 5
 
 

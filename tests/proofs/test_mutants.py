@@ -13,8 +13,8 @@ import pytest
 from tests.proofs.load_mutants import MOST_SECONDS
 from tests.proofs.mutants import FORMATS
 from tests.proofs.report import Proof
+from tests.root import ROOT
 
-ROOT = Path(__file__).parent.parent.parent
 SEED = 4
 LONGEST = 600.0  # seconds for all files of one kind
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,10 @@ from scalarviz.core.formulas.optimizers import OPTIMIZERS
 from scalarviz.core.layers import LAYERS
 from scalarviz.core.optimizer import Optimizer
 from tests.proofs.report import Proof
+from tests.root import ROOT
 from tests.test_against_pytorch import REFERENCE
 
-FILE = Path(__file__).parent.parent / "reference" / "random_networks.npz"
+FILE = ROOT / "tests" / "reference" / "random_networks.npz"
 ENGINES = ("python", "cpu")
 
 # Of the largest number: for one pass, and for what some steps add up to.

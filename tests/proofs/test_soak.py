@@ -15,8 +15,8 @@ import scalarviz as sv
 from scalarviz.training.session.branches import EXACT
 from tests.proofs.report import Proof
 from tests.proofs.soak import COUNTED, SPEED, STUCK
+from tests.root import ROOT
 
-ROOT = Path(__file__).parent.parent.parent
 SEED = 8
 SECONDS = 600  # PROOFS_SHARE=0.1 makes it a minute
 

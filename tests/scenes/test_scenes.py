@@ -25,7 +25,6 @@ from scalarviz.stage.stage import Stage
 from tests.sessions import advanced
 from tests.wording import refused
 
-ROOT = Path(__file__).parent.parent.parent
 SMALL: dict[str, dict[str, Any]] = {
     "texture": {"hidden": 4, "depth": 1, "batch": 8, "size": 16},
     "digits": {"channels": "1,1", "batch": 2},

@@ -19,6 +19,7 @@ from scalarviz.errors import EngineError, InputError
 from scalarviz.sweeps import executors
 from scalarviz.sweeps import tasks as task
 from scalarviz.sweeps.tasks import versions_here
+from tests.root import ROOT
 from tests.sessions import advanced
 from tests.sweeps.making import (
     GRID,
@@ -32,8 +33,6 @@ from tests.sweeps.making import (
 )
 from tests.waiting import until
 from tests.wording import refused
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")

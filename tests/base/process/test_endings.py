@@ -14,10 +14,11 @@ from secrets import token_hex
 
 import pytest
 
+from tests.root import ROOT
+
 fcntl = pytest.importorskip("fcntl", reason="terminals are those of POSIX")
 termios = pytest.importorskip("termios", reason="terminals are those of POSIX")
 
-ROOT = Path(__file__).parents[3]
 INT, TERM = signal.SIGINT, signal.SIGTERM
 HUP = getattr(signal, "SIGHUP", TERM)
 RGB = ("rgb", "--engine", "python", "--steps", "100000000")

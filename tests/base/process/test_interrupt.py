@@ -12,8 +12,7 @@ import pytest
 
 from scalarviz.base import interrupt
 from scalarviz.base.interrupt import Stop, StoppableProgram
-
-ROOT = Path(__file__).parents[3]
+from tests.root import ROOT
 
 AS_MODULE = 'runpy.run_module("scalarviz", run_name="__main__")'
 AS_PROGRAM = f"""

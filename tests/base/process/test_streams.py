@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[3]
+from tests.root import ROOT
+
 TRAIN = ("train", "xor", "--engine", "python", "--steps", "20", "--save", "kept.safetensors")
 PAGE = ("page", "xor", "--engine", "python", "--no-engine", "--record", "5", "-o", "xor.html")
 SWEEP = ("sweep", "xor", "--seeds", "2", "--steps", "5", "--out", "runs.csv")

@@ -25,8 +25,9 @@ from tests.base.texts.words_in_code import (
     words_of_a_page,
     words_of_a_script,
 )
+from tests.root import ROOT
 
-PACKAGE = Path(__file__).parents[3] / "scalarviz"
+PACKAGE = ROOT / "scalarviz"
 FILES = sorted(PACKAGE.rglob("*.py"))
 ENGLISH: dict[str, str] = json.loads(Path(table.__file__).with_name("english.json").read_text())
 

@@ -18,9 +18,9 @@ from scalarviz.faces import watch as faces
 from scalarviz.faces.cli import commands
 from scalarviz.faces.cli.language import without_language
 from scalarviz.faces.scenefiles.user_code import answer
+from tests.root import ROOT
 from tests.wording import refused
 
-ROOT = Path(__file__).parents[3]
 OWN_SCENE = '''
 """Halves a number."""
 

@@ -4,7 +4,6 @@ import io
 import json
 import sys
 from configparser import ConfigParser
-from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -14,6 +13,7 @@ from scalarviz.faces.cli import doctor, probes
 from scalarviz.faces.cli.doctor import CHECKS, CLASS, command_for, examine, run_probe
 from scalarviz.faces.cli.probes import ALWAYS, COMMAND, EXTRAS, PIP, PROBES, SYSTEM, Lack, answer
 from scalarviz.stage import network_shader
+from tests.root import ROOT
 from tests.wording import refused
 
 BY_NAME = {check.name: check for check in CHECKS}
@@ -124,7 +124,7 @@ def test_why_shaders_do_not_run_is_told(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_every_extra_for_users_has_its_row() -> None:
     setup = ConfigParser(interpolation=None)
-    setup.read(Path(__file__).parents[3] / "setup.cfg", encoding="utf-8")
+    setup.read(ROOT / "setup.cfg", encoding="utf-8")
     extras = set(setup["options.extras_require"]) - {"bench", "docs", "browser", "dev", "cuda12"}
     assert extras == {check.extra for check in CHECKS} - {""}
 

@@ -11,8 +11,7 @@ import pytest
 from scalarviz.base.shell_commands import pip_command
 from scalarviz.faces.cli import lesson_folder
 from scalarviz.faces.cli.lesson_folder import copy_lessons
-
-ROOT = Path(__file__).parents[3]
+from tests.root import ROOT
 
 
 def test_lessons_and_the_guide_are_copied_and_what_is_there_stays(

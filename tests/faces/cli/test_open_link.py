@@ -14,8 +14,6 @@ from scalarviz.faces.cli import commands, open_link
 from tests.sessions import advanced
 from tests.wording import refused
 
-ROOT = Path(__file__).parents[3]
-
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch):

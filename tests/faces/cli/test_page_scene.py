@@ -15,9 +15,8 @@ from scalarviz.faces.cli import page_scene
 from scalarviz.faces.controller.autosave import Keep
 from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.stage.show import Show
+from tests.root import ROOT
 from tests.wording import refused
-
-ROOT = Path(__file__).parents[3]
 
 
 def test_ctrl_c_ends_it_and_nothing_is_written(

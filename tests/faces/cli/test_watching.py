@@ -16,8 +16,8 @@ from scalarviz.faces.cli.watching import free_places, is_own, signed
 from scalarviz.stage.encoders import png
 from tests.faces.cli.test_class_pages import got
 from tests.pages.pages import data_in
+from tests.root import ROOT
 
-ROOT = Path(__file__).parents[3]
 QUICK = ("--engine", "python", "--steps", "20")
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is a screen")

@@ -27,8 +27,8 @@ from typing import Any
 
 from tests.faces.browser.seen_page import SeenPage
 from tests.pages.software import CHROMIUM, launched
+from tests.root import ROOT
 
-ROOT = Path(__file__).parents[3]
 KERNEL = "SCALARVIZ_KERNEL_PYTHON"
 PATIENCE = 60.0  # seconds; a busy machine may take them, an answer that never comes is an error
 VIEWPORT = {"width": 1400, "height": 1000}

@@ -12,7 +12,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.faces.notebook.lab import ROOT, chromium, until
+from tests.faces.notebook.lab import chromium, until
+from tests.root import ROOT
 
 pytestmark = pytest.mark.slow
 

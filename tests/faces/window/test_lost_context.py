@@ -3,11 +3,10 @@
 import subprocess
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[3]
+from tests.root import ROOT
 
 
 def run(screen: Mapping[str, str], times: str) -> list[str]:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import scalarviz as sv
+from tests.root import ROOT
 
-ROOT = Path(__file__).parents[3]
 # The X server ends the connection while a picture is drawn: the driver never returns from it then.
 LOST = """
 import ctypes, os, time

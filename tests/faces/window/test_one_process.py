@@ -3,13 +3,11 @@
 import subprocess
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 
 from tests.pictures.export.many_pictures import MOST, grown, linux
-
-ROOT = Path(__file__).parents[3]
+from tests.root import ROOT
 
 
 def run(screen: Mapping[str, str], *words: str) -> list[str]:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[3]
+from tests.root import ROOT
+
 SOURCE = Path(__file__).with_name("sweep_cases.py").read_text(encoding="utf-8")
 CASES = [
     node.name

@@ -18,9 +18,9 @@ from scalarviz.errors import DisplayError
 from scalarviz.faces.controller.watch_options import WatchOptions
 from scalarviz.faces.window.display import connects
 from scalarviz.faces.window.window import watch
+from tests.root import ROOT
 from tests.wording import refused
 
-ROOT = Path(__file__).parents[3]
 SOURCE = Path(__file__).with_name("window_cases.py").read_text(encoding="utf-8")
 CASES = [
     node.name

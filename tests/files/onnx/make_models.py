@@ -23,9 +23,10 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from torch import nn
 
 from scalarviz import data
+from tests.root import ROOT
 
 FOLDER = Path(__file__).parent / "models"
-SCENES = Path(__file__).parents[3] / "scenes"
+SCENES = ROOT / "scenes"
 DYNAMIC = torch.export.Dim("batch", min=1, max=4096)
 
 

@@ -12,8 +12,7 @@ import pytest
 
 import scalarviz as sv
 from tests.files.onnx.models import FOLDER, MODELS, batch, load, run, trained
-
-ROOT = Path(__file__).parents[3]
+from tests.root import ROOT
 
 every_model = pytest.mark.parametrize("name", MODELS)
 

@@ -22,12 +22,11 @@ from scalarviz.base import progress
 from scalarviz.base.progress import Progress, duration
 from scalarviz.errors import GradientError, InputError, Interrupted
 from tests.bars import REMOVED, Clock, Tty, clock, tty
+from tests.root import ROOT
 from tests.sessions import advanced
 from tests.wording import refused
 
 __all__ = ["clock", "tty"]  # fixtures
-
-ROOT = Path(__file__).parents[3]
 
 
 def work(clock: Clock, seconds: float, total: int = 10, wanted: bool = True) -> None:

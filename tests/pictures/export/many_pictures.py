@@ -21,8 +21,8 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from tests.proofs.soak import held
+from tests.root import ROOT
 
-ROOT = Path(__file__).parents[3]
 SIZES = (320, 200), (1280, 800)
 MOST = 1.0  # MiB for a picture; where each has a canvas of its own it is ten or more
 

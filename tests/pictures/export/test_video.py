@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from scalarviz.stage.encoders import encoder_for
+from tests.root import ROOT
 
-ROOT = Path(__file__).parents[3]
 SIZE = (64, 48)
 
 

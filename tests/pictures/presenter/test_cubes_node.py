@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,10 @@ from scalarviz.scene.canvas.palette import THEMES, rgb
 from scalarviz.stage.cubes_node import plan_of
 from tests.faces.window.conftest import screen as screen
 from tests.pictures.presenter import cubes_in_canvas as inside
+from tests.root import ROOT
 from tests.sessions import advanced
 from tests.studio import Studio, shade
 from tests.wording import refused
-
-ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,10 @@ from scalarviz.errors import InputError
 from scalarviz.stage.stage import Stage
 from tests.faces.window.conftest import screen as screen
 from tests.pictures.presenter import nodes_of_users as own
+from tests.root import ROOT
 from tests.studio import Studio
 from tests.wording import refused
 
-ROOT = Path(__file__).parents[3]
 SEEN = "green True, red False"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,12 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
+from tests.root import ROOT
 from tests.sessions import advanced
 from tests.wording import refused
 
-REFERENCE = json.loads(
-    (Path(__file__).parents[2] / "reference" / "pytorch.json").read_text(encoding="utf-8")
-)["state_dicts"]
+PYTORCH = ROOT / "tests" / "reference" / "pytorch.json"
+REFERENCE = json.loads(PYTORCH.read_text(encoding="utf-8"))["state_dicts"]
 every_engine = pytest.mark.parametrize("engine", ["python", "cpu"])
 
 

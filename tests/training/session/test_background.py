@@ -14,10 +14,9 @@ import pytest
 import scalarviz as sv
 from scalarviz.data import Xor
 from scalarviz.training.session.threads import Background
+from tests.root import ROOT
 from tests.training.session.test_threads import ours
 from tests.waiting import until
-
-ROOT = Path(__file__).parents[3]
 
 
 def counting(seen: list[str], name: str, rest: float = 0.0, upto: int = 10**9) -> Iterator[float]:
