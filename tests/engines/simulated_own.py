@@ -20,10 +20,9 @@ from tests.additions.layer_classes import Radial, Sines
 from tests.additions.test_kind_of_operation import Mirror
 from tests.additions.test_own_losses import chosen, square, squares, squares_gradient, twice
 from tests.additions.test_own_optimizers import constants, my_adam, plain
-from tests.engines.agreement import difference
+from tests.engines.agreement import difference, numbers
 from tests.engines.simulator import (
     engine_of,
-    numbers,
     pair,
     reference_steps,
     run_of,

@@ -10,10 +10,10 @@ from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.layout.plates import NEAR, RIGHT, UP
 from scalarviz.scene.visuals.spheres import SpheresVisual, WiresVisual
-from tests.studio import Studio, place, plate, project
+from tests.studio import WHITE, Studio, place, plate, project
 
 WIDTH, HEIGHT = 320, 240
-GREY, WHITE, RED = (0.5, 0.5, 0.5), (1.0, 1.0, 1.0), (1.0, 0.0, 0.0)
+GREY, RED = (0.5, 0.5, 0.5), (1.0, 0.0, 0.0)
 STAGE = [plate(9, 12, origin=(-6.0, 4.5, 0.0))]
 every_fov = pytest.mark.parametrize("fov", [0.0, 30.0, 70.0])
 

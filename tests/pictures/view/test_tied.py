@@ -11,9 +11,10 @@ from scalarviz.scene.canvas import canvas2d
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.labels import Tied, draw_thread, draw_tied, tied_colors
+from scalarviz.stage.stage import Stage
 from tests.pages.in_web import in_web
 from tests.pages.samples import SEE, box_data
-from tests.pictures.view.measures import Stage, look, projection, stage_of
+from tests.pictures.view.measures import look, projection, stage_of
 from tests.sessions import advanced
 
 SIZES = [(1280, 800), (1366, 700), (800, 500), (1920, 1080)]
