@@ -25,7 +25,7 @@ from scalarviz import data
 from scalarviz.base.checks import shorten
 from scalarviz.base.messages import LONGEST, LONGEST_LINE, say, visible
 from scalarviz.errors import FileError, InputError, ScalarvizError, UnknownNameError
-from scalarviz.faces.cli import commands
+from scalarviz.faces.cli import commands as cli_commands
 from scalarviz.files.checked_safetensors import read, write
 from scalarviz.stage.show import Show
 
@@ -311,7 +311,7 @@ def test_words_of_the_command_line_are_quoted_harmlessly(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as left:
-        commands.main(words)
+        cli_commands.main(words)
     assert left.value.code
     out, said = capsys.readouterr()
     assert said and is_harmless(out + said)
@@ -319,7 +319,7 @@ def test_words_of_the_command_line_are_quoted_harmlessly(
 
 def test_markup_in_a_name_is_no_markup(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        commands.main(["replay", "[red]no[/] [link=http://x]y[/]"])
+        cli_commands.main(["replay", "[red]no[/] [link=http://x]y[/]"])
     assert "[red]no[/]" in capsys.readouterr().err
 
 

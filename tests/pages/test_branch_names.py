@@ -8,11 +8,13 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.base import texts
+from scalarviz.base import texts as texts_module
 from tests.pages.in_web import in_web
 from tests.sessions import advanced
 
-ENGLISH = json.loads(Path(texts.__file__).with_name("english.json").read_text(encoding="utf-8"))
+ENGLISH = json.loads(
+    Path(texts_module.__file__).with_name("english.json").read_text(encoding="utf-8")
+)
 NAME = """
     setTexts(data.english);
     const branch = {journal: data.journal, fork: data.fork, parent: data.parent};

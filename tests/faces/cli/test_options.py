@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from scalarviz.faces.cli import commands, open_link, sweep_scene
+from scalarviz.faces.cli import commands, open_link
+from scalarviz.faces.cli import sweep_scene as sweep_command
 from scalarviz.faces.scenefiles.options import (
     PAGING,
     RENDERING,
@@ -62,7 +63,7 @@ def test_an_option_of_open_arrives(run: Any, monkeypatch: pytest.MonkeyPatch, na
 
 def test_the_options_of_a_sweep_arrive(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
-    monkeypatch.setattr(sweep_scene, "sweep_scene", lambda *known: given.extend(known) or 0)
+    monkeypatch.setattr(sweep_command, "sweep_scene", lambda *known: given.extend(known) or 0)
     words = (
         "--grid hidden=2,4 --seeds 3 --steps 20 --every 5 --success 0.1 --stop-at-success "
         "--executor processes --out a.csv --folder runs --picture a.png --watch --networks maps "
