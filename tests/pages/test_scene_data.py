@@ -53,8 +53,8 @@ def test_it_is_json_without_what_json_has_not() -> None:
 
 
 def test_shaders_lose_their_comments_only() -> None:
-    for name, texts in programs().items():
-        for text, source, fragment in zip(texts, PROGRAMS[name], (False, True), strict=True):
+    for name, sources in programs().items():
+        for text, source, fragment in zip(sources, PROGRAMS[name], (False, True), strict=True):
             assert "//" not in text
             whole = as_es(source, fragment=fragment)
             code = "".join(line.partition("//")[0] for line in whole.splitlines())

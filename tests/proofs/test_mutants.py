@@ -38,16 +38,16 @@ def loaded(kind: str, count: int, folder: Path) -> dict[str, Any]:
 def test_spoilt_files_are_refused_or_valid(proof: Proof, tmp_path: Path) -> None:
     count = proof.count(1000)
     results = {kind: loaded(kind, count, tmp_path) for kind in FORMATS}
-    wrong = [f"{kind}, {text}" for kind, found in results.items() for text in found["wrong"]]
+    wrong = [f"{kind}, {each}" for kind, found in results.items() for each in found["wrong"]]
     assert not wrong, f"{len(wrong)} of them:\n" + "\n".join(wrong[:40])
     proof.seeds = str(SEED)
     proof.tried = [f"{count:,} spoilt files each of the kinds {', '.join(FORMATS)}"]
-    for text, name in (
+    for outcome, name in (
         ("refused by a sentence", "refused"),
         ("loaded what the original holds", "same"),
         ("loaded something else that is valid", "loaded"),
     ):
-        proof.found.append(f"{sum(found[name] for found in results.values()):,} {text}")
+        proof.found.append(f"{sum(found[name] for found in results.values()):,} {outcome}")
     slowest = max(found["slowest"] for found in results.values())
     grown = max(found["grown"] for found in results.values())
     proof.found.append(

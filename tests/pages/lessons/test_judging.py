@@ -82,10 +82,10 @@ def test_every_question_is_judged_as_by_python() -> None:
         guesses=guesses,
     )
     assert len(found) == len(questions) > 0
-    for question, tried, theirs in zip(questions, guesses, found, strict=True):
+    for each, tried, theirs in zip(questions, guesses, found, strict=True):
         for guess, said in zip(tried, theirs, strict=True):
-            wanted = ours(question, guess)
-            assert said == (None if wanted is None else list(wanted)), (question.ask, guess)
+            wanted = ours(each, guess)
+            assert said == (None if wanted is None else list(wanted)), (each.ask, guess)
         assert theirs[-1][0]
 
 

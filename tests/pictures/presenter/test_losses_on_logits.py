@@ -11,7 +11,7 @@ from scalarviz.scene.frame_data import Card
 from scalarviz.scene.neurons import draw_errors
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
-from scalarviz.story.formats import said
+from scalarviz.story.formats import said as in_words
 from scalarviz.story.tour import tour_caption
 from tests.pictures.presenter.test_cards import lines_of
 from tests.pictures.view.measures import projection, stage_of
@@ -58,9 +58,9 @@ def test_the_card_of_an_output_compares_what_the_loss_reads(loss: str, place: in
     assert float(value) == pytest.approx(predictions[place], rel=0.006)
     assert float(off) == pytest.approx(predictions[place] - targets[place], rel=0.006)
     facts = dict(card.facts)
-    assert facts["target"] == said(targets[place])
+    assert facts["target"] == in_words(targets[place])
     if name:
-        assert facts[name.strip()] == said(predictions[place], 3)
+        assert facts[name.strip()] == in_words(predictions[place], 3)
     else:
         assert not {"share", "sigmoid"} & set(facts)
 
@@ -69,7 +69,7 @@ def test_the_card_of_an_output_compares_what_the_loss_reads(loss: str, place: in
 def test_the_tour_says_how_far_the_outputs_are_off_as_the_loss_reads_them(loss: str) -> None:
     session, predictions, targets = compared(loss)
     words = tour_caption("error", Stage(session).reading).title
-    assert f" {said(float(np.abs(predictions - targets).max()))} " in words
+    assert f" {in_words(float(np.abs(predictions - targets).max()))} " in words
 
 
 def card_of(session: sv.Session, place: int) -> Card:

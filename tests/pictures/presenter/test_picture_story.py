@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 import scalarviz as sv
 from scalarviz.base.texts import texts
-from scalarviz.scene.frame_data import CardLine
+from scalarviz.scene.frame_data import CardLine, Line
 from scalarviz.scene.lights import lights
+from scalarviz.stage.narration import arithmetic as blocks_of
 from scalarviz.stage.narration import blocks_of_weight
 from scalarviz.story.backward_captions import BACKWARD_KINDS
 from scalarviz.story.captions import FORWARD_KINDS, caption
@@ -111,6 +112,7 @@ def test_a_weight_of_a_kernel_is_told_at_all_its_places() -> None:
     said_of_it = [
         block.words for block in blocks_of_weight(session, row) if isinstance(block, CardLine)
     ]
+    said_of_it = [block.words for block in blocks_of(session, row) if isinstance(block, Line)]
     assert any(words.startswith("It is used at 16 places of each sample") for words in said_of_it)
 
 
@@ -162,6 +164,7 @@ def test_a_weight_that_lies_beyond_the_edge_everywhere_is_told() -> None:
     said_of_it = [
         block.words for block in blocks_of_weight(session, 0) if isinstance(block, CardLine)
     ]
+    said_of_it = [block.words for block in blocks_of(session, 0) if isinstance(block, Line)]
     assert "gradient = 0: it only ever lies beyond the edge" in said_of_it
     assert all(said.title for said in told.values())
 

@@ -59,8 +59,8 @@ def test_the_cells_and_neurons_of_a_sum_are_in_focus_and_a_page_has_the_same(cas
     focus, layout = focus_of(frame_data), frame_data.layout
     assert focus is not None
     lit = set()
-    for plate, (left, top, right, bottom) in zip(layout.plates, focus.cells, strict=True):
-        row, column, indices = plate.cells()
+    for each, (left, top, right, bottom) in zip(layout.plates, focus.cells, strict=True):
+        row, column, indices = each.cells()
         inside = (column >= left) & (column <= right) & (row >= top) & (row <= bottom)
         lit |= set(indices[inside].tolist())
     assert lit == focus.rows
