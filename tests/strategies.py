@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 
 import scalarviz as sv
@@ -31,6 +32,11 @@ LAYER_KINDS = st.sampled_from(
 )  # fmt: skip
 # What these do depends on the whole batch, or on chance.
 LEARNING_KINDS = ["batch_norm", "dropout"]
+
+
+def examples(few: int, many: int) -> settings:
+    """As many examples of a slow test: few in `make test`, many in `make test-all`."""
+    return settings(max_examples=few if settings.default.max_examples < 100 else many)
 
 
 @st.composite

@@ -5,7 +5,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import scalarviz as sv
 from scalarviz.core.formulas.activations import ACTIVATIONS
@@ -21,7 +21,7 @@ from tests.engines.agreement import (
     numbers,
     schedule_of,
 )
-from tests.strategies import RUNNABLE, networks
+from tests.strategies import RUNNABLE, examples, networks
 
 FAST = [name for name in RUNNABLE if name != "python"]
 
@@ -146,7 +146,7 @@ def test_networks_that_see_pictures(
 
 @every_engine
 @given(networks(learning=True))
-@settings(max_examples=60)
+@examples(15, 60)
 def test_random_networks_that_learn(engine: str, case: tuple[sv.Network, Array]) -> None:
     """Layers that do something else while they learn, among all others: three steps, and after."""
     net, batch = case
@@ -172,7 +172,7 @@ def test_every_width(engine: str, sizes: list[int]) -> None:
 
 @every_engine
 @given(networks())
-@settings(max_examples=40)
+@examples(15, 40)
 def test_random_networks(engine: str, case: tuple[sv.Network, Array]) -> None:
     net, batch = case
     reference, fast = net.copy().to("python"), net.copy().to(engine)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from safetensors import safe_open
 
 import scalarviz as sv
@@ -17,7 +17,7 @@ from scalarviz.errors import EngineError, FileError, InputError
 from scalarviz.faces.controller.autosave import Keep
 from scalarviz.files.checked_safetensors import read, write
 from scalarviz.files.networks import numbers, save_network
-from tests.strategies import networks
+from tests.strategies import examples, networks
 from tests.wording import refused
 
 X = np.array([[0.5, -0.25], [1.0, 0.75], [-1.0, 0.1]])
@@ -57,7 +57,7 @@ def assert_same(one: sv.Network, other: sv.Network) -> None:
 
 
 @given(networks())
-@settings(max_examples=30)
+@examples(10, 30)
 def test_a_network_comes_back_bit_for_bit(
     tmp_path_factory: pytest.TempPathFactory, made: tuple[sv.Network, Any]
 ) -> None:

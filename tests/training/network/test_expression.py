@@ -12,7 +12,7 @@ from typing import Any
 import micrograd.nn
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import scalarviz as sv
@@ -35,6 +35,7 @@ from scalarviz.errors import (
     UpdateError,
 )
 from scalarviz.training.network.expression import compile
+from tests.strategies import examples
 from tests.wording import refused
 
 ENGINES = ["python", "cpu"]
@@ -180,7 +181,7 @@ def margin(made: list[Any]) -> float:
 
 
 @given(functions(), st.integers(0, 1000))
-@settings(max_examples=60)
+@examples(20, 60)
 def test_any_expression_has_the_numbers_and_the_gradients_of_plain_values(
     made: tuple[Callable[..., Any], list[Value]], seed: int
 ) -> None:

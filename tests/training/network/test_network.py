@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import scalarviz as sv
 from scalarviz.core.formulas.activations import ACTIVATIONS
@@ -21,7 +21,7 @@ from scalarviz.errors import (
     ShapeError,
     UnknownNameError,
 )
-from tests.strategies import RUNNABLE, networks
+from tests.strategies import RUNNABLE, examples, networks
 from tests.wording import refused
 
 COLOURS = np.random.default_rng(0).random((8, 3))
@@ -110,7 +110,7 @@ def test_gradients_agree_for_every_activation(activation: str) -> None:
 
 
 @given(networks())
-@settings(max_examples=60)
+@examples(15, 60)
 def test_gradients_agree_for_random_networks(case: tuple[sv.Network, np.ndarray]) -> None:
     net, batch = case
     before = net.bank.value.copy()
