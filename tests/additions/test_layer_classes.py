@@ -213,6 +213,7 @@ def fail() -> None:
     raise ZeroDivisionError("in the layer")
 
 
+@pytest.mark.some("16-python", "300-cpu")
 @pytest.mark.parametrize("engine", ["python", "cpu"])
 @pytest.mark.parametrize("batch", [16, 300])
 def test_an_error_of_its_python_leaves_whole_steps(engine: str, batch: int) -> None:

@@ -139,6 +139,7 @@ def test_pictures_draw_a_matrix_and_biases_as_those_of_dense() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", PLACES)
 def test_it_is_drawn_and_told_at_each_moment(name: str) -> None:
     s = session("cpu", *PLACES[name]())

@@ -105,7 +105,7 @@ SHAPES: list[Any] = [
 ]
 
 
-@pytest.mark.some(1)
+@pytest.mark.some("((3, 5, 2), 80, 2, 3168, 0.01)")
 @pytest.mark.parametrize("case", SHAPES, ids=str)
 def test_the_fused_kernel_has_the_bits_of_the_other_ones(case: Any) -> None:
     sizes, samples, blocks, shared, norm = case

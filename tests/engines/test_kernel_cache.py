@@ -84,9 +84,12 @@ def test_all_processes_look_for_the_same_file() -> None:
 def test_without_a_folder_to_keep_them_in_they_are_compiled_each_time() -> None:
     """As for a user without a home, in an installation of somebody else."""
     program = """
+import numpy as np
 from numba.core.caching import CacheImpl
 CacheImpl._locator_classes = []
-from scalarviz.faces.controller import precompile
-precompile.compile_kind(precompile.MEANS)
+from scalarviz.scene.visuals import mip_means
+means, table = np.ones((2, 2, 2), np.float32), np.zeros((2, 2, 4), np.uint8)
+colors, strengths = np.zeros((4, 3), np.float32), np.ones(1, np.float32)
+mip_means.write_levels(means, colors, strengths, table, np.zeros(1, np.int64))
 """
     subprocess.run([sys.executable, "-c", program], check=True)

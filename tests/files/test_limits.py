@@ -78,6 +78,7 @@ def test_a_data_set_takes_what_its_settings_say(name: str) -> None:
 MADE_OF_SAMPLES = ["rgb", "circle", "gaussians", "spiral", "moons", "quadrants"]
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", MADE_OF_SAMPLES)
 def test_a_data_set_is_made_in_little_more_memory(
     name: str, monkeypatch: pytest.MonkeyPatch
@@ -152,7 +153,7 @@ def test_layers_and_a_sample_on_its_way_are_weighed(tmp_path: Path) -> None:
 # ---- a run lands on a keyframe ------------------------------------------------------------------
 
 
-@pytest.mark.some(8)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("memory", [1, 3000, 30_000])
 def test_an_honest_run_loads_without_a_step(

@@ -64,7 +64,7 @@ def test_it_goes_on_as_if_it_had_not_stopped(tmp_path: Path) -> None:
     assert same(s, loaded) and (s.losses == loaded.losses).all()
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("seed", range(12))
 def test_a_run_can_be_kept_at_any_moment(seed: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(seed)

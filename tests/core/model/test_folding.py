@@ -72,10 +72,10 @@ def test_equal_nodes_of_samples_are_one() -> None:
 
 
 def test_equal_nodes_with_other_parameters_are_one_if_there_are_too_many() -> None:
-    ours = network(400, 400, 1)
+    ours = network(160, 160, 1)
     trace = trace_of(ours([1.0, 2.0]))
     nodes = folded(trace, 300)
-    assert [node.count for node in nodes] == [400, 400, 1]
+    assert [node.count for node in nodes] == [160, 160, 1]
     deep = sv.Value(0.5, label="deep")
     value = deep
     for i in range(400):

@@ -377,6 +377,7 @@ def test_tabs_choose_what_the_strip_shows_and_how_it_is_sorted(
 @pytest.fixture
 def terrain(stage: Stage, studio: Studio, session: sv.Session) -> Chart:
     """The large chart with a whole landscape."""
+    session.engine = "cpu"  # which computes it soon
     stage.curve_view.large, stage.curve_view.order = True, "landscape"
     chart_of(stage, studio)
     reader = stage.reading.curves.past.terrain
@@ -491,6 +492,7 @@ def test_a_landscape_of_the_start_follows_the_path_as_it_grows(
     stage: Stage, studio: Studio, session: sv.Session, plays: bool
 ) -> None:
     session.reset()
+    session.engine = "cpu"
     stage.curve_view.large, stage.curve_view.order = True, "landscape"
     reader = stage.reading.curves.past.terrain
 

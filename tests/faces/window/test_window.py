@@ -33,12 +33,9 @@ QUICK = (
     "case_the_timeline_seeks_and_an_edit_in_the_past_begins_a_branch",
     "case_the_panel_takes_its_room_from_the_stage_alone",
     "case_twelve_controls_in_three_groups_stand_behind_the_button_at_first",
-    "case_beside_the_panel_the_network_has_three_quarters_of_its_size",
     "case_e_opens_a_field_on_the_pinned_cube",
-    "case_one_button_at_most_is_filled",
     "case_closing_ends_every_thread",
     "case_a_file_that_is_being_written_has_a_bar_and_a_button_that_cancels_it",
-    "case_a_scene_is_chosen_from_its_menu_and_undo_leads_back",
     "case_an_error_in_drawing_is_raised_where_it_was_opened",
 )
 

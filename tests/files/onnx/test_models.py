@@ -26,7 +26,7 @@ def test_a_model_gives_what_onnxruntime_gives(name: str) -> None:
     np.testing.assert_allclose(net(x), expected, rtol=0, atol=1e-5)
 
 
-@pytest.mark.some(8)
+@pytest.mark.some(3)
 @every_model
 def test_a_model_learns_the_same_on_each_engine(name: str) -> None:
     nets = [load(name), load(name)]

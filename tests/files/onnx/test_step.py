@@ -116,6 +116,7 @@ NETWORKS: dict[str, tuple[list[sv.Layer], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_layers_learn_as_in_the_session(name: str, tmp_path: Path) -> None:
     layers, options = NETWORKS[name]
@@ -131,13 +132,14 @@ def test_each_kind_of_operation_that_is_not_drawn_is_among_them() -> None:
     assert {op.formula for op in operations if op.kind == "row"} == ROW_FORMULAS.keys()
 
 
-@pytest.mark.some(8)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", [*ACTIVATIONS, "celu(2)"])
 def test_activations_learn_as_in_the_session(name: str, tmp_path: Path) -> None:
     s = session(Dense(3, 8, name), Dense(8, 3), optimizer=sv.SGD(0.02))
     agrees(s, tmp_path / "step.onnx", 40)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("loss", [*LOSSES, "softmax_cross_entropy"])
 def test_losses_are_those_of_the_session(loss: str, tmp_path: Path) -> None:
     rate = sv.SGD(1e-3)
@@ -148,6 +150,7 @@ def test_losses_are_those_of_the_session(loss: str, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     "optimizer",
     [

@@ -316,6 +316,7 @@ def test_the_ten_questions_are_the_same_before_and_after() -> None:
     assert {*HANDOUTS} == {"glossary", "questions-before", "questions-after"}
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("number", ["01", "02", "03", "04", "05", "10"])
 def test_its_pictures_train_from_where_the_notebook_shows_them(number: str) -> None:
     lesson = lesson_of(lessons()[number])

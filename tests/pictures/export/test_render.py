@@ -159,6 +159,7 @@ def test_a_video_that_could_not_be_kept_trains_nothing(
     assert session.step_index == 0
 
 
+@pytest.mark.some("1-operation", "2-step")
 @pytest.mark.parametrize("unit", ["step", "operation"])
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_video_of_steps_holds_its_sample(
@@ -407,6 +408,7 @@ def test_a_video_ends_where_the_training_stops_by_itself() -> None:
     assert "not finite" in s.stopped
 
 
+@pytest.mark.some("value", "norms", "landscape")
 @pytest.mark.parametrize("past", [*PASTS, "gradient norms"])
 def test_a_picture_may_show_the_past_below_the_network(session: sv.Session, past: str) -> None:
     session.engine = "cpu"

@@ -42,6 +42,7 @@ def fills(box: Box, xy: np.ndarray) -> bool:
     return bool(is_inside and np.ptp(parts, axis=0).max() > 1.0 - 2.0 * EDGE - 1e-3)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("camera", ["perspective", "orthographic", "flat"])
 @pytest.mark.parametrize("name", NETWORKS)
 def test_the_projected_network_fills_the_free_stage(name: str, camera: str) -> None:

@@ -118,6 +118,8 @@ SESSIONS: dict[str, Callable[[], sv.Session]] = {
 }
 
 
+QUICK = "circle", "normalized", "zoo", "groups", "neurons"
+
 # Their nodes are compared with Values in tests/training/session/test_graph_steps.py.
 GRAPHS = "expression", "neurons", "neurons of a batch"
 
@@ -135,7 +137,12 @@ def rows_of(session: sv.Session) -> list[int | None]:
     return [None, rows[-1], rows[len(rows) // 2]]
 
 
-@pytest.fixture(params=SESSIONS, scope="module")
+@pytest.fixture(
+    params=[
+        name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in SESSIONS
+    ],
+    scope="module",
+)
 def told(request: pytest.FixtureRequest) -> tuple[sv.Session, list[tuple[str, Caption, Any]]]:
     """A session, and the captions of three steps that follow different weights."""
     session = SESSIONS[request.param]()
@@ -147,7 +154,6 @@ def told(request: pytest.FixtureRequest) -> tuple[sv.Session, list[tuple[str, Ca
     return session, found
 
 
-@pytest.mark.some(5)
 def test_a_calculator_agrees_with_every_line(told: Any) -> None:
     count = 0
     for name, said, _ in told[1]:
@@ -158,7 +164,6 @@ def test_a_calculator_agrees_with_every_line(told: Any) -> None:
     assert count > len(alone) // 2  # nodes that stand for several have their mean alone
 
 
-@pytest.mark.some(4)
 def test_numbers_are_short_and_nothing_is_called_g(told: Any) -> None:
     for name, said, _ in told[1]:
         words = words_of(said)
@@ -232,7 +237,7 @@ def numbers_of(session: sv.Session, name: str) -> dict[str, Array]:
     return {key: each[session.focus].astype(np.float64) for key, each in found.items()}
 
 
-@pytest.mark.some(5)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("key", [key for key in SESSIONS if key not in GRAPHS])
 def test_each_number_is_that_of_the_engine(key: str) -> None:
     """Pieces about neurons have the numbers of these neurons, and the result that of the subject.

@@ -59,6 +59,7 @@ def without_a_name(stage: Stage) -> list[str]:
     return [each for each in NAMED.findall(title_of(stage)) if each not in seen]
 
 
+@pytest.mark.some("rgb-1-(1280, 800)", "xnor-1-(800, 500)", "circle-1-(1280, 800)")
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize(("name", "steps"), [*dict.fromkeys(SCENES, 1).items()])
 def test_a_neuron_that_a_sentence_names_has_its_name_beside_it(

@@ -19,11 +19,8 @@ from tests.pictures.view.measures import projection, stage_of
 NINE = "rgb xor xnor circle digits retrain texture normalized expression".split()
 SIZES = [(1280, 800), (800, 500), (1920, 1080)]
 LARGE = {"digits", "retrain", "texture"}
-SUMS = [
-    pytest.param(name, size, marks=pytest.mark.slow if name in LARGE else ())
-    for name in NINE[:-1]
-    for size in SIZES
-]
+SUMS = [(name, size) for name in NINE[:-1] for size in SIZES]
+QUICK = pytest.mark.some("rgb-(1280, 800)", "circle-(800, 500)", "xnor-(1920, 1080)")
 
 
 def sums(name: str, size: tuple[int, int]) -> Iterator[Stage]:
@@ -43,6 +40,7 @@ def bars(notes: Notes) -> list[tuple[float, float, float]]:
     return [(x, wide, y) for x, y, wide, high, *_ in notes.noted if high == BAR_HIGH]
 
 
+@QUICK
 @pytest.mark.parametrize(("name", "size"), SUMS, ids=str)
 def test_bars_add_up_to_the_number_of_the_sphere_within_a_pixel(
     name: str, size: tuple[int, int]
@@ -68,6 +66,7 @@ def test_bars_add_up_to_the_number_of_the_sphere_within_a_pixel(
     assert "forward" in kinds and kinds <= {"forward", "input gradient"}
 
 
+@QUICK
 @pytest.mark.parametrize(("name", "size"), SUMS, ids=str)
 def test_a_stack_covers_no_cube_label_sphere_or_exhibit(name: str, size: tuple[int, int]) -> None:
     for stage in sums(name, size):
