@@ -112,7 +112,6 @@ def test_a_weight_of_a_kernel_is_told_at_all_its_places() -> None:
     said_of_it = [
         block.words for block in blocks_of_weight(session, row) if isinstance(block, CardLine)
     ]
-    said_of_it = [block.words for block in blocks_of(session, row) if isinstance(block, Line)]
     assert any(words.startswith("It is used at 16 places of each sample") for words in said_of_it)
 
 
@@ -164,7 +163,6 @@ def test_a_weight_that_lies_beyond_the_edge_everywhere_is_told() -> None:
     said_of_it = [
         block.words for block in blocks_of_weight(session, 0) if isinstance(block, CardLine)
     ]
-    said_of_it = [block.words for block in blocks_of(session, 0) if isinstance(block, Line)]
     assert "gradient = 0: it only ever lies beyond the edge" in said_of_it
     assert all(said.title for said in told.values())
 
