@@ -41,7 +41,7 @@ TABLES = {
     "faces.controller.export.KINDS": "export of the window",
     "faces.cli.render_scene.KINDS": "file of render",
     "stage.render.MOVES": "move of the camera",
-    "files.shaders.export.EXPORTS": "file of an export",
+    "files.shaders.network_export.EXPORTS": "file of an export",
     "faces.scenefiles.links.PARTS": "part of a link",
     "faces.scenefiles.links.HIDEABLE": "part that a link hides",
 }

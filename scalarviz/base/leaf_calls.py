@@ -23,7 +23,7 @@ LEAF_CALLS = {
     "save_expression": "files.expressions",
     "load_model": "files.expressions",
     "save_model": "files.onnx.writing",
-    "export_network": "files.shaders.export",
+    "export_network": "files.shaders.network_export",
     "save_timeline": "files.runs",
     "load_timeline": "files.runs",
     "save_text": "files.atomic",
@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # a type checker knows the functions themselves
     from scalarviz.files.onnx.writing import save_model as save_model
     from scalarviz.files.runs import load_timeline as load_timeline
     from scalarviz.files.runs import save_timeline as save_timeline
-    from scalarviz.files.shaders.export import export_network as export_network
+    from scalarviz.files.shaders.network_export import export_network as export_network
     from scalarviz.stage.displays.html_tables import confusion_html as confusion_html
     from scalarviz.stage.displays.html_tables import network_html as network_html
     from scalarviz.stage.displays.html_tables import perceptron_html as perceptron_html

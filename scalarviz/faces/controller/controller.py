@@ -40,10 +40,10 @@ from scalarviz.stage.show import Show
 from scalarviz.stage.side_by_side import AnyStage
 from scalarviz.story.by_neuron import check_neurons
 from scalarviz.training.session.branches import Branch
-from scalarviz.training.session.changes import Change
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.timeline import check_unit
 from scalarviz.training.session.trainer import settings_now
+from scalarviz.training.session.user_changes import Change
 
 CHANNELS = {"color": "color", "size": "size"}
 AT_ONCE = 100  # most steps taken by a command; for more, it plays

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, final
 from scalarviz.base.checks import shorten
 from scalarviz.base.texts import text
 from scalarviz.errors import InputError
-from scalarviz.training.session.changes import Change
 from scalarviz.training.session.session import Session
+from scalarviz.training.session.user_changes import Change
 
 if TYPE_CHECKING:
     from scalarviz.faces.controller.controller import Controller

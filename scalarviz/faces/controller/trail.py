@@ -10,8 +10,8 @@ from scalarviz.base.texts import text
 from scalarviz.faces.controller.options import Options
 from scalarviz.stage.show import Show, sizes_of
 from scalarviz.story.names import sentence
-from scalarviz.training.session.changes import Change
 from scalarviz.training.session.session import Session
+from scalarviz.training.session.user_changes import Change
 
 if TYPE_CHECKING:
     from scalarviz.faces.controller.controller import Controller

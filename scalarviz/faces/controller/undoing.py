@@ -9,7 +9,7 @@ from scalarviz.base.texts import text
 from scalarviz.faces.controller import trail
 from scalarviz.faces.controller.computing import computes
 from scalarviz.training.session.branches import Clock, did_in_words
-from scalarviz.training.session.changes import Change
+from scalarviz.training.session.user_changes import Change
 
 if TYPE_CHECKING:
     from scalarviz.faces.controller.controller import Controller

@@ -26,8 +26,8 @@ from scalarviz.base.interrupt import ctrl_c, uncut, whole
 from scalarviz.engines.engine import Snapshot, SnapshotValues
 from scalarviz.engines.kernel_threads import Guard
 from scalarviz.errors import OrderError
-from scalarviz.training.session.changes import BranchMoment, Change
 from scalarviz.training.session.timeline import Timeline
+from scalarviz.training.session.user_changes import BranchMoment, Change
 
 LAST = 5.0  # seconds that the end of the program waits for portions, at most
 LOOK = 0.1  # seconds between two checks that a thread is alive

@@ -30,9 +30,9 @@ from scalarviz.engines.engine import RunOutcome
 from scalarviz.errors import GradientError, InputError, OrderError
 from scalarviz.training.session.branches import Action, Branch, Clock, Frame, Keyframes
 from scalarviz.training.session.callbacks import FirstArrivals
-from scalarviz.training.session.changes import BankDiff, BranchMoment, Change, UndoLog
 from scalarviz.training.session.stops import Stops
 from scalarviz.training.session.trainer import BETWEEN_STEPS, Trainer
+from scalarviz.training.session.user_changes import BankDiff, BranchMoment, Change, UndoLog
 
 if TYPE_CHECKING:
     from scalarviz.training.session.session import Session

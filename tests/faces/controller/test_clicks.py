@@ -325,7 +325,7 @@ REACHED = """
     faces/controller/presets.py data/samples.py data/texture.py files/checked_safetensors.py
     files/networks.py files/networks.py files/runs.py files/run_settings.py
     core/not_finite.py training/network/grown_networks.py training/session/growth.py
-    training/session/changes.py training/session/session.py
+    training/session/user_changes.py training/session/session.py
 """.split()
 
 # Of a script that makes a session, or gives its network to a second one.

@@ -12,8 +12,8 @@ from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.formula import Formula
 from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS
 from scalarviz.errors import InputError
-from scalarviz.files.shaders import export
-from scalarviz.files.shaders.export import export_network
+from scalarviz.files.shaders import network_export
+from scalarviz.files.shaders.network_export import export_network
 from scalarviz.files.shaders.shader import MOST_WEIGHTS
 from tests.wording import refused
 
@@ -177,4 +177,4 @@ def test_a_new_activation_exports_by_being_in_the_table(
 
 
 def test_every_ending_is_one_that_is_tested_here() -> None:
-    assert set(export.EXPORTS) == {".glsl", ".hlsl", ".npz"}
+    assert set(network_export.EXPORTS) == {".glsl", ".hlsl", ".npz"}

@@ -13,7 +13,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.files.shaders.export import export_network
+from scalarviz.files.shaders.network_export import export_network
 from scalarviz.files.shaders.shader import WRITERS
 from tests.core.layers.test_layers import MAKERS
 from tests.files.shaders import run_shaders

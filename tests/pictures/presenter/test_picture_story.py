@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 import scalarviz as sv
 from scalarviz.base.texts import texts
-from scalarviz.scene.frame_data import CardLine, Line
+from scalarviz.scene.frame_data import CardLine
 from scalarviz.scene.lights import lights
-from scalarviz.stage.narration import arithmetic as blocks_of
 from scalarviz.stage.narration import blocks_of_weight
 from scalarviz.story.backward_captions import BACKWARD_KINDS
 from scalarviz.story.captions import FORWARD_KINDS, caption

@@ -20,6 +20,7 @@ from scalarviz.files.shaders.shader import GLSL, HLSL, Language, write_shader
 if TYPE_CHECKING:
     from scalarviz.training.network.network import Network
 
+
 PRECISIONS = {"float32": np.float32, "float16": np.float16}
 
 
