@@ -18,8 +18,8 @@ from PIL import Image
 from scalarviz import picture
 from scalarviz.faces.scenefiles.find import about, find, load
 from scalarviz.faces.scenefiles.making import played
-from scalarviz.pages.index_page import INDEX, Entry, Still, index_of, links_of
 from scalarviz.pages.page import page_of, size_words
+from scalarviz.pages.plain_pages import INDEX, Entry, Still, index_of, links_of
 from scalarviz.stage.show import Show
 
 FOLDER = Path(__file__).parent.parent / "build" / "docs" / "docs" / "pages"

@@ -25,8 +25,7 @@ import pdoc.render_helpers
 from nbconvert import HTMLExporter
 
 from scalarviz.faces.cli.lesson_pages import page_of_lesson
-from scalarviz.pages.lessons.lesson import lesson_of
-from scalarviz.pages.lessons.prose import formula, html_of
+from scalarviz.pages.lessons.lesson import formula, html_of, lesson_of
 from tests.public_names import callables, public_objects
 
 ROOT = Path(__file__).parent.parent

@@ -7,9 +7,8 @@ import json
 import sys
 from typing import Any
 
-from scalarviz.pages.lessons.lesson import is_left_out, lessons
+from scalarviz.pages.lessons.lesson import TRANSLATED, is_left_out, lessons, mark_of, words_of
 from scalarviz.pages.lessons.questions import questions_of
-from scalarviz.pages.lessons.translation import TRANSLATED, mark_of, words_of
 
 
 def shown_cells(number: str) -> list[str]:

@@ -1,28 +1,37 @@
-"""What captions and cards of a page know of a session: operations, names and formulas."""
+"""What captions and cards of a page know of a session: operations, names, formulas, optimizers."""
 
 from __future__ import annotations
 
+import ast
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from scalarviz.base.texts import row_text, text
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.formulas.formula_trees import cases_of, function_tree
-from scalarviz.core.formulas.formula_words import written
+from scalarviz.core.formulas.formula_trees import cases_of, expression_tree, function_tree
+from scalarviz.core.formulas.formula_words import in_words, variables, written
 from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS
 from scalarviz.core.formulas.losses import Loss, LossRow, RowLossRow
+from scalarviz.core.formulas.optimizers import OptimizerRow
+from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.program import KINDS, NONE, Buffer, Operation, Program
 from scalarviz.core.trace_program import TraceProgram
 from scalarviz.engines.wasm.page_memory import moment_data
-from scalarviz.pages.graph_data import nodes_data
-from scalarviz.pages.optimizer_data import optimizer_data
+from scalarviz.scene.frame_data import Card, CardLine, CardTable, Drawing, History
 from scalarviz.scene.pace import TERMS
 from scalarviz.stage.network_layout import layout_of
+from scalarviz.stage.stage import Stage
 from scalarviz.story.backward_captions import way_around
-from scalarviz.story.captions import AVERAGED, LOSS_CHANGES
+from scalarviz.story.captions import AVERAGED, LOSS_CHANGES, Numbered
+from scalarviz.story.equations import CORRECTED, CORRECTION, FUNCTIONS, corrected
 from scalarviz.story.forward_captions import loss_text, own_formula
-from scalarviz.story.names import cells_of, is_output, names_of, names_of_cells, writer_of
+from scalarviz.story.names import cells_of, entitled, is_output, names_of, names_of_cells, writer_of
+from scalarviz.training.session.explanation import FormulaLine, constant_lines, update_lines
 from scalarviz.training.session.session import Session
 
 Data = dict[str, Any]  # what JSON can hold
@@ -217,3 +226,189 @@ def part_of_loss(row: LossRow | RowLossRow, part: str) -> Data:
     own = words == written(function, ("p", "t"))
     cases = cases_of(function, ("p", "t")) if own else []
     return {"text": words, "tree": function_tree(function), "cases": cases}
+
+
+# What a page knows of an optimizer: its settings, and the lines of its update as trees.
+
+PROBES = 0.5, -2.0, 0.0  # numbers that take all ways of usual conditions
+
+
+def optimizer_data(optimizer: Optimizer, *, mixed: bool) -> Data:
+    """Return an optimizer: its settings, and the lines of its formulas.
+
+    mixed  whether the network has mixed precision, where no step is refused
+
+    `updates` are the lines that a weight can have, of which those hold whose result is that of
+    `whole`, the update as a tree; there are none if they have more than arithmetic.
+    """
+    row, schedule = optimizer.row, optimizer.schedule
+    constants, updates = lines_of(row, optimizer.settings)
+    whole = function_tree(row.update)
+    return {
+        "name": row.name,
+        "lr": optimizer.lr,
+        "ownRates": [list(span) for span in optimizer.own_rates.spans],
+        "settings": dict(optimizer.settings),
+        "slots": list(row.slots),
+        "l1": optimizer.l1,
+        "l2": optimizer.l2,
+        "clipValue": finite(optimizer.clip_value),
+        "clipNorm": finite(optimizer.clip_norm),
+        "refuses": optimizer.not_finite == "error" and not mixed,
+        "schedule": schedule.name,
+        "factor": function_tree(schedule.row.factor),
+        "factorSettings": list(schedule.settings.values()),
+        "constants": constants,
+        "updates": updates if whole is not None else [],
+        "whole": whole,
+    }
+
+
+def lines_of(row: OptimizerRow, settings: Mapping[str, float]) -> tuple[list[Data], list[Any]]:
+    """Return the lines of the constants of an optimizer, and those of its update in all cases."""
+    changing = ["w", "g", *row.slots]
+    found: dict[tuple[str, ...], list[Data]] = {}
+    constants: list[Data] = []
+    for numbers in product(PROBES, repeat=len(changing)):
+        known = dict(zip(changing, numbers, strict=True)) | {"lr": 0.5, **settings, "step": 1.0}
+        lines = constant_lines(row, known)
+        matches = [(each.name, CORRECTION.fullmatch(each.pattern)) for each in lines]
+        powers = {name: match[1] for name, match in matches if match is not None}
+        update = update_lines(row, known)
+        key = tuple(f"{each.name} = {each.pattern}" for each in update)
+        if key not in found:
+            constants = [constant_data(each, row) for each in lines]
+            found[key] = [line_data(each, powers) for each in update]
+    every = [*constants, *(line for lines in found.values() for line in lines)]
+    if any(line["tree"] is None for line in every):
+        return [], []
+    return constants, [*found.values()]
+
+
+def constant_data(line: FormulaLine, row: OptimizerRow) -> Data:
+    """Return a number that is the same for all weights, and how it is computed."""
+    tree = expression_tree(line.pattern, line.known, variables(row.constants))
+    return {"name": line.name, "same": True, "tree": tree}
+
+
+def line_data(line: FormulaLine, powers: Mapping[str, str]) -> Data:
+    """Return a line: as it is written and as a tree, once with and once without numbers.
+
+    powers  settings whose powers make the corrections that numbers are divided by, by the names of
+            these corrections
+
+    `numbered` has _0_, _1_ ... in place of its numbers, `card` the formula as cards write it, and
+    what they write before it.
+    """
+    functions = {**FUNCTIONS, **line.calls}
+    short = corrected(line)
+    divided = CORRECTED.findall(line.pattern)
+    return {
+        "name": line.name,
+        "formula": line.formula,
+        "tree": expression_tree(line.pattern, line.known, functions),
+        "words": in_words(line.formula, line.known, line.calls) or line.formula,
+        "numbered": numbered_data(line),
+        "card": formula_data(short.pattern, short.known, functions),
+        "corrections": [
+            {
+                "name": name,
+                "by": by,
+                "card": formula_data(f"{name} / (1 - {powers[by]}^step)", line.known, FUNCTIONS),
+            }
+            for name, by in divided
+        ],
+    }
+
+
+def formula_data(formula: str, known: Mapping[str, float], functions: Mapping[str, Any]) -> Data:
+    """Return a formula of a card: its text, its tree, and its names in their order."""
+    code = formula.replace("^", "**")
+    names = [node.id for node in nodes_of(code) if isinstance(node, ast.Name) and node.id in known]
+    return {
+        "words": in_words(formula, names, functions) or formula,
+        "tree": expression_tree(code, known, functions),
+        "names": list(dict.fromkeys(names)),
+    }
+
+
+def nodes_of(code: str) -> Sequence[ast.Name]:
+    """Return the names in an expression, in the order of the text."""
+    found = [node for node in ast.walk(ast.parse(code, mode="eval")) if isinstance(node, ast.Name)]
+    return sorted(found, key=lambda node: node.col_offset)
+
+
+def numbered_data(line: FormulaLine) -> Data:
+    """Return a line with _0_, _1_ ... in place of its numbers, as text and as a tree."""
+    numbered = Numbered(constants=line.formula != line.pattern)
+    code = ast.unparse(numbered.visit(ast.parse(line.formula, mode="eval")))
+    names = [f"_{i}_" for i in range(len(numbered.numbers))]
+    functions = {**FUNCTIONS, **line.calls}
+    return {
+        "words": in_words(code, names, functions),
+        "numbers": numbered.numbers,
+        "tree": expression_tree(code, names, functions),
+    }
+
+
+def finite(value: float) -> float | None:
+    """Return a limit; None for infinity, which JSON lacks."""
+    return value if math.isfinite(value) else None
+
+
+# Compiled functions in pages: names of nodes, and what Python says of each moment. A page
+# explains networks by itself; of a compiled function, and of a network that is too large to send
+# all its numbers, it shows what these functions return.
+
+MOST_PIECES = 1000  # of the lines of a caption without gaps, which is left out where it has more
+
+
+def nodes_data(program: TraceProgram) -> dict[str, Any]:
+    """Return inputs, nodes and outputs by name, as `caption_data` has the buffers of neurons."""
+    about = {"size": 1, "shape": [], "role": "node", "layer": "", "wave": False}
+    places = {**program.place_of, program.outputs.name: program.trace.outputs[0]}
+    return {name: {**about, "names": [entitled(program, at)]} for name, at in places.items()}
+
+
+def told(stage: Stage, moment: int, *, walks: bool) -> dict[str, Any]:
+    """Return what a page shows of a compiled function beside its parameters, as parts of a state.
+
+    moment  the last one of the step that is shown; -1 without
+    walks   whether it is explained
+    """
+    said = spoken(stage, moment, walks=walks)
+    buffers = stage.reading.buffers((moment + 1) % len(stage.reading.moments))
+    return {
+        **said,
+        "values": {**buffers.values},
+        "gradients": {**buffers.flows},
+        "gradientsBefore": {**stage.reading.buffers(moment).flows} if moment > 0 else {},
+        "target": buffers.target,
+    }
+
+
+def spoken(stage: Stage, moment: int, *, walks: bool) -> dict[str, Any]:
+    """Return caption and card of what is pinned, as parts of a state; arguments as `told`."""
+    stage.read()
+    card = stage.card((moment + 1) % len(stage.reading.moments))
+    caption = stage.captioned() if walks else None
+    if caption is not None and sum(map(len, caption.whole)) > MOST_PIECES:
+        caption = replace(caption, whole=())
+    return {
+        "caption": caption and asdict(caption),
+        "card": card and card_data(card),
+        "about": stage.pinned if stage.pinned_neuron is None else [*stage.pinned_neuron],
+    }
+
+
+def card_data(card: Card) -> dict[str, Any]:
+    """Return a card for JSON; what is drawn on it alone is left out."""
+    blocks = [block_data(each) for each in card.blocks if not isinstance(each, Drawing)]
+    facts = [[*each] for each in card.facts]
+    return {"row": card.row, "name": card.name, "facts": facts, "blocks": blocks}
+
+
+def block_data(block: CardLine | CardTable | History) -> dict[str, Any]:
+    if isinstance(block, History):
+        return {"steps": block.steps.tolist(), "values": block.values.tolist()}
+    return asdict(block)

@@ -1,22 +1,23 @@
-"""What a network learns, for the end of the flow: samples to answer, and how they are shown."""
+"""Results in a page: what a network learns, as samples to answer, how they are shown, metrics."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula_trees import function_tree
-from scalarviz.core.formulas.metrics import cut
+from scalarviz.core.formulas.metrics import HELD_OUT, LOSS, cut
 from scalarviz.data import Digits, Rgb, Texture
 from scalarviz.data.batches import Pair
 from scalarviz.data.data_set import TableSet
 from scalarviz.data.plane import FEATURES, PlaneSet
-from scalarviz.pages.packed import packed
+from scalarviz.pages.bundle import packed
 from scalarviz.scene.canvas.canvas2d import image_bytes
+from scalarviz.stage.curves import drawn_of, measured_of
 from scalarviz.stage.data_exhibits import (
     ASKED_DIGITS,
     FEW_WRITTEN,
@@ -30,6 +31,8 @@ from scalarviz.stage.data_exhibits import (
     varying_inputs,
 )
 from scalarviz.story.names import axis_names, class_names, output_names
+from scalarviz.training.session.branches import Series
+from scalarviz.training.session.measurements import Metrics
 from scalarviz.training.session.session import Session
 
 SIDE = 24  # cells along a map
@@ -182,3 +185,85 @@ EXHIBITS: dict[str, Callable[[Any], Made]] = {
     "digits": sorting_of,
     "texture": pictures_of,
 }
+
+
+# Metrics of a page: their values up to now, and what its worker needs to measure more of them.
+
+MOST_LOSSES = 10_000  # from before the page
+
+NONE: Series = np.zeros(0, np.int64), np.zeros(0)
+
+
+class MetricData(NamedTuple):
+    """The metrics of a page that trains.
+
+    shown     part `measured` of the page's spec, see `measured_data`
+    engine    part `metrics` of the engine's spec: names, and steps from one measurement to the next
+    held      the held-out samples: inputs in the precision of the weights, then targets in float64
+    left_out  names of metrics that a page cannot measure: functions in Python
+    """
+
+    shown: dict[str, Any]
+    engine: dict[str, Any]
+    held: bytes
+    left_out: tuple[str, ...]
+
+
+def metric_data(session: Session, loss: Mapping[str, Any]) -> MetricData | None:
+    """Return the metrics of a page that trains; None: the session measures none.
+
+    loss  as `loss_data` describes it
+    """
+    metrics: Metrics | None = session.visits.metrics
+    if metrics is None:
+        return None
+    past, held_out = session.metrics, session.data.held_out
+    left_out = tuple(name for name, row in metrics.rows.items() if row.is_own)
+    prefix = "" if held_out is None else HELD_OUT
+    names = [prefix + name for name in metrics.rows if name not in left_out]
+    if held_out is not None and is_known(loss):
+        names.append(HELD_OUT + LOSS)
+    drawn = drawn_of({name: past.get(name, NONE) for name in names})
+    inputs, targets = held_out if held_out is not None else (np.zeros((0, 0)), np.zeros((0, 0)))
+    dtype = np.dtype(session.network.bank.dtype)
+    held = np.asarray(inputs, dtype).astype(dtype.newbyteorder("<")).tobytes()
+    held += np.asarray(targets, "<f8").tobytes()
+    now = session.step_index
+    engine = {
+        "names": [name.removeprefix(HELD_OUT) for name in drawn],
+        "every": metrics.every,
+        "held": len(inputs),
+        "loss": loss,
+    }
+    shown = measured_data({name: past.get(name, NONE) for name in drawn}, session.losses[:now])
+    return MetricData(shown, engine, held, left_out)
+
+
+def is_known(loss: Mapping[str, Any]) -> bool:
+    """Return whether a page can compute a loss; as `isKnownLoss` of formulas.js."""
+    if loss["scalar"]:
+        return loss["error"]["tree"] is not None
+    return bool(loss["name"] == "softmax_cross_entropy")
+
+
+def measured_data(metrics: Mapping[str, Series], losses: FloatArray) -> dict[str, Any]:
+    """Return the metrics that a page draws, with their values, and the losses beside them.
+
+    metrics  steps and values by name
+    losses   of the steps from 0 on; of many, some are left out, but not the last one
+    """
+    apart = -(-len(losses) // MOST_LOSSES)
+    kept = np.append(losses[apart - 1 :: apart], losses[-1]) if apart else losses
+    return {
+        "series": [
+            {
+                "name": each.name,
+                "share": each.share,
+                "steps": packed(np.asarray(each.steps, np.float64)),
+                "values": packed(np.asarray(each.values, np.float64)),
+            }
+            for each in measured_of(metrics)
+        ],
+        "apart": apart,
+        "losses": packed(np.asarray(kept, np.float32)),
+    }

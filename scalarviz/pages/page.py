@@ -1,6 +1,8 @@
-"""A page that trains: one HTML file, which opens from disk in any browser and fetches nothing.
+"""The page of a session: one HTML file, which opens from disk in any browser and fetches nothing.
 
 sv.page(session, "rgb.html")
+
+It trains by itself or has a recording; the page of a session that stays in Python asks by a link.
 """
 
 from __future__ import annotations
@@ -20,18 +22,17 @@ from scalarviz.base.package_files import text_beside
 from scalarviz.base.progress import Progress
 from scalarviz.base.texts import text, texts
 from scalarviz.core.formulas.formula import pick
+from scalarviz.engines.wasm.page_memory import buffer_names, moment_data
 from scalarviz.errors import EngineError, InputError
 from scalarviz.files.atomic import as_path, check_place, replace_file
-from scalarviz.pages.caption_data import caption_data
+from scalarviz.pages.bundle import POLICY, bundle, html, names_of, packed_bytes, texts_of
+from scalarviz.pages.caption_data import caption_data, optimizer_data
 from scalarviz.pages.engine_data import engine_data, training_of, why_not
-from scalarviz.pages.exhibit_data import exhibit_data, probe_of
-from scalarviz.pages.index_page import version
-from scalarviz.pages.inline import bundle, html, names_of, packed_bytes, texts_of
-from scalarviz.pages.metric_data import measured_data, metric_data
-from scalarviz.pages.optimizer_data import optimizer_data
-from scalarviz.pages.recording import Recording, compressed, recording_of
+from scalarviz.pages.exhibit_data import exhibit_data, measured_data, metric_data, probe_of
+from scalarviz.pages.plain_pages import version
+from scalarviz.pages.recording import Recording, compressed, recording_of, spare_of
 from scalarviz.pages.scene_data import scene_data
-from scalarviz.pages.spare import spare_of
+from scalarviz.pages.session_state import earlier_data
 from scalarviz.scene.canvas.palette import (
     CLASSES_ON_DARK,
     CLASSES_ON_LIGHT,
@@ -365,3 +366,69 @@ def size_words(size: int) -> str:
     if size < 999_500:
         return text("page.kilobytes", count=max(1, round(size / 1000)))
     return text("page.megabytes", count=size / 1e6)
+
+
+# The page of a session that stays in Python: it draws and explains, and asks by a link.
+
+START = "linked.js"
+PAGE = "page.html"
+# It asks by the link; and has no engine, which would be a worker with WebAssembly.
+ALLOWED = {
+    **{name: allowed for name, allowed in POLICY.items() if name != "worker-src"},
+    "script-src": "{loader} {script}",
+    "connect-src": "'self'",
+}
+
+
+def description(show: Show, theme: str = "", *, tour: bool = False) -> dict[str, Any]:
+    """Return what a page needs of a show before its first state: `spec` and `texts`, for JSON."""
+    session = show.session
+    with session.doing():
+        program, names = session.network.program, buffer_names(session.network.program)
+        exhibit = exhibit_data(session)
+        spec = {
+            "linked": True,
+            "engine": {
+                "moments": [moment_data(moment, names) for moment in program.moments],
+                "step": 0,
+                "sizes": {
+                    "batch": session.trainer.batches.size,
+                    "inputs": session.network.inputs,
+                },
+            },
+            "scene": scene_data(show),
+            "say": caption_data(session),
+            "page": {
+                "title": show.title,
+                "about": show.about,
+                "came": came_from(session),
+                "theme": theme,
+                "speed": first_speed(show),
+                "tint": session.data.input_tint,
+                "exhibit": exhibit,
+                "first": first_groups(),
+                "tour": tour,
+                "earlier": earlier_data(session),
+            },
+        }
+        spec["say"]["optimizers"] = [spec["say"]["optimizer"]]
+    script = bundle(START, partial(module_text, kinds=kinds_in(exhibit)))
+    return {"spec": spec, "texts": texts_of(script, texts())}
+
+
+def linked_page(
+    show: Show, link: dict[str, Any], described: dict[str, Any], first: Any = None
+) -> str:
+    """Return the page as HTML.
+
+    link       how it reaches the session, see web/linked.js
+    described  what `description` returns
+    first      a state that it shows until Python answers; None, the default: none
+    """
+    markup = text_beside(__file__, PAGE)
+    words = said_in(markup)
+    words |= {"title": show.title, "about": show.about, "version": version()}
+    script = bundle(START, module_text)  # another scene may have another exhibit
+    texts_used = texts_of(script, texts())
+    data = {**described, "texts": texts_used, "link": link, "first": first}
+    return html(markup, words, style_of_page(), script, loader(), data, {}, {"links": ""}, ALLOWED)

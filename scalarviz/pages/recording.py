@@ -3,11 +3,12 @@
 Each array is kept in whole parts of its largest number, as few as fit, see PRECISIONS: what moves
 slowly, such as the weights, as differences to the step before, of 8 bits where these are enough,
 else 16.
-`web/recording.js` reads it.
+`web/client.js` reads it.
 """
 
 from __future__ import annotations
 
+import base64
 import struct
 import zlib
 from collections.abc import Iterator
@@ -20,9 +21,8 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.base.progress import Progress
 from scalarviz.engines.wasm.page_memory import buffer_names, moment_data
 from scalarviz.errors import GradientError, InputError, UpdateError
-from scalarviz.pages.inline import as_json
-from scalarviz.pages.metric_data import measured_data
-from scalarviz.pages.packed import packed
+from scalarviz.pages.bundle import as_json, packed
+from scalarviz.pages.exhibit_data import measured_data
 from scalarviz.stage.sample_pass import SampleContext, forward
 from scalarviz.training.session.session import Session
 
@@ -390,3 +390,41 @@ def two_planes(numbers: Any) -> bytes:
 def plain_piece(array: FloatArray) -> bytes:
     with np.errstate(over="ignore"):
         return b"".join([bytes([PLAIN]), array.astype("<f4").tobytes()])
+
+
+# A short recording in a page that trains, which browsers show that cannot train it.
+
+STEPS = 600  # at most
+PLACES = 6, 30  # fewest and most steps of these that are kept
+NUMBERS = 210_000  # that are kept of them: fewer steps of a larger network
+WORK = 2e9  # products of weights and samples that its steps may take
+BY_PYTHON = 500  # weights of networks that Python trains, in full precision: others take kernels
+ROOM = 150_000  # bytes that it may take, before base64
+
+
+def spare_of(session: Session, probe: FloatArray) -> dict[str, Any] | None:
+    """Return a recording as `recordedOnly` of web/main.js reads it; None if none is short enough.
+
+    The session stays as it is.
+
+    probe  inputs, shape (samples, inputs), to which the page shows the answers
+    """
+    twin, bank, program = session.copy(), session.network.bank, session.network.program
+    twin.visits.metrics = None  # which may be functions that take long
+    by_python = len(bank) <= BY_PYTHON and not session.network.precision.mixed
+    if by_python:
+        twin.to("python")
+    fewest, most = PLACES
+    answers = len(probe) * program.outputs.size
+    each = 2 * len(bank) + answers + sum(buffer.size for buffer in program.buffers)
+    places = min(most, int(NUMBERS / each))
+    steps = min(STEPS, int(WORK / (len(bank) * session.trainer.batches.size)))
+    if places < fewest or steps < fewest:
+        return None
+    every, walked = -(-steps // places), 2 if by_python else 1
+    try:
+        made = recording_of(twin, probe, steps, every, ROOM * 4 // 3, walked=walked)
+    except (GradientError, InputError):  # its first step is refused, or it has no room
+        return None
+    data = base64.b64encode(made.data).decode()
+    return {"engine": made.engine, "recording": made.spec, "bytes": data}

@@ -14,7 +14,7 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.program import NONE, Moment, Program
-from scalarviz.pages.packed import packed
+from scalarviz.pages.bundle import packed
 from scalarviz.scene import labels, neuron_images, neurons
 from scalarviz.scene.callout import STACK
 from scalarviz.scene.canvas.palette import HALO, NOT_A_NUMBER, NUMBER, POWER, THEMES, Theme

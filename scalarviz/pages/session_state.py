@@ -18,8 +18,8 @@ from scalarviz.engines.engine import SnapshotValues
 from scalarviz.engines.reference import program_forward
 from scalarviz.engines.wasm.page_memory import buffer_names
 from scalarviz.errors import InputError, ScalarvizError
+from scalarviz.pages.bundle import packed
 from scalarviz.pages.exhibit_data import probe_of
-from scalarviz.pages.packed import packed
 from scalarviz.stage.curves import earlier_losses, measured_of
 from scalarviz.stage.sample_pass import SampleContext, forward
 from scalarviz.story.captions import changed_at

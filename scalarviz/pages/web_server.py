@@ -24,8 +24,8 @@ from urllib.parse import quote
 
 from scalarviz.base.shell_commands import pip_command
 from scalarviz.errors import InputError
-from scalarviz.pages.index_page import INDEX
-from scalarviz.pages.inline import stated_policy
+from scalarviz.pages.bundle import stated_policy
+from scalarviz.pages.plain_pages import INDEX
 
 try:
     from websockets.asyncio.server import ServerConnection, serve

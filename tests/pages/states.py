@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.pages.packed import packed
+from scalarviz.pages.bundle import packed
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.stage.stage import Stage
 

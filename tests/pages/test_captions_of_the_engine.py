@@ -8,8 +8,8 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.pages.caption_data import optimizer_data
 from scalarviz.pages.engine_data import training_of
-from scalarviz.pages.optimizer_data import optimizer_data
 from tests.pages.pages import InPage
 from tests.pages.walks import Walk, expected, plain, questions, spec_of
 

@@ -12,7 +12,7 @@ from PIL import Image
 import scalarviz as sv
 from scalarviz.faces.scenefiles.find import find
 from scalarviz.pages import page as module
-from scalarviz.pages.index_page import Entry, Still, index_of
+from scalarviz.pages.plain_pages import Entry, Still, index_of
 from tests.root import ROOT
 
 FOLDER = ROOT / "docs" / "pages"

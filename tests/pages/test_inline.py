@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from scalarviz.pages.inline import (
+from scalarviz.pages.bundle import (
     POLICY,
     as_json,
     bundle,

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from scalarviz.faces.browser.messages import is_command, read
-from scalarviz.pages import inline, linked_page
+from scalarviz.pages import bundle, page
 from tests.pages.in_web import in_web
 
-WEB = Path(inline.__file__).with_name("web")
+WEB = Path(bundle.__file__).with_name("web")
 STARTS = "linked.js", "main.js"
 
 # A client over a channel that a test speaks for, `frames` that it lets pass, and what was heard.
@@ -428,7 +428,7 @@ def test_a_walk_by_operations_goes_on_though_python_takes_no_whole_steps() -> No
 
 def test_a_linked_page_has_no_engine_and_a_page_that_trains_no_link() -> None:
     def script(start: str) -> str:
-        return inline.bundle(start, lambda name: (WEB / name).read_text(encoding="utf-8"))
+        return bundle.bundle(start, lambda name: (WEB / name).read_text(encoding="utf-8"))
 
     names = ["class LinkClient", "class Offers", "class Client", "class RecordingClient"]
     link_page, own_page = ([name in script(start) for name in names] for start in STARTS)
@@ -438,10 +438,10 @@ def test_a_linked_page_has_no_engine_and_a_page_that_trains_no_link() -> None:
 
 
 def test_a_linked_page_may_reach_its_server_and_use_nothing_that_only_training_needs() -> None:
-    allowed = {name: sources.split() for name, sources in linked_page.ALLOWED.items()}
+    allowed = {name: sources.split() for name, sources in page.ALLOWED.items()}
     assert allowed.pop("connect-src") == ["'self'"]
     assert allowed.pop("script-src") == ["{loader}", "{script}"]
     shared = {"default-src", "style-src", "img-src", "base-uri", "form-action"}
     assert {name: " ".join(sources) for name, sources in allowed.items()} == {
-        name: inline.POLICY[name] for name in shared
+        name: bundle.POLICY[name] for name in shared
     }

@@ -14,9 +14,9 @@ from scalarviz import data
 from scalarviz.base.texts import texts
 from scalarviz.core.formulas.metrics import METRICS
 from scalarviz.pages import page as module
+from scalarviz.pages.bundle import packed
 from scalarviz.pages.caption_data import loss_data
-from scalarviz.pages.metric_data import measured_data, metric_data
-from scalarviz.pages.packed import packed
+from scalarviz.pages.exhibit_data import measured_data, metric_data
 from scalarviz.pages.page import page_of
 from tests.pages.in_web import floats, in_web
 from tests.pages.pages import InPage, data_in

@@ -11,8 +11,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.pages import page
-from scalarviz.pages.engine_data import engine_data, training_of
-from scalarviz.pages.initial_data import initial_data
+from scalarviz.pages.engine_data import engine_data, initial_data, training_of
 from tests.pages.in_web import floats, in_web
 from tests.pages.pages import InPage, data_in
 from tests.pages.test_engine import rgb, xor

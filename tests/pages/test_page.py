@@ -20,9 +20,9 @@ from scalarviz.errors import FileError, InputError, UnknownNameError
 from scalarviz.faces.cli import commands
 from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pages import page as module
+from scalarviz.pages.bundle import module_of
 from scalarviz.pages.engine_data import engine_data
 from scalarviz.pages.exhibit_data import exhibit_data, probe_of
-from scalarviz.pages.inline import module_of
 from scalarviz.pages.page import Page, first_speed, module_text, page_of, size_words, style_of_page
 from scalarviz.stage.show import Show
 from tests.pages.pages import data_in, script_in

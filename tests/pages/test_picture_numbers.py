@@ -7,7 +7,7 @@ import pytest
 
 from scalarviz.base.texts.decimals import short
 from scalarviz.core.program import NONE
-from scalarviz.pages.packed import packed
+from scalarviz.pages.bundle import packed
 from scalarviz.pages.scene_data import camera_data, colors_of, layout_data, plate_data, scene_data
 from scalarviz.scene.canvas.palette import MAPS, THEMES, contrast, dimmed, rgb
 from scalarviz.scene.charts import round_up

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.pages.packed import packed
+from scalarviz.pages.bundle import packed
 from scalarviz.pages.scene_data import flat_parts, plain, programs, scene_data
 from scalarviz.scene.visuals.shaders import PROGRAMS, as_es
 from scalarviz.stage.network_layout import layout_of

@@ -10,10 +10,10 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.pages import page as page_module
-from scalarviz.pages import spare
+from scalarviz.pages import recording
 from scalarviz.pages.exhibit_data import probe_of
 from scalarviz.pages.page import page_of
-from scalarviz.pages.spare import PLACES, spare_of
+from scalarviz.pages.recording import PLACES, spare_of
 from tests.pages.in_web import in_web
 from tests.pages.pages import data_in
 from tests.sessions import advanced
@@ -76,7 +76,7 @@ def test_a_training_that_is_refused_at_once_has_none() -> None:
 def test_where_too_little_fits_there_is_none(
     monkeypatch: pytest.MonkeyPatch, limit: str, value: float
 ) -> None:
-    monkeypatch.setattr(spare, limit, value)
+    monkeypatch.setattr(recording, limit, value)
     session = small()
     assert spare_of(session, probe_of(session)) is None
 

@@ -16,7 +16,7 @@ import pytest
 
 from scalarviz.pages import web_server as module
 from scalarviz.pages.addresses import listening
-from scalarviz.pages.index_page import Entry, index_of
+from scalarviz.pages.plain_pages import Entry, index_of
 from scalarviz.pages.web_server import PageServer, takes_gzip
 from tests.waiting import until
 

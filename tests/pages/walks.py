@@ -14,8 +14,8 @@ import numpy as np
 import scalarviz as sv
 from scalarviz.base.texts import texts
 from scalarviz.core.formulas.metrics import predictions_of
+from scalarviz.pages.bundle import bundle, texts_of
 from scalarviz.pages.caption_data import caption_data
-from scalarviz.pages.inline import bundle, texts_of
 from scalarviz.pages.page import module_text
 from scalarviz.scene.frame_data import Card
 from scalarviz.stage.network_layout import layout_of

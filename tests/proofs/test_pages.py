@@ -14,7 +14,7 @@ import pytest
 
 from scalarviz.base.texts import text
 from scalarviz.faces.scenefiles.find import find, load
-from scalarviz.pages.inline import packed_bytes
+from scalarviz.pages.bundle import packed_bytes
 from scalarviz.pages.page import page_of
 from scalarviz.stage.show import Show
 from tests.pages.browser import Tab, chromium

@@ -4,7 +4,7 @@ English is `english.json`. A translation is a file with the same keys: SCALARVIZ
 --language xx behind any command, selects `xx.json` beside it, a value that ends in .json any other
 file. A text that a translation lacks, or has with other fields, stays English. The table is read
 when the first text is needed, in 0.3 ms; TOML takes 9 ms with the import of tomllib. Lessons of a
-language lie in the folder of its name, see scalarviz/pages/lessons/translation.py.
+language lie in the folder of its name, see scalarviz/pages/lessons/lesson.py.
 
 A row of a table to which users can add, such as `ACTIVATIONS` or `CONTROLS`, holds its own English
 words; a translation has them as `rows.TABLE.NAME.FIELD`, such as `rows.activations.tanh.caption`.

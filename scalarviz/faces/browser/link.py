@@ -25,8 +25,8 @@ from scalarviz.faces.browser.wire import Buffers, Coded, Header, split
 from scalarviz.faces.controller.clicks import as_sentence
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.group import Group
-from scalarviz.pages.graph_data import spoken, told
-from scalarviz.pages.linked_page import description
+from scalarviz.pages.caption_data import spoken, told
+from scalarviz.pages.page import description
 from scalarviz.pages.scene_data import SHAPES
 from scalarviz.pages.session_state import SessionState, as_sent, losses_from, metrics_from
 from scalarviz.scene.overlay import LANDSCAPE

@@ -25,7 +25,7 @@ from websockets.http11 import Request
 from scalarviz.base.texts import text
 from scalarviz.faces.browser.messages import is_command, packed, read
 from scalarviz.faces.browser.tokens import Denied, Tokens
-from scalarviz.pages.token_page import token_page
+from scalarviz.pages.plain_pages import token_page
 from scalarviz.pages.web_server import ASKING, LOOK, PARTING, TAKING, Answer, File, PageServer
 
 MOST_WAITING = 64  # messages for a page that does not read

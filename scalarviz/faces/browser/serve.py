@@ -20,7 +20,7 @@ from scalarviz.faces.browser.tokens import Tokens
 from scalarviz.faces.controller.startup import Opening
 from scalarviz.faces.controller.watch_options import WatchOptions
 from scalarviz.pages.addresses import is_loopback, listening, numeric, seen_by_others, url_of
-from scalarviz.pages.linked_page import linked_page
+from scalarviz.pages.page import linked_page
 from scalarviz.stage.show import Show
 
 SHARES = {"look": False, "control": True}  # what others may do, and whether they control it

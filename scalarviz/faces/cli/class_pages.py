@@ -15,9 +15,9 @@ from scalarviz.faces.cli.lesson_pages import all_named, page_of_lesson, path_of_
 from scalarviz.faces.scenefiles.find import about, find, load
 from scalarviz.faces.scenefiles.making import played
 from scalarviz.pages.addresses import is_loopback, listening, numeric, seen_by_others, url_of
-from scalarviz.pages.index_page import INDEX, Entry, index_of, links_of
 from scalarviz.pages.lessons.lesson import Picture, lesson_of, without_solutions
 from scalarviz.pages.page import page_of, size_words, trains
+from scalarviz.pages.plain_pages import INDEX, Entry, index_of, links_of
 
 if TYPE_CHECKING:  # its package is optional
     from scalarviz.faces.cli.collecting import Collecting

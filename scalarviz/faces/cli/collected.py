@@ -17,7 +17,7 @@ from scalarviz.base.messages import say, shortened
 from scalarviz.base.texts import text
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, check_place, replace_file
-from scalarviz.pages.lessons.answer_table import AnswerTable, table_in
+from scalarviz.pages.lessons.answers import AnswerTable, table_in
 
 LONGEST_CELL = 36  # letters in the terminal
 USUAL_CELL = 18  # with the gap

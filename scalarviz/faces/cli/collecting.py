@@ -29,9 +29,8 @@ from scalarviz.errors import InputError
 from scalarviz.faces.browser.messages import read
 from scalarviz.faces.browser.tokens import MOST_VISITORS, Denied, Tokens
 from scalarviz.files.atomic import as_path, check_place, shown, unsaved
-from scalarviz.pages.index_page import INDEX, Entry, index_of
 from scalarviz.pages.lessons.answers import FILES, LARGEST_RECORD, Record, record_of, records_in
-from scalarviz.pages.token_page import token_page
+from scalarviz.pages.plain_pages import INDEX, Entry, index_of, token_page
 from scalarviz.pages.web_server import ASKING, Answer, File
 
 KIND = ".jsonl"

@@ -25,8 +25,8 @@ from scalarviz.faces.controller.precompile import load_kernels
 from scalarviz.faces.scenefiles.options import RUNNING, WATCHING
 from scalarviz.faces.terminal.train import end_of, train
 from scalarviz.files.atomic import replace_file
-from scalarviz.pages.index_page import INDEX, Entry, index_of
 from scalarviz.pages.page import page_of
+from scalarviz.pages.plain_pages import INDEX, Entry, index_of
 from scalarviz.stage.encoders import chunk, png
 from scalarviz.stage.render import picture
 from scalarviz.stage.show import Several, Show

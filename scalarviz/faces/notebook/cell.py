@@ -18,7 +18,7 @@ from scalarviz.faces.controller.startup import Opening
 from scalarviz.faces.controller.watch_options import WatchOptions
 from scalarviz.faces.notebook.place import SIZE, Shown, loop_of_cells, run_of
 from scalarviz.faces.notebook.widget import PageWidget
-from scalarviz.pages.linked_page import linked_page
+from scalarviz.pages.page import linked_page
 from scalarviz.scene.layout.division import PRESENTED
 from scalarviz.stage.encoders import png
 from scalarviz.stage.render_options import RenderOptions, drawn

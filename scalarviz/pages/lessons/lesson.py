@@ -1,25 +1,34 @@
-"""A lesson: texts, questions and pictures in their order, from a notebook or from Markdown."""
+"""A lesson: texts, questions and pictures in their order, from a notebook or from Markdown.
+
+Lessons in the language of `german.json` lie in the folder german beside it, a file of TOML for
+each: its table `texts` has the text of each cell under the mark of the English one, and a table for
+each question its texts, with the mark of the English ones as `of`. An English text that has been
+changed has another mark: it is shown in English until it is translated again. Code is not
+translated, and numbers and formulas are judged as in English.
+"""
 
 from __future__ import annotations
 
 import ast
+import hashlib
 import json
+import os
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from scalarviz.base.checks import shorten
 from scalarviz.base.package_files import top_folder
-from scalarviz.base.texts import text
+from scalarviz.base.shell_commands import pip_command
+from scalarviz.base.texts import LANGUAGE, file_of, text
 from scalarviz.errors import InputError
 from scalarviz.pages.lessons.answers import LIMITS
-from scalarviz.pages.lessons.prose import html_of
-from scalarviz.pages.lessons.questions import Question, made, question
-from scalarviz.pages.lessons.translation import Translation, translation_of
+from scalarviz.pages.lessons.questions import FIELDS, Question, made, question
 
 LARGEST = 5_000_000  # bytes of a file
 LEFT_OUT = {"check", "notebook"}  # tags of cells that pages leave out
@@ -288,3 +297,156 @@ def block(kind: str, content: str, path: Path, key: str) -> Question | Picture:
     if not isinstance(scene, str) or not scene:
         raise InputError(f'a picture in {path.name} has no scene: write scene = "rgb"')
     return Picture(scene, moment=table)
+
+
+# Texts of lessons as HTML: Markdown, with formulas between dollars as MathML.
+
+# HTML that texts may have: what folds, and line breaks. All else is shown as it is written.
+FOLDING = re.compile(r"</?(details|summary|br|sub|sup)>")
+TAG = re.compile(r"<[^<>]*>|[^<]+|<")
+# Attributes that formulas need; TeX could also give their elements links, classes and styles.
+MATH = frozenset(
+    "accent columnalign columnlines columnspacing depth display displaystyle fence form height "
+    "largeop linebreak linethickness lspace mathbackground mathcolor mathsize mathvariant maxsize "
+    "minsize movablelimits notation rowlines rowspacing rspace scriptlevel separator stretchy "
+    "voffset width xmlns".split()
+)
+ATTRIBUTE = re.compile(r' ([^\s="]+)="[^"]*"')
+ELEMENT = re.compile(rf"<m[a-z]+({ATTRIBUTE.pattern})+")
+LONGEST = 2000  # letters of a formula; the time for one grows with their square
+# A minus after a sign that closes nothing, as in (-4) and = -2: of a number, not between two.
+MINUS = re.compile(r"(?<!&#x000(?:29|5D|7C|7D);</mo>)(?<=</mo>)<mo>(?=&#x02212;</mo>)")
+# The name of a function, or log with its base, right before what it is taken of, as in \ln 2.
+NAMED = re.compile(
+    r"((?<!<ms..>)<mi>[a-z]{2,}</mi>|<msub><mi>log</mi>(?:(?!</msub>).)*</msub>)(?=<m(?!o|space))"
+)
+SPACE = '<mspace width="0.167em" />'
+# A formula and the sign behind it, which browsers would part at the end of a line.
+SIGNED = re.compile(r'(<span class="math inline">(?:(?!</span>).)*</span>[.,;:!?)]+)')
+
+
+def html_of(words: str) -> str:
+    """Return Markdown as HTML."""
+    return SIGNED.sub(r'<span class="tied">\1</span>', parser().render(words))
+
+
+def inline_of(words: str) -> str:
+    """Return one paragraph of Markdown as HTML that stands in a line."""
+    return SIGNED.sub(r'<span class="tied">\1</span>', parser().renderInline(words))
+
+
+@cache
+def parser() -> Any:
+    """Return what reads Markdown; raise InputError if it is not installed."""
+    try:
+        import latex2mathml.converter  # noqa: F401  # which formulas need
+        from markdown_it import MarkdownIt
+        from mdit_py_plugins.dollarmath import dollarmath_plugin
+    except ImportError as error:
+        raise InputError(
+            "pages of lessons need markdown-it-py, mdit-py-plugins and latex2mathml: "
+            f"{pip_command('serve')}"
+        ) from error
+    made = MarkdownIt("commonmark").enable("table")
+    # Without labels, which become ids: the page finds its own parts by theirs.
+    dollarmath_plugin(
+        made, allow_space=False, allow_labels=False, double_inline=True, renderer=formula
+    )
+    for kind in ("html_block", "html_inline"):
+        made.add_render_rule(kind, folding)
+    return made
+
+
+def formula(tex: str, options: dict[str, bool]) -> str:
+    """Return a formula as MathML; one that is not understood as it is written."""
+    from latex2mathml.converter import convert
+
+    try:
+        if len(tex) > LONGEST:
+            raise ValueError
+        plain = tex.replace("<", "< ")  # texts in it come out as they are: no element begins
+        display = "block" if options["display_mode"] else "inline"
+        made = ELEMENT.sub(needed, convert(plain, display=display))
+        made = MINUS.sub('<mo form="prefix">', made)
+        return NAMED.sub(rf"\1{SPACE}", made)
+    except Exception:  # its parser raises errors of many kinds
+        return f"<code>{escape(tex)}</code>"
+
+
+def needed(element: re.Match[str]) -> str:
+    """Return the beginning of an element with the attributes of MATH alone."""
+    return ATTRIBUTE.sub(lambda each: each[0] if each[1] in MATH else "", element[0])
+
+
+def folding(_: object, tokens: Any, index: int, *rest: object) -> str:
+    """Return HTML of a text with the tags of FOLDING alone."""
+    parts = TAG.findall(tokens[index].content)
+    return "".join(each if FOLDING.fullmatch(each) else escape(each, quote=False) for each in parts)
+
+
+# Lessons in another language: translated texts and questions in place of the English ones.
+
+TRANSLATED = ("ask", "hint", "why", "choices", "replies")  # fields of a question
+
+
+@dataclass(frozen=True)
+class Translation:
+    """The texts of a lesson by the marks of the English ones, and its questions by their keys."""
+
+    texts: Mapping[str, Any] = field(default_factory=dict)
+    questions: Mapping[str, Any] = field(default_factory=dict)
+
+    def text(self, english: str) -> str:
+        """Return the translation of a text, or the English text if there is none."""
+        return str(self.texts.get(mark_of(english), english))
+
+    def question(self, english: Question) -> Question:
+        """Return a question with translated texts; of its choices the same one, by place, is right.
+
+        Raises InputError if its fields or its choices are not those of the English question.
+        """
+        table = self.questions.get(english.key, {})
+        if table.get("of") != mark_of(words_of(english)):
+            return english
+        given = {name: words for name, words in table.items() if name != "of"}
+        choices = given.get("choices", english.choices)
+        if not all(
+            name in TRANSLATED and FIELDS[name](words) for name, words in given.items()
+        ) or len(choices) != len(english.choices):
+            raise InputError(
+                f"the translated question {english.key} has other fields than the English one: "
+                f"give it {', '.join(TRANSLATED)}, and as many choices"
+            )
+        if english.choices:
+            given["answer"] = choices[english.choices.index(str(english.answer))]
+        return replace(english, **given)
+
+
+def translation_of(lesson: str) -> Translation:
+    """Return the translation of a lesson into the chosen language, which may be empty.
+
+    Raises InputError for a file that cannot be read as one.
+    """
+    path = file_of(os.environ.get(LANGUAGE) or "english").with_suffix("") / f"{lesson}.toml"
+    if not path.is_file():
+        return Translation()
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"the translation {path.name} is no TOML: {error}") from error
+    if not all(isinstance(each, dict) for each in found.values()):
+        raise InputError(
+            f"the translation {path.name} has a line outside of its tables: put [texts] before "
+            "texts, and its key before a question"
+        )
+    return Translation(found.pop("texts", {}), found)
+
+
+def mark_of(words: str) -> str:
+    """Return the mark of a text, which another text has not."""
+    return hashlib.sha256(words.encode()).hexdigest()[:8]
+
+
+def words_of(question: Question) -> str:
+    """Return all texts of a question that are translated, as one."""
+    return json.dumps([getattr(question, name) for name in TRANSLATED])

@@ -28,7 +28,7 @@ function philoxWords([c0, c1, c2, c3], /** @type {number[]} */ [k0, k1]) {
   return [c0, c1];
 }
 
-/** Return the numbers of `count` weights, and the state after the loss scale; see initial_data.py. */
+/** Return the numbers of `count` weights, and the state after the loss scale; see engine_data.py. */
 export function initialNumbers({ draws, fixed, state, seeds }, seed, count) {
   const key = [seed % WORD, Math.floor(seed / WORD)];
   const value = new Float64Array(count);

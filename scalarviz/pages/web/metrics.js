@@ -122,7 +122,7 @@ export const METRICS = {
   r2: determination,
 };
 
-/** What a page measures: `spec` and `held` are those of metric_data.py. */
+/** What a page measures: `spec` and `held` are those of exhibit_data.py. */
 export class Metrics {
   constructor(engine, spec, held) {
     this.engine = engine;

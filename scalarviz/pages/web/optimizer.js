@@ -9,7 +9,7 @@ import { generalNumber } from "./format.js";
  * value    before the step
  * grad     its gradient
  * kept     the optimizer's own numbers for it before the step, by name
- * lines    of the optimizer, as optimizer_data.py describes them, each with its `value` and the
+ * lines    of the optimizer, as caption_data.py describes them, each with its `value` and the
  *          numbers `known` to it; empty if it is frozen, or the numbers before the step are missing
  * follows  whether a page can follow the update, so that the lines are all there
  */

@@ -1,4 +1,4 @@
-// Arrays that packed.py wrote into the page.
+// Arrays that bundle.py wrote into the page.
 
 import { bytesIn } from "./zipped.js";
 

@@ -1,4 +1,4 @@
-// What inline.py packed into the page: base64 of gzip, whose checksum tells damage.
+// What bundle.py packed into the page: base64 of gzip, whose checksum tells damage.
 
 /** The bytes of a text in base64. */
 export function bytesIn(words) {

@@ -16,7 +16,7 @@ from scalarviz.base import texts as table
 from scalarviz.base.texts import fields_of, plural, row_text, text
 from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS
 from scalarviz.core.program import KINDS
-from scalarviz.pages.inline import texts_of
+from scalarviz.pages.bundle import texts_of
 from scalarviz.story.captions import caption
 from tests.base.texts.words_in_code import (
     Use,
@@ -72,10 +72,10 @@ NOT_WORDS = [
     ("faces/notebook/widget.js", "(prefers*|fullscreen*", "a query, and rights of a frame"),
     ("pages/addresses.py", "*[{]*", "parts of errors"),
     ("pages/engine_data.py", "a page*|the batches*|the kernels*", "parts of errors"),
-    ("pages/index_page.py", "default-src*|*:root*|[*] {*", "the policy, and a style"),
+    ("pages/plain_pages.py", "default-src*|*:root*|[*] {*", "the policy, and a style"),
     ("pages/page.py", "*:root*", "a style"),
     ("pages/token.html", "scalarviz", "a name"),
-    ("pages/token_page.py", "default-src*|[*] {*", "the policy, and a style"),
+    ("pages/plain_pages.py", "default-src*|[*] {*", "the policy, and a style"),
     ("pages/scene_data.py", "[a-z]* * *", "names of fields"),
     ("pages/web_server.py", "*-src *|*frame-ancestors*|GET, *|Host|Origin", "headers"),
     (
@@ -103,7 +103,7 @@ NOT_WORDS = [
         "scalarviz answers|*in the picture|a text|true or false|a list|an object|a number",
         "a format, and parts of errors",
     ),
-    ("pages/lessons/prose.py", "accent *", "names of attributes"),
+    ("pages/lessons/lesson.py", "accent *", "names of attributes"),
     ("stage/motion.py", "weight gradient|operand gradient", "kinds of moments"),
     ("scene/visuals/shaders.py", "*vec4 to_clip*", "GLSL"),
     ("scene/visuals/shaders.py", "#*|out*|precision*|*{}*", "GLSL"),

@@ -14,7 +14,7 @@ from typing import Any
 from scalarviz.errors import InputError
 from scalarviz.faces.browser.link import Link
 from scalarviz.faces.browser.wire import Buffers, Header
-from scalarviz.pages.linked_page import linked_page
+from scalarviz.pages.page import linked_page
 from tests.faces.browser.seen_page import SeenPage
 
 SECONDS = 60.0

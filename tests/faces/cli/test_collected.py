@@ -13,7 +13,7 @@ import pytest
 from scalarviz.errors import FileError, InputError
 from scalarviz.faces.cli import commands
 from scalarviz.faces.cli.collected import collect
-from scalarviz.pages.lessons.answer_table import Column, as_cell, table_in
+from scalarviz.pages.lessons.answers import Column, as_cell, table_in
 from tests.answers import LESSON, given, link, notebook, record
 from tests.wording import refused
 

@@ -26,10 +26,9 @@ from scalarviz.faces.cli import class_pages, collecting, commands
 from scalarviz.faces.cli.collecting import AT_ONCE, EVERY, Collecting
 from scalarviz.pages import web_server
 from scalarviz.pages.addresses import listening
-from scalarviz.pages.index_page import Entry
-from scalarviz.pages.lessons.answer_table import table_in
-from scalarviz.pages.lessons.answers import LARGEST_RECORD
+from scalarviz.pages.lessons.answers import LARGEST_RECORD, table_in
 from scalarviz.pages.page import Page
+from scalarviz.pages.plain_pages import Entry
 from scalarviz.pages.web_server import LARGEST, MOST, PageServer
 from tests.answers import given, record
 from tests.waiting import until

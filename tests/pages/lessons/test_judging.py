@@ -9,8 +9,7 @@ import pytest
 
 from scalarviz.base.texts import texts
 from scalarviz.errors import InputError
-from scalarviz.pages.lessons.lines import value_of
-from scalarviz.pages.lessons.questions import Question, lesson_names, questions_of
+from scalarviz.pages.lessons.questions import Question, lesson_names, questions_of, value_of
 from tests.pages.in_web import in_web
 
 LINES = [

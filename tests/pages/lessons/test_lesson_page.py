@@ -16,18 +16,18 @@ from scalarviz.errors import InputError
 from scalarviz.faces.cli.class_pages import made
 from scalarviz.faces.cli.commands import application
 from scalarviz.faces.cli.lesson_pages import all_named, named, page_of_lesson, write
-from scalarviz.pages.lessons.cells import shown_by
 from scalarviz.pages.lessons.lesson import (
     HANDOUTS,
     Picture,
+    html_of,
     is_left_out,
     lesson_of,
     lessons,
+    parser,
     solutions_of,
     without_solutions,
 )
-from scalarviz.pages.lessons.lesson_page import LARGEST
-from scalarviz.pages.lessons.prose import html_of, parser
+from scalarviz.pages.lessons.lesson_page import LARGEST, shown_by
 from scalarviz.pages.lessons.questions import Question
 from tests.wording import refused
 

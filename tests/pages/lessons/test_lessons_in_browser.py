@@ -12,10 +12,10 @@ import pytest
 from scalarviz.base.texts import text
 from scalarviz.faces.cli.class_pages import bound, collecting_in
 from scalarviz.faces.cli.lesson_pages import named, page_of_lesson
-from scalarviz.pages.index_page import Entry, links_of
 from scalarviz.pages.lessons.answers import records_in
 from scalarviz.pages.lessons.lesson import lessons
 from scalarviz.pages.lessons.questions import Question, quoted
+from scalarviz.pages.plain_pages import Entry, links_of
 from tests.pages.browser import ONLY_CHROMIUM, Tab
 
 pytestmark = pytest.mark.slow

@@ -7,7 +7,6 @@ import pytest
 
 from scalarviz.base.texts import text
 from scalarviz.errors import InputError, UnknownNameError
-from scalarviz.pages.lessons.lines import value_of
 from scalarviz.pages.lessons.questions import (
     Question,
     in_words,
@@ -15,6 +14,7 @@ from scalarviz.pages.lessons.questions import (
     question,
     questions_in,
     questions_of,
+    value_of,
 )
 from tests.pages.in_web import in_web
 from tests.wording import refused

@@ -13,7 +13,7 @@ import pytest
 from scalarviz.base.texts import text, texts
 from scalarviz.faces.cli.collecting import Collecting
 from scalarviz.pages.addresses import listening
-from scalarviz.pages.inline import as_json, bundle, texts_of
+from scalarviz.pages.bundle import as_json, bundle, texts_of
 from scalarviz.pages.page import module_text
 from scalarviz.pages.web_server import PageServer
 from tests.answers import record

@@ -11,14 +11,16 @@ import pytest
 from scalarviz.base.texts import choose, file_of, texts
 from scalarviz.errors import InputError
 from scalarviz.faces.cli.lesson_pages import named, page_of_lesson
-from scalarviz.pages.lessons.lesson import Lesson, Text, lessons
-from scalarviz.pages.lessons.questions import Question, questions_of
-from scalarviz.pages.lessons.translation import (
+from scalarviz.pages.lessons.lesson import (
+    Lesson,
+    Text,
     Translation,
+    lessons,
     mark_of,
     translation_of,
     words_of,
 )
+from scalarviz.pages.lessons.questions import Question, questions_of
 from tests.lesson_to_translate import shown_cells, template
 from tests.wording import refused
 

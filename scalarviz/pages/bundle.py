@@ -14,6 +14,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape, unescape
 from string import Template
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from scalarviz.base.package_files import fingerprint
 
@@ -206,3 +210,20 @@ def names_of(markup: str) -> Iterator[str]:
     """Yield the names in a markup that stand for texts."""
     known = {"policy", "style", "script", "loader", "data"}
     yield from (name for name in Template(markup).get_identifiers() if name not in known)
+
+
+# Arrays as JSON, which web/arrays.js reads.
+
+
+def packed(array: npt.NDArray[Any]) -> dict[str, Any]:
+    """Return an array as {"dtype", "shape", "data"}: its little-endian bytes in base64.
+
+    array  of float32, float64, or integers of 8, 16 or 32 bits
+    """
+    plain = np.ascontiguousarray(array)
+    ordered = plain.astype(plain.dtype.newbyteorder("<"), copy=False)
+    return {
+        "dtype": plain.dtype.name,
+        "shape": [*plain.shape],
+        "data": base64.b64encode(ordered.tobytes()).decode("ascii"),
+    }
