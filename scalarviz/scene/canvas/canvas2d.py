@@ -5,7 +5,7 @@ from the top left corner. A depth is a window depth, from -1, in front of everyt
 can be filled, measured and tested without a display.
 
 Each shape is a quadrilateral, a row of 24 numbers, which the shaders of
-`scalarviz.pictures.draw2d.renderer` turn into a shape with smooth edges: discs, lines, letters and
+`scalarviz.scene.canvas.renderer` turn into a shape with smooth edges: discs, lines, letters and
 images are drawn by one program from one array.
 """
 

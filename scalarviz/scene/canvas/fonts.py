@@ -2,7 +2,7 @@
 
 A glyph is rendered at exactly the size on the screen, in device pixels, and cached. Small glyphs
 are cached at four subpixel shifts, so that letters are evenly spaced while every image is on whole
-pixels. All units here are device pixels, y down; only `scalarviz.pictures.draw2d.canvas` has
+pixels. All units here are device pixels, y down; only `scalarviz.scene.canvas.canvas2d` has
 logical ones. The fonts are DejaVu from the package, and those of the system for other scripts.
 """
 
