@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from scalarviz.base.texts import plural, text
 from scalarviz.core.formulas.arithmetic import no_gradient
 from scalarviz.core.value_graph import all_values, one_step
-from scalarviz.scene.layout.graph_layout import GraphLayout, lay_out
+from scalarviz.scene.layout.layered import GraphLayout, lay_out
 from scalarviz.stage.displays.html_tables import never_raises, number_text
 from scalarviz.stage.displays.svg import (
     LARGE,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scalarviz.scene.layout.graph_layout import NODE_GAP, GraphLayout, lay_out
+from scalarviz.scene.layout.layered import NODE_GAP, GraphLayout, lay_out
 
 Graph = list[list[int]]
 
