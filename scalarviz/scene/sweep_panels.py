@@ -337,7 +337,7 @@ Interval = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PanelComparison:
     """How often the networks of a setting have less loss than those of another one.
 
     name    the other setting in words; "": it is this one
@@ -378,7 +378,7 @@ class SweepPanel:
     succeeded: Mask
     success: tuple[float, float, float] | None = None
     error: str = ""
-    against: Comparison | None = None
+    against: PanelComparison | None = None
 
 
 @dataclass(frozen=True)
@@ -674,7 +674,7 @@ def draw_head(canvas: Canvas2D, panel: SweepPanel, box: Box, theme: Theme, scale
 
 
 def draw_comparison(
-    canvas: Canvas2D, against: Comparison, box: Box, base: float, theme: Theme, scale: float
+    canvas: Canvas2D, against: PanelComparison, box: Box, base: float, theme: Theme, scale: float
 ) -> None:
     """Write how often the networks have less loss than those of the other setting."""
     size = SIZE * scale

@@ -23,7 +23,7 @@ from scalarviz.scene.sweep_panels import (
     LOSSES,
     MAPS,
     SWATCHES,
-    Comparison,
+    PanelComparison,
     SmallPictures,
     SweepPanel,
     SweepPanels,
@@ -172,7 +172,7 @@ class Panels:
 
     def _comparison(
         self, panel: SweepPanel, losses: Mapping[int, FloatArray], best: int | None
-    ) -> Comparison | None:
+    ) -> PanelComparison | None:
         """Return how often the networks of a panel have less loss than those of a setting.
 
         While it trains there is no interval, which takes some milliseconds.
@@ -181,16 +181,16 @@ class Panels:
             return None
         chosen = self.look.against is not None
         if panel.setting == best:
-            return Comparison("", chosen)
+            return PanelComparison("", chosen)
         ours, theirs = losses[panel.setting], losses[best]
         place = panel.setting, best
         if self.sweep.playing:
             found = Interval(share_below(ours, theirs), math.nan, math.nan)
-            return Comparison(self.full_name(best), chosen, found)
+            return PanelComparison(self.full_name(best), chosen, found)
         key = ours.tobytes(), theirs.tobytes()
         if place not in self._compared or self._compared[place][0] != key:
             self._compared[place] = key, beats(ours, theirs)
-        return Comparison(self.full_name(best), chosen, self._compared[place][1])
+        return PanelComparison(self.full_name(best), chosen, self._compared[place][1])
 
     def _scale_of(self, panels: list[SweepPanel]) -> tuple[float, bool]:
         """Return a stop that most weights of networks that work do not exceed, and if some do.

@@ -16,7 +16,7 @@ OF_STEP, OF_NUMBER = 7919, 104729  # what they are multiplied by to choose a wei
 
 
 @dataclass(frozen=True)
-class Question:
+class GuessQuestion:
     """What is asked.
 
     kind  "value": that of a weight, before it moves; or "gradient", before it is summed
@@ -40,7 +40,7 @@ def can_guess(session: Session) -> bool:
     return not network.program.is_graph and not np.asarray(network.bank.frozen).all()
 
 
-def question_of(session: Session, number: int, pinned: int | None) -> Question:
+def question_of(session: Session, number: int, pinned: int | None) -> GuessQuestion:
     """Return a question by its number, from 0: the even ones are about a value.
 
     pinned  bank index of the weight that it is about; None: one of those that move
@@ -55,8 +55,8 @@ def question_of(session: Session, number: int, pinned: int | None) -> Question:
         if moment.kind == "weight gradient" and row in operations[moment.operation].parameters
     ]
     if number % 2 and sums:
-        return Question("gradient", row, sums[-1])
-    return Question("value", row, len(moments) - 1)
+        return GuessQuestion("gradient", row, sums[-1])
+    return GuessQuestion("value", row, len(moments) - 1)
 
 
 def way_of(old: float, new: float) -> int | None:

@@ -12,7 +12,7 @@ from scalarviz.base.texts import text
 from scalarviz.faces.controller.computing import computes
 from scalarviz.scene.frame_data import Guess
 from scalarviz.story.formats import both, said
-from scalarviz.story.guess_rules import Question, can_guess, is_near, question_of, way_of
+from scalarviz.story.guess_rules import GuessQuestion, can_guess, is_near, question_of, way_of
 from scalarviz.story.names import sentence, weight_name
 from scalarviz.training.session.session import Session
 
@@ -36,7 +36,7 @@ class Guessing:
         self.controller = controller
         self.on = False
         self.right = self.asked = 0
-        self._question = Question("value", 0, 0)
+        self._question = GuessQuestion("value", 0, 0)
         self._at: tuple[object, ...] = ()  # where that was asked, or answered
 
     def turn(self, on: bool) -> None:
@@ -61,7 +61,7 @@ class Guessing:
         go = partial(to_question, controller.session, self.asked, stage.pinned)
         return compute(controller, go, self._pose)
 
-    def _pose(self, question: Question) -> None:
+    def _pose(self, question: GuessQuestion) -> None:
         """Ask, unless the session has stopped on the way."""
         session = self.controller.session
         if self.on and session.clock.operation == question.at:
@@ -151,7 +151,7 @@ class Guessing:
             self.lean(1 if up > 0.0 else -1)
 
 
-def labels(question: Question) -> dict[int, str]:
+def labels(question: GuessQuestion) -> dict[int, str]:
     """Return what the arrows mean: 1 up, -1 down, 0 neither."""
     up, down = text(f"guess.up.{question.kind}"), text(f"guess.down.{question.kind}")
     return {1: up, -1: down, 0: text(f"guess.stays.{question.kind}")}
@@ -166,7 +166,7 @@ def compute(
     controller.do(command, then)
 
 
-def to_question(session: Session, number: int, pinned: int | None) -> Question:
+def to_question(session: Session, number: int, pinned: int | None) -> GuessQuestion:
     """Go to the moment at which a question is asked, and return it."""
     with session.doing():
         question = question_of(session, number, pinned)
@@ -175,7 +175,7 @@ def to_question(session: Session, number: int, pinned: int | None) -> Question:
     return question
 
 
-def numbers_of(session: Session, question: Question) -> tuple[float, float]:
+def numbers_of(session: Session, question: GuessQuestion) -> tuple[float, float]:
     """Return the number that is asked about, before and after the operation, which is done."""
     before = question.number(session)
     session.advance(1, "operation")

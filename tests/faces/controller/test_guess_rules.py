@@ -11,7 +11,7 @@ from scalarviz.stage.show import Show
 from scalarviz.story.guess_rules import (
     OF_NUMBER,
     OF_STEP,
-    Question,
+    GuessQuestion,
     can_guess,
     is_near,
     question_of,
@@ -102,7 +102,7 @@ def test_the_gradient_of_a_shared_weight_is_asked_about_before_its_last_sum() ->
     grad = question.number(session)
     session.advance(1)
     assert grad == float(session.network.bank.grad[0]) != 0.0
-    assert np.isfinite(Question("value", 0, 0).number(session))
+    assert np.isfinite(GuessQuestion("value", 0, 0).number(session))
 
 
 def test_pages_have_the_same_rules() -> None:
