@@ -35,7 +35,7 @@ LEARNING_KINDS = ["batch_norm", "dropout"]
 
 
 def examples(few: int, many: int) -> settings:
-    """As many examples of a slow test: few in `make test`, many in `make test-all`."""
+    """The number of examples of a slow test: few in `make test`, many in `make test-all`."""
     return settings(max_examples=few if settings.default.max_examples < 100 else many)
 
 
