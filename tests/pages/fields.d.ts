@@ -51,7 +51,7 @@ declare module "../../scalarviz/pages/web/spheremaps.js" {
 declare module "../../scalarviz/pages/web/tour.js" {
   interface Tour extends Fields<"first latency leads seconds"> {}
 }
-declare module "../../scalarviz/pages/web/traced.js" {
+declare module "../../scalarviz/pages/web/traced_weight.js" {
   interface TracedWeight extends Fields<"say state moment row neuron chosen"> {}
 }
 declare global {

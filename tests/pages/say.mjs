@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { captionOf } from "../../scalarviz/pages/web/captions.js";
 import { cardOf } from "../../scalarviz/pages/web/cards.js";
 import { setTexts } from "../../scalarviz/pages/web/texts.js";
-import * as format from "../../scalarviz/pages/web/format.js";
+import * as format from "../../scalarviz/pages/web/formats.js";
 
 const WORDS = { NaN, Infinity, "-Infinity": -Infinity };
 const numbers = (key, value) =>

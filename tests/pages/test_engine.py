@@ -238,7 +238,7 @@ def test_a_page_has_the_rate_of_the_schedule_until_one_is_set(tmp_path: Path) ->
     session.advance(4)
     np.testing.assert_allclose(state["value"], session.network.bank.value, rtol=1e-5, atol=1e-6)
     body = "return explained(data.say, data.state, 7).lines"
-    shown = in_web("optimizer", body, say=say, state=state)
+    shown = in_web("explanation", body, say=say, state=state)
     assert shown[-1]["value"] == pytest.approx(state["value"][7], rel=1e-5)
 
 

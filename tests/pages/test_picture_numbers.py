@@ -44,7 +44,7 @@ def test_numbers_have_the_same_few_letters() -> None:
         return all.filter(Number.isFinite).map((value) => generalNumber(value, digits));
       }),
     };"""
-    found = in_web("format", body, values=given)
+    found = in_web("formats", body, values=given)
     for digits, words in enumerate(found["short"], 1):
         assert words == [short(value, digits) for value in values]
     known = [value for value in values if np.isfinite(value)]

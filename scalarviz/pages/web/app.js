@@ -31,7 +31,7 @@ import { Motion } from "./motion.js";
 import { Options, channelsOf } from "./options.js";
 import { OwnInput } from "./own.js";
 import { unpacked } from "./packed.js";
-import { rowsBeside } from "./paths.js";
+import { rowsBeside } from "./names.js";
 import { arrange } from "./sheet.js";
 import { Past } from "./past.js";
 import { Player } from "./player.js";

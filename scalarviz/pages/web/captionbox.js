@@ -1,7 +1,7 @@
 // The caption: a sentence, its formula, and its numbers, whose parts stand for things in the picture.
 
 import { isNews, made } from "./dom.js";
-import { trueMinus } from "./format.js";
+import { trueMinus } from "./formats.js";
 import { madeButton } from "./pressing.js";
 import { text } from "./texts.js";
 

@@ -2,7 +2,7 @@
 
 import { byId, isNews, made, setWords } from "./dom.js";
 import { madeButton } from "./pressing.js";
-import { numberTyped, said, trueMinus } from "./format.js";
+import { numberTyped, said, trueMinus } from "./formats.js";
 import { text } from "./texts.js";
 
 const FREEZING = [["page.frozen", "page.unfreeze"], ["page.frozen.layer", "page.unfreeze.layer"]]; // prettier-ignore

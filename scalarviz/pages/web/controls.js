@@ -1,7 +1,7 @@
 // The controls below the picture, and the sheet with what is used less often.
 
 import { byId, setWords } from "./dom.js";
-import { generalNumber, numberTyped } from "./format.js";
+import { generalNumber, numberTyped } from "./formats.js";
 import { text } from "./texts.js";
 
 const RATE_PARTS = 20; // places of the slider of the rate for a factor of ten

@@ -2,7 +2,7 @@
 
 import { branchWords, lineAt } from "./branch_lines.js";
 import { byId, fitted, styled, unitLength } from "./dom.js";
-import { generalNumber, trueMinus } from "./format.js";
+import { generalNumber, trueMinus } from "./formats.js";
 import { isShown, lossScale } from "./loss_scale.js";
 import { Measures, fillPast } from "./measures.js";
 import { text } from "./texts.js";

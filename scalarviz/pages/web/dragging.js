@@ -1,7 +1,7 @@
 // Dragging a weight by its cube, or an input by its sphere, up and down; as faces/controller/dragging.py.
 
 import { answersFor } from "./exhibit.js";
-import { bothSaid } from "./format.js";
+import { bothSaid } from "./formats.js";
 import { cardOf } from "./cards.js";
 import { numberAt } from "./link_data.js";
 import { neuronName } from "./names.js";

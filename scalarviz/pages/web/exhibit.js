@@ -1,9 +1,9 @@
 // What is learned, at the end of the flow: colours, a table of answers, or a map of the plane.
 
-import { answersEach, classOf, readAnswers } from "./answers.js";
+import { answersEach, classOf, readAnswers } from "./formulas.js";
 import { colorOf } from "./colors.js";
 import { made, setShown, setWords } from "./dom.js";
-import { withDecimals } from "./format.js";
+import { withDecimals } from "./formats.js";
 import { LARGE_KINDS } from "./kinds.js";
 import { text } from "./texts.js";
 

@@ -1,7 +1,7 @@
 // What one picture shows of a state: numbers of cubes and neurons, the operation, what is spoken of;
 // as scene/frame_data.py and presenter/{stage,motion,pushes}.py.
 
-import { readAnswers } from "./answers.js";
+import { readAnswers } from "./formulas.js";
 import { cutOff, partlyGrown, walkedIn } from "./by_neuron.js";
 import { numberAt } from "./link_data.js";
 import { ARRIVES, MOVED } from "./lights.js";

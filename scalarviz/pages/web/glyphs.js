@@ -1,6 +1,6 @@
 // Letters as small images in one large one, drawn once at each size; as scene/canvas/fonts.py.
 
-import { trueMinus } from "./format.js";
+import { trueMinus } from "./formats.js";
 
 const GLYPHS = { width: 1024, height: 256, most: 4096, quartered: 24 };
 

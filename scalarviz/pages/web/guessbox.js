@@ -1,11 +1,10 @@
 // Guess first: a learner says how a number will go before the operation that changes it.
 
 import { byId, isFramed, setShown, setWords } from "./dom.js";
-import { bothSaid, numberTyped, said, trueMinus } from "./format.js";
+import { bothSaid, numberTyped, said, trueMinus } from "./formats.js";
 import { numberAt } from "./link_data.js";
-import { judged, questionAbout, rowAsked } from "./guessing.js";
-import { asSentence, weightName } from "./names.js";
-import { owns } from "./paths.js";
+import { judged, questionAbout, rowAsked } from "./guess_rules.js";
+import { asSentence, owns, weightName } from "./names.js";
 import { text } from "./texts.js";
 
 const WAYS = { up: 1, down: -1, stays: 0 };

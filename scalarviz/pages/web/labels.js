@@ -1,7 +1,7 @@
 // Labels: names of layers, IN and OUT, where they cover nothing; as scene/labels.py.
 
 import { Box } from "./camera.js";
-import { rounded } from "./format.js";
+import { rounded } from "./formats.js";
 import { legendBox } from "./legend.js";
 import { spreadOf } from "./means.js";
 import { biasBox } from "./neurons.js";

@@ -1,7 +1,7 @@
 // The legend: what color and size of a cube stand for; as scene/legend.py.
 
 import { Box } from "./camera.js";
-import { generalNumber, said } from "./format.js";
+import { generalNumber, said } from "./formats.js";
 import { text } from "./texts.js";
 
 const LEGEND = {

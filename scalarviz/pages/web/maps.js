@@ -1,7 +1,7 @@
 // Feature maps: neurons drawn as images, one for each channel; as scene/neuron_images.py.
 
 import { colorOf } from "./colors.js";
-import { shortNumber } from "./format.js";
+import { shortNumber } from "./formats.js";
 import { crossOut, flowsOf, droppedIn, paintedNeurons } from "./neuron_colors.js";
 
 const MAPS = {

@@ -1,7 +1,7 @@
 // The key to the marks: what each mark that is in the picture means; as scene/legend.py.
 
 import { byId, isNews, made, setShown } from "./dom.js";
-import { generalNumber } from "./format.js";
+import { generalNumber } from "./formats.js";
 import { text } from "./texts.js";
 
 /** The names of the marks that are in a picture, and what they mean. */

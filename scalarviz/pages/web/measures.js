@@ -1,7 +1,7 @@
 // The metrics that the loss curve shows: those from before the page, and those that the worker measures.
 
 import { unpacked } from "./packed.js";
-import { generalNumber } from "./format.js";
+import { generalNumber } from "./formats.js";
 import { isShown } from "./loss_scale.js";
 import { text } from "./texts.js";
 

@@ -1,7 +1,6 @@
 // The metrics of the table in core/formulas/metrics.py, measured by the worker at every some steps.
 
-import { indexOfLargest, readAnswers } from "./answers.js";
-import { lossOf } from "./formulas.js";
+import { indexOfLargest, lossOf, readAnswers } from "./formulas.js";
 
 /** The number between the two classes: 0 for targets -1 and 1, else 0.5. */
 function cutOf(t) {

@@ -1,6 +1,6 @@
 // The line of a card that tells which samples moved its weight most.
 
-import { owns, usesOf } from "./paths.js";
+import { owns, usesOf } from "./names.js";
 import { plural } from "./texts.js";
 
 const LATER = 300; // milliseconds until Python is asked again

@@ -1,7 +1,7 @@
 // The map of one neuron on its card: its value over the plane, where that is what a network learns.
 
 import { made, putImage, setShown, setSize, setWords } from "./dom.js";
-import { said } from "./format.js";
+import { said } from "./formats.js";
 import { text } from "./texts.js";
 
 const VIVID = 0.8; // of the colors on the ground

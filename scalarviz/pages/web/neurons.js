@@ -1,7 +1,7 @@
 // What stands on and beside the spheres of neurons; as scene/neurons.py.
 
 import { colorOf } from "./colors.js";
-import { shortNumber } from "./format.js";
+import { shortNumber } from "./formats.js";
 import { Box } from "./camera.js";
 import { drawMaps } from "./maps.js";
 import {

@@ -5,7 +5,7 @@
 // hovered, pinned or spoken of come first, are covered by nothing, and have theirs at any size.
 
 import { facesSeen, isHidden, spheresSeen } from "./faces.js";
-import { onCube, shortNumber } from "./format.js";
+import { onCube, shortNumber } from "./formats.js";
 import { MOVED } from "./lights.js";
 
 const DIMMED_NUMBER = "b0"; // opacity on a plate that is dimmed

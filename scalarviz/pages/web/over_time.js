@@ -1,6 +1,6 @@
 // The numbers of all weights at some moments of a training; as training/session/over_time.py.
 
-import { NO_INDEX } from "./lines.js";
+import { NO_INDEX } from "./formulas.js";
 
 /** Return the layers that have weights, in order: [label, [[first row, count], ...]]. */
 export function layersOf({ operations, rows }) {

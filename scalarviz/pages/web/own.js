@@ -3,7 +3,7 @@
 import { asSentence, neuronName } from "./names.js";
 import { made, setShown, setWords } from "./dom.js";
 import { madeButton } from "./pressing.js";
-import { said } from "./format.js";
+import { said } from "./formats.js";
 import { text } from "./texts.js";
 
 const MOST_SAID = 4; // numbers that a sentence names

@@ -1,12 +1,11 @@
 // The caption of a page: of the tour, an operation, a training that plays, or one at rest.
 
-import { captionOf, restWords, withPieces } from "./captions.js";
+import { captionOf, progressOf, restWords, withPieces } from "./captions.js";
 import { walkedIn } from "./by_neuron.js";
 import { byId, isTouched } from "./dom.js";
 import { tourSentence, verdictIn } from "./guide.js";
-import { captionWith } from "./lines.js";
+import { captionWith } from "./equations.js";
 import { sentenceOfOwn } from "./own.js";
-import { progressOf } from "./progress.js";
 import { text } from "./texts.js";
 
 const HASTY = 0.45; // seconds for an operation below which its caption cannot be read

@@ -1,7 +1,7 @@
 // All weights over time below the large loss curve; as scene/past_charts.py.
 
 import { byId, fitted, made, setShown, setWords, styled, unitLength } from "./dom.js";
-import { rounded, trueMinus } from "./format.js";
+import { rounded, trueMinus } from "./formats.js";
 import { lossScale } from "./loss_scale.js";
 import { weightTitle } from "./names.js";
 import { layersOf } from "./over_time.js";

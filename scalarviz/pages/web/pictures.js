@@ -3,7 +3,7 @@
 import { made, putImage, setShown, setWords } from "./dom.js";
 import { followPen, madeButton, takesAlone } from "./pressing.js";
 import { colorsOfFile } from "./ownpicture.js";
-import { readAnswers } from "./answers.js";
+import { readAnswers } from "./formulas.js";
 import { sameNumbers } from "./planemap.js";
 import { text } from "./texts.js";
 import { unpacked } from "./packed.js";

@@ -1,10 +1,9 @@
 // A map of the answers over the plane of two inputs, with the samples on it.
 
-import { answersEach, classOf } from "./answers.js";
+import { answersEach, calledFormula, classOf } from "./formulas.js";
 import { isNews, made, putImage, setSize, setWords, styled } from "./dom.js";
 import { followPen, takesAlone } from "./pressing.js";
-import { said } from "./format.js";
-import { calledFormula } from "./formulas.js";
+import { said } from "./formats.js";
 import { boundaryOf } from "./boundary.js";
 import { NeuronMap } from "./neuronmap.js";
 import { text } from "./texts.js";

@@ -1,7 +1,7 @@
 // Signs of a graph: the operation above each node, its name and its gradient below; as
 // scene/labels.py.
 
-import { rounded } from "./format.js";
+import { rounded } from "./formats.js";
 import { text } from "./texts.js";
 
 /** Write what stands around the nodes of a graph; smaller than readable, nothing. */

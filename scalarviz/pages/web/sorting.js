@@ -1,9 +1,9 @@
 // Pictures sorted by what a network takes them for; the one in use, and a pad to draw another.
 
-import { answersEach, classOf, readAnswers } from "./answers.js";
+import { answersEach, classOf, readAnswers } from "./formulas.js";
 import { fitted, isNews, made, putImage, setWords, styled, unitLength } from "./dom.js";
 import { followPen, takesAlone } from "./pressing.js";
-import { withDecimals } from "./format.js";
+import { withDecimals } from "./formats.js";
 import { bytesOf } from "./planemap.js";
 import { text } from "./texts.js";
 import { unpacked } from "./packed.js";

@@ -1,7 +1,7 @@
 // What each neuron answers over the plane, on its sphere; as stage/stage.py and
 // scene/neuron_images.py.
 
-import { readAnswers } from "./answers.js";
+import { readAnswers } from "./formulas.js";
 
 /** The maps of all neurons: `values` by buffer, neuron by neuron in rows from the top. */
 export class SphereMaps {

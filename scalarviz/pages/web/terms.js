@@ -1,7 +1,7 @@
 // Terms of a sum of products: their numbers travel along the wires and stack up to the sum; as
 // scene/callout.py.
 
-import { onCube, rounded, shortNumber } from "./format.js";
+import { onCube, rounded, shortNumber } from "./formats.js";
 import { WAY_BACK } from "./lights.js";
 import { along3, minus3 } from "./space.js";
 

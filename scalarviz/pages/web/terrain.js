@@ -2,7 +2,7 @@
 
 import { mixedColor } from "./colors.js";
 import { made, styled } from "./dom.js";
-import { generalNumber, rounded, trueMinus } from "./format.js";
+import { generalNumber, rounded, trueMinus } from "./formats.js";
 import { weightTitle } from "./names.js";
 import { text } from "./texts.js";
 

@@ -1,6 +1,6 @@
 // Texts that people read, by key, as in scalarviz/texts: the only place where a page has them.
 
-import { generalNumber } from "./format.js";
+import { generalNumber } from "./formats.js";
 
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu; // letters without a look of their own; some turn those around them
 

@@ -1,7 +1,7 @@
 // Colors beside the neurons that stand for them; as scene/labels.py.
 
 import { Box } from "./camera.js";
-import { shortNumber } from "./format.js";
+import { shortNumber } from "./formats.js";
 import { text } from "./texts.js";
 
 /** Where the colors of the sample are seen: what goes in, and what comes out at its goal. */

@@ -2,9 +2,8 @@
 // stage/pointing.py.
 
 import { numberAt } from "./link_data.js";
-import { asSentence, neuronName, weightName } from "./names.js";
-import { owns } from "./paths.js";
-import { said } from "./format.js";
+import { asSentence, neuronName, owns, weightName } from "./names.js";
+import { said } from "./formats.js";
 import { text } from "./texts.js";
 
 const ASIDE = 2; // how many pixels ahead a pixel aside counts

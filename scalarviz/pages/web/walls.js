@@ -4,8 +4,8 @@ import { isNews, made, setShown, setWords } from "./dom.js";
 import { madeButton, takesAlone } from "./pressing.js";
 import { asSentence, neuronName, weightName } from "./names.js";
 import { numberAt } from "./link_data.js";
-import { NO_INDEX } from "./lines.js";
-import { said } from "./format.js";
+import { NO_INDEX } from "./formulas.js";
+import { said } from "./formats.js";
 import { text } from "./texts.js";
 
 const MOST_LINES = 16; // rows and columns of a table that exist at once; others come by arrow keys

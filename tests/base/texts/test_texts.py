@@ -87,8 +87,12 @@ NOT_WORDS = [
     ("pages/web/app.js", "first picture", "the name of a moment for measurements"),
     ("pages/web/cubes.js", "#define*", "GLSL"),
     ("pages/web/glyphs.js", "bold ", "a style of letters"),
-    ("pages/web/neuron_card.js", " if ", "a part of the code of a formula"),
-    ("pages/web/optimizer.js", "as it is*|0, since*|g [*] scale", "formulas, as in explanation.py"),
+    ("pages/web/cards.js", " if ", "a part of the code of a formula"),
+    (
+        "pages/web/explanation.js",
+        "as it is*|0, since*|g [*] scale",
+        "formulas, as in explanation.py",
+    ),
     ("story/captions.py", "learning rate", "the name of an action"),
     ("story/captions.py", "own rate", "the name of an action"),
     (

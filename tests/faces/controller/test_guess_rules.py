@@ -116,7 +116,7 @@ def test_pages_have_the_same_rules() -> None:
         return data.cases.map(([typed, old, now]) =>
             [wayBetween(old, now), isRightNumber(typed, old, now)]);
     """
-    pages = in_web("guessing", body, cases=cases)
+    pages = in_web("guess_rules", body, cases=cases)
     ours = [[way_of(old, new), is_near(typed, old, new)] for typed, old, new in cases]
     assert pages == ours and {near for _, near in ours} == {False, True}
     body = """
@@ -128,4 +128,4 @@ def test_pages_have_the_same_rules() -> None:
             asks.append((session.step_index, number))
             found.append(question_of(session, number, None).row)
         session.advance()
-    assert in_web("guessing", body, asks=asks, rows=[*range(13)]) == found
+    assert in_web("guess_rules", body, asks=asks, rows=[*range(13)]) == found

@@ -102,5 +102,5 @@ def test_it_says_how_the_loss_has_changed_and_a_page_says_the_same(
         });
     """
     given = [[str(loss) if loss != loss else loss for loss in losses] for losses in runs]
-    pages = in_web("progress loss_record texts", body, spec=spec, runs=given, verdict=verdict)
+    pages = in_web("captions loss_record texts", body, spec=spec, runs=given, verdict=verdict)
     assert pages == said

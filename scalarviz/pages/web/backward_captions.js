@@ -1,13 +1,21 @@
-// Captions of the way back: the slope, and what arrives; as story/backward_captions.py.
+// Captions of operations backward: the slope, and the gradient that arrives; as
+// story/backward_captions.py.
 
-import { factorOf } from "./captions_loss.js";
-import { productTerm } from "./captions_forward.js";
-import { captionOfKey, lossTerm, parametersOf } from "./captions_parts.js";
-import { featureOf, isHeldNow, meanOf, poolWindow, varianceOf } from "./captions_rows.js";
-import { calledFormula, caseOf, computedTree, logSumExp } from "./formulas.js";
-import { agreeing, exactSum, fillNumbers, inBrackets, pretty, said } from "./format.js";
 import {
-  NO_INDEX,
+  captionOfKey,
+  factorOf,
+  featureOf,
+  isHeldNow,
+  lossTerm,
+  meanOf,
+  parametersOf,
+  poolWindow,
+  productTerm,
+  varianceOf,
+} from "./forward_captions.js";
+import { NO_INDEX, calledFormula, caseOf, computedTree, logSumExp } from "./formulas.js";
+import { agreeing, exactSum, fillNumbers, inBrackets, pretty, said } from "./formats.js";
+import {
   asProduct,
   captionWith,
   equationLine,
@@ -21,9 +29,8 @@ import {
   summedOf,
   termOf,
   wholeLine,
-} from "./lines.js";
-import { asSentence } from "./names.js";
-import { weightsFrom } from "./paths.js";
+} from "./equations.js";
+import { asSentence, weightsFrom } from "./names.js";
 import { plural, text } from "./texts.js";
 
 const LONGEST_SLOPE = 40; // letters of one with numbers; of a longer one there is only the number

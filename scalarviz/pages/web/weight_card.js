@@ -1,12 +1,10 @@
 // Why a weight changed: a sentence, the sum that makes its gradient, and the optimizer's lines.
 
-import { said } from "./format.js";
-import { NO_INDEX } from "./lines.js";
-import { asSentence, neuronName } from "./names.js";
-import { explained, optimizerOf } from "./optimizer.js";
-import { cardLine, changeBetween, optimizerRows } from "./optimizer_rows.js";
-import { owns, usesOf } from "./paths.js";
-import { productTable } from "./product_table.js";
+import { said } from "./formats.js";
+import { NO_INDEX } from "./formulas.js";
+import { asSentence, neuronName, owns, usesOf } from "./names.js";
+import { explained, optimizerOf } from "./explanation.js";
+import { cardLine, changeBetween, optimizerRows, productTable } from "./equations.js";
 import { plural, text } from "./texts.js";
 
 /** Return the lines and tables about a weight; as story/weight_card.py. */

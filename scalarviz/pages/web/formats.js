@@ -1,5 +1,6 @@
 // Numbers and formulas of captions, digit for digit as story/formats.py and
-// base/texts/decimals.py write them.
+// base/texts/decimals.py
+// write them.
 
 export const FEW_DIGITS = 2; // digits of numbers; more only where differences would vanish
 export const MOST_DIGITS = 6;

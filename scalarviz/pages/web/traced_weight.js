@@ -1,18 +1,18 @@
 // One weight or neuron followed through a step, for captions; as story/traced_weight.py.
 
-import { indexOfLargest } from "./answers.js";
-import { NO_INDEX } from "./lines.js";
-import { neuronName, weightName } from "./names.js";
+import { NO_INDEX, indexOfLargest } from "./formulas.js";
 import {
+  neuronName,
   owns,
   pathOfNeuron,
   pathOfRow,
   perUnit,
   sourcesFor,
   usesOf,
+  weightName,
   weightsFrom,
   weightsInto,
-} from "./paths.js";
+} from "./names.js";
 
 const PUSHING = ["weight gradient", "step"]; // moments at which gradients are known
 
