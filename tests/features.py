@@ -252,7 +252,7 @@ def of_pages() -> Iterator[Feature]:
         [PACKAGE / "pages" / "page.html"], r'<(?:button|select|input)[^>]* id="([\w-]+)"'
     ):
         yield Feature("page control", name, (f'"#{name}"', f'"{name}"'), where="tests/pages")
-    for key in found_in([WEB / "keys.js"], r'case "(.+?)"'):
+    for key in found_in([WEB / "events.js"], r'case "(.+?)"'):
         name = key.replace(" ", "Space")
         yield Feature("page key", name, (f'press("{name}"', f'"{name}"'), where="tests/pages")
     for name in found_in([WEB / "changes.js"], r"^  (\w+): \{"):

@@ -56,7 +56,7 @@ PLAYED = 15.0  # seconds that a recording lasts at least at its first speed
 SAY = "say_"  # names in page.html with this prefix stand for texts
 ENDINGS = (".html", ".htm")
 GOOD_ON_LIGHT = "#00775e"  # letters; the first colour of classes is too pale for them
-ROW = re.compile(r"(^  (\w+): (\w+),\n)", re.MULTILINE)  # of kinds.js
+ROW = re.compile(r"(^  (\w+): (\w+),\n)", re.MULTILINE)  # of exhibit_kinds.js
 WEB = str(Path(__file__).with_name("web") / "main.js")  # beside the modules of the page
 
 
@@ -285,13 +285,15 @@ def loader() -> str:
 
 
 def module_text(name: str, kinds: Collection[str] | None = None) -> str:
-    """Return the text of a module of the page; with `kinds`, kinds.js has those exhibits alone."""
+    """Return the text of a module; with `kinds`, exhibit_kinds.js has those exhibits alone."""
     content = text_beside(WEB, name)
-    return shown_only(content, kinds) if name == "kinds.js" and kinds is not None else content
+    return (
+        shown_only(content, kinds) if name == "exhibit_kinds.js" and kinds is not None else content
+    )
 
 
 def shown_only(content: str, kinds: Collection[str]) -> str:
-    """Return kinds.js without the exhibits of other kinds, and without the modules of those."""
+    """Return exhibit_kinds.js without exhibits of other kinds and without their modules."""
     for row, kind, name in ROW.findall(content):
         if kind not in kinds:
             content = re.sub(rf"import {{ {name} }} from .*\n", "", content.replace(row, ""))

@@ -11,10 +11,10 @@ declare module "../../scalarviz/pages/web/camera.js" {
   interface Camera extends Fields<"target azimuth elevation height fov"> {}
   interface Projection extends Fields<"camera box width height reach"> {}
 }
-declare module "../../scalarviz/pages/web/captionbox.js" {
+declare module "../../scalarviz/pages/web/caption_box.js" {
   interface CaptionBox extends Fields<"element picture point pin open"> {}
 }
-declare module "../../scalarviz/pages/web/cardbox.js" {
+declare module "../../scalarviz/pages/web/card_box.js" {
   interface CardBox extends Fields<"element edit type freeze refuse row layer"> {}
 }
 declare module "../../scalarviz/pages/web/colors.js" {
@@ -25,6 +25,9 @@ declare module "../../scalarviz/pages/web/cubes.js" {
 }
 declare module "../../scalarviz/pages/web/eyes.js" {
   interface Eyes extends Fields<"layout presets name cuts size inner legend started seconds"> {}
+}
+declare module "../../scalarviz/pages/web/image_exhibit.js" {
+  interface Pictures extends Fields<"data use across down probe value playing"> {}
 }
 declare module "../../scalarviz/pages/web/ink.js" {
   interface Ink extends Fields<"gl glyphs version room sent images vertices order"> {}
@@ -38,10 +41,7 @@ declare module "../../scalarviz/pages/web/layout.js" {
 declare module "../../scalarviz/pages/web/paper.js" {
   interface Paper extends Fields<"glyphs width height ratio scale clip words images"> {}
 }
-declare module "../../scalarviz/pages/web/pictures.js" {
-  interface Pictures extends Fields<"data use across down probe value playing"> {}
-}
-declare module "../../scalarviz/pages/web/planemap.js" {
+declare module "../../scalarviz/pages/web/plane_exhibit.js" {
   interface PlaneMap extends Fields<"data use answers places coarse neuronMap"> {}
   interface PlaneMap extends Fields<"zero negative positive ground"> {}
 }

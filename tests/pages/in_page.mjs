@@ -3,8 +3,7 @@ import fs from "node:fs";
 import { Client } from "../../scalarviz/pages/web/client.js";
 import { Clock } from "../../scalarviz/pages/web/clock.js";
 import { Engine } from "../../scalarviz/pages/web/engine.js";
-import { PastMoments } from "../../scalarviz/pages/web/past_moments.js";
-import { samplesMoved } from "../../scalarviz/pages/web/samples_moved.js";
+import { PastMoments, samplesMoved } from "../../scalarviz/pages/web/past_moments.js";
 import { Server } from "../../scalarviz/pages/web/worker.js";
 
 const [folder] = process.argv.slice(2);

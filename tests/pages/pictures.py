@@ -27,7 +27,7 @@ body {margin: 0; font-family: Shown} canvas {display: block}
 <canvas id="picture"></canvas>
 <script type="module">
 import { Picture } from "./picture.js";
-import { unpackedAll } from "./packed.js";
+import { unpackedAll } from "./arrays.js";
 import { setTexts } from "./texts.js";
 Object.assign(window, { Picture, setTexts, unpackedAll });
 await Promise.all(["13px Shown", "bold 13px Shown"].map((font) => document.fonts.load(font)));

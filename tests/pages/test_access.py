@@ -51,7 +51,7 @@ def tables_of(session: sv.Session) -> list:
       names: counted(wall.rows).map(wall.name),
       places: counted(wall.rows).map((i) => counted(wall.columns).map((j) => wall.place(i, j))),
     }));"""
-    return in_web("walls texts", body, say=say, texts=dict(texts()))
+    return in_web("access texts", body, say=say, texts=dict(texts()))
 
 
 def test_every_weight_is_in_one_table_under_the_names_of_its_neurons() -> None:
@@ -92,7 +92,7 @@ def test_the_cell_with_the_focus_always_exists() -> None:
     }
     return seen;"""
     keys = ["ArrowUp", "ArrowDown", "PageDown", "PageDown", "PageDown", "End", "Home", "PageUp"]
-    seen = in_web("walls", body, keys=keys)
+    seen = in_web("access", body, keys=keys)
     assert [place for place, _ in seen] == [
         [0, 0], [1, 0], [17, 0], [33, 0], [39, 0], [39, 19], [39, 0], [23, 0],
     ]  # fmt: skip
@@ -107,12 +107,12 @@ def test_boundaries_follow_a_value_and_classes() -> None:
     x, y = np.meshgrid(middles, middles)
     body = "return boundaryOf(data.answers, data.side, data.middle)"
     answers = np.hypot(x - 0.5, y - 0.5).ravel()
-    lines = np.array(in_web("boundary", body, answers=answers, side=side, middle=0.3))
+    lines = np.array(in_web("plane_exhibit", body, answers=answers, side=side, middle=0.3))
     ends = lines.reshape(-1, 2)
     assert len(lines) > 20
     np.testing.assert_allclose(np.hypot(*(ends - 0.5).T), 0.3, atol=0.01)
     classes = (x > 0.5).astype(int).ravel()
-    lines = np.array(in_web("boundary", body, answers=classes, side=side, middle=None))
+    lines = np.array(in_web("plane_exhibit", body, answers=classes, side=side, middle=None))
     assert len(lines) == side and (lines[..., 0] == 0.5).all()
     assert sorted(lines[:, 0, 1].tolist()) == (np.arange(side) / side).tolist()
 

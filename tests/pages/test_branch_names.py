@@ -31,7 +31,7 @@ def name_in_page(step: int, changes: list[Change], before: int = 0, operation: i
     journal = [{"kind": "rate", "rate": 9.0, "step": 0, "operation": 0}] * before
     journal += [place | change for change in changes]
     found: str = in_web(
-        "branch_names texts",
+        "changes texts",
         NAME,
         english=ENGLISH,
         journal=journal,

@@ -33,7 +33,7 @@ def test_it_is_told_once_for_each_rate(
     session: object, rates: list[float | None], told: list[bool], tmp_path: Path
 ) -> None:
     found = InPage(session(), tmp_path).run(f"""
-        const {{ Growing }} = await import("{WEB}/growing.js");
+        const {{ Growing }} = await import("{WEB}/messages.js");
         const growing = new Growing();
         const clock = new Clock(engine);
         let since = 0;
@@ -54,7 +54,7 @@ def test_it_is_told_once_for_each_rate(
 def test_a_weight_that_is_typed_is_not_taken_for_it(tmp_path: Path) -> None:
     assert (
         InPage(rgb(), tmp_path).run(f"""
-        const {{ Growing }} = await import("{WEB}/growing.js");
+        const {{ Growing }} = await import("{WEB}/messages.js");
         const growing = new Growing();
         const clock = new Clock(engine);
         growing.take(clock.state());

@@ -42,7 +42,7 @@ def linked(body: str, modules: str = "", **data: Any) -> Any:
     """What the body of a function returns that has a client named `client`."""
     done = "\n clearTimeout(client.late); return found;"
     return in_web(
-        f"link_client link_data {modules}",
+        f"link_client arrays {modules}",
         f"{LINK} const found = await (async () => {{{body}}})();{done}",
         **data,
     )
@@ -288,7 +288,7 @@ def test_a_binary_message_has_its_header_and_its_buffers_at_multiples_of_eight()
       const [first, none, last] = buffers;
       return [header.told, new Uint8Array(first), none.byteLength, new Float64Array(last)];
     """
-    assert in_web("channels", body, whole=[*whole]) == ["ä", [1, 2, 3], 0, [0.5]]
+    assert in_web("link_channels", body, whole=[*whole]) == ["ä", [1, 2, 3], 0, [0.5]]
 
 
 @pytest.mark.parametrize(
@@ -297,7 +297,7 @@ def test_a_binary_message_has_its_header_and_its_buffers_at_multiples_of_eight()
 )
 def test_a_token_stands_in_the_address(hash: str, search: str, token: str) -> None:
     body = "return tokenIn(data.address);"
-    assert in_web("channels", body, address={"hash": hash, "search": search}) == token
+    assert in_web("link_channels", body, address={"hash": hash, "search": search}) == token
 
 
 # A socket that a test speaks for, and timers that it lets pass.
@@ -335,7 +335,7 @@ def test_a_socket_that_is_lost_is_opened_again_after_growing_pauses() -> None:
       return [pauses, heard.slice(-3), sockets.length];
     """
     pauses = [500, 1000, 2000, 4000, 8000, 10000, 10000, 500]
-    assert in_web("channels", body) == [pauses, ["onopen", {"told": "a"}, "onclose"], 8]
+    assert in_web("link_channels", body) == [pauses, ["onopen", {"told": "a"}, "onclose"], 8]
 
 
 @pytest.mark.parametrize("kind", ["Float64", "Uint32"])
@@ -348,7 +348,7 @@ def test_an_array_goes_up_in_bytes_and_other_commands_as_text(kind: str) -> None
       const [, frame, text] = sockets[0].sent;
       return [[...new Uint8Array(await frame.arrayBuffer())], text];
     """
-    frame, words = in_web("channels", body)
+    frame, words = in_web("link_channels", body)
     found, plain = read(bytes(frame)), read(words)
     assert found is not None and is_command(found)
     assert found["args"].pop("rows").astype(float).tolist() == [3.0, 70_000.0]

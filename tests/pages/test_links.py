@@ -22,7 +22,7 @@ NOTHING = {
 def read(*links: str) -> Any:
     """What each link says."""
     body = LIMITS + "return data.links.map((hash) => readLink(hash, limits));"
-    return in_web("link", body, links=links)
+    return in_web("links", body, links=links)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_letters_that_are_not_seen_or_turn_others_are_not_said() -> None:
 
 def test_of_many_bad_parts_some_are_named_and_the_rest_is_counted() -> None:
     body = "setTexts(data.texts); return data.bad.map(badParts);"
-    few, many = in_web("link texts", body, texts=texts(), bad=[["a", "b"], list("abcdefghi")])
+    few, many = in_web("links texts", body, texts=texts(), bad=[["a", "b"], list("abcdefghi")])
     assert few == "a, b"
     assert many == text("page.link.more", parts="a, b, c, d, e, f", count=3)
 
@@ -93,7 +93,7 @@ def test_a_link_names_neurons_and_steps_that_a_page_shows() -> None:
       "#neuron=tanh 0:4", "#neuron=sums 0:1", "#neuron=sums 1:0", "#step=9", "#sample=2"];
     const badIn = (each) => links.map((link) => readLink(link, linkLimits(each)).bad);
     return [spec, {...spec, recording: {steps: [3, 4, 8]}}].map(badIn);"""
-    trains, recorded = in_web("link", body)
+    trains, recorded = in_web("links", body)
     assert trains == [[], ["neuron=sums 0:1"], [], [], []]
     assert recorded == [*trains[:3], ["step=9"], ["sample=2"]]
 
@@ -106,17 +106,17 @@ def test_a_link_that_is_written_reads_back() -> None:
     ]
     both = "return data.moments.map((m) => [writeLink(m), readLink(writeLink(m), limits)]);"
     body = LIMITS + both
-    for moment, (link, found) in zip(moments, in_web("link", body, moments=moments), strict=True):
+    for moment, (link, found) in zip(moments, in_web("links", body, moments=moments), strict=True):
         assert found == {**NOTHING, **moment, "operation": moment["operation"] or None}
         assert not set(link) & set('<>" '), link
     body = "return writeLink({step: 120, operation: 7, pinned: {row: 42}, hide: ['controls']});"
-    assert in_web("link", body) == "#step=120&op=7&pin=42&hide=controls"
+    assert in_web("links", body) == "#step=120&op=7&pin=42&hide=controls"
 
 
 def test_after_its_last_operation_a_step_is_linked_as_it_was_walked() -> None:
     body = "return data.states.map(shownMoment)"
     walked, stands, within = in_web(
-        "link",
+        "links",
         body,
         states=[
             {"step": 5, "operation": 0, "moment": 11, "focus": 0},

@@ -177,7 +177,7 @@ POINTS_OF_CURVE = """
 def test_the_curve_goes_on_with_what_states_bring() -> None:
     steps, values = (packed(np.array(each)) for each in ([5.0, 10.0], [2.0, 1.0]))
     given = {"texts": dict(texts()), "steps": steps, "values": values}
-    found = in_web("measures texts", POINTS_OF_CURVE, **given)
+    found = in_web("loss_chart texts", POINTS_OF_CURVE, **given)
     assert found == [
         ["held out 2 (step 5)"], ["held out"], ["held out 0.5 (step 10)"],
         [5, 10, 15], [[5, 20], [10, 5]],
@@ -193,7 +193,7 @@ def test_losses_from_before_the_page_stand_where_their_steps_end() -> None:
         return [past, losses.end, [0, 1, 2, 3, 4, 5, 6, 7].map((step) => losses.at(step))];
     """
     given = {"apart": 2, "losses": packed(np.array([3.0, 2.0, 1.0, 0.5], np.float32))}
-    found = in_web("loss_record measures", body, given=given)
+    found = in_web("loss_record loss_chart", body, given=given)
     assert found == [[7, [0.5, 3]], 8, ["NaN", 3, "NaN", 2, "NaN", 1, 0.5, 0.25]]
 
 
@@ -204,7 +204,7 @@ def test_metrics_stay_within_a_bound_however_long_a_page_plays(tmp_path: Path) -
     known, found, again, other = InPage(here, tmp_path).run(
         measuring(here)
         + f"""
-        const {{ Measures }} = await import("{home}/measures.js");
+        const {{ Measures }} = await import("{home}/loss_chart.js");
         metrics.measure = () => [clock.step, 2 * clock.step];
         const page = new Measures();
         page.series = metrics.names.map((name) => ({{ name, steps: [], values: [] }}));
@@ -246,4 +246,4 @@ def test_a_page_takes_the_metrics_that_python_names() -> None:
       return [[...steps], [...values], share, measures.wordsAt(8)];
     """
     words = ["held-out accuracy 100%"]
-    assert in_web("measures texts", body) == [[0, 5, 8], [0.25, 0.5, 1], True, words]
+    assert in_web("loss_chart texts", body) == [[0, 5, 8], [0.25, 0.5, 1], True, words]

@@ -189,7 +189,7 @@ def test_losses_below_zero_stand_on_a_linear_scale() -> None:
         [0, -1, NaN, Infinity, 2].map(isShown),
       ];
     """
-    *found, shown = run("loss_scale.js", body)
+    *found, shown = run("loss_record.js", body)
     assert found == pytest.approx([
         -4.8, -3, 0, 0.5, -0.5, 2.5, 0, 0.5, -7, -6, 0, 0.5, -100, 20, 0, 0.5,
         0.02, 1, math.log(5) / math.log(50),
@@ -227,7 +227,7 @@ def test_a_key_is_a_command_unless_it_belongs_to_the_browser(
       const event = {{ key: {key!r} }};
       return [page.commandOf(event), page.commandOf({{ ...event, ctrlKey: true }})];
     """
-    assert run("keys.js", body) == [command, with_ctrl]
+    assert run("events.js", body) == [command, with_ctrl]
 
 
 def test_a_slow_machine_takes_the_steps_of_the_tour_after_its_end() -> None:

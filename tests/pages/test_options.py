@@ -44,7 +44,7 @@ def test_weights_are_those_of_a_network_of_the_seed(dtype: str, seed: int) -> No
     network = sv.Network(of_all_layers(), seed=3, dtype=dtype)
     wanted = network.fresh(seed)
     found = in_web(
-        "initial",
+        "engine",
         "return initialNumbers(data.initial, data.seed, data.count)",
         initial=initial_data(network),
         seed=seed,
@@ -61,7 +61,7 @@ def test_weights_are_those_of_a_network_of_the_seed(dtype: str, seed: int) -> No
 def test_uniform_weights_are_exact_in_float64() -> None:
     network = sv.Network([3, 8, 3], "tanh", seed=0, dtype="float64")
     body = "return initialNumbers(data.initial, 9, data.count).value"
-    found = in_web("initial", body, initial=initial_data(network), count=len(network.bank))
+    found = in_web("engine", body, initial=initial_data(network), count=len(network.bank))
     assert found == network.fresh(9).bank.value.tolist()
 
 

@@ -44,5 +44,7 @@ def test_it_names_the_numbers_that_have_names(session: sv.Session) -> None:
     window = caption_of_custom(session, inputs, outputs).title
     given, answer = window.removeprefix("You put in ").removesuffix(".").split(". It answers ")
     say = spec_of(session)["say"]
-    page = in_web("own texts", SENTENCE, english=ENGLISH, say=say, inputs=inputs, outputs=outputs)
+    page = in_web(
+        "handles texts", SENTENCE, english=ENGLISH, say=say, inputs=inputs, outputs=outputs
+    )
     assert page == f"Your point: {given}. The network answers {answer}."

@@ -120,8 +120,8 @@ def test_a_page_has_the_modules_of_its_own_exhibit_alone(made: Page) -> None:
     script = script_in(made.text)
     assert "class PlaneMap {" in script and "class Sorting {" not in script
     assert "exhibits.sorting.right" not in data_in(made.text)["texts"]
-    whole, none = module_text("kinds.js"), module_text("kinds.js", {"answers"})
-    assert module_text("kinds.js", {"plane", "pictures", "sorting"}) == whole
+    whole, none = module_text("exhibit_kinds.js"), module_text("exhibit_kinds.js", {"answers"})
+    assert module_text("exhibit_kinds.js", {"plane", "pictures", "sorting"}) == whole
     assert "import" not in none and "LARGE_KINDS = {\n};" in none
 
 

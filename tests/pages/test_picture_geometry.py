@@ -108,7 +108,7 @@ def test_the_whole_network_is_framed_and_the_legend_stays_free(
     eyes.look("flat");
     return {first, last, flat: eyes.camera, extent: layout.extent};"""
     found = in_web(
-        "packed layout camera eyes",
+        "arrays layout camera eyes",
         body,
         layout=layout_data(layout),
         cameras={name: camera_data(camera) for name, camera in CAMERAS.items()},
@@ -140,7 +140,7 @@ def plates_in_web(layout: Layout, count: int) -> Any:
       return {rows, columns, indices, places, back, gap, cube, size: plate.size,
               corners: plate.corners(0.3), middles: plate.middles()};
     });"""
-    return in_web("packed layout", body, layout=layout_data(layout), count=count)
+    return in_web("arrays layout", body, layout=layout_data(layout), count=count)
 
 
 def test_every_cube_of_a_plate_is_in_its_cell() -> None:
@@ -181,7 +181,7 @@ def test_the_same_things_are_under_the_pointer(make: Any) -> None:
     const frame = frameOf(scene, layout, state, {{}}, remembered, 0);
     return data.places.map(([x, y]) => targetAt(frame, see, x, y));"""
     found = in_web(
-        "packed layout camera scales frame picking",
+        "arrays layout camera scales frame picking",
         body,
         box=box_data(division.inner),
         camera=camera_data(stage.eyes.camera),

@@ -124,7 +124,7 @@ def compare(page: PicturePage, stage: Stage, size: tuple[int, int], **options: A
 
 @pytest.fixture(autouse=True)
 def without_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page draws the thread to the point in use over its picture, see thread.js."""
+    """A page draws the thread to the point in use over its picture, see exhibit.js."""
     monkeypatch.setattr("scalarviz.scene.picture.draw_thread", lambda *_: None)
 
 

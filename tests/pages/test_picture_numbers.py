@@ -104,7 +104,7 @@ def test_scales_have_the_same_stops_and_grow_as_slowly() -> None:
       halves: [...data.numbers, NaN].map((each) => halfSide(each, 0.9, { half, least })),
     };"""
     found = in_web(
-        "scales packed",
+        "scales arrays",
         body,
         times=times,
         numbers=numbers,
@@ -131,7 +131,7 @@ def test_every_moment_is_lit_alike(make: Any) -> None:
     const waves = data.parts.map((part) => lightsOf(layout, scene, null, 1, null, 1, part));
     return [...[null, ...scene.moments].map(lit), waves];"""
     found = in_web(
-        "packed layout lights",
+        "arrays layout lights",
         body,
         scene=scene_data(session),
         layout=layout_data(plan),
@@ -166,7 +166,7 @@ def test_gradients_are_pushed_when_they_are_known() -> None:
       return pushesOf(scene, { grad, frozen, moment: i }, moment, part, before);
     }));"""
     found = in_web(
-        "packed frame",
+        "arrays frame",
         body,
         scene=scene_data(session),
         before=before,
@@ -221,7 +221,7 @@ def test_tiny_cubes_have_the_same_means(tiles: Tiles | None) -> None:
     fillMeans(table, plate, colors, colors, [0.6, 0.6], palette, 2, data.shader);
     return {table: table.bytes, spread: spreadOf(colors, plate.first, plate.stop)};"""
     found = in_web(
-        "packed layout colors means",
+        "arrays layout colors means",
         body,
         plate=plate_data(plate),
         colors=packed(colors),
@@ -292,7 +292,7 @@ def test_a_channel_has_its_own_scale_and_is_computed_once() -> None:
     const { scale, grown, clipped } = early;
     return {scales, kept, changes: first[2].colors, early: [scale, grown, clipped]};"""
     found = in_web(
-        "packed layout scales frame",
+        "arrays layout scales frame",
         body,
         scene=scene_data(session),
         layout=layout_data(layout_of(session)),

@@ -45,7 +45,7 @@ def shown(session: sv.Session, body: str, steps: int = 30, every: int = 1) -> An
     made = recording_of(session, probe_of(session), steps, every, ROOM)
     plain = base64.b64encode(gzip.decompress(made.data)).decode()
     given = {"bytes": plain, "engine": made.engine, "recording": made.spec}
-    return in_web("recording", OPEN + body, **given)
+    return in_web("client", OPEN + body, **given)
 
 
 def test_rates_are_those_of_the_schedule() -> None:
@@ -102,7 +102,7 @@ def test_arrays_of_all_kinds_come_back() -> None:
     return [found, reader.at === bytes.length];"""
     given = {"names": [name for name, _ in arrays], "parts": writer.parts, "tops": writer.tops}
     packed = base64.b64encode(b"".join(writer.pieces())).decode()
-    found, ended = in_web("recording", body, bytes=packed, **given)
+    found, ended = in_web("client", body, bytes=packed, **given)
     assert ended
     for (name, wanted), back in zip(arrays, found, strict=True):
         finite = wanted[np.isfinite(wanted)]

@@ -40,7 +40,7 @@ def test_a_page_has_a_recording_from_where_the_session_stands() -> None:
     assert len(given["recording"]["steps"]) > PLACES[1]
     assert session.step_index == 7 and np.array_equal(session.network.bank.value, before)
     content = list(gzip.decompress(base64.b64decode(given.pop("bytes"))))
-    step, value, operation, last, loss = in_web("recording", LOOK, **given, bytes=content)
+    step, value, operation, last, loss = in_web("client", LOOK, **given, bytes=content)
     assert (step, operation, last) == (7, 1, 607)
     np.testing.assert_allclose(value, before, atol=1e-3)
     assert loss < 0.9 * session.loss

@@ -138,7 +138,7 @@ def pages_read_otherwise(fragments: Sequence[str]) -> list[str]:
     body = LIMITS + "return data.links.map((hash) => readLink(`#${hash}`, limits));"
     wrong = []
     for fragment, page in zip(
-        fragments, in_web("link", body, links=fragments, sizes=SIZES), strict=True
+        fragments, in_web("links", body, links=fragments, sizes=SIZES), strict=True
     ):
         if not all(is_part(each) for each in page["bad"] + page["over"]):
             wrong.append(f"a page names parts of {fragment!r} as {page['bad'] + page['over']}")

@@ -5,7 +5,7 @@
     run.safetensors#step=20
 
 Before the # stands a scene of the package, with options after a ?, or the file of a training. What
-comes after it is what pages understand (pages/web/link.js). A link never names code.
+comes after it is what pages understand (pages/web/links.js). A link never names code.
 """
 
 from __future__ import annotations

@@ -256,7 +256,7 @@ SIGNS = str.maketrans(
         "\u00a0": " ",
     }
 )
-# A number, a name or a sign; the pages read the same, see filled_line.js.
+# A number, a name or a sign; the pages read the same, see judging.js.
 TOKEN = re.compile(
     r"\s*(?:(\d+\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?)|([a-z_]\w*|\*\*|[-+*/(),]))",
     re.ASCII | re.IGNORECASE,

@@ -1,10 +1,13 @@
 // What keys and screen readers need beside the buttons: tables of weights, a ring, spoken captions.
 
-import { byId, made, setWords } from "./dom.js";
-import { takesAlone } from "./pressing.js";
-import { Walls } from "./walls.js";
+import { byId, isNews, made, setShown, setWords } from "./dom.js";
+import { madeButton, takesAlone } from "./events.js";
 import { isSameThing, nextTarget, spokenOf, wayOf } from "./walking.js";
 import { text } from "./texts.js";
+import { asSentence, neuronName, weightName } from "./names.js";
+import { numberAt } from "./arrays.js";
+import { NO_INDEX } from "./formulas.js";
+import { said } from "./formats.js";
 
 const LEAST_RING = 12; // pixels from the middle of a cube to its ring
 const PAGE = 10; // parts of the whole curve that PageUp and PageDown go by: one of so many
@@ -97,4 +100,187 @@ export class Access {
       // the number comes after the name
       setWords(byId("walked"), spokenOf(app.spec.say, app.picture.placed, state, this.focused));
   }
+}
+
+// Weights as tables: rows are neurons, columns what they read.
+
+const MOST_LINES = 16; // rows and columns of a table that exist at once; others come by arrow keys
+const DIGITS = 3;
+
+/**
+ * Return the tables of all weights: {title, head, rows, columns, place, name}.
+ *
+ * head   name of a column; `name` is that of a row
+ * place  the row of the bank of the weight at a row and a column; -1 for none
+ */
+export function wallsOf(say) {
+  const own = say.operations.filter((each) => each.count > 0);
+  return own.map((each) => (each.kind === "affine" ? wallOf(say, each) : listOf(say, each)));
+}
+
+/** A layer of neurons that read all others: a row for each of them, and its bias at the end. */
+function wallOf(say, operation) {
+  const { weights, biases, source, target, layer, label } = operation;
+  const inputs = say.buffers[source].size;
+  const rows = say.buffers[target].size;
+  const hasBias = biases !== NO_INDEX;
+  return {
+    title: text("walls.title", { layer: label || layer, rows, columns: inputs }),
+    rows,
+    columns: inputs + (hasBias ? 1 : 0),
+    name: (i) => asSentence(neuronName(say, [target, i])),
+    head: (j) => (j < inputs ? neuronName(say, [source, j]) : text("walls.bias")),
+    place: (i, j) => (j < inputs ? weights + i * inputs + j : biases + i),
+  };
+}
+
+/** Other parameters: a row for each, with its name. */
+function listOf(say, operation) {
+  const { weights, count, layer, label } = operation;
+  return {
+    title: text("walls.list", { layer: label || layer, rows: count }),
+    rows: count,
+    columns: 1,
+    name: (i) => asSentence(weightName(say, operation, weights + i)),
+    head: () => text("page.value"),
+    place: (i) => weights + i,
+  };
+}
+
+/** Return the first of the lines that exist, so that the one with the focus is among them. */
+export function firstLine(first, focus, count) {
+  const last = Math.max(0, count - MOST_LINES);
+  return Math.min(last, Math.max(focus - MOST_LINES + 1, Math.min(first, focus)));
+}
+
+/** Return the cell that a key leads to, [row, column]; null for other keys. */
+export function cellAfter(key, /** @type {number[]} */ [i, j], { rows, columns }) {
+  const ways = {
+    ArrowUp: [i - 1, j], ArrowDown: [i + 1, j], ArrowLeft: [i, j - 1], ArrowRight: [i, j + 1],
+    Home: [i, 0], End: [i, columns - 1], PageUp: [i - MOST_LINES, j], PageDown: [i + MOST_LINES, j],
+  }; // prettier-ignore
+  const way = ways[key];
+  if (!way) return null;
+  const inside = (place, count) => Math.min(count - 1, Math.max(0, place));
+  return [inside(way[0], rows), inside(way[1], columns)];
+}
+
+/** Shows the tables in an element; `look` and `pin` are called with {row} or null. */
+export class Walls {
+  constructor(element, say, { look, pin }) {
+    const tables = wallsOf(say).map((wall) => new WallTable(wall, look, pin));
+    this.tables = tables;
+    this.element = element;
+    element.append(...tables.map((each) => each.body));
+    setShown(element, tables.length > 0);
+  }
+
+  /** Write the values of a state, and mark the one that is pinned. */
+  show(state, pinned) {
+    if (state.tile) this.element.ariaLabel = text("walls.tile", { count: state.tile });
+    for (const table of this.tables) table.show(state, pinned);
+  }
+}
+
+/** One table; all of it is a single stop of the Tab key, inside it arrows go from cell to cell. */
+class WallTable {
+  constructor(wall, look, pin) {
+    this.wall = wall;
+    this.look = look;
+    this.pin = pin;
+    this.focus = [0, 0];
+    this.first = [0, 0];
+    this.state = this.value = null;
+    this.pinned = -1;
+    this.known = 0; // exact numbers
+    this.body = made("table");
+    this.body.setAttribute("role", "grid");
+    this.body.setAttribute("aria-rowcount", wall.rows + 1);
+    this.body.setAttribute("aria-colcount", wall.columns + 1);
+    this.body.addEventListener("keydown", (event) => this.press(event));
+  }
+
+  show(state, pinned) {
+    const { value, exact } = state;
+    const known = exact?.known.size;
+    if (value === this.value && pinned === this.pinned && known === this.known) return;
+    Object.assign(this, { state, value, pinned, known });
+    this.write();
+  }
+
+  write() {
+    if (isNews(this.body, this.first)) this.build();
+    for (const { button, row } of this.cells.values()) {
+      const value = numberAt(this.state, row);
+      setWords(button, value === undefined ? "…" : said(value, DIGITS));
+      button.ariaPressed = row === this.pinned;
+    }
+  }
+
+  /** Make the cells around the focus. */
+  build() {
+    const { wall, first } = this;
+    const lines = (k, count) => {
+      const own = Math.min(MOST_LINES, count);
+      return Array.from({ length: own }, (_, i) => first[k] + i);
+    };
+    this.cells = new Map();
+    const columns = lines(1, wall.columns);
+    const head = columns.map((j) => headOf(wall.head(j), "col", "aria-colindex", j + 2));
+    const rows = lines(0, wall.rows).map((i) => {
+      const name = headOf(wall.name(i), "row", "aria-colindex", 1);
+      const line = made("tr", "", name, ...columns.map((j) => this.cell(i, j)));
+      line.setAttribute("aria-rowindex", i + 2);
+      return line;
+    });
+    this.body.replaceChildren(
+      made("caption", "", wall.title),
+      made("thead", "", made("tr", "", made("td"), ...head)),
+      made("tbody", "", ...rows),
+    );
+    this.tabTo(this.focus);
+  }
+
+  cell(i, j) {
+    const row = this.wall.place(i, j);
+    const button = madeButton("", "", () => this.pin({ row }));
+    button.tabIndex = -1;
+    button.addEventListener("focus", () => {
+      this.tabTo([i, j]);
+      this.look({ row });
+    });
+    button.addEventListener("blur", () => this.look(null));
+    this.cells.set(`${i},${j}`, { button, row });
+    const cell = made("td", "", button);
+    cell.setAttribute("aria-colindex", j + 2);
+    return cell;
+  }
+
+  /** Let the Tab key come to one cell only. */
+  tabTo(place) {
+    const old = this.cells.get(this.focus.join());
+    if (old) old.button.tabIndex = -1;
+    this.focus = place;
+    this.cells.get(place.join()).button.tabIndex = 0;
+  }
+
+  press(event) {
+    const place = cellAfter(event.key, this.focus, this.wall);
+    if (!place || !takesAlone(event)) return;
+    const counts = [this.wall.rows, this.wall.columns];
+    const first = this.first.map((each, k) => firstLine(each, place[k], counts[k]));
+    if (first.join() !== this.first.join()) {
+      this.focus = place;
+      this.first = first;
+      this.write();
+    }
+    this.cells.get(place.join()).button.focus();
+  }
+}
+
+function headOf(words, scope, index, place) {
+  const cell = made("th", "", words);
+  cell.scope = scope;
+  cell.setAttribute(index, place);
+  return cell;
 }

@@ -1,44 +1,33 @@
 // The page at work: states of the training become pictures and words, what users do commands.
 
 import { Access } from "./access.js";
-import { BranchLines } from "./branch_lines.js";
-import { BranchList } from "./branch_list.js";
-import { branchName } from "./branch_names.js";
-import { exhibitIn } from "./exhibit.js";
+import { BranchLines, BranchList, Curve } from "./loss_chart.js";
+import { branchName } from "./changes.js";
+import { Thread, exhibitIn } from "./exhibit.js";
 import { SphereMaps } from "./spheremaps.js";
 import { ByNeuron, seenOf } from "./by_neuron.js";
-import { byId, setShown, unitLength } from "./dom.js";
-import { captionFor } from "./page_caption.js";
-import { CaptionBox } from "./captionbox.js";
+import { byId, failWith, isFramed, made, setShown, unitLength } from "./dom.js";
+import { CaptionBox, captionFor } from "./caption_box.js";
 import { cardOf, pinnedFor, withBeside } from "./cards.js";
-import { CardBox } from "./cardbox.js";
-import { Chip } from "./chip.js";
-import { Thread } from "./thread.js";
-import { commandOf, takesKey } from "./keys.js";
-import { Controls } from "./controls.js";
-import { Curve } from "./curve.js";
-import { draggingIn, typedIn } from "./dragging.js";
-import { Growing } from "./growing.js";
-import { numberAt } from "./link_data.js";
+import { CardBox, MovedLine } from "./card_box.js";
+import { Chip, Growing } from "./messages.js";
+import { commandOf, followPointers, takesKey } from "./events.js";
+import { Controls, Options, StripBar, arrange, channelsOf } from "./controls.js";
+import { OwnInput, draggingIn, typedIn } from "./handles.js";
+import { numberAt, unpacked } from "./arrays.js";
 import { LossRecord } from "./loss_record.js";
-import { copyLink } from "./follow.js";
-import { GuessBox } from "./guessbox.js";
-import { followPointers } from "./pointer.js";
+import { copyLink } from "./links.js";
+import { GuessBox } from "./guess_box.js";
 import { leadOn, leadTour, showTour, skipTour, slowStep } from "./guide.js";
 import { MarksKey } from "./marks_key.js";
-import { MovedLine } from "./moved.js";
 import { Motion } from "./motion.js";
-import { Options, channelsOf } from "./options.js";
-import { OwnInput } from "./own.js";
-import { unpacked } from "./packed.js";
 import { rowsBeside } from "./names.js";
-import { arrange } from "./sheet.js";
-import { Past } from "./past.js";
+import { Past } from "./past_charts.js";
 import { Player } from "./player.js";
 import { text } from "./texts.js";
-import { StripBar } from "./stripbar.js";
 import { isSameThing } from "./walking.js";
 import { Wave } from "./wave.js";
+import { Picture } from "./picture.js";
 
 const MOST_BESIDE = 5; // weights that are pinned beside another one
 const MOST_LIT = 200000; // weights of a training whose steps are lit
@@ -620,4 +609,32 @@ export class App {
     this.tourPart = "";
     for (const id of ["skip", "next"]) setShown(byId(id), false);
   }
+}
+
+// How every page with a picture begins: its look, its picture, its app.
+
+/** Be light or dark as a spec says, and know whether the page stands in another one. */
+export function dress({ page: { theme } }) {
+  const { classList, dataset } = document.documentElement;
+  if (theme) dataset.theme = theme;
+  classList.toggle("framed", isFramed());
+}
+
+/** Return the picture of a spec; without one there are the tables of all weights, and why. */
+export function pictureOf({ scene }) {
+  const picture = new Picture(byId("cubes"), scene);
+  const { fault } = picture;
+  document.documentElement.classList.toggle("tables", fault !== "");
+  if (fault) byId("walls").append(made("p", "", text(fault)));
+  return picture;
+}
+
+/** Return the app of a spec, a client and a picture. */
+export function appOf(spec, client, picture) {
+  document.documentElement.classList.toggle("recorded", Boolean(spec.recording));
+  const calm = spec.page.calm || matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const app = new App({ spec, client, picture, calm, failed: failWith });
+  globalThis.scalarviz = app; // for the console: scalarviz.state
+  app.resize();
+  return app;
 }

@@ -3,7 +3,7 @@
 // All of them together stay within a number of bytes: keyframes of branches that were not shown for
 // the longest time are thinned, then the branch itself is dropped.
 
-import { begunBy } from "./branch_names.js";
+import { begunBy } from "./changes.js";
 import { LossRecord } from "./loss_record.js";
 
 const FEW_FRAMES = 8; // of a branch that is not shown; with so few it is rather dropped as a whole

@@ -1,7 +1,7 @@
 // Cards of weights and neurons; as story/cards.py.
 
 import { agreeing, pretty, said } from "./formats.js";
-import { numberAt } from "./link_data.js";
+import { numberAt } from "./arrays.js";
 import { onceOf } from "./captions.js";
 import { NO_INDEX, errorOf, readAnswers } from "./formulas.js";
 import {

@@ -1,6 +1,10 @@
-// The page's end of a training that runs in a worker.
+// The page's end of a training: one that runs in a worker, and one that was recorded, behind the
+// same interface.
 
-import { TrainingError } from "./training_error.js";
+import { TrainingError } from "./player.js";
+import { CHANGES } from "./changes.js";
+import { evenSteps, momentsUpTo, overTime } from "./over_time.js";
+import { unpacked } from "./arrays.js";
 
 const AGAIN = 3; // times that a worker is begun again before it has answered
 
@@ -87,4 +91,290 @@ export class Client {
     for (const { reject } of asked) reject(error);
     this.onfault(error);
   }
+}
+
+// A training that was recorded: it is shown, and not changed.
+//
+// The places are those between two steps, and those after each operation of the steps that were
+// recorded by operation.
+
+const KEPT = { small: 1, large: 2, whole: 3, same: 4, plain: 5 }; // as Writer of recording.py
+const FASTEST = 60; // pictures a second
+const OTHER_CHANGES = ["scaleRate", "undo", "redo", "choose", "begin", "focus", "own"];
+
+/** Reads arrays one after the other, as Writer of recording.py wrote them. */
+export class ArrayReader {
+  constructor(bytes, { parts, tops }) {
+    this.bytes = bytes;
+    this.parts = parts;
+    this.tops = tops;
+    this.numbers = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.at = 0;
+    this.lasts = {}; // by the name of a track, its last numbers in parts
+    this.last = null; // the last array of no track
+  }
+
+  /** Return the next array of a track; of none by default. */
+  next(size, track = "") {
+    const kept = this.bytes[this.at++];
+    if (kept === KEPT.same) return this.last;
+    let found;
+    if (kept === KEPT.plain) {
+      found = Float64Array.from({ length: size }, (_, i) =>
+        this.numbers.getFloat32(this.at + 4 * i, true),
+      );
+      this.at += 4 * size;
+      if (track) this.lasts[track] = new Int16Array(size);
+    } else if (kept === KEPT.whole) {
+      const top = this.numbers.getFloat64(this.at, true);
+      const parts = this.numbers.getUint16(this.at + 8, true);
+      this.at += 10;
+      found = scaled(parts < 128 ? this.small(size) : this.planes(size), top, parts);
+    } else {
+      const now = kept === KEPT.small ? Int16Array.from(this.small(size)) : this.planes(size);
+      const last = this.lasts[track];
+      if (last) for (let i = 0; i < size; i++) now[i] += last[i];
+      this.lasts[track] = now;
+      found = scaled(now, this.tops[track], this.parts[track]);
+    }
+    if (!track) this.last = found;
+    return found;
+  }
+
+  small(size) {
+    const { buffer, byteOffset } = this.bytes;
+    this.at += size;
+    return new Int8Array(buffer, byteOffset + this.at - size, size);
+  }
+
+  planes(size) {
+    const low = this.at;
+    this.at += 2 * size;
+    const number = (i) => this.bytes[low + i] | (this.bytes[low + size + i] << 8);
+    return Int16Array.from({ length: size }, (_, i) => number(i));
+  }
+}
+
+function scaled(numbers, top, parts) {
+  return Float64Array.from(numbers, (number) => (number * top) / parts);
+}
+
+/** Return the places of a recording in order: {step, operation, ...fields of a State}. */
+function placesOf(bytes, recording, engine) {
+  const { steps, walked, rows, batches, rates, count, probe, focus } = recording;
+  const reader = new ArrayReader(bytes, recording);
+  const { inputs, outputs } = engine.sizes;
+  const sizes = new Map(engine.buffers.map(({ name, size }) => [name, size]));
+  const first = engine.buffers[0].name;
+  const isWalked = new Set(walked);
+  const places = [];
+  const read = (names) =>
+    Object.fromEntries(names.map((name) => [name, reader.next(sizes.get(name))]));
+  steps.forEach((step, i) => {
+    const value = reader.next(count, "value");
+    const rest = {
+      step, operation: 0, moment: -1, value, grad: reader.next(count), target: reader.next(outputs),
+      values: read([...sizes.keys()]), gradients: {}, before: null,
+      row: rows[i], batch: batches[i], focus: Math.min(focus, batches[i] - 1), rate: rates[i],
+    }; // prettier-ignore
+    rest.inputs = rest.values[first];
+    rest.probe = Float32Array.from(probe ? reader.next(probe, "probe") : []);
+    places.push(rest);
+    if (!isWalked.has(step)) return;
+    const given = { [first]: reader.next(inputs) };
+    const target = reader.next(outputs);
+    const shared = { ...rest, before: value, gradBefore: rest.grad, inputs: given[first], target };
+    let [values, gradients] = [given, {}];
+    engine.moments.forEach((moment, k) => {
+      const grad = reader.next(count);
+      values = { ...values, ...read(moment.values) };
+      gradients = { ...gradients, ...read(moment.gradients) };
+      places.push({ ...shared, operation: k + 1, moment: k, grad, values, gradients });
+    });
+  });
+  return places.map((place, i) => endOfStep(place, places[i + 1], engine.moments.length));
+}
+
+/** Return a place; that after the last operation of a step has the numbers of the next step. */
+function endOfStep(place, next, operations) {
+  if (place.operation < operations) return place;
+  const { step, value, probe } = next ?? { ...place, step: place.step + 1 };
+  return { ...place, step, operation: 0, value, probe };
+}
+
+/** A recorded training: `ask` sends commands, `onstate` gets states, `onrefused` keys of texts and their fields. */
+export class RecordingClient {
+  constructor(bytes, { engine, recording }) {
+    this.places = placesOf(bytes, recording, engine);
+    this.losses = Float64Array.from(unpacked(recording.losses));
+    this.first = recording.first;
+    this.end = recording.steps.at(-1);
+    this.stopped = recording.stopped;
+    this.walked = recording.walked;
+    this.operations = engine.moments.length;
+    this.lossMoment = engine.moments.findIndex(({ kind }) => kind === "loss");
+    this.shared = false;
+    /** @type {(state: any) => void} */
+    this.onstate = () => {};
+    /** @type {(key: string, fields?: any) => void} */
+    this.onrefused = () => {};
+    this.asked = new Map();
+    this.place = 0; // in places
+    this.timer = 0;
+    this.known = this.first; // losses that the page has
+    this.hasEnded = false;
+    this.jumps = 0;
+  }
+
+  /** Do a command; returns the state after it, and null for answers that nobody recorded. */
+  async ask(name, args = {}) {
+    if (["evaluate", "survey", "moved"].includes(name)) return null;
+    if (name === "past") return this.past(args);
+    if (name in CHANGES || OTHER_CHANGES.includes(name)) {
+      this.onrefused("page.recorded.refused");
+      return this.answer();
+    }
+    this.pause();
+    this.hasEnded = false;
+    if (name === "reset" || name === "seek") this.jumps += 1;
+    if (name === "advance") this.advance(args.count, args.unit);
+    else if (name === "back") this.back(args.count, args.unit);
+    else if (name === "seek") this.seek(args.step, args.operation ?? 0);
+    else if (name === "reset") this.place = 0;
+    else if (name === "play") this.play(args.rate ?? null);
+    return this.answer();
+  }
+
+  /** The next place of the same or, by whole steps, of a later step. */
+  advance(count, unit) {
+    if (unit === "operation") {
+      for (let i = 0; i < count; i++) this.place = this.after(this.place);
+    } else {
+      const { step } = this.places[this.place];
+      this.place = this.restFrom(step + count);
+    }
+    this.hasEnded = this.place === this.last && count > 0;
+  }
+
+  /** The place after another: what ends a walked step is its last operation, and a rest as well. */
+  after(place) {
+    const { moment } = this.places[place];
+    const ended = moment === this.operations - 1; // go on from the rest at the same step
+    return Math.min(place + (ended ? 2 : 1), this.last);
+  }
+
+  back(count, unit) {
+    if (unit === "operation") {
+      for (let i = 0; i < count; i++) this.place = this.earlier(this.place);
+    } else {
+      const { step, operation } = this.places[this.place];
+      this.place = this.restUpTo(step + (operation > 0 ? 1 : 0) - count);
+    }
+  }
+
+  earlier(place) {
+    const { operation, moment } = this.places[place];
+    const rests = operation === 0 && moment < 0;
+    const before = this.places[place - 1];
+    const walks = rests && before !== undefined && before.operation === 0 && before.moment >= 0;
+    return Math.max(0, place - (walks ? 2 : 1));
+  }
+
+  /** Go to the rest at or before a step; to an operation, if it was recorded. */
+  seek(step, operation) {
+    if (operation > 0) {
+      const found = this.places.findIndex(
+        (each) => each.step === step && each.operation === operation,
+      );
+      if (found < 0) this.onrefused("page.recorded.whole", { steps: this.walked.join(", ") });
+      else this.place = found;
+    } else this.place = this.restUpTo(step);
+  }
+
+  /** The first rest from a step on, else the last. */
+  restFrom(step) {
+    const found = this.places.findIndex((each) => each.step >= step && isRest(each));
+    return found < 0 ? this.last : found;
+  }
+
+  /** The last rest up to a step, else the first. */
+  restUpTo(step) {
+    const last = this.places.findLastIndex((each) => each.step <= step && isRest(each));
+    return Math.max(0, last);
+  }
+
+  get last() {
+    return this.places.length - 1;
+  }
+
+  play(rate) {
+    const began = performance.now();
+    const from = this.places[this.place].step;
+    const pause = 1000 / FASTEST;
+    const tick = () => {
+      const due = rate === null ? 0 : Math.floor(((performance.now() - began) / 1000) * rate);
+      const { step } = this.places[this.place];
+      if (rate === null) this.place = this.restFrom(step + 1);
+      else if (from + due > step) this.place = Math.max(this.restUpTo(from + due), this.place);
+      this.hasEnded = this.place === this.last;
+      if (this.hasEnded) this.timer = 0;
+      else this.timer = setTimeout(tick, pause);
+      this.answer();
+    };
+    this.timer = setTimeout(tick, pause);
+  }
+
+  pause() {
+    clearTimeout(this.timer);
+    this.timer = 0;
+  }
+
+  end() {
+    this.pause();
+  }
+
+  fail() {
+    this.pause();
+  }
+
+  /** Return all weights over time, at the places that were recorded. */
+  past(args) {
+    const moments = this.places.filter(isRest);
+    const steps = evenSteps(this.first, this.end, args.moments);
+    if (args.order === "landscape") {
+      this.onrefused("page.recorded.refused");
+      return null;
+    }
+    const found = momentsUpTo(steps, [{ moments, end: Infinity }]);
+    return { ...overTime(found, moments[0].value, args), more: false };
+  }
+
+  answer() {
+    const state = this.state();
+    this.onstate(state);
+    return state;
+  }
+
+  /** The state of the present place; all losses come with the first one. */
+  state() {
+    const place = this.places[this.place];
+    const from = this.known;
+    this.known = this.end;
+    const isLate = place.operation > 0 && place.moment >= this.lossMoment;
+    const at = place.step - this.first - (isLate ? 0 : 1);
+    return {
+      ...place,
+      loss: this.losses[at] ?? NaN,
+      last: this.end,
+      playing: this.timer !== 0,
+      losses: { from, values: this.losses.slice(from - this.first) },
+      slots: {},
+      jumps: this.jumps,
+      stopped: this.hasEnded ? { why: this.stopped || "end", row: -1 } : null,
+    };
+  }
+}
+
+function isRest({ operation, moment }) {
+  return operation === 0 && moment < 0;
 }

@@ -1,8 +1,12 @@
-// The controls below the picture, and the sheet with what is used less often.
+// The controls below the picture, the strip of operations, and the sheet with what is used less
+// often.
 
-import { byId, setWords } from "./dom.js";
+import { byId, made, setShown, setWords } from "./dom.js";
 import { generalNumber, numberTyped } from "./formats.js";
-import { text } from "./texts.js";
+import { plural, text } from "./texts.js";
+import { fillOptions, madeButton } from "./events.js";
+import { SINCE_START } from "./frame.js";
+import { channelName } from "./legend.js";
 
 const RATE_PARTS = 20; // places of the slider of the rate for a factor of ten
 const RATE_ENDS = [-5, 2]; // powers of ten
@@ -117,4 +121,136 @@ function rateAt(place) {
 function speedWords({ operations, steps }) {
   if (operations) return text("page.speed.operations", { count: operations });
   return steps === null ? text("page.speed.most") : text("page.speed.steps", { count: steps });
+}
+
+// The strip of operations below the picture: three plain words, and a button for each operation.
+
+const PART = 0.7; // of the strip that an arrow moves it by
+
+/** Buttons for the cells of a strip; `go` is called with the number of operations done after one. */
+export class StripBar {
+  constructor(element, cells, go) {
+    this.element = element;
+    this.current = -1;
+    this.buttons = cells.map((cell, i) => {
+      const before = cells[i - 1];
+      const isNew = !before || before.part !== cell.part || before.layer !== cell.layer;
+      const name = made("span", "", nameOf(cell, isNew));
+      const button = madeButton("", name, () => go(cell.done));
+      button.title = cell.technical;
+      if (cell.layer) button.ariaLabel = `${cell.layer}: ${cell.name}`;
+      return button;
+    });
+    for (const part of new Set(cells.map((cell) => cell.part))) {
+      const own = this.buttons.filter((_, i) => cells[i].part === part);
+      const head = made("h2", "", made("span", "", text(`strip.part.${part}`)));
+      const box = made("div", `part ${part}`, head, ...own);
+      element.append(box);
+    }
+    this.cells = cells;
+    this.makeArrows();
+    new ResizeObserver(() => this.measure()).observe(element);
+    element.addEventListener("scroll", () => this.measure());
+  }
+
+  /** Light the cell of the operation that is shown: the number of operations done, 0 for none. */
+  show(current) {
+    if (current === this.current) return;
+    this.current = current;
+    this.buttons.forEach((button, i) => {
+      button.classList.toggle("done", this.cells[i].done <= current);
+      if (this.cells[i].done !== current) return button.removeAttribute("aria-current");
+      button.setAttribute("aria-current", "step");
+      return this.scrollTo(button);
+    });
+    if (!current) this.element.scrollLeft = 0;
+  }
+
+  /** Make the arrows at both ends, for a mouse: keys go from button to button, fingers move the strip. */
+  makeArrows() {
+    this.arrows = [-1, 1].map((way) => {
+      const arrow = made("span", "way", way < 0 ? "\u2039" : "\u203a");
+      arrow.setAttribute("aria-hidden", "true");
+      const move = () => (this.element.scrollLeft += way * PART * this.element.clientWidth);
+      arrow.addEventListener("click", move);
+      return arrow;
+    });
+    this.element.prepend(this.arrows[0]);
+    this.element.append(this.arrows[1]);
+  }
+
+  /** Show the arrow of an end beyond which there are operations. */
+  measure() {
+    const { scrollLeft, scrollWidth, clientWidth } = this.element;
+    this.arrows[0].classList.toggle("on", scrollLeft > 1);
+    this.arrows[1].classList.toggle("on", scrollLeft + clientWidth < scrollWidth - 1);
+  }
+
+  /** Bring a button to the middle, as far as the strip goes. */
+  scrollTo(button) {
+    const [own, room] = [button, this.element].map((each) => each.getBoundingClientRect());
+    this.element.scrollLeft += own.left + own.width / 2 - room.left - room.width / 2;
+  }
+}
+
+function nameOf(cell, isNew) {
+  return cell.layer && isNew ? `${cell.layer}: ${cell.name}` : cell.name;
+}
+
+// The options behind "…": optimizer, batch size, what cubes show, and weights of another seed.
+
+const CHANNELS = ["value", "gradient", "last change"];
+
+/** Return the names of what cubes can show of a state. */
+export function channelsOf(state) {
+  const channels = state.light && !state.before ? CHANNELS.slice(0, 2) : CHANNELS;
+  return [...channels, ...(state.begun ? [SINCE_START] : []), ...Object.keys(state.slots ?? {})];
+}
+
+/** The fields; `run` is called with the name and the arguments of a command. */
+export class Options {
+  constructor(spec, run) {
+    this.spec = spec;
+    const { optimizers = [], batches = [] } = spec.engine;
+    setShown(byId("optimizers"), optimizers.length > 1);
+    setShown(byId("sizes"), batches.length > 1);
+    setShown(byId("weights"), Boolean(spec.engine.initial));
+    const take = (id, name) => {
+      byId(id).addEventListener("change", ({ target }) => run(name, target.value));
+    };
+    take("optimizer", "setOptimizer");
+    take("size", "setSize");
+    take("channel", "setChannel");
+    byId("weights").addEventListener("click", () => run("newWeights"));
+  }
+
+  /** Show what a state has; `channel` is what cubes show. */
+  show(state, channel) {
+    const { optimizers = [], batches = [] } = this.spec.engine;
+    const titles = optimizers.map(({ title }, i) => [i, title]);
+    const sizes = batches.map((count) => [count, plural("counts.samples", count)]);
+    const channels = channelsOf(state).map((name) => [name, channelName(name)]);
+    fillOptions(byId("optimizer"), state.optimizer, titles);
+    fillOptions(byId("size"), state.size, sizes);
+    fillOptions(byId("channel"), channel, channels);
+  }
+}
+
+// The sheet behind "…": the first controls in their groups, all others under "More".
+
+let known = []; // the groups of the page
+
+/** Put the first controls into their groups, as far as the page has them; see first_controls.py. */
+export function arrange(groups = known) {
+  known = groups;
+  const focused = document.activeElement;
+  const shown = groups.flatMap(({ title, names }) => {
+    const find = (name) => [...byId("sheet").querySelectorAll(`[data-row="${name}"]`)];
+    const found = names.flatMap(find);
+    const group = made("div", "offer-group", made("h3", "", title), ...found);
+    Object.assign(group, { role: "group", ariaLabel: title });
+    return found.length ? [group] : [];
+  });
+  byId("first").replaceChildren(...shown);
+  if (focused instanceof HTMLElement) focused.focus();
 }

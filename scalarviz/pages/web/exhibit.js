@@ -1,10 +1,10 @@
-// What is learned, at the end of the flow: colours, a table of answers, or a map of the plane.
+// The result at the end of the flow: colours, a table of answers, or a map of the plane.
 
 import { answersEach, classOf, readAnswers } from "./formulas.js";
 import { colorOf } from "./colors.js";
 import { made, setShown, setWords } from "./dom.js";
 import { withDecimals } from "./formats.js";
-import { LARGE_KINDS } from "./kinds.js";
+import { LARGE_KINDS } from "./exhibit_kinds.js";
 import { text } from "./texts.js";
 
 const NEARLY = 0.1; // distance of each channel from its target below which a colour is nearly right
@@ -166,4 +166,29 @@ class Answers {
 
 function short(value) {
   return String(Number(value.toPrecision(3)));
+}
+
+// The line from the outputs to the point in use on a map, over the picture and the result.
+
+export class Thread {
+  constructor(stage) {
+    this.stage = stage;
+    this.line = made("i", "thread");
+    stage.append(this.line);
+  }
+
+  /** Lead it from an element of the picture, at {x, y, half}, to a place of the window; null for none. */
+  show(canvas, start, end) {
+    setShown(this.line, Boolean(start && end));
+    if (!start || !end) return;
+    const [own, whole] = [canvas, this.stage].map((each) => each.getBoundingClientRect());
+    const [x, y] = [own.left + start.x, own.top + start.y];
+    const [right, down] = [end[0] - x, end[1] - y];
+    const far = Math.hypot(right, down);
+    const part = Math.min(1, start.half / far);
+    this.line.style.width = `${(1 - part) * far}px`;
+    this.line.style.left = `${x + part * right - whole.left}px`;
+    this.line.style.top = `${y + part * down - whole.top}px`;
+    this.line.style.transform = `rotate(${Math.atan2(down, right)}rad)`;
+  }
 }

@@ -3,7 +3,7 @@
 
 import { readAnswers } from "./formulas.js";
 import { cutOff, partlyGrown, walkedIn } from "./by_neuron.js";
-import { numberAt } from "./link_data.js";
+import { numberAt } from "./arrays.js";
 import { ARRIVES, MOVED } from "./lights.js";
 import { movedPart } from "./motion.js";
 import { roundedUp } from "./scales.js";

@@ -1,4 +1,8 @@
-// What a learner answered in a lesson: kept on this device, and given as a file or a link.
+// What a learner answered in a lesson: stored on this device, given as a file or a link, sent to a
+// class.
+
+import { tokenIn } from "./link_channels.js";
+import { text } from "./texts.js";
 
 const LINKED = "#answers="; // before a record in an address
 
@@ -80,4 +84,24 @@ export class LessonAnswers {
     const plain = words.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
     return `${address.split(/[?#]/)[0]}${LINKED}${plain}`;
   }
+}
+
+// Sends the answers to the server of a class.
+
+const LONGEST_SENDING = 20000; // milliseconds
+
+/** Send the record of a learner; throw an Error whose message says in a sentence why it was not kept. */
+export async function sendAnswers(record) {
+  const lost = new Error(text("page.sending.lost"));
+  if (!location.origin.startsWith("http")) throw lost; // a page that was saved as a file
+  const socket = new WebSocket(`${location.origin.replace("http", "ws")}/socket`);
+  const late = setTimeout(() => socket.close(), LONGEST_SENDING);
+  const said = await new Promise((resolve) => {
+    socket.onopen = () => socket.send(JSON.stringify({ token: tokenIn(location), record }));
+    socket.onmessage = ({ data }) => resolve(JSON.parse(data));
+    socket.onclose = () => resolve({ error: lost.message });
+  });
+  clearTimeout(late);
+  socket.close();
+  if (said.error) throw new Error(said.error);
 }

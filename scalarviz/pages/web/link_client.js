@@ -1,6 +1,6 @@
 // The page's end of a training that is a session of Python, behind the interface of client.js.
 
-import { BankReader, joinedWith, takeExact } from "./link_data.js";
+import { BankReader, joinedWith, takeExact } from "./arrays.js";
 import { text } from "./texts.js";
 import { bytesIn } from "./zipped.js";
 

@@ -1,11 +1,10 @@
 // Starts a page that trains or plays by itself: unpacks what stands in it, and says what is missing.
 
-import { Client } from "./client.js";
-import { followLink } from "./follow.js";
+import { Client, RecordingClient } from "./client.js";
+import { followLink } from "./links.js";
 import { showTour } from "./guide.js";
-import { appOf, dress, pictureOf } from "./opening.js";
-import { dataOfPage, fail, failWith } from "./page_data.js";
-import { RecordingClient } from "./recording.js";
+import { appOf, dress, pictureOf } from "./app.js";
+import { dataOfPage, fail, failWith } from "./dom.js";
 import { text } from "./texts.js";
 import { unzipped } from "./zipped.js";
 

@@ -18,7 +18,7 @@ import { lightsOf } from "./lights.js";
 import { drawMarks } from "./marks.js";
 import { drawGhosts, drawPushes } from "./moves.js";
 import { columnNames, drawErrors } from "./neurons.js";
-import { unpackedAll } from "./packed.js";
+import { unpackedAll } from "./arrays.js";
 import { Paper } from "./paper.js";
 import { targetAt } from "./picking.js";
 import { BeadQuads } from "./quads.js";

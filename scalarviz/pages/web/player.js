@@ -1,7 +1,5 @@
 // Plays the training: its speed, and commands to the worker, one at a time.
 
-import { TrainingError } from "./training_error.js";
-
 const SLOW = 36; // operations a second, up to which they are done one by one: more cannot be seen
 const PATIENCE = 2; // seconds for a worker to stop, until another one takes its place
 
@@ -222,4 +220,12 @@ export function nearestSpeed(steps) {
 
 function waited(milliseconds) {
   return new Promise((done) => setTimeout(done, Math.max(0, milliseconds)));
+}
+
+/** An error that a page shows by the key of a text. */
+export class TrainingError extends Error {
+  constructor(key, message) {
+    super(message);
+    this.key = key;
+  }
 }

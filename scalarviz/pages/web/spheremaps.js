@@ -7,7 +7,7 @@ import { readAnswers } from "./formulas.js";
 export class SphereMaps {
   /**
    * spec    of the page
-   * plane   the map of the outputs, see planemap.js
+   * plane   the map of the outputs, see plane_exhibit.js
    * survey  returns a promise of the numbers of all neurons for some inputs, see `Engine.survey`
    */
   constructor(spec, plane, survey) {

@@ -1,7 +1,7 @@
 // Walking over cubes and neurons by the arrow keys, in the directions of the picture; as
 // stage/pointing.py.
 
-import { numberAt } from "./link_data.js";
+import { numberAt } from "./arrays.js";
 import { asSentence, neuronName, owns, weightName } from "./names.js";
 import { said } from "./formats.js";
 import { text } from "./texts.js";

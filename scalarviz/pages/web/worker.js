@@ -6,8 +6,7 @@ import { CHANGES } from "./changes.js";
 import { Clock } from "./clock.js";
 import { Engine } from "./engine.js";
 import { Metrics } from "./metrics.js";
-import { PastMoments } from "./past_moments.js";
-import { samplesMoved } from "./samples_moved.js";
+import { PastMoments, samplesMoved } from "./past_moments.js";
 
 const BETWEEN_STATES = 1000 / 30; // milliseconds
 const PORTION = 8; // milliseconds of training until messages are looked at

@@ -21,7 +21,7 @@ LINKS: list[Link] = []  # those of a test
 
 
 def joined(message: Any, buffers: Buffers) -> Any:
-    """A message with its arrays in it, as web/link_data.js joins them."""
+    """A message with its arrays in it, as web/arrays.js joins them."""
     if isinstance(message, list):
         return [joined(each, buffers) for each in message]
     if not isinstance(message, dict):

@@ -121,7 +121,7 @@ def test_a_change_by_hand_is_said_to_be_one_as_in_python() -> None:
         page.ask("edit", {"row": row, "value": value})
     spec = page.link.described["spec"]
     given = {"texts": dict(texts()), "spec": spec, "state": page.state, "row": row}
-    said = in_web("link_data weight_card captions texts", SAID_OF_AN_EDIT, **given)
+    said = in_web("arrays weight_card captions texts", SAID_OF_AN_EDIT, **given)
     blocks = [each.words for each in blocks_about(s, row) if isinstance(each, CardLine)]
     caption = Stage(s).frame_data().words.caption
     assert caption is not None and said == [caption.title, *blocks, 3]

@@ -98,7 +98,7 @@ def test_a_drag_on_a_cube_changes_its_weight_while_outputs_follow(
         return answerWords(data.spec.say, before, after, ...data.words.split(":")[0].split(" to "));
     """
     given = {"spec": spec_of(session), "answers": outputs[::2], "words": words}
-    assert in_web("dragging texts", body, **given) == words
+    assert in_web("handles texts", body, **given) == words
     pointer.controller.undo()
     assert float(session.network.bank.value[row]) == before  # the whole drag
 

@@ -53,7 +53,7 @@ def test_pages_read_the_same_moments() -> None:
       const limits = {first: 0, last: 1e9, operations: 12, rows: 99, batch: 8, sizes};
       return data.links.map((hash) => writeLink(readLink(`#${hash}`, limits)));
     """
-    written = in_web("link", body, links=fragments)
+    written = in_web("links", body, links=fragments)
     for fragment, text in zip(fragments, written, strict=True):
         ours, theirs = read_link(f"rgb#{fragment}"), read_link(f"rgb{text}")
         if ours.operation and ours.step is None:  # a page writes the step that it stands at

@@ -44,7 +44,7 @@ def ours(question: Question, guess: str) -> Any:
 
 def test_lines_have_the_values_of_python() -> None:
     found = in_web(
-        "filled_line",
+        "judging",
         """return data.lines.map((line) => {
           try { return lineValue(line, data.names); } catch (error) { return "none"; }
         });""",

@@ -1,4 +1,4 @@
-"""web/sending.js: in Node with a socket of its own, in Chromium with a server that collects."""
+"""Answers sent to a class: in Node with a socket, in Chromium with a server that collects."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ LOST = "page.sending.lost"
 
 def sent(told: Any = None, **more: Any) -> Any:
     given = {"location": HERE, "told": told, "texts": {LOST: text(LOST)}} | more
-    return in_web("sending texts", FAKE, **given)
+    return in_web("lesson_answers texts", FAKE, **given)
 
 
 def test_a_record_is_sent_to_the_origin_of_the_page_with_its_token() -> None:
@@ -79,7 +79,7 @@ def test_a_lost_connection_and_a_page_of_a_file_are_told() -> None:
 
 def page_of(found: object) -> bytes:
     """A page that sends a record when it is loaded, and has what came of it as its title."""
-    script = bundle("sending.js", module_text)
+    script = bundle("lesson_answers.js", module_text)
     table = as_json(texts_of(script, texts()))
     script += (
         f"setTexts({table}); sendAnswers({as_json(found)}).then(() => 'kept', String)"

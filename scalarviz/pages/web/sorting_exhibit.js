@@ -2,11 +2,11 @@
 
 import { answersEach, classOf, readAnswers } from "./formulas.js";
 import { fitted, isNews, made, putImage, setWords, styled, unitLength } from "./dom.js";
-import { followPen, takesAlone } from "./pressing.js";
+import { followPen, takesAlone } from "./events.js";
 import { withDecimals } from "./formats.js";
-import { bytesOf } from "./planemap.js";
+import { bytesOf } from "./plane_exhibit.js";
 import { text } from "./texts.js";
-import { unpacked } from "./packed.js";
+import { unpacked } from "./arrays.js";
 import { wayOf } from "./walking.js";
 
 const ROOM = 1.12; // side of a place relative to its picture

@@ -1,11 +1,12 @@
-// The loss curve with its axes, which is also the place to go to another step.
+// The chart of the loss with its axes, which is also the place to go to another step; with metrics,
+// and lines of branches.
 
-import { branchWords, lineAt } from "./branch_lines.js";
-import { byId, fitted, styled, unitLength } from "./dom.js";
+import { byId, fitted, setShown, styled, unitLength } from "./dom.js";
 import { generalNumber, trueMinus } from "./formats.js";
-import { isShown, lossScale } from "./loss_scale.js";
-import { Measures, fillPast } from "./measures.js";
+import { isShown, lossScale } from "./loss_record.js";
 import { text } from "./texts.js";
+import { unpacked } from "./arrays.js";
+import { fillOptions } from "./events.js";
 
 const HEADING = 20; // logical pixels of the first row of the heading
 const HEADING_ROW = 17; // and of each other one
@@ -137,7 +138,7 @@ export class Curve {
     }
     context.strokeStyle = styled("--faint");
     // prettier-ignore
-    line(context, [[plot.x, plot.y], [plot.x, bottom], [plot.x + plot.width, bottom]]);
+    drawLine(context, [[plot.x, plot.y], [plot.x, bottom], [plot.x + plot.width, bottom]]);
     context.fillStyle = quiet;
     const { start } = this;
     this.own = this.others = [];
@@ -164,11 +165,11 @@ export class Curve {
     context.lineWidth = 1.6 * unit;
     const wide = plot.width * ((this.last - start) / (this.end - start));
     this.own = thinned(losses, start, wide, x, y);
-    line(context, this.own);
+    drawLine(context, this.own);
     context.lineWidth = 1.3 * unit;
     for (const each of this.measures.series) {
       context.strokeStyle = styled(each.share ? "--metric" : "--ink");
-      line(
+      drawLine(
         context,
         Measures.points(each, x, y, (share) => bottom - share * plot.height),
       );
@@ -225,7 +226,7 @@ export class Curve {
       context.strokeStyle = context.fillStyle = color;
       context.lineWidth = (isMeant ? 2 : 1) * unit;
       context.globalAlpha = isMeant ? 1 : 0.7;
-      line(context, points);
+      drawLine(context, points);
       context.globalAlpha = 1;
       if (!points.length) continue;
       const words = String(number);
@@ -268,8 +269,200 @@ function thinned(losses, from, width, x, y) {
   return points;
 }
 
-function line(context, points) {
+function drawLine(context, points) {
   context.beginPath();
   points.forEach(([x, y], i) => (i ? context.lineTo(x, y) : context.moveTo(x, y)));
   context.stroke();
+}
+
+// The metrics in the chart: those from before the page, and those that the worker measures.
+
+/** The values of the metrics of a page; `given` is the part `measured` of its spec, or undefined. */
+export class Measures {
+  constructor(given) {
+    this.series = (given?.series ?? []).map(({ name, share, steps, values }) => ({
+      name, share, steps: [...unpacked(steps)], values: [...unpacked(values)],
+    })); // prettier-ignore
+    this.hasPast = Boolean(given?.apart);
+  }
+
+  /** Take up what a state has measured: values after a step, in place of those that were there.
+   *
+   * They are those of all series at the same `steps`, or what Python names: each `series` by itself.
+   */
+  take({ measured }) {
+    if (!measured) return;
+    const { from, steps, values, series } = measured;
+    const news = series ?? this.series.map((each, k) => ({ ...each, steps, values: values[k] }));
+    this.series = news.map((each) => {
+      const old = this.series.find(({ name }) => name === each.name) ?? { steps: [], values: [] };
+      const end = countUpTo(old.steps, from);
+      const added = (name) => [...old[name].slice(0, end), ...each[name]];
+      return { ...each, steps: added("steps"), values: added("values") };
+    });
+  }
+
+  /** The values on the scale of the losses. */
+  get losses() {
+    return this.series.flatMap(({ share, values }) => (share ? [] : values.filter(isShown)));
+  }
+
+  /** Return the name of each series with its last value up to a step, and its step if earlier. */
+  wordsAt(step) {
+    return this.series.map(({ name, share, steps, values }) => {
+      const known = countUpTo(steps, step);
+      if (!known || Number.isNaN(values[known - 1])) return name;
+      const value = values[known - 1];
+      const said = `${name} ${share ? `${generalNumber(100 * value, 3)}%` : generalNumber(value, 3)}`;
+      const at = steps[known - 1];
+      return at === step ? said : text("chart.measured", { said, step: at });
+    });
+  }
+
+  /** Return the points of a series for the scales of a plot; `up` is that of shares. */
+  static points({ share, steps, values }, x, y, up) {
+    const place = (value) => (share ? up : y)(value);
+    return steps
+      .map((step, i) => [x(step), place(values[i])])
+      .filter(([, at]) => Number.isFinite(at));
+  }
+}
+
+/** Fill losses from before the page into a record: those of some steps, and the last one. */
+export function fillPast(record, given, end) {
+  unpacked(given.losses).forEach((loss, i) =>
+    record.write(Math.min((i + 1) * given.apart, end) - 1, [loss]),
+  );
+}
+
+/** How many of some steps are at or before one. */
+function countUpTo(steps, step) {
+  return steps.findLastIndex((each) => each <= step) + 1;
+}
+
+// The losses of branches that are not shown, as thin lines behind that of the one that is.
+
+const POINTS = 400; // of a line
+const FINGER = 18; // pixels of a finger from a line that is meant
+const MOUSE = 8; // of a mouse
+
+/** The lines of all branches but one; `shown` is that one, `list` what the worker tells of all. */
+export class BranchLines {
+  constructor() {
+    this.lines = new Map(); // by key: {steps, low, high, range} of its own steps
+    this.shown = null;
+    this.list = [];
+    this.hover = null;
+  }
+
+  /** Take up a state before `losses` do, which still have the steps of the last one. */
+  take({ branch = null, branches = [] }, losses) {
+    const last = this.list.find(({ key }) => key === this.shown);
+    if (branch !== this.shown && last) this.lines.set(last.key, lineOf(losses, last.start));
+    Object.assign(this, { shown: branch, list: branches });
+    for (const key of this.lines.keys()) {
+      if (key === branch || !branches.some((each) => each.key === key)) this.lines.delete(key);
+    }
+  }
+
+  /** The last step of any branch that has a line. */
+  get last() {
+    return Math.max(0, ...[...this.lines.values()].map(({ steps }) => steps.at(-1) ?? 0));
+  }
+
+  /** The smallest and the largest loss of all lines; [Infinity, -Infinity] without any. */
+  get range() {
+    const all = [...this.lines.values()].map(({ range }) => range);
+    const [lows, highs] = [0, 1].map((k) => all.map((range) => range[k]));
+    return [Math.min(Infinity, ...lows), Math.max(-Infinity, ...highs)];
+  }
+
+  /** Return the lines as {key, number, points}, for the scales of a plot. */
+  drawn(x, y) {
+    const shown = this.list.filter(({ key }) => this.lines.has(key));
+    return shown.map(({ key, number }) => {
+      const { steps, low, high } = this.lines.get(key);
+      const points = steps.flatMap((step, i) => {
+        const pair = [[x(step), y(high[i])], [x(step), y(low[i])]];
+        return high[i] > low[i] ? pair : pair.slice(0, 1);
+      }); // prettier-ignore
+      return { key, number, points };
+    });
+  }
+}
+
+/** Return the losses of the steps from one on, in few points: {steps, low, high, range}. */
+function lineOf(losses, start) {
+  const first = Math.max(0, start - 1); // a line begins where it left the other
+  const found = { steps: [], low: [], high: [], range: losses.range(first, losses.end) };
+  const each = Math.max(1, Math.ceil((losses.end - first) / POINTS));
+  for (let from = first; from < losses.end; from += each) {
+    const end = Math.min(losses.end, from + each);
+    const [low, high] = losses.range(from, end);
+    if (low > high) continue;
+    found.steps.push(end);
+    found.low.push(low);
+    found.high.push(high);
+  }
+  return found;
+}
+
+/** Return the line that is meant by a place, or null; one that is nearer to `own` points is none. */
+function lineAt(lines, own, x, y, isFinger) {
+  const reach = isFinger ? FINGER : MOUSE;
+  let best = { line: null, apart: reach };
+  for (const line of lines) {
+    const apart = distance(line.points, x, y);
+    if (apart < best.apart) best = { line, apart };
+  }
+  return distance(own, x, y) <= best.apart ? null : best.line;
+}
+
+/** Return how far a place is from a line through some points. */
+function distance(points, x, y) {
+  let best = Infinity;
+  for (let i = 0; i < points.length; i++) {
+    const [x1, y1] = points[Math.max(0, i - 1)];
+    const [x2, y2] = points[i];
+    const length = (x2 - x1) ** 2 + (y2 - y1) ** 2;
+    const part = length ? ((x - x1) * (x2 - x1) + (y - y1) * (y2 - y1)) / length : 0;
+    const inside = Math.min(1, Math.max(0, part));
+    best = Math.min(best, Math.hypot(x1 + inside * (x2 - x1) - x, y1 + inside * (y2 - y1) - y));
+  }
+  return best;
+}
+
+/** Return the words for a branch in a list. */
+function branchWords({ number, name, end, loss }) {
+  const words = text("branches.listed", { number, name, end });
+  return Number.isFinite(loss) ? `${words}, ${text("where.loss", { loss })}` : words;
+}
+
+// The list of branches behind "…", and what is said when one begins or is dropped.
+
+/** The list; `choose` is called with the key of a branch. */
+export class BranchList {
+  constructor(choose) {
+    this.element = byId("branch");
+    this.keys = new Set();
+    this.element.addEventListener("change", () => choose(Number(this.element.value)));
+  }
+
+  /** Show the branches of a state; return what is to be said of them, or "". */
+  take({ branch, branches = [], dropped = [], playing }) {
+    const news = this.newsOf(branch, branches, dropped);
+    for (const { key } of branches) this.keys.add(key);
+    setShown(byId("branches"), branches.length > 1);
+    const isInUse = playing && document.activeElement === this.element;
+    const options = branches.map((each) => [each.key, branchWords(each)]);
+    if (!isInUse) fillOptions(this.element, branch, options);
+    return news;
+  }
+
+  newsOf(branch, branches, dropped) {
+    if (dropped.length) return text("page.branch.dropped", { numbers: dropped.join(", ") });
+    const now = branches.find(({ key }) => key === branch);
+    const isNew = this.keys.size > 0 && now && !this.keys.has(now.key);
+    return isNew ? text("notices.branch", { step: now.start }) : "";
+  }
 }

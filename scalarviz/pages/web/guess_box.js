@@ -2,7 +2,7 @@
 
 import { byId, isFramed, setShown, setWords } from "./dom.js";
 import { bothSaid, numberTyped, said, trueMinus } from "./formats.js";
-import { numberAt } from "./link_data.js";
+import { numberAt } from "./arrays.js";
 import { judged, questionAbout, rowAsked } from "./guess_rules.js";
 import { asSentence, owns, weightName } from "./names.js";
 import { text } from "./texts.js";

@@ -1,4 +1,4 @@
-// Ways to Python: messages to the frame around the page, or a WebSocket.
+// Connections to Python: messages to the frame around the page, or a WebSocket.
 
 const SOONEST = 500; // milliseconds until a lost socket is opened again, then twice as many each time
 const LATEST = 10000;

@@ -1,9 +1,46 @@
+// What users press and move: buttons, options, a pen, the mouse and fingers on the picture, keys.
+
+import { isFramed, isNews, made } from "./dom.js";
+
+/** @returns {any} a new button that calls a function */
+export function madeButton(name, words, press) {
+  const button = made("button", name, words);
+  button.addEventListener("click", press);
+  return button;
+}
+
+/** Give a field one option for each of some pairs of a value and words. */
+export function fillOptions(field, chosen, pairs) {
+  if (!isNews(field, [chosen, pairs])) return;
+  const option = ([value, words]) => new Option(words, value, false, value === chosen);
+  field.replaceChildren(...pairs.map(option));
+}
+
+/** Whether a key is pressed without others, and thus taken from the page. */
+export function takesAlone(event) {
+  if (event.ctrlKey || event.altKey || event.metaKey) return false;
+  event.preventDefault();
+  event.stopPropagation();
+  return true;
+}
+
+/** Pass on where a pointer presses an element: from 0 to 1, from its upper left corner. */
+export function followPen(element, take) {
+  const press = (event) => {
+    const box = element.getBoundingClientRect();
+    take([(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height]);
+  };
+  element.addEventListener("pointerdown", (event) => {
+    element.setPointerCapture(event.pointerId);
+    press(event);
+  });
+  element.addEventListener("pointermove", (event) => event.buttons & 1 && press(event));
+}
+
 // Mouse and fingers on the picture: dragging orbits, two fingers zoom and move, a tap picks.
 //
 // Where the page or the one around it may scroll, one finger up or down and the wheel scroll; the wheel
 // zooms after a click into the picture, until the mouse leaves it.
-
-import { isFramed } from "./dom.js";
 
 const TAP = 6; // pixels that a pointer may move between down and up of a tap
 
@@ -100,4 +137,50 @@ export function followPointers(canvas, target) {
 /** Whether the page or one around it may scroll. */
 function mayScroll() {
   return isFramed() || document.documentElement.scrollHeight > innerHeight;
+}
+
+// Keys of the page; as faces/controller/controls.py has them.
+
+const TIMES = 10; // with shift
+const UNDOING = { z: ["undo"], Z: ["redo"], y: ["redo"] }; // with Ctrl or Cmd
+
+/** Return the command of a key: its name and its arguments; null if it has none. */
+export function commandOf(event) {
+  if ((event.ctrlKey || event.metaKey) && !event.altKey) return UNDOING[event.key] ?? null;
+  if (event.altKey) return null;
+  const times = event.shiftKey ? TIMES : 1;
+  // prettier-ignore
+  switch (event.key) {
+    case " ": case "t": return ["toggle"];
+    case "ArrowRight": return ["on", times];
+    case "ArrowLeft": return ["back", times];
+    case ".": return ["one", "on"];
+    case ",": return ["one", "back"];
+    case "ArrowUp": return ["scaleRate", 2];
+    case "ArrowDown": return ["scaleRate", 0.5];
+    case "Enter": return ["point"];
+    case "e": return ["editPinned"];
+    case "b": return ["nextBranch"];
+    case "s": return ["slowStep"];
+    case "r": return ["reset"];
+    case "z": return ["undo"];
+    case "Z": case "y": return ["redo"];
+    case "<": return ["sample", -1];
+    case ">": return ["sample", 1];
+    case "d": return ["nextTheme"];
+    case "g": return ["enlarge"];
+    case "p": return ["guess"];
+    case "n": return ["guessOn"];
+    case "h": return ["toggleMarks"];
+    case "?": return ["toggleSheet", true];
+    case "Escape": return ["close"];
+    default: return null;
+  }
+}
+
+/** Whether an element takes a key itself: a field takes all, a button those that press it. */
+export function takesKey(element, key) {
+  if (element.matches("input[type=text], input[type=number], select")) return key !== "Escape";
+  if (element.matches("input[type=range]")) return key.startsWith("Arrow");
+  return element.matches("button, summary") && (key === " " || key === "Enter");
 }

@@ -1,8 +1,8 @@
 // Exhibits with modules of their own: the script of a page has those that it shows, see `shown_only`.
 
-import { Pictures } from "./pictures.js";
-import { PlaneMap } from "./planemap.js";
-import { Sorting } from "./sorting.js";
+import { Pictures } from "./image_exhibit.js";
+import { PlaneMap } from "./plane_exhibit.js";
+import { Sorting } from "./sorting_exhibit.js";
 
 export const LARGE_KINDS = {
   pictures: Pictures,

@@ -1,11 +1,9 @@
 // A map of the answers over the plane of two inputs, with the samples on it.
 
 import { answersEach, calledFormula, classOf } from "./formulas.js";
-import { isNews, made, putImage, setSize, setWords, styled } from "./dom.js";
-import { followPen, takesAlone } from "./pressing.js";
+import { isNews, made, putImage, setShown, setSize, setWords, styled } from "./dom.js";
+import { followPen, takesAlone } from "./events.js";
 import { said } from "./formats.js";
-import { boundaryOf } from "./boundary.js";
-import { NeuronMap } from "./neuronmap.js";
 import { text } from "./texts.js";
 import { wayOf } from "./walking.js";
 
@@ -316,4 +314,108 @@ export function bytesOf(color) {
 /** Whether two arrays have the same numbers. */
 export function sameNumbers(a, b) {
   return a?.length === b?.length && a.every((x, i) => Object.is(x, b[i]));
+}
+
+// Where the answers over a grid change: lines between cells.
+
+/**
+ * Return line segments [[x, y], [x, y]], from 0 to 1, of the boundary in a square grid of answers.
+ *
+ * middle  the value that the boundary has; null: answers are classes, and it goes between cells
+ */
+export function boundaryOf(answers, side, middle) {
+  return middle === null ? betweenClasses(answers, side) : atValue(answers, side, middle);
+}
+
+function betweenClasses(answers, side) {
+  const lines = [];
+  const at = (i, j) => answers[i * side + j];
+  for (let i = 0; i < side; i++) {
+    for (let j = 0; j < side; j++) {
+      const corner = [(j + 1) / side, (i + 1) / side];
+      const [right, below] = [[corner[0], i / side], [j / side, corner[1]]]; // prettier-ignore
+      if (j + 1 < side && at(i, j) !== at(i, j + 1)) lines.push([right, corner]);
+      if (i + 1 < side && at(i, j) !== at(i + 1, j)) lines.push([below, corner]);
+    }
+  }
+  return lines;
+}
+
+/** Lines at a value between four middles of cells each. */
+function atValue(answers, side, middle) {
+  const lines = [];
+  const over = (i, j) => answers[i * side + j] - middle;
+  for (let i = 0; i + 1 < side; i++) {
+    for (let j = 0; j + 1 < side; j++) {
+      // prettier-ignore
+      const corners = [[i, j], [i, j + 1], [i + 1, j + 1], [i + 1, j]];
+      const found = [];
+      corners.forEach((a, k) => {
+        const b = corners[(k + 1) % 4];
+        const [u, v] = [over(...a), over(...b)];
+        if (u > 0 === v > 0 || Number.isNaN(u + v)) return;
+        const part = u / (u - v);
+        const mix = (axis) => (a[axis] + part * (b[axis] - a[axis]) + 0.5) / side;
+        found.push([mix(1), mix(0)]);
+      });
+      for (let k = 0; k + 1 < found.length; k += 2) lines.push([found[k], found[k + 1]]);
+    }
+  }
+  return lines;
+}
+
+// The map of one neuron on its card: its value over the plane.
+
+const VIVID = 0.8; // of the colors on the ground
+
+/** Draws the map of a neuron below its card; `names` are those of the two inputs. */
+export class NeuronMap {
+  constructor(card, names) {
+    this.canvas = made("canvas", "map");
+    this.canvas.setAttribute("role", "img");
+    this.cells = made("canvas");
+    this.words = made("figcaption");
+    this.names = names;
+    this.figure = made("figure", "neuron-map", this.canvas, this.words);
+    card.querySelector("header").after(this.figure);
+  }
+
+  /**
+   * Draw the map of a neuron.
+   *
+   * maps    of all neurons, see spheremaps.js, or null: nothing is shown
+   * neuron  its buffer and its place there, or null
+   * colors  {ground, ink, color}: the last one returns that of a part from -1 to 1
+   * mark    where the sample in use stands, from 0 to 1, or null
+   */
+  show(maps, neuron, { ground, ink, color }, mark) {
+    const [name, place] = neuron ?? [];
+    const [middle, reach] = maps?.scales[name]?.[place] ?? [];
+    setShown(this.figure, reach !== undefined);
+    const ratio = window.devicePixelRatio || 1;
+    const size = Math.round(this.canvas.clientWidth * ratio);
+    if (reach === undefined || size < 1) return;
+    const { side, values } = maps;
+    const own = values[name].subarray(place * side * side, (place + 1) * side * side);
+    putImage(this.cells, side, side, (i) => {
+      const part = Math.min(1, Math.max(-1, (own[i] - middle) / reach));
+      return color(part).map((each, k) => ground[k] + VIVID * (each - ground[k]));
+    });
+    setSize(this.canvas, size, size);
+    const context = this.canvas.getContext("2d");
+    context.drawImage(this.cells, 0, 0, size, size);
+    if (mark) {
+      const half = 7 * ratio;
+      const [x, y] = [mark[0], 1 - mark[1]].map((part) =>
+        Math.min(size - half, Math.max(half, part * size)),
+      );
+      context.strokeStyle = ink;
+      context.lineWidth = 2 * ratio;
+      context.strokeRect(x - half, y - half, 2 * half, 2 * half);
+    }
+    const [low, high] = [middle - reach, middle + reach].map((each) => said(each));
+    const words = text("card.neuron.map", { names: this.names.join(", "), low, high });
+    setWords(this.words, words);
+    if (this.canvas.ariaLabel !== words) this.canvas.ariaLabel = words;
+  }
 }
