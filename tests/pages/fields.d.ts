@@ -11,26 +11,20 @@ declare module "../../scalarviz/pages/web/camera.js" {
   interface Camera extends Fields<"target azimuth elevation height fov"> {}
   interface Projection extends Fields<"camera box width height reach"> {}
 }
+declare module "../../scalarviz/pages/web/camera_control.js" {
+  interface Eyes extends Fields<"layout presets name cuts size inner legend started seconds"> {}
+}
 declare module "../../scalarviz/pages/web/caption_box.js" {
   interface CaptionBox extends Fields<"element picture point pin open"> {}
 }
 declare module "../../scalarviz/pages/web/card_box.js" {
   interface CardBox extends Fields<"element edit type freeze refuse row layer"> {}
 }
-declare module "../../scalarviz/pages/web/colors.js" {
-  interface Palette extends Fields<"negative zero positive power unknown"> {}
-}
 declare module "../../scalarviz/pages/web/cubes.js" {
   interface Cubes extends Fields<"gl scene given sizes turn scaleAt sizeScaleAt"> {}
 }
-declare module "../../scalarviz/pages/web/eyes.js" {
-  interface Eyes extends Fields<"layout presets name cuts size inner legend started seconds"> {}
-}
 declare module "../../scalarviz/pages/web/image_exhibit.js" {
   interface Pictures extends Fields<"data use across down probe value playing"> {}
-}
-declare module "../../scalarviz/pages/web/ink.js" {
-  interface Ink extends Fields<"gl glyphs version room sent images vertices order"> {}
 }
 declare module "../../scalarviz/pages/web/layout.js" {
   interface Fan extends Fields<"weights biases inputs columns rows ends"> {}
@@ -38,15 +32,19 @@ declare module "../../scalarviz/pages/web/layout.js" {
   interface Plate extends Fields<"origin along across toward rows columns first stride tiles"> {}
   interface Plate extends Fields<"place high wide pitch strides"> {}
 }
+declare module "../../scalarviz/pages/web/neuron_images.js" {
+  interface SphereMaps extends Fields<"plane survey known outputs"> {}
+}
+declare module "../../scalarviz/pages/web/palette.js" {
+  interface Palette extends Fields<"negative zero positive power unknown"> {}
+}
 declare module "../../scalarviz/pages/web/paper.js" {
+  interface Ink extends Fields<"gl glyphs version room sent images vertices order"> {}
   interface Paper extends Fields<"glyphs width height ratio scale clip words images"> {}
 }
 declare module "../../scalarviz/pages/web/plane_exhibit.js" {
   interface PlaneMap extends Fields<"data use answers places coarse neuronMap"> {}
   interface PlaneMap extends Fields<"zero negative positive ground"> {}
-}
-declare module "../../scalarviz/pages/web/spheremaps.js" {
-  interface SphereMaps extends Fields<"plane survey known outputs"> {}
 }
 declare module "../../scalarviz/pages/web/tour.js" {
   interface Tour extends Fields<"first latency leads seconds"> {}

@@ -52,7 +52,7 @@ def test_pages_have_the_scales_and_colors_of_pictures(standardize: bool) -> None
     stage.tick(0.0)
     data = stage.frame_data()
     found = in_web(
-        "arrays layout scales frame colors neuron_colors",
+        "arrays layout scales frame_data palette neuron_images",
         BODY,
         scene=scene_data(s),
         layout=layout_data(data.layout),

@@ -15,7 +15,7 @@ WEB = (Path(sv.__file__).parent / "pages" / "web").as_uri()
 
 def test_scales_are_chosen_anew_after_a_jump_and_only_then(tmp_path: Path) -> None:
     found = InPage(rgb(), tmp_path).run(f"""
-        const {{ Remembered }} = await import("{WEB}/frame.js");
+        const {{ Remembered }} = await import("{WEB}/frame_data.js");
         const {{ Scales }} = await import("{WEB}/scales.js");
         const remembered = new Remembered(new Scales([1, 2, 5, 10], 5));
         const one = client(), scales = [];

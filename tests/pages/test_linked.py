@@ -86,7 +86,7 @@ def test_codes_become_numbers_of_all_weights_with_what_is_so_of_the_exact_ones()
         scales.beyond("value", value), spreadOf(value, 0, 6)];
     """
     numbers = [2, -2, 0, "NaN", 0, 0, 2]
-    found = linked(body, modules="scales means")
+    found = linked(body, modules="scales cubes")
     assert found == [numbers, numbers, None, 2, 1, 0.75]
 
 

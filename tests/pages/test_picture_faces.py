@@ -60,7 +60,7 @@ def test_numbers_stand_on_the_same_faces_as_in_a_window(name: str, turn: Any) ->
         "pinnedRow": pinned,
     }
     found = in_web(
-        "arrays layout camera numbers",
+        "arrays layout camera cube_numbers",
         body,
         scene=scene_data(stage.show, [1.75]),
         layout=layout_data(data.layout),

@@ -108,7 +108,7 @@ def test_the_whole_network_is_framed_and_the_legend_stays_free(
     eyes.look("flat");
     return {first, last, flat: eyes.camera, extent: layout.extent};"""
     found = in_web(
-        "arrays layout camera eyes",
+        "arrays layout camera camera_control",
         body,
         layout=layout_data(layout),
         cameras={name: camera_data(camera) for name, camera in CAMERAS.items()},
@@ -181,7 +181,7 @@ def test_the_same_things_are_under_the_pointer(make: Any) -> None:
     const frame = frameOf(scene, layout, state, {{}}, remembered, 0);
     return data.places.map(([x, y]) => targetAt(frame, see, x, y));"""
     found = in_web(
-        "arrays layout camera scales frame picking",
+        "arrays layout camera scales frame_data pointing",
         body,
         box=box_data(division.inner),
         camera=camera_data(stage.eyes.camera),

@@ -65,7 +65,7 @@ def test_colors_are_those_of_the_theme(name: str) -> None:
       contrast: colors.map((color) => contrastOf(color, ground)),
     };"""
     data = {"theme": colors_of(theme), "values": values, "dim": DIM, "contrast": CONTRAST}
-    found = in_web("colors", body, **data)
+    found = in_web("palette", body, **data)
     colors, ground = theme.map(values, 0.9), rgb((theme.ground,))[0]
     np.testing.assert_allclose(found["colors"], colors, atol=1e-12)
     np.testing.assert_allclose(found["dim"], dimmed(colors, ground, DIM, CONTRAST), atol=1e-12)
@@ -166,7 +166,7 @@ def test_gradients_are_pushed_when_they_are_known() -> None:
       return pushesOf(scene, { grad, frozen, moment: i }, moment, part, before);
     }));"""
     found = in_web(
-        "arrays frame",
+        "arrays frame_data",
         body,
         scene=scene_data(session),
         before=before,
@@ -191,7 +191,7 @@ def test_a_gradient_that_is_nearly_0_has_no_arrow() -> None:
     given = [str(each) if np.isnan(each) else each for each in pushes]
     body = """return data.tops.map((top) =>
       data.given.map((each) => shareOf(Number(each), top, 2)));"""
-    found = in_web("moves", body, given=given, tops=[0.5, 3e-5])
+    found = in_web("marks", body, given=given, tops=[0.5, 3e-5])
     for top, ours in zip((0.5, 3e-5), found, strict=True):
         np.testing.assert_array_equal(ours, shares_of(np.array(pushes), top, 2.0))
     assert found[0] == [-1.0, 0.5, 0, 3e-5 / 0.5, 0, 0]
@@ -221,7 +221,7 @@ def test_tiny_cubes_have_the_same_means(tiles: Tiles | None) -> None:
     fillMeans(table, plate, colors, colors, [0.6, 0.6], palette, 2, data.shader);
     return {table: table.bytes, spread: spreadOf(colors, plate.first, plate.stop)};"""
     found = in_web(
-        "arrays layout colors means",
+        "arrays layout palette cubes",
         body,
         plate=plate_data(plate),
         colors=packed(colors),
@@ -251,7 +251,7 @@ def test_a_plate_is_as_near_as_in_a_window() -> None:
       return nearnessOf(new Plate(plate, 0), see, ...data.size, {{ oblique: 4 }});
     }});"""
     found = in_web(
-        "layout camera means",
+        "layout camera cubes",
         body,
         box=box_data(box),
         camera=camera_data(camera),
@@ -292,7 +292,7 @@ def test_a_channel_has_its_own_scale_and_is_computed_once() -> None:
     const { scale, grown, clipped } = early;
     return {scales, kept, changes: first[2].colors, early: [scale, grown, clipped]};"""
     found = in_web(
-        "arrays layout scales frame",
+        "arrays layout scales frame_data",
         body,
         scene=scene_data(session),
         layout=layout_data(layout_of(session)),

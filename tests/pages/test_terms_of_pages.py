@@ -57,7 +57,7 @@ def test_a_page_draws_the_terms_of_a_window(name: str) -> None:
         taken = drawn[0][2]
         known: dict[str, Any] = {"boxes": [*map(box_data, taken.boxes)], "spheres": taken.spheres}
         pictures = in_web(
-            "arrays layout camera scales frame colors callout",
+            "arrays layout camera scales frame_data palette callout",
             BODY,
             box=box_data(see.box),
             camera=camera_data(stage.eyes.camera),

@@ -2,7 +2,7 @@
 
 import { byId, isNews, made, setShown, setWords } from "./dom.js";
 import { madeButton, takesAlone } from "./events.js";
-import { isSameThing, nextTarget, spokenOf, wayOf } from "./walking.js";
+import { isSameThing, nextTarget, spokenOf, wayOf } from "./pointing.js";
 import { text } from "./texts.js";
 import { asSentence, neuronName, weightName } from "./names.js";
 import { numberAt } from "./arrays.js";

@@ -4,7 +4,7 @@ import { Access } from "./access.js";
 import { BranchLines, BranchList, Curve } from "./loss_chart.js";
 import { branchName } from "./changes.js";
 import { Thread, exhibitIn } from "./exhibit.js";
-import { SphereMaps } from "./spheremaps.js";
+import { SphereMaps } from "./neuron_images.js";
 import { ByNeuron, seenOf } from "./by_neuron.js";
 import { byId, failWith, isFramed, made, setShown, unitLength } from "./dom.js";
 import { CaptionBox, captionFor } from "./caption_box.js";
@@ -19,14 +19,13 @@ import { LossRecord } from "./loss_record.js";
 import { copyLink } from "./links.js";
 import { GuessBox } from "./guess_box.js";
 import { leadOn, leadTour, showTour, skipTour, slowStep } from "./guide.js";
-import { MarksKey } from "./marks_key.js";
-import { Motion } from "./motion.js";
+import { MarksKey } from "./legend.js";
+import { Motion, Wave } from "./motion.js";
 import { rowsBeside } from "./names.js";
 import { Past } from "./past_charts.js";
 import { Player } from "./player.js";
 import { text } from "./texts.js";
-import { isSameThing } from "./walking.js";
-import { Wave } from "./wave.js";
+import { isSameThing } from "./pointing.js";
 import { Picture } from "./picture.js";
 
 const MOST_BESIDE = 5; // weights that are pinned beside another one

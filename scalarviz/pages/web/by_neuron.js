@@ -1,7 +1,7 @@
 // Which neurons of the last operation are shown, where one goes by neurons; as
 // story/by_neuron.py.
 
-import { rowsOfSum } from "./focus.js";
+import { rowsOfSum } from "./lights.js";
 
 /** How many neurons are shown at some moments, of whose kinds `moments` of the scene know. */
 export class ByNeuron {

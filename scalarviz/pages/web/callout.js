@@ -1,13 +1,16 @@
-// The callout: a few words beside the neuron or cube that the caption is about; as scene/callout.py.
+// The callout: a few words beside the neuron or cube that the caption is about; as
+// scene/callout.py.
 
-import { Box } from "./camera.js";
+import { Box, along3, minus3, row3 } from "./camera.js";
 import { legendBox } from "./legend.js";
-import { WAY_BACK } from "./lights.js";
+import { WAY_BACK, areAt } from "./lights.js";
 import { cornersOfCube } from "./marks.js";
-import { marksOf } from "./numbers.js";
-import { drawTerms, endsOfBars } from "./terms.js";
+import { marksOf } from "./cube_numbers.js";
+import { LABELS } from "./labels.js";
+import { text } from "./texts.js";
+import { onCube, rounded, shortNumber } from "./formats.js";
 
-export const CALLOUT = {
+const CALLOUT = {
   size: 14, // letters
   pad: 8, // space around them
   gap: 8, // and from what they name
@@ -81,7 +84,7 @@ function subjectOf(view) {
 }
 
 /** The box around a neuron; null if it is behind the eye. */
-export function boxAround(see, line, place) {
+function boxAround(see, line, place) {
   const { x, y, unit } = see.one(line.point(place));
   const half = (line.isImages ? 0.5 * line.side : line.radius) * unit;
   return Number.isFinite(x + y) ? new Box(x - half, y - half, 2 * half, 2 * half) : null;
@@ -99,7 +102,7 @@ function cubeBox({ see, frame }, row) {
  *
  * Of those that cover as little, it is the nearest one.
  */
-export function freePlace(view, taken, subject, [wide, high], reach) {
+function freePlace(view, taken, subject, [wide, high], reach) {
   const { see, frame, scale } = view;
   const legend = legendBox(see.box, scale);
   const count = frame.sizes.length;
@@ -182,4 +185,124 @@ function nameBoxes({ see, frame, scale }) {
     });
   }
   return found;
+}
+
+// Names of the neurons in a sentence or a card, beside their spheres.
+
+const NAMES = [
+  "captions.unit.neuron",
+  "captions.unit.wave",
+  "captions.end.output",
+  "captions.end.input",
+];
+
+/** Write names beside spheres, where they cover nothing. */
+export function drawSpoken(view, taken) {
+  const { paper, see, frame, palette, scale } = view;
+  const { told, places } = spokenIn(frame);
+  const written = paper.words.join(" ").toLowerCase();
+  const size = LABELS.size * scale;
+  for (const line of places.length ? frame.layout.neurons : []) {
+    const isTold = line.names.length || line.isImages ? [] : areAt(line, places);
+    for (const [place, is] of isTold.slice(0, line.count).entries()) {
+      const names = is ? NAMES.map((key) => text(key, { number: place, name: place })) : [];
+      for (const words of names) {
+        if (!told.includes(words) || written.includes(words)) continue;
+        const subject = boxAround(see, line, place);
+        if (!subject) continue;
+        /** @type {[number, number]} */
+        const sides = [paper.measure(words, { size }), 1.1 * size];
+        const box = freePlace(view, taken, subject, sides, 2 * CALLOUT.farthest * scale);
+        taken.boxes.push(box);
+        lead(view, box, subject, palette.quiet);
+        const look = { size, color: palette.ink, outline: palette.ground };
+        paper.text(box.x, box.y + 0.9 * size, words, look);
+      }
+    }
+  }
+}
+
+/** What the caption and the card say, and where the neurons stand that these are about. */
+function spokenIn({ layout, moment, caption, named, pinnedRow, pinnedNeuron }) {
+  const said = moment && caption;
+  const neurons = [...(said?.neurons ?? []), pinnedNeuron].filter(Boolean);
+  const rows = [...(said?.rows ?? []).slice(0, 1), pinnedRow].filter((row) => row >= 0);
+  const lines = neurons.map((neuron) => [layout.lineOf(neuron), neuron[1]]);
+  const places = lines.filter(([line]) => line).map(([line, place]) => line.point(place));
+  for (const row of rows) {
+    const { fan, unit } = layout.fanOf(row) ?? {};
+    if (fan) places.push(row3(fan.starts, fan.unitBefore(row)), row3(fan.ends, unit));
+  }
+  return { told: `${said?.title ?? ""} ${named}`.toLowerCase(), places };
+}
+
+// Terms of a sum of products: their numbers travel along the wires and stack up to the sum.
+
+/** Draw the bars of a sum as far as they have come, and the numbers that travel to them. */
+function drawTerms(view, { largest }, [x, y, wide], ends) {
+  const { paper, see, frame, palette, scale } = view;
+  const { pace, stack } = frame.scene;
+  const [step, high, thin] = [stack.row * scale, stack.high * scale, { width: scale }];
+  const left = (pace.terms + 1) * Math.min(1, frame.part / pace.arrives);
+  const last = ends.length - 1;
+  const factor = (/** @type {number} */ value) =>
+    Math.abs(value) >= stack.least || !value ? shortNumber(value, 2) : onCube(rounded(value));
+  const isBack = WAY_BACK.has(frame.moment.kind);
+  const zero = x + wide * ends[0][0];
+  paper.segment([zero, y], [zero, y + ends.length * step], palette.quiet, thin);
+  ends.forEach((both, row) => {
+    const [first, end] = both.map((each) => x + wide * each);
+    const color = isBack ? palette.push : palette.ends[end < first ? 0 : 2];
+    const summand = largest[row];
+    let at = [Math.min(first, end), y + row * step];
+    let grown = Math.min(1, left - row - (summand ? 1 : 0));
+    if (row === last) grown = Number(frame.part >= pace.arrives);
+    const cube = summand && placeOfNumber(see, frame.layout, summand, Math.min(1, left - row));
+    if (cube && left >= row && left < row + 2) {
+      const numbers = [summand.number, summand.weight].slice(0, grown < 0 ? 1 : 2);
+      writeTerm(view, cube, numbers.map(factor).join(" × "), color);
+      const far = Math.max(0, grown);
+      at = [cube[0] + far * (at[0] - cube[0]), cube[1] + far * (at[1] - cube[1])];
+    }
+    if (grown <= 0) return;
+    const long = Math.max(grown * Math.abs(end - first), scale);
+    const fill = isBack && end < first ? null : color;
+    paper.box(...at, long, high, fill, { outline: color, line: scale });
+    if (grown < 1 || row === last) return;
+    paper.segment([end, at[1]], [end, at[1] + step + high], palette.ink, thin); // to the next one
+  });
+}
+
+/** Where bars begin and end, from 0 to 1: of the products, then of the result. */
+function endsOfBars({ largest, others, result }) {
+  const values = largest.map(({ number, weight }) => number * weight);
+  if (others !== null) values.push(others);
+  let reached = 0;
+  const ends = values.map((value) => [reached, (reached += value)]);
+  ends.push([0, result]);
+  const low = Math.min(...ends.flat());
+  const reach = Math.max(...ends.flat()) - low || 1;
+  return ends.map((both) => both.map((end) => (end - low) / reach));
+}
+
+/** Where a number is seen on its way to its cube, [x, y]; null if one is not in the picture. */
+function placeOfNumber(see, layout, { row, neuron }, part) {
+  const [line, found] = [layout.lineOf(neuron), layout.plateOf(row)];
+  if (!line || !found) return null;
+  const start = line.point(neuron[1]);
+  const end = found.plate.point(found.column + 0.5, found.row + 0.5);
+  const { x, y } = see.one(along3(start, part, minus3(end, start)));
+  return Number.isFinite(x + y) ? [x, y] : null;
+}
+
+/** Write a number over what it passes. */
+function writeTerm({ paper, frame, palette, scale }, at, words, color) {
+  const [x, y] = at;
+  const size = frame.scene.stack.number * scale;
+  const wide = paper.measure(words, { size, bold: true }) + size;
+  const look = { radius: 0.8 * size, outline: color, line: 1.5 * scale };
+  const [left, top] = [x - 0.5 * wide, y - 0.8 * size];
+  paper.box(left, top, wide, 1.6 * size, palette.panel.slice(0, 7), look);
+  const letters = { size, bold: true, color: palette.ink, anchor: "center" };
+  paper.text(x, y + 0.36 * size, words, letters);
 }

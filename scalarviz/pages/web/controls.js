@@ -5,7 +5,7 @@ import { byId, made, setShown, setWords } from "./dom.js";
 import { generalNumber, numberTyped } from "./formats.js";
 import { plural, text } from "./texts.js";
 import { fillOptions, madeButton } from "./events.js";
-import { SINCE_START } from "./frame.js";
+import { SINCE_START } from "./frame_data.js";
 import { channelName } from "./legend.js";
 
 const RATE_PARTS = 20; // places of the slider of the rate for a factor of ten

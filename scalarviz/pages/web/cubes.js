@@ -1,10 +1,10 @@
-// Cubes: the numbers of the bank as textures, a box for each plate; as scene/visuals/cubes.py.
+// Cubes: the numbers of the bank as textures, a box for each plate; as
+// scene/visuals/cubes.py.
 
 import { GlCopies, GlProgram, GlTexture, copyNames } from "./gl.js";
-import { colorOf, colorTable } from "./colors.js";
-import { EVERYWHERE } from "./focus.js";
-import { fillMeans, nearnessOf } from "./means.js";
-import { cross3, dot3 } from "./space.js";
+import { colorOf, colorTable } from "./palette.js";
+import { EVERYWHERE } from "./lights.js";
+import { cross3, dot3, row3 } from "./camera.js";
 
 const BOX_CORNERS = [0, 1, 2, 3, 4, 5, 6, 7].map((i) => [i >> 2, (i >> 1) & 1, i & 1]);
 // The six sides of a box as triangles, each clockwise as seen from outside.
@@ -200,4 +200,195 @@ export class Cubes {
 
 function inverseScale(scale) {
   return 1 / Math.min(Math.max(scale, 1 / LARGEST_SCALE), LARGEST_SCALE);
+}
+
+// Plates with tiny cubes: how many cells a pixel covers, and means of blocks of cubes.
+
+const MEANS = { spreads: 0.8, sample: 16384, flattest: 0.25, room: 0.8 };
+// prettier-ignore
+const CLIP_SIDES = [[0, 0, 1], [1, 0, 1], [-1, 0, 1], [0, 1, 1], [0, -1, 1]];
+
+/** Cells that a pixel covers on a plate: along its longer side least and most, and its finer side. */
+export function nearnessOf(plate, see, width, height, { oblique }) {
+  const half = [0.5 * width, 0.5 * height];
+  const m = see.matrix;
+  const clip = (/** @type {number[]} */ [a, b, c]) =>
+    [0, 4, 12].map((i) => m[i] * a + m[i + 1] * b + m[i + 2] * c + m[i + 3]);
+  const corners = plate.corners();
+  const box = [0, 1, 2, 3, 4, 5, 6, 7].map((i) => clip(row3(corners, i)));
+  const { columns, rows } = plate;
+  // prettier-ignore
+  const ends = [[0, 0], [columns, 0], [columns, rows], [0, rows]];
+  let plane = ends.map(([c, r]) => clip(plate.point(c, r)));
+  const right = plane[1].map((each, k) => (each - plane[0][k]) / columns);
+  const down = plane[3].map((each, k) => (each - plane[0][k]) / rows);
+  if (CLIP_SIDES.some((side) => box.every((point) => dot3(point, side) < 0)))
+    return nearness(Infinity, 0, Infinity);
+  if (box.some((point) => CLIP_SIDES.some((side) => dot3(point, side) < 0))) {
+    for (const side of CLIP_SIDES)
+      plane = cutPolygon(plane, (point) => dot3(point, side) - 1e-6 * side[2]);
+  }
+  let [least, most, fine] = [Infinity, 0, Infinity];
+  for (const [x, y, w] of plane) {
+    // Pixels per cell, and by their inverse cells per pixel.
+    const moves = [right, down].map((each) =>
+      [0, 1].map((k) => ((each[k] * w - (k ? y : x) * each[2]) / w ** 2) * half[k]),
+    );
+    const area = Math.abs(moves[0][0] * moves[1][1] - moves[1][0] * moves[0][1]);
+    if (!(area > 1e-12)) return nearness(0, Infinity, 0); // seen edge-on
+    const lengths = [0, 1].map((k) => Math.hypot(moves[0][k], moves[1][k]) / area);
+    const [longer, shorter] = [Math.max(...lengths), Math.min(...lengths)];
+    least = Math.min(least, longer, oblique * shorter);
+    most = Math.max(most, longer);
+    fine = Math.min(fine, Math.max(shorter, MEANS.flattest * longer));
+  }
+  if (!plane.length) return nearness(0, Infinity, 0); // cubes are in view, their middle plane is not
+  return nearness(MEANS.room * least, most / MEANS.room, MEANS.room * fine);
+}
+
+function nearness(least, most, fine) {
+  return { least, most, fine };
+}
+
+/** The part of a convex polygon where `inside` is not negative. */
+function cutPolygon(polygon, inside) {
+  const found = [];
+  polygon.forEach((here, i) => {
+    const there = polygon[(i + 1) % polygon.length];
+    const [a, b] = [inside(here), inside(there)];
+    if (a >= 0) found.push(here);
+    if (a < 0 !== b < 0)
+      found.push(here.map((each, k) => each + (a / (a - b)) * (there[k] - each)));
+  });
+  return found;
+}
+
+/** Write the means of a plate, from level `finest` on, as colors and coverage into its table. */
+export function fillMeans(table, plate, colors, sizes, scales, palette, finest, shader) {
+  const [allRows, allColumns] = plate.room;
+  let [rows, columns] = [allRows >> (finest - 1), allColumns >> (finest - 1)];
+  let means = blockMeans(plate, colors, sizes, scales, rows, columns, 1 << finest, shader);
+  const spread = spreadOf(colors, plate.first, plate.stop) * scales[0];
+  const stronger = Math.max(1, MEANS.spreads / Math.max(spread, 1e-6));
+  const shades = shadesOf(palette);
+  for (let level = finest; level <= plate.levels; level++) {
+    const left = level < 2 ? 0 : 2 * allColumns - (allColumns >> (level - 2));
+    const strength = 0.5 * 2 ** level * stronger ** Math.min(0.5 * level, 1);
+    writeMeans(table, means, rows, columns, left, strength, shades);
+    if (level === plate.levels) break;
+    means = halvedMeans(means, rows, columns);
+    [rows, columns] = [rows >> 1, columns >> 1];
+  }
+}
+
+/** Write the colors and the coverage of a level. */
+function writeMeans(table, means, rows, columns, left, strength, { count, bytes }) {
+  const span = (count - 1) / 2;
+  const into = table.bytes;
+  for (let i = 0; i < rows; i++) {
+    let to = 4 * ((table.top + i) * table.width + left);
+    for (let j = 0; j < columns; j++, to += 4) {
+      const from = 2 * (i * columns + j);
+      const cover = means[from + 1];
+      const number = (means[from] / (cover > 1e-6 ? cover : 1e-6)) * strength;
+      const place = number < -1 ? -1 : number > 1 ? 1 : number;
+      const entry = 3 * (place === place ? Math.floor((place + 1) * span + 0.5) : count); // NaN is the last
+      into[to] = bytes[entry];
+      into[to + 1] = bytes[entry + 1];
+      into[to + 2] = bytes[entry + 2];
+      into[to + 3] = Math.floor(cover * 255 + 0.5);
+    }
+  }
+}
+
+const SHADES = new WeakMap();
+
+/** The bytes of colors of the numbers from -1 to 1, and last that of NaN. */
+function shadesOf(palette) {
+  if (!SHADES.has(palette)) {
+    const count = 512;
+    const all = Array.from({ length: count }, (_, i) => palette.map(-1 + (2 * i) / (count - 1)));
+    const bytes = Uint8Array.from(
+      [...all, palette.map(NaN)].flat().map((each) => Math.floor(255 * each + 0.5)),
+    );
+    SHADES.set(palette, { count, bytes });
+  }
+  return SHADES.get(palette);
+}
+
+/** Mean of the numbers times coverage, and coverage, for each block of side x side cells. */
+function blockMeans(plate, colors, sizes, scales, rows, columns, side, shader) {
+  const found = new Float32Array(2 * rows * columns);
+  const part = plate.unit ** 2 / (plate.cell[0] * plate.cell[1]);
+  const { first, stride, tiles } = plate;
+  const [colorScale, sizeScale] = scales;
+  const [least, more] = [2 * shader.half * shader.least, 2 * shader.half * (1 - shader.least)];
+  for (let i = 0; i < rows; i++) {
+    const top = Math.min(i * side, plate.rows - 1);
+    const bottom = Math.min(Math.max(i * side + side, top + 1), plate.rows);
+    for (let j = 0; j < columns; j++) {
+      const left = Math.min(j * side, plate.columns - 1);
+      const right = Math.min(Math.max(j * side + side, left + 1), plate.columns);
+      let total = 0;
+      let cover = 0;
+      for (let row = top; row < bottom; row++) {
+        for (let column = left; column < right; column++) {
+          const at = tiles ? plate.indexOf(row, column) : first + row * stride + column;
+          if (at < 0) continue;
+          const number = colors[at] * colorScale;
+          const root = Math.sqrt(Math.abs(sizes[at] * sizeScale));
+          const wide = least + more * (root < 1 ? root : 1); // NaN is drawn largest
+          const covered = wide * wide * part;
+          total += covered * (number < -1 ? -1 : number > 1 ? 1 : number);
+          cover += covered;
+        }
+      }
+      const count = (bottom - top) * (right - left);
+      found[2 * (i * columns + j)] = total / count;
+      found[2 * (i * columns + j) + 1] = cover / count;
+    }
+  }
+  return found;
+}
+
+/** The next level, with half as many rows and columns. */
+function halvedMeans(means, rows, columns) {
+  const [high, wide] = [rows >> 1, columns >> 1];
+  const found = new Float32Array(2 * high * wide);
+  for (let i = 0; i < high; i++) {
+    for (let j = 0; j < wide; j++) {
+      for (let k = 0; k < 2; k++) {
+        const at = 2 * (2 * i * columns + 2 * j) + k;
+        const below = at + 2 * columns;
+        found[2 * (i * wide + j) + k] =
+          0.25 * (means[at] + means[at + 2] + means[below] + means[below + 2]);
+      }
+    }
+  }
+  return found;
+}
+
+const KNOWN_SPREADS = new WeakMap(); // by array: states have arrays of their own
+
+/** The root of the mean square of the finite numbers from `first` to `stop`, of some if they are many. */
+export function spreadOf(numbers, first, stop) {
+  const noted = numbers.noted?.spreads.find(([start, end]) => start === first && end === stop);
+  if (noted) return noted[2];
+  if (!KNOWN_SPREADS.has(numbers)) KNOWN_SPREADS.set(numbers, new Map());
+  const known = KNOWN_SPREADS.get(numbers);
+  const key = `${first} ${stop}`;
+  if (!known.has(key)) known.set(key, spreadNow(numbers, first, stop));
+  return known.get(key);
+}
+
+function spreadNow(numbers, first, stop) {
+  const step = Math.max(1, Math.floor((stop - first) / MEANS.sample));
+  let [sum, count] = [0, 0];
+  for (let i = first; i < stop; i += step) {
+    if (Number.isFinite(numbers[i])) {
+      sum += numbers[i] ** 2;
+      count++;
+    }
+  }
+  return count ? Math.sqrt(sum / count) : 0;
 }

@@ -1,7 +1,7 @@
 // The result at the end of the flow: colours, a table of answers, or a map of the plane.
 
 import { answersEach, classOf, readAnswers } from "./formulas.js";
-import { colorOf } from "./colors.js";
+import { colorOf } from "./palette.js";
 import { made, setShown, setWords } from "./dom.js";
 import { withDecimals } from "./formats.js";
 import { LARGE_KINDS } from "./exhibit_kinds.js";

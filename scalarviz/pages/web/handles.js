@@ -6,7 +6,7 @@ import { bothSaid, said } from "./formats.js";
 import { cardOf } from "./cards.js";
 import { numberAt } from "./arrays.js";
 import { asSentence, neuronName } from "./names.js";
-import { isSameThing } from "./walking.js";
+import { isSameThing } from "./pointing.js";
 import { text } from "./texts.js";
 import { made, setShown, setWords } from "./dom.js";
 import { madeButton } from "./events.js";

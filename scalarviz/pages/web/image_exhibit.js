@@ -6,7 +6,7 @@ import { readAnswers } from "./formulas.js";
 import { sameNumbers } from "./plane_exhibit.js";
 import { shortened, text } from "./texts.js";
 import { unpacked } from "./arrays.js";
-import { wayOf } from "./walking.js";
+import { wayOf } from "./pointing.js";
 
 const PORTION = 4096; // points that are evaluated at once: a command waits for few
 const STILL = 250; // milliseconds without a change until the fine picture begins

@@ -1,13 +1,12 @@
 // Labels: names of layers, IN and OUT, where they cover nothing; as scene/labels.py.
 
 import { Box } from "./camera.js";
-import { rounded } from "./formats.js";
+import { rounded, shortNumber } from "./formats.js";
 import { legendBox } from "./legend.js";
-import { spreadOf } from "./means.js";
+import { spreadOf } from "./cubes.js";
 import { biasBox } from "./neurons.js";
-import { goodOf } from "./neuron_colors.js";
+import { goodOf } from "./neuron_images.js";
 import { text } from "./texts.js";
-import { tiedColors } from "./tied.js";
 
 export const LABELS = {
   far: 4, // pixels of a cell below which the spread of a layer is written
@@ -208,4 +207,131 @@ function drawEnds({ paper, see, frame, palette, scale }, taken) {
       break;
     }
   }
+}
+
+// Colors beside the neurons that stand for them.
+
+/** Where the colors of the sample are seen: what goes in, and what comes out at its goal. */
+export function tiedColors({ frame, see, scale }) {
+  const lines = frame.layout.neurons;
+  const found = [];
+  for (const line of lines) {
+    if (!line.tied) continue;
+    const { place, side: long, largest, smallest, letters } = line.tied;
+    const { x: middle, y, unit, depth } = see.one(place);
+    const side = Math.min(long * unit, largest * scale);
+    const first = line === lines[0];
+    const colors = first
+      ? { "picture.in": frame.values[line.values] }
+      : { "picture.out": frame.answers, "exhibits.swatches.target": frame.target };
+    const x = first ? middle : middle - side / 2; // both are in the middle over the outermost neuron
+    if (!Number.isFinite(x + y) || side < smallest) continue;
+    const high = side + 3 * letters * scale;
+    const wide = side * Object.keys(colors).length;
+    const box = new Box(x - side / 2, y + side / 2 - high, wide, high);
+    found.push({ line, box, x, y, depth, side, colors, first });
+  }
+  return found;
+}
+
+/** Draw the colors of the sample with wires to their neurons, and how far the answer is off. */
+export function drawTied(view) {
+  const { paper, palette, scale } = view;
+  for (const tied of tiedColors(view)) {
+    const { line, x, y, depth, side, colors } = tied;
+    const size = line.tied.letters * scale;
+    const [top, named] = [y - side / 2, side >= line.tied.named * scale];
+    const bolds = Object.keys(colors).map((key) => paper.measure(text(key), { size, bold: true }));
+    const fitted = size * Math.min(1, (line.tied.fitted * side) / Math.max(...bolds));
+    const look = { size: fitted, anchor: "center", outline: palette.ground };
+    drawWires(view, tied);
+    Object.entries(colors).forEach(([key, color], i) => {
+      const known = color && !color.some(Number.isNaN);
+      const fill = known ? Array.from(color, (each) => Math.min(1, Math.max(0, each))) : null;
+      const left = x + (i - 0.5) * side;
+      paper.box(left, top, side, side, fill, { outline: palette.ghost, depth });
+      const bold = key.startsWith("picture");
+      const ink = bold ? palette.ink : palette.quiet;
+      const place = [left + side / 2, top - size / 2];
+      if (named) paper.text(...place, text(key), { ...look, color: ink, bold });
+    });
+    const { "picture.out": answer, "exhibits.swatches.target": goal } = colors;
+    if (!named || !answer || !goal || [...answer, ...goal].some(Number.isNaN)) continue;
+    const error = shortNumber(Math.max(...answer.map((each, i) => Math.abs(each - goal[i]))));
+    const words = text("outputs.off", { error });
+    const hasRoom = tied.box.y >= view.see.box.y - size;
+    // Else below the goal, since wires come to the answer from below.
+    const most = view.see.box.right + 0.7 * size - paper.measure(words, { size: fitted }) / 2;
+    const middle = hasRoom ? x + side / 2 : Math.min(x + side, most);
+    const low = hasRoom ? top - 1.9 * size : top + side + 1.3 * size;
+    paper.text(middle, low, words, { ...look, color: palette.ink });
+  }
+}
+
+/** Draw wires with arrows from a color to its neurons, or from them to it. */
+function drawWires({ paper, palette, see, scale }, { line, x, y, side, first }) {
+  const seen = see.see(line.points);
+  for (let i = 0; i < line.count; i++) {
+    const [right, down] = [seen.x[i] - x, seen.y[i] - y];
+    const far = Math.max(Math.hypot(right, down), 1e-9);
+    const way = [right / far, down / far];
+    const reach = side / 2 / Math.max(...way.map(Math.abs));
+    const edge = [x + reach * way[0], y + reach * way[1]];
+    const radius = line.radius * seen.unit[i];
+    const rim = [seen.x[i] - radius * way[0], seen.y[i] - radius * way[1]];
+    const { wide, head } = line.tied;
+    const look = { width: wide * scale, head: head * scale, depth: seen.depth[i] };
+    paper.arrow(...(first ? [edge, rim] : [rim, edge]), palette.quiet, look);
+  }
+}
+
+// Signs of a graph: the operation above each node, its name and its gradient below.
+
+/** Write what stands around the nodes of a graph; smaller than readable, nothing. */
+export function drawSigns({ paper, see, frame, palette, scale }) {
+  const { signs } = frame.layout;
+  const { largest, smallest, part, nearly, smaller, digits, tiny, widest, away } =
+    frame.scene.signs;
+  const seen = signs.map((sign) => see.one(sign.middle));
+  const units = seen.map(({ unit }) => unit).sort((a, b) => a - b);
+  const least = smallest * scale;
+  if (!(part * units[units.length >> 1] >= nearly * least)) return;
+  signs.forEach((sign, i) => {
+    const { x, y, unit } = seen[i];
+    if (!Number.isFinite(x + y)) return;
+    const radius = sign.radius * unit;
+    const size = Math.max(least, Math.min(largest * scale, part * unit));
+    const look = { size, anchor: "center", outline: palette.ground };
+    const strong = { ...look, color: palette.ink, bold: true };
+    if (sign.above) paper.text(x, y - radius - away * size, sign.above, strong);
+    let low = y + radius + (away + 0.8) * size;
+    if (sign.below) {
+      paper.text(x, low, sign.below, strong);
+      low += 1.15 * size;
+    }
+    const gradient = gradientOf(sign, frame);
+    if (gradient === null) return;
+    let words = rounded(gradient, Math.abs(gradient) >= tiny ? digits : digits - 1);
+    const lines = Number(Boolean(sign.above)) + Number(Boolean(sign.below));
+    const room = sign.apart * unit - 2 * radius;
+    let across = x;
+    const named = text("graph.gradient", { gradient: words });
+    const isNarrow = paper.measure(named, { size }) < widest * unit;
+    if (room > (lines + 1 + 2 * away) * size && isNarrow) words = named;
+    else {
+      look.size = smaller * size; // without the word, since the next node stands there
+      low -= (1 - smaller) * size;
+    }
+    if (room < (lines + smaller) * size) {
+      across = x + radius + away * size + 0.5 * paper.measure(words, look);
+      low = y;
+    }
+    paper.text(across, low, words, { ...look, color: palette.accent });
+  });
+}
+
+/** The gradient of a node as far as it is known in this step; null if it is not. */
+function gradientOf({ row, buffer }, { pushes, flows }) {
+  const found = row >= 0 ? pushes?.[row] : flows[buffer]?.[0];
+  return found === undefined || Number.isNaN(found) ? null : found;
 }

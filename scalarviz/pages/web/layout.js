@@ -1,6 +1,6 @@
 // What stands where: plates of cubes, lines of neurons, fans of wires; as scene/layout/plates.py.
 
-import { along3, length3, row3 } from "./space.js";
+import { along3, length3, row3 } from "./camera.js";
 
 const CUBE_SIGNS = [0, 1, 2, 3, 4, 5, 6, 7].map((i) => [4, 2, 1].map((bit) => (i & bit ? 1 : -1)));
 

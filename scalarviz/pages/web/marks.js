@@ -1,8 +1,10 @@
-// Marks on single cubes and neurons: pinned, hovered, spoken of, and frozen; as scene/marks.py.
+// Marks on single cubes and neurons: pinned, hovered, explained, frozen; what moves cubes; and
+// guesses. As scene/marks.py.
 
 import { WAY_BACK } from "./lights.js";
 import { halfSide } from "./scales.js";
-import { along3 } from "./space.js";
+import { along3 } from "./camera.js";
+import { numbersOnCubes } from "./cube_numbers.js";
 
 const MARKS = {
   frozen: 8, // least pixels of a frozen cube at which it is marked
@@ -76,7 +78,7 @@ function markCube(view, row, color, width) {
 }
 
 /** Draw the edges of a box of 8 corners; `width` is that in a picture of 1280 x 800. */
-export function edgesOf({ paper, see, scale }, corners, color, width) {
+function edgesOf({ paper, see, scale }, corners, color, width) {
   const { x, y, depth } = see.see(corners);
   if (!x.every(Number.isFinite)) return;
   const near = (k) => Math.max(depth[k] - 2e-3, -1);
@@ -109,4 +111,154 @@ function holdCube({ paper, see, frame, palette }, row) {
 export function cornersOfCube(frame, row, half) {
   const found = frame.layout.plateOf(row);
   return found ? found.plate.cornersOf(found.row, found.column, half * found.plate.unit) : null;
+}
+
+// What moves cubes: the push of each gradient, and the old size beside the new one at the step.
+
+const MOVES = {
+  least: 11, // pixels of a cell from which on its cube has an arrow
+  most: 1500, // arrows
+  shortest: 0.3, // of an arrow, as shares of a cell
+  longest: 0.95,
+  none: 1e-5, // of the scale of the cubes: a gradient up to this has no arrow
+  full: 10, // times that: the least gradient whose arrow has the full length
+  nearer: 1.2, // how far before its cube an arrow is
+};
+
+/** Draw the way each cube is pushed: up if its number is to grow; say whether there are any. */
+export function drawPushes(view) {
+  const { frame, see } = view;
+  const { pushes } = frame;
+  if (!pushes) return false;
+  const sizes = pushes.map(Math.abs).filter((each) => each < Infinity);
+  const top = sizes.reduce((most, each) => (each > most ? each : most), 0);
+  if (!top) return false;
+  const numbered = numbersOnCubes(view);
+  let left = MOVES.most;
+  for (const plate of frame.layout.plates) {
+    const { unit } = see.one(plate.point(plate.columns / 2, plate.rows / 2));
+    if (!(unit * plate.unit >= MOVES.least) || left <= 0) continue;
+    const { rows, columns, indices } = plate.cells();
+    const scaleOfCubes = frame.sizeScaleAt(plate.first);
+    const chosen = [];
+    for (let i = 0; i < plate.size && chosen.length < left; i++) {
+      const push = -shareOf(pushes[indices[i]], top, scaleOfCubes);
+      const cube = { row: rows[i], column: columns[i], index: indices[i], push };
+      if (push !== 0) chosen.push(cube);
+    }
+    left -= chosen.length;
+    drawArrows(view, plate, chosen, numbered);
+  }
+  return left < MOVES.most;
+}
+
+/** Return a gradient as a share of the longest arrow's, -1 to 1; 0 if it has none. */
+export function shareOf(push, top, scaleOfCubes) {
+  const none = MOVES.none * scaleOfCubes;
+  return Number.isFinite(push) && Math.abs(push) > none
+    ? push / Math.max(top, MOVES.full * none)
+    : 0;
+}
+
+/** Draw the arrows of some cubes of a plate at the right edges of their fronts, or beside them. */
+function drawArrows({ paper, see, frame, palette, scale }, plate, chosen, numbered) {
+  const [wide, high] = plate.cell;
+  // prettier-ignore
+  const ways = [[1 / wide, 0], [-1 / wide, 0], [0, 1 / high], [0, -1 / high]];
+  const places = chosen.map(({ row, column, index }) => {
+    const half =
+      halfSide(frame.sizes[index], frame.sizeScaleAt(index), frame.scene.shader) * plate.unit;
+    const beside = numbered.has(index);
+    const face = plate.point(column + 0.5, row + 0.5, half);
+    const front = see.one(face);
+    const [middle, level, deep] = [column + 0.5, row + 0.5, beside ? -half : half];
+    const edge = (/** @type {number[]} */ [x, y]) =>
+      see.one(plate.point(middle + half * x, level + half * y, deep));
+    const edges = ways.map(edge);
+    // Before the cubes beside its own, too.
+    const near = along3(face, MOVES.nearer, see.camera.toward);
+    return { beside, front, edges, near: see.one(near).depth };
+  });
+  const sums = ways.map((_, k) => places.reduce((sum, each) => sum + (each.edges[k].x || 0), 0));
+  const right = sums.indexOf(Math.max(...sums));
+  places.forEach(({ beside, front, edges, near }, i) => {
+    const x = edges[right].x + (beside ? 3 * scale : 0);
+    const { y } = edges[right];
+    if (!Number.isFinite(x + y)) return;
+    const { push } = chosen[i];
+    const size = front.unit * plate.unit;
+    const longer = (MOVES.longest - MOVES.shortest) * Math.sqrt(Math.abs(push));
+    const length = (MOVES.shortest + longer) * size * Math.sign(push);
+    const depth = Math.max(near - 1e-4, -1);
+    const width = Math.max(1.6 * scale, 0.055 * size);
+    const head = Math.min(Math.max(5 * scale, 0.2 * size), Math.abs(length));
+    const rim = 1.2 * scale;
+    const more = rim * Math.sign(length);
+    const [start, end] = [y + 0.5 * length, y - 0.5 * length];
+    const around = { width: width + 2 * rim, head: head + 2.6 * rim, depth };
+    paper.arrow([x, start + more], [x, end - 1.6 * more], palette.ground, around);
+    paper.arrow([x, start], [x, end], palette.push, { width, head, depth });
+  });
+}
+
+/** Draw the outline of each cube as it was before the step, where the difference is seen. */
+export function drawGhosts(view) {
+  const { frame, see, palette } = view;
+  const { before, sizes, sizeScaleAt, scene } = frame;
+  if (!before || before.length > MOVES.most) return;
+  for (const plate of frame.layout.plates) {
+    const { rows, columns, indices } = plate.cells();
+    const { unit } = see.see(plate.middles());
+    for (let i = 0; i < plate.size; i++) {
+      const [old, now] = [before, sizes].map((all) =>
+        halfSide(all[indices[i]], sizeScaleAt(indices[i]), scene.shader),
+      );
+      if (!(2 * Math.abs(now - old) * unit[i] * plate.unit >= scene.ghost)) continue;
+      const corners = plate.cornersOf(rows[i], columns[i], old * plate.unit);
+      edgesOf(view, corners, `${palette.light}b0`, 1.2);
+    }
+  }
+}
+
+// What is asked about a cube: "?" over it and the arrow that is guessed, then beside it the true
+// one.
+// In place of arrows a gradient has signs.
+
+const GUESS = { least: 11, long: 22, wide: 9, apart: 18 }; // pixels, from the middle of each
+
+/**
+ * Draw the mark of a question over its cube, which is seen at a place; return within how many pixels
+ * of it its arrow is dragged.
+ */
+export function drawGuess({ paper, palette, scale, frame }, place) {
+  const { guess } = frame;
+  if (!guess?.place || !Number.isFinite(place?.x + place?.y)) return 0;
+  const { x, y } = place;
+  const [least, long, wide, apart] = Object.values(GUESS).map((each) => each * scale);
+  const half = Math.max(least, 1.2 * place.half);
+  const aside = half + apart;
+  const arrow = (middle, way, color) => {
+    paper.box(middle - wide, y - 1.2 * long, 2 * wide, 2.4 * long, palette.panel, { radius: wide });
+    for (const end of way === null ? [1, -1] : [way]) {
+      const start = y + (way === null ? -0.4 : 1) * end * long;
+      const size = { width: 4 * scale, head: 13 * scale };
+      const line = y + (way === null ? 0.3 - 0.6 * end : 0.3) * long;
+      const sign = { ...look, size: long, color, anchor: "center" };
+      if (guess.kind === "gradient") paper.text(middle, line, "0+−".at(end), sign);
+      else if (end) paper.arrow([middle, start], [middle, y - end * long], color, size);
+      else paper.segment([middle - 0.6 * wide, y], [middle + 0.6 * wide, y], color, size);
+    }
+  };
+  const look = { size: 14 * scale, bold: true, color: palette.ink, outline: palette.ground };
+  arrow(x - aside, guess.way, guess.way === null ? palette.quiet : palette.accent);
+  if (guess.after === undefined) {
+    const box = { radius: 0.3 * half, outline: palette.accent, line: 2 * scale };
+    paper.box(x - half, y - half, 2 * half, 2 * half, palette.tray, box);
+    paper.text(x, y + 0.5 * half, "?", { ...look, size: 1.4 * half, anchor: "center" });
+  } else {
+    arrow(x + aside, guess.truth, palette.light);
+    const most = paper.width - paper.measure(guess.after, look) - 4 * scale;
+    paper.text(Math.min(x + aside + 1.8 * wide, most), y + 5 * scale, guess.after, look);
+  }
+  return aside + 2 * long;
 }

@@ -1,20 +1,19 @@
 // What stands on and beside the spheres of neurons; as scene/neurons.py.
 
-import { colorOf } from "./colors.js";
+import { colorOf } from "./palette.js";
 import { shortNumber } from "./formats.js";
-import { Box } from "./camera.js";
-import { drawMaps } from "./maps.js";
+import { Box, along3 } from "./camera.js";
 import {
   crossOut,
+  drawMaps,
+  drawSphereMaps,
   droppedIn,
   flowsOf,
   goodOf,
   heldBy,
   paintedLine,
   shownIn,
-} from "./neuron_colors.js";
-import { along3 } from "./space.js";
-import { drawSphereMaps } from "./spheremaps.js";
+} from "./neuron_images.js";
 import { text } from "./texts.js";
 
 const NEURONS = {

@@ -8,7 +8,7 @@ import { weightTitle } from "./names.js";
 import { layersOf } from "./over_time.js";
 import { madeButton } from "./events.js";
 import { plural, text } from "./texts.js";
-import { mixedColor } from "./colors.js";
+import { mixedColor } from "./palette.js";
 
 const PAST_KINDS = ["value", "gradient", "change"];
 const PAST_ORDERS = ["layer", "distance", "norms", "landscape"];

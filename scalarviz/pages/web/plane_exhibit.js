@@ -5,7 +5,7 @@ import { isNews, made, putImage, setShown, setSize, setWords, styled } from "./d
 import { followPen, takesAlone } from "./events.js";
 import { said } from "./formats.js";
 import { text } from "./texts.js";
-import { wayOf } from "./walking.js";
+import { wayOf } from "./pointing.js";
 
 const FAINT = 0.55; // strength of the map, as in scene/exhibits/plots.py
 const STRONG = 0.8; // of the samples
@@ -383,7 +383,7 @@ export class NeuronMap {
   /**
    * Draw the map of a neuron.
    *
-   * maps    of all neurons, see spheremaps.js, or null: nothing is shown
+   * maps    of all neurons, see neuron_images.js, or null: nothing is shown
    * neuron  its buffer and its place there, or null
    * colors  {ground, ink, color}: the last one returns that of a part from -1 to 1
    * mark    where the sample in use stands, from 0 to 1, or null

@@ -7,7 +7,7 @@ import { withDecimals } from "./formats.js";
 import { bytesOf } from "./plane_exhibit.js";
 import { text } from "./texts.js";
 import { unpacked } from "./arrays.js";
-import { wayOf } from "./walking.js";
+import { wayOf } from "./pointing.js";
 
 const ROOM = 1.12; // side of a place relative to its picture
 const HEAD = 18; // pixels above the columns

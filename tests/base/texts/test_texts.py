@@ -86,7 +86,7 @@ NOT_WORDS = [
     ("pages/web/*.js", "* gradient|last change|change since*", "kinds of moments, and channels"),
     ("pages/web/app.js", "first picture", "the name of a moment for measurements"),
     ("pages/web/cubes.js", "#define*", "GLSL"),
-    ("pages/web/glyphs.js", "bold ", "a style of letters"),
+    ("pages/web/paper.js", "bold ", "a style of letters"),
     ("pages/web/cards.js", " if ", "a part of the code of a formula"),
     (
         "pages/web/explanation.js",

@@ -110,7 +110,7 @@ def test_a_page_has_the_same_waves() -> None:
     for rate in (3.0, 10.0, 30.0, 700.0):
         times = [frame * FRAME for frame in range(200)]
         found = in_web(
-            "wave",
+            "motion",
             """
             const wave = new Wave(data.pace);
             return data.times.map((time, i) => [wave.at(data.steps[i], time), wave.every]);

@@ -72,7 +72,7 @@ def test_the_cells_and_neurons_of_a_sum_are_in_focus_and_a_page_has_the_same(cas
     caption, moment = frame_data.words.caption, frame_data.moment
     pieces = () if caption is None else caption.pieces
     found = in_web(
-        "layout arrays focus",
+        "layout arrays lights",
         """
         const layout = new Layout(unpackedAll(data.layout));
         const focus = focusOf({layout, ...data.frame});

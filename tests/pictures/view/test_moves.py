@@ -75,5 +75,7 @@ def test_a_change_is_an_arrow_with_its_amount_in_window_and_page() -> None:
     words = [changed(*pair) for pair in pairs]
     expected = ["↑ .03", "↓ .01", "↑ .0004", None, f"↑ {short(13.25)}", None]
     assert words == [[each] if each else [] for each in expected]
-    found = in_web("numbers", "return data.pairs.map((pair) => changedBy(...pair));", pairs=pairs)
+    found = in_web(
+        "cube_numbers", "return data.pairs.map((pair) => changedBy(...pair));", pairs=pairs
+    )
     assert found == words

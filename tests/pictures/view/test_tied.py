@@ -104,7 +104,7 @@ def test_a_page_has_them_at_the_same_places(size: tuple[int, int]) -> None:
     buffers = frame_data.buffers
     numbers = {"values": buffers.values, "answers": buffers.answers, "target": buffers.target}
     found = in_web(
-        "camera layout arrays tied",
+        "camera layout arrays labels",
         body,
         layout=layout_data(frame_data.layout),
         camera=camera_data(see.camera),

@@ -1,5 +1,5 @@
-// What one picture shows of a state: numbers of cubes and neurons, the operation, what is spoken of;
-// as scene/frame_data.py and presenter/{stage,motion,pushes}.py.
+// What one picture shows of a state: numbers of cubes and neurons, the operation, the subject of
+// the caption; as scene/frame_data.py.
 
 import { readAnswers } from "./formulas.js";
 import { cutOff, partlyGrown, walkedIn } from "./by_neuron.js";

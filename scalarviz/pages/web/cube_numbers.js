@@ -4,9 +4,10 @@
 // its cell, meet another number, or be covered by something nearer. The cubes of a sum that is
 // hovered, pinned or spoken of come first, are covered by nothing, and have theirs at any size.
 
-import { facesSeen, isHidden, spheresSeen } from "./faces.js";
 import { onCube, shortNumber } from "./formats.js";
 import { MOVED } from "./lights.js";
+import { halfSide } from "./scales.js";
+import { along3, dot3, minus3 } from "./camera.js";
 
 const DIMMED_NUMBER = "b0"; // opacity on a plate that is dimmed
 
@@ -136,4 +137,133 @@ function fittedNumber({ paper, frame, scale }, cube, face, words, rank) {
     high: (high * size) / 2,
   };
   return { words, size, depth, plate: cube.plate, ...place };
+}
+
+// Faces of cubes as they are seen: where a number may stand on each.
+
+const FACE_PAIRS = [[1, 2], [0, 2], [0, 1]]; // prettier-ignore
+
+/**
+ * The cubes in sight that are large enough for a number, and the `first` ones, a Map by bank index.
+ *
+ * Each has `fronts`, the middles of three faces, `edges`, half an edge along each axis, `order`, the
+ * faces by size, `far` and `near`, the depths of its middle and of its number, `high`, the heights of
+ * the faces, and `wide` and `tall`, the room of a number on each.
+ */
+function facesSeen(view, first) {
+  const { see, frame } = view;
+  const eye = along3(see.camera.target, see.camera.distance, see.camera.toward);
+  const found = [];
+  for (const plate of frame.layout.plates) {
+    const [width, height] = plate.cell;
+    const axes = [
+      plate.along.map((each) => each / width),
+      plate.across.map((each) => each / height),
+      plate.toward,
+    ];
+    const shares = axes.map((axis) => Math.abs(dot3(axis, see.camera.toward)));
+    const order = [0, 1, 2].sort((a, b) => shares[b] - shares[a]);
+    for (const [row, column, index] of cellsOf(view, plate, first)) {
+      const middle = plate.point(column + 0.5, row + 0.5);
+      const half =
+        halfSide(frame.sizes[index], frame.sizeScaleAt(index), frame.scene.shader) * plate.unit;
+      const face = faceOf(view, plate, eye, axes, middle, half);
+      if (face) found.push({ index, plate, order, ...face });
+    }
+  }
+  return found;
+}
+
+/** A cube as it is seen; null out of sight. */
+function faceOf({ see, frame }, plate, eye, axes, middle, half) {
+  const { numbers } = frame.scene;
+  const ways = axes.map((axis) => {
+    const sign = dot3(axis, minus3(eye, middle)) < 0 ? -1 : 1;
+    return axis.map((each) => sign * each);
+  });
+  const corner = ways.reduce((at, way) => along3(at, numbers.before * plate.unit, way), middle);
+  const points = [
+    ...ways.flatMap((way) => along3(middle, half, way)),
+    ...ways.flatMap((way) => along3(middle, -half, way)),
+    ...middle,
+    ...corner,
+  ];
+  const { x, y, depth } = see.see(points);
+  if (!isInBox(see.box, x[6], y[6]) || !x.every(Number.isFinite)) return null;
+  const fronts = [0, 1, 2].map((k) => [x[k], y[k]]);
+  const edges = [0, 1, 2].map((k) => [0.5 * (x[k] - x[k + 3]), 0.5 * (y[k] - y[k + 3])]);
+  const areas = FACE_PAIRS.map(([a, b]) => 2 * Math.abs(cross2(edges[a], edges[b])));
+  const reach = (k) =>
+    FACE_PAIRS.map(([a, b]) => Math.max(Math.abs(edges[a][k]), Math.abs(edges[b][k]), 1e-9));
+  const [across, down] = [reach(0), reach(1)];
+  const high = areas.map((area, k) => area / across[k]);
+  const more = (0.5 * plate.unit) / half;
+  const wide = areas.map((area, k) => (numbers.share * more * area) / down[k]);
+  const tall = high.map((each) => more * each);
+  const own = { fronts, edges, high, wide, tall, middle: [x[6], y[6]] };
+  return { ...own, far: depth[6], near: depth[7] };
+}
+
+/** Row, column and bank index of the cubes of a plate that may have a number. */
+function cellsOf({ see, frame, scale }, plate, first) {
+  const { numbers } = frame.scene;
+  const least = (numbers.least * scale * numbers.shortest) / numbers.share;
+  if (plate.size <= numbers.searched && largestCell(see, plate) >= least) {
+    const { rows, columns, indices } = plate.cells();
+    const { x, y } = see.see(plate.middles());
+    const found = [];
+    for (let i = 0; i < plate.size; i++)
+      if (isInBox(see.box, x[i], y[i])) found.push([rows[i], columns[i], indices[i]]);
+    return found;
+  }
+  const places = [...first.keys()].map((index) => [plate.placeOf(index), index]);
+  return places.filter(([place]) => place).map(([place, index]) => [...place, index]);
+}
+
+/** The pixels of a cell at the corner of a plate that is nearest. */
+function largestCell(see, plate) {
+  let largest = 0;
+  for (const unit of see.see(plate.corners(0)).unit) if (unit > largest) largest = unit;
+  return largest * plate.unit;
+}
+
+function isInBox(box, x, y) {
+  return x > box.x && x < box.right && y > box.y && y < box.bottom;
+}
+
+function cross2(a, b) {
+  return a[0] * b[1] - a[1] * b[0];
+}
+
+/** The spheres of a picture: [x, y, radius, depth]. */
+function spheresSeen({ see, frame }) {
+  const found = [];
+  for (const line of frame.layout.neurons) {
+    if (line.isImages) continue;
+    const { x, y, unit, depth } = see.see(line.one ? [...line.points, ...line.one] : line.points);
+    for (let i = 0; i < x.length; i++) found.push([x[i], y[i], line.radius * unit[i], depth[i]]);
+  }
+  return found;
+}
+
+/** Whether a nearer sphere or cube is before the middle of a face, or so far left or right of it. */
+export function isHidden(cube, face, aside, cubes, spheres) {
+  const [x, y] = cube.fronts[face];
+  const points = [x, x - aside, x + aside].map((each) => [each, y]);
+  const inSphere = ([a, b, radius, depth]) =>
+    depth < cube.far && points.some((point) => Math.hypot(point[0] - a, point[1] - b) < radius);
+  if (spheres.some(inSphere)) return true;
+  const isBefore = ({ far, middle, edges }) =>
+    far < cube.far &&
+    Math.abs(middle[0] - x) - aside < edges.reduce((sum, edge) => sum + Math.abs(edge[0]), 0) &&
+    Math.abs(middle[1] - y) < edges.reduce((sum, edge) => sum + Math.abs(edge[1]), 0);
+  return cubes.some((each) => isBefore(each) && points.some((point) => isOnCube(each, point)));
+}
+
+function isOnCube({ fronts, edges }, /** @type {number[]} */ [x, y]) {
+  return FACE_PAIRS.some(([a, b], axis) => {
+    const away = [x - fronts[axis][0], y - fronts[axis][1]];
+    const area = Math.abs(cross2(edges[a], edges[b]));
+    return Math.max(Math.abs(cross2(away, edges[b])), Math.abs(cross2(edges[a], away))) < area;
+  });
 }
