@@ -19,7 +19,6 @@ from scalarviz.base.shell_commands import pasted, program
 from scalarviz.base.texts import languages
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.faces.cli import several_scenes
-from scalarviz.faces.cli.completion import is_completing, words_to_complete
 from scalarviz.faces.cli.language import without_language
 from scalarviz.faces.scenefiles.find import Scene, about, find, load, print_scenes, scenes
 from scalarviz.faces.scenefiles.user_code import answer
@@ -90,6 +89,8 @@ def main(words: Sequence[str] | None = None) -> None:
 def obey(words: Sequence[str]) -> None:
     """Run a command line; print errors of scalarviz and of scenes as sentences."""
     try:
+        from scalarviz.faces.cli.completion import is_completing, words_to_complete
+
         words = without_language(words)
         if not words and not is_completing():
             words = ["watch", FIRST] if sys.stdout.isatty() else ["--help"]

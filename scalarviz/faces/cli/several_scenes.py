@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-# What reads options, draws or trains is imported in functions: errors and lists are quick.
 from scalarviz.errors import InputError, UnknownNameError
 
 VERBS = ("watch", "render")  # that take several scenes
-OTHERS, CONTEXT = "others", "_context"
+OTHERS = "others"
+CONTEXT = "_context"
 INTERRUPTED = 130
 
 

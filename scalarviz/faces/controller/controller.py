@@ -25,7 +25,7 @@ from scalarviz.faces.controller import choosing, keys, stopping, trail, undoing
 from scalarviz.faces.controller.branch_windows import BranchWindows
 from scalarviz.faces.controller.clicks import as_sentence
 from scalarviz.faces.controller.computing import computes
-from scalarviz.faces.controller.edits import Edits, as_number
+from scalarviz.faces.controller.edits import Edits
 from scalarviz.faces.controller.end_of_run_actions import offer_more
 from scalarviz.faces.controller.export import Exports
 from scalarviz.faces.controller.guessing import Guessing
@@ -36,6 +36,7 @@ from scalarviz.faces.controller.play import Playing
 from scalarviz.faces.controller.precompile import kind_of
 from scalarviz.faces.controller.state import UNITS, FaceUnit, State, state_of, unit_for
 from scalarviz.faces.controller.warming import Warming
+from scalarviz.faces.scenefiles.making import as_number
 from scalarviz.stage.show import Show
 from scalarviz.stage.side_by_side import AnyStage
 from scalarviz.story.by_neuron import check_neurons

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, final
 
-from scalarviz.base.checks import shorten
 from scalarviz.base.texts import text
-from scalarviz.errors import InputError
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.user_changes import Change
 
@@ -52,11 +50,3 @@ def type_value(controller: Controller) -> None:
         controller.tell(text("notices.pin_first"))
     else:
         controller.start_editing("value")
-
-
-def as_number(value: object) -> float:
-    """Return a typed number; raise InputError if it is not one."""
-    try:
-        return float(str(value).replace("\N{MINUS SIGN}", "-"))
-    except ValueError:
-        raise InputError(f"a number is wanted, such as 0.5, not {shorten(str(value))}") from None

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scalarviz.base.texts import text
 from scalarviz.faces.controller.computing import computes
-from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.export import Task, task_of
-from scalarviz.faces.controller.group import Group
 from scalarviz.faces.controller.options import Options
 from scalarviz.faces.controller.precompile import kinds_of_run
 from scalarviz.faces.controller.trail import go_on
@@ -19,6 +18,10 @@ from scalarviz.stage.show import Show
 from scalarviz.stage.side_by_side import AnyStage
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.trainer import settings_now
+
+if TYPE_CHECKING:
+    from scalarviz.faces.controller.controller import Controller
+    from scalarviz.faces.controller.group import Group
 
 
 @computes

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scalarviz.faces.controller.computing import computes
-from scalarviz.faces.controller.edits import as_number
 from scalarviz.faces.controller.growing import operation_of
 from scalarviz.faces.controller.options import rate_now
+from scalarviz.faces.scenefiles.making import as_number
 from scalarviz.training.session.caption import Neuron
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.trainer import settings_now
 
 if TYPE_CHECKING:
     from scalarviz.faces.controller.controller import Controller
+
+HIGHEST_RATE = 100.0
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from scalarviz.core.formulas.formula import table
 from scalarviz.core.layers import Dense
 from scalarviz.errors import InputError
 from scalarviz.faces.controller import growing
-from scalarviz.faces.controller.time_controls import RATES
+from scalarviz.faces.controller.parts import HIGHEST_RATE
 from scalarviz.training.session.growth import remove_layer
 from scalarviz.training.session.session import Session
 
@@ -38,7 +38,7 @@ class Preset:
 
 def too_fast(session: Session) -> None:
     """Make the learning rate too large."""
-    session.learning_rate = min(TIMES * session.learning_rate, RATES.high)
+    session.learning_rate = min(TIMES * session.learning_rate, HIGHEST_RATE)
 
 
 def all_zero(session: Session) -> None:

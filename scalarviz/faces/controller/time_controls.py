@@ -6,13 +6,13 @@ import math
 
 from scalarviz.base.texts import text
 from scalarviz.faces.controller.control import PER_DECADE, Control, LogScale, Scale
-from scalarviz.faces.controller.parts import scale_learning_rate, set_learning_rate
+from scalarviz.faces.controller.parts import HIGHEST_RATE, scale_learning_rate, set_learning_rate
 from scalarviz.faces.controller.play import SLOW
 from scalarviz.faces.controller.state import State
 
 FASTEST = 1e5  # steps a second on a slider; its right end is as fast as possible
 SLOWEST = 0.25  # operations a second
-RATES = LogScale(1e-6, 100.0)
+RATES = LogScale(1e-6, HIGHEST_RATE)
 
 
 def speeds(state: State) -> LogScale:

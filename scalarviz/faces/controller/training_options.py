@@ -16,9 +16,8 @@ from scalarviz.core.formulas.initializers import INITIALIZERS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES, Loss
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
 from scalarviz.core.precision import PRECISIONS
-from scalarviz.faces.controller.edits import as_number
 from scalarviz.faces.scenefiles.made_again import another_optimizer, hidden_places, with_penalty
-from scalarviz.faces.scenefiles.making import as_kind
+from scalarviz.faces.scenefiles.making import as_kind, as_number
 from scalarviz.training.network.grown_networks import has_biases
 from scalarviz.training.session.growth import reinitialize, set_biases
 from scalarviz.training.session.session import Session

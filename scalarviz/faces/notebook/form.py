@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-import ipywidgets
 
 from scalarviz.base.texts import text
 from scalarviz.errors import ScalarvizError
@@ -19,6 +18,7 @@ OPEN = "scalarviz-open"  # what follows such a form is hidden, see again.css
 
 def form_of(prediction: Prediction) -> Any:
     """Return a widget that asks for a guess and checks it."""
+    ipywidgets: Any = import_module("ipywidgets")
     question = ipywidgets.HTMLMath(prediction.html)
     field: Any
     if prediction.choices:

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any, final
 
@@ -14,6 +13,7 @@ from scalarviz.base.checks import answered, shorten
 from scalarviz.base.processes import shell
 from scalarviz.base.texts import text
 from scalarviz.errors import InputError
+from scalarviz.faces.notebook.form import form_of
 from scalarviz.faces.notebook.html import as_html
 from scalarviz.faces.notebook.place import Shown, has_widgets, run_of
 from scalarviz.pages.lessons.answers import MIME, Given, records_in
@@ -181,7 +181,7 @@ class Prediction(Shown):
         """Return the form to answer it, if widgets are available."""
         if not has_widgets():
             return None
-        return import_module("scalarviz.faces.notebook.form").form_of(self)
+        return form_of(self)
 
 
 def place_of(asked: Question) -> str:

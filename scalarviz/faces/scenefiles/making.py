@@ -177,3 +177,11 @@ def as_kind(text: str, kind: Any, name: str) -> Any:
     except (KeyError, ValueError):
         wanted = {bool: "true or false", int: "a whole number", float: "a number"}[kind]
         raise InputError(f"the option {name} takes {wanted}, not {shorten(text)}") from None
+
+
+def as_number(value: object) -> float:
+    """Return a typed number; raise InputError if it is not one."""
+    try:
+        return float(str(value).replace("\N{MINUS SIGN}", "-"))
+    except ValueError:
+        raise InputError(f"a number is wanted, such as 0.5, not {shorten(str(value))}") from None
