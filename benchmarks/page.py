@@ -26,7 +26,7 @@ SHORT = 2000
 def session_of(case: str):
     """The session of a scene, or of the texture."""
     from scalarviz import data
-    from scalarviz.faces.scenefiles.find import find, load
+    from scalarviz.faces.scene_file import find, load
 
     if case == "12-64x4-3":
         return texture_session(data.Texture(size=256))

@@ -13,7 +13,7 @@ import statistics
 import sys
 from time import perf_counter
 
-from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.faces.scene_file import find, load
 from scalarviz.stage.background import AT_ONCE
 from scalarviz.stage.render_options import PASTS, RenderOptions, drawn, shown
 

@@ -27,7 +27,7 @@ def show_of(name: str):
     """A scene that plays for long."""
     from dataclasses import replace
 
-    from scalarviz.faces.scenefiles.find import find, load
+    from scalarviz.faces.scene_file import find, load
 
     show = load(find(name))(engine="cpu")
     show.session.advance(10)  # loads the kernels
@@ -50,11 +50,11 @@ def watched(name: str) -> float:
     """Steps a second while its window is open."""
     from PySide6.QtCore import QTimer
 
-    from scalarviz.faces.controller.watch_options import WatchOptions
-    from scalarviz.faces.window import frame, window
+    from scalarviz.faces.controller.group import WatchOptions
+    from scalarviz.faces.window import main_window, window
 
     show, found = show_of(name), {}
-    session, run = show.session, frame.MainWindow.run
+    session, run = show.session, main_window.MainWindow.run
 
     def timed(self, *arguments):
         def begin() -> None:
@@ -69,7 +69,7 @@ def watched(name: str) -> float:
         QTimer.singleShot(round(1e3 * (WARM + SECONDS)), end)
         return run(self, *arguments)
 
-    frame.MainWindow.run = timed
+    main_window.MainWindow.run = timed
     with redirect_stdout(sys.stderr):  # it says at the end what was learned
         window.watch(show, WatchOptions(speed=0.0, theme="dark"))
     return found["rate"]

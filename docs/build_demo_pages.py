@@ -16,8 +16,8 @@ from typing import NamedTuple
 from PIL import Image
 
 from scalarviz import picture
-from scalarviz.faces.scenefiles.find import about, find, load
-from scalarviz.faces.scenefiles.making import played
+from scalarviz.faces.scene_file import about, find, load
+from scalarviz.faces.scene_options import played
 from scalarviz.pages.page import page_of, size_words
 from scalarviz.pages.plain_pages import INDEX, Entry, Still, index_of, links_of
 from scalarviz.stage.show import Show

@@ -24,7 +24,7 @@ import pdoc.render
 import pdoc.render_helpers
 from nbconvert import HTMLExporter
 
-from scalarviz.faces.cli.lesson_pages import page_of_lesson
+from scalarviz.faces.cli.class_pages import page_of_lesson
 from scalarviz.pages.lessons.lesson import formula, html_of, lesson_of
 from tests.public_names import callables, public_objects
 

@@ -16,8 +16,8 @@ from typing import Any
 import scalarviz as sv
 from docs.guide.microgpt import Gpt
 from scalarviz import data
-from scalarviz.faces.scenefiles.find import find, load
-from scalarviz.faces.scenefiles.making import played
+from scalarviz.faces.scene_file import find, load
+from scalarviz.faces.scene_options import played
 from scalarviz.stage.show import Show
 from tests.faces.notebook import readme_picture
 

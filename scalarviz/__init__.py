@@ -92,9 +92,9 @@ _HOMES = {
     "page": "pages.page",
     "Show": "stage.show",
     "Cubes": "stage.cubes_node",
-    "predict": "faces.notebook.predict",
-    "predictions": "faces.notebook.predict",
-    "check": "faces.notebook.check",
+    "predict": "faces.notebook.exercises",
+    "predictions": "faces.notebook.exercises",
+    "check": "faces.notebook.exercises",
     "shader": "stage.network_shader",
     "ScalarvizError": "errors",
     "data": "data",
@@ -134,9 +134,9 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.engines.custom.custom_formulas import loss as loss
     from scalarviz.engines.custom.custom_optimizers import optimizer as optimizer
     from scalarviz.errors import ScalarvizError as ScalarvizError
-    from scalarviz.faces.notebook.check import check as check
-    from scalarviz.faces.notebook.predict import predict as predict
-    from scalarviz.faces.notebook.predict import predictions as predictions
+    from scalarviz.faces.notebook.exercises import check as check
+    from scalarviz.faces.notebook.exercises import predict as predict
+    from scalarviz.faces.notebook.exercises import predictions as predictions
     from scalarviz.faces.watch import watch as watch
     from scalarviz.files import onnx as onnx
     from scalarviz.pages.page import page as page

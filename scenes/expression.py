@@ -6,7 +6,7 @@ import numpy as np
 
 import scalarviz as sv
 from scalarviz.base.checks import number
-from scalarviz.faces.scenefiles.options import OptionInfo
+from scalarviz.faces.scene_options import OptionInfo
 from scalarviz.stage.show import Show, whole_number
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.checks import number
-from scalarviz.faces.scenefiles.options import OptionInfo
+from scalarviz.faces.scene_options import OptionInfo
 from scalarviz.nn import MLP
 from scalarviz.stage.show import Show, whole_number
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.faces.scenefiles.options import OptionInfo
+from scalarviz.faces.scene_options import OptionInfo
 from scalarviz.stage.show import Show, whole_number
 
 

@@ -6,7 +6,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.errors import InputError
-from scalarviz.faces.scenefiles.options import OptionInfo
+from scalarviz.faces.scene_options import OptionInfo
 from scalarviz.stage.show import Show, whole_number
 
 

@@ -20,12 +20,12 @@ from typer.main import get_command
 
 from scalarviz import errors
 from scalarviz.base.texts import languages
+from scalarviz.faces import scene_options
 from scalarviz.faces.cli.commands import VERBS, application
+from scalarviz.faces.controller.controller import ALIASES, DIGITS
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.faces.controller.keys import ALIASES, DIGITS
-from scalarviz.faces.scenefiles import options
-from scalarviz.faces.scenefiles.find import load, scenes
-from scalarviz.faces.scenefiles.options import own_options
+from scalarviz.faces.scene_file import load, scenes
+from scalarviz.faces.scene_options import own_options
 from scalarviz.scene.layout.camera import CAMERAS
 from tests.guides import examples
 from tests.lessons import lessons
@@ -219,7 +219,7 @@ def controls() -> Iterator[Feature]:
             uses += pressed
         yield Feature("control", row.name, (f'"{row.name}"', *uses, of_kind), where=FACES)
     for entry in found_in(
-        [PACKAGE / "faces" / "window" / "menus.py"], r'^ +\("(\w+)", "\w+", .*\),$'
+        [PACKAGE / "faces" / "window" / "main_window.py"], r'^ +\("(\w+)", "\w+", .*\),$'
     ):
         yield Feature("menu File", entry, (f'@"{entry}"',), where=FACES)
 
@@ -235,7 +235,7 @@ def command_line() -> Iterator[Feature]:
         for each in found.params:
             name = max(each.opts, key=len)
             uses = [f'"{opt}"' for opt in (*each.opts, *each.secondary_opts)]
-            uses += [f"@{table}" for table in OPTIONS if each.name in getattr(options, table)]
+            uses += [f"@{table}" for table in OPTIONS if each.name in getattr(scene_options, table)]
             if each.name not in own and name.startswith("-"):
                 yield Feature("option", f"{command} {name}", tuple(uses), (f'"{command}"',))
     for scene, path in scenes().items():

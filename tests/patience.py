@@ -2,8 +2,8 @@
 
 import pytest
 
-from scalarviz.faces.controller import hand
-from scalarviz.faces.controller.warming import Warming
+from scalarviz.faces.controller import controller
+from scalarviz.faces.controller.precompile import Warming
 
 HANG = 300.0  # seconds that only what hangs takes
 
@@ -11,6 +11,6 @@ HANG = 300.0  # seconds that only what hangs takes
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands, and changes of the engine, are done when they return: none is left for later."""
-    monkeypatch.setattr(hand, "AT_ONCE", HANG)
+    monkeypatch.setattr(controller, "AT_ONCE", HANG)
     monkeypatch.setattr(Warming.settle, "__defaults__", (HANG,))
     monkeypatch.setattr(Warming._give_back, "__defaults__", (HANG,))

@@ -37,13 +37,13 @@ TABLES = {
     "stage.data_exhibits.EXHIBITS": "exhibit",
     "scene.layout.camera.CAMERAS": "camera",
     "scene.canvas.palette.THEMES": "theme",
-    "faces.controller.presets.PRESETS": "preset",
+    "faces.controller.changes.PRESETS": "preset",
     "faces.controller.export.KINDS": "export of the window",
     "faces.cli.render_scene.KINDS": "file of render",
     "stage.render.MOVES": "move of the camera",
     "files.shaders.network_export.EXPORTS": "file of an export",
-    "faces.scenefiles.links.PARTS": "part of a link",
-    "faces.scenefiles.links.HIDEABLE": "part that a link hides",
+    "faces.links.PARTS": "part of a link",
+    "faces.links.HIDEABLE": "part that a link hides",
 }
 
 

@@ -76,9 +76,10 @@ PACKAGES = """
     stage
     pages
     pages.lessons
-    faces.scenefiles
+    faces.scene_file
+    faces.scene_options
+    faces.links
     faces.controller
-    faces.terminal
     faces.window
     faces.browser
     faces.notebook

@@ -11,7 +11,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import errors
 from scalarviz.errors import InputError
-from scalarviz.faces.notebook.place import Shown
+from scalarviz.faces.notebook.notebook_cells import CellOutput
 from tests.sessions import advanced
 from tests.wording import refused
 
@@ -63,7 +63,7 @@ def test_replicas_and_what_looks_on_name_theirs(
     with refused(InputError, "the snapshot"):
         way(session.snapshot())
     with refused(InputError, "what shows a training"):
-        way(Shown())
+        way(CellOutput())
 
 
 # Errors, which come out of other processes.

@@ -8,7 +8,7 @@ import scalarviz as sv
 from scalarviz.errors import InputError
 from scalarviz.faces import watch as faces
 from scalarviz.faces.controller.options import Recipe
-from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.faces.scene_file import find, load
 from tests.wording import refused
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from scalarviz.faces.cli.class_pages import named
 from scalarviz.faces.cli.commands import application
-from scalarviz.faces.cli.lesson_pages import named
 from scalarviz.pages.lessons.questions import Question, question
 from tests.guides import examples, run
 from tests.lessons import is_check, read

@@ -7,10 +7,9 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.faces.controller.controller import Controller
+from scalarviz.faces.controller.changes import preset_names
+from scalarviz.faces.controller.controller import Controller, help_rows
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.faces.controller.keys import help_rows
-from scalarviz.faces.controller.presets import preset_names
 from scalarviz.stage.show import Show
 from tests.faces.controller.fake_stage import FakeStage
 from tests.root import ROOT

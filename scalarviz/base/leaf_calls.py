@@ -16,7 +16,7 @@ LEAF_CALLS = {
     "weight_html": "stage.displays.weight_display",
     "perceptron_html": "stage.displays.html_tables",
     "network_html": "stage.displays.html_tables",
-    "session_html": "faces.notebook.show",
+    "session_html": "faces.notebook.session_display",
     "confusion_html": "stage.displays.html_tables",
     "caption_and_edit": "story.captions",
     "save_network": "files.networks",
@@ -30,7 +30,7 @@ LEAF_CALLS = {
 }
 
 if TYPE_CHECKING:  # a type checker knows the functions themselves
-    from scalarviz.faces.notebook.show import session_html as session_html
+    from scalarviz.faces.notebook.session_display import session_html as session_html
     from scalarviz.files.atomic import save_text as save_text
     from scalarviz.files.expressions import load_model as load_model
     from scalarviz.files.expressions import save_expression as save_expression

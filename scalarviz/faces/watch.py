@@ -12,11 +12,11 @@ from typing import Any
 from scalarviz.base.checks import answered, shorten
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import DisplayError, InputError
-from scalarviz.faces.controller.autosave import Keep
 from scalarviz.faces.controller.options import Recipe
-from scalarviz.faces.notebook.place import in_marimo, in_notebook
-from scalarviz.faces.scenefiles.find import find, load
-from scalarviz.faces.window.display import check_window
+from scalarviz.faces.controller.train import Autosave
+from scalarviz.faces.notebook.notebook_cells import in_marimo, in_notebook
+from scalarviz.faces.scene_file import find, load
+from scalarviz.faces.window.display_check import check_window
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.stage.render_options import RenderOptions
 from scalarviz.stage.show import Several, Show
@@ -41,7 +41,7 @@ def watch(
     steps: int | None = None,
     speed: float | None = None,
     theme: str = "auto",
-    keep: Keep | None = None,
+    keep: Autosave | None = None,
     recipe: Recipe | Sequence[Recipe | None] | None = None,
     *,
     size: tuple[int, int] | None = None,
@@ -117,13 +117,24 @@ def watch(
     look = sweep_look(show, networks, order, group, against)
     if isinstance(show, Sweep):
         return watch_sweep(show, steps, theme, size, look, play=play is not False)
-    from scalarviz.faces.controller.watch_options import WatchOptions
-    from scalarviz.faces.notebook import show as notebook
+    from scalarviz.faces.controller.group import WatchOptions
+    from scalarviz.faces.notebook import session_display as notebook
     from scalarviz.faces.window import window
 
     shown, recipes = shown_in(show, recipe)
     options = WatchOptions(
-        *(steps, speed, theme, keep or Keep(), recipes, size, play, tour, reduced_motion, present),
+        *(
+            steps,
+            speed,
+            theme,
+            keep or Autosave(),
+            recipes,
+            size,
+            play,
+            tour,
+            reduced_motion,
+            present,
+        ),
         *(nodes, color, cubes, pin),
     )
     if browser:
@@ -173,7 +184,7 @@ def watch_sweep(
     steps = sweep.step or STEPS if steps is None else steps
     size = None if size is None else RenderOptions(size=size).size
     if in_notebook():
-        from scalarviz.faces.notebook.sweep import show_sweep
+        from scalarviz.faces.notebook.session_display import show_sweep
 
         return show_sweep(sweep, steps, theme, size or (960, 600), look, play=play)
     try:
@@ -221,7 +232,7 @@ def shown_in(
     return (several if len(parts) > 1 else several.shows[0]), recipes
 
 
-def check_several(*, tour: bool, keep: Keep | None) -> None:
+def check_several(*, tour: bool, keep: Autosave | None) -> None:
     """Raise InputError for options that several sessions do not have."""
     if tour:
         raise InputError("the tour is of one session, not of several side by side: leave it out")

@@ -12,9 +12,8 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.texts import text
 from scalarviz.faces.controller.control import DIGITS, KINDS, Control, LogScale, Scale
-from scalarviz.faces.controller.controller import Controller
+from scalarviz.faces.controller.controller import Controller, help_rows
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.faces.controller.keys import help_rows
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.stage.show import Show
 from tests.faces.controller.fake_stage import FakeStage

@@ -13,7 +13,7 @@ from scalarviz.base.checks import FloatArray, number
 from scalarviz.data import DATA_SETS
 from scalarviz.data.data_set import DataChoice, TableSet
 from scalarviz.faces.controller.options import Options
-from scalarviz.faces.terminal.train import train
+from scalarviz.faces.controller.train import train
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES, Theme
 from scalarviz.scene.exhibits.exhibit import Exhibit

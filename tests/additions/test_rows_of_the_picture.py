@@ -9,8 +9,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.faces.controller.controller import Controller
-from scalarviz.faces.controller.keys import help_rows
+from scalarviz.faces.controller.controller import Controller, help_rows
 from scalarviz.scene.canvas.palette import THEMES, rgb
 from scalarviz.scene.layout.camera import CAMERAS, Camera
 from scalarviz.stage.channels import CHANNELS, Channel

@@ -7,10 +7,10 @@ import pytest
 
 from scalarviz.errors import SceneError
 from scalarviz.faces.controller.controller import Controller
-from scalarviz.faces.controller.end_of_run_actions import offers_of
 from scalarviz.faces.controller.options import Recipe
-from scalarviz.faces.scenefiles.find import load
-from scalarviz.faces.scenefiles.options import own_options
+from scalarviz.faces.controller.playing import offers_of
+from scalarviz.faces.scene_file import load
+from scalarviz.faces.scene_options import own_options
 from tests.faces.controller.fake_stage import FakeStage
 from tests.patience import patient
 
@@ -23,7 +23,7 @@ from typing import Annotated
 import numpy as np
 
 import scalarviz as sv
-from scalarviz.faces.scenefiles.options import OptionInfo
+from scalarviz.faces.scene_options import OptionInfo
 
 GOALS = {"sum": np.add, "product": np.multiply}
 BENDS = "tanh", "relu"

@@ -14,8 +14,7 @@ IN_SENTENCE = "it compiles\\x1b\n"
 
 # What is the output of a command, or flushes it, and no message of the library.
 MAY_USE_STANDARD_ERROR = {
-    "faces/cli/bench.py",
-    "faces/cli/warm.py",
+    "faces/cli/kernel_commands.py",
     "faces/cli/commands.py",
     "engines/wasm/compile_module.py",  # a child process, for the one that waits for it
     "base/messages.py",

@@ -14,7 +14,7 @@ from safetensors import safe_open
 
 import scalarviz as sv
 from scalarviz.errors import EngineError, FileError, InputError
-from scalarviz.faces.controller.autosave import Keep
+from scalarviz.faces.controller.train import Autosave
 from scalarviz.files.checked_safetensors import read, write
 from scalarviz.files.networks import numbers, save_network
 from tests.strategies import examples, networks
@@ -303,7 +303,7 @@ def test_the_ending_of_another_program_is_refused(name: str, tmp_path: Path) -> 
     with refused(InputError, name, varies=r"'.*?(?=net\.)"):
         sv.Session(net, sv.data.Xor(), "mse").save(tmp_path / name)
     with refused(InputError, name, varies=r"'.*?(?=net\.)"):
-        Keep(tmp_path / name)
+        Autosave(tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 

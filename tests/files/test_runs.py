@@ -10,7 +10,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import FileError, InputError
-from scalarviz.faces.controller.autosave import Keep
+from scalarviz.faces.controller.train import Autosave
 from scalarviz.training.session import timeline
 from tests.sessions import advanced, reloaded
 from tests.wording import refused
@@ -125,7 +125,7 @@ def test_saving_takes_no_memory_for_what_is_long(
     samples = np.zeros((4, sizes[0])), np.zeros((4, 1))
     s = sv.Session(sv.Network(sizes, "tanh"), samples, "mse", sv.Adam(0.001), engine="cpu")
     s.advance(steps, progress=False)
-    keep = Keep(tmp_path / "run", keyframes=2**40)
+    keep = Autosave(tmp_path / "run", keyframes=2**40)
     tracemalloc.start()
     try:
         keep.at_end(s, False)

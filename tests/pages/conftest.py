@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import scalarviz as sv
-from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.faces.scene_file import find, load
 from scalarviz.pages import page as module
 from scalarviz.pages.page import page_of
 from scalarviz.stage.show import Show

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 import scalarviz as sv
-from scalarviz.faces.scenefiles.find import find
+from scalarviz.faces.scene_file import find
 from scalarviz.pages import page as module
 from scalarviz.pages.plain_pages import Entry, Still, index_of
 from tests.root import ROOT

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.faces.scene_file import find, load
 from scalarviz.pages.page import page_of
 from scalarviz.stage.show import Show
 from tests.pages.conftest import Opens

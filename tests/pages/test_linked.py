@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from scalarviz.faces.browser.messages import is_command, read
+from scalarviz.faces.browser.link_server import is_command, read
 from scalarviz.pages import bundle, page
 from tests.pages.in_web import in_web
 

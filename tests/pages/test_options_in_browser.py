@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from scalarviz.base.texts import text
-from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.faces.scene_file import find, load
 from scalarviz.pages.page import page_of
 from scalarviz.stage.show import Show
 from tests.pages.browser import Tab

@@ -18,7 +18,7 @@ from scalarviz import data
 from scalarviz.base.texts import texts
 from scalarviz.errors import FileError, InputError, UnknownNameError
 from scalarviz.faces.cli import commands
-from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.faces.scene_file import find, load
 from scalarviz.pages import page as module
 from scalarviz.pages.bundle import module_of
 from scalarviz.pages.engine_data import engine_data
@@ -390,7 +390,7 @@ def test_what_is_refused_is_said_in_a_sentence_before_any_work(
 def test_ctrl_c_writes_no_page(
     run: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scalarviz.faces.cli.page_scene.train", lambda *_: 130)
+    monkeypatch.setattr("scalarviz.faces.cli.render_scene.train", lambda *_: 130)
     code, out, _ = run("rgb", "--steps", "5")
     assert code == 130 and "no page was written" in out
     assert [*tmp_path.iterdir()] == []

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.faces.scene_file import find, load
 from scalarviz.pages.scene_data import camera_data, colors_of, layout_data, scene_data
 from scalarviz.scene.pace import SUM, longest, moved
 from scalarviz.stage.show import Show

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from scalarviz.errors import InputError, ScalarvizError
-from scalarviz.faces.cli import open_link
-from scalarviz.faces.scenefiles.links import HIDEABLE, LONGEST, Link, pairs_of, read_link
+from scalarviz.faces.cli import watch_scene
+from scalarviz.faces.links import HIDEABLE, LONGEST, Link, pairs_of, read_link
 from tests.pages.in_web import in_web
 from tests.proofs.mutants import Chance
 from tests.proofs.report import Proof
@@ -192,11 +192,11 @@ def opened_at(text: str, read: Link, monkeypatch: pytest.MonkeyPatch) -> tuple[s
     """What is wrong with where `scalarviz open` leads, and what came of it."""
     seen: list[Any] = []
     monkeypatch.setattr(
-        open_link, "watch_anywhere", lambda show, *given, **more: seen.append((show, more)) or 0
+        watch_scene, "watch_anywhere", lambda show, *given, **more: seen.append((show, more)) or 0
     )
     monkeypatch.setattr(sys, "path", list(sys.path))
     try:
-        open_link.open_link(text, GIVEN)
+        watch_scene.open_link(text, GIVEN)
     except ScalarvizError as error:
         return ("" if is_sentence(str(error)) else f"refused by {str(error)!r}"), "refused"
     ((show, more),) = seen

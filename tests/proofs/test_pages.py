@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from scalarviz.base.texts import text
-from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.faces.scene_file import find, load
 from scalarviz.pages.bundle import packed_bytes
 from scalarviz.pages.page import page_of
 from scalarviz.stage.show import Show

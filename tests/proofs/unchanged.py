@@ -20,9 +20,8 @@ from typing import Any
 import numpy as np
 
 import scalarviz as sv
-from scalarviz.faces.scenefiles.find import find, load, scenes
-from scalarviz.faces.scenefiles.making import played
-from scalarviz.faces.scenefiles.options import own_options
+from scalarviz.faces.scene_file import find, load, scenes
+from scalarviz.faces.scene_options import own_options, played
 from scalarviz.stage.show import Show
 from scalarviz.story.captions import caption
 from tests.kept.make_kept import FOLDER as KEPT

@@ -20,7 +20,7 @@ import numpy as np
 
 import scalarviz as sv
 from scalarviz.errors import OrderError
-from scalarviz.faces.controller.presets import all_zero
+from scalarviz.faces.controller.changes import all_zero
 from tests.proofs.trainings import OPTIMIZERS, Training, bits, differences, go_on
 
 THREADS = min(2, numba.config.NUMBA_NUM_THREADS)

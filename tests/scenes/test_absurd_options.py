@@ -9,9 +9,8 @@ import pytest
 
 from scalarviz.errors import ScalarvizError, UnknownNameError
 from scalarviz.faces.cli import commands
-from scalarviz.faces.scenefiles.find import find, load, scenes
-from scalarviz.faces.scenefiles.making import make_show
-from scalarviz.faces.scenefiles.options import RUNNING, SHARED, own_options
+from scalarviz.faces.scene_file import find, load, scenes
+from scalarviz.faces.scene_options import RUNNING, SHARED, make_show, own_options
 from tests.wording import refused
 
 ABSURD: dict[type, tuple[Any, ...]] = {

@@ -9,7 +9,7 @@ from scalarviz.scenes.retrain import MODEL
 
 import scalarviz as sv
 from scalarviz.errors import UnknownNameError
-from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.faces.scene_file import find, load
 from scalarviz.stage.show import Show
 from tests.wording import refused
 

@@ -13,9 +13,9 @@ import pytest
 
 from scalarviz import data
 from scalarviz.errors import InputError
-from scalarviz.faces.scenefiles.find import find, load, scenes
-from scalarviz.faces.scenefiles.options import own_options
-from scalarviz.faces.terminal.train import train
+from scalarviz.faces.controller.train import train
+from scalarviz.faces.scene_file import find, load, scenes
+from scalarviz.faces.scene_options import own_options
 from scalarviz.scene.exhibits.classified import Sorting
 from scalarviz.scene.exhibits.images import Pictures, Swatches
 from scalarviz.scene.exhibits.plots import FunctionPlot, Plane

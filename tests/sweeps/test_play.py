@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import scalarviz as sv
-from scalarviz.faces.notebook.sweep import show_sweep
+from scalarviz.faces.notebook.session_display import show_sweep
 from scalarviz.stage.encoders import png
 from scalarviz.stage.sweep_look import SweepLook
 from tests.sessions import advanced
@@ -73,7 +73,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         return Place()
 
     monkeypatch.setattr(IPython.display, "display", display)
-    monkeypatch.setattr("scalarviz.faces.notebook.sweep.BETWEEN", 0.0)
+    monkeypatch.setattr("scalarviz.faces.notebook.session_display.BETWEEN", 0.0)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Link: answers the pages that look at a session, see `commands` for what they may ask.
+"""PageLink: answers the pages that look at a session; COMMANDS: what they may ask.
 
 All is called on one thread, that of the face. Each page gets a state when it has taken the last
 one, at most 30 a second, and an answer to each of its commands when that is done.
@@ -6,25 +6,39 @@ one, at most 30 a second, and an answer to each of its commands when that is don
 
 from __future__ import annotations
 
+import sys
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import perf_counter
 from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks import shorten
+from scalarviz.base.checks import FloatArray, shorten
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import InputError, ScalarvizError
-from scalarviz.faces.browser.commands import COMMANDS, FOR_ALL, reals, rows_named, rows_of, whole
-from scalarviz.faces.browser.light import NO_ROWS, Light, Rows, exact_of
-from scalarviz.faces.browser.offers import offers_of
-from scalarviz.faces.browser.wire import Buffers, Coded, Header, split
-from scalarviz.faces.controller.clicks import as_sentence
+from scalarviz.faces.browser.wire import (
+    MOST_ROWS,
+    NO_ROWS,
+    Buffers,
+    Coded,
+    Header,
+    Rows,
+    StateReducer,
+    exact_of,
+    split,
+)
+from scalarviz.faces.controller.changes import pinned_layer, put_in, take_out
+from scalarviz.faces.controller.control import Control, FaceState
 from scalarviz.faces.controller.controller import Controller
+from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.group import Group
+from scalarviz.faces.controller.options import OptionChoice
+from scalarviz.faces.controller.pointer import roll
+from scalarviz.faces.links import check_plain
 from scalarviz.pages.caption_data import spoken, told
 from scalarviz.pages.page import description
 from scalarviz.pages.scene_data import SHAPES
@@ -34,8 +48,10 @@ from scalarviz.stage.chart_view import CurveView, OverlayPointer
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.stage.side_by_side import AnyStage
 from scalarviz.stage.stage import Stage
+from scalarviz.story.plain_errors import as_sentence
+from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.over_time import KINDS, ORDERS
-from scalarviz.training.session.session import Session
+from scalarviz.training.session.session import Session, Unit
 
 BETWEEN_STATES = 1.0 / 30.0  # seconds
 PNG, PNG_BEGINS = "data:image/png;base64,", b"\x89PNG\r\n\x1a\n"
@@ -47,7 +63,7 @@ Post = Callable[[Header, Buffers], object]
 
 @final
 @dataclass(eq=False)
-class Reader:
+class PageReader:
     """A page: how it is reached, and what it has.
 
     looks     whether it may only look
@@ -79,7 +95,7 @@ class Reader:
 
 
 @final
-class Link:
+class PageLink:
     """The pages of a session.
 
     group   the controllers of a face
@@ -96,7 +112,7 @@ class Link:
     ) -> None:
         self.group, self.number = group, number
         self._theme, self._tour = theme, tour
-        self.readers: list[Reader] = []
+        self.readers: list[PageReader] = []
         self.version = 1
         self.drawn = b""
         self.owner_asks = True
@@ -114,7 +130,7 @@ class Link:
             self.stage.unfold()
         layout = layout_of(self.session, SHAPES[0], walks=True)  # as in the description
         apart = [each.parameters for each in self.session.network.program.affines]
-        self._light = Light(layout, [slice(rows.start, rows.stop) for rows in apart])
+        self._light = StateReducer(layout, [slice(rows.start, rows.stop) for rows in apart])
 
     @property
     def controller(self) -> Controller:
@@ -141,17 +157,17 @@ class Link:
 
     # ---- pages ----------------------------------------------------------------------------------
 
-    def join(self, post: Post, *, looks: bool = False, owns: bool = True) -> Reader:
+    def join(self, post: Post, *, looks: bool = False, owns: bool = True) -> PageReader:
         """Take in a page; `post` sends it a message, and must not wait."""
-        reader = Reader(post, looks, owns)
+        reader = PageReader(post, looks, owns)
         self.readers.append(reader)
         return reader
 
-    def leave(self, reader: Reader) -> None:
+    def leave(self, reader: PageReader) -> None:
         with suppress(ValueError):
             self.readers.remove(reader)
 
-    def receive(self, reader: Reader, message: object) -> None:
+    def receive(self, reader: PageReader, message: object) -> None:
         """Take a message of a page; raise InputError if it is none of a page."""
         if not isinstance(message, Mapping):
             raise InputError(f"a message is an object, not {shorten(message)}")
@@ -189,7 +205,7 @@ class Link:
         else:
             reader.asked.append(number)
 
-    def _answers(self, reader: Reader, name: str, args: Mapping[str, Any]) -> Any:
+    def _answers(self, reader: PageReader, name: str, args: Mapping[str, Any]) -> Any:
         """Return what answers a question, which changes nothing; None for other commands."""
         count = len(self.session.network.bank)
         if name in ("evaluate", "survey"):
@@ -220,7 +236,7 @@ class Link:
                 self._post(reader, {"picture": True})
                 return
 
-    def _take_picture(self, reader: Reader, address: object) -> None:
+    def _take_picture(self, reader: PageReader, address: object) -> None:
         asked, reader.draws = reader.draws, False
         if not (asked and isinstance(address, str) and len(address) <= LARGEST_PICTURE):
             raise InputError("a page sends its picture when it is asked for it")
@@ -317,7 +333,7 @@ class Link:
             self.group.together, stage.pinned_neuron, known,
         )  # fmt: skip
 
-    def _send(self, readers: list[Reader], now: float, mark: Any) -> None:
+    def _send(self, readers: list[PageReader], now: float, mark: Any) -> None:
         """Send the present state, which has a mark, to some pages, with what each has not."""
         self.state.own, self.state.jumps = self.controller.stage.own, self.group.jumps
         shown = replace(self.controller.state, together=self.group.together)
@@ -350,7 +366,7 @@ class Link:
             reader.taken, reader.sent = False, now
             reader.post(header, buffers)
 
-    def _post(self, reader: Reader, message: Header) -> None:
+    def _post(self, reader: PageReader, message: Header) -> None:
         buffers: Buffers = []
         reader.post(split(message, buffers), buffers)
 
@@ -408,7 +424,7 @@ def landscape_of(stage: Stage, args: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def is_due(reader: Reader, now: float, busy: bool, mark: Any) -> bool:
+def is_due(reader: PageReader, now: float, busy: bool, mark: Any) -> bool:
     """Return whether a page gets a state now; `mark` is that of the present one."""
     is_ready = reader.taken and now - reader.sent >= BETWEEN_STATES
     return bool(reader.asked and not busy) or (is_ready and bool(reader.shown != mark))
@@ -422,3 +438,350 @@ def looks_of(stage: AnyStage) -> dict[str, Any]:
     elif stage.pinned_neuron is not None:
         pin = {"neuron": stage.pinned_neuron}
     return {"color": stage.color, "cubes": stage.size, "pin": pin, "calm": stage.reduced_motion}
+
+
+# The controls of a session that a page does not have by itself, and how they are used.
+
+# Rows of CONTROLS; a page has the others, or it has no use for them.
+OFFERED = (
+    "branch name", "weight rate", "layer rate", "layer frozen", "stop when", "first time",
+    "go wrong", "add neuron", "remove neuron", "add layer", "remove layer",
+)  # fmt: skip
+TOGETHER = "together"  # offered where several sessions are shown
+OPTION = "option "  # before the name of an option, in those of offers
+OWN = "rate", "batch", "seed"  # options for which a page has fields of its own, or buttons
+LONGEST = 500  # letters of a typed text
+
+
+def offers_of(
+    state: FaceState, offered: tuple[str, ...], *, several: bool = False
+) -> list[dict[str, Any]]:
+    """Return the offers of a state, for JSON; `offered` are the labels of the large buttons."""
+    found = [button_of(label) for label in offered]
+    found += [control_of(CONTROLS[TOGETHER], state)] * several
+    found += [option_of(choice) for choice in state.choices if choice.name not in OWN]
+    return found + [control_of(CONTROLS[name], state) for name in OFFERED]
+
+
+def button_of(label: str) -> dict[str, Any]:
+    return {"name": label, "kind": "button", "label": "", "text": label, "about": label,
+            "value": None, "names": [], "enabled": True, "menu": "own"}  # fmt: skip
+
+
+def option_of(choice: OptionChoice) -> dict[str, Any]:
+    kind = "tick" if choice.kind is bool else "choice" if choice.choices else "entry"
+    value = choice.value if kind == "tick" else str(choice.value)
+    names = [*dict.fromkeys((*choice.choices, str(choice.value)))] if choice.choices else []
+    return {"name": OPTION + choice.name, "kind": kind, "label": choice.label, "text": "",
+            "about": choice.help, "value": value, "names": names, "enabled": True,
+            "menu": "Training" if choice.is_common else "Scene"}  # fmt: skip
+
+
+def control_of(row: Control, state: FaceState) -> dict[str, Any]:
+    shown = row.shown(state)
+    value = shown.value if row.kind == "tick" else "" if shown.value is None else str(shown.value)
+    label = row.words("label", state)
+    alone = row.kind == "tick" and label != ""  # without the number beside it
+    return {"name": row.name, "kind": row.kind, "label": shown.about if alone else label,
+            "text": "" if alone else shown.text, "about": shown.about, "value": value,
+            "names": [*shown.names], "enabled": shown.enabled, "menu": row.group or "Training",
+            "example": row.words("example")}  # fmt: skip
+
+
+def use(group: Group, name: str, value: object, *, owns: bool = True) -> None:
+    """Use an offer by its name; raise InputError if it is none, or not of its kind.
+
+    owns  whether the owner of this machine asks: others set no option to a path
+    """
+    controller = group.lead
+    found = offers_of(controller.state, controller.stage.offered, several=group.several)
+    offers = {each["name"]: each for each in found}
+    if name not in offers:
+        raise InputError(f"this training has no control {shorten(name)}")
+    offer = offers[name]
+    kind = offer["kind"]
+    if kind == "tick" and not isinstance(value, bool):
+        raise InputError(f"{offer['label'] or name} is true or false, not {shorten(value)}")
+    if kind in ("choice", "entry", "number") and (
+        not isinstance(value, str) or len(value) > LONGEST
+    ):
+        raise InputError(f"{offer['label'] or name} takes a text, not {shorten(value)}")
+    if kind == "choice" and value not in offer["names"]:
+        raise InputError(f"{offer['label'] or name} has no choice {shorten(value)}")
+    if name.startswith(OPTION):
+        option = name.removeprefix(OPTION)
+        if kind == "entry" and not owns:
+            check_plain(option, str(value), "from another machine", names_files=False)
+        controller.set_option(option, value)
+    elif name in controller.stage.offered:
+        controller.stage.press(name)
+    elif offer["enabled"]:
+        group.act(CONTROLS[name], 1 if kind == "button" else value)
+
+
+# COMMANDS, by the names that the worker of a page has for them. A command takes the link and its
+# arguments, which come from outside: InputError refuses them.
+
+Args = Mapping[str, Any]
+MOST = 2**53  # the largest whole number that a page can tell from the next
+MOST_WITHIN = 1000  # operations, phases or samples at once: each step of them is entered
+MOST_INPUTS = 100_000  # numbers of a question
+UNITS: dict[str, Unit] = {
+    "operation": "operation", "phase": "phase", "sample": "sample", "step": "step",
+    "epoch": "epoch",
+}  # fmt: skip
+
+
+# ---- arguments ----------------------------------------------------------------------------------
+
+
+def wrong(name: str, wanted: str, value: object) -> InputError:
+    return InputError(f"{name} is {wanted}, not {shorten(value)}")
+
+
+def whole(args: Args, name: str, low: int, high: int = MOST, default: int | None = None) -> int:
+    value = args.get(name, default)
+    if type(value) is float and value.is_integer():
+        value = int(value)
+    if type(value) is not int or not low <= value <= high:
+        raise wrong(name, f"a whole number from {low:,} to {high:,}", value)
+    return value
+
+
+def real(args: Args, name: str) -> float:
+    value: Any = args.get(name)
+    if not is_real(value):
+        raise wrong(name, "a number", value)
+    return float(value)
+
+
+def is_real(value: Any) -> bool:
+    """Return whether a value is a number that a float can hold: JSON has larger integers."""
+    return type(value) in (int, float) and abs(value) <= sys.float_info.max
+
+
+def word(args: Args, name: str) -> str:
+    value = args.get(name)
+    if not isinstance(value, str):
+        raise wrong(name, "a text", value)
+    return value
+
+
+def row_in(link: PageLink, args: Args) -> int:
+    return whole(args, "row", 0, len(link.session.network.bank) - 1)
+
+
+def reals(args: Args, name: str, width: int) -> FloatArray:
+    """Return rows of `width` numbers, which come as an array or as a list."""
+    value = args.get(name)
+    value = value.tolist() if isinstance(value, np.ndarray) else value
+    if not isinstance(value, list) or not 0 < len(value) <= MOST_INPUTS or len(value) % width:
+        raise wrong(name, f"a list of numbers, {width} for each sample", value)
+    if not all(map(is_real, value)):
+        raise wrong(name, "a list of numbers", value)
+    return np.array(value, np.float64).reshape(-1, width)
+
+
+def rows_named(args: Args, count: int) -> Rows:
+    """Return up to MOST_ROWS rows of a bank with `count` rows."""
+    rows: Any = args.get("rows")
+    fits = isinstance(rows, np.ndarray | list) and len(rows) <= MOST_ROWS
+    if not fits or any(type(row) not in (int, np.uint32) or not 0 <= row < count for row in rows):
+        raise wrong("rows", f"a list of up to {MOST_ROWS:,} bank indices", rows)
+    return np.array(rows, np.uint32)
+
+
+def rows_of(args: Args, name: str, count: int) -> list[int]:
+    """Return rows of a bank of so many, none or two of them."""
+    value = args.get(name, [])
+    if not isinstance(value, list) or len(value) not in (0, 2):
+        raise wrong(name, "a list of two rows, or an empty one", value)
+    return [whole({name: each}, name, 0, count - 1) for each in value]
+
+
+# ---- commands -----------------------------------------------------------------------------------
+
+
+def clock_of(link: PageLink) -> Group | Controller:
+    """Return what commands on time are for: all sessions that go together, or one."""
+    return link.group if link.group.together else link.controller
+
+
+def nothing(link: PageLink, args: Args) -> None:
+    """Only the state is asked for."""
+
+
+def advance(link: PageLink, args: Args, direction: int = 1) -> None:
+    unit = pick(UNITS, args.get("unit", "step"), "unit")
+    most = MOST if unit in ("step", "epoch") else MOST_WITHIN
+    count = whole(args, "count", 0, most, default=1)
+    if count:
+        clock_of(link).go(direction, count, unit)
+
+
+def seek(link: PageLink, args: Args) -> None:
+    session, controller = link.session, link.controller
+    step = whole(args, "step", 0)
+    operation = whole(args, "operation", 0, len(session.operations) - 1, default=0)
+    end = session.current_branch.end.place
+    if step != session.step_index:
+        link.jump()
+    if link.group.together:
+        link.group.seek(step, operation)
+        return
+    controller.stand_still()
+    controller.do(partial(go_to, session, Clock(*min((step, operation), end))), name="seek")
+
+
+def go_to(session: Session, moment: Clock) -> None:
+    """Go to the moment of arrival at an operation."""
+    session.seek(moment.step)
+    if moment.operation:
+        session.advance(moment.operation, "operation", progress=False)
+
+
+def play(link: PageLink, args: Args) -> None:
+    rate = None if args.get("rate") is None else real(args, "rate")
+    clock_of(link).set_speed(rate)
+    clock_of(link).play()
+
+
+def pause(link: PageLink, args: Args) -> None:
+    clock_of(link).pause()
+
+
+def reset(link: PageLink, args: Args) -> None:
+    link.jump()
+    clock_of(link).reset()
+
+
+def undo(link: PageLink, args: Args) -> None:
+    link.jump()
+    link.group.undo()
+
+
+def redo(link: PageLink, args: Args) -> None:
+    link.jump()
+    link.group.redo()
+
+
+def choose(link: PageLink, args: Args) -> None:
+    """Go over to a branch by its key, or to the one some places after the one that is shown."""
+    branches = [branch.number for branch in link.session.branches]
+    if args.get("key") is None:
+        now = branches.index(link.session.current_branch.number)
+        key = branches[(now + whole(args, "by", -MOST, default=1)) % len(branches)]
+    else:
+        key = whole(args, "key", 0, max(branches))
+    link.jump()
+    link.controller.switch(key)
+
+
+def focus(link: PageLink, args: Args) -> None:
+    """Show a sample of the batch by its place, or one so many places further on."""
+    count = link.session.trainer.batches.size
+    if args.get("sample") is not None:
+        by = whole(args, "sample", 0, count - 1) - link.session.focus
+    else:
+        by = whole(args, "by", -MOST)
+    link.group.change(lambda each: each.next_sample(by))
+
+
+def own(link: PageLink, args: Args) -> None:
+    """Show the answer to an input of the user's own; null: the samples again."""
+    if args.get("inputs") is None:
+        take_out(link.controller)
+        return
+    (inputs,) = reals(args, "inputs", link.session.network.inputs)[:1]
+    put_in(link.controller, inputs)
+
+
+def roll_ball(link: PageLink, args: Args) -> None:
+    """Drag the ball of the present weights to a point of the landscape, or let it go."""
+    terrain = link.stage.reading.curves.past.terrain
+    terrain.held = not args.get("ends", False)
+    if terrain.held:
+        roll(link.controller, terrain, (real(args, "x"), real(args, "y")))
+
+
+def edit(link: PageLink, args: Args) -> None:
+    link.controller.edit(row_in(link, args), real(args, "value"), dragged=True)
+
+
+def freeze(link: PageLink, args: Args) -> None:
+    """Freeze a weight or its layer, or unfreeze it."""
+    row, on = row_in(link, args), args.get("on")
+    if not isinstance(on, bool):
+        raise wrong("on", "true or false", on)
+    layer = pinned_layer(link.session, row, None) if args.get("layer") else None
+    rows = [row] if layer is None else list(layer.rows)
+    link.controller.do(partial(link.session.freeze, rows, on))
+
+
+def set_rate(link: PageLink, args: Args) -> None:
+    set_of_all(link, "learning_rate", real(args, "rate"), name="rate")
+
+
+def scale_rate(link: PageLink, args: Args) -> None:
+    set_rate(link, {"rate": float(f"{link.session.learning_rate * real(args, 'factor'):.6g}")})
+
+
+def set_size(link: PageLink, args: Args) -> None:
+    set_of_all(link, "batch", whole(args, "size", 1), changing=True)
+
+
+def set_of_all(link: PageLink, field: str, value: object, **how: Any) -> None:
+    """Set a field of the session, or of all that go together."""
+    link.group.change(lambda each: each.do(partial(setattr, each.session, field, value), **how))
+
+
+def look(link: PageLink, args: Args) -> None:
+    """Pin a weight by its row, or a neuron by buffer and place; null: nothing."""
+    row, neuron = args.get("row"), args.get("neuron")
+    if row is not None:
+        link.controller.stage.pin(row_in(link, args))
+    elif neuron is None:
+        link.controller.stage.pin(None)
+    elif isinstance(neuron, list) and len(neuron) == 2 and isinstance(neuron[0], str):
+        lines = [line for line in link.stage.plan.neurons if neuron[0] in line.buffers]
+        if lines:
+            most = len(lines[0].points) - (lines[0].one is None)
+            link.stage.pin((neuron[0], whole({"place": neuron[1]}, "place", 0, most)))
+
+
+def control(link: PageLink, args: Args) -> None:
+    use(link.group, word(args, "name"), args.get("value"), owns=link.owner_asks)
+
+
+def press(link: PageLink, args: Args) -> None:
+    """Press the button of a notice, or a large one."""
+    link.controller.stage.press(word(args, "name"))
+
+
+Command = Callable[[PageLink, Args], None]
+COMMANDS: dict[str, Command] = {
+    "open": nothing,
+    "state": nothing,
+    "look": look,
+    "advance": advance,
+    "back": partial(advance, direction=-1),
+    "seek": seek,
+    "play": play,
+    "pause": pause,
+    "reset": reset,
+    "undo": undo,
+    "redo": redo,
+    "choose": choose,
+    "focus": focus,
+    "own": own,
+    "edit": edit,
+    "roll": roll_ball,
+    "freeze": freeze,
+    "rate": set_rate,
+    "scaleRate": scale_rate,
+    "size": set_size,
+    "control": control,
+    "press": press,
+}
+# What a reader may ask who only looks.
+FOR_ALL = "open", "state", "evaluate", "survey", "past", "exact"

@@ -2,29 +2,42 @@
 
 The server knows nothing of a training: a link answers messages, and posts states. Nothing waits
 for a slow page: of states that nobody asked for only the newest is kept for it.
+
+Down, a message is one binary frame: the length of a header as uint32, the header as JSON, then
+arrays, each at a multiple of 8 bytes. Up it is JSON, or such a frame with one array at its end,
+which is the argument of a command: the header names it, and the type of its numbers.
+
+Tokens say who may see the training, and who may control it. That of the owner is long enough that
+nobody guesses it. One for others is short, so that it can be typed; guesses at it are few: each
+visitor waits longer after each wrong one, and after MOST_WRONG of all visitors there is a new
+token.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from functools import partial
+from hmac import compare_digest
 from http import HTTPStatus
+from math import ceil
+from secrets import choice, token_urlsafe
 from threading import Lock
+from time import monotonic
 from typing import Any, Protocol, Self, final
 from urllib.parse import parse_qs
 
+import numpy as np
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 from websockets.frames import CloseCode
 from websockets.http11 import Request
 
 from scalarviz.base.texts import text
-from scalarviz.faces.browser.messages import is_command, packed, read
-from scalarviz.faces.browser.tokens import Denied, Tokens
 from scalarviz.pages.plain_pages import token_page
 from scalarviz.pages.web_server import ASKING, LOOK, PARTING, TAKING, Answer, File, PageServer
 
@@ -32,7 +45,7 @@ MOST_WAITING = 64  # messages for a page that does not read
 FEW = 4  # messages for a page, beyond which its own wait until it has taken some
 
 
-class Link(Protocol):
+class Answering(Protocol):
     """What answers pages; `post(header, buffers)` of a reader sends to it from any thread."""
 
     def join(self, post: Callable[..., None], *, looks: bool, owns: bool) -> Any: ...
@@ -104,7 +117,7 @@ class LinkServer:
 
     def __init__(
         self,
-        link: Link,
+        link: Answering,
         page: Callable[[], bytes],
         listener: socket.socket,
         tokens: Tokens,
@@ -219,3 +232,140 @@ def words_of(denied: Denied, given: str) -> str:
     if denied.wait:
         return text("browser.wait", seconds=denied.wait)
     return text("browser.old" if denied.old else "browser.wrong" if given else "browser.ask")
+
+
+# Messages between a page and this process over a WebSocket.
+
+MULTIPLE = 8  # bytes
+ARRAY_TYPES = {"f8": "<f8", "u4": "<u4"}  # of arrays of a page
+ARRAYS = {"evaluate": "inputs", "survey": "inputs", "exact": "rows"}  # commands that take one
+
+
+def packed(header: Mapping[str, Any], buffers: Sequence[Any] = ()) -> bytes:
+    """Return the frame of a header and its arrays, anything with a buffer."""
+    arrays = [memoryview(each).cast("B") for each in buffers]
+    told = {**header, "buffers": [len(each) for each in arrays]}
+    head = json.dumps(told, allow_nan=False, separators=(",", ":")).encode()
+    head += b" " * (-(4 + len(head)) % MULTIPLE)
+    parts: list[Any] = [len(head).to_bytes(4, "little"), head]
+    for each in arrays:
+        parts += [each, bytes(-len(each) % MULTIPLE)]
+    return b"".join(parts)
+
+
+def read(sent: str | bytes) -> dict[str, Any] | None:
+    """Return what a page sends; None for what it never sends: no object, or another one."""
+    try:
+        if isinstance(sent, str):
+            found = json.loads(sent, parse_constant=refuse)
+        else:
+            end = 4 + int.from_bytes(sent[:4], "little")
+            found = json.loads(sent[4:end], parse_constant=refuse)
+            name, kind = found.pop("array")
+            if ARRAYS.get(found["name"]) != name:
+                return None
+            found["args"][name] = np.frombuffer(sent, ARRAY_TYPES[kind], offset=end)
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def is_command(found: Mapping[str, Any]) -> bool:
+    """Return whether a message is a command, or says that a state is taken."""
+    if found.keys() == {"taken"}:
+        return type(found["taken"]) is int
+    kinds = {"id": int, "name": str, "args": dict}
+    return found.keys() == kinds.keys() and all(type(found[k]) is kinds[k] for k in kinds)
+
+
+def refuse(constant: str) -> float:
+    raise ValueError(constant)
+
+
+# Tokens.
+
+LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"  # none that is taken for another one
+LENGTH = 6
+FREE = 3  # wrong guesses of a visitor before the first wait
+LONGEST = 3600.0  # seconds of a wait
+MOST_WRONG = 100  # guesses at one token
+MOST_VISITORS = 10_000  # whose wrong guesses are remembered
+
+
+class Denied(Exception):
+    """A token is wrong.
+
+    wait  seconds in which no further one is looked at
+    old   whether it was right until a new one took its place
+    """
+
+    def __init__(self, wait: float = 0.0, *, old: bool = False) -> None:
+        super().__init__(wait)
+        self.wait, self.old = ceil(wait), old
+
+
+@final
+class Tokens:
+    """The tokens of a server.
+
+    is_open   whether there is a short one for others
+    controls  whether others may control the training
+    renewed   called with a new short token
+    now       a clock in seconds
+    """
+
+    def __init__(
+        self,
+        *,
+        is_open: bool,
+        controls: bool,
+        renewed: Callable[[str], object],
+        now: Callable[[], float] = monotonic,
+    ) -> None:
+        self.own = token_urlsafe(16)
+        self.short = short_token() if is_open else ""
+        self._old: list[str] = []
+        self._controls, self._renewed, self._now = controls, renewed, now
+        self._wrong = 0
+        self._waits: dict[str, tuple[int, float]] = {}  # by visitor: wrong guesses, until when
+
+    def owns(self, given: str) -> bool:
+        """Return whether a token is that of the owner of this machine."""
+        return is_same(given, self.own)
+
+    def looks(self, who: str, given: str) -> bool:
+        """Return whether the bearer of a token may only look; raise Denied for a wrong one.
+
+        who  the address of the visitor
+        """
+        if self.owns(given):
+            return False
+        count, until = self._waits.get(who, (0, 0.0))
+        if (rest := until - self._now()) > 0.0:
+            raise Denied(rest)
+        typed = "".join(given.split()).upper()
+        if self.short and is_same(typed, self.short):
+            self._waits.pop(who, None)
+            return not self._controls
+        if not given or any([is_same(typed, each) for each in self._old]):  # noqa: C419  # in constant time
+            raise Denied(old=bool(given))  # no guess: a page that is opened again asks so
+        wait = min(2.0 ** (count - FREE), LONGEST) if count >= FREE else 0.0
+        self._waits.pop(who, None)
+        self._waits[who] = count + 1, self._now() + wait
+        if len(self._waits) > MOST_VISITORS:
+            del self._waits[next(iter(self._waits))]
+        self._wrong += 1
+        if self.short and self._wrong >= MOST_WRONG:
+            self._old, self._wrong = [*self._old, self.short], 0
+            self.short = short_token()
+            self._renewed(self.short)
+        raise Denied(wait)
+
+
+def short_token() -> str:
+    return "".join(choice(LETTERS) for _ in range(LENGTH))
+
+
+def is_same(given: str, token: str) -> bool:
+    """Return whether two texts are equal, in a time that does not tell where they differ."""
+    return compare_digest(given.encode("utf-8", "replace"), token.encode())

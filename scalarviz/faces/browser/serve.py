@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 import webbrowser
 from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
 from ipaddress import ip_address
 from queue import Empty, SimpleQueue
 from time import monotonic
@@ -13,12 +15,9 @@ from scalarviz.base.messages import say
 from scalarviz.base.progress import has_display
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula import pick
-from scalarviz.faces.browser.link import BETWEEN_STATES, Link
-from scalarviz.faces.browser.link_server import LinkServer
-from scalarviz.faces.browser.qr_code import qr_code
-from scalarviz.faces.browser.tokens import Tokens
-from scalarviz.faces.controller.startup import Opening
-from scalarviz.faces.controller.watch_options import WatchOptions
+from scalarviz.faces.browser.link import BETWEEN_STATES, PageLink
+from scalarviz.faces.browser.link_server import LinkServer, Tokens
+from scalarviz.faces.controller.group import Opening, WatchOptions
 from scalarviz.pages.addresses import is_loopback, listening, numeric, seen_by_others, url_of
 from scalarviz.pages.page import linked_page
 from scalarviz.stage.show import Show
@@ -56,7 +55,7 @@ def watch(
         for member in group.members:
             member.await_kernels()
         theme = "" if options.theme == "auto" else options.theme
-        link = Link(group, theme=theme, tour=options.tour)
+        link = PageLink(group, theme=theme, tour=options.tour)
         number = listener.getsockname()[1]
 
         def renewed(token: str) -> None:
@@ -111,3 +110,20 @@ def work(calls: SimpleQueue[Callable[[], object]], until: float) -> None:
             calls.get(timeout=rest)()
         except Empty:
             return
+
+
+# Its address as a QR code of letters, for phones that look at a terminal.
+
+BLOCKS = {(True, True): "█", (True, False): "▀", (False, True): "▄", (False, False): " "}
+BORDER = 2  # modules; phones find it with less than the four of the norm
+
+
+def qr_code(address: str) -> list[str]:
+    """Return the lines of a code, light on dark; none where segno is not installed."""
+    if find_spec("segno") is None:
+        return []
+    code = import_module("segno").make(address, micro=False)
+    rows = [[not dark for dark in row] for row in code.matrix_iter(border=BORDER)]
+    rows += [[False] * len(rows[0])] * (len(rows) % 2)
+    pairs = zip(rows[::2], rows[1::2], strict=True)
+    return ["".join(BLOCKS[pair] for pair in zip(*both, strict=True)) for both in pairs]

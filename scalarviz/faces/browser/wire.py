@@ -1,15 +1,26 @@
-"""Messages of a link on their way to a page: a header for JSON, and the arrays beside it as bytes.
+"""States on their way to a page: a header for JSON, and the arrays beside it as bytes.
 
-An array is {"$": number of its buffer, "t": its type}; a number that JSON has not is {"$n": name}.
+An array is {"$": number of its buffer, "t": its type}; a number that JSON lacks is {"$n": name}.
+
+States of large networks are reduced to what the picture can show of them. Colors and sizes of cubes
+are codes, or codes of means of tiles. Numbers that are counted or written are exact: scales and
+spreads are those of all weights, and `exact_of` returns the numbers of some.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple, final
 
 import numpy as np
 import numpy.typing as npt
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.scene.layout.plates import Layout, Plate
+from scalarviz.scene.visuals.mip_levels import spread_of
+from scalarviz.stage.background import Throttle
+from scalarviz.stage.channels import largest, stop_above
 
 Header = dict[str, Any]
 Buffers = list[bytes]
@@ -46,7 +57,7 @@ class Coded:
     """Numbers of a bank in bytes: each is code * top / 127.
 
     about  "top", "tile" where a code is the mean of a tile of so many rows and columns, and what is
-           so of all numbers, see `facts_of` of light.py
+           so of all numbers, see `facts_of` of wire.py
     """
 
     def __init__(self, numbers: npt.NDArray[Any], facts: Header, tile: int = 1) -> None:
@@ -65,3 +76,114 @@ def size_of(message: Any) -> int:
     if isinstance(message, dict):
         return sum(map(size_of, message.values()))
     return sum(map(size_of, message)) if isinstance(message, (list, tuple)) else 0
+
+
+# States of large networks in few bytes.
+
+LARGEST = 190_000  # bytes of the arrays of a state, which has 200 kB at most with its header
+LEAST = 20_000  # bytes of the banks in any case, beside layers that are too wide for LARGEST
+SPARED = "gradBefore", "begun", "slotsBefore", "slots", "before"  # what is left out first
+BANKS = "value", "grad"  # what is always there
+MOST_ROWS = 10_000  # weights whose exact numbers a page asks for
+Rows = npt.NDArray[np.uint32]
+NO_ROWS: Rows = np.zeros(0, np.uint32)
+
+
+class TileMap(NamedTuple):
+    """Tiles of plates: of each cube its bank index and its tile; how many cubes a tile has."""
+
+    indices: npt.NDArray[np.intp]
+    tiles: npt.NDArray[np.intp]
+    counts: npt.NDArray[np.intp]
+
+
+@final
+class StateReducer:
+    """Makes states light, for the layout of a picture; `apart` are rows with own scales."""
+
+    def __init__(self, layout: Layout, apart: Sequence[slice]) -> None:
+        self._layout, self._apart = layout, apart
+        self._maps: dict[int, TileMap] = {}
+        self._counting, self._facts = Throttle(), dict[str, Any]()
+
+    def of(self, state: dict[str, Any]) -> dict[str, Any]:
+        """Return a state of at most LARGEST bytes, or with banks of LEAST if the rest has more.
+
+        One that is not as it was has "light".
+        """
+        if size_of(state) <= LARGEST:
+            return state
+        frozen = state["frozen"] if state["frozen"].any() else None
+        light = {**state, "light": True, "frozen": frozen}
+        light["made"] = {**state["made"], "frozen": frozen}
+        for name in SPARED:
+            if size_of(light) > LARGEST:
+                light[name] = {} if isinstance(light[name], dict) else None
+        if size_of(light) > LARGEST and (not state["playing"] or self._counting.due):
+            with self._counting.doing():
+                self._facts = {name: self._facts_of(state[name]) for name in BANKS}
+        for name in reversed(BANKS):
+            if size_of(light) > LARGEST:
+                light[name] = Coded(state[name], self._facts[name])
+        if size_of(light) > LARGEST:
+            room = max(LEAST, LARGEST - size_of({**light, **dict.fromkeys(BANKS)}))
+            count, tile = len(state["value"]), 2
+            while len(BANKS) * count > room * tile * tile:
+                tile += 1
+            for name in BANKS:
+                light[name] = Coded(self._means(state[name], tile), self._facts[name], tile)
+        return light
+
+    def _facts_of(self, numbers: FloatArray) -> dict[str, Any]:
+        """Return what is so of all numbers: of `parts` the scale, of layers the `spreads`.
+
+        parts    of the rows with a common scale, and of each with its own: the magnitude to cover,
+                 and [stop, how many exceed it] for each stop that is a scale of these numbers
+        spreads  [first row, stop, root mean square] of each label
+        """
+        common = numbers.copy()
+        for rows in self._apart:
+            common[rows] = np.nan
+        rows_of = [label.rows for label in self._layout.labels]
+        return {
+            "parts": [part_of(each) for each in (common, *(numbers[r] for r in self._apart))],
+            "spreads": [(r.start, r.stop, spread_of(numbers[r])) for r in rows_of],
+        }
+
+    def _means(self, numbers: npt.NDArray[Any], tile: int) -> npt.NDArray[Any]:
+        """Return the mean of each tile, one plate after the other."""
+        if tile not in self._maps:
+            self._maps[tile] = map_of(self._layout.plates, tile)
+        indices, tiles, counts = self._maps[tile]
+        sums = np.bincount(tiles, numbers[indices], len(counts))
+        return np.divide(sums, counts, out=np.zeros(len(counts)), where=counts > 0)
+
+
+def part_of(numbers: FloatArray) -> tuple[float, list[tuple[float, int]]]:
+    """Return the magnitude that a scale of numbers covers, and how many exceed each stop."""
+    sizes = np.abs(numbers)
+    top = float(sizes.max(where=np.isfinite(sizes), initial=0.0))
+    covered = largest(numbers)
+    stops = [stop_above(covered) or 1.0]
+    while stops[-1] < top:
+        stops.append(stop_above(1.01 * stops[-1]))
+    return covered, [(stop, int(np.count_nonzero(sizes > stop))) for stop in stops]
+
+
+def exact_of(state: dict[str, Any], rows: Rows) -> dict[str, Any]:
+    """Return the numbers of some rows, as far as a state has them, and its step and operation."""
+    rows = rows[rows < len(state["value"])]
+    moment = {"step": state["step"], "operation": state["operation"], "rows": rows}
+    return moment | {name: state[name][rows] for name in BANKS}
+
+
+def map_of(plates: Sequence[Plate], tile: int) -> TileMap:
+    """Return the tiles of plates, rows after rows, of so many rows and columns of cells."""
+    found, first = [], 0
+    for plate in plates:
+        down, across = -(-plate.rows // tile), -(-plate.columns // tile)
+        row, column, index = plate.cells()
+        found.append((index, first + row // tile * across + column // tile))
+        first += down * across
+    indices, tiles = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return TileMap(indices, tiles, np.bincount(tiles, minlength=first))

@@ -1,27 +1,55 @@
-"""`scalarviz class`: pages of scenes and lessons for a whole room, from this machine's memory."""
+"""`scalarviz class`, `lesson`, `lessons` and `collect`: pages for a whole room, and its answers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import shlex
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
+from importlib.util import find_spec
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from rich import box
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
 
 from scalarviz.base.checks import shorten
-from scalarviz.base.messages import say
+from scalarviz.base.messages import say, shortened
+from scalarviz.base.package_files import top_folder
+from scalarviz.base.shell_commands import pip_command, program
 from scalarviz.base.texts import plural, row_text, text
+from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import InputError
-from scalarviz.faces.cli.lesson_pages import all_named, page_of_lesson, path_of_lesson
-from scalarviz.faces.scenefiles.find import about, find, load
-from scalarviz.faces.scenefiles.making import played
+from scalarviz.faces.links import read_link
+from scalarviz.faces.scene_file import about, find, load, scenes
+from scalarviz.faces.scene_options import played
+from scalarviz.files.atomic import as_path, check_place, replace_file
 from scalarviz.pages.addresses import is_loopback, listening, numeric, seen_by_others, url_of
-from scalarviz.pages.lessons.lesson import Picture, lesson_of, without_solutions
+from scalarviz.pages.lessons.answers import AnswerTable, table_in
+from scalarviz.pages.lessons.lesson import (
+    Lesson,
+    Picture,
+    handouts,
+    lesson_of,
+    lessons,
+    solutions_of,
+    without_solutions,
+)
+from scalarviz.pages.lessons.lesson_page import lesson_page
 from scalarviz.pages.page import page_of, size_words, trains
 from scalarviz.pages.plain_pages import INDEX, Entry, index_of, links_of
+from scalarviz.training.session.session import Session
 
-if TYPE_CHECKING:  # its package is optional
+if TYPE_CHECKING:
     from scalarviz.faces.cli.collecting import Collecting
     from scalarviz.pages.web_server import PageServer
+
 
 SCENES = ("rgb", "xor", "circle")
 INTERRUPTED = 130
@@ -62,12 +90,10 @@ def serve(
         if collecting is None:
             return until_ctrl_c(server, pages, address)
         collecting.entries = entries
-        from scalarviz.faces.cli.collected import board
-        from scalarviz.faces.cli.collected import collect as print_table
 
         with board(collecting.path):
             until_ctrl_c(server, pages, address, collecting)
-    print_table(str(collecting.path))
+    collect_answers(str(collecting.path))
     return INTERRUPTED
 
 
@@ -159,3 +185,178 @@ def greeting(address: str, port: int, collecting: Collecting | None = None) -> l
         who = "room" if collecting.tokens else "here"
         lines.append(text(f"class.collects.{who}", file=collecting.path))
     return [*lines, text("class.end")]
+
+
+# `scalarviz lesson`: lessons as pages, those of the package and those of a teacher.
+
+
+def write_lessons(
+    names: Sequence[str], out: str | None, *, without: bool = False, solutions: bool = False
+) -> None:
+    """Write the pages of lessons; raise InputError for an unknown one.
+
+    names      numbers of lessons, as 01, names of handouts, or paths of files .md; none: all
+               lessons. The glossary lies beside lessons of the package, which link to it
+    out        the folder; None: the current one
+    without    whether the pages have no solutions
+    solutions  whether one page of the solutions is written instead of them
+    """
+    folder, chosen = Path(out or "."), [*map(named, all_named(names or ["lessons"]))]
+    if solutions:
+        chosen = [solutions_of(chosen)]
+    elif without:
+        chosen = [*map(without_solutions, chosen)]
+    for name, count in Counter(each.name for each in chosen).items():
+        if count > 1:
+            raise InputError(f"{count} lessons would be written to {name}.html: rename a file")
+    for lesson in chosen:
+        page = page_of_lesson(lesson)
+        folder.mkdir(parents=True, exist_ok=True)
+        place = folder / f"{lesson.name}.html"
+        replace_file(place, page)
+        say(text("lesson.written", file=place, size=size_words(len(page))))
+
+
+def all_named(names: Iterable[str]) -> list[str]:
+    """Return names, with numbers of all lessons for "lessons" and "01" for "1", each once.
+
+    The glossary follows lessons of the package, which link to it.
+    """
+    numbers = {number.removeprefix("0"): (number,) for number in lessons()} | {"lessons": lessons()}
+    found = [each for name in names for each in numbers.get(name, (name,))]
+    is_linked = not lessons().keys().isdisjoint(found)
+    return [*dict.fromkeys([*found, *["glossary"] * is_linked])]
+
+
+def path_of_lesson(name: str) -> Path | None:
+    """Return the file of a lesson from its number or its path; None if it is none."""
+    return Path(name) if name.endswith(".md") else (lessons() | handouts()).get(name)
+
+
+def named(name: str) -> Lesson:
+    """Return the lesson of a number, or of a file .md; raise UnknownNameError for another name."""
+    return lesson_of(path_of_lesson(name) or pick(lessons() | handouts(), name, "lesson"))
+
+
+def check_moment(picture: Picture, name: str) -> None:
+    """Raise InputError for a moment that the picture of a lesson does not understand."""
+    try:
+        read_link(f"{name}#{urlencode(picture.moment)}")
+    except InputError as error:
+        raise InputError(f"a picture in {name}: {error}") from error
+
+
+def page_of_lesson(lesson: Lesson, *, collects: bool = False, links: str = "") -> bytes:
+    """Return the page of a lesson, in whose pictures scenes of the package train, or saved runs.
+
+    Raises InputError for a moment that a picture does not understand.
+    """
+    for each in lesson.parts:
+        if isinstance(each, Picture):
+            check_moment(each, lesson.name)
+
+    def shown(name: str) -> Any:
+        if name.endswith(".safetensors"):
+            return Session.load(name)
+        return played(load(pick(scenes(), name, "scene")), {})
+
+    return lesson_page(lesson, shown, collects=collects, links=links)
+
+
+# `scalarviz lessons`: copies the lessons and the guide out of the package, and opens them.
+
+PARTS = "notebooks", "docs/guide"  # beside each other, as their links have it
+
+
+def copy_lessons(folder: str) -> None:
+    """Copy the lessons and the guide into a folder, and open them if somebody is at the terminal.
+
+    Files that are there already stay as they are.
+    """
+    found = {Path(folder, part, each.name): each for part in PARTS for each in files_of(part)}
+    new = [place for place in found if not place.exists()]
+    for place in new:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(place, found[place].read_bytes())
+    say(text("lessons.copied", folder=Path(folder)))
+    if kept := len(found) - len(new):
+        say(text("lessons.kept", count=kept))
+    if find_spec("jupyterlab") is None:
+        say(text("lessons.install", command=pip_command("lessons"), program=program()))
+    elif sys.stdout.isatty():
+        import_module("jupyterlab.labapp").main(["--allow-root", f"--notebook-dir={folder}"])
+    else:
+        say(text("lessons.open", folder=shlex.quote(str(Path(folder)))))
+
+
+def files_of(part: str) -> list[Path]:
+    return sorted(path for path in top_folder(part).iterdir() if path.is_file())
+
+
+# `scalarviz collect`: the answers of a class as a table, in the terminal and as a file.
+
+LONGEST_CELL = 36  # letters in the terminal
+USUAL_CELL = 18  # with the gap
+HEADS = ("pupil", "question", "first", "frequent")
+
+
+def collect_answers(place: str, out: str | None = None) -> None:
+    """Print the table of the answers in a folder or a file, and write it.
+
+    out  a file .csv; None: none
+
+    Raises InputError or FileError for a place without answers, or a file that cannot be written.
+    """
+    if out is not None:
+        if as_path(out).suffix.lower() != ".csv":
+            raise InputError(f"the table is written as .csv, not as {shorten(out)}")
+        check_place(out)
+    table = table_in(as_path(place))
+    print_answers(table)
+    if out is not None:
+        replace_file(out, table.sheet().encode("utf-8-sig"))  # by the mark Excel knows UTF-8
+        say(text("answers.written", file=out))
+
+
+def print_answers(table: AnswerTable) -> None:
+    """Print a table, lesson by lesson, and after it the questions."""
+    console = Console()
+    for each in tables(table, console.width):
+        console.print(each)
+    say(*table.remarks)
+
+
+def board(path: Path) -> Live:
+    """Return what shows the table of a file in a terminal while answers come, questions first."""
+    console = Console()
+
+    def now() -> Group:
+        begun = path.is_file() and path.stat().st_size
+        return Group(*reversed([*tables(table_in(path), console.width)] if begun else []))
+
+    return Live(get_renderable=now, console=console, refresh_per_second=1, transient=True)
+
+
+def tables(table: AnswerTable, width: int) -> Iterator[Table]:
+    """Yield the parts of a table: of each lesson as many columns as usually fit, then questions."""
+    heads = {each: text(f"answers.column.{each}") for each in HEADS}
+    most = max(1, width // USUAL_CELL - 1)
+    for lesson, columns in groupby(table.columns, lambda each: each.lesson):
+        own = list(columns)
+        for part in (own[i : i + most] for i in range(0, len(own), most)):
+            rows = [[name, *(table.words(name, each) for each in part)] for name in table.rows]
+            rows = [row for row in rows if any(row[1:])]
+            yield printed(lesson, [heads["pupil"], *(each.short for each in part)], rows)
+    rows = [[each.words, *table.summary(each)] for each in table.columns if each.key]
+    if rows:
+        yield printed(text("answers.summary"), list(heads.values())[1:], rows)
+
+
+def printed(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """Return a table of rich, whose cells are plain text."""
+    table = Table(box=box.SIMPLE_HEAD, title=Text(title), title_justify="left")
+    for each in heads:
+        table.add_column(Text(shortened(each, LONGEST_CELL)))
+    for row in rows:
+        table.add_row(*(Text(shortened(each, LONGEST_CELL)) for each in row))
+    return table

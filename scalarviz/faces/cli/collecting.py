@@ -26,8 +26,7 @@ from websockets.http11 import Request
 from scalarviz.base.messages import say
 from scalarviz.base.texts import text
 from scalarviz.errors import InputError
-from scalarviz.faces.browser.messages import read
-from scalarviz.faces.browser.tokens import MOST_VISITORS, Denied, Tokens
+from scalarviz.faces.browser.link_server import MOST_VISITORS, Denied, Tokens, read
 from scalarviz.files.atomic import as_path, check_place, shown, unsaved
 from scalarviz.pages.lessons.answers import FILES, LARGEST_RECORD, Record, record_of, records_in
 from scalarviz.pages.plain_pages import INDEX, Entry, index_of, token_page

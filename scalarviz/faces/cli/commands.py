@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import shlex
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,19 +18,18 @@ from scalarviz.base.interrupt import StoppableProgram
 from scalarviz.base.messages import LONGEST_LINE, lossy_streams, say, visible
 from scalarviz.base.progress import opening
 from scalarviz.base.shell_commands import pasted, program
-from scalarviz.base.texts import languages
+from scalarviz.base.texts import choose, file_of, languages
 from scalarviz.errors import InputError, UnknownNameError
-from scalarviz.faces.cli import several_scenes
-from scalarviz.faces.cli.language import without_language
-from scalarviz.faces.scenefiles.find import Scene, about, find, load, print_scenes, scenes
-from scalarviz.faces.scenefiles.user_code import answer
+from scalarviz.faces.scene_file import Scene, about, answer, find, load, print_scenes, scenes
 
-# Modules that read options, draw or train are imported in functions: errors and lists are quick.
 if TYPE_CHECKING:
     from typer import Typer
 
-    from scalarviz.faces.controller.autosave import Keep
+    from scalarviz.faces.controller.train import Autosave
     from scalarviz.stage.show import Show
+
+
+# Modules that read options, draw or train are imported in functions: errors and lists are quick.
 
 FIRST = "rgb"  # the scene of `scalarviz` alone
 INTERRUPTED = 130
@@ -89,7 +90,7 @@ def main(words: Sequence[str] | None = None) -> None:
 def obey(words: Sequence[str]) -> None:
     """Run a command line; print errors of scalarviz and of scenes as sentences."""
     try:
-        from scalarviz.faces.cli.completion import is_completing, words_to_complete
+        from scalarviz.faces.cli.parameters import is_completing, words_to_complete
 
         words = without_language(words)
         if not words and not is_completing():
@@ -114,8 +115,7 @@ def application(words: Sequence[str]) -> Typer:
     """Return all commands; only the scene that the words name is loaded."""
     import typer
 
-    from scalarviz.faces.cli.parameters import QuietCommand, QuietGroup, beginning
-    from scalarviz.faces.cli.sweep_command import sweep_command
+    from scalarviz.faces.cli.parameters import QuietCommand, QuietGroup, beginning, sweep_command
 
     class Commands(QuietGroup):
         """The commands, with escaped control characters in typer's errors."""
@@ -152,7 +152,7 @@ def application(words: Sequence[str]) -> Typer:
         return app.command(name, help=help_text, cls=QuietCommand)
 
     simple("list", "Print the scenes there are.")(print_scenes)
-    several = several_scenes.scenes_in(words)
+    several = scenes_in(words)
     asked = words[1] if words[:1] and words[0] in VERBS and words[1:] else "-"
     for verb, help_text in VERBS.items():
         group = typer.Typer(
@@ -164,7 +164,7 @@ def application(words: Sequence[str]) -> Typer:
         )
         app.add_typer(group, name=verb)
         if several and verb == words[0]:
-            run = several_scenes.command(verb, several)
+            run = command_of_several(verb, several)
             about_all = help_of_several(verb, several)
             group.command(asked, help=about_all, cls=QuietCommand)(run)
         elif asked.startswith("-") or several:
@@ -227,9 +227,9 @@ def application(words: Sequence[str]) -> Typer:
 
     @simple("collect", "Print the answers of a class to the questions of lessons, as a table.")
     def _(folder: str = place, out: str | None = table) -> None:
-        from scalarviz.faces.cli.collected import collect
+        from scalarviz.faces.cli.class_pages import collect_answers
 
-        collect(folder, out)
+        collect_answers(folder, out)
 
     read = typer.Argument(
         None,
@@ -247,15 +247,15 @@ def application(words: Sequence[str]) -> Typer:
         without: bool = without,
         solutions: bool = apart,
     ) -> None:
-        from scalarviz.faces.cli.lesson_pages import write
+        from scalarviz.faces.cli.class_pages import write_lessons
 
-        write(lessons or (), out, without=without, solutions=solutions)
+        write_lessons(lessons or (), out, without=without, solutions=solutions)
 
     target = typer.Argument("scalarviz-lessons", metavar="[FOLDER]", help="Where they are copied.")
 
     @simple("lessons", "Copy the lessons and the guide into a folder, and open them.")
     def _(folder: str = target) -> None:
-        from scalarviz.faces.cli.lesson_folder import copy_lessons
+        from scalarviz.faces.cli.class_pages import copy_lessons
 
         copy_lessons(folder)
 
@@ -305,7 +305,7 @@ def command(verb: str, scene: Scene, name: str) -> Callable[..., None]:
     from typer import Context
 
     from scalarviz.faces.cli.parameters import as_parameters, with_parameters
-    from scalarviz.faces.scenefiles.options import (
+    from scalarviz.faces.scene_options import (
         PAGING,
         RENDERING,
         RUNNING,
@@ -339,11 +339,11 @@ def open_command() -> Callable[..., None]:
     import typer
 
     from scalarviz.faces.cli.parameters import as_parameters, beginning, with_parameters
-    from scalarviz.faces.scenefiles.options import RUNNING, WATCHING
+    from scalarviz.faces.scene_options import RUNNING, WATCHING
 
     def run(**given: Any) -> None:
         with opening():
-            from scalarviz.faces.cli.open_link import open_link
+            from scalarviz.faces.cli.watch_scene import open_link
 
             sys.exit(open_link(given.pop(LINK), given))
 
@@ -370,7 +370,7 @@ def watch_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collec
 
 def watch_soon(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
     """Open a window on a scene, once what it needs is imported; return the exit code."""
-    from scalarviz.faces.cli.watching import watch_anywhere
+    from scalarviz.faces.cli.watch_scene import watch_anywhere
     from scalarviz.faces.controller.options import Recipe
 
     show, keep = shown_and_kept(scene, given, typed)
@@ -380,7 +380,7 @@ def watch_soon(scene: Scene, given: Mapping[str, Any], name: str, typed: Collect
 
 def train_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
     """Train a scene with a progress bar; return the exit code."""
-    from scalarviz.faces.terminal.train import train
+    from scalarviz.faces.controller.train import train
 
     show, keep = shown_and_kept(scene, given, typed, name)
     return train(show, given["steps"], keep)
@@ -396,20 +396,20 @@ def render_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Colle
 
 def page_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
     """Write a scene as a web page that trains; return the exit code."""
-    from scalarviz.faces.cli.page_scene import write
+    from scalarviz.faces.cli.render_scene import write_page
 
     show, keep = shown_and_kept(scene, given, typed)
-    return write(show, not_own(scene, given), name, keep)
+    return write_page(show, not_own(scene, given), name, keep)
 
 
 def shown_and_kept(
     scene: Scene, given: Mapping[str, Any], typed: Collection[str], name: str = ""
-) -> tuple[Show, Keep]:
+) -> tuple[Show, Autosave]:
     """Return the show of a scene, and where it is saved, also without a path if it has a name."""
-    from scalarviz.faces.controller.autosave import keep_of
-    from scalarviz.faces.scenefiles.making import make_show
+    from scalarviz.faces.controller.train import autosave_of
+    from scalarviz.faces.scene_options import make_show
 
-    keep = keep_of(given, name)
+    keep = autosave_of(given, name)
     show = make_show(scene, given, typed)
     keep.check(show.session)
     return show, keep
@@ -417,7 +417,7 @@ def shown_and_kept(
 
 def not_own(scene: Scene, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that are not those of a scene alone."""
-    from scalarviz.faces.scenefiles.options import own_options
+    from scalarviz.faces.scene_options import own_options
 
     own = own_options(scene)
     return {each: value for each, value in given.items() if each not in own or each == "steps"}
@@ -454,8 +454,7 @@ def replay(path: str, theme: str, limit: int | None, *, branches: bool = False) 
 
 def replay_soon(path: str, theme: str, limit: int | None, *, branches: bool = False) -> None:
     """Open a saved training, or its newest branches, once what it needs is imported."""
-    from scalarviz.faces.cli.several_scenes import branches_of
-    from scalarviz.faces.cli.watching import watch_anywhere
+    from scalarviz.faces.cli.watch_scene import watch_anywhere
     from scalarviz.stage.show import Show
     from scalarviz.training.session.session import Session
 
@@ -478,14 +477,14 @@ def doctor(for_class: bool) -> None:
 
 def warm(engine: str) -> None:
     """Compile kernels of an engine."""
-    from scalarviz.faces.cli.warm import warm as compile_kernels
+    from scalarviz.faces.cli.kernel_commands import warm as compile_kernels
 
     compile_kernels(engine)
 
 
 def bench() -> None:
     """Measure steps a second, in about 20 seconds."""
-    from scalarviz.faces.cli.bench import measure
+    from scalarviz.faces.cli.kernel_commands import measure
 
     measure()
 
@@ -495,3 +494,213 @@ def print_version(wanted: bool) -> None:
     if wanted:
         say(import_module("scalarviz").__version__)
         sys.exit()
+
+
+# `scalarviz watch rgb xor` and `scalarviz render rgb xor`: several scenes side by side.
+
+VERBS_OF_SEVERAL = ("watch", "render")  # that take several scenes
+OTHERS = "others"
+
+
+@dataclass(frozen=True)
+class NamedScene:
+    """A scene of a command line.
+
+    words    how it was named, as in "rgb?hidden=4"
+    path     its file
+    options  its options that stand behind the ?, as texts
+    """
+
+    words: str
+    path: Path
+    options: Mapping[str, str]
+
+
+def scenes_in(words: Sequence[str]) -> list[str]:
+    """Return the words that name scenes, if a command line shows several, or one with options."""
+    if len(words) < 2 or words[0] not in VERBS_OF_SEVERAL:
+        return []
+    found = []
+    for word in words[1:]:
+        if word.startswith("-"):
+            break
+        found.append(word)
+    return found if len(found) > 1 or "?" in "".join(found) else []
+
+
+def named_scenes(words: Sequence[str]) -> list[NamedScene]:
+    """Return the scenes that some words name; raise InputError for what is none."""
+    from scalarviz.base.checks import shorten
+    from scalarviz.faces.links import pairs_of
+    from scalarviz.faces.scene_file import find
+
+    found = []
+    for word in words:
+        name, _, query = word.partition("?")
+        if "#" in word:
+            raise InputError(
+                f"scenes side by side begin at their start, and {shorten(word)} names a moment: "
+                "leave out what follows its #"
+            )
+        found.append(NamedScene(word, find(name), dict(pairs_of(query))))
+    return found
+
+
+def command_of_several(verb: str, words: Sequence[str]) -> Callable[..., None]:
+    """Return a function with the options that all the scenes have as parameters, for typer.
+
+    words  those that name the scenes, of which typer passes all but the first
+    """
+    import typer
+
+    from scalarviz.faces.cli.parameters import as_parameters, with_parameters
+    from scalarviz.faces.scene_file import load
+    from scalarviz.faces.scene_options import RENDERING, RUNNING, SHARED, WATCHING, own_options
+
+    named = named_scenes(words)
+    scenes = [load(each.path) for each in named]
+    own = [own_options(scene) for scene in scenes]
+    common = {
+        name: replace(option, kind=option.kind | None, default=None)
+        for name, option in own[0].items()
+        if all(name in each and each[name].kind is option.kind for each in own)
+    }
+    more = {"watch": WATCHING, "render": RENDERING}[verb]
+    general = {"steps": RUNNING["steps"]} | {k: v for k, v in more.items() if k not in common}
+    shared = {name: option for name, option in SHARED.items() if name not in common}
+
+    def run(**given: Any) -> None:
+        given.pop(OTHERS)
+        context = given.pop(CONTEXT)
+        typed = {each for each in given if context.get_parameter_source(each).name != "DEFAULT"}
+        shows = [
+            named_show(scene, each, given, typed & (common | shared).keys())
+            for scene, each in zip(scenes, named, strict=True)
+        ]
+        code = DEEDS_OF_SEVERAL[verb](dict(zip(names_of(named), shows, strict=True)), given)
+        if code:
+            sys.exit(code)
+
+    others = typer.Argument(
+        None, metavar="[SCENE]...", help="Further scenes; options of one follow a ?, as in rgb?lr=1"
+    )
+    kind = inspect.Parameter.KEYWORD_ONLY
+    parameters = [
+        inspect.Parameter(CONTEXT, kind, annotation=typer.Context),
+        inspect.Parameter(OTHERS, kind, annotation=list[str], default=others),
+        *as_parameters(common, "Options of all these scenes"),
+        *as_parameters(shared | general, "Options of every scene"),
+    ]
+    return with_parameters(run, parameters)
+
+
+def named_show(
+    scene: Callable[..., Any], named: NamedScene, given: Mapping[str, Any], typed: Collection[str]
+) -> tuple[Any, Any]:
+    """Return the show of a scene with its own options and those of all, and its recipe."""
+    from scalarviz.faces.controller.options import Recipe
+    from scalarviz.faces.scene_options import (
+        RUNNING,
+        SHARED,
+        as_kind,
+        kind_of,
+        make_show,
+        own_options,
+    )
+
+    own = own_options(scene)
+    known = SHARED | own
+    values: dict[str, Any] = {name: given[name] for name in typed}
+    for name, value in named.options.items():
+        if name not in known:
+            raise UnknownNameError(f"option of {named.path.stem}", name, known)
+        values[name] = as_kind(value, kind_of(known[name]), name)
+    chosen = {name: option.default for name, option in (RUNNING | known).items()} | values
+    return make_show(scene, chosen, typed=values), Recipe(scene, chosen)
+
+
+def names_of(named: Sequence[NamedScene]) -> list[str]:
+    """Return different names of scenes: their own, with their options where a scene is twice."""
+    stems = [each.path.stem for each in named]
+    names: list[str] = []
+    for each, stem in zip(named, stems, strict=True):
+        options = ", ".join(f"{name} {value}" for name, value in each.options.items())
+        name = f"{stem}, {options}" if options and stems.count(stem) > 1 else stem
+        count = sum(other.partition(" (")[0] == name for other in names)
+        names.append(f"{name} ({count + 1})" if count else name)
+    return names
+
+
+def branches_of(session: Any) -> dict[str, Any]:
+    """Return a session for each of the newest branches of one, by the branches' names."""
+    from scalarviz.stage.show import MOST_SESSIONS
+
+    newest = session.branches[-MOST_SESSIONS:]
+    return {f"{branch.number}. {branch.name}": session.copy(branch) for branch in newest}
+
+
+def watch_scenes(made: Mapping[str, tuple[Any, Any]], given: Mapping[str, Any]) -> int:
+    """Open a window on several scenes; return the exit code."""
+    from scalarviz.faces.cli.watch_scene import watch_anywhere
+
+    shows = {name: show for name, (show, _) in made.items()}
+    return watch_anywhere(shows, given, "", recipe=[recipe for _, recipe in made.values()])
+
+
+def render_scenes(made: Mapping[str, tuple[Any, Any]], given: Mapping[str, Any]) -> int:
+    """Train several scenes on one clock and draw them into a file; return the exit code."""
+    from scalarviz.base.messages import say
+    from scalarviz.core.formulas.formula import pick
+    from scalarviz.faces.cli.render_scene import KINDS, VIDEOS, check_kind, look_of, write_video
+    from scalarviz.faces.controller.train import steps_of, train_all
+    from scalarviz.faces.scene_options import RENDERING
+    from scalarviz.files.atomic import check_place
+    from scalarviz.stage.render import picture
+    from scalarviz.stage.show import Several
+
+    several = Several.of({name: show for name, (show, _) in made.items()})
+    assert several is not None, "a dict is several"
+    shown = dict(zip(several.names, several.shows, strict=True))
+    chosen = {each: given.get(each, option.default) for each, option in RENDERING.items()}
+    path = Path(chosen["out"] or f"{'-'.join(show.title for show in several.shows)}.png")
+    kind = pick({each: each for each in KINDS}, path.suffix.lower(), "kind of file")
+    if kind == ".html":
+        raise InputError(f"a page shows one scene, not {len(shown)}: write a .png, .mp4 or .gif")
+    check_kind(chosen, path.name, kind)
+    look = look_of(chosen, kind)
+    if kind in VIDEOS:
+        steps = steps_of(several, given["steps"], 1)
+        default = 1 if chosen["operations"] else steps
+        write_video(shown, path, given["steps"] or default, chosen, look)
+        return 0
+    check_place(path)
+    look.check(several)
+    if code := train_all(several, given["steps"]):
+        return code
+    picture(shown, path, look=look)
+    say(str(path))
+    return 0
+
+
+DEEDS_OF_SEVERAL = {"watch": watch_scenes, "render": render_scenes}
+
+
+# The option --language, which any command takes: it is read before the commands are made.
+
+SPOKEN = re.compile("(?<=^--language)=")
+
+
+def without_language(words: Sequence[str]) -> list[str]:
+    """Choose the language that --language names, wherever it stands; return the other words.
+
+    Raises UnknownNameError for a language that there is not.
+    """
+    rest = [part for each in words for part in SPOKEN.split(each)]
+    if "--language" in rest:
+        at = rest.index("--language")
+        language = "".join(rest[at + 1 : at + 2])
+        if not file_of(language).is_file():
+            raise UnknownNameError("language", language, languages())
+        choose(language)
+        del rest[at : at + 2]
+    return rest

@@ -1,14 +1,32 @@
-"""`scalarviz doctor`: what works on this machine, and commands that fix what does not."""
+"""`scalarviz doctor`: what works on this machine, and commands that fix what does not.
+
+    python -m scalarviz.faces.cli.doctor numba
+
+tests one thing: `doctor` runs each probe in its own process.
+"""
 
 from __future__ import annotations
 
+import io
 import json
+import os
+import platform
+import re
 import shutil
+import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from time import perf_counter
+from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -16,10 +34,16 @@ from rich.table import Table
 from rich.text import Text
 
 from scalarviz.base.messages import LONGEST_LINE, visible
-from scalarviz.base.shell_commands import called, joined, pip_command, program
+from scalarviz.base.shell_commands import (
+    called,
+    joined,
+    lacking,
+    pip_command,
+    program,
+    requirements,
+)
 from scalarviz.base.texts import text
-from scalarviz.faces.cli.probes import COMMAND, PIP, SYSTEM
-from scalarviz.faces.window import libraries
+from scalarviz.faces.window import display_check
 
 SECONDS = 60.0  # timeout of a probe
 AT_ONCE = 4
@@ -79,7 +103,7 @@ CHECKS = (
     ),
     Check("opengl", "drawing", "desktop", OPENGL),
     Check("shader", "maps", "desktop", OPENGL),
-    Check("window", "window", "desktop", f"{libraries.ALL} fonts-dejavu-core"),
+    Check("window", "window", "desktop", f"{display_check.ALL} fonts-dejavu-core"),
     Check("notebook", "notebook", "notebook", OPENGL),
     Check("images", "images", "images"),
     Check("video", "video", "video"),
@@ -161,7 +185,7 @@ def examine(
 
 def run_probe(name: str) -> str:
     """Run a probe in a process of its own; return its JSON, or a failure if it dies or hangs."""
-    command = [sys.executable, "-m", "scalarviz.faces.cli.probes", name]
+    command = [sys.executable, "-m", "scalarviz.faces.cli.doctor", name]
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, errors="replace", timeout=SECONDS
@@ -224,3 +248,322 @@ def as_table(findings: list[Finding]) -> Table:
         said = Text(visible(finding.said, LONGEST_LINE))
         table.add_row(sign, finding.check.name, text(f"doctor.use.{finding.check.use}"), said)
     return table
+
+
+# Probes. Each imports what it tests, which may be slow, missing or broken. It returns what it
+# found, or raises a Lack.
+
+PIP, SYSTEM, COMMAND, NOTHING = "pip", "system", "command", ""
+SMOOTH = 15.0  # pictures a second
+GIGABYTES = 2.0
+
+
+class Lack(Exception):
+    """Something does not work, or not well.
+
+    why     the reason
+    mend    what installs what is missing: PIP, SYSTEM, COMMAND, or NOTHING
+    works   whether it works nevertheless, with a restriction
+    debian  the exact packages of Debian, if known
+    """
+
+    def __init__(
+        self, why: str, mend: str = SYSTEM, *, works: bool = False, debian: str = ""
+    ) -> None:
+        super().__init__(why)
+        self.mend = mend
+        self.works = works
+        self.debian = debian
+
+
+def need(*modules: str) -> str:
+    """Return names and versions of modules; raise Lack if one is not installed."""
+    missing = [module for module in modules if find_spec(module) is None]
+    if missing:
+        raise Lack(f"{missing[0]} is not installed", PIP)
+    return ", ".join(map(version_of, modules))
+
+
+def version_of(module: str) -> str:
+    """Return the name and the version of the package that a module belongs to."""
+    names = {"PySide6": "PySide6-Essentials", "PIL": "Pillow", "OpenGL": "PyOpenGL"}
+    package = names.get(module, module)
+    try:
+        return f"{package} {version(package)}"
+    except PackageNotFoundError:
+        return package
+
+
+def python() -> str:
+    if sys.maxsize < 2**32:
+        raise Lack("a Python of 32 bits, for which there is no numba")
+    machine = {"system": platform.system(), "processor": platform.machine()}
+    return text("doctor.found.python", version=platform.python_version(), **machine)
+
+
+def packages() -> str:
+    found = need("numpy", "rich", "typer")
+    for module in ("numpy", "rich", "typer"):
+        import_module(module)
+    return found
+
+
+def numba() -> str:
+    """Compile and run a parallel kernel."""
+    found = need("numba")
+    import numpy as np
+
+    compiler: Any = import_module("numba")
+
+    def total(numbers: Any) -> Any:
+        result = 0.0
+        for i in compiler.prange(len(numbers)):
+            result += numbers[i]
+        return result
+
+    if compiler.njit(parallel=True)(total)(np.ones(1000)) != 1000.0:
+        raise Lack("a compiled loop gave a wrong sum")
+    layer = compiler.threading_layer()
+    if layer == "workqueue":
+        raise Lack(f"{found}, slowly: it finds no OpenMP", works=True)
+    return text("doctor.found.numba", found=found, count=compiler.get_num_threads(), layer=layer)
+
+
+def cuda() -> str:
+    from scalarviz.engines.registry import ENGINES
+
+    lack = ENGINES["cuda"].lack()
+    if lack:
+        raise Lack(lack, PIP if "pip install" in lack else SYSTEM)
+    if os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0"):
+        return text("doctor.found.simulator")
+    name = import_module("numba.cuda").get_current_device().name
+    return name.decode() if isinstance(name, bytes) else str(name)
+
+
+def opengl() -> str:
+    """Draw a red frame with vispy and read it back."""
+    found = need("vispy", "OpenGL") if sys.platform == "linux" else need("vispy", "PySide6")
+    if sys.platform == "linux":
+        os.environ.update(EGL_PLATFORM="surfaceless", PYOPENGL_PLATFORM="egl")
+    vispy = import_module("vispy")
+    try:
+        vispy.use("egl" if sys.platform == "linux" else "pyside6", "gl+")
+        gloo, app = import_module("vispy.gloo"), import_module("vispy.app")
+        with app.Canvas(size=(8, 8), show=False) as canvas:
+            canvas.set_current()
+            gloo.clear("red")
+            pixel = gloo.read_pixels((0, 0, 1, 1))[0, 0]
+            maker = gloo.gl.glGetParameter(gloo.gl.GL_RENDERER)
+    except Exception as error:  # drivers raise errors of any class
+        raise Lack(f"no OpenGL context: {first_line(error)}") from error
+    if tuple(pixel[:3]) != (255, 0, 0):
+        raise Lack("a red frame did not come back red")
+    return f"{found}, {maker}"
+
+
+def shader() -> str:
+    """Measure the network of a texture in a fragment shader, and on the cpu engine."""
+    need("vispy")
+    sv = import_module("scalarviz")
+    dense = [sv.Dense(64, 64, "leaky_relu") for _ in range(3)]
+    layers = [sv.FrequencyEncoding(2, octaves=3), sv.Dense(12, 64, "leaky_relu"), *dense]
+    net = sv.Network([*layers, sv.Dense(64, 3, "sigmoid")], seed=0)
+    points = sv.data.pixel_centres(48, 48)
+    made = sv.shader(net)
+    made(points)
+    if made.why:
+        raise Lack(made.why, SYSTEM if sys.platform == "linux" else NOTHING)
+    by_shader, by_cpu = (quickest(evaluate, points) for evaluate in (made, net.to("cpu")))
+    return text(
+        "doctor.found.shader",
+        renderer=made.renderer,
+        points=len(points),
+        shader=1e3 * by_shader,
+        cpu=1e3 * by_cpu,
+    )
+
+
+def quickest(evaluate: Callable[[Any], Any], points: Any) -> float:
+    """Return the least seconds of some calls."""
+    times = []
+    for _ in range(4):
+        start = perf_counter()
+        evaluate(points)
+        times.append(perf_counter() - start)
+    return min(times)
+
+
+def window() -> str:
+    """Connect Qt to the display."""
+    found = need("PySide6")
+    if sys.platform == "linux" and not os.environ.get("WAYLAND_DISPLAY"):
+        check_libraries()
+    if sys.platform == "linux" and not (
+        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    ):
+        raise Lack("there is no display: sit at the machine, or connect with ssh -X", NOTHING)
+    try:
+        toolkit = import_module("PySide6.QtGui")
+    except ImportError as error:
+        raise Lack(f"Qt cannot be loaded: {first_line(error)}") from error
+    os.environ.setdefault("QT_XCB_GL_INTEGRATION", "xcb_egl")  # as a window does
+    application = toolkit.QGuiApplication([])  # aborts if libraries are missing
+    context = toolkit.QOpenGLContext()
+    if not context.create():
+        raise Lack("Qt finds no OpenGL on this display")
+    return text("doctor.found.window", found=found, platform=application.platformName())
+
+
+def check_libraries() -> None:
+    """Raise Lack with the libraries that Qt lacks on X11; Qt names only the first, or none."""
+    libraries = import_module("scalarviz.faces.window.display_check")
+    why = libraries.lack_of_qt()
+    absent = libraries.missing(why) if why else []
+    if absent:
+        raise Lack(libraries.told(absent), debian=libraries.packages_of(absent))
+    if why:
+        raise Lack(f"Qt cannot be loaded: {why}")
+
+
+def notebook() -> str:
+    found = need("anywidget", "ipywidgets", *(["OpenGL"] * (sys.platform == "linux")))
+    import_module("anywidget")
+    return found
+
+
+def images() -> str:
+    """Write and read PNG and JPEG with Pillow."""
+    found = need("PIL")
+    pillow = import_module("PIL.Image")
+    for kind in ("PNG", "JPEG"):
+        file = io.BytesIO()
+        pillow.new("RGB", (8, 8), "red").save(file, kind)
+        pillow.open(file).load()
+    return found
+
+
+def video() -> str:
+    found = need("av")
+    av = import_module("av")
+    try:
+        av.Codec("libx264", "w")
+    except Exception as error:  # an error class of av
+        raise Lack("av has no encoder libx264", PIP) from error
+    return text("doctor.found.video", found=found)
+
+
+def packages_of(extra: str) -> str:
+    """The packages of an extra, in versions that it accepts."""
+    if lacks := lacking(extra):
+        raise Lack(f"{lacks[0]} is not installed", PIP)
+    names = [re.split(r"[^\w.-]", line)[0] for line in requirements(extra)]
+    return ", ".join(map(version_of, names))
+
+
+def onnx() -> str:
+    """Save a network as ONNX and load it."""
+    found = need("onnx")
+    sv = import_module("scalarviz")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "net.onnx"
+        sv.onnx.save(sv.Network([2, 2]), path)
+        sv.onnx.load(path)
+    return found
+
+
+def jupyter() -> str:
+    """JupyterLab, a local port, and the packages that the lessons draw with."""
+    found = need("jupyterlab", "matplotlib", "ipykernel")
+    try:
+        socket.create_server(("127.0.0.1", 0)).close()
+    except OSError as error:
+        raise Lack(f"no server can listen on this machine: {error}", NOTHING) from error
+    return found
+
+
+def pictures() -> str:
+    """Measure the pictures per second at the size of the lessons."""
+    view, stage = (
+        import_module("scalarviz.scene.picture"),
+        import_module("scalarviz.stage.stage"),
+    )
+    scene = import_module("scalarviz.scenes.rgb").scene(engine="python")
+    seen, canvas = stage.Stage(scene), view.Canvas(800, 500)
+    canvas.frame(seen.draw)
+    began, count = perf_counter(), 0
+    while perf_counter() - began < 2.0:
+        seen.orbit(3.0, 0.0)
+        canvas.frame(seen.draw)
+        count += 1
+    rate = count / (perf_counter() - began)
+    if rate < SMOOTH:
+        raise Lack(f"only {rate:.0f} pictures a second: close other programs", NOTHING, works=True)
+    return text("doctor.found.pictures", rate=rate)
+
+
+def kernels() -> str:
+    """Whether the kernels are compiled on this machine."""
+    lacking = len(import_module("scalarviz.engines.every_kernel").lacking_kernels())
+    if lacking:
+        raise Lack(
+            f"{lacking} are not compiled: a lesson waits some seconds where it needs them first",
+            COMMAND,
+            works=True,
+        )
+    return text("doctor.found.kernels")
+
+
+def room() -> str:
+    """Disk, memory and processors."""
+    free = shutil.disk_usage(Path.home()).free / 2**30
+    if free < GIGABYTES:
+        raise Lack(f"{free:.1f} GB of disk are free, and {GIGABYTES:g} are needed", NOTHING)
+    memory = import_module("scalarviz.base.limits").memory_size() / 2**30
+    if 0.0 < memory < GIGABYTES:
+        raise Lack(f"{memory:.1f} GB of memory, and {GIGABYTES:g} are needed", NOTHING)
+    processors = text("doctor.found.processors", count=os.cpu_count())
+    if memory:
+        processors = text("doctor.found.memory", processors=processors, memory=memory)
+    return text("doctor.found.room", processors=processors, disk=free)
+
+
+ALWAYS = (
+    python,
+    packages,
+    numba,
+    cuda,
+    opengl,
+    shader,
+    window,
+    notebook,
+    images,
+    video,
+    onnx,
+    jupyter,
+)
+IN_CLASS = (pictures, kernels, room)
+PROBES: dict[str, Callable[[], str]] = {probe.__name__: probe for probe in (*ALWAYS, *IN_CLASS)}
+EXTRAS = "serve", "sklearn", "pandas", "cluster"  # which nothing else tests
+PROBES |= {extra: partial(packages_of, extra) for extra in EXTRAS}
+
+
+def first_line(error: BaseException) -> str:
+    return next(iter(str(error).splitlines()), "") or type(error).__name__
+
+
+def answer(name: str) -> dict[str, Any]:
+    """Return the result of a probe as data."""
+    try:
+        return {"works": True, "said": PROBES[name](), "mend": NOTHING}
+    except Lack as lack:
+        more = {"debian": lack.debian} if lack.debian else {}
+        return {"works": lack.works, "said": str(lack), "mend": lack.mend, **more}
+    except Exception as error:  # a broken package must not break the doctor
+        return {"works": False, "said": f"{type(error).__name__}: {first_line(error)}", "mend": PIP}
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(answer(sys.argv[1])))
+    sys.stdout.flush()
+    os._exit(0)  # some libraries crash when they are unloaded

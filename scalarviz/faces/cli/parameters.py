@@ -1,12 +1,14 @@
 """Options as parameters of a function, in typer's form: how they are shown, and how they complete.
 
-A shell asks for what can follow by running the command again; it offers files where there is no
-answer.
+A shell asks for what can follow by running the command again, with the line so far in environment
+variables; it offers files where there is no answer.
 """
 
 from __future__ import annotations
 
 import inspect
+import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from scalarviz.faces.cli.completion import in_shell
+from scalarviz.faces.scene_file import scenes
 
-if TYPE_CHECKING:  # the options of scenes load numpy
-    from scalarviz.faces.scenefiles.options import Option
+if TYPE_CHECKING:
+    from scalarviz.faces.scene_options import Option
+
 
 Complete = Callable[[str], list[str]]
 
@@ -67,7 +70,7 @@ def quieter(parameters: Iterable[Any]) -> Iterator[None]:
 
 def as_parameters(options: Mapping[str, Option], panel: str) -> list[inspect.Parameter]:
     """Return options as parameters of a function, in typer's form; `panel` is their heading."""
-    from scalarviz.faces.scenefiles.options import kind_of
+    from scalarviz.faces.scene_options import kind_of
 
     return [
         inspect.Parameter(
@@ -92,7 +95,7 @@ def metavar_of(option: Option) -> str:
     """Return what stands for the value of an option in its help."""
     if option.kind == list[str]:
         return CONDITION if tuple(option.info.names) else NAME_AND_VALUE
-    from scalarviz.faces.scenefiles.options import kind_of
+    from scalarviz.faces.scene_options import kind_of
 
     kind = kind_of(option)
     return NAME if kind is str and tuple(option.info.names) else METAVARS[kind]
@@ -114,3 +117,139 @@ def beginning(names: Iterable[str]) -> Complete:
         return [in_shell(name) for name in names if name.startswith(incomplete)]
 
     return complete
+
+
+# Completion: what shells pass, and how they want to have what can follow.
+
+SHELL = "_SCALARVIZ_COMPLETE"
+BASH = "complete_bash"
+
+
+def is_completing() -> bool:
+    """Return whether a shell asks what can follow."""
+    return SHELL in os.environ
+
+
+def words_to_complete() -> list[str]:
+    """Return the typed words up to a known scene, for shell completion."""
+    if not is_completing():
+        return []
+    join_values()
+    line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
+    words = line.split()[1:3]
+    return words if words[:1] == ["open"] or (len(words) == 2 and words[1] in scenes()) else []
+
+
+def join_values() -> None:
+    """Write `--name = value`, as bash splits `--name=value`, as two words."""
+    words, count = os.environ.get("COMP_WORDS", "").split(), os.environ.get("COMP_CWORD", "")
+    if os.environ[SHELL] != BASH or not count.isdecimal():
+        return
+    typed = words[: int(count) + 1]
+    kept = [
+        word
+        for before, word in zip(["", *typed], typed, strict=False)
+        if word != "=" or not before.startswith("--")
+    ]
+    after = int(typed[-1:] == ["="] and len(kept) < len(typed))  # nothing of the value is typed
+    os.environ["COMP_WORDS"] = "\n".join(kept)
+    os.environ["COMP_CWORD"] = str(int(count) - (len(typed) - len(kept)) + after)
+
+
+def in_shell(name: str) -> str:
+    """Return a name as the shell that asks wants it: bash takes a space for the end of a word."""
+    return name.replace(" ", "\\ ") if os.environ.get(SHELL) == BASH else name
+
+
+# The options of `scalarviz sweep`; what it does is in sweep_scene.py.
+
+
+def sweep_command() -> Callable[..., None]:
+    """Return the function of `scalarviz sweep`."""
+    scene = typer.Argument(
+        metavar="SCENE",
+        help="Name or file.",
+        show_default=False,
+        autocompletion=beginning(scenes()),
+    )
+    grid = typer.Option(
+        [],
+        "--grid",
+        metavar="NAME=VALUE,VALUE",
+        help="Values of an option; can be given several times. Values with commas are separated "
+        "by semicolons.",
+    )
+    seeds = typer.Option("10", metavar="N", help="Number of seeds, or a range such as 5-14.")
+    steps = typer.Option(2000, metavar="N", help="Steps of each training.")
+    every = typer.Option(None, metavar="N", help="Steps between two checks; else 40 checks.")
+    success = typer.Option(
+        None,
+        metavar="LOSS",
+        help="A run succeeds when its loss is below this; else when every output is on the side "
+        "of its target.",
+    )
+    ends = typer.Option(False, "--stop-at-success", help="End each network when it succeeds.")
+    executor = typer.Option(
+        "here",
+        metavar="WHERE",
+        help="here, processes, dask, or the address of a Dask scheduler, which must be trusted.",
+        autocompletion=beginning(("here", "processes", "dask")),
+    )
+    out = typer.Option(None, "-o", "--out", metavar="FILE", help="Runs, as .csv or .parquet.")
+    folder = typer.Option(
+        None, metavar="FOLDER", help="Where results are kept; else beside the file."
+    )
+
+    picture = typer.Option(None, metavar="FILE", help="Draw the sweep as .png.")
+
+    watched = typer.Option(False, "--watch", help="Open a window in which all networks learn.")
+
+    networks = typer.Option(
+        None,
+        metavar="WHAT",
+        help="How the picture shows each network: cubes, maps, swatches or losses.",
+        autocompletion=beginning(("cubes", "maps", "swatches", "losses")),
+    )
+    order = typer.Option(
+        None, metavar="COLUMN", help="Order by a column, such as loss, or -success: largest first."
+    )
+    group = typer.Option(None, metavar="COLUMN", help="Group the settings by a column.")
+
+    def run(
+        scene: str = scene,
+        grid: list[str] = grid,
+        seeds: str = seeds,
+        steps: int = steps,
+        every: int | None = every,
+        success: str | None = success,
+        stop_at_success: bool = ends,
+        executor: str = executor,
+        out: str | None = out,
+        folder: str | None = folder,
+        picture: str | None = picture,
+        watch: bool = watched,
+        networks: str | None = networks,
+        order: str | None = order,
+        group: str | None = group,
+    ) -> None:
+        from scalarviz.faces.cli.sweep_scene import sweep_scene
+
+        sys.exit(
+            sweep_scene(
+                scene,
+                grid,
+                seeds,
+                steps,
+                every,
+                success,
+                stop_at_success,
+                executor,
+                out,
+                folder,
+                picture,
+                watch,
+                {"networks": networks, "order": order, "group": group},
+            )
+        )
+
+    return run

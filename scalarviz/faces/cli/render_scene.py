@@ -1,4 +1,4 @@
-"""`scalarviz render`: options become a picture, a video or a page."""
+"""`scalarviz render` and `page`: a scene becomes a picture, a video or a page."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from scalarviz.base.progress import Progress
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import InputError
-from scalarviz.faces.controller.autosave import Keep
-from scalarviz.faces.scenefiles.options import RENDERING
-from scalarviz.faces.terminal.train import closing, end_of, take_steps, why_lost
-from scalarviz.files.atomic import check_place
+from scalarviz.faces.controller.train import Autosave, closing, end_of, take_steps, train, why_lost
+from scalarviz.faces.scene_options import RENDERING
+from scalarviz.files.atomic import check_place, replace_file
+from scalarviz.pages.page import STEPS, check_name, page_of, trains
+from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.stage.background import Portions
 from scalarviz.stage.render import picture, record, storyboard
 from scalarviz.stage.render_options import RenderOptions
@@ -31,7 +32,7 @@ VIDEOS = (".mp4", ".gif")
 OF_VIDEOS = ("every", "operations", "hold", "fps", "move")
 
 
-def render(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> int:
+def render(show: Show, given: Mapping[str, Any], name: str, keep: Autosave) -> int:
     """Train, draw and save; return the exit code."""
     try:
         with keep.kept(show.session):
@@ -46,7 +47,7 @@ def render(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> int:
     return code
 
 
-def draw(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> None:
+def draw(show: Show, given: Mapping[str, Any], name: str, keep: Autosave) -> None:
     """Draw into the file of the options, and print a summary."""
     chosen = {each: given.get(each, option.default) for each, option in RENDERING.items()}
     path = Path(chosen["out"] or f"{name}.png")
@@ -121,7 +122,7 @@ def tell_lost(show: Show) -> None:
 
 
 @contextmanager
-def saving(keep: Keep, show: Show) -> Iterator[Callable[[int, int], None]]:
+def saving(keep: Autosave, show: Show) -> Iterator[Callable[[int, int], None]]:
     """Return a progress function for a video: it draws a bar, and autosaves the training."""
     with Progress(0, unit="pictures") as bar:
 
@@ -156,3 +157,42 @@ def pixels(size: str) -> tuple[int, int] | None:
     if found is None:
         raise InputError(f"--pixels takes width x height, such as 1280x720, not {size!r}")
     return int(found[1]), int(found[2])
+
+
+# A web page that trains.
+
+
+def write_page(show: Show, given: Mapping[str, Any], name: str, keep: Autosave) -> int:
+    """Train if steps are given, and write the page; return the exit code.
+
+    show   of the scene
+    given  options: out, theme, steps, no_engine, record, every
+    name   of the scene, for the name of the file
+    keep   saves the training
+    """
+    path = Path(given.get("out") or f"{name}.html")
+    check_name(path.name)
+    check_place(path)
+    theme = given.get("theme", "auto")
+    pick({"auto": "", **THEMES}, theme, "theme")
+    engine = False if given.get("no_engine") else None
+    trains(show.session, engine)
+    if given["steps"] is not None and (code := train(show, given["steps"], keep)):
+        say(text("page.stopped"))
+        return code
+    try:
+        made = page_of(
+            show,
+            theme=None if theme == "auto" else theme,
+            engine=engine,
+            steps=STEPS if given.get("record") is None else given["record"],
+            every=1 if given.get("every") is None else given["every"],
+        )
+    except KeyboardInterrupt:  # nothing is written yet
+        say(text("page.stopped"))
+        return INTERRUPTED
+    say(made.words(path.name))
+    replace_file(path, made.text)
+    if given["steps"] is None and (saved := keep.at_end(show.session, False)):
+        say(saved)
+    return 0

@@ -14,9 +14,16 @@ from scalarviz.base.messages import say
 from scalarviz.base.texts import plural, text
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import InputError
-from scalarviz.faces.scenefiles.find import Scene, find, load
-from scalarviz.faces.scenefiles.making import as_kind, make_show
-from scalarviz.faces.scenefiles.options import RUNNING, SHARED, Option, kind_of, own_options
+from scalarviz.faces.scene_file import Scene, find, load
+from scalarviz.faces.scene_options import (
+    RUNNING,
+    SHARED,
+    Option,
+    as_kind,
+    kind_of,
+    make_show,
+    own_options,
+)
 from scalarviz.faces.watch import watch
 from scalarviz.files.atomic import as_path, check_place
 from scalarviz.stage.render import picture as draw

@@ -1,53 +1,62 @@
 """Controller: everything that a user can do to a training and its picture, without a toolkit.
 
 A window or widget calls a command for each user action, and several times a second reads `state`
-and calls `attend`, all on one thread. This thread never waits for a training longer than a moment
-(answers.AT_ONCE): playing has a thread of its own, a `Hand` executes commands on another, and a
-picture asks by an `Answer`.
+and calls `attend`, all on one thread. This thread never waits for a training longer than a moment:
+playing has a thread of its own, a `CommandQueue` executes commands on another, and a picture asks
+by an `Answer`. What keys do, and their help, follows from the rows of CONTROLS.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from time import monotonic
 from typing import Any, final
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.messages import LONGEST_LINE, visible
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula import pick
+from scalarviz.engines.kernel_threads import Guard
 from scalarviz.engines.registry import ENGINES, engines_for
 from scalarviz.errors import GradientError, ScalarvizError
-from scalarviz.faces.controller import choosing, keys, stopping, trail, undoing
-from scalarviz.faces.controller.branch_windows import BranchWindows
-from scalarviz.faces.controller.clicks import as_sentence
-from scalarviz.faces.controller.computing import computes
-from scalarviz.faces.controller.edits import Edits
-from scalarviz.faces.controller.end_of_run_actions import offer_more
-from scalarviz.faces.controller.export import Exports
-from scalarviz.faces.controller.guessing import Guessing
-from scalarviz.faces.controller.guide import Guide
-from scalarviz.faces.controller.hand import Hand
+from scalarviz.faces.controller import changes
+from scalarviz.faces.controller import playing as stopping
+from scalarviz.faces.controller.changes import Edits
+from scalarviz.faces.controller.control import (
+    DIGITS,
+    UNITS,
+    Control,
+    FaceState,
+    FaceUnit,
+    state_of,
+    unit_for,
+)
+from scalarviz.faces.controller.controls import CONTROLS, walk
+from scalarviz.faces.controller.export import BranchWindows, Exports
+from scalarviz.faces.controller.guide import Guessing, Guide
 from scalarviz.faces.controller.options import Options, Recipe
-from scalarviz.faces.controller.play import Playing
-from scalarviz.faces.controller.precompile import kind_of
-from scalarviz.faces.controller.state import UNITS, FaceUnit, State, state_of, unit_for
-from scalarviz.faces.controller.warming import Warming
-from scalarviz.faces.scenefiles.making import as_number
+from scalarviz.faces.controller.playing import Playing, offer_more
+from scalarviz.faces.controller.precompile import Warming, computes, kind_of
+from scalarviz.faces.scene_options import as_number
+from scalarviz.stage.background import AT_ONCE
 from scalarviz.stage.show import Show
 from scalarviz.stage.side_by_side import AnyStage
 from scalarviz.story.by_neuron import check_neurons
+from scalarviz.story.plain_errors import as_sentence
 from scalarviz.training.session.branches import Branch
 from scalarviz.training.session.session import Session
+from scalarviz.training.session.threads import Background, Job
 from scalarviz.training.session.timeline import check_unit
 from scalarviz.training.session.trainer import settings_now
 from scalarviz.training.session.user_changes import Change
 
 CHANNELS = {"color": "color", "size": "size"}
-AT_ONCE = 100  # most steps taken by a command; for more, it plays
+MOST_STEPS = 100  # most steps taken by a command; for more, it plays
 WHOLE = "step", "epoch"  # units of whole steps
 
 
@@ -90,13 +99,13 @@ class Controller:
         self.fill_screen: Callable[[], None] = lambda: None
         self.copy_text: Callable[[str], None] = lambda text: None
         self.ask_color: Callable[[FloatArray, Callable[[FloatArray], None]], None] | None = None
-        self.hand = Hand()
+        self.hand = CommandQueue()
         self.playing = Playing(show, steps, speed)
         self.guide: Guide = Guide(self)
         self.guessing: Guessing = Guessing(self)
         self.options = Options(recipe, show)
         self.edits = Edits(show.session)
-        self.trail = trail.Trail()
+        self.trail = changes.ShownTrainings()
         self.preset: Change | None = None
         self.exports = Exports()
         self.branch_windows = BranchWindows()
@@ -106,7 +115,7 @@ class Controller:
         self._engines = [name for name, row in ENGINES.items() if not row.lack()]
         self.warming = Warming()
         self.look_at_kernels()
-        stage.keys = keys.help_rows(self.state)
+        stage.keys = help_rows(self.state)
         stage.travel, stage.end_work = self.travel, self.cancel_exports
 
     @property
@@ -238,7 +247,7 @@ class Controller:
         each = session.trainer.batches.steps_an_epoch if unit == "epoch" else 1
         if direction < 0:
             return self.do(partial(session.back, times, unit))
-        if unit not in WHOLE or times * each <= AT_ONCE:
+        if unit not in WHOLE or times * each <= MOST_STEPS:
             return self.do(partial(session.advance, times, unit), partial(stopping.tell_stop, self))
         with self.reporting_errors():
             self.playing.run_to((session.step_index // each + times) * each)
@@ -358,16 +367,16 @@ class Controller:
 
     def undo(self) -> None:
         """Undo the last change; without one, show the training before this one."""
-        undoing.undo(self)
+        changes.undo(self)
 
     def redo(self) -> None:
         """Do the change that was undone last again, or show the training after this one."""
-        undoing.redo(self)
+        changes.redo(self)
 
     @computes
     def set_option(self, name: str, value: object) -> None:
         """Set an option of the training or of the scene; some options begin another training."""
-        choosing.set_option(self, name, value)
+        changes.set_option(self, name, value)
 
     # Samples, branches.
 
@@ -417,7 +426,7 @@ class Controller:
     def press(self, key: str, shift: bool = False) -> bool:
         """Execute the command of a key; return whether it has one."""
         self.guide.finish()
-        return keys.press(self, key, shift)
+        return press_key(self, key, shift)
 
     # Messages.
 
@@ -503,6 +512,197 @@ class Controller:
             self.tell(words, action, partial(self.switch, before.number))
 
     @property
-    def state(self) -> State:
+    def state(self) -> FaceState:
         """Everything that controls show; does not wait for the training."""
         return state_of(self)
+
+
+# Keys: their commands and their help, from the rows of CONTROLS.
+
+TIMES_WITH_SHIFT = 10
+ARROWS = {"left": "←", "right": "→", "up": "↑", "down": "↓"}
+NAMED_KEYS = ("space", "enter", "escape", "f2", "f11")
+# Alternative keys, known from other programs.
+ALIASES = {"t": "space"}
+
+
+def keys_of(row: Control, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the keys of a control; `names` are the names of a choice."""
+    return tuple(DIGITS[: len(names)]) if row.key == DIGITS else (row.key,) * bool(row.key)
+
+
+def press_key(controller: Controller, key: str, shift: bool) -> bool:
+    """Run the command of a key; return whether it has one."""
+    if controller.guessing.press(key) or walk(controller, key):
+        return True
+    if found := command_of(controller.state, key, shift):
+        row, value = found
+        row.set(controller, value)
+    return found is not None
+
+
+def command_of(state: FaceState, key: str, shift: bool) -> tuple[Control, Any] | None:
+    """Return the control that a key belongs to, and the value for its setter; None without one."""
+    key = ALIASES.get(key, key)
+    for row in rows_for(state):
+        names = tuple(row.names(state))
+        if key in keys_of(row, names):
+            return row, value_of_key(row, names, state, key, shift)
+    return None
+
+
+def rows_for(state: FaceState) -> list[Control]:
+    """Return the controls that there are: some only where several sessions are shown."""
+    return [row for row in CONTROLS.values() if state.names or not row.several]
+
+
+def value_of_key(
+    row: Control, names: Sequence[str], state: FaceState, key: str, shift: bool
+) -> Any:
+    """Return the value that a key passes to the setter of a control."""
+    if row.kind == "tick":
+        return not row.get(state)
+    if row.kind == "choice":
+        return names[DIGITS.index(key)] if row.key == DIGITS else following(names, row.get(state))
+    return TIMES_WITH_SHIFT if shift else 1
+
+
+def following(names: Sequence[str], name: str) -> str:
+    """Return the name after `name`; the first after the last."""
+    return names[(names.index(name) + 1) % len(names)] if name in names else names[0]
+
+
+def either(names: Iterable[str]) -> str:
+    *most, last = names
+    return text("keys.or", most=", ".join(most), last=last) if most else last
+
+
+def name_of_key(key: str) -> str:
+    """Return a key as text."""
+    return text(f"keys.name.{key}") if key in NAMED_KEYS else ARROWS.get(key, key)
+
+
+def written_key(key: str) -> str:
+    """Return a key as text for a menu or a tooltip, with letters as capitals."""
+    return name_of_key(key).upper() if len(key) == 1 else name_of_key(key)
+
+
+def help_rows(state: FaceState) -> list[tuple[str, str]]:
+    """Return the rows of the help; keys with the same text share a row."""
+    found: dict[str, list[str]] = {}
+    for row in rows_for(state):
+        names = tuple(row.names(state))
+        about, help = row.words("about", state), row.words("help", state)
+        help = help.replace("{}", either(names)) if names else help
+        help = help or about[:1].lower() + about[1:]
+        for key in keys_of(row, names):
+            other = [f", {alias}" for alias, meant in ALIASES.items() if meant == key]
+            found.setdefault(help, []).append("".join([name_of_key(key), *other]))
+    return [(" ".join(keys), about) for about, keys in found.items()]
+
+
+# The thread that executes commands, so that a face does not wait for them.
+
+
+@dataclass(eq=False)
+class QueuedCommand:
+    """A command, and the callback for its result or error.
+
+    Of consecutive waiting commands with the same `name`, only the newest is executed; commands
+    without a name are always executed. One that is `kept` is executed and reported after `drop`,
+    too.
+    """
+
+    do: Callable[[], Any]
+    then: Callable[[Any, BaseException | None], None]
+    name: str = ""
+    kept: bool = False
+    said: str = ""
+    result: Any = None
+    error: BaseException | None = None
+
+
+@final
+class CommandQueue:
+    """Executes commands one after the other on a thread of its own.
+
+    A quick command is done when `do` returns. One that takes longer than `patience` seconds
+    continues, and a later `attend` calls back with its result. Both are called on the face's
+    thread.
+    """
+
+    def __init__(self) -> None:
+        self.patience = AT_ONCE
+        self._lock = Guard()
+        self._waiting: deque[QueuedCommand] = deque()
+        self._done: deque[QueuedCommand] = deque()
+        self._thread = Background()
+        self._now: tuple[str, float] = "", 0.0  # what the present command is called, and its start
+
+    @property
+    def busy(self) -> bool:
+        """Whether a command is being executed, or a result has not been reported."""
+        return self._thread.busy or bool(self._done)
+
+    @property
+    def said(self) -> str:
+        """What is being done, and for how long; "" for nothing, and for what has no words."""
+        words, since = self._now
+        return words and text("notices.busy", what=words, seconds=monotonic() - since)
+
+    def do(
+        self,
+        command: Callable[[], Any],
+        then: Callable[[Any, BaseException | None], None],
+        name: str = "",
+        *,
+        kept: bool = False,
+        said: str = "",
+    ) -> None:
+        """Execute a command after those that wait already.
+
+        command  the function to call
+        then     called with its result and its error, one of them None
+        name     commands of one name replace each other while they wait
+        kept     whether `drop` does not forget it
+        said     what it does, for the property of this name
+        """
+        patience = 0.0 if self._thread.busy else self.patience
+        with self._lock:
+            if name and self._waiting and self._waiting[-1].name == name:
+                self._waiting.pop()
+            self._waiting.append(QueuedCommand(command, then, name, kept, said))
+        self._thread.start(self._work())
+        self._thread.finish(patience)
+        self.attend()
+
+    def attend(self, *, kept: bool = False) -> None:
+        """Report the results since the last call, or only those of kept commands."""
+        while self._done:
+            command = self._done.popleft()
+            if command.kept or not kept:
+                command.then(command.result, command.error)
+
+    def drop(self) -> None:
+        """Forget the waiting commands that are not kept."""
+        with self._lock:
+            self._waiting = deque(each for each in self._waiting if each.kept)
+
+    def finish(self) -> None:
+        """Wait until all commands are done."""
+        self._thread.finish()
+
+    def _work(self) -> Job:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    return
+                command = self._waiting.popleft()
+            self._now = command.said, monotonic()
+            try:
+                command.result = command.do()
+            except BaseException as error:
+                command.error = error
+            self._now = "", 0.0
+            self._done.append(command)
+            yield 0.0

@@ -1,8 +1,9 @@
-"""Exports of videos and pages, drawn by another process while training continues.
+"""Files, scenes and links that a face opens and writes; exports drawn by other processes.
 
-python -m scalarviz.faces.controller.export FOLDER OUT.mp4 '{"what": "video", ...}'
+    python -m scalarviz.faces.controller.export FOLDER OUT.mp4 '{"what": "video", ...}'
 
-The folder has a saved run for each session, 0.safetensors and so on; the process removes it.
+draws a video or a page while training continues. The folder has a saved run for each session,
+0.safetensors and so on; the process removes it.
 """
 
 from __future__ import annotations
@@ -16,24 +17,322 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic, sleep
-from typing import Any, final
+from typing import IO, TYPE_CHECKING, Any, final
 
 from scalarviz.base import processes
 from scalarviz.base.interrupt import Stop
 from scalarviz.base.progress import Progress, duration
+from scalarviz.base.shell_commands import program
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import InputError, ScalarvizError
-from scalarviz.faces.controller.clicks import without_code
+from scalarviz.faces.controller.changes import show_another, tell_another
+from scalarviz.faces.controller.options import Options, Recipe
+from scalarviz.faces.controller.precompile import computes, kinds_of_run
+from scalarviz.faces.links import Link, is_plain, link_to, option_text
+from scalarviz.faces.scene_file import about, find, load, scenes
 from scalarviz.files.atomic import check_place
-from scalarviz.files.runs import save_timeline
+from scalarviz.files.runs import check_saving, save_timeline
 from scalarviz.scene.frame_data import Work
 from scalarviz.stage.show import Several, Show
 from scalarviz.stage.side_by_side import AnyStage
+from scalarviz.story.plain_errors import without_code
 from scalarviz.training.session.session import Session
+from scalarviz.training.session.timeline import actions_of
+from scalarviz.training.session.trainer import settings_now
+
+if TYPE_CHECKING:
+    from scalarviz.faces.controller.controller import Controller
+    from scalarviz.faces.controller.group import Group
+
+
+# Files: trainings, networks, pictures to learn, exports.
+
+
+@computes
+def drop(controller: Controller, path: str | Path) -> None:
+    """Open a dropped file: a picture to learn, or a saved training."""
+    if str(path).endswith(".safetensors"):
+        return open_run(controller, path)
+    session, options, name = controller.session, controller.options, Path(path).name
+
+    def learned(_: object) -> None:
+        words = text("own.picture.learned", name=name)
+        controller.tell(words, text("controls.undo"), controller.undo)
+
+    return controller.do(
+        lambda: options.set_picture(session, settings_now(session), str(path)),
+        learned,
+        changing=True,
+        said=text("scenes.opening", name=name),
+    )
+
+
+def open_run(controller: Controller, path: str | Path) -> None:
+    """Load a training from a file, as soon as its kernels are compiled."""
+    controller.do(partial(kinds_of_run, path), partial(open_with, controller, path))
+
+
+def open_with(controller: Controller, path: str | Path, kinds: list[str]) -> None:
+    """Load a training that needs these kinds of kernels."""
+    for kind in kinds:
+        if controller.warming.later("load", kind, partial(open_run, controller, path)):
+            return controller.tell(text("notices.opens_later", file=Path(path).name))
+
+    def begin(session: Session) -> None:
+        same = session.data.name == controller.session.data.name
+        controller.pause()
+        if same:
+            title = session.timeline.title or controller.show.title
+            show = replace(controller.show, session=session, title=title)
+        else:
+            show = Show.of(session)
+        recipe = controller.options.recipe if same else None
+        options = Options(recipe, show, elsewhere=not same or controller.options.elsewhere)
+        show_another(controller, show, options, text("changes.file", file=Path(path).name))
+        controller.tell(text("notices.resumed", path=path, step=session.step_index))
+
+    said = text("scenes.opening", name=Path(path).name)
+    return controller.do(partial(Session.load, path), begin, said=said)
+
+
+@computes
+def save(controller: Controller, path: str | Path) -> None:
+    """Save the session, though the window is closed meanwhile."""
+    session = controller.session
+    controller.do(
+        partial(session.save, path),
+        lambda _: controller.tell(text("notices.saved", path=path)),
+        kept=True,
+        said=text("notices.saving", file=Path(path).name),
+    )
+
+
+@computes
+def save_network(controller: Controller, path: str | Path) -> None:
+    """Save the network as it is now; the ending of the path says how."""
+    session = controller.session
+
+    def act() -> None:
+        network = check_saving(session.timeline)
+        with session.doing():
+            network.save(path)
+
+    controller.do(act, lambda _: controller.tell(text("notices.saved", path=path)), kept=True)
+
+
+@computes
+def export_to(controller: Controller, path: str | Path, what: str = "") -> None:
+    """Draw it into a file in the background; see `task_of`."""
+    with controller.reporting_errors():
+        pin = pinned_of(controller.stage)
+        begin_export(
+            controller, task_of([controller.show], controller.stage, Path(path), what, pin)
+        )
+
+
+def export_video(group: Group, path: str | Path) -> None:
+    """Draw the history into a video in the background: of all sessions, if there are several."""
+    if group.several:
+        export_several(group.lead, group, path)
+    else:
+        export_to(group.lead, path, "video")
+
+
+@computes
+def export_several(controller: Controller, group: Group, path: str | Path) -> None:
+    """Draw the history of all sessions of a group side by side; a controller reports on it."""
+    shows = [
+        replace(member.show, title=name)
+        for member, name in zip(group.members, group.names, strict=True)
+    ]
+    with controller.reporting_errors():
+        pins = [pinned_of(member.stage) for member in group.members]
+        begin_export(controller, task_of(shows, group.stage, Path(path), "video", pins))
+
+
+def begin_export(controller: Controller, task: ExportTask) -> None:
+    """Start a process that draws, as soon as nothing else is computed."""
+    exports = controller.exports
+    exports.expect(task)
+    controller.do(partial(exports.start, task), kept=True)
+
+
+def pinned_of(stage: AnyStage) -> object:
+    """Return what is pinned, as the `pin` of a picture."""
+    return stage.pinned if stage.pinned_neuron is None else stage.pinned_neuron
+
+
+# The menu of scenes: another scene is opened in place of the training that is shown.
+
+TAKEN_OVER = ("engine",)  # options that another scene takes over if they were given
+
+
+@cache
+def entries() -> dict[str, str]:
+    """Return the scenes of the package: how a menu names each, and its name."""
+    found = scenes().items()
+    return {text("scenes.entry", name=name, about=about(path)): name for name, path in found}
+
+
+def entry_of(name: str) -> str:
+    """Return how the menu names a scene; "" for none of the package."""
+    return next((entry for entry, each in entries().items() if each == name), "")
+
+
+def choose_scene(controller: Controller, entry: str) -> None:
+    """Open the scene of an entry of the menu."""
+    if entry in entries():
+        open_scene(controller, entries()[entry])
+
+
+def open_scene(controller: Controller, name: str) -> None:
+    """Open a scene of the package and play it; Undo leads back to the training before."""
+    recipe = controller.options.recipe
+    given = {} if recipe is None else {k: v for k, v in recipe.unusual.items() if k in TAKEN_OVER}
+
+    def begin(made: Options) -> None:
+        did = text("changes.scene", name=name)
+        show_another(controller, made.show, made, did)
+        tell_another(controller, did)
+        controller.play_soon()
+
+    controller.guide.interrupt()
+    said = text("scenes.opening", name=name)
+    controller.do(partial(options_of, name, given), begin, said=said, name="scene")
+
+
+def options_of(name: str, given: dict[str, object]) -> Options:
+    """Return a scene's show with its options, made anew."""
+    recipe = Recipe(load(find(name)), given)
+    return Options(recipe, recipe.make({}), elsewhere=True)
+
+
+# Links: the present moment as a text that `scalarviz open` follows.
+
+
+def copy_link(controller: Controller) -> None:
+    """Put a link to this moment on the clipboard, and say so."""
+    stage, recipe = controller.stage, controller.options.recipe
+    pinned = stage.pinned if stage.pinned_neuron is None else stage.pinned_neuron
+
+    def made() -> Link:
+        with controller.session.doing():
+            return link_here(controller.session, recipe, pinned)
+
+    def copy(link: Link) -> None:
+        controller.copy_text(str(link))
+        controller.tell(text("notices.link", link=link, program=program()))
+
+    controller.do(made, copy)
+
+
+def link_here(
+    session: Session, recipe: Recipe | None, pinned: int | tuple[str, int] | None
+) -> Link:
+    """Return the link to the present moment of a session.
+
+    recipe  how the session was made, if it is that of a scene
+    pinned  the row of a weight, or a neuron
+
+    Raises InputError for a session that neither a scene nor a file leads to.
+    """
+    timeline = session.timeline
+    name, kept = recipe.name if recipe else "", timeline.kept
+    options = {} if recipe is None else recipe.unusual
+    was_changed = bool(actions_of(timeline.branch))
+    is_made = not (was_changed or timeline.was_loaded or session.origin)
+    if name and is_made and all(is_plain(option_text(value)) for value in options.values()):
+        return link_to(session, name, options, pinned)
+    if kept is None or not kept.has(timeline.branch):
+        if was_changed:
+            raise InputError(
+                "a link leads to a scene as it comes, or to a file, and this training was changed: "
+                "save it first"
+            )
+        raise InputError(
+            "a link leads to a scene as it comes, or to a file, and this training is neither: save "
+            "it first"
+        )
+    here = session.clock
+    left = timeline.branch.actions_at(here.place)[here.actions :]
+    if any(action.kind != "engine" for action in left):
+        raise InputError(
+            "a link leads past the changes that were made at this very moment, which are not done "
+            "yet: go back or on by an operation first"
+        )
+    return link_to(session, str(kept.path), None, pinned)
+
+
+# A window for the branches of a training, side by side, as `replay --branches` opens. It belongs
+# to another process, which has a copy of the training, and ends with this one.
+
+REPLAY = "-m", "scalarviz", "replay"
+RUN, SAID = "run.safetensors", "said.txt"
+
+
+@final
+@dataclass(frozen=True)
+class BranchWindow:
+    """A process with a window, and the folder of what it was given and of what it says."""
+
+    child: Any
+    folder: TemporaryDirectory[str]
+
+    def failure(self) -> str:
+        """Return why it has failed, in a sentence; "" if it was closed."""
+        with (Path(self.folder.name) / SAID).open(encoding="utf-8", errors="replace") as said:
+            lines = [line.strip() for line in said if line.strip()]
+        self.folder.cleanup()
+        code = self.child.wait()
+        if not code:
+            return ""
+        why = without_code(lines[-1] if lines else "") or text("exports.ended", code=code)
+        return text("notices.no_branch_window", why=why)
+
+
+@final
+class BranchWindows:
+    """The windows with branches that are open."""
+
+    def __init__(self) -> None:
+        self._open: list[BranchWindow] = []
+
+    def open(self, session: Session, theme: str) -> None:
+        """Open a window with the newest branches of a session, as they are now."""
+        folder = TemporaryDirectory(ignore_cleanup_errors=True)
+        run = Path(folder.name) / RUN
+        with session.doing():
+            save_timeline(session.timeline, run)  # a file that is gone soon
+        words = [*REPLAY, str(run), "--branches", "--theme", theme]
+        words += ["--limit", str(ANY)]  # our own process has just written it
+        with (Path(folder.name) / SAID).open("w", encoding="utf-8") as said:
+            streams: dict[str, IO[str]] = {"stdout": said, "stderr": said}
+            self._open.append(BranchWindow(processes.start(words, **streams), folder))
+
+    def failures(self) -> list[str]:
+        """Return why windows have failed since the last call."""
+        ended = [each for each in self._open if each.child.poll() is not None]
+        self._open = [each for each in self._open if each not in ended]
+        return [why for each in ended if (why := each.failure())]
+
+
+def open_branches(controller: Controller) -> None:
+    """Open a window with the branches side by side."""
+    if len(controller.session.branches) == 1:
+        return controller.tell(text("notices.one_branch"))
+    return controller.do(
+        partial(controller.branch_windows.open, controller.session, controller.stage.theme),
+        lambda _: controller.tell(text("notices.branch_window")),
+        branching=False,
+    )
+
+
+# Exports: processes that draw a saved run into a file.
 
 COMMAND = ("-m", "scalarviz.faces.controller.export")
 HTML = (".html", ".htm")
@@ -45,7 +344,7 @@ FRAME = 0.05  # seconds between two looks at processes that are waited for
 
 @final
 @dataclass(frozen=True)
-class Task:
+class ExportTask:
     """What is to be drawn: a session, or several, the file, and the look as JSON."""
 
     sessions: Sequence[Session]
@@ -55,7 +354,7 @@ class Task:
 
 def task_of(
     shows: Sequence[Show], stage: AnyStage, path: Path, what: str = "", pin: object = None
-) -> Task:
+) -> ExportTask:
     """Return the task to draw a show as it is seen, or several side by side.
 
     what  "video": the history so far, as a video; "step": the next step, as a page; "page": a page
@@ -85,7 +384,7 @@ def task_of(
         names = "neuron_maps", "test_points", "discrete"
         look |= {name: getattr(stage, name) for name in names}
     about = {"what": what, "titles": [show.title for show in shows], "look": look}
-    return Task(sessions, path, json.dumps(about))
+    return ExportTask(sessions, path, json.dumps(about))
 
 
 def last_step(sessions: Sequence[Session]) -> int:
@@ -100,7 +399,7 @@ class Export:
     `total` is 0 while nobody knows it.
     """
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: ExportTask) -> None:
         self.path = task.path
         self.failed = False
         self.done = self.total = 0
@@ -188,7 +487,7 @@ class Exports:
         self.told: list[str] = []
         self.lasting = False
         self._made: list[Export] = []
-        self._coming: list[Task] = []  # whose runs are not saved yet
+        self._coming: list[ExportTask] = []  # whose runs are not saved yet
         self._lock = threading.Lock()
 
     @property
@@ -223,11 +522,11 @@ class Exports:
         said, (done, total) = self.said, self.counts
         return Work(said, text("exports.cancel"), done / total if total else None) if said else None
 
-    def expect(self, task: Task) -> None:
+    def expect(self, task: ExportTask) -> None:
         """Note a task that `start` will be called with; until then it can be cancelled."""
         self._coming.append(task)
 
-    def start(self, task: Task) -> None:
+    def start(self, task: ExportTask) -> None:
         """Begin to draw, unless the task was cancelled; raise InputError if it cannot be saved."""
         try:
             made = Export(task) if task in self._coming else None
@@ -241,7 +540,7 @@ class Exports:
             elif made is not None:
                 made.stop()
 
-    def _remove(self, task: Task) -> None:
+    def _remove(self, task: ExportTask) -> None:
         with self._lock, suppress(ValueError):
             self._coming.remove(task)
 

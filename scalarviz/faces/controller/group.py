@@ -1,29 +1,43 @@
-"""Group: the controllers that a face has: one, or several on one clock, side by side."""
+"""Group: the controllers that a face has: one, or several on one clock, side by side.
+
+WatchOptions say how a face makes them, and an Opening what happens until the training plays.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, final
 
+from scalarviz.base.checks import number
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import ScalarvizError
-from scalarviz.faces.controller import keys
-from scalarviz.faces.controller.common_changes import ChangesOfAll
-from scalarviz.faces.controller.control import Control
-from scalarviz.faces.controller.controller import AT_ONCE, CHANNELS, WHOLE, Controller
+from scalarviz.faces.controller import controller as keys
+from scalarviz.faces.controller.control import (
+    UNITS,
+    Control,
+    FaceState,
+    FaceUnit,
+    state_of,
+    units_of,
+)
+from scalarviz.faces.controller.controller import CHANNELS, MOST_STEPS, WHOLE, Controller
+from scalarviz.faces.controller.controls import walk
 from scalarviz.faces.controller.guide import Walk
 from scalarviz.faces.controller.options import Recipe
-from scalarviz.faces.controller.play import Playing
-from scalarviz.faces.controller.state import UNITS, FaceUnit, State, state_of, units_of
-from scalarviz.faces.controller.walking import walk
+from scalarviz.faces.controller.playing import Playing
+from scalarviz.faces.controller.train import Autosave
+from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.pace import SUM, shared
+from scalarviz.stage.background import AT_ONCE
 from scalarviz.stage.background import AT_ONCE as PATIENCE
-from scalarviz.stage.show import Several
-from scalarviz.stage.side_by_side import AnyStage, SideBySide
+from scalarviz.stage.render_options import RenderOptions
+from scalarviz.stage.show import Several, Show
+from scalarviz.stage.side_by_side import AnyStage, SideBySide, stage_of
+from scalarviz.story import tour as tours
 from scalarviz.training.session.shared_clock import Halted, SharedClock
 from scalarviz.training.session.timeline import Position
 
@@ -55,7 +69,7 @@ class Group:
         self.unit: FaceUnit = "step"
         self.measured, self.jumps = 0.0, 0
         self._walk = Walk()
-        self._changes = ChangesOfAll()
+        self._changes = CommonChanges()
         self._told: Halted = {}  # those of which it was said that they were halted
         for member in self.members[1:]:
             member.hand, member.exports = self.members[0].hand, self.members[0].exports
@@ -256,7 +270,7 @@ class Group:
         elif not self.clock.playing:  # the last portion may have failed after the pause
             self._stop(partial(self.clock.pause, 0.0))
 
-    def state(self, here: Position | None = None) -> State:
+    def state(self, here: Position | None = None) -> FaceState:
         """Return everything that controls show; see `state_of`."""
         state = state_of(self.lead, here)
         if not self.several:
@@ -376,7 +390,7 @@ class Group:
         each = batches.steps_an_epoch if unit == "epoch" else 1
         if direction < 0:
             return self._do(partial(clock.back, times, unit))
-        if unit not in WHOLE or times * each <= AT_ONCE:
+        if unit not in WHOLE or times * each <= MOST_STEPS:
             return self._do(partial(clock.advance, times, unit))
         return self._guarded(
             partial(self.playing.run_to, (clock.step_index // each + times) * each)
@@ -511,3 +525,143 @@ class Group:
                 raise error
 
         self.lead.hand.do(done, finish, name)
+
+
+# Changes that a command made in several sessions, undone together.
+
+
+@final
+class CommonChanges:
+    """The changes of several sessions that commands made in all of them at once.
+
+    done    for each command, how many changes each session could undo before, and its sessions
+    undone  the sessions in which a command was undone, the last one at the end
+    """
+
+    def __init__(self) -> None:
+        self.done: list[tuple[dict[Controller, int], list[Controller]]] = []
+        self.undone: list[list[Controller]] = []
+
+    def begin(self, everyone: Sequence[Controller], changed: Sequence[Controller]) -> None:
+        """Note that a command is about to change some sessions of everyone."""
+        self.done.append(({each: changes_of(each) for each in everyone}, list(changed)))
+        self.undone.clear()
+
+    def undone_by(self, lead: Controller) -> list[Controller]:
+        """Return the controllers that undo the last change; `lead` is that of the chosen session.
+
+        That is the lead alone if it has made a change of its own since the last command.
+        """
+        while self.done:
+            before, commanded = self.done[-1]
+            since = {each: changes_of(each) - count for each, count in before.items()}
+            if since[lead] > (lead in commanded):
+                return [lead]
+            self.done.pop()
+            if changed := [each for each in commanded if since[each] > 0]:
+                self.undone.append(changed)
+                return changed
+        return [lead]
+
+    def done_again_by(self, lead: Controller) -> list[Controller]:
+        """Return the controllers that do the change again that was undone last."""
+        return self.undone.pop() if self.undone else [lead]
+
+
+def changes_of(controller: Controller) -> int:
+    """Return how many changes of a session can be undone."""
+    return len(controller.session.undo_log.done)
+
+
+# How a window or a notebook shows a training.
+
+
+@final
+@dataclass(frozen=True)
+class WatchOptions:
+    """The arguments of `sv.watch` for a window or a notebook; InputError for one out of range.
+
+    recipes  how the scenes were made, one for each session; empty: nobody knows
+    """
+
+    steps: int | None = None
+    speed: float | None = None
+    theme: str = "auto"
+    keep: Autosave = field(default_factory=Autosave)
+    recipes: Sequence[Recipe | None] = ()
+    size: tuple[int, int] | None = None
+    play: bool | None = None
+    tour: bool = False
+    reduced_motion: bool = False
+    present: bool = False
+    nodes: Callable[[Any], object] | None = None
+    color: str = "value"
+    cubes: str = "value"
+    pin: Any = None
+
+    def __post_init__(self) -> None:
+        pick({"auto": "", **THEMES}, self.theme, "theme")
+        if self.speed is not None:
+            number(self.speed, "the speed", 0.0)
+        if self.size is not None:
+            object.__setattr__(self, "size", RenderOptions(size=self.size).size)
+
+    def group(self, show: Show | Several, theme: str, *, reduced_motion: bool = False) -> Group:
+        """Return the controllers of a show, or of several, and their picture in a `theme`.
+
+        reduced_motion  True: no animations, whatever the options say
+        """
+        still = self.reduced_motion or reduced_motion
+        stage = stage_of(show, theme, reduced_motion=still, patience=AT_ONCE)
+        stage.present, stage.nodes = self.present, self.nodes
+        stage.color, stage.size = self.color, self.cubes
+        if self.pin is not None:
+            stage.pin(self.pin)
+        if isinstance(show, Several):
+            return Group.side_by_side(stage, self.recipes, steps=self.steps, speed=self.speed)
+        recipe = next(iter(self.recipes), None)
+        return Group.of(Controller(show, stage, recipe, steps=self.steps, speed=self.speed))
+
+
+# What happens at the start, until the training plays.
+
+
+@final
+class Opening:
+    """At the start, kernels are compiled if needed, and the tour is shown, or playing begins.
+
+    controller  the controller, or a group of them
+    tour        whether the tour is shown, which several sessions do not have; None: only the first
+                time on this machine, and only at the start of a training
+    play        whether it plays without a tour, or when that is skipped
+    """
+
+    def __init__(
+        self, controller: Controller | Group, tour: bool | None = None, *, play: bool = True
+    ) -> None:
+        self.group = group = Group.of(controller)
+        lead = group.lead
+        begins = lead.session.clock.place == (0, 0) and lead.stage.pinned is None
+        wanted = begins and not tours.was_seen() if tour is None else tour
+        self._tours = wanted and not group.several
+        self._plays = play
+        if any(member.warming.said for member in group.members):
+            held = group.held
+            group.tell(text(f"notices.{'kernels_first' if held else 'objects_first'}"))
+
+    def attend(self) -> None:
+        """Do what is due; called several times a second from the first picture on."""
+        group = self.group
+        if group.held or not (self._tours or self._plays):
+            return
+        tours, plays = self._tours, self._plays
+        self._tours = self._plays = False
+        try:
+            if group.is_playing:
+                return
+            if tours:
+                group.lead.guide.show_tour(group.play if plays else lambda: None)
+            else:
+                group.play()
+        except ScalarvizError as error:
+            group.lead.tell_error(error)

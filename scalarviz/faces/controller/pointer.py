@@ -1,15 +1,24 @@
-"""Pointer: the mouse over the picture, independent of a toolkit."""
+"""Pointer: the mouse over the picture and on the loss curve, independent of a toolkit."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from time import perf_counter
 from typing import final
 
+import numpy as np
+
+from scalarviz.base.texts import text
+from scalarviz.faces.controller.changes import put_in, tell_branch
 from scalarviz.faces.controller.controller import Controller
-from scalarviz.faces.controller.curve_pointer import LEFT, STILL, CurvePointer
-from scalarviz.faces.controller.dragging import drag, let_go
 from scalarviz.faces.controller.group import Group
-from scalarviz.faces.controller.own_input import put_in
+from scalarviz.faces.controller.precompile import computes
+from scalarviz.scene.charts import Chart
+from scalarviz.stage.curves import TerrainReader, nearest_step
 from scalarviz.stage.handles import Grip, Handle
+from scalarviz.story.equations import change_between
+from scalarviz.story.formats import both
+from scalarviz.story.names import neuron_name, sentence, weight_name
 
 NOTCH = 1.15  # zoom factor per notch of the wheel
 
@@ -107,3 +116,227 @@ class Pointer:
     def leave(self) -> None:
         """End hovering."""
         self.group.stage.hover_at(-1.0, -1.0)
+
+
+# The loss curve: the mouse goes to steps and branches, and zooms.
+
+LEFT = 1
+STILL = 4.0  # pixels; a press that moves less is a click
+CURVE_NOTCH = 1.3  # zoom factor of the curve per notch of the wheel
+DOUBLE = 0.5  # most seconds between the presses of a double click
+
+
+@final
+class CurvePointer:
+    """What the mouse does on the loss curve.
+
+    The left button goes to a step, and to others as long as it is held; a click on the line of a
+    branch goes over to it. Dragged over the strip of weights, it compares two steps. On a landscape
+    it drags the ball of the present weights, or goes to a step of the path. Other buttons, or the
+    left one with shift, move the curve, the wheel shows fewer steps around the pointer, a double
+    click all of them.
+
+    clock  returns the time in seconds
+    """
+
+    def __init__(
+        self, controller: Controller | Group, clock: Callable[[], float] = perf_counter
+    ) -> None:
+        self.group = Group.of(controller)
+        self._clock = clock
+        # While a button is held: "seek", "choose", "compare", "ball", "spot", "move" or "rest".
+        self._does = ""
+        self._start, self._x = (0.0, 0.0), 0.0
+        self._step: int | None = None  # the one that was asked for last
+        self._branch: int | None = None  # the one that was pressed on
+        self._pressed = -1.0, (0.0, 0.0), 0  # when, where, and the step of the training then
+
+    @property
+    def controller(self) -> Controller:
+        """The controller of the chosen session."""
+        return self.group.lead
+
+    @property
+    def _chart(self) -> Chart | None:
+        return self.group.stage.chart
+
+    @property
+    def _terrain(self) -> TerrainReader:
+        return self.group.stage.stages[0].reading.curves.past.terrain
+
+    def press(self, button: int, x: float, y: float, *, shift: bool) -> bool:
+        """Begin at a pixel; return whether it is on the curve."""
+        self._does = ""
+        chart = self._chart
+        if chart is None or (chart.step_under(x, y) is None and chart.spot_at(x, y) is None):
+            return False
+        self._start, self._x = (x, y), x
+        if chart.spot_at(x, y) is not None:
+            self._does = "ball" if chart.on_ball(x, y) and button == LEFT else "spot"
+        elif chart.tile_at(x, y) is not None and button == LEFT and not shift:
+            self._does, self._step = "compare", None
+            self.group.stage.curve_view.compared = None
+        elif button != LEFT or shift:
+            self._does = "move"
+        elif self._is_double(x, y) and self.group.stage.curve_view.show_all():
+            self._does = "rest"
+            self.group.seek(self._pressed[2])  # where it was before the first click
+        else:
+            self._pressed = self._clock(), (x, y), self.controller.session.step_index
+            self._branch = chart.branch_at(x, y)
+            self._does = "seek" if self._branch is None else "choose"
+            self._step = None
+            if self._does == "seek":
+                self._seek(x)
+        return True
+
+    def _is_double(self, x: float, y: float) -> bool:
+        at, (first_x, first_y), _ = self._pressed
+        near = max(abs(x - first_x), abs(y - first_y)) < STILL
+        return near and at >= 0.0 and self._clock() - at < DOUBLE
+
+    def _seek(self, x: float) -> None:
+        chart = self._chart
+        step = None if chart is None else chart.step_at(x)
+        if step is not None and step != self._step:
+            self._step = step
+            self.group.seek(step)
+
+    def move(self, x: float, y: float) -> bool:
+        """Go on with what `press` began; return whether it is still held."""
+        chart, stage = self._chart, self.group.stage
+        if not self._does or chart is None:
+            return bool(self._does)
+        if max(abs(x - self._start[0]), abs(y - self._start[1])) >= STILL:
+            if self._does == "choose":
+                self._does = "seek"
+            elif self._does == "move":
+                stage.curve_view.move(chart, x - self._x)
+                self._x = x
+            elif self._does == "ball":
+                spot = chart.spot_at(x, y, held=True)
+                if spot is not None:
+                    self._terrain.held = True
+                    roll(self.controller, self._terrain, spot)
+                    stage.hover_at(x, y)
+            elif self._does == "compare":
+                ends = sorted((chart.step_at(self._start[0]), chart.step_at(x)))
+                stage.curve_view.compared = ends[0], ends[1]
+                stage.hover_at(x, y)
+        if self._does == "seek":
+            self._seek(x)
+            stage.hover_at(x, y)
+        return True
+
+    def release(self) -> bool:
+        """End what `press` began; return whether that was on the curve."""
+        did, self._does = self._does, ""
+        chart = self._chart
+        if did == "choose" and self._branch is not None and chart is not None:
+            go_over(self.controller, self._branch, chart.step_at(self._start[0]))
+        if did in ("ball", "spot"):
+            self._leave_spot(did)
+        if did == "compare" and self.group.stage.curve_view.compared is None:
+            self._seek(self._start[0])
+        return bool(did)
+
+    def _leave_spot(self, did: str) -> None:
+        """Let the ball go, or go to the step of the path that was clicked."""
+        self._terrain.held = False
+        chart = self._chart
+        spot = chart.spot_at(*self._start) if did == "spot" and chart is not None else None
+        step = None if spot is None else nearest_step(self._terrain.shown, spot)
+        if step is not None:
+            self.group.seek(step)
+
+    def wheel(self, notches: float, x: float, y: float) -> bool:
+        """Zoom by notches of the wheel; return whether the pixel is on the curve."""
+        return self.zoom(CURVE_NOTCH**notches, x, y)
+
+    def zoom(self, factor: float, x: float, y: float) -> bool:
+        """Show fewer steps around a pixel's, by a factor; return whether it is on the curve."""
+        chart = self._chart
+        if chart is None or chart.step_under(x, y) is None:
+            return False
+        self.group.stage.curve_view.zoom(chart, factor, x)
+        return True
+
+
+@computes
+def roll(controller: Controller, terrain: TerrainReader, spot: tuple[float, float]) -> None:
+    """Set the weights to those of a point of the plane; all that one drag does is undone together.
+
+    Weights that the plane does not move stay as they are.
+    """
+    plane = terrain.shown.plane
+    if plane is None:
+        return
+    rows = np.flatnonzero((plane.across != 0.0) | (plane.up != 0.0)).tolist()
+    values = plane.values_at(*spot)[rows].tolist()
+    edits = controller.edits
+    controller.do(lambda: edits.edit(rows, values, dragged=True), name="ball")
+
+
+@computes
+def go_over(controller: Controller, branch: int, step: int) -> None:
+    """Switch to a branch, given by its number, and go to a step of it."""
+    controller.pause()
+    controller.stage.offer({})
+    session = controller.session
+
+    def go() -> None:
+        session.switch(branch)
+        session.seek(min(step, session.current_branch.end.step))
+
+    controller.do(go, lambda _: tell_branch(controller, branch), branching=False)
+
+
+# A weight that the mouse changes by its cube.
+
+
+def drag(controller: Controller, handle: Handle, up: float) -> None:
+    """Set the weight of a cube, or turn an arrow, that was dragged by so many pixels upwards.
+
+    The picture follows meanwhile; all that one drag does is undone together.
+    """
+    if handle.guesses:
+        return controller.guessing.drag(up)
+    controller.stage.scales.held = True
+    return controller.edit(handle.row, handle.value_at(up), dragged=True)
+
+
+def let_go(controller: Controller, handle: Handle, up: float) -> None:
+    """Say what a drag has changed, and offer to train on, unless it plays anyway."""
+    if not handle.guesses:
+        controller.stage.scales.let_go()
+        controller.do(lambda: None, lambda _: tell_dragged(controller, handle, up))
+
+
+def tell_dragged(controller: Controller, handle: Handle, up: float) -> None:
+    session = controller.session
+    uses = (each for each in session.network.program.operations if handle.row in each.parameters)
+    name = sentence(weight_name(session, next(uses, None), handle.row))
+    old, new, _ = change_between(handle.value, handle.value_at(up))
+    words = text("notices.dragged", name=name, old=old, new=new)
+    if not session.playing:
+        words = answer_words(controller, handle, old, new) or words
+    if session.playing:
+        controller.tell(words)
+    else:
+        controller.tell(words, text("notices.repair"), controller.play)
+
+
+def answer_words(controller: Controller, handle: Handle, old: str, new: str) -> str:
+    """Return how the output goes that a drag between two steps has moved most, or ""."""
+    session, before = controller.session, handle.answers
+    stage = next(each for each in controller.stage.stages if each.session is session)
+    stage.reading.refresh()
+    after = stage.reading.buffers(0).answers
+    if before is None or after is None or not np.isfinite(after - before).all():
+        return ""
+    place = int(np.argmax(np.abs(after - before)))
+    start, end = both(float(before[place]), float(after[place]))
+    unit = neuron_name(session, (session.network.program.outputs.name, place))
+    what = text("notices.dragged.answer") if len(after) == 1 else unit
+    fields = {"old": old, "new": new, "what": what, "start": start, "end": end}
+    return text("notices.dragged.moves", **fields) if start != end else ""

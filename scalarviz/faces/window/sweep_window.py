@@ -19,10 +19,15 @@ from PySide6.QtWidgets import (
 
 from scalarviz.base.interrupt import Stop
 from scalarviz.base.texts import text
-from scalarviz.faces.window.application import application, quick_turns
-from scalarviz.faces.window.canvas import make_canvas
-from scalarviz.faces.window.look import dress, first_size, theme_of
-from scalarviz.faces.window.lost_display import ending_without_display
+from scalarviz.faces.window.application import (
+    application,
+    dress,
+    ending_without_display,
+    first_size,
+    quick_turns,
+    theme_of,
+)
+from scalarviz.faces.window.picture_widget import make_canvas
 from scalarviz.scene.offscreen import is_of_opengl, lost, turn
 from scalarviz.stage.show import Show
 from scalarviz.stage.sweep_look import SweepLook
@@ -270,7 +275,7 @@ def watch_sweep(
             window.resize(*size)
         try:
             while (run := window.run()) is not None:
-                from scalarviz.faces.controller.watch_options import WatchOptions
+                from scalarviz.faces.controller.group import WatchOptions
                 from scalarviz.faces.window.window import watch
 
                 window.hide()

@@ -8,12 +8,10 @@ from functools import partial
 from scalarviz.base.interrupt import Stop
 from scalarviz.base.messages import say
 from scalarviz.base.texts import text
-from scalarviz.faces.controller.autosave import Keep
 from scalarviz.faces.controller.export import Exports
-from scalarviz.faces.controller.group import Group
-from scalarviz.faces.controller.watch_options import WatchOptions
-from scalarviz.faces.terminal.train import closing
-from scalarviz.faces.window.display import check_window
+from scalarviz.faces.controller.group import Group, WatchOptions
+from scalarviz.faces.controller.train import Autosave, closing
+from scalarviz.faces.window.display_check import check_window
 from scalarviz.stage.show import Several, Show
 
 
@@ -28,11 +26,15 @@ def watch(show: object, options: WatchOptions) -> int:
     shown = show if isinstance(show, Several) else Show.of(show)
     keep = options.keep
     check_window()
-    from scalarviz.faces.controller.startup import Opening
-    from scalarviz.faces.window.application import application, quick_turns
-    from scalarviz.faces.window.frame import MainWindow
-    from scalarviz.faces.window.look import reduces_motion, theme_of
-    from scalarviz.faces.window.lost_display import ending_without_display
+    from scalarviz.faces.controller.group import Opening
+    from scalarviz.faces.window.application import (
+        application,
+        ending_without_display,
+        quick_turns,
+        reduces_motion,
+        theme_of,
+    )
+    from scalarviz.faces.window.main_window import MainWindow
 
     application()
     group = options.group(shown, theme_of(options.theme), reduced_motion=reduces_motion())
@@ -70,7 +72,7 @@ def watch(show: object, options: WatchOptions) -> int:
     return stop.code or finish(group.lead.exports)
 
 
-def save_at_once(group: Group, keep: Keep) -> None:
+def save_at_once(group: Group, keep: Autosave) -> None:
     """Save, though the thread that draws never goes on."""
     session = group.lead.own_session
     session.inherit(threading.main_thread().ident)

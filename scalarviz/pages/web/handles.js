@@ -1,5 +1,5 @@
 // What is changed by hand in the picture: a weight by its cube, an input by its sphere or a slider;
-// as faces/controller/dragging.py.
+// as faces/controller/pointer.py.
 
 import { answersFor } from "./exhibit.js";
 import { bothSaid, said } from "./formats.js";

@@ -16,7 +16,7 @@ from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.program import KINDS
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.faces.scenefiles.find import scenes
+from scalarviz.faces.scene_file import scenes
 from scalarviz.stage.channels import CHANNELS
 from scalarviz.story.captions import caption
 from scalarviz.story.first_controls import FIRST_CONTROLS

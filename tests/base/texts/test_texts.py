@@ -34,13 +34,8 @@ ENGLISH: dict[str, str] = json.loads(Path(table.__file__).with_name("english.jso
 # What shows something to people.
 SHOWS = [
     *["story/*", "scene/*", "stage/*", "pages/*", "base/progress.py", "faces/watch.py"],
-    *["faces/terminal/*", "faces/controller/*", "faces/window/*", "faces/notebook/*"],
-    *[
-        "faces/cli/doctor.py",
-        "faces/cli/probes.py",
-        "faces/cli/bench.py",
-        "faces/cli/render_scene.py",
-    ],
+    *["faces/controller/*", "faces/window/*", "faces/notebook/*"],
+    *["faces/cli/doctor.py", "faces/cli/kernel_commands.py", "faces/cli/render_scene.py"],
     *["faces/cli/class_pages.py"],
 ]
 # Tables whose rows hold their own English words, as rows that are added from outside do.
@@ -52,7 +47,7 @@ ROW_TABLES = (
 # What reads like words and is none: a pattern of files, patterns of literals, what they are.
 NOT_WORDS = [
     ("faces/cli/doctor.py", "sudo *|winget *|softwareupdate *", "commands"),
-    ("faces/cli/probes.py", "Pillow", "the name of a package"),
+    ("faces/cli/doctor.py", "Pillow", "the name of a package"),
     ("faces/controller/controller.py", "edit {}", "a name of what is done"),
     ("stage/displays/*", "*Network*|Perceptron|Session|Value", "names of classes"),
     ("stage/displays/html_tables.py", "*solid*", "a style"),
@@ -67,8 +62,8 @@ NOT_WORDS = [
     ("stage/encoders.py", "Pillow", "the name of a package"),
     ("stage/show.py", "write sv.*|show the *", "parts of errors"),
     ("faces/watch.py", "sv.watch*|sv.picture*", "parts of errors"),
-    ("faces/notebook/check.py", "check {}", "a key in records"),
-    ("faces/notebook/place.py", "what*|copy*", "parts of errors"),
+    ("faces/notebook/exercises.py", "check {}", "a key in records"),
+    ("faces/notebook/notebook_cells.py", "what*|copy*", "parts of errors"),
     ("faces/notebook/widget.js", "(prefers*|fullscreen*", "a query, and rights of a frame"),
     ("pages/addresses.py", "*[{]*", "parts of errors"),
     ("pages/engine_data.py", "a page*|the batches*|the kernels*", "parts of errors"),
@@ -124,10 +119,14 @@ NOT_WORDS = [
     ),
     ("stage/network_shader.py", "the result *|keep what *", "parts of errors"),
     ("faces/window/application.py", "Fusion", "a style of Qt"),
-    ("faces/window/frame.py", "* - scalarviz", "a title"),
-    ("faces/window/libraries.py", "Qt|Gui|Widgets|* missing", "libraries, and a part of errors"),
-    ("faces/window/menus.py", "File|Scenes|Time|View|Help", "menus by their names in rows"),
-    ("faces/window/display.py", "sudo *", "a command in an error"),
+    ("faces/window/main_window.py", "* - scalarviz", "a title"),
+    (
+        "faces/window/display_check.py",
+        "Qt|Gui|Widgets|* missing",
+        "libraries, and a part of errors",
+    ),
+    ("faces/window/main_window.py", "File|Scenes|Time|View|Help", "menus by their names in rows"),
+    ("faces/window/display_check.py", "sudo *", "a command in an error"),
     ("stage/sweep_look.py", "steps to success", "a name typed by users"),
     ("scene/offscreen.py", "sudo*|Platform|*doctor", "parts of errors, and of a module"),
 ]

@@ -9,9 +9,8 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.texts import texts
-from scalarviz.faces.controller.controller import Controller
+from scalarviz.faces.controller.controller import Controller, help_rows
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.faces.controller.keys import help_rows
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.stage.show import Show

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from scalarviz.errors import InputError
-from scalarviz.faces.browser.link import Link
+from scalarviz.faces.browser.link import PageLink
 from scalarviz.faces.browser.wire import Buffers, Header
 from scalarviz.pages.page import linked_page
 from tests.faces.browser.seen_page import SeenPage
@@ -47,7 +47,7 @@ class FramedPage(SeenPage):
     def __init__(
         self,
         browser: Any,
-        link: Link,
+        link: PageLink,
         size: tuple[int, int] = (800, 560),
         delay: float = 0.0,
         is_busy: bool = False,

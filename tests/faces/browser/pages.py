@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 import scalarviz as sv
-from scalarviz.faces.browser.link import Link
+from scalarviz.faces.browser.link import PageLink
 from scalarviz.faces.browser.wire import Buffers, Header
+from scalarviz.faces.controller.group import WatchOptions
 from scalarviz.faces.controller.options import Recipe
-from scalarviz.faces.controller.watch_options import WatchOptions
 from scalarviz.stage.show import Show
 
 KINDS = {"f4": "<f4", "f8": "<f8", "u1": "u1", "i1": "i1", "u4": "<u4"}
 SECONDS = 20.0
-LINKS: list[Link] = []  # those of a test
+LINKS: list[PageLink] = []  # those of a test
 
 
 def joined(message: Any, buffers: Buffers) -> Any:
@@ -38,7 +38,7 @@ def joined(message: Any, buffers: Buffers) -> Any:
 class FakePage:
     """A page of a link, which takes each state at once."""
 
-    def __init__(self, link: Link, *, looks: bool = False, owns: bool = True) -> None:
+    def __init__(self, link: PageLink, *, looks: bool = False, owns: bool = True) -> None:
         self.link = link
         self.messages: list[Any] = []
         self.bytes = 0
@@ -69,11 +69,11 @@ class FakePage:
         raise AssertionError(f"{name} was not answered")
 
 
-def linked(session: sv.Session, *recipes: Recipe) -> Link:
+def linked(session: sv.Session, *recipes: Recipe) -> PageLink:
     """The link of a session, and of the scene that it was made by."""
     group = WatchOptions(recipes=recipes).group(Show.of(session), "dark")
     group.lead.await_kernels()
-    LINKS.append(Link(group))
+    LINKS.append(PageLink(group))
     return LINKS[-1]
 
 

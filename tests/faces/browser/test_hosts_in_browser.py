@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from scalarviz.base.package_files import text_beside
-from scalarviz.faces.notebook import widget
+from scalarviz.faces.notebook import page_view
 from tests.faces.browser.framed import FramedPage
 from tests.faces.browser.pages import linked
 from tests.faces.browser.test_page_in_frame import ROW, rgb_session
@@ -70,7 +70,7 @@ class HostedPage(FramedPage):
         super().__init__(browser, linked(rgb_session()), size=(1000, 760), delay=DELAY)
 
     def _show(self, html: str) -> None:
-        script = text_beside(widget.__file__, "widget.js")
+        script = text_beside(page_view.__file__, "widget.js")
         script = script.replace("export default", "const widget =")
         body = INNER.format(nonce=NONCE, widget=script)
         policy = {"Content-Security-Policy": POLICIES[self._name]}

@@ -14,10 +14,10 @@ import pytest
 import scalarviz as sv
 from scalarviz.base.texts import text, texts
 from scalarviz.errors import InputError
-from scalarviz.faces.browser.commands import COMMANDS
-from scalarviz.faces.browser.light import LEAST
+from scalarviz.faces.browser.link import COMMANDS
+from scalarviz.faces.browser.wire import LEAST
 from scalarviz.faces.controller.options import Recipe
-from scalarviz.faces.scenefiles.options import OptionInfo
+from scalarviz.faces.scene_options import OptionInfo
 from scalarviz.scene.frame_data import CardLine
 from scalarviz.scene.visuals.mip_levels import spread_of
 from scalarviz.stage import narration

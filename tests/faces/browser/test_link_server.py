@@ -17,8 +17,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from scalarviz.base.texts import text
-from scalarviz.faces.browser.link_server import LinkServer
-from scalarviz.faces.browser.tokens import MOST_WRONG, Denied, Tokens
+from scalarviz.faces.browser.link_server import MOST_WRONG, Denied, LinkServer, Tokens
 from scalarviz.pages import web_server
 from scalarviz.pages.addresses import listening
 from scalarviz.pages.web_server import LOOK

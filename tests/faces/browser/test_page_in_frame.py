@@ -11,8 +11,8 @@ import pytest
 import scalarviz as sv
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import rounded, short
-from scalarviz.faces.browser.link import Link
-from scalarviz.faces.controller.watch_options import WatchOptions
+from scalarviz.faces.browser.link import PageLink
+from scalarviz.faces.controller.group import WatchOptions
 from scalarviz.scene.charts import words_of
 from scalarviz.scene.visuals.mip_levels import spread_of
 from scalarviz.stage.curves import measured_of
@@ -25,7 +25,7 @@ from tests.pages.browser import chromium
 pytestmark = pytest.mark.slow
 
 ROW = 5
-LINKS: list[Link] = []
+LINKS: list[PageLink] = []
 
 
 @pytest.fixture(scope="module")
@@ -39,10 +39,10 @@ def rgb_session() -> sv.Session:
     return sv.Session(net, sv.data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8, engine="cpu")
 
 
-def linked(session: sv.Session | None = None) -> Link:
+def linked(session: sv.Session | None = None) -> PageLink:
     group = WatchOptions().group(Show(session or rgb_session(), title="colors"), "light")
     group.lead.await_kernels()
-    LINKS.append(Link(group))
+    LINKS.append(PageLink(group))
     return LINKS[-1]
 
 

@@ -3,8 +3,8 @@
 import pytest
 import segno
 
-from scalarviz.faces.browser import qr_code as module
-from scalarviz.faces.browser.qr_code import BLOCKS, BORDER, qr_code
+from scalarviz.faces.browser import serve as module
+from scalarviz.faces.browser.serve import BLOCKS, BORDER, qr_code
 
 ADDRESS = "http://192.168.1.5:8000/?token=ABC234"
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from scalarviz.base.texts import text
-from scalarviz.faces.scenefiles.find import scenes
+from scalarviz.faces.scene_file import scenes
 from scalarviz.pages.addresses import address_for_others
 from scalarviz.pages.web_server import LARGEST
 from tests.faces.browser.test_serve import Served, short_token

@@ -3,18 +3,18 @@
 import pytest
 
 from scalarviz.engines.registry import ENGINES
-from scalarviz.faces.cli import bench
-from scalarviz.faces.cli.bench import measure, words_for
-from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.faces.cli import kernel_commands
+from scalarviz.faces.cli.kernel_commands import measure, words_for
+from scalarviz.faces.scene_file import find, load
 from scalarviz.stage.show import Show
 
 
 def test_a_row_a_scene_and_a_column_an_engine_that_runs_here(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(bench, "SECONDS", 0.03)
-    monkeypatch.setattr(bench, "ENGINES", {"python": ENGINES["python"]})
-    monkeypatch.setattr(bench, "LARGEST", 1000)
+    monkeypatch.setattr(kernel_commands, "SECONDS", 0.03)
+    monkeypatch.setattr(kernel_commands, "ENGINES", {"python": ENGINES["python"]})
+    monkeypatch.setattr(kernel_commands, "LARGEST", 1000)
     monkeypatch.setenv("COLUMNS", "100")
     measure()
     rows = [line.split() for line in capsys.readouterr().out.splitlines() if line.strip()]
@@ -27,9 +27,9 @@ def test_a_row_a_scene_and_a_column_an_engine_that_runs_here(
 def test_a_rate_is_that_of_steps_without_what_a_scene_measures(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(bench, "SECONDS", 0.2)
+    monkeypatch.setattr(kernel_commands, "SECONDS", 0.2)
     session = Show.of(load(find("circle"))(engine="cpu")).session
-    assert bench.steps_a_second(session) > 0.0 and session.step_index > 250
+    assert kernel_commands.steps_a_second(session) > 0.0 and session.step_index > 250
     assert not any(len(steps) for steps, _ in session.metrics.values())
 
 

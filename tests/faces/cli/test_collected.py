@@ -12,7 +12,7 @@ import pytest
 
 from scalarviz.errors import FileError, InputError
 from scalarviz.faces.cli import commands
-from scalarviz.faces.cli.collected import collect
+from scalarviz.faces.cli.class_pages import collect_answers
 from scalarviz.pages.lessons.answers import Column, as_cell, table_in
 from tests.answers import LESSON, given, link, notebook, record
 from tests.wording import refused
@@ -162,7 +162,7 @@ def test_what_is_left_out_is_told_and_stops_nothing(
     (tmp_path / "f.json").symlink_to("/dev/zero")
     os.mkfifo(tmp_path / "g.json")
     (tmp_path / "h").symlink_to(tmp_path)
-    collect(str(tmp_path))
+    collect_answers(str(tmp_path))
     said = capsys.readouterr().out.splitlines()
     assert said[-5:] == [
         "a.json: it is damaged, or no JSON, left out.",
@@ -184,11 +184,11 @@ def test_a_table_fits_the_terminal_and_shows_all_columns(
     put("a.json", record("[b]Anna[/b]", **{key: given("x" * 300, right=False) for key in keys}))
     for columns in ("80", "200", "20"):
         monkeypatch.setenv("COLUMNS", columns)
-        collect(str(tmp_path))
+        collect_answers(str(tmp_path))
         said = capsys.readouterr().out
         assert max(map(len, said.splitlines())) <= int(columns)
     monkeypatch.setenv("COLUMNS", "80")
-    collect(str(tmp_path))
+    collect_answers(str(tmp_path))
     said = capsys.readouterr().out
     assert "[b]Anna[/b]" in said and "7 of 10" in said and all(key in said for key in keys)
 
@@ -247,7 +247,7 @@ def test_hostile_names_are_texts_in_the_file(put: Callable[..., None], tmp_path:
 
 def test_a_folder_of_damaged_files_has_a_table_without_columns(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("{")
-    collect(str(tmp_path), str(tmp_path / "table.csv"))
+    collect_answers(str(tmp_path), str(tmp_path / "table.csv"))
     assert len((tmp_path / "table.csv").read_text(encoding="utf-8-sig").splitlines()) == 3
 
 
@@ -255,11 +255,11 @@ def test_a_folder_of_damaged_files_has_a_table_without_columns(tmp_path: Path) -
 def test_a_place_without_answers_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "table.csv").touch()
     with refused(FileError, "jsonl", varies="answers in '.*?'"):
-        collect(str(tmp_path / name))
+        collect_answers(str(tmp_path / name))
 
 
 def test_a_table_of_another_kind_or_in_no_folder_is_refused(tmp_path: Path) -> None:
     with refused(InputError, "table.xlsx"):
-        collect(str(tmp_path), "table.xlsx")
+        collect_answers(str(tmp_path), "table.xlsx")
     with refused(FileError):
-        collect(str(tmp_path), str(tmp_path / "none" / "table.csv"))
+        collect_answers(str(tmp_path), str(tmp_path / "none" / "table.csv"))

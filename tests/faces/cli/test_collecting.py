@@ -21,7 +21,7 @@ from websockets.sync.client import connect
 
 from scalarviz.base.texts import text
 from scalarviz.errors import FileError, InputError
-from scalarviz.faces.browser.tokens import FREE
+from scalarviz.faces.browser.link_server import FREE
 from scalarviz.faces.cli import class_pages, collecting, commands
 from scalarviz.faces.cli.collecting import AT_ONCE, EVERY, Collecting
 from scalarviz.pages import web_server

@@ -16,8 +16,8 @@ from scalarviz.base.texts import text, texts
 from scalarviz.errors import DisplayError, UnknownNameError
 from scalarviz.faces import watch as faces
 from scalarviz.faces.cli import commands
-from scalarviz.faces.cli.language import without_language
-from scalarviz.faces.scenefiles.user_code import answer
+from scalarviz.faces.cli.commands import without_language
+from scalarviz.faces.scene_file import answer
 from tests.root import ROOT
 from tests.wording import refused
 
@@ -201,7 +201,7 @@ def test_ctrl_c_is_told_by_the_exit_code(run, own: str) -> None:
 
 
 def test_ctrl_c_in_the_middle_is_told_by_it_too(run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from scalarviz.faces.terminal import train
+    from scalarviz.faces.controller import train
 
     monkeypatch.setattr(train, "with_lines", lambda *_: signal.raise_signal(signal.SIGINT))
     ran = run("train", *SMALL)

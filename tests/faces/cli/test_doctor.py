@@ -9,9 +9,22 @@ import pytest
 from rich.console import Console
 
 from scalarviz.base.shell_commands import pip_command, program, requirements
-from scalarviz.faces.cli import doctor, probes
-from scalarviz.faces.cli.doctor import CHECKS, CLASS, command_for, examine, run_probe
-from scalarviz.faces.cli.probes import ALWAYS, COMMAND, EXTRAS, PIP, PROBES, SYSTEM, Lack, answer
+from scalarviz.faces.cli import doctor
+from scalarviz.faces.cli.doctor import (
+    ALWAYS,
+    CHECKS,
+    CLASS,
+    COMMAND,
+    EXTRAS,
+    PIP,
+    PROBES,
+    SYSTEM,
+    Lack,
+    answer,
+    command_for,
+    examine,
+    run_probe,
+)
 from scalarviz.stage import network_shader
 from tests.root import ROOT
 from tests.wording import refused
@@ -84,7 +97,7 @@ def test_kernels_can_be_compiled_before_a_class() -> None:
 
 @pytest.mark.slow
 def test_slow_pictures_are_said_to_be_slow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probes, "SMOOTH", 1e9)
+    monkeypatch.setattr(doctor, "SMOOTH", 1e9)
     found = answer("pictures")
     assert (found["works"], found["mend"]) == (True, "")
     assert "pictures a second: close other programs" in found["said"]
@@ -92,13 +105,13 @@ def test_slow_pictures_are_said_to_be_slow(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_full_disk_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert answer("room")["works"]
-    monkeypatch.setattr(probes, "GIGABYTES", 1e6)
+    monkeypatch.setattr(doctor, "GIGABYTES", 1e6)
     assert "of disk are free, and 1e+06 are needed" in answer("room")["said"]
 
 
 def test_a_notebook_without_its_widget_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert answer("notebook")["works"]
-    monkeypatch.setattr(probes, "find_spec", lambda name: None if name == "anywidget" else name)
+    monkeypatch.setattr(doctor, "find_spec", lambda name: None if name == "anywidget" else name)
     lack = {"works": False, "said": "anywidget is not installed", "mend": PIP}
     assert answer("notebook") == lack
 
@@ -130,7 +143,7 @@ def test_every_extra_for_users_has_its_row() -> None:
 
 
 def test_what_is_found_has_the_name_of_its_package() -> None:
-    assert "PyOpenGL 3" in probes.need("vispy", "OpenGL")
+    assert "PyOpenGL 3" in doctor.need("vispy", "OpenGL")
     assert answer("serve")["said"].startswith("websockets ")
 
 
@@ -140,8 +153,8 @@ def test_extras_that_are_missing_have_their_line(monkeypatch: pytest.MonkeyPatch
     for name, needed in (("serve", "websockets>=17"), ("onnx", "onnx>=1.16")):
         assert f"To mend {name}:\n" in text
         assert pip_command(name) in text and needed in requirements(name)
-    monkeypatch.setattr(probes, "find_spec", lambda module: None)
-    monkeypatch.setattr(probes, "lacking", lambda extra: ["websockets>=17"])
+    monkeypatch.setattr(doctor, "find_spec", lambda module: None)
+    monkeypatch.setattr(doctor, "lacking", lambda extra: ["websockets>=17"])
     for name, module in (("serve", "websockets>=17"), ("onnx", "onnx")):
         expected = {"works": False, "said": f"{module} is not installed", "mend": PIP}
         assert answer(name) == expected
@@ -221,4 +234,4 @@ def test_whatever_a_probe_meets_it_answers(monkeypatch: pytest.MonkeyPatch) -> N
     assert answer("broken")["said"] == "ImportError: libfoo.so: cannot open"
     assert answer("lacking") == {"works": True, "said": "slowly", "mend": SYSTEM}
     with refused(Lack, "a_module_that_is_not"):
-        probes.need("numpy", "a_module_that_is_not")
+        doctor.need("numpy", "a_module_that_is_not")

@@ -9,15 +9,15 @@ from types import SimpleNamespace
 import pytest
 
 from scalarviz.base.shell_commands import pip_command
-from scalarviz.faces.cli import lesson_folder
-from scalarviz.faces.cli.lesson_folder import copy_lessons
+from scalarviz.faces.cli import class_pages
+from scalarviz.faces.cli.class_pages import copy_lessons
 from tests.root import ROOT
 
 
 def test_lessons_and_the_guide_are_copied_and_what_is_there_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(lesson_folder, "find_spec", lambda name: object())
+    monkeypatch.setattr(class_pages, "find_spec", lambda name: object())
     mine = tmp_path / "a room" / "notebooks" / "05-xor.ipynb"
     mine.parent.mkdir(parents=True)
     mine.write_text("my answers")
@@ -36,7 +36,7 @@ def test_they_are_opened_where_somebody_looks(
 ) -> None:
     opened: list[list[str]] = []
     monkeypatch.setitem(sys.modules, "jupyterlab.labapp", SimpleNamespace(main=opened.append))
-    monkeypatch.setattr(lesson_folder, "find_spec", lambda name: object())
+    monkeypatch.setattr(class_pages, "find_spec", lambda name: object())
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     copy_lessons(str(tmp_path))
     assert opened == [["--allow-root", f"--notebook-dir={tmp_path}"]]
@@ -45,6 +45,6 @@ def test_they_are_opened_where_somebody_looks(
 def test_what_is_missing_to_open_them_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(lesson_folder, "find_spec", lambda name: None)
+    monkeypatch.setattr(class_pages, "find_spec", lambda name: None)
     copy_lessons(str(tmp_path))
     assert pip_command("lessons") in capsys.readouterr().out

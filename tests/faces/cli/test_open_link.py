@@ -10,7 +10,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import FileError, InputError, ScalarvizError, UnknownNameError
 from scalarviz.faces import watch as faces
-from scalarviz.faces.cli import commands, open_link
+from scalarviz.faces.cli import commands, watch_scene
 from tests.sessions import advanced
 from tests.wording import refused
 
@@ -75,7 +75,7 @@ def test_a_file_of_a_training_opens_at_its_moment(opened, tmp_path: Path) -> Non
     _seen, given = opened(f"{path}#neuron=inputs:1")
     assert given["pin"] == ("inputs", 1) and given["recipe"] is None
     with refused(InputError, varies="'[^']*'"):
-        open_link.opened(open_link.read_link(f"{path}?hidden=3"), {"limit": None})
+        watch_scene.opened(watch_scene.read_link(f"{path}?hidden=3"), {"limit": None})
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_a_wrong_link_is_refused_in_one_sentence(
     monkeypatch.setattr(sys, "path", list(sys.path))
     usual = {"limit": None, "save": None, "autosave": None, "speed": None}
     with refused(kind, value):
-        open_link.open_link(link, usual)
+        watch_scene.open_link(link, usual)
 
 
 def test_a_link_runs_no_code_and_reads_no_network_file(
@@ -113,10 +113,10 @@ def test_a_link_runs_no_code_and_reads_no_network_file(
     monkeypatch.chdir(tmp_path)
     for link in ("evil.py", "./evil.py#step=1", f"{scene}", "evil%2Epy"):
         with pytest.raises(InputError, match="code"):
-            open_link.opened(open_link.read_link(link), {"limit": None})
+            watch_scene.opened(watch_scene.read_link(link), {"limit": None})
     (tmp_path / "text.safetensors").write_bytes(b"import os")
     with pytest.raises(FileError):
-        open_link.opened(open_link.read_link("text.safetensors"), {"limit": None})
+        watch_scene.opened(watch_scene.read_link("text.safetensors"), {"limit": None})
     assert not (tmp_path / "ran").exists()
 
 
@@ -130,9 +130,9 @@ def test_a_far_step_is_trained_up_to_until_it_is_stopped(monkeypatch: pytest.Mon
         def __exit__(self, *error: object) -> None: ...
 
     stop = Stopped()
-    monkeypatch.setattr(open_link, "Stop", lambda: stop)
+    monkeypatch.setattr(watch_scene, "Stop", lambda: stop)
     s = sv.Session(sv.Network([2, 3, 1]), data.Xor(), engine="python")
     s.on_step(lambda view: setattr(stop, "asked", view.step >= 8))
-    link = open_link.read_link("xor#step=100000000")
-    assert not open_link.go(s, link, open_link.Keep())
+    link = watch_scene.read_link("xor#step=100000000")
+    assert not watch_scene.go_to_moment(s, link, watch_scene.Autosave())
     assert 8 <= s.step_index < 10_000

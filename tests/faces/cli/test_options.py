@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from scalarviz.faces.cli import commands, open_link
+from scalarviz.faces.cli import commands, watch_scene
 from scalarviz.faces.cli import sweep_scene as sweep_command
-from scalarviz.faces.scenefiles.options import (
+from scalarviz.faces.scene_options import (
     PAGING,
     RENDERING,
     RUNNING,
@@ -55,7 +55,7 @@ def test_an_option_of_every_scene_arrives(
 )
 def test_an_option_of_open_arrives(run: Any, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     given: dict[str, Any] = {}
-    monkeypatch.setattr(open_link, "open_link", lambda link, known: given.update(known) or 0)
+    monkeypatch.setattr(watch_scene, "open_link", lambda link, known: given.update(known) or 0)
     words, value = typed(name, (WATCHING | RUNNING)[name])
     assert run("open", "xor", *words).code == 0
     assert given[name] == value

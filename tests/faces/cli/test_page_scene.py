@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from scalarviz.errors import InputError
-from scalarviz.faces.cli import page_scene
-from scalarviz.faces.controller.autosave import Keep
-from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.faces.cli import render_scene
+from scalarviz.faces.controller.train import Autosave
+from scalarviz.faces.scene_file import find, load
 from scalarviz.stage.show import Show
 from tests.root import ROOT
 from tests.wording import refused
@@ -25,10 +25,10 @@ def test_ctrl_c_ends_it_and_nothing_is_written(
     def stopped(*_: object, **__: object) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(page_scene, "page_of", stopped)
+    monkeypatch.setattr(render_scene, "page_of", stopped)
     show = Show.of(load(find("xor"))(engine="python"))
     out = tmp_path / "x.html"
-    code = page_scene.write(show, {"out": str(out), "steps": None}, "xor", Keep())
+    code = render_scene.write_page(show, {"out": str(out), "steps": None}, "xor", Autosave())
     assert code == 130 and not out.exists()
     assert "no page was written" in capsys.readouterr().out
 
@@ -51,5 +51,5 @@ def test_a_recording_of_no_steps_is_refused(option: str, tmp_path: Path) -> None
     show = Show.of(load(find("xor"))(engine="python"))
     given = {"out": str(tmp_path / "x.html"), "steps": None, "no_engine": True, option: 0}
     with refused(InputError, 0):
-        page_scene.write(show, given, "xor", Keep())
+        render_scene.write_page(show, given, "xor", Autosave())
     assert list(tmp_path.iterdir()) == []

@@ -10,7 +10,7 @@ import scalarviz as sv
 from scalarviz.base.shell_commands import program
 from scalarviz.errors import DisplayError
 from scalarviz.faces import watch as faces
-from scalarviz.faces.cli import commands, several_scenes
+from scalarviz.faces.cli import commands
 from scalarviz.scene.offscreen import make_canvas
 from scalarviz.stage.show import Several
 from tests.sessions import advanced
@@ -80,7 +80,7 @@ def test_the_newest_branches_of_a_kept_training_are_shown_side_by_side(
     ],
 )
 def test_scenes_are_the_words_before_the_options(words: list[str], found: list[str]) -> None:
-    assert several_scenes.scenes_in(words) == found
+    assert commands.scenes_in(words) == found
 
 
 def test_watch_shows_all_scenes_with_the_options_of_all(ran: Any, watched: list[Any]) -> None:
@@ -110,8 +110,8 @@ def test_one_scene_with_options_is_one_session(ran: Any, watched: list[Any]) -> 
 
 
 def test_the_same_scene_twice_has_two_names() -> None:
-    named = several_scenes.named_scenes(["rgb", "rgb", "xor", "rgb"])
-    assert several_scenes.names_of(named) == ["rgb", "rgb (2)", "xor", "rgb (3)"]
+    named = commands.named_scenes(["rgb", "rgb", "xor", "rgb"])
+    assert commands.names_of(named) == ["rgb", "rgb (2)", "xor", "rgb (3)"]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.faces.cli.sweep_scene import SceneMaker, grid_of, options_of, seeds_in, sweep_scene
-from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.faces.scene_file import find, load
 from tests.wording import refused
 
 

@@ -13,10 +13,10 @@ from scalarviz.engines.codegen.kernel_units import Unit
 from scalarviz.engines.expression.expression_kernels import unary, unary_back
 from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import EngineError, InputError
-from scalarviz.faces.cli import warm
+from scalarviz.faces.cli import kernel_commands
 from scalarviz.faces.cli.commands import main
 from scalarviz.faces.controller import precompile
-from scalarviz.faces.scenefiles.find import find
+from scalarviz.faces.scene_file import find
 from tests.engines.test_cuda import needs_numba_cuda
 from tests.wording import refused
 
@@ -41,11 +41,11 @@ def test_what_is_lacking_is_compiled(
     monkeypatch.setattr(precompile, "compile_kind", means.append)
     monkeypatch.setattr(precompile, "is_ready", lambda kind: bool(means))
     assert every_kernel.lacking_kernels() == SMALL
-    warm.warm()
+    kernel_commands.warm()
     assert capsys.readouterr().out == f"2 kernels compiled, kept in {tmp_path}\n"
     assert every_kernel.lacking_kernels() == [] and means == ["means"]
     assert all(cache_files.is_compiled(kernel_units.path_of_unit(*each)) for each in SMALL)
-    warm.warm()
+    kernel_commands.warm()
     assert capsys.readouterr().out == f"all kernels are compiled, kept in {tmp_path}\n"
     assert means == ["means"]
 
@@ -91,21 +91,21 @@ for name in names.split(os.pathsep):
 @pytest.fixture
 def a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A GPU, a scene that needs what is not installed, a compiled function, and a network."""
-    monkeypatch.setattr(warm, "choose", lambda name: ENGINES["cuda"])
+    monkeypatch.setattr(kernel_commands, "choose", lambda name: ENGINES["cuda"])
     monkeypatch.setattr(precompile, "COMMAND", ("-c", COMPILER))
     plain = precompile.is_ready
     monkeypatch.setattr(precompile, "is_ready", lambda kind: kind == "means" or plain(kind))
     lacking = tmp_path / "lacking.py"
     lacking.write_text("def scene():\n    import no_such_package\n", encoding="utf-8")
     found = {"lacking": lacking} | {name: find(name) for name in SCENES}
-    monkeypatch.setattr(warm, "scenes", lambda: found)
+    monkeypatch.setattr(kernel_commands, "scenes", lambda: found)
 
 
 @needs_numba_cuda
 def test_the_kernels_of_the_scenes_are_compiled_for_a_gpu(
     a_gpu: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    warm.warm("cuda")
+    kernel_commands.warm("cuda")
     said = capsys.readouterr()
     compiled = [path.stem for path in tmp_path.glob("cuda_*.py")]
     assert len(compiled) > 10 and all(cache_files.is_compiled(p) for p in tmp_path.glob("cuda_*"))
@@ -113,7 +113,7 @@ def test_the_kernels_of_the_scenes_are_compiled_for_a_gpu(
     kept = f"kept in {tmp_path}\n"
     assert said.out == f"{len(compiled)} kernels of the scenes compiled for the GPU, {kept}"
     assert "the scene lacking is left out" in said.err and "no_such_package" in said.err
-    warm.warm("cuda")
+    kernel_commands.warm("cuda")
     assert capsys.readouterr().out == f"all kernels of the scenes are compiled for the GPU, {kept}"
 
 
@@ -131,7 +131,7 @@ def test_without_a_gpu_a_sentence_says_what_is_missing(
 
 def test_an_engine_without_kernels_is_refused() -> None:
     with refused(InputError, "python"):
-        warm.warm("python")
+        kernel_commands.warm("python")
 
 
 def test_the_fastest_engine_is_compiled_for(
@@ -141,5 +141,5 @@ def test_the_fastest_engine_is_compiled_for(
         "scalarviz.engines.cuda.missing.missing_for_cuda", lambda: "no GPU is visible"
     )
     monkeypatch.setattr(precompile, "is_ready", lambda kind: True)
-    warm.warm("auto")
+    kernel_commands.warm("auto")
     assert capsys.readouterr().out.startswith("2 kernels compiled")

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from scalarviz.errors import DisplayError
-from scalarviz.faces.cli import commands, watching
-from scalarviz.faces.cli.watching import free_places, is_own, signed
+from scalarviz.faces.cli import commands, watch_scene
+from scalarviz.faces.cli.watch_scene import free_places, is_own, signed
 from scalarviz.stage.encoders import png
 from tests.faces.cli.test_class_pages import got
 from tests.pages.pages import data_in
@@ -147,7 +147,9 @@ def test_alone_it_watches_rgb_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> 
     told = []
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    monkeypatch.setattr(watching, "watch_anywhere", lambda *given, **more: told.append(given) or 0)
+    monkeypatch.setattr(
+        watch_scene, "watch_anywhere", lambda *given, **more: told.append(given) or 0
+    )
     with pytest.raises(SystemExit) as left:
         commands.main([])
     (show, given, name, _, recipe) = told[0]
@@ -185,13 +187,13 @@ def test_a_context_that_is_refused_is_no_window(
 ) -> None:
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr(watching.faces, "watch", Fallen(0))
-    monkeypatch.setattr(watching, "has_browser", lambda: False)
+    monkeypatch.setattr(watch_scene.faces, "watch", Fallen(0))
+    monkeypatch.setattr(watch_scene, "has_browser", lambda: False)
     with pytest.raises(SystemExit) as left:
         commands.main(["watch", "xor", *QUICK])
     assert not left.value.code and "No window: refused." in capsys.readouterr().out
     assert files(folder) == ["xor.html", "xor.png"]
-    monkeypatch.setattr(watching.faces, "watch", Fallen(1))
+    monkeypatch.setattr(watch_scene.faces, "watch", Fallen(1))
     with pytest.raises(SystemExit) as left:
         commands.main(["watch", "xor", *QUICK])
     assert left.value.code == 1 and "refused" in capsys.readouterr().err
@@ -206,16 +208,16 @@ def test_what_cannot_be_made_is_left_out_with_its_reason(
 
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr(watching.faces, "watch", Fallen(0))
-    monkeypatch.setattr(watching, "picture", refuse)
+    monkeypatch.setattr(watch_scene.faces, "watch", Fallen(0))
+    monkeypatch.setattr(watch_scene, "picture", refuse)
     seen: list[str] = []
-    monkeypatch.setattr(watching, "has_browser", lambda: True)
-    monkeypatch.setattr(watching.webbrowser, "open", seen.append)
+    monkeypatch.setattr(watch_scene, "has_browser", lambda: True)
+    monkeypatch.setattr(watch_scene.webbrowser, "open", seen.append)
     with pytest.raises(SystemExit) as left:
         commands.main(["watch", "xor", *QUICK])
     assert not left.value.code and "xor.png is not written: no OpenGL" in capsys.readouterr().out
     assert seen == [(folder / "xor.html").resolve().as_uri()]
-    monkeypatch.setattr(watching, "page_of", refuse)
+    monkeypatch.setattr(watch_scene, "page_of", refuse)
     with pytest.raises(SystemExit) as left:
         commands.main(["watch", "xor", *QUICK])
     assert left.value.code == 1

@@ -9,7 +9,7 @@ import scalarviz as sv
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.controller.pointer import Pointer
-from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.faces.scene_file import find, load
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from tests.faces.controller.fake_stage import FakeStage

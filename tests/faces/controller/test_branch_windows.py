@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import scalarviz as sv
-from scalarviz.faces.controller import branch_windows
+from scalarviz.faces.controller import export
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.stage.show import Show
 from tests.faces.controller.conftest import Open
@@ -28,7 +28,7 @@ def branch(session: sv.Session) -> None:
 
 def run_in_place(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     """Let the process run this code, whose first argument is the run."""
-    monkeypatch.setattr(branch_windows, "COMMAND", ("-c", f"import shutil, sys; {code}"))
+    monkeypatch.setattr(export, "REPLAY", ("-c", f"import shutil, sys; {code}"))
 
 
 def test_it_gets_all_branches_as_they_are(

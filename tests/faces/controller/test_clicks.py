@@ -17,13 +17,12 @@ from scalarviz import data
 from scalarviz.base import texts
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.data import data_set
-from scalarviz.faces.controller import files
-from scalarviz.faces.controller.clicks import CLICKS, as_sentence, without_code
+from scalarviz.faces.controller import export
+from scalarviz.faces.controller.changes import learn_input, set_learning_rate
 from scalarviz.faces.controller.control import Control
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.faces.controller.own_input import learn
-from scalarviz.faces.controller.parts import set_learning_rate
+from scalarviz.story.plain_errors import CLICKS, as_sentence, without_code
 from tests.faces.controller.conftest import Open
 from tests.faces.controller.fake_stage import FakeStage
 from tests.sessions import inverting
@@ -226,7 +225,7 @@ def too_many_samples(controller: Any, folder: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(data_set, "MOST_ADDED", 0)
         controller.stage.own = np.full(3, 0.5)
-        learn(controller, "")
+        learn_input(controller, "")
 
 
 def mixed_on_python(controller: Any, folder: Path) -> None:
@@ -234,7 +233,7 @@ def mixed_on_python(controller: Any, folder: Path) -> None:
 
 
 def drop_picture(controller: Any, folder: Path) -> None:
-    files.drop(controller, folder / "a.png")
+    export.drop(controller, folder / "a.png")
 
 
 def own_formula(controller: Any, folder: Path) -> None:
@@ -242,7 +241,7 @@ def own_formula(controller: Any, folder: Path) -> None:
     net = sv.Network([2, 3, 1], "bend", seed=1)
     path = save(sv.Session(net, data.Xor(), "mse", sv.SGD(0.1), engine="python"), folder)
     ACTIVATIONS.popitem()
-    files.open_run(controller, path)
+    export.open_run(controller, path)
 
 
 def data_by_code(controller: Any, folder: Path) -> None:
@@ -251,7 +250,7 @@ def data_by_code(controller: Any, folder: Path) -> None:
         lambda step, batch, seed: (np.zeros((batch, 1)), np.zeros((batch, 1))), inputs=1, outputs=1
     )
     path = save(sv.Session(net, made, "mse", sv.SGD(0.1), batch=2, engine="python"), folder)
-    files.open_run(controller, path)
+    export.open_run(controller, path)
 
 
 def own_layer() -> sv.Session:
@@ -260,7 +259,7 @@ def own_layer() -> sv.Session:
 
 
 def save_run(controller: Any, folder: Path) -> None:
-    files.save(controller, folder / "run.safetensors")
+    export.save(controller, folder / "run.safetensors")
 
 
 def open_bytes(content: bytes) -> Callable[[Any, Path], object]:
@@ -269,7 +268,7 @@ def open_bytes(content: bytes) -> Callable[[Any, Path], object]:
     def act(controller: Any, folder: Path) -> None:
         path = folder / "theirs.safetensors"
         path.write_bytes(content)
-        files.open_run(controller, path)
+        export.open_run(controller, path)
 
     return act
 
@@ -319,11 +318,9 @@ def test_every_row_has_something_that_leads_to_it() -> None:
 # Errors of the files to which a mouse leads, also those that are raised seldom.
 
 REACHED = """
-    faces/controller/clicks.py faces/controller/controller.py faces/controller/edits.py
-    faces/controller/export.py faces/controller/files.py faces/controller/growing.py
-    faces/controller/options.py faces/controller/own_input.py faces/controller/parts.py
-    faces/controller/presets.py data/samples.py data/texture.py files/checked_safetensors.py
-    files/networks.py files/networks.py files/runs.py files/run_settings.py
+    story/plain_errors.py faces/controller/controller.py faces/controller/changes.py
+    faces/controller/export.py faces/controller/options.py data/samples.py data/texture.py
+    files/checked_safetensors.py files/networks.py files/runs.py files/run_settings.py
     core/not_finite.py training/network/grown_networks.py training/session/growth.py
     training/session/user_changes.py training/session/session.py
 """.split()

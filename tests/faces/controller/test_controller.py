@@ -14,12 +14,12 @@ import pytest
 import scalarviz as sv
 from scalarviz.base.texts import text
 from scalarviz.engines.registry import ENGINES
-from scalarviz.faces.controller import guide, play
+from scalarviz.faces.controller import guide, playing
+from scalarviz.faces.controller.controller import ALIASES, help_rows, keys_of, rows_for
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.faces.controller.end_of_run_actions import take
-from scalarviz.faces.controller.files import drop, open_run, save
-from scalarviz.faces.controller.keys import ALIASES, help_rows, keys_of, rows_for
-from scalarviz.faces.controller.startup import Opening
+from scalarviz.faces.controller.export import drop, open_run, save
+from scalarviz.faces.controller.group import Opening
+from scalarviz.faces.controller.playing import take_offer
 from scalarviz.scene.pace import pauses
 from scalarviz.stage.show import Show
 from tests.faces.controller.conftest import Open
@@ -31,7 +31,7 @@ MakeController = Callable[..., Any]
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is done here is quick; on a machine with much else to do it may take a while."""
-    for place in ("hand", "play"):
+    for place in ("controller", "playing"):
         monkeypatch.setattr(f"scalarviz.faces.controller.{place}.AT_ONCE", 10.0)
 
 
@@ -213,7 +213,7 @@ def test_the_speed_is_said_as_measured_while_it_plays_else_as_wanted(controller:
     for _ in range(3):
         controller.attend()
         controller.step(+1, 10)
-        time.sleep(2.0 * play.APART)
+        time.sleep(2.0 * playing.APART)
     assert controller.measured == 0.0, "steps by hand do not count"
     assert controller.state.pace == "100/s"
 
@@ -372,16 +372,16 @@ def test_what_is_offered_is_done(make: MakeController, show: Show) -> None:
     to_the_end(controller)
     controller.stage.offers["Step through it"]()
     assert controller.state.unit == "operation" and controller.session.clock.operation == 1
-    take(controller, "Back to start")
+    take_offer(controller, "Back to start")
     assert controller.session.step_index == 0 and controller.stage.offers == {}
     asked = []
     controller.start_editing = lambda name: asked.append(name == "value")
-    take(controller, "Change a weight")
+    take_offer(controller, "Change a weight")
     assert asked == [] and "Click on a cube" in controller.message
     controller.stage.pinned = 3
-    take(controller, "Change a weight")
+    take_offer(controller, "Change a weight")
     assert asked == [True]
-    take(controller, "Another colour map")
+    take_offer(controller, "Another colour map")
     assert controller.session.data.settings()["map"] == "grey" and controller.session.playing
 
 

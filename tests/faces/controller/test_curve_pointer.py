@@ -9,8 +9,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import rounded
-from scalarviz.faces.controller.curve_pointer import CurvePointer
-from scalarviz.faces.controller.pointer import LEFT, Pointer
+from scalarviz.faces.controller.pointer import LEFT, CurvePointer, Pointer
 from scalarviz.scene.canvas.palette import THEMES, rgb
 from scalarviz.scene.charts import Chart
 from scalarviz.stage.show import Show

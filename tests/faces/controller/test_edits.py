@@ -6,7 +6,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.data import Rgb
 from scalarviz.errors import InputError
-from scalarviz.faces.controller.edits import Edits
+from scalarviz.faces.controller.changes import Edits
 from scalarviz.scene.exhibits.images import Swatches
 from scalarviz.stage.live_values import LiveValues
 from scalarviz.stage.sample_pass import SampleContext, forward

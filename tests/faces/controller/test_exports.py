@@ -10,7 +10,7 @@ import pytest
 from scalarviz.base import processes
 from scalarviz.faces.controller import export
 from scalarviz.faces.controller.controller import Controller
-from scalarviz.faces.controller.files import export_to, save, save_network
+from scalarviz.faces.controller.export import export_to, save, save_network
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from tests.faces.controller.conftest import Open
@@ -180,7 +180,7 @@ def test_the_button_of_the_work_ends_it(colours: Any, monkeypatch: pytest.Monkey
     stage, ended = Stage(colours), []
     controller = Controller(stage.show, stage)
     monkeypatch.setattr(controller.exports, "stop", lambda: ended.append("it.mp4") or ["ended"])
-    controller.exports._coming.append(export.Task(colours, Path("it.mp4"), ""))
+    controller.exports._coming.append(export.ExportTask(colours, Path("it.mp4"), ""))
     controller.attend()
     work = stage.frame_data().work
     assert work is not None and work.text.startswith("it.mp4") and work.part is None

@@ -9,7 +9,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.faces.controller import export
-from scalarviz.faces.controller.files import export_to, export_video
+from scalarviz.faces.controller.export import export_to, export_video
 from scalarviz.stage import render
 from tests.faces.controller.test_group import Face, make
 

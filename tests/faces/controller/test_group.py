@@ -9,9 +9,9 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.faces.controller.controller import help_rows
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.group import Group
-from scalarviz.faces.controller.keys import help_rows
 from scalarviz.faces.controller.pointer import Pointer
 from scalarviz.scene.visuals.shaders import HALF
 from scalarviz.stage.show import Several

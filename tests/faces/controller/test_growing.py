@@ -9,10 +9,10 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.texts import text
 from scalarviz.errors import InputError
+from scalarviz.faces.controller.changes import PRESETS, go_wrong
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.faces.controller.presets import PRESETS, go_wrong
-from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.faces.scene_file import find, load
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.training.session.caption import Caption

@@ -10,7 +10,7 @@ from scalarviz import data
 from scalarviz.faces.controller import guide
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.faces.controller.guide import SAMPLE, WHOLE
+from scalarviz.faces.controller.guide import SAMPLE, SUM_STANDS
 from scalarviz.stage.show import Show
 from tests.faces.controller.fake_stage import FakeStage
 
@@ -29,7 +29,7 @@ class Adder:
         self.now = 0.0
         self.seen: list[tuple[float, int]] = []  # samples, and the focus
         monkeypatch.setattr(guide, "perf_counter", lambda: self.now)
-        monkeypatch.setattr("scalarviz.faces.controller.hand.AT_ONCE", 10.0)
+        monkeypatch.setattr("scalarviz.faces.controller.controller.AT_ONCE", 10.0)
 
     def watch(self, seconds: float) -> None:
         end = self.now + seconds
@@ -55,7 +55,7 @@ def test_samples_are_added_one_after_the_other(adder: Adder) -> None:
     adder.session.focus = 5
     there = adder.session.clock
     assert adder.controller.press("a")
-    adder.watch(8 * SAMPLE + WHOLE - 0.2)
+    adder.watch(8 * SAMPLE + SUM_STANDS - 0.2)
     samples = [samples for samples, _ in adder.seen]
     assert samples == sorted(samples) and samples[-1] == 8.0
     focus = list(dict.fromkeys(focus for _, focus in adder.seen))

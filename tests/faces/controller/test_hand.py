@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 import scalarviz as sv
-from scalarviz.faces.controller.controller import Controller
-from scalarviz.faces.controller.files import save
-from scalarviz.faces.controller.hand import Hand
-from scalarviz.faces.controller.parts import set_learning_rate
-from scalarviz.faces.controller.startup import Opening
+from scalarviz.faces.controller.changes import set_learning_rate
+from scalarviz.faces.controller.controller import CommandQueue, Controller
+from scalarviz.faces.controller.export import save
+from scalarviz.faces.controller.group import Opening
 from scalarviz.stage.background import AT_ONCE
 from scalarviz.stage.show import Show
 from scalarviz.story.tour import LONGEST
@@ -30,7 +29,7 @@ def told(seen: list[Any]) -> Callable[[Any, BaseException | None], None]:
 
 
 def test_what_is_quick_is_done_at_once() -> None:
-    hand, seen = Hand(), []
+    hand, seen = CommandQueue(), []
     hand.patience = 10.0
     for i in range(5):
         hand.do(lambda i=i: 10 * i, told(seen))
@@ -40,7 +39,7 @@ def test_what_is_quick_is_done_at_once() -> None:
 
 
 def test_what_takes_long_is_told_later_and_in_order() -> None:
-    hand, seen, opened = Hand(), [], threading.Event()
+    hand, seen, opened = CommandQueue(), [], threading.Event()
     hand.patience = 0.0
     hand.do(lambda: opened.wait(30.0), told(seen))
     for i in range(5):
@@ -52,7 +51,7 @@ def test_what_takes_long_is_told_later_and_in_order() -> None:
 
 
 def test_of_what_waits_under_one_name_the_newest_is_done() -> None:
-    hand, seen = Hand(), []
+    hand, seen = CommandQueue(), []
     hand.patience = 0.0
     hand.do(lambda: time.sleep(0.1), told(seen))
     for i in range(50):
@@ -64,7 +63,7 @@ def test_of_what_waits_under_one_name_the_newest_is_done() -> None:
 
 
 def test_what_waits_can_be_dropped() -> None:
-    hand, seen = Hand(), []
+    hand, seen = CommandQueue(), []
     hand.patience = 0.0
     hand.do(lambda: time.sleep(0.1), told(seen))
     until(lambda: not hand._waiting)
@@ -77,7 +76,7 @@ def test_what_waits_can_be_dropped() -> None:
 
 
 def test_what_is_kept_is_reported_alone() -> None:
-    hand, seen = Hand(), []
+    hand, seen = CommandQueue(), []
     hand.patience = 0.0
     hand.do(lambda: time.sleep(0.1), told(seen))
     hand.do(lambda: "kept", told(seen), kept=True)

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scalarviz.faces.cli import open_link
+from scalarviz.faces.cli import watch_scene
+from scalarviz.faces.controller.changes import one_more
 from scalarviz.faces.controller.controller import Controller
-from scalarviz.faces.controller.files import save
-from scalarviz.faces.controller.growing import one_more
+from scalarviz.faces.controller.export import save
 from scalarviz.faces.controller.options import Recipe
-from scalarviz.faces.scenefiles.find import find, load
-from scalarviz.faces.scenefiles.links import read_link
+from scalarviz.faces.links import read_link
+from scalarviz.faces.scene_file import find, load
 from scalarviz.training.session.session import Session
 from tests.faces.controller.conftest import Open
 from tests.faces.controller.fake_stage import FakeStage
@@ -37,9 +37,9 @@ def make(opened: Open) -> Make:
 def opened(link: str) -> tuple[Session, Any]:
     """The session at the moment of a link, and what is pinned in it, as `scalarviz open` has it."""
     found = read_link(link)
-    show, _ = open_link.opened(found, {"limit": None})
-    pinned = open_link.pinned_by(show.session, found)
-    assert open_link.go(show.session, found, open_link.Keep())
+    show, _ = watch_scene.opened(found, {"limit": None})
+    pinned = watch_scene.pinned_by(show.session, found)
+    assert watch_scene.go_to_moment(show.session, found, watch_scene.Autosave())
     return show.session, pinned
 
 

@@ -8,7 +8,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import rounded
-from scalarviz.faces.controller.own_input import pick, put_in
+from scalarviz.faces.controller.changes import pick_color, put_in
 from scalarviz.faces.controller.pointer import LEFT, Pointer
 from scalarviz.scene.exhibits.images import Pad
 from scalarviz.scene.exhibits.plots import Plane
@@ -119,7 +119,7 @@ def test_a_colour_is_picked(pointer: Pointer, stage: Stage) -> None:
     assert stage.offered == offered and BACK in offered, "the way back stays"
     assert picked == [before] and values(stage, "inputs").tolist() == [0.25, 0.5, 0.75]
     pointer.controller.press("escape")
-    pick(pointer.controller)  # nothing is put in any more
+    pick_color(pointer.controller)  # nothing is put in any more
     assert len(picked) == 1
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 import scalarviz as sv
+from scalarviz.faces.controller.control import state_of
 from scalarviz.faces.controller.controller import Controller
-from scalarviz.faces.controller.state import state_of
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from tests.studio import Studio

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.faces.controller import stopping
+from scalarviz.faces.controller import playing
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.faces.controller.curve_pointer import CurvePointer
-from scalarviz.faces.controller.pointer import LEFT, Pointer
+from scalarviz.faces.controller.pointer import LEFT, CurvePointer, Pointer
 from scalarviz.scene.canvas.palette import THEMES, rgb
 from scalarviz.scene.charts import Chart
 from scalarviz.stage.stage import Stage
@@ -86,7 +85,7 @@ def test_a_search_shows_how_far_it_is_and_can_be_cancelled(
         if step == 7:
             controller.cancel_exports()
         if search._is_cancelled:
-            raise stopping.CancelledError
+            raise playing.CancelledError
 
     monkeypatch.setattr(type(search), "_tell", lambda self, step: at_step(step))
     CONTROLS["first time"].set(controller, "weight 5 > 100")

@@ -9,9 +9,9 @@ import pytest
 import scalarviz as sv
 from scalarviz.base.texts import text
 from scalarviz.faces.controller import guide
+from scalarviz.faces.controller.changes import set_learning_rate
 from scalarviz.faces.controller.controller import Controller
-from scalarviz.faces.controller.parts import set_learning_rate
-from scalarviz.faces.controller.startup import Opening
+from scalarviz.faces.controller.group import Opening
 from scalarviz.stage.show import Show
 from scalarviz.story import tour
 from scalarviz.story.tour import (
@@ -33,7 +33,7 @@ FRAME = 0.05
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tour, "cache_folder", lambda: tmp_path)
-    monkeypatch.setattr("scalarviz.faces.controller.hand.AT_ONCE", 10.0)
+    monkeypatch.setattr("scalarviz.faces.controller.controller.AT_ONCE", 10.0)
 
 
 def session_of(sizes: list[int]) -> sv.Session:

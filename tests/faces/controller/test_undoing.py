@@ -6,12 +6,18 @@ from typing import Any
 import pytest
 
 from scalarviz.base.package_files import top_folder
-from scalarviz.faces.controller import scenes
-from scalarviz.faces.controller.growing import layer_less, layer_more, one_less, one_more
+from scalarviz.faces.controller import export
+from scalarviz.faces.controller.changes import (
+    layer_less,
+    layer_more,
+    one_less,
+    one_more,
+    set_learning_rate,
+    set_rate,
+)
 from scalarviz.faces.controller.options import Recipe
-from scalarviz.faces.controller.parts import set_learning_rate, set_rate
-from scalarviz.faces.scenefiles.find import find, load
-from scalarviz.faces.scenefiles.find import scenes as all_scenes
+from scalarviz.faces.scene_file import find, load
+from scalarviz.faces.scene_file import scenes as all_scenes
 from tests.faces.controller.conftest import Open
 
 Act = Callable[[Any], object]
@@ -45,7 +51,7 @@ def switch(controller: Any) -> None:
         (lambda c: setattr(c.session.current_branch, "name", "mine"), "branch 0 renamed"),
         (one_more, "1 neuron added to layer 0"),
         (lambda c: c.set_option("hidden", "3"), "hidden set to 3"),
-        (lambda c: scenes.open_scene(c, "xor"), "scene xor opened"),
+        (lambda c: export.open_scene(c, "xor"), "scene xor opened"),
     ],
 )
 def test_undo_and_redo_say_what_they_do(controller: Any, act: Act, did: str) -> None:
@@ -96,7 +102,7 @@ def test_a_scene_is_opened_played_and_left_again(controller: Any) -> None:
     controller.step(+1, 4)
     controller.edit(3, 0.5)
     controller.set_option("map", "grey")
-    scenes.open_scene(controller, "xor")
+    export.open_scene(controller, "xor")
     assert controller.session is not first and not first.playing and controller.session.playing
     assert controller.state.scene == "xor" and "XOR" in controller.show.title
     assert controller.stage.show is controller.show
@@ -115,12 +121,12 @@ def test_a_scene_is_opened_played_and_left_again(controller: Any) -> None:
 
 
 def test_the_menu_has_each_scene_with_a_line_about_it(controller: Any) -> None:
-    found = scenes.entries()
+    found = export.entries()
     assert list(found.values()) == list(all_scenes())
     assert all(len(entry) > len(name) + 20 for entry, name in found.items())
-    scenes.choose_scene(controller, next(iter(found)))
+    export.choose_scene(controller, next(iter(found)))
     assert controller.state.scene == "circle"
-    scenes.choose_scene(controller, "choose ...")
+    export.choose_scene(controller, "choose ...")
     assert controller.state.scene == "circle"
 
 
@@ -130,16 +136,16 @@ def test_while_a_scene_is_made_it_says_so_and_nothing_waits(
     import threading
     import time
 
-    gate, real = threading.Event(), scenes.options_of
+    gate, real = threading.Event(), export.options_of
 
     def slow(*given: Any) -> Any:
         gate.wait(20.0)
         return real(*given)
 
-    monkeypatch.setattr(scenes, "options_of", slow)
+    monkeypatch.setattr(export, "options_of", slow)
     controller.hand.patience = 0.01
     before = controller.session
-    scenes.open_scene(controller, "xor")
+    export.open_scene(controller, "xor")
     controller.attend()
     assert controller.state.status.startswith("Opening xor: ") and controller.session is before
     gate.set()
@@ -155,12 +161,12 @@ def test_a_scene_of_ones_own_is_no_entry_of_the_menu(tmp_path: Any) -> None:
     own.write_text((top_folder("scenes") / "rgb.py").read_text(encoding="utf-8"), encoding="utf-8")
     recipe = Recipe(load(own))
     assert recipe.name == "" and Recipe(load(find("rgb"))).name == "rgb"
-    assert scenes.entry_of("") == ""
+    assert export.entry_of("") == ""
 
 
 def test_what_another_scene_shows_does_not_take_the_place_of_what_is_kept(controller: Any) -> None:
     first = controller.session
-    scenes.open_scene(controller, "xor")
+    export.open_scene(controller, "xor")
     controller.pause()
     assert controller.own_session is first
     one_more(controller)

@@ -23,9 +23,9 @@ from scalarviz.engines.cpu import calls
 from scalarviz.engines.every_kernel import every_kernel
 from scalarviz.engines.expression import cpu_expression as expression
 from scalarviz.engines.expression import expression_kernels
-from scalarviz.faces.controller import precompile, presets, warming
-from scalarviz.faces.controller.files import export_to, open_run, save
-from scalarviz.faces.scenefiles.find import load, scenes
+from scalarviz.faces.controller import changes, precompile
+from scalarviz.faces.controller.export import export_to, open_run, save
+from scalarviz.faces.scene_file import load, scenes
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from tests.faces.controller.conftest import Open
@@ -171,7 +171,7 @@ def test_what_kernels_have_computed_is_held(make: Any, compiler: Path) -> None:
 def test_a_network_too_large_for_objects_is_held(
     make: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(warming, "LIGHT", 1.0)
+    monkeypatch.setattr(precompile, "SMALL", 1.0)
     s = network_session()
     controller = make(s)
     assert controller.warming.held and s.engine == "cpu"
@@ -179,7 +179,7 @@ def test_a_network_too_large_for_objects_is_held(
 
 @pytest.mark.parametrize(
     "change",
-    [lambda c: c.set_activation(0, "relu"), lambda c: presets.go_wrong(c, "dead")],
+    [lambda c: c.set_activation(0, "relu"), lambda c: changes.go_wrong(c, "dead")],
 )
 def test_a_change_while_it_plays_waits_for_its_kernels_and_then_plays_on(
     make: Any, compiler: Path, monkeypatch: pytest.MonkeyPatch, change: Any
@@ -211,8 +211,8 @@ def test_a_change_while_it_plays_waits_for_its_kernels_and_then_plays_on(
 def test_a_weight_that_is_used_at_many_places_is_work_for_each() -> None:
     work = {}
     for name in ("rgb", "digits"):
-        work[name] = warming.work_of(load(scenes()[name])(engine="python").session)
-    assert work["rgb"] < warming.LIGHT < work["digits"]
+        work[name] = precompile.work_of(load(scenes()[name])(engine="python").session)
+    assert work["rgb"] < precompile.SMALL < work["digits"]
 
 
 def test_a_run_is_opened_when_its_kernels_are_there(make: Any, compiler: Path) -> None:

@@ -15,9 +15,9 @@ import pytest
 import scalarviz as sv
 from scalarviz.errors import DisplayError, InputError
 from scalarviz.faces.controller import export, precompile
-from scalarviz.faces.controller.files import export_to
-from scalarviz.faces.controller.watch_options import WatchOptions
-from scalarviz.faces.notebook import cell, place, show
+from scalarviz.faces.controller.export import export_to
+from scalarviz.faces.controller.group import WatchOptions
+from scalarviz.faces.notebook import notebook_cells, page_view, session_display
 from scalarviz.scene import picture
 from scalarviz.scene.layout.division import PRESENTED
 from scalarviz.stage.encoders import png
@@ -47,7 +47,7 @@ async def until(is_so: Callable[[], object]) -> None:
 def watch(*sessions: sv.Session, **options: Any) -> Any:
     shown = Several.of(list(sessions)) if len(sessions) > 1 else Show.of(sessions[0])
     assert shown is not None
-    return show.watch(shown, WatchOptions(size=(400, 300), **options))
+    return session_display.watch(shown, WatchOptions(size=(400, 300), **options))
 
 
 class Views:
@@ -197,7 +197,7 @@ def test_while_kernels_are_compiled_the_objects_do_the_work(
 
 
 def test_an_output_that_is_gone_lets_the_training_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cell, "ALONE", 0.05)
+    monkeypatch.setattr(page_view, "ALONE", 0.05)
 
     async def program() -> None:
         session = inverting()
@@ -240,7 +240,7 @@ def test_a_cell_that_goes_on_for_long_can_show_itself(monkeypatch: pytest.Monkey
         views.ask(0, "open")
         await until(lambda: views.states)
         await asyncio.sleep(0.1)
-        monkeypatch.setattr(cell, "BETWEEN_STATES", HANG)
+        monkeypatch.setattr(page_view, "BETWEEN_STATES", HANG)
         view._sent = -HANG
         session.advance(5)  # the rest is a cell that does not let go
         view.refresh()
@@ -298,7 +298,7 @@ def test_without_opengl_the_picture_is_that_of_the_page(monkeypatch: pytest.Monk
 
 def in_cell(monkeypatch: pytest.MonkeyPatch, name: str, count: int) -> None:
     """Pretend that a cell runs."""
-    monkeypatch.setattr(cell, "run_of", lambda found: (name, count))
+    monkeypatch.setattr(page_view, "run_of", lambda found: (name, count))
 
 
 def test_a_cell_that_runs_again_closes_what_it_has_shown_before(
@@ -350,7 +350,7 @@ class Published:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.outputs: list[tuple[bool, Any]] = []
         self.execution_count, self.display_pub = 1, self
-        monkeypatch.setattr(place, "shell", lambda: self)
+        monkeypatch.setattr(notebook_cells, "shell", lambda: self)
 
     def publish(self, data: Any, metadata: Any = None, **how: Any) -> None:
         if "image/png" in data:
@@ -383,7 +383,7 @@ def test_for_an_audience_the_letters_of_a_page_are_larger(present: bool, larger:
         view = watch(inverting(), present=present)
         assert view.widget.size == {"width": 400, "height": 300, "larger": larger}
         view.close()
-        view = show.watch(Show.of(inverting()), WatchOptions(present=present))
+        view = session_display.watch(Show.of(inverting()), WatchOptions(present=present))
         wide, high = round(800 * larger), round(560 * larger)  # room for all that it shows else
         assert view.widget.size == {"width": wide, "height": high, "larger": larger}
         view.close()

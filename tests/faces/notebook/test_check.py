@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import scalarviz as sv
-from scalarviz.faces.notebook import place
+from scalarviz.faces.notebook import notebook_cells
 from tests.training.checking.test_checking import Broken, checked
 
 
@@ -18,7 +18,7 @@ def test_a_notebook_shows_the_graph_and_keeps_a_record(monkeypatch: pytest.Monke
         execution_count=1,
         display_pub=SimpleNamespace(publish=lambda data, **_: published.append(data)),
     )
-    monkeypatch.setattr(place, "shell", lambda: shell)
+    monkeypatch.setattr(notebook_cells, "shell", lambda: shell)
     found = checked("value", "self.grad += other.data", "self.grad = other.data")
     found._ipython_display_()  # the last value of the same cell
     (wrong,) = published

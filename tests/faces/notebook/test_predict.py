@@ -6,8 +6,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import InputError
-from scalarviz.faces.notebook.form import form_of
-from scalarviz.faces.notebook.predict import stored_answers
+from scalarviz.faces.notebook.exercises import form_of, stored_answers
 from tests.wording import refused
 
 

@@ -16,7 +16,7 @@ import scalarviz as sv
 from scalarviz.base import texts
 from scalarviz.base.shell_commands import pip_command
 from scalarviz.errors import DisplayError, EngineError, InputError, UnknownNameError
-from scalarviz.faces.notebook import cell, place, show
+from scalarviz.faces.notebook import notebook_cells, page_view, session_display
 from scalarviz.pages import page as pages
 from scalarviz.scene import picture
 from scalarviz.stage.displays.html_tables import session_table
@@ -40,7 +40,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> PUBLISHED:
         execution_count=1,
         display_pub=SimpleNamespace(publish=lambda data, *_, **how: published.append(data)),
     )
-    monkeypatch.setattr(place, "shell", lambda: shell)
+    monkeypatch.setattr(notebook_cells, "shell", lambda: shell)
     return published
 
 
@@ -53,7 +53,9 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def no_widget(monkeypatch: pytest.MonkeyPatch) -> None:
     """What carries the page of a session is not installed."""
-    monkeypatch.setattr(show, "find_spec", lambda name: None if name == "anywidget" else name)
+    monkeypatch.setattr(
+        session_display, "find_spec", lambda name: None if name == "anywidget" else name
+    )
 
 
 @pytest.fixture
@@ -63,7 +65,7 @@ def no_page(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise EngineError("a page cannot train it")
 
-    monkeypatch.setattr(show, "page_of", refuse)
+    monkeypatch.setattr(session_display, "page_of", refuse)
 
 
 class Frames(HTMLParser):
@@ -98,8 +100,8 @@ def no_opengl(*size: int) -> Any:
 
 
 def test_a_terminal_is_no_notebook() -> None:
-    assert place.shell() is None
-    assert not place.in_notebook()
+    assert notebook_cells.shell() is None
+    assert not notebook_cells.in_notebook()
 
 
 @pytest.mark.usefixtures("studio")
@@ -111,7 +113,7 @@ def test_a_live_picture_shows_itself_once_in_its_cell(
         assert_stands_apart(shown, "image/png")
         live._ipython_display_()  # as the value of the last line of the same cell
         assert len(shown) == 3
-        place.shell().execution_count = 2
+        notebook_cells.shell().execution_count = 2
         live._ipython_display_()
         assert len(shown) == 6
         live.close()
@@ -130,7 +132,7 @@ def test_colab_is_told_how_to_load_the_widget(
     told: list[Any] = []
     display = SimpleNamespace(publish=lambda data, metadata=None, **_: told.append(metadata))
     shell = SimpleNamespace(kernel=None, execution_count=1, display_pub=display)
-    monkeypatch.setattr(place, "shell", lambda: shell)
+    monkeypatch.setattr(notebook_cells, "shell", lambda: shell)
 
     async def program() -> None:
         sv.watch(session).close()
@@ -148,7 +150,7 @@ def test_it_waits_for_somebody_to_press_play_and_then_begins_slowly(
         live = sv.watch(session)
         await asyncio.sleep(0.1)
         assert not session.playing
-        assert live.group.playing.speed == cell.SPEED
+        assert live.group.playing.speed == page_view.SPEED
         assert live.group.playing.until is None
         live.close()
         chosen = sv.watch(session, steps=7, speed=0)
@@ -213,7 +215,7 @@ def test_in_marimo_the_value_of_the_cell_is_the_page_of_the_session(
 
     asyncio.run(program())
     marimo.running_in_notebook = lambda: False  # a script that imports it
-    assert not place.in_marimo()
+    assert not notebook_cells.in_marimo()
 
 
 @pytest.mark.usefixtures("studio", "no_widget")
@@ -264,11 +266,13 @@ def test_where_no_page_can_train_it_its_picture_is_shown(
 
 
 @pytest.mark.some(1)
-@pytest.mark.parametrize("package", show.PACKAGES)
+@pytest.mark.parametrize("package", session_display.PACKAGES)
 def test_what_is_not_installed_is_named(
     package: str, session: sv.Session, shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(show, "find_spec", lambda name: None if name == package else name)
+    monkeypatch.setattr(
+        session_display, "find_spec", lambda name: None if name == package else name
+    )
     monkeypatch.setattr(picture, "drawing", no_opengl)
     assert f"needs {package}: {pip_command('notebook')}" in repr(sv.watch(session))
 
@@ -329,7 +333,7 @@ def test_a_session_is_displayed_as_the_still_of_its_page_above_its_table(
 ) -> None:
     page = session._repr_html_()
     (code,) = re.findall(r'^<img [^>]*src="data:image/png;base64,([^"]*)">', page)
-    assert struct.unpack(">II", base64.b64decode(code)[16:24]) == show.SIZE
+    assert struct.unpack(">II", base64.b64decode(code)[16:24]) == session_display.SIZE
     assert page.endswith(f'">{session_table(session)}')
 
 
@@ -344,7 +348,7 @@ def test_where_its_still_cannot_be_had_soon_it_is_its_table(
         session.play(1.0)
     else:
         engine, size = ("cpu", 2) if lack == "kernels" else ("python", 64)
-        monkeypatch.setattr(show.precompile, "is_ready", lambda kind: False)
+        monkeypatch.setattr(session_display.precompile, "is_ready", lambda kind: False)
         samples = [[0.0] * size], [[0.0] * size]
         session = sv.Session(sv.Network([size, size]), samples, engine=engine)
     try:

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from scalarviz.faces.scenefiles.find import find, load
-from scalarviz.faces.scenefiles.making import hint_with, make_show
-from scalarviz.faces.scenefiles.options import RUNNING, SHARED, own_options
+from scalarviz.faces.scene_file import find, load
+from scalarviz.faces.scene_options import RUNNING, SHARED, hint_with, make_show, own_options
 
 
 def made(name: str, **given: Any) -> Any:

@@ -4,7 +4,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import InputError
-from scalarviz.faces.scenefiles.links import Link, link_to, read_link
+from scalarviz.faces.links import Link, link_to, read_link
 from tests.pages.in_web import in_web
 from tests.wording import refused
 

@@ -10,10 +10,8 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import InputError, ScalarvizError, UnknownNameError
 from scalarviz.faces.cli import commands
-from scalarviz.faces.scenefiles.find import find, load, scenes
-from scalarviz.faces.scenefiles.made_again import RATES
-from scalarviz.faces.scenefiles.making import make_show
-from scalarviz.faces.scenefiles.options import RUNNING, SHARED, own_options
+from scalarviz.faces.scene_file import find, load, scenes
+from scalarviz.faces.scene_options import RUNNING, SHARED, USUAL_RATES, make_show, own_options
 from tests.wording import refused
 
 NOTHING: dict[str, Any] = dict.fromkeys(SHARED | RUNNING)
@@ -43,7 +41,7 @@ def test_another_optimizer_keeps_schedule_and_penalties_and_has_a_usual_rate() -
     assert s.optimizer.schedule.name == "cosine"
     assert show(bare, optimizer="adam", lr=0.25).optimizer.lr == 0.25
     assert show(bare, optimizer="sgd").optimizer.lr == 0.5  # that of the scene
-    assert set(RATES) <= {"sgd", "momentum", "nesterov", "rmsprop", "adam", "adamw"}
+    assert set(USUAL_RATES) <= {"sgd", "momentum", "nesterov", "rmsprop", "adam", "adamw"}
 
 
 def test_the_rate_of_a_scene_that_was_typed_is_that_of_the_other_optimizer() -> None:

@@ -9,8 +9,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import FileError, GradientError, InputError, UnknownNameError
 from scalarviz.faces.cli import commands
-from scalarviz.faces.scenefiles.making import make_show
-from scalarviz.faces.scenefiles.options import RUNNING, SHARED, own_options
+from scalarviz.faces.scene_options import RUNNING, SHARED, make_show, own_options
 from tests.sessions import advanced
 from tests.wording import refused
 

@@ -198,7 +198,7 @@ def test_code_of_a_scene_that_fails_while_it_trains_is_told_too(said, tmp_path: 
 def test_a_mistake_of_ours_keeps_its_traceback(
     said, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from scalarviz.faces.terminal import train
+    from scalarviz.faces.controller import train
 
     write(tmp_path, MAKES_A_SESSION)
     monkeypatch.setattr(train, "Portions", None)
@@ -248,7 +248,7 @@ def test_a_notebook_shows_the_sentence_and_the_users_frames(tmp_path: Path) -> N
 
 def test_an_option_chosen_in_a_window_is_told_as_an_error_of_ours(tmp_path: Path) -> None:
     path = write(tmp_path, MAKES_A_SESSION.replace("[2, hidden", "[2, 6 // hidden"))
-    from scalarviz.faces.scenefiles.find import load
+    from scalarviz.faces.scene_file import load
 
     recipe = Recipe(load(path))
     with refused(SceneError, "line 6", varies=r"(?<=ZeroDivisionError: ).*"):

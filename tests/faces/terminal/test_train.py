@@ -13,9 +13,8 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import FileError, GradientError, InputError
-from scalarviz.faces.controller import autosave
-from scalarviz.faces.controller.autosave import Keep
-from scalarviz.faces.terminal.train import closing, train
+from scalarviz.faces.controller import train as autosave
+from scalarviz.faces.controller.train import Autosave, closing, train
 from scalarviz.files import atomic, runs
 from scalarviz.stage.show import Show
 from scalarviz.training.session import timeline
@@ -125,7 +124,7 @@ def test_kernels_are_loaded_before_the_first_step(
 ) -> None:
     loaded: list[int] = []
     monkeypatch.setattr(
-        "scalarviz.faces.terminal.train.load_kernels", lambda s: loaded.append(s.step_index)
+        "scalarviz.faces.controller.train.load_kernels", lambda s: loaded.append(s.step_index)
     )
     train(show, 3)
     assert loaded == [0]
@@ -150,7 +149,7 @@ def test_ctrl_c_ends_after_a_whole_step_and_says_how_to_keep_it(
 def test_it_is_saved_at_the_end_and_it_says_where(
     show: Show, tmp_path: Path, saved: list[int], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    train(show, 20, Keep(tmp_path / "it"))
+    train(show, 20, Autosave(tmp_path / "it"))
     assert saved == [20]
     assert f"Saved to {tmp_path / 'it'}, 0 bytes; --resume" in capsys.readouterr().out
 
@@ -161,7 +160,7 @@ def test_what_its_file_does_not_take_is_saved_elsewhere(
     place, here = tmp_path / "gone", tmp_path / "here"
     place.mkdir()
     here.mkdir()
-    keep = Keep(place / "it", name="rgb")
+    keep = Autosave(place / "it", name="rgb")
     place.rmdir()
     monkeypatch.chdir(here)
     with refused(FileError, "gone", varies=r"[\d.]+ KB"):
@@ -184,7 +183,7 @@ def test_what_fits_nowhere_is_saved_without_the_keyframes_of_its_past(
     monkeypatch.setattr(atomic, "write_through", fill)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(FileError) as caught:
-        Keep(tmp_path / "it", name="rgb").at_end(show.session, False)
+        Autosave(tmp_path / "it", name="rgb").at_end(show.session, False)
     why, saved = caught.value.lines
     path = tmp_path / "rgb-kept.safetensors"
     assert "No space left on device" in why
@@ -199,7 +198,7 @@ def test_where_memory_does_not_suffice_it_says_so_and_the_training_goes_on(
         raise MemoryError
 
     monkeypatch.setattr(runs, "describe_timeline", lacking)
-    keep = Keep(tmp_path / "it", seconds=1e-9)
+    keep = Autosave(tmp_path / "it", seconds=1e-9)
     keep.now_and_then(show.session)
     assert "memory does not suffice" in (said := capsys.readouterr().out)
     assert "the training goes on" in said
@@ -209,13 +208,13 @@ def test_where_memory_does_not_suffice_it_says_so_and_the_training_goes_on(
 
 def test_the_network_alone_can_be_saved(show: Show, tmp_path: Path) -> None:
     path = tmp_path / "net.safetensors"
-    said = Keep(path, weights=True).at_end(show.session, False)
+    said = Autosave(path, weights=True).at_end(show.session, False)
     assert said == f"Saved the network to {path}, {path.stat().st_size / 1024:.1f} KB; " + (
         f"sv.load('{path}') reads it."
     )
     assert (sv.load(path).bank.value == show.session.network.bank.value).all()
     with refused(InputError, "--weights"):
-        Keep(None, weights=True)
+        Autosave(None, weights=True)
 
 
 def test_it_is_saved_now_and_then(
@@ -223,7 +222,7 @@ def test_it_is_saved_now_and_then(
 ) -> None:
     now = [0.0]
     monkeypatch.setattr(autosave, "monotonic", lambda: now[0])
-    keep, often = Keep(tmp_path / "it", seconds=3.0), Keep(tmp_path / "it", seconds=1e-9)
+    keep, often = Autosave(tmp_path / "it", seconds=3.0), Autosave(tmp_path / "it", seconds=1e-9)
     for _ in range(8):
         now[0] += 1.0
         show.session.advance(1)
@@ -242,7 +241,7 @@ def test_where_it_cannot_be_saved_now_it_is_tried_again_after_the_same_time(
     clock = [0.0]
     monkeypatch.setattr(autosave, "monotonic", lambda: clock[0])
     (folder := tmp_path / "gone").mkdir()
-    keep = Keep(folder / "it.safetensors", 60.0)
+    keep = Autosave(folder / "it.safetensors", 60.0)
     folder.rmdir()
     clock[0] = 70.0
     keep.now_and_then(show.session)
@@ -254,26 +253,26 @@ def test_where_it_cannot_be_saved_now_it_is_tried_again_after_the_same_time(
 
 def test_what_could_not_be_saved_in_the_end_is_refused_at_the_start(tmp_path: Path) -> None:
     with refused(FileError, "'tmp_path/none'"):
-        Keep(tmp_path / "none" / "it")
+        Autosave(tmp_path / "none" / "it")
     with refused(FileError, "'tmp_path'"):
-        Keep(tmp_path)
+        Autosave(tmp_path)
     with refused(InputError, "--autosave"):
-        Keep(None, 3.0)
+        Autosave(None, 3.0)
     with refused(InputError, "0.0"):
-        Keep(tmp_path / "it", 0.0)
+        Autosave(tmp_path / "it", 0.0)
 
 
 def test_what_cannot_be_saved_is_refused_before_it_is_trained(show: Show, tmp_path: Path) -> None:
-    Keep(tmp_path / "it").check(show.session)
+    Autosave(tmp_path / "it").check(show.session)
     assert not list(tmp_path.iterdir())
     w = sv.Value(1.0)
     function = sv.Session(sv.compile(lambda x: w * x, inputs=1), ([[1.0]], [[2.0]]))
     with refused(InputError):
-        Keep(tmp_path / "it").check(function)
-    Keep().check(function)
+        Autosave(tmp_path / "it").check(function)
+    Autosave().check(function)
     if Path("/proc").is_dir():
         with refused(FileError, "'/proc'"):
-            Keep(Path("/proc/it")).check(show.session)
+            Autosave(Path("/proc/it")).check(show.session)
 
 
 def test_what_is_stopped_is_saved_under_a_name_of_its_own(
@@ -281,7 +280,7 @@ def test_what_is_stopped_is_saved_under_a_name_of_its_own(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     show.session.advance(3)
-    keep = Keep(name="rgb")
+    keep = Autosave(name="rgb")
     assert keep.at_end(show.session, stopped=False) == ""
     assert keep.at_end(show.session, stopped=True).startswith("Saved to rgb-stopped.safetensors, ")
     assert "rgb-stopped-2.safetensors" in keep.at_end(show.session, stopped=True)
@@ -303,7 +302,7 @@ def test_what_overflows_is_saved_at_a_step_from_which_a_smaller_rate_goes_on(
 ) -> None:
     show, path = diverging(), tmp_path / "it.safetensors"
     with pytest.raises(GradientError) as caught:
-        train(show, 1000, Keep(path))
+        train(show, 1000, Autosave(path))
     why, saved = caught.value.lines
     assert why.startswith("step 20 would make layer 0, perceptron 0, weight from input 0 ")
     assert saved == (
@@ -318,7 +317,7 @@ def test_what_overflows_is_saved_at_a_step_from_which_a_smaller_rate_goes_on(
 
 def test_what_overflows_without_a_file_is_begun_again_at_a_smaller_rate() -> None:
     with pytest.raises(GradientError) as caught:
-        train(diverging(), 1000, Keep())
+        train(diverging(), 1000, Autosave())
     assert caught.value.lines[1] == "Nothing was saved: begin again with --lr 1e+299, or less."
 
 
@@ -338,7 +337,7 @@ def test_a_training_whose_loss_is_not_finite_says_so_and_fails(
 ) -> None:
     show, path = lost(20), tmp_path / "it.safetensors"
     first, last = show.session.losses[[0, -1]]
-    assert train(show, 30, Keep(path)) == 1
+    assert train(show, 30, Autosave(path)) == 1
     assert capsys.readouterr().out.splitlines()[-2:] == [
         "30 steps: loss from inf to inf. The loss is inf from step 21 on, most likely since the "
         "learning rate of 0.1 is too large.",
@@ -357,7 +356,7 @@ def test_the_end_of_a_training_takes_no_array_of_all_losses() -> None:
     session.advance(100_000)
     tracemalloc.start()
     closing(Show(session), 0, 100_000)
-    Keep().at_end(session, stopped=True)
+    Autosave().at_end(session, stopped=True)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert most < 100_000
@@ -368,7 +367,7 @@ def test_what_cannot_be_saved_after_an_overflow_is_told_with_it(
 ) -> None:
     monkeypatch.setattr(sv.Session, "save", refuse)
     with pytest.raises(GradientError) as caught:
-        train(diverging(), 1000, Keep(tmp_path / "it.safetensors"))
+        train(diverging(), 1000, Autosave(tmp_path / "it.safetensors"))
     assert caught.value.lines[1] == "Nothing was saved: the disk is full"
 
 

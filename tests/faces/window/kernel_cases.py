@@ -28,13 +28,12 @@ from scalarviz.base.interrupt import Stop
 from scalarviz.base.texts import text
 from scalarviz.engines.codegen import compiling
 from scalarviz.faces.controller import precompile
-from scalarviz.faces.controller.files import open_run
+from scalarviz.faces.controller.changes import set_learning_rate
+from scalarviz.faces.controller.export import open_run
+from scalarviz.faces.controller.group import Opening, WatchOptions
 from scalarviz.faces.controller.options import Recipe
-from scalarviz.faces.controller.parts import set_learning_rate
-from scalarviz.faces.controller.startup import Opening
-from scalarviz.faces.controller.watch_options import WatchOptions
-from scalarviz.faces.scenefiles.find import find, load
-from scalarviz.faces.window.frame import MainWindow
+from scalarviz.faces.scene_file import find, load
+from scalarviz.faces.window.main_window import MainWindow
 from scalarviz.stage.show import Show
 from tests.faces.window.window_cases import main
 from tests.sessions import advanced

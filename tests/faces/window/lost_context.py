@@ -18,7 +18,7 @@ def main(times: float) -> None:
     from PySide6.QtWidgets import QApplication
 
     from scalarviz.faces.window.application import application
-    from scalarviz.faces.window.frame import MainWindow
+    from scalarviz.faces.window.main_window import MainWindow
 
     application()
     honest, frames, looks = Picture.draw, 0, 0

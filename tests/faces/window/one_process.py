@@ -37,7 +37,7 @@ def watch(meanwhile: Any = None) -> str:
     from PySide6.QtWidgets import QApplication
 
     from scalarviz.faces.window.application import application
-    from scalarviz.faces.window.frame import MainWindow
+    from scalarviz.faces.window.main_window import MainWindow
 
     application()
     found: list[int] = []

@@ -19,8 +19,8 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.interrupt import Stop
 from scalarviz.faces.controller import export
-from scalarviz.faces.controller.watch_options import WatchOptions
-from scalarviz.faces.window.frame import MainWindow
+from scalarviz.faces.controller.group import WatchOptions
+from scalarviz.faces.window.main_window import MainWindow
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.layout.division import Panes
 from scalarviz.scene.visuals.shaders import HALF

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from scalarviz.errors import DisplayError
-from scalarviz.faces.cli import doctor, probes
+from scalarviz.faces.cli import doctor
 from scalarviz.faces.cli.doctor import CHECKS
-from scalarviz.faces.window import display, libraries
+from scalarviz.faces.window import display_check
 from tests.wording import refused
 
 pytestmark = [
@@ -34,7 +34,7 @@ mkdir "$1/upper" "$1/work"
 folder=$2
 mount -t overlay -o "lowerdir=$folder,upperdir=$1/upper,workdir=$1/work" overlay "$folder"
 rm "$folder"/libxcb-cursor.so* "$folder"/libxcb-shape.so* "$folder"/libxkbcommon-x11.so*
-exec "$3" -m scalarviz.faces.cli.probes window
+exec "$3" -m scalarviz.faces.cli.doctor window
 """
 
 
@@ -49,7 +49,7 @@ def hidden(monkeypatch: pytest.MonkeyPatch) -> None:
             raise OSError(f"{asked}: cannot open shared object file: No such file or directory")
         return load(name)
 
-    monkeypatch.setattr(libraries.ctypes, "CDLL", load_other)
+    monkeypatch.setattr(display_check.ctypes, "CDLL", load_other)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     monkeypatch.delenv("QT_QPA_PLATFORM", raising=False)
     monkeypatch.setenv("DISPLAY", ":59999")
@@ -59,27 +59,27 @@ def test_the_doctor_names_all_of_them_and_what_has_them(
     hidden: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(doctor.shutil, "which", lambda name: name)
-    found = doctor.find(WINDOW, json.dumps(probes.answer("window")))
+    found = doctor.find(WINDOW, json.dumps(doctor.answer("window")))
     assert not found.works and found.mend == INSTALL
     assert found.said == f"{ABSENT[0]}, {ABSENT[1]} and {ABSENT[2]} are missing"
 
 
 def test_who_opens_a_window_is_told_the_same(hidden: None) -> None:
     with refused(DisplayError, ABSENT[2]):
-        display.check_window()
+        display_check.check_window()
 
 
 def test_a_library_that_nobody_knows_is_named_too() -> None:
     lack = "libnew-in-qt.so.7: cannot open shared object file: No such file or directory"
-    assert libraries.missing(lack) == ["libnew-in-qt.so.7"]
-    assert libraries.packages_of(["libnew-in-qt.so.7", "libEGL.so.1"]) == libraries.ALL
-    assert libraries.told(["libEGL.so.1"]) == "libEGL.so.1 is missing"
+    assert display_check.missing(lack) == ["libnew-in-qt.so.7"]
+    assert display_check.packages_of(["libnew-in-qt.so.7", "libEGL.so.1"]) == display_check.ALL
+    assert display_check.told(["libEGL.so.1"]) == "libEGL.so.1 is missing"
 
 
 def test_what_qt_says_otherwise_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(libraries, "lack_of_qt", lambda: "version `GLIBC_9' not found")
+    monkeypatch.setattr(display_check, "lack_of_qt", lambda: "version `GLIBC_9' not found")
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
-    assert probes.answer("window")["said"] == "Qt cannot be loaded: version `GLIBC_9' not found"
+    assert doctor.answer("window")["said"] == "Qt cannot be loaded: version `GLIBC_9' not found"
 
 
 @pytest.mark.skipif(shutil.which("readelf") is None, reason="readelf lists what a library takes")
@@ -89,7 +89,7 @@ def test_the_table_has_everything_that_the_plugin_takes() -> None:
     plugin = Path(found.origin).parent / "Qt" / "plugins" / "platforms" / "libqxcb.so"
     read = subprocess.run(["readelf", "-d", plugin], capture_output=True, text=True, check=True)
     needed = set(re.findall(r"NEEDED.*\[(libx[^]]+|libX[^]]+|lib[EG]L[^]]+)\]", read.stdout))
-    assert len(needed) > 10 and needed <= set(libraries.PACKAGES)
+    assert len(needed) > 10 and needed <= set(display_check.PACKAGES)
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from tests.root import ROOT
 LOST = """
 import ctypes, os, time
 from scalarviz.stage.stage import Stage
-from scalarviz.faces.window.picture import View
+from scalarviz.faces.window.picture_widget import View
 from scalarviz.faces.cli.commands import main
 
 draw, views = Stage.draw, []

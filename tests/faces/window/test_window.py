@@ -15,8 +15,8 @@ from unittest.mock import Mock
 import pytest
 
 from scalarviz.errors import DisplayError
-from scalarviz.faces.controller.watch_options import WatchOptions
-from scalarviz.faces.window.display import connects
+from scalarviz.faces.controller.group import WatchOptions
+from scalarviz.faces.window.display_check import connects
 from scalarviz.faces.window.window import watch
 from tests.root import ROOT
 from tests.wording import refused
@@ -79,7 +79,7 @@ def test_the_rest_of_the_window(case: str, thoroughly: Mapping[str, str]) -> Non
 
 def test_without_a_screen_it_is_refused(monkeypatch: pytest.MonkeyPatch, show: object) -> None:
     pytest.importorskip("PySide6", reason="a window takes PySide6")
-    monkeypatch.setattr("scalarviz.faces.window.display.has_display", lambda: False)
+    monkeypatch.setattr("scalarviz.faces.window.display_check.has_display", lambda: False)
     with refused(DisplayError):
         watch(show, WatchOptions())
 
@@ -87,14 +87,14 @@ def test_without_a_screen_it_is_refused(monkeypatch: pytest.MonkeyPatch, show: o
 def test_without_pyside_it_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, show: object
 ) -> None:
-    monkeypatch.setattr("scalarviz.faces.window.display.find_spec", lambda name: None)
+    monkeypatch.setattr("scalarviz.faces.window.display_check.find_spec", lambda name: None)
     with refused(DisplayError, "PySide6"):
         watch(show, WatchOptions())
 
 
 def test_a_screen_that_does_not_answer_is_refused(screen: Mapping[str, str]) -> None:
     program = (
-        "from scalarviz.faces.window.display import check_window\n"
+        "from scalarviz.faces.window.display_check import check_window\n"
         "from scalarviz.errors import DisplayError\n"
         "try:\n    check_window()\nexcept DisplayError as error:\n    print(error)"
     )
@@ -112,8 +112,8 @@ def test_a_screen_that_refuses_for_a_moment_is_asked_again(monkeypatch: pytest.M
         xcb_connection_has_error=lambda connection: next(answers),
         xcb_disconnect=Mock(),
     )
-    monkeypatch.setattr("scalarviz.faces.window.display.ctypes.CDLL", lambda name: xcb)
-    monkeypatch.setattr("scalarviz.faces.window.display.BETWEEN_TRIES", 0.0)
+    monkeypatch.setattr("scalarviz.faces.window.display_check.ctypes.CDLL", lambda name: xcb)
+    monkeypatch.setattr("scalarviz.faces.window.display_check.BETWEEN_TRIES", 0.0)
     assert connects(":4242")
     assert xcb.xcb_disconnect.call_count == 2  # the connection that succeeded stays
     connects.cache_clear()

@@ -45,22 +45,20 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.interrupt import Stop
 from scalarviz.base.texts import text
-from scalarviz.faces.cli import open_link
-from scalarviz.faces.controller import export, own_input, watch_options
-from scalarviz.faces.controller.autosave import Keep
+from scalarviz.faces.cli import watch_scene
+from scalarviz.faces.controller import changes, export, group
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.faces.controller.end_of_run_actions import offer_more
-from scalarviz.faces.controller.files import export_to
+from scalarviz.faces.controller.export import export_to, open_scene
+from scalarviz.faces.controller.group import Opening, WatchOptions
 from scalarviz.faces.controller.options import Recipe
-from scalarviz.faces.controller.scenes import open_scene
-from scalarviz.faces.controller.startup import Opening
-from scalarviz.faces.controller.watch_options import WatchOptions
-from scalarviz.faces.scenefiles.find import find, load, scenes
-from scalarviz.faces.scenefiles.links import read_link
+from scalarviz.faces.controller.playing import offer_more
+from scalarviz.faces.controller.train import Autosave
+from scalarviz.faces.links import read_link
+from scalarviz.faces.scene_file import find, load, scenes
 from scalarviz.faces.window import window as door
 from scalarviz.faces.window.application import application, quick_turns
-from scalarviz.faces.window.frame import LOOKS, MainWindow
+from scalarviz.faces.window.main_window import LOOKS, MainWindow
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.charts import Chart
 from scalarviz.scene.layout.camera import CAMERAS
@@ -1169,10 +1167,12 @@ def case_a_link_is_copied_and_leads_back_here() -> None:
     assert copied == "rgb?hidden=4&engine=python#step=3&op=2&pin=5", copied
     assert copied in bench.stage.notices[-1]
     link = read_link(copied)
-    session = open_link.opened(link, {"limit": None})[0].session
-    assert open_link.go(session, link, Keep()) and session.clock == bench.session.clock
+    session = watch_scene.opened(link, {"limit": None})[0].session
+    assert (
+        watch_scene.go_to_moment(session, link, Autosave()) and session.clock == bench.session.clock
+    )
     assert (session.network.bank.value == bench.session.network.bank.value).all()
-    assert open_link.pinned_by(session, link) == 5
+    assert watch_scene.pinned_by(session, link) == 5
     bench.controller.edit(5, 0.5)
     bench.window.menus.entries["copy link"].trigger()
     bench.settle()
@@ -1220,7 +1220,7 @@ def case_another_scene_does_not_take_the_place_of_what_is_kept() -> None:
             opened().close()
 
         with contextlib.redirect_stdout(io.StringIO()) as said:
-            with_fake_stage(look, keep=Keep(path), play=False)
+            with_fake_stage(look, keep=Autosave(path), play=False)
         kept = sv.Session.load(path)
         assert (kept.data.name, kept.step_index) == ("rgb", 2)
         assert "not the one that was shown last" in said.getvalue()
@@ -1401,12 +1401,12 @@ def with_fake_stage(hand: Callable[[], None], **given: Any) -> int:
     """What `watch` gives back when somebody does something soon after it has opened."""
     QTimer.singleShot(600, hand)
     tour.was_seen = lambda: True
-    made = watch_options.stage_of
-    watch_options.stage_of = lambda show, theme, **_: FakeStage(show, theme)  # type: ignore[assignment]  # in its place
+    made = group.stage_of
+    group.stage_of = lambda show, theme, **_: FakeStage(show, theme)  # type: ignore[assignment]  # in its place
     try:
         return door.watch(colours(), WatchOptions(**given))
     finally:
-        watch_options.stage_of = made
+        group.stage_of = made
 
 
 def opened() -> MainWindow:
@@ -1467,7 +1467,7 @@ def case_an_error_in_drawing_is_raised_where_it_was_opened() -> None:
     with tempfile.TemporaryDirectory() as folder:
         kept = Path(folder) / "run.safetensors"
         with pytest.raises(ZeroDivisionError, match="while drawing"):
-            with_fake_stage(break_it, keep=Keep(kept))
+            with_fake_stage(break_it, keep=Autosave(kept))
         assert sv.Session.load(kept).step_index > 0
 
 
@@ -1501,10 +1501,10 @@ def case_watch_shows_the_channels_that_are_asked_for() -> None:
 def case_a_colour_is_put_in_while_it_is_picked_and_taken_back_by_cancel() -> None:
     bench = Bench()
     first, drawn = np.array([0.2, 0.4, 0.6]), []
-    own_input.put_in(bench.controller, first)
+    changes.put_in(bench.controller, first)
     bench.settle()
     for end in ("reject", "accept"):
-        own_input.pick(bench.controller)
+        changes.pick_color(bench.controller)
         dialog = bench.window.findChild(QColorDialog)
         assert dialog is not None
         drawn.append(len(bench.stage.drawn))

@@ -13,9 +13,8 @@ from typer.testing import CliRunner
 
 import scalarviz as sv
 from scalarviz.errors import InputError
-from scalarviz.faces.cli.class_pages import made
+from scalarviz.faces.cli.class_pages import all_named, made, named, page_of_lesson, write_lessons
 from scalarviz.faces.cli.commands import application
-from scalarviz.faces.cli.lesson_pages import all_named, named, page_of_lesson, write
 from scalarviz.pages.lessons.lesson import (
     HANDOUTS,
     Picture,
@@ -132,7 +131,7 @@ def test_two_lessons_of_one_name_are_refused_before_either_is_written(tmp_path: 
         place.mkdir()
         written(place, MINE)
     with refused(InputError, "mine.html"):
-        write([str(place / "mine.md") for place in places], str(tmp_path / "out"))
+        write_lessons([str(place / "mine.md") for place in places], str(tmp_path / "out"))
     assert not (tmp_path / "out").exists()
 
 
@@ -341,7 +340,7 @@ def test_a_moment_that_a_question_shows_is_one_of_its_picture(number: str) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("number", list(lessons()))
 def test_its_page_is_one_file_that_is_not_large(number: str, tmp_path: Path) -> None:
-    write([number], str(tmp_path))
+    write_lessons([number], str(tmp_path))
     (path,) = tmp_path.glob("[0-9]*.html")  # beside it lies the glossary
     assert 100_000 < path.stat().st_size <= LARGEST
     page = path.read_text(encoding="utf-8")

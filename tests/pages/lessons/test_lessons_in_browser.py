@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from scalarviz.base.texts import text
-from scalarviz.faces.cli.class_pages import bound, collecting_in
-from scalarviz.faces.cli.lesson_pages import named, page_of_lesson
+from scalarviz.faces.cli.class_pages import bound, collecting_in, named, page_of_lesson
 from scalarviz.pages.lessons.answers import records_in
 from scalarviz.pages.lessons.lesson import lessons
 from scalarviz.pages.lessons.questions import Question, quoted

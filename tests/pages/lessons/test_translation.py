@@ -10,7 +10,7 @@ import pytest
 
 from scalarviz.base.texts import choose, file_of, texts
 from scalarviz.errors import InputError
-from scalarviz.faces.cli.lesson_pages import named, page_of_lesson
+from scalarviz.faces.cli.class_pages import named, page_of_lesson
 from scalarviz.pages.lessons.lesson import (
     Lesson,
     Text,

@@ -75,8 +75,8 @@ def view(count: int) -> None:
     """Pictures of the pages of a notebook, each in place of the one before."""
     import asyncio
 
-    from scalarviz.faces.controller.watch_options import WatchOptions
-    from scalarviz.faces.notebook.cell import PageView
+    from scalarviz.faces.controller.group import WatchOptions
+    from scalarviz.faces.notebook.page_view import PageView
     from scalarviz.stage.show import Show
 
     async def program() -> None:
@@ -98,7 +98,7 @@ def window(count: int) -> None:
     from PySide6.QtWidgets import QApplication
 
     from scalarviz.faces.window.application import application
-    from scalarviz.faces.window.frame import MainWindow
+    from scalarviz.faces.window.main_window import MainWindow
 
     application()
     session = made()

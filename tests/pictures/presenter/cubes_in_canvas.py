@@ -133,7 +133,7 @@ def in_qt() -> None:
     from PySide6.QtWidgets import QApplication
     from vispy import scene
 
-    from scalarviz.faces.window.canvas import choose_binding
+    from scalarviz.faces.window.picture_widget import choose_binding
 
     qt = QApplication([])
     choose_binding()

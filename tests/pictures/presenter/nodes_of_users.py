@@ -61,7 +61,7 @@ def in_a_window() -> None:
     from PySide6.QtWidgets import QApplication
 
     from scalarviz.faces.window.application import application
-    from scalarviz.faces.window.frame import MainWindow
+    from scalarviz.faces.window.main_window import MainWindow
 
     application()
 

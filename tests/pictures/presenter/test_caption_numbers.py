@@ -14,7 +14,7 @@ import scalarviz as sv
 from scalarviz import data, nn
 from scalarviz.base.texts import texts
 from scalarviz.core.program import NONE
-from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.faces.scene_file import find, load
 from scalarviz.stage.stage import Stage
 from scalarviz.story.captions import caption
 from scalarviz.training.session.caption import Caption, Piece

@@ -14,7 +14,7 @@ from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
 from scalarviz.errors import ShapeError
-from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.faces.scene_file import find, load
 from scalarviz.story import captions
 from scalarviz.story.captions import caption
 from scalarviz.story.equations import EquationTerm, in_brackets, sum_line

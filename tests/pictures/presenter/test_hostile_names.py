@@ -18,7 +18,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.faces.controller.controller import Controller
-from scalarviz.faces.terminal.train import train
+from scalarviz.faces.controller.train import train
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from tests.sessions import advanced

@@ -7,7 +7,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.faces.scene_file import find, load
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.exhibits.plots import NeuronMap, Plane, cells
 from scalarviz.scene.frame_data import Drawing

@@ -6,7 +6,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import InputError
-from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.faces.scene_file import find, load
 from scalarviz.scene import picture
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.stage.channels import CHANNELS

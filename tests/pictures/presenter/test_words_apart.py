@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from scalarviz.faces.controller.options import Recipe
-from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.faces.scene_file import find, load
 from scalarviz.scene import picture
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.stage.show import Show

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.faces.scene_file import find, load
 from scalarviz.scene.callout import draw_callout
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.caption_band import draw_opened

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from scalarviz.base.texts import text
-from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.faces.scene_file import find, load
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Division

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from scalarviz.base.texts.decimals import short
-from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.faces.scene_file import find, load
 from scalarviz.scene import marks
 from scalarviz.scene.cube_numbers import changed
 from scalarviz.scene.visuals.picking import half_sides

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from scalarviz.base.texts.decimals import on_cube
-from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.faces.scene_file import find, load
 from scalarviz.scene.canvas.palette import HALO, NUMBER, THEMES
 from scalarviz.scene.cube_numbers import Number, draw_numbers, faces_seen, numbers_on_cubes
 from scalarviz.scene.layout.division import Box, Projection

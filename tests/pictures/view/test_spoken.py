@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.faces.scene_file import find, load
 from scalarviz.scene.callout import draw_callout, draw_spoken
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.labels import draw_labels, is_on

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.faces.scene_file import find, load
 from scalarviz.scene.callout import BAR_HIGH, cube_boxes, name_boxes
 from scalarviz.scene.layout.division import Box
 from scalarviz.scene.legend import legend_box

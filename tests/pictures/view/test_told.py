@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from scalarviz.core.program import NONE
-from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.faces.scene_file import find, load
 from scalarviz.scene import caption_band
 from scalarviz.scene.bead_arrays import one_color
 from scalarviz.scene.canvas.canvas2d import Canvas2D

@@ -1,0 +1,338 @@
+"""`scalarviz watch` and `open`: a window, else a page that trains and a picture.
+
+`open` follows a link, and shows its moment.
+"""
+
+from __future__ import annotations
+
+import os
+import os.path
+import sys
+import webbrowser
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from hashlib import sha256
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from scalarviz.base.checks import shorten
+from scalarviz.base.interrupt import Stop
+from scalarviz.base.limits import check_losses
+from scalarviz.base.messages import is_informed, say
+from scalarviz.base.progress import Progress, has_display, opening_over
+from scalarviz.base.shell_commands import program
+from scalarviz.base.texts import text
+from scalarviz.errors import DisplayError, InputError, ScalarvizError, UnknownNameError
+from scalarviz.faces import watch as faces
+from scalarviz.faces.cli.class_pages import bound, until_ctrl_c
+from scalarviz.faces.controller.options import Recipe
+from scalarviz.faces.controller.precompile import load_kernels
+from scalarviz.faces.controller.train import (
+    Autosave,
+    autosave_of,
+    end_of,
+    take_steps,
+    train,
+    train_all,
+)
+from scalarviz.faces.links import Link, Neuron, read_link
+from scalarviz.faces.scene_file import load, scenes
+from scalarviz.faces.scene_options import (
+    RUNNING,
+    SHARED,
+    WATCHING,
+    as_kind,
+    kind_of,
+    make_show,
+    own_options,
+)
+from scalarviz.files.atomic import replace_file
+from scalarviz.pages.page import page_of
+from scalarviz.pages.plain_pages import INDEX, Entry, index_of
+from scalarviz.stage.background import Portions
+from scalarviz.stage.encoders import chunk, png
+from scalarviz.stage.render import picture
+from scalarviz.stage.show import Several, Show
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.trainer import one_row
+
+ENDS = {".html": 0, ".png": 12}  # bytes of a file that stay behind its signature: IEND
+
+
+def watch_anywhere(
+    shown: Any,
+    given: Mapping[str, Any],
+    name: str,
+    keep: Autosave | None = None,
+    recipe: Any = None,
+    **more: Any,
+) -> int:
+    """Open a window; without a screen train, and write pages and a picture; return the exit code.
+
+    shown   a Show, or several by their names
+    given   options of WATCHING, and steps
+    name    of the scene, for the files
+    keep    saves the training
+    recipe  as for `watch`, which takes `more`, too
+
+    Raises DisplayError if the screen is lost later on.
+    """
+    has_option = "browser" in given
+    given = {each: option.default for each, option in (RUNNING | WATCHING).items()} | dict(given)
+    several = shown if isinstance(shown, Mapping) else {name: shown}
+    shows = {each: Show.of(show) for each, show in several.items()}
+    for show in shows.values():  # before anything is said or written
+        end_of(show, given["steps"])
+    plays, keep = more.get("play") is not False, keep or Autosave()
+    if given["browser"]:
+        opening_over()
+        also = "steps", "speed", "theme", "tour", "reduced_motion"
+        served: int = faces.watch(
+            shown, keep=keep, recipe=recipe, browser=True,
+            address=given["address"] or "127.0.0.1", port=given["port"],
+            share="control" if given["control"] else "look",
+            **more, **{each: given[each] for each in also},
+        )  # fmt: skip
+        return served
+    if given["serve"] or given["address"]:
+        opening_over()
+        address = given["address"] or "127.0.0.1"
+        with bound(address, given["port"]) as server:
+            pages, code = in_files(shows, given, keep, plays=plays)
+            return code or until_ctrl_c(server, pages, address)
+    clocks = [show.session.clock for show in shows.values()]
+    names = ("steps", "speed", "theme", "tour", "reduced_motion", "present")
+    more |= {each: given[each] for each in names}
+    try:
+        opened: int = faces.watch(shown, keep=keep, recipe=recipe, **more)
+    except DisplayError as error:
+        if clocks != [show.session.clock for show in shows.values()]:
+            raise
+        opening_over()
+        say(text("watch.without", lack=error.__cause__ or error))
+        if has_option and len(shows) == 1:
+            say(text("watch.browser"))
+        return in_files(shows, given, keep, plays=plays)[1]
+    return opened
+
+
+def in_files(
+    shows: Mapping[str, Show], given: Mapping[str, Any], keep: Autosave, *, plays: bool
+) -> tuple[dict[str, bytes], int]:
+    """Write pages that begin here, train, and write a picture; return the pages and the exit code.
+
+    A file that cannot be made is left out, with a sentence that says why.
+    """
+    theme = None if given["theme"] == "auto" else given["theme"]
+    places, image = free_places(list(shows))
+    pages: dict[str, bytes] = {}
+    with Progress(0, is_informed(), "kernels"):  # one bar, those of the training included
+        for place, show in zip(places, shows.values(), strict=True):
+            paced = replace(show, speed=given["speed"] or show.speed)
+            if page := written(place, partial(page_text, paced, theme)):
+                pages[place.name] = page
+            if plays:
+                load_kernels(show.session)
+    code, (one, *others) = 0, shows.values()
+    several = Several.of(shows) if others else None
+    if several is not None:
+        code = train_all(several, given["steps"])
+    elif plays:
+        code = train(one, given["steps"], keep)
+    if pages:
+        say(text("watch.pages", names=", ".join(pages)))
+    if code:
+        return pages, code
+    drawn = written(image, lambda: png(picture(shows if others else one, theme=theme or "dark")))
+    if drawn:
+        say(text("watch.picture", name=image.name))
+    if pages and has_browser():
+        webbrowser.open(Path(next(iter(pages))).resolve().as_uri())
+    entries = [Entry(Path(each).stem, "") for each in pages]
+    start = index_of(entries) if others else next(iter(pages.values()), b"")
+    return {**pages, INDEX: start}, int(not (pages or drawn))
+
+
+def page_text(show: Show, theme: str | None) -> bytes:
+    return page_of(show, theme=theme).text
+
+
+def written(place: Path, make: Callable[[], bytes]) -> bytes:
+    """Write a file with what `make` returns; return that, or b"" and a sentence if it fails."""
+    try:
+        content = make()
+        replace_file(place, signed(content, place.suffix))
+    except ScalarvizError as error:
+        say(text("watch.left_out", name=place.name, why=error.lines[0]))
+        return b""
+    return content
+
+
+def free_places(names: list[str]) -> tuple[list[Path], Path]:
+    """Return places for pages and their picture, at which nothing is but what was written here."""
+    stems = [name.replace(os.sep, "-") for name in names]
+    for i in count(1):
+        end = "" if i == 1 else f"-{i}"
+        pages = [Path(f"{stem}{end}.html") for stem in stems]
+        image = Path(f"{'-'.join(stems)}{end}.png")
+        if all(not os.path.lexists(each) or is_own(each) for each in [*pages, image]):
+            if i > 1:
+                say(text("watch.others", name=f"{stems[0]}.html", new=pages[0].name))
+            break
+    return pages, image
+
+
+def signed(content: bytes, kind: str) -> bytes:
+    """Return a file with a comment that says by whom it was written, and has its digest."""
+    words = b"scalarviz watch " + sha256(content).hexdigest().encode()
+    mark = b"<!-- " + words + b" -->\n" if kind == ".html" else chunk(b"tEXt", b"Comment\0" + words)
+    cut = len(content) - ENDS[kind]
+    return content[:cut] + mark + content[cut:]
+
+
+def is_own(place: Path) -> bool:
+    """Return whether a file is as `signed` made it, and nobody has changed it since."""
+    if not place.is_file() or place.is_symlink():
+        return False
+    try:
+        found = place.read_bytes()
+    except OSError:  # it is protected from this user
+        return False
+    length = len(signed(b"", place.suffix))
+    cut = len(found) - ENDS[place.suffix]
+    return cut >= length and signed(found[: cut - length] + found[cut:], place.suffix) == found
+
+
+def has_browser() -> bool:
+    """Return whether there is a browser that shows pictures; text browsers cannot train a page."""
+    if sys.platform == "linux" and not has_display() and not os.environ.get("BROWSER"):
+        return False
+    try:
+        webbrowser.get()
+    except webbrowser.Error:
+        return False
+    return True
+
+
+# A link becomes a window at its moment.
+
+INTERRUPTED = 130
+
+
+def open_link(words: str, given: Mapping[str, Any]) -> int:
+    """Open a window at the moment of a link; return the exit code.
+
+    words  the link
+    given  options: those of WATCHING, steps, limit, and those of `keep_of`
+
+    Raises InputError for what is wrong in the link.
+    """
+    opening_over()  # what the link asks for comes first, with a bar of its own
+    link = read_link(words)
+    show, recipe = opened(link, given)
+    keep = autosave_of(given)
+    keep.check(show.session)
+    pinned = pinned_by(show.session, link)
+    if not go_to_moment(show.session, link, keep):
+        say(text("open.stopped", step=show.session.step_index))
+        return INTERRUPTED
+    if link.sample is not None:
+        show.session.focus = link.sample
+    speed = link.play if given["speed"] is None else given["speed"]
+    plays = link.play is not None or given["speed"] is not None or not link.names_moment
+    theme = link.theme if given["theme"] == "auto" and link.theme else given["theme"]
+    name = Path(link.target).stem
+    chosen = {**given, "speed": speed, "theme": theme}
+    return watch_anywhere(show, chosen, name, keep, recipe, play=plays, pin=pinned)
+
+
+def opened(link: Link, given: Mapping[str, Any]) -> tuple[Show, Recipe | None]:
+    """Return the show of the scene or the file that a link names; raise InputError for others."""
+    target = link.target
+    if target in scenes():
+        return of_scene(link)
+    if target.lower().endswith(".py"):
+        raise InputError(
+            f"a link opens scenes of the package and files of trainings, and {shorten(target)} is "
+            f"code: if you trust it, write `{program()} watch` and its path"
+        )
+    if "://" in target or target.startswith(("//", "\\\\")):
+        raise InputError(f"a link opens what is on this machine, and not {shorten(target)}")
+    if not is_file(target):
+        if os.path.basename(target) == target and "." not in target:
+            raise UnknownNameError("scene", target, scenes())
+        raise InputError(f"there is no file {shorten(target)}: name a scene, or a training's file")
+    if link.options:
+        raise InputError(
+            f"{shorten(target)} is a file, which has no options: leave out what follows its ?"
+        )
+    session = Session.load(target, limit=given["limit"])
+    return Show(session, title=os.path.basename(target)), None
+
+
+def is_file(path: str) -> bool:
+    """Return whether a path is that of a file."""
+    try:
+        return os.path.isfile(path)
+    except ValueError:  # no valid path
+        return False
+
+
+def of_scene(link: Link) -> tuple[Show, Recipe]:
+    """Return the show of a scene with the options of a link; raise InputError for unknown ones."""
+    scene = load(scenes()[link.target])
+    own = own_options(scene)
+    known = SHARED | own
+    usual: dict[str, Any] = {name: option.default for name, option in (RUNNING | known).items()}
+    values = {}
+    for name, value in link.options.items():
+        if name not in known:
+            raise UnknownNameError(f"option of {link.target}", name, known)
+        values[name] = as_kind(value, kind_of(known[name]), name)
+    given = usual | values
+    return make_show(scene, given, typed=values), Recipe(scene, given)
+
+
+def pinned_by(session: Session, link: Link) -> int | Neuron | None:
+    """Return what a link pins, checked; raise InputError for what the network does not have."""
+    if link.neuron is not None:
+        buffers = {each.name: each for each in session.network.program.buffers}
+        buffer, place = link.neuron
+        if buffer not in buffers or place >= buffers[buffer].size:
+            raise InputError(f"the network has no neuron {shorten(f'{buffer}:{place}')}")
+        return link.neuron
+    return None if link.pin is None else one_row(session.network, link.pin)
+
+
+def go_to_moment(session: Session, link: Link, keep: Autosave) -> bool:
+    """Go to the moment of a link; return whether it was reached, and not stopped by Ctrl-C.
+
+    A step beyond the end is trained up to, with a bar. Raises InputError for an operation that the
+    step does not have.
+    """
+    step = session.step_index if link.step is None and link.operation else link.step
+    if step is not None:
+        check_losses(step)
+        session.seek(min(step, session.current_branch.end.step))
+        with Stop() as stop, Progress(step - session.step_index) as bar:
+            take_steps(Portions(session), step, keep, stop, bar)
+        if stop.asked:
+            return False
+    if link.operation:
+        count = len(session.operations)
+        if link.operation > count:
+            raise InputError(f"a step has {count} operations here, and not {link.operation:,}")
+        session.advance(link.operation, "operation")
+    if step is not None:
+        do_actions_here(session)
+    return True
+
+
+def do_actions_here(session: Session) -> None:
+    """Do what the user of a file did at this moment, before the next operation."""
+    with session.doing():
+        timeline = session.timeline
+        actions = timeline.branch.actions_at(timeline.clock.place)
+        timeline.go(timeline.clock._replace(actions=len(actions)))

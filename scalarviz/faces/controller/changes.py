@@ -1,0 +1,740 @@
+"""Changes that a user makes to a training, and Undo.
+
+Weights, learning rates, frozen layers, options, neurons and layers, presets and inputs are changed.
+Each change can be undone; some show another training in place of this one, from which Undo leads
+back.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, cast, final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.texts import text
+from scalarviz.core.formulas.formula import table
+from scalarviz.core.layers import Dense
+from scalarviz.core.program import Operation
+from scalarviz.data.data_set import TableSet
+from scalarviz.errors import InputError
+from scalarviz.faces.controller.options import TRAINING, Options, rate_now
+from scalarviz.faces.controller.precompile import computes
+from scalarviz.faces.scene_options import as_number
+from scalarviz.stage.handles import image_shape, target_of
+from scalarviz.stage.show import Show, sizes_of
+from scalarviz.story.names import sentence, short_name
+from scalarviz.training.session.branches import Clock, did_in_words
+from scalarviz.training.session.caption import Neuron
+from scalarviz.training.session.growth import add_neurons, insert_layer, remove_layer, remove_neuron
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.trainer import settings_now
+from scalarviz.training.session.user_changes import Change
+
+if TYPE_CHECKING:
+    from scalarviz.faces.controller.controller import Controller
+
+
+# Values of weights, typed or dragged.
+
+Rows = int | list[int]
+
+
+@final
+class Edits:
+    """The edits of a session; all edits of one drag are undone together."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self._drag: tuple[Rows, Change] | None = None  # the rows that were dragged last
+
+    def edit(self, row: Rows, value: float | list[float], *, dragged: bool = False) -> None:
+        """Set a weight, or some; `dragged` edits of the same ones at one moment are one change.
+
+        Within a step they are set where it began, and its operations are done again: all that is
+        shown is then of one network.
+        """
+        session, timeline = self.session, self.session.timeline
+        with session.doing():
+            log = session.undo_log
+            last = log.last
+            goes_on = dragged and last is not None and self._drag == (row, last)
+            if last is not None and last.after is not None:
+                goes_on = goes_on and last.after.branch is timeline.branch
+            with timeline.step_again():
+                session.edit(row, value)
+            if goes_on:
+                log.join()
+            log.done[-1].after = timeline.spot
+            self._drag = (row, log.done[-1]) if dragged else None
+
+
+def type_value(controller: Controller) -> None:
+    """Open the field of the pinned weight's value, or say how a weight is pinned."""
+    if controller.stage.pinned is None:
+        controller.tell(text("notices.pin_first"))
+    else:
+        controller.start_editing("value")
+
+
+# Learning rates, of all weights and of pinned weights and layers; layers that are frozen.
+
+HIGHEST_RATE = 100.0
+
+
+@dataclass(frozen=True)
+class PinnedLayer:
+    """The layer of what is pinned: its index, rows of the bank, and what controls show of it.
+
+    rate  learning rate before the schedule; NaN if its weights have several
+    """
+
+    index: int
+    rows: range
+    frozen: bool
+    rate: float
+
+
+def pinned_layer(session: Session, row: int | None, neuron: Neuron | None) -> PinnedLayer | None:
+    """Return the layer of a pinned weight or neuron; None without one, or if it has no weights."""
+    found = operation_of(session, row, neuron)
+    if found is None:
+        return None
+    operations = session.network.program.operations
+    parts = [each.parameters for each in operations if each.layer == found.layer]
+    rows = [part for part in parts if len(part)]
+    if not rows:
+        return None
+    whole = range(min(part.start for part in rows), max(part.stop for part in rows))
+    frozen = session.network.bank.frozen[whole.start : whole.stop]
+    own = settings_now(session).optimizer.own_rates.of_all(whole)
+    rate = rate_of(session, whole.start) if own is None else own
+    return PinnedLayer(found.layer, whole, bool(np.all(frozen)), rate)
+
+
+def rate_of(session: Session, row: int) -> float:
+    """Return the learning rate of a weight: its own before the schedule, or the session's."""
+    optimizer = settings_now(session).optimizer
+    own = optimizer.own_rates.of(row)
+    return optimizer.rate(session.network.bank.step_count) if own is None else own
+
+
+# The commands. A rate of a part that is left empty is that of the session again.
+
+
+@computes
+def set_learning_rate(controller: Controller, rate: float | str) -> None:
+    session = controller.session
+    controller.do(lambda: setattr(session, "learning_rate", as_number(rate)), name="rate")
+
+
+@computes
+def scale_learning_rate(controller: Controller, factor: float) -> None:
+    """Multiply the learning rate of the next step that can still be changed."""
+    session = controller.session
+    controller.do(lambda: setattr(session, "learning_rate", factor * rate_now(session)))
+
+
+def set_weight_rate(controller: Controller, rate: float | str) -> None:
+    """Give the pinned weight a learning rate of its own."""
+    row = controller.stage.pinned
+    if row is not None:
+        set_rate(controller, range(row, row + 1), rate)
+
+
+def set_layer_rate(controller: Controller, rate: float | str) -> None:
+    """Give the layer of what is pinned a learning rate of its own."""
+    layer = controller.state.pinned_layer
+    if layer is not None:
+        set_rate(controller, layer.rows, rate)
+
+
+def set_rate(controller: Controller, rows: range, rate: float | str) -> None:
+    session = controller.session
+    own = None if isinstance(rate, str) and not rate.strip() else rate
+    controller.do(lambda: session.set_rate(list(rows), None if own is None else as_number(own)))
+
+
+def freeze_layer(controller: Controller, on: bool) -> None:
+    """Freeze or unfreeze the layer of what is pinned."""
+    layer = controller.state.pinned_layer
+    if layer is not None:
+        controller.do(partial(controller.session.freeze, list(layer.rows), on))
+
+
+# Options: of every training, or of a scene, whose training may begin anew.
+
+
+def set_option(controller: Controller, name: str, value: object) -> None:
+    """Choose the value of an option."""
+    session, options = controller.session, controller.options
+    change, did = options.changes(name), text("changes.option", name=name, value=value)
+    if change == "engine":
+        return controller.set_engine(str(value))
+    if change == "rate":
+        return set_learning_rate(controller, str(value))
+    if name in {choice.name for choice in controller.state.common}:
+        return set_common(controller, name, value, did)
+
+    def begin(made: Options | None) -> None:
+        if made is not None:
+            show_another(controller, made.show, made, did)
+            tell_another(controller, did)
+        elif change == "data":
+            controller.tell(text("notices.target"))
+
+    def act() -> Options | None:
+        return options.set(session, settings_now(session), name, value)
+
+    return controller.do(act, begin, changing=True, said=did)
+
+
+def set_common(controller: Controller, name: str, value: object, did: str) -> None:
+    """Choose the value of an option that every training has; `did` says so."""
+    row, session = TRAINING[name], controller.session
+    if row.value(session, settings_now(session)) == value:
+        return None  # chosen once more
+    if row.anew:
+        return grow(controller, lambda now: cast(Session, row.choose(now, value)))
+    return controller.do(partial(row.choose, session, value), changing=True, said=did)
+
+
+# Networks that grow and shrink: each change makes another training, and Undo leads back.
+
+
+def grow(
+    controller: Controller,
+    make: Callable[[Session], Session],
+    seen: Callable[[Session], Neuron | None] = lambda made: None,
+) -> None:
+    """Go on with the session that a function makes of this one.
+
+    seen  returns the neuron to point at then, until the mouse points at something
+    """
+    session = controller.session
+
+    def begin(made: Session) -> None:
+        did = show_made(controller, made)
+        controller.stage.hover_neuron = seen(made)
+        tell_another(controller, did)
+
+    controller.do(lambda: make(session), begin)
+
+
+def show_made(controller: Controller, session: Session) -> str:
+    """Show a session that was made from the one that is shown; return what was done."""
+    origin = session.origin
+    assert origin is not None, "a session that was made from another one has an origin"
+    show_another(controller, *with_session(controller, session), origin.did)
+    return origin.did
+
+
+# The commands.
+
+
+def one_more(controller: Controller) -> None:
+    """Add a neuron to the layer that is pointed at, by default the first hidden one."""
+    place = layer_at(controller)
+    grow(controller, lambda session: add_neurons(session, place), partial(last_neuron, place))
+
+
+def one_less(controller: Controller) -> None:
+    """Remove the neuron that is pinned, by default the last one of the first hidden layer."""
+    neuron = controller.stage.pinned_neuron
+    operation = None if neuron is None else writer_of(controller.session, neuron[0])
+    place = layer_at(controller)
+    layers = controller.session.network.layers
+    last = layers[place].outputs - 1 if layers else 0  # a compiled function is refused below
+    number = neuron[1] if neuron and operation else last
+    grow(controller, lambda session: remove_neuron(session, place, number))
+
+
+def layer_more(controller: Controller) -> None:
+    """Add a layer before the one that is pointed at, by default before the last one."""
+    place = layer_at(controller, len(controller.session.network.layers) - 1)
+    grow(controller, lambda session: insert_layer(session, place))
+
+
+def layer_less(controller: Controller) -> None:
+    """Remove the layer that is pointed at, by default the one before the last one."""
+    place = layer_at(controller, max(0, len(controller.session.network.layers) - 2))
+    grow(controller, lambda session: remove_layer(session, place))
+
+
+def layer_at(controller: Controller, default: int = 0) -> int:
+    """Return the index of the layer of the neuron or the weight that is pinned, else `default`."""
+    stage = controller.stage
+    found = operation_of(controller.session, stage.pinned, stage.pinned_neuron)
+    return default if found is None else found.layer
+
+
+def operation_of(session: Session, row: int | None, neuron: Neuron | None) -> Operation | None:
+    """Return the operation that writes a neuron, or else has a weight; None if there is none."""
+    if neuron is not None:
+        return writer_of(session, neuron[0])
+    operations = session.network.program.operations
+    return next((each for each in operations if row in each.parameters), None)
+
+
+def last_neuron(place: int, session: Session) -> Neuron:
+    """Return the last neuron of a layer, given by its index."""
+    operations = session.network.program.operations
+    target = next(each.target for each in reversed(operations) if each.layer == place)
+    return target.name, target.size - 1
+
+
+def writer_of(session: Session, name: str) -> Operation | None:
+    """Return the operation that writes a buffer; None for the inputs."""
+    operations = session.network.program.operations
+    return next((each for each in operations if each.target.name == name), None)
+
+
+# PRESETS: what goes wrong in trainings, each set up by one click and mended by an undo.
+
+TOO_FAST = 100.0  # how much larger a rate is that is too large
+FAR = -10.0  # biases with which no sum is positive
+
+
+@dataclass(frozen=True)
+class Preset:
+    """Something that goes wrong: its name, and what it does to a session.
+
+    `act` changes the session, or returns another one, which is shown instead. The texts
+    `presets.NAME` say what it is called and what to look for.
+    """
+
+    name: str
+    act: Callable[[Session], Session | None]
+
+
+def too_fast(session: Session) -> None:
+    """Make the learning rate too large."""
+    session.learning_rate = min(TOO_FAST * session.learning_rate, HIGHEST_RATE)
+
+
+def all_zero(session: Session) -> None:
+    """Set all weights and biases to zero."""
+    rows = np.arange(len(session.network.bank)).tolist()
+    session.edit(rows, 0.0)
+
+
+def dead(session: Session) -> None:
+    """Make the neurons of the first hidden layer never positive, with relu."""
+    layers = hidden_layers(session)
+    with session.doing(as_one=True):
+        session.set_activation(layers[0], "relu")
+        found = session.network.layers[layers[0]]
+        session.edit([each.bias.index for each in found.perceptrons], FAR)
+
+
+def shallow(session: Session) -> Session:
+    """Remove all hidden layers."""
+    hidden_layers(session)
+    made = session
+    while len(made.network.layers) > 1:
+        made = remove_layer(made, 0)
+    origin = made.origin
+    assert origin is not None
+    words = text("presets.shallow.did")
+    made.timeline.origin = replace(origin, did=words, session=session, rows=None)
+    return made
+
+
+def hidden_layers(session: Session) -> list[int]:
+    """Return the indices of the hidden layers; raise InputError unless all layers are Dense."""
+    layers = session.network.layers
+    if len(layers) < 2 or not all(isinstance(each, Dense) for each in layers):
+        raise InputError("this takes a network of two or more Dense layers: try it on rgb or xor")
+    return list(range(len(layers) - 1))
+
+
+PRESETS = table(
+    [
+        Preset("rate", too_fast),
+        Preset("zero", all_zero),
+        Preset("dead", dead),
+        Preset("shallow", shallow),
+    ]
+)
+
+
+def preset_names(shallow: bool) -> dict[str, str]:
+    """Return the presets by the names that people read.
+
+    shallow  whether no hidden layer is one of them, see `needs_hidden_layers`
+    """
+    return {text(f"presets.{name}"): name for name in PRESETS if shallow or name != "shallow"}
+
+
+def go_wrong(controller: Controller, name: str) -> None:
+    """Set up what goes wrong, say what to look for, and play."""
+    preset, session = PRESETS[name], controller.session
+    log = session.undo_log
+
+    def act() -> Session | None:
+        if log.done and log.done[-1] is controller.preset:  # one at a time
+            session.undo()
+        before = session.current_branch
+        made = preset.act(session)
+        if session.current_branch is not before:
+            session.current_branch.given_name = text(f"presets.{name}")
+        controller.preset = log.done[-1] if made is None else None
+        return made
+
+    def begin(made: Session | None) -> None:
+        if made is not None:
+            show_made(controller, made)
+        teach(controller, text(f"presets.{name}.look"))
+        controller.tell(text(f"presets.{name}"), text("controls.undo"), controller.undo)
+        controller.play_soon()
+
+    said = text("notices.sets_up", name=text(f"presets.{name}"))
+    controller.do(act, begin, branching=False, changing=True, said=said)
+
+
+def teach(controller: Controller, words: str) -> None:
+    """Let the caption say what to look for while the branch of the last preset is shown."""
+    session, change = controller.session, controller.preset
+    branch = session.current_branch
+
+    def lesson() -> str:
+        is_done = change is None or change in session.undo_log.done
+        return words if is_done and session.current_branch is branch else ""
+
+    for stage in controller.stage.stages:
+        if stage.session is session:
+            stage.narration.lesson = lesson
+
+
+# Whether removing the hidden layers is one of the presets: only where one layer cannot learn the
+# data.
+
+SAMPLED = 500  # samples by which it is decided
+BENT = 0.25  # share of them that one weighted sum gets wrong, from which on this is seen
+IS_BENT: WeakKeyDictionary[TableSet, bool] = WeakKeyDictionary()
+
+
+def needs_hidden_layers(session: Session) -> bool:
+    """Return whether Dense layers learn what one weighted sum of the inputs gets wrong."""
+    data, layers = session.data, session.network.layers
+    dense = len(layers) > 1 and all(isinstance(each, Dense) for each in layers)
+    if not dense or data.outputs != 1 or not isinstance(data, TableSet):
+        return False
+    if data not in IS_BENT:
+        x, y = (np.asarray(part[:SAMPLED], np.float64) for part in data.training)
+        x = np.column_stack([x, np.ones(len(x))])
+        above = x @ np.linalg.lstsq(x, y)[0] > y.mean()
+        IS_BENT[data] = bool((above != (y > y.mean())).mean() >= BENT)
+    return IS_BENT[data]
+
+
+# Custom inputs: the network answers them in place of the samples.
+
+FEW = 3  # answers that are offered beside the other buttons
+MOST_ANSWERS = 12
+MOST_READ = 10_000  # targets that are looked at for it
+
+
+def put_in(controller: Controller, inputs: FloatArray | None = None) -> None:
+    """Show the answer to some inputs, and a button that leads back to the samples.
+
+    inputs  the numbers; None, the default: those that are shown, or an empty image to draw on
+    """
+    controller.guide.interrupt()
+    stage = controller.stage
+    begins = inputs is None or stage.own is None
+    if inputs is None:
+        stage.put_in()
+    else:
+        stage.own = inputs
+    if begins and stage.own is not None:  # offers are not made anew at each move of the mouse
+        stage.offer(offers_of_input(controller))
+
+
+def begin_input(controller: Controller) -> None:
+    """Put in what is shown, or an empty image to draw on; pick a colour where inputs are one."""
+    put_in(controller)
+    if controller.session.data.input_tint == "rgb":
+        pick_color(controller)
+
+
+def offers_of_input(controller: Controller) -> dict[str, Callable[[], None]]:
+    """Return what is offered while an input of the user's own is shown."""
+    found: dict[str, Callable[[], None]] = {text("own.end"): partial(take_out, controller)}
+    session = controller.session
+    answers = answers_of(session)
+    if len(answers) > FEW:
+        found[text("own.learn.as")] = partial(ask_answer, controller)
+    else:
+        found |= {label_of(answer): partial(learn_input, controller, answer) for answer in answers}
+    if image_shape(session.network.program) is not None:
+        found[text("own.anew")] = partial(put_in, controller)
+    if session.data.input_tint == "rgb" and controller.ask_color is not None:
+        found[text("own.pick")] = partial(pick_color, controller)
+    return found
+
+
+def label_of(answer: str) -> str:
+    """Return the label of the button that learns an answer; "" is the one that follows."""
+    return text("own.learn.one", answer=answer) if answer else text("own.learn")
+
+
+def answers_of(session: Session) -> dict[str, FloatArray | None]:
+    """Return the targets that a sample of the user's own can have, by their names.
+
+    The target is None, and its name "", where it follows from the inputs, such as the colour that a
+    map gives.
+    """
+    data = session.data
+    if not isinstance(data, TableSet):
+        return {}
+    if data.rule is not None:
+        return {"": None}
+    if data.output_tint == "rgb":
+        return {}
+    known = np.unique(data.training[1][:MOST_READ], axis=0)
+    if not 2 <= len(known) <= MOST_ANSWERS:
+        return {}
+    is_one_hot = known.shape[1] > 1 and ((known == 0.0) | (known == 1.0)).all()
+    if is_one_hot and (known.sum(axis=1) == 1.0).all():
+        places = sorted(np.argmax(known, axis=1).tolist())
+        names = [short_name(session, place) for place in places]
+        rows = [np.eye(known.shape[1])[place] for place in places]
+    else:
+        names, rows = [", ".join(f"{x:g}" for x in row) for row in known.tolist()], list(known)
+    return dict(zip(names, rows, strict=True))
+
+
+def ask_answer(controller: Controller) -> None:
+    """Offer the targets that the input can be learned with, all of them in one line."""
+    found = {
+        answer: partial(learn_input, controller, answer)
+        for answer in answers_of(controller.session)
+    }
+    controller.stage.offer({**found, text("own.end"): partial(take_out, controller)})
+
+
+def learn_input(controller: Controller, answer: str) -> None:
+    """Add the input that is shown to the samples, with a target given by its name."""
+    own, session = controller.stage.own, controller.session
+    if own is None:
+        return
+    data, target = session.data, answers_of(session)[answer]
+    target = target_of(data, own) if target is None else target
+
+    def learned(_: object) -> None:
+        words = text("own.learned", count=settings_now(session).data.samples)
+        controller.tell(words, text("controls.undo"), controller.undo)
+
+    controller.do(partial(session.add_samples, own, target), learned)
+    controller.stage.offer(offers_of_input(controller))
+
+
+def pick_color(controller: Controller) -> None:
+    """Let the user pick a colour, which is put in while it is picked."""
+    own = controller.stage.own
+    if own is not None and controller.ask_color is not None:
+        put_in(controller, own)
+        controller.stage.offer(offers_of_input(controller))  # the button took all of them away
+        controller.ask_color(own, partial(put_in, controller))
+
+
+def take_out(controller: Controller) -> None:
+    """Show the samples again."""
+    controller.stage.own = None
+    controller.stage.offer({})
+
+
+# Branches: switching to another one, and renaming.
+
+
+def switch(controller: Controller, name: str) -> None:
+    """Switch to a branch, given by its text, and say its name."""
+    if len(controller.session.branches) == 1:
+        return controller.tell(text("notices.one_branch"))
+    number = int(name.partition(":")[0])
+    controller.switch(number)
+    return tell_branch(controller, number)
+
+
+def tell_branch(controller: Controller, number: int) -> None:
+    """Say that a branch is shown, given by its number."""
+    branches = controller.session.branches
+    name, last = branches[number].name, len(branches) - 1
+    controller.tell(text("notices.switched", number=number, last=last, name=name))
+
+
+def rename(controller: Controller, name: str) -> None:
+    """Give the branch that is shown another name."""
+    branch = controller.session.current_branch
+    controller.do(partial(setattr, branch, "name", name))
+
+
+# Trainings that were shown before, and the ways back and on again.
+
+MOST_BEFORE = 10  # trainings that are kept for the way back
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LeftTraining:
+    """A training that was left, with its options; `did` says what lies between it and the next.
+
+    undone  if it was left by Undo: the list of the training before it, which a change replaces
+    """
+
+    show: Show
+    options: Options
+    did: str
+    undone: list[Change] | None = None
+
+
+@final
+class ShownTrainings:
+    """The trainings before the one that is shown, oldest first, and those after it, newest last."""
+
+    def __init__(self) -> None:
+        self.before: deque[LeftTraining] = deque(maxlen=MOST_BEFORE)
+        self.after: list[LeftTraining] = []
+
+    def has_earlier(self, session: Session) -> bool:
+        """Return whether there is a way back from a session."""
+        return bool(self.before) or has_source(session)
+
+    def later(self, session: Session) -> list[LeftTraining]:
+        """Return the trainings after a session, newest last; none if it was changed since."""
+        undone = session.undo_log.undone
+        return self.after if self.after and self.after[-1].undone is undone else []
+
+
+def has_source(session: Session) -> bool:
+    """Return whether the session is there that this one was made from."""
+    return session.origin is not None and session.origin.session is not None
+
+
+def show_another(controller: Controller, show: Show, options: Options, did: str) -> None:
+    """Show another training, from which Undo leads back."""
+    trail = controller.trail
+    trail.before.append(LeftTraining(controller.show, controller.options, did))
+    trail.after.clear()
+    controller.session.undo_log.drop()
+    controller.replace(show, options)
+
+
+def tell_another(controller: Controller, did: str) -> None:
+    """Say what was done that another training is shown for, with a button for the way back."""
+    words = text("notices.grown", did=sentence(did))
+    controller.tell(words, text("notices.earlier"), controller.undo)
+
+
+def show_earlier(controller: Controller) -> str:
+    """Show the training before this one, and return what was undone; "" if there is none."""
+    trail, session = controller.trail, controller.session
+    if trail.before:
+        place = trail.before.pop()
+    elif has_source(session):
+        place = source_of(controller)
+    else:
+        return ""
+    undone = place.show.session.undo_log.undone
+    trail.after.append(LeftTraining(controller.show, controller.options, place.did, undone))
+    controller.replace(place.show, place.options)
+    return place.did
+
+
+def show_later(controller: Controller) -> str:
+    """Show the training again that `show_earlier` has left, and return what was done again."""
+    trail = controller.trail
+    place = trail.after.pop()
+    trail.before.append(LeftTraining(controller.show, controller.options, place.did))
+    controller.replace(place.show, place.options)
+    return place.did
+
+
+def source_of(controller: Controller) -> LeftTraining:
+    """Return the session that the one shown was made from."""
+    origin = controller.session.origin
+    assert origin is not None and origin.session is not None, "it was asked for before"
+    show, options = with_session(controller, origin.session)
+    return LeftTraining(show, options, origin.did)
+
+
+def with_session(controller: Controller, session: Session) -> tuple[Show, Options]:
+    """Return the show with another session in its place, under its own sizes, and its options."""
+    show = controller.show
+    sizes = sizes_of(show.session), sizes_of(session)
+    title = show.title.replace(*sizes) if all(sizes) else show.title
+    made = replace(show, session=session, title=title)
+    return made, controller.options.anew(made)
+
+
+# Undo and redo: of changes of a session, and of the step from one training to another.
+
+
+def undo(controller: Controller) -> None:
+    """Undo the last change; without one, show the training before, even while this one is held."""
+    session = controller.session
+    if not session.undo_log.done and controller.trail.has_earlier(session):
+        controller.stand_still()
+        return tell_undone(controller, "undo", show_earlier(controller))
+    return change(controller, "undo", session.undo_log.done, session.undo)
+
+
+def redo(controller: Controller) -> None:
+    """Do the change that was undone last again, or show the training after this one."""
+    session = controller.session
+    if not session.undo_log.undone and controller.trail.later(session):
+        controller.stand_still()
+        return tell_undone(controller, "redo", show_later(controller))
+    return change(controller, "redo", session.undo_log.undone, session.redo)
+
+
+@computes
+def change(
+    controller: Controller, name: str, changes: Sequence[Change], act: Callable[[], None]
+) -> None:
+    """Undo or do again the last of some changes, and say what it is."""
+    controller.stand_still()
+    session = controller.session
+
+    def acted() -> tuple[str, bool]:
+        words = words_for(changes[-1]) if changes else ""
+        before = session.clock.place
+        act()
+        return words, session.clock.place != before
+
+    def told(done: tuple[str, bool]) -> None:
+        controller.fit()
+        words, moved = done
+        if moved:
+            words = text("changes.at", did=words, step=session.step_index)
+        tell_undone(controller, name, words)
+
+    controller.do(acted, told, branching=False)
+
+
+def words_for(change: Change) -> str:
+    """Return what a change did: its actions, or where it led without any."""
+    before, after = change.before, change.after
+    if change.name is not None:
+        return text("changes.name", number=change.name[0].number)
+    if change.actions:
+        return did_in_words(change.actions)
+    if after is None or after.clock == Clock():
+        return text("changes.start")
+    if after.branch.parent is before.branch and after.clock == before.clock:
+        return text("changes.new_branch", step=after.clock.step)
+    return text("changes.branch", number=after.branch.number)
+
+
+def tell_undone(controller: Controller, name: str, words: str) -> None:
+    """Say what "undo" or "redo" did, with a button for the opposite."""
+    if name == "undo":
+        controller.tell(text("changes.undone", did=words), text("controls.redo"), controller.redo)
+    else:
+        controller.tell(text("changes.redone", did=words), text("controls.undo"), controller.undo)

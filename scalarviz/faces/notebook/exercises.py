@@ -1,0 +1,414 @@
+"""Exercises: `predict` asks before a cell shows the answer, `check` tests code of a learner.
+
+`predictions` shows all guesses.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from html import escape
+from importlib import import_module
+from pathlib import Path
+from typing import Any, final
+
+from scalarviz.base.checks import answered, shorten
+from scalarviz.base.leaf_calls import value_html
+from scalarviz.base.processes import shell
+from scalarviz.base.texts import text
+from scalarviz.core.value_graph import all_values
+from scalarviz.errors import InputError, ScalarvizError
+from scalarviz.faces.notebook.notebook_cells import CellOutput, has_widgets, run_of
+from scalarviz.pages.lessons.answers import MIME, Given, records_in
+from scalarviz.pages.lessons.questions import NEAR, Question, in_words, quoted
+from scalarviz.pages.lessons.questions import question as question_at
+from scalarviz.training.learner_checks import Comparison, first_wrong, scenario, shown
+
+Answer = float | str | Callable[[], float | str]
+
+_asked: dict[str, Prediction] = {}  # by place, in the order in which they were asked first
+_tables: dict[str, Predictions] = {}  # by cell, which may run again
+
+
+@answered
+def predict(
+    question: str,
+    answer: Answer | None = None,
+    *,
+    near: float = NEAR,
+    choices: Sequence[str] = (),
+    hint: str = "",
+    why: str = "",
+    replies: Mapping[object, str] | None = None,
+) -> Prediction:
+    """Ask for a number, a word, or one of several choices, and check the guess.
+
+    question  text that is shown; without an answer, the place of a question of the lessons, such as
+              "01/gradient"
+    answer    a number, a word, a choice, or a function that returns it, called when a guess is
+              checked
+    near      largest relative error of a number that counts as right, of 0 the largest absolute
+              one; by default 0.02
+    choices   words to choose from; by default none: a number or a word is typed
+    hint      text that is shown beside a wrong guess; by default none
+    why       the reason, shown after the answer; by default none
+    replies   what is shown beside certain wrong guesses, as {-8: "mind the sign"}
+
+    In a notebook, a form is shown below the cell; formulas are written between dollars and code
+    between backticks. A word may be typed in capitals, too. In JupyterLab what follows is hidden
+    until the guess is right or the answer is asked for. `sv.predictions()` shows all guesses.
+
+    Returns a Prediction. Raises InputError if the answer is none of the choices, an empty text or
+    no finite number, and UnknownNameError if the lessons have no such question.
+
+    >>> guess = predict("What is 2 times 3?", 6)
+    >>> guess
+    Predict: What is 2 times 3?
+    >>> guess.check(5)
+    False
+    >>> guess.check("6.05")
+    True
+    """
+    if answer is None:
+        asked = question_at(question)
+        made = _asked.get(place_of(asked)) or Prediction(asked)  # its cell may have run before
+    else:
+        choices = tuple(choices)
+        if not all(isinstance(each, str) for each in choices):
+            raise InputError(f"choices are texts, such as '1', not {shorten(choices)}")
+        if not isinstance(replies, Mapping | None):
+            raise InputError(f"replies are a dict, such as {{-8: 'why'}}, not {shorten(replies)}")
+        known = answer if not callable(answer) else choices[0] if choices else 0.0
+        said = {str(wrong): words for wrong, words in (replies or {}).items()}
+        asked = Question(question, known, near, choices, hint, why, said)
+        made = Prediction(asked, answer if callable(answer) else None)
+    _asked[place_of(made.asked)] = made
+    made.show()
+    return made
+
+
+@final
+class Prediction(CellOutput):
+    """A question, its answer, and the guesses.
+
+    asked     the question
+    computes  returns its answer when a guess is checked; None: the one of the question
+    """
+
+    def __init__(self, asked: Question, computes: Callable[[], Any] | None = None) -> None:
+        self.asked, self.choices = asked, asked.choices
+        given = stored_answers().get((asked.lesson, asked.key), Given((), right=False))
+        self.guesses = [*given.guesses]
+        self.right = given.right
+        self.given_up = given.shown  # the answer was asked for
+        self._computes = computes
+
+    @property
+    def question(self) -> str:
+        return self.asked.ask
+
+    @property
+    def answer(self) -> float | str:
+        return self.asked.answer
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the result should not be seen yet."""
+        return not (self.right or self.given_up)
+
+    def check(self, guess: float | str) -> bool:
+        """Return whether a guess is right; a number may be given as text, also as a fraction."""
+        if self._computes is not None:
+            self.asked = replace(self.asked, answer=self._computes())
+        self.right = self.asked.is_right(guess)
+        self.guesses.append(guess if isinstance(guess, str) else in_words(guess))
+        self._changed()
+        return self.right
+
+    def give_up(self) -> None:
+        """Show the answer."""
+        self.given_up = True
+        self._changed()
+
+    def _changed(self) -> None:
+        """Store the guesses in the notebook, with the question."""
+        if self._cell is not None:
+            self._publish(update=True)
+        for table in _tables.values():
+            table.refresh()
+
+    @property
+    def result(self) -> str:
+        """The answer, once it may be seen."""
+        return "" if self.is_open else in_words(self.answer)
+
+    @property
+    def said(self) -> str:
+        """The feedback on the last guess, or the answer."""
+        if self.given_up:
+            answer = quoted(self.result, self.asked)
+            return f"{text('predict.said.answer', answer=answer)} {self.asked.why}".rstrip()
+        return self.judged(self.guesses[-1], self.right)
+
+    def judged(self, guess: str, right: bool) -> str:
+        """Return the feedback on a guess."""
+        if right:
+            answer = quoted(in_words(self.answer), self.asked)
+            return f"{text('predict.said.right', answer=answer)} {self.asked.why}".rstrip()
+        words = text("predict.said.wrong", guess=quoted(guess, self.asked))
+        return f"{words} {self.asked.reply(guess)}".rstrip()
+
+    def __repr__(self) -> str:
+        return text("predict.question", question=self.question)
+
+    @property
+    def html(self) -> str:
+        """The question as HTML."""
+        line = f"<br>{as_html(f'`{self.asked.line}`')}" if self.asked.line else ""
+        return text("predict.html", question=as_html(self.question)) + line
+
+    def bundle(self) -> dict[str, Any]:
+        """Return the question, and what was guessed as data, which `scalarviz collect` reads."""
+        if not self.guesses:
+            return {"text/plain": repr(self), "text/html": f"<p>{self.html}</p>"}
+        record = {
+            "lesson": self.asked.lesson,
+            "key": self.asked.key or self.question,
+            "guesses": self.guesses,
+            "right": self.right,
+            "shown": self.given_up,
+        }
+        html = f"<p>{self.html}</p><p><b>{as_html(self.said)}</b></p>"
+        return {"text/plain": f"{self!r} {self.said}", "text/html": html, MIME: record}
+
+    def live(self) -> Any:
+        """Return the form to answer it, if widgets are available."""
+        if not has_widgets():
+            return None
+        return form_of(self)
+
+
+def place_of(asked: Question) -> str:
+    """Return what a question of the lessons is known by; one of one's own by its words."""
+    return f"{asked.lesson}/{asked.key}" if asked.key else asked.ask
+
+
+@cache
+def stored_answers() -> dict[tuple[str, str], Given]:
+    """Return what was answered in the notebook that runs here, as its file has it, by question."""
+    path = Path(os.environ.get("JPY_SESSION_NAME", ""))  # what Jupyter tells its kernels
+    if path.suffix != ".ipynb" or not os.path.isfile(path):
+        return {}
+    found, _ = records_in(path)
+    return {(each.lesson, key): given for each in found for key, given in each.answers.items()}
+
+
+def predictions() -> Predictions:
+    """Show what was guessed so far: question, guesses, result and reason side by side.
+
+    In a notebook the table follows as questions are answered.
+    """
+    made = Predictions()
+    _tables[run_of(shell())[0]] = made
+    made.show()
+    return made
+
+
+@final
+class Predictions(CellOutput):
+    """A table of the questions that were asked."""
+
+    @property
+    def rows(self) -> list[tuple[str, str, str, str]]:
+        """Question, guesses, result, reason of each; the last two once they may be seen."""
+        return [
+            (
+                each.question,
+                ", ".join(each.guesses),
+                each.result,
+                "" if each.is_open else each.asked.why,
+            )
+            for each in _asked.values()
+        ]
+
+    def refresh(self) -> None:
+        if self._cell is not None:
+            self._publish(update=True)
+
+    def __repr__(self) -> str:
+        lines = [
+            f"{question}  {guess or '-'}  {result}" for question, guess, result, _ in self.rows
+        ]
+        return "\n".join(lines) or text("predict.none")
+
+    def bundle(self) -> dict[str, Any]:
+        names = ("question", "guess", "result", "why")
+        head = "".join(f"<th>{text(f'predict.table.{name}')}</th>" for name in names)
+        rows = ("".join(f"<td>{as_html(each)}</td>" for each in row) for row in self.rows)
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        return {"text/plain": repr(self), "text/html": f"<table><tr>{head}</tr>{body}</table>"}
+
+
+# The widget of a prediction: question, input field, and feedback.
+
+COLORS = {True: "#1a7f37", False: "#9a6700"}
+OPEN = "scalarviz-open"  # what follows such a form is hidden, see again.css
+
+
+def form_of(prediction: Prediction) -> Any:
+    """Return a widget that asks for a guess and checks it."""
+    ipywidgets: Any = import_module("ipywidgets")
+    question = ipywidgets.HTMLMath(prediction.html)
+    field: Any
+    if prediction.choices:
+        field = ipywidgets.ToggleButtons(options=prediction.choices, value=None)
+        field.style.button_width = "auto"
+    else:
+        field = ipywidgets.Text(placeholder=text("predict.field"), layout={"width": "140px"})
+    check = ipywidgets.Button(description=text("predict.check"), layout={"width": "80px"})
+    shown = ipywidgets.Button(description=text("predict.show"), layout={"width": "90px"})
+    said = ipywidgets.HTMLMath()
+    row = [field, shown] if prediction.choices else [field, check, shown]
+    goes_on = ipywidgets.HTML(f'<p class="scalarviz-goes-on">{text("predict.goes_on")}</p>')
+    parts = [question, ipywidgets.HBox(row), said, goes_on]
+    form = ipywidgets.VBox(parts).add_class("scalarviz")
+
+    def say(words: str) -> None:
+        said.value = f'<b style="color: {COLORS[prediction.right]}">{as_html(words)}</b>'
+
+    def follow() -> None:
+        """Show what a guess has led to."""
+        shown.layout.display = "" if prediction.guesses and prediction.is_open else "none"
+        if prediction.is_open:
+            form.add_class(OPEN)
+        else:
+            form.remove_class(OPEN)
+        if prediction.guesses:
+            say(prediction.said)
+
+    def look(_: object = None) -> None:
+        if field.value in (None, ""):
+            return say(text("predict.first"))
+        if field.value == "".join(prediction.guesses[-1:]):  # a button, after the field was left
+            return follow()
+        try:
+            if not prediction.is_open:  # what was settled stays so
+                return say(prediction.judged(field.value, prediction.asked.is_right(field.value)))
+            prediction.check(field.value)
+        except ScalarvizError as error:
+            return say(str(error))
+        except Exception as error:  # the answer may be computed from variables of cells
+            why = f"{type(error).__name__}: {error}"
+            return say(text("predict.cells", why=why))
+        return follow()
+
+    def reveal(_: object) -> None:
+        prediction.give_up()
+        follow()
+
+    check.on_click(look)
+    shown.on_click(reveal)
+    field.observe(look, "value")
+    field.continuous_update = False  # Return submits like the button
+    follow()
+    return form
+
+
+# Code that a learner has written runs beside ours; the first wrong number is shown.
+
+
+@answered
+def check(mine: Any, like: Any = None, x: Any = None) -> Checked:
+    """Run code of yours beside ours, and say which number is the first that is wrong, and why.
+
+    mine  what you have written, see below
+    like  what it should equal: an optimizer, a Perceptron or a Dense; None, the default: a weight
+          or a Value is compared with ours, gradients of a layer with finite differences
+    x     inputs for a layer, shape (inputs,) or (batch, inputs); None, the default: one sample of
+          as many numbers as the layer takes
+
+    - a class of weights, made from a number: `forward(x)`, `backward(upstream)`, `step(rate)`,
+      `zero_grad()`, and the attributes `value` and `grad`
+    - a class of Values, made from a number: operators, functions such as `tanh`, `backward()`, and
+      the attributes `data` and `grad`
+    - a perceptron or a layer, an object: `forward(x)`, `backward(upstream)`, perhaps `zero_grad()`;
+      parameters such as `weights`, first, with gradients beside them such as `weights_grad`, or
+      made of objects with `value` and `grad`. A row of weights belongs to an output
+    - an optimizer: a function of w, its gradient and perhaps the rate that returns the new w; or a
+      class, made from a rate, with `step(w, gradient)`
+
+    What is not written yet is left out. Returns a Checked, which is true if all is right; an error
+    in your code is reported with its line. Raises InputError for anything else.
+
+    >>> class Number:
+    ...     def __init__(self, value):
+    ...         self.value, self.grad = value, 0.0
+    ...     def forward(self, x):
+    ...         self.x = x
+    ...         return self.value * x
+    ...     def backward(self, upstream):
+    ...         self.grad += upstream
+    >>> check(Number).wrong.got
+    -4.0
+    """
+    name = getattr(mine, "__name__", type(mine).__name__)
+    kind, moments = scenario(mine, like, x)
+    made = Checked(name, kind, first_wrong(moments, name))
+    made.show()
+    return made
+
+
+@final
+class Checked(CellOutput):
+    """What a check has found: true if all is right.
+
+    name   name of the learner's class or function
+    kind   what it was compared with: "Weight", "Value", "Dense", "sgd"
+    wrong  None, or the first number that is wrong: its `place`, `got`, `expected`, and `why`
+    """
+
+    def __init__(self, name: str, kind: str, wrong: Comparison | None) -> None:
+        self.name, self.kind, self.wrong = name, kind, wrong
+
+    def __bool__(self) -> bool:
+        return self.wrong is None
+
+    @property
+    def said(self) -> str:
+        """The result in a sentence."""
+        if self.wrong is None:
+            return text("check.right", name=self.name)
+        return text("check.said", name=self.name, wrong=self.wrong)
+
+    def __repr__(self) -> str:
+        lines = [self.said]
+        if self.wrong and self.wrong.graph:
+            root, wrong = self.wrong.graph
+            for node in all_values(root):
+                numbers = {"data": shown(float(node.data)), "grad": shown(float(node.grad))}
+                mark = text("check.mark", got=shown(self.wrong.got)) if node is wrong else ""
+                lines.append(text("check.node", node=node, mark=mark, **numbers))
+        return "\n".join(lines)
+
+    def bundle(self) -> dict[str, Any]:
+        """Return the sentence, the graph with the wrong number, and the record."""
+        html = f"<p>{as_html(self.said)}</p>"
+        if self.wrong and self.wrong.graph:
+            root, node = self.wrong.graph
+            label, mark = node.label, text("check.mark", got=shown(self.wrong.got))
+            node.label = f"{label} {mark}"
+            html += value_html(root)
+            node.label = label
+        record = {"lesson": "", "key": f"check {self.kind}", "guesses": [], "right": bool(self)}
+        return {"text/plain": repr(self), "text/html": html, MIME: record}
+
+
+# Words as HTML, as questions and tables show them.
+
+
+def as_html(words: str) -> str:
+    """Return a text as HTML, with what stands between backticks as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(words, quote=False))

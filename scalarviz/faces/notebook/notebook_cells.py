@@ -1,0 +1,102 @@
+"""Cells of a notebook: whether and in which one a program runs, and what it shows below it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from html import escape
+from importlib.util import find_spec
+from typing import Any
+
+from scalarviz.base.checks import not_copied
+from scalarviz.base.messages import say
+from scalarviz.base.package_files import text_beside
+from scalarviz.base.processes import shell
+from scalarviz.base.texts import text
+from scalarviz.errors import InputError
+
+SIZE = 800, 560  # pixels of a session's page below its cell
+
+
+def run_of(found: Any) -> tuple[str, int]:
+    """Return the id of the running cell, or "", and the number of this run."""
+    try:
+        return str(found.kernel.get_parent("shell")["metadata"]["cellId"]), found.execution_count
+    except (AttributeError, KeyError, TypeError):
+        return "", 0
+
+
+def in_notebook() -> bool:
+    """Return whether cells of a notebook are run here."""
+    return shell() is not None
+
+
+def in_marimo() -> bool:
+    """Return whether cells of a notebook of marimo are run here, which is no IPython."""
+    marimo = sys.modules.get("marimo")
+    return marimo is not None and marimo.running_in_notebook()
+
+
+def has_widgets() -> bool:
+    """Return whether ipywidgets is installed."""
+    return find_spec("ipywidgets") is not None
+
+
+def loop_of_cells() -> asyncio.AbstractEventLoop:
+    """Return the event loop of the thread that runs cells; raise InputError on another thread."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        raise InputError(
+            "a training is shown by a cell: call sv.watch there, not on a thread of your own"
+        ) from None
+
+
+class CellOutput:
+    """Shows itself in its cell at once, and not again as the cell's last value.
+
+    `bundle` returns its representations by mime type, which need no kernel. `live` returns what
+    needs one, a widget, or None: it is an output of its own, as readers of a notebook show an
+    output by one representation, and prefer widgets. A style hides the one or the other.
+    """
+
+    _cell: int | None = None
+
+    __reduce_ex__ = not_copied(
+        "what shows a training in a page",
+        "copy the session with s.copy(), or keep it with s.save(path)",
+    )
+
+    def bundle(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def live(self) -> Any:
+        return None
+
+    def _publish(self, **more: bool) -> None:
+        """Store its representations, or with update=True others in their place."""
+        mark = {"display_id": f"scalarviz-{id(self)}"}
+        if (found := shell()) is not None:
+            found.display_pub.publish(self.bundle(), transient=mark, **more)
+
+    def show(self) -> None:
+        """Show it in the running cell; nothing outside a notebook."""
+        found = shell()
+        if found is not None:
+            self._cell = found.execution_count
+            self._publish()
+            if (widget := self.live()) is not None:
+                words, style = text("notebook.again"), text_beside(__file__, "again.css")
+                again = f'<p class="scalarviz-again">{escape(words)}</p><style>{style}</style>'
+                found.display_pub.publish({"text/plain": words, "text/html": again})
+                made = widget._repr_mimebundle_()
+                # anywidget adds metadata, with which Colab finds the script of a widget.
+                data, more = made if isinstance(made, tuple) else (made, {})
+                found.display_pub.publish({**data, "text/plain": ""}, metadata=more)
+
+    def _ipython_display_(self) -> None:
+        found = shell()
+        if found is None:
+            say(*repr(self).splitlines())
+        elif found.execution_count != self._cell:
+            self.show()

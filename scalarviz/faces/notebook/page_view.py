@@ -1,0 +1,301 @@
+"""PageView: the pages of sessions below the cell of a notebook, with the sessions in the kernel."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from time import perf_counter
+from typing import Any, final
+
+import anywidget
+import traitlets
+
+from scalarviz.base.messages import say
+from scalarviz.base.package_files import text_beside
+from scalarviz.base.processes import shell
+from scalarviz.base.texts import text
+from scalarviz.errors import DisplayError, InputError
+from scalarviz.faces.browser.link import BETWEEN_STATES, PageLink, PageReader
+from scalarviz.faces.browser.wire import Buffers, Header
+from scalarviz.faces.controller.group import Group, Opening, WatchOptions
+from scalarviz.faces.notebook.notebook_cells import SIZE, CellOutput, loop_of_cells, run_of
+from scalarviz.pages.page import linked_page
+from scalarviz.scene.layout.division import PRESENTED
+from scalarviz.stage.encoders import png
+from scalarviz.stage.render_options import RenderOptions, drawn
+from scalarviz.stage.show import Several, Show
+
+SIZE_OF_SEVERAL = 1160, 560
+SPEED = 10.0  # steps a second, slow enough to see it learn
+ALONE = 2.0  # seconds without a view after which a training pauses
+AFTER_AN_ERROR = 1.0  # seconds
+
+_open: list[PageView] = []
+
+
+@final
+class PageView(CellOutput):
+    """The view of a session, or of several, in a notebook.
+
+    `snapshot()` returns the current picture, `refresh()` updates the page from within a
+    long-running cell, `close()` leaves the stored picture in its place. While a cell runs, a page
+    goes on with the last state that it has.
+    """
+
+    def __init__(self, group: Group, size: tuple[int, int], options: WatchOptions) -> None:
+        loop = loop_of_cells()
+        self.later: Callable[[Callable[[], None]], object] = loop.call_soon_threadsafe
+        self._wait = loop.call_later
+        self.group, self.size, self.closed = group, size, False
+        self._cell_run = run_of(shell())
+        for member in group.members:  # the notebook may be closed before they are compiled
+            member.await_kernels()
+        self._options = options
+        own = "" if options.theme == "auto" else options.theme
+        count = range(len(group.members))
+        self.links = [PageLink(group, i, theme=own, tour=options.tour) for i in count]
+        pages = [page_of(each) for each in self.links]
+        larger = PRESENTED if options.present else 1.0
+        self.widget = PageWidget(self.links, pages, size, larger, self.later)
+        self._opening = Opening(group, False, play=bool(options.play) or options.tour)
+        self._sent = 0.0
+        self._seen = perf_counter()
+        self._pictured: object = None
+        self._stored = b""
+        self._has_opengl = True
+        group.each("leave", group.pause)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Follow from now on, in place of what an earlier run of this cell has shown."""
+        _open.append(self)
+        cell, run = self._cell_run
+        for each in list(_open):
+            before = each._cell_run
+            if cell and before[0] == cell and before[1] != run:
+                each.end()  # the notebook has cleared what is stored of it
+        self.later(self._tick)
+
+    def snapshot(self) -> Any:
+        """Return the current picture as an image for the notebook; it is drawn by OpenGL."""
+        from IPython.display import Image
+
+        image: Any = Image
+        return image(self.image(), width=self.size[0], height=self.size[1])
+
+    def refresh(self) -> None:
+        """Send the page the present state within a running cell, at most 30 a second."""
+        if not self.closed and perf_counter() - self._sent > BETWEEN_STATES:
+            self._sent = perf_counter()
+            for link in self.links:
+                link.show_all()
+
+    def close(self) -> None:
+        """Leave the present picture in its place; pause what nothing else shows."""
+        if not self.closed:
+            self._publish(update=True)
+            self.end()
+
+    def end(self) -> None:
+        """Follow no longer."""
+        if self.closed:
+            return
+        self.closed = True
+        _open.remove(self)
+        for name in self.group.lead.exports.let_go():
+            say(text("notices.still_written", file=name))
+        elsewhere = {member.session for each in _open for member in each.group.members}
+        if not elsewhere & {member.session for member in self.group.members}:
+            self.group.quit()
+        self.group.leave()
+        for link in self.links:
+            link.close(text("page.linked.closed"))
+        self.widget.close()
+
+    def bundle(self) -> dict[str, Any]:
+        found = {"text/plain": repr(self)}
+        try:
+            return {**found, "image/png": base64.b64encode(self.image()).decode()}
+        except DisplayError:  # until a page has sent its picture nothing is stored
+            self._has_opengl = False
+            return found
+
+    def live(self) -> Any:
+        return self.widget
+
+    def _display_(self) -> Any:
+        """Return what marimo shows of a cell's last value."""
+        return self.widget
+
+    def image(self) -> bytes:
+        """Return the picture as it is now, as the bytes of a PNG."""
+        stage, members = self.group.stage, self.group.members
+        shows: Any = [member.show for member in members]
+        pins = [pin_of(member.stage) for member in members]
+        theme = "light" if self._options.theme == "auto" else self._options.theme
+        looks: dict[str, Any] = {"size": self.size, "theme": theme, "color": stage.color}
+        look = RenderOptions(cubes=stage.size, pin=pins if self.group.several else pins[0], **looks)
+        several = Several(tuple(shows), tuple(self.group.names)) if self.group.several else None
+        try:
+            with look.canvas() as canvas, look.on(several or shows[0]) as drawer:
+                drawer.nodes, drawer.present = self._options.nodes, self._options.present
+                return png(drawn(canvas, drawer, look))
+        except DisplayError:
+            if self.links[0].drawn:
+                return self.links[0].drawn
+            raise
+
+    def _tick(self) -> None:
+        if self.closed:
+            return
+        wait = AFTER_AN_ERROR
+        try:
+            wait = self.attend()
+        finally:
+            self._wait(wait, self._tick)
+
+    def attend(self) -> float:
+        if self.widget.is_closed:
+            self.close()
+            return BETWEEN_STATES
+        self._look()
+        for link in self.links:
+            link.attend()
+        if not self._has_opengl:
+            self._keep_picture()
+        return BETWEEN_STATES
+
+    def _keep_picture(self) -> None:
+        """Store the picture of the page, where the kernel has no OpenGL to draw one."""
+        link = self.links[0]
+        if link.drawn is not self._stored:
+            self._stored = link.drawn
+            self._publish(update=True)
+        here = link.session.timeline.here
+        if here != self._pictured and not self.group.is_playing and link.is_seen:
+            self._pictured = here
+            link.ask_picture()
+
+    def _look(self) -> None:
+        """Begin when it is seen, and pause when its output has been removed."""
+        if self.widget.readers or not self.widget.was_seen:
+            self._seen = perf_counter()
+        if self.widget.readers:
+            self._opening.attend()
+        elif self.group.is_playing and perf_counter() - self._seen > ALONE:
+            self.group.pause()
+
+    def __repr__(self) -> str:
+        state = self.group.state()
+        return f"{state.title or text('notebook.training')}, {state.where}"
+
+
+def watch(show: Show | Several, options: WatchOptions) -> PageView:
+    """Show sessions below the running cell, a page for each; return what shows them.
+
+    A page has 800 x 560 pixels, several have 1160 x 560, for an audience more. Their speed is 10
+    steps a second, and they play when their button is pressed, unless the options or the show say
+    something else.
+    """
+    if options.speed is None:
+        show = begun_slowly(show)
+    group = options.group(show, "light" if options.theme == "auto" else options.theme)
+    if options.steps is None:
+        group.playing.until = None
+    larger = PRESENTED if options.present else 1.0  # so that larger letters leave nothing out
+    wide, high = SIZE_OF_SEVERAL if group.several else SIZE
+    shown = PageView(group, options.size or (round(wide * larger), round(high * larger)), options)
+    if options.nodes is not None:
+        say(text("notebook.nodes"))
+    shown.show()
+    return shown
+
+
+def begun_slowly(show: Show | Several) -> Show | Several:
+    """Return shows that ask for a speed: at first slow enough to see it learn."""
+    if show.speed is not None:
+        return show
+    if isinstance(show, Several):
+        return replace(show, shows=tuple(replace(each, speed=SPEED) for each in show.shows))
+    return replace(show, speed=SPEED)
+
+
+def page_of(link: PageLink) -> tuple[str, str]:
+    """Return the title and the text of the page of a link."""
+    show = link.controller.show
+    html = linked_page(show, {"channel": "frame", "version": 1}, link.described, link.first())
+    return text("notebook.page", title=show.title), html
+
+
+def pin_of(stage: Any) -> Any:
+    return stage.pinned if stage.pinned is not None else stage.pinned_neuron
+
+
+# The widget of the pages, whose messages go by the comm of a notebook.
+
+MOST_VIEWS = 50
+
+
+@final
+class PageWidget(anywidget.AnyWidget):
+    """A page for each link; each view of it is a reader of its link.
+
+    pages   title and text of each
+    larger  how much larger its letters are
+    soon    schedules a call on the thread that runs the cells
+    """
+
+    _esm = text_beside(__file__, "widget.js")
+    pages: Any = traitlets.List().tag(sync=True)
+    size = traitlets.Dict().tag(sync=True)
+    gone = traitlets.Unicode(text("notebook.gone")).tag(sync=True)
+
+    def __init__(
+        self,
+        links: Sequence[PageLink],
+        pages: Sequence[tuple[str, str]],
+        size: tuple[int, int],
+        larger: float,
+        soon: Callable[[Callable[[], None]], object],
+    ) -> None:
+        width, height = size
+        super().__init__(pages=[*pages], size={"width": width, "height": height, "larger": larger})
+        self.links, self.readers = links, dict[tuple[str, int], PageReader]()
+        self.was_seen = False
+        self._soon = soon
+        self.on_msg(self._take)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing shows it any more, as in marimo when its cell has run again."""
+        return self.comm is None or self.comm._closed
+
+    def _take(self, _: object, content: Any, buffers: object) -> None:
+        """Take a message of a view, on whatever thread it comes."""
+        self._soon(partial(self._receive, content))
+
+    def _receive(self, content: Any) -> None:
+        if not isinstance(content, dict) or not isinstance(name := content.get("view"), str):
+            return
+        page = content.get("page")
+        if type(page) is not int or not 0 <= page < len(self.links):
+            return
+        view, link = (name, page), self.links[page]
+        if content.get("gone"):
+            if view in self.readers:
+                link.leave(self.readers.pop(view))
+            return
+        if view not in self.readers:
+            if len(self.readers) >= MOST_VIEWS:
+                return
+            self.readers[view] = link.join(partial(self._post, view))
+            self.was_seen = True
+        try:
+            link.receive(self.readers[view], content.get("message"))
+        except InputError:
+            return  # no page of ours: it is not answered
+
+    def _post(self, view: tuple[str, int], header: Header, buffers: Buffers) -> None:
+        self.send({"view": view[0], "page": view[1], "header": header}, buffers)

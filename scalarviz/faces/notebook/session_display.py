@@ -1,0 +1,197 @@
+"""A session or a sweep in a notebook: the page of `watch`, what replaces it, and displays."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from html import escape
+from importlib.util import find_spec
+from time import monotonic
+from typing import Any, cast, final
+
+from scalarviz.base.shell_commands import pip_command
+from scalarviz.base.texts import text
+from scalarviz.errors import DisplayError, EngineError, InputError
+from scalarviz.faces.controller import precompile
+from scalarviz.faces.controller.group import WatchOptions
+from scalarviz.faces.notebook.notebook_cells import SIZE, CellOutput
+from scalarviz.pages.page import page_of
+from scalarviz.scene.visuals import mip_levels
+from scalarviz.stage.displays.html_tables import never_raises, session_table
+from scalarviz.stage.displays.weight_display import PATIENCE, is_disturbed
+from scalarviz.stage.encoders import png
+from scalarviz.stage.network_layout import layout_of
+from scalarviz.stage.render import picture
+from scalarviz.stage.show import Several, Show
+from scalarviz.stage.sweep_look import SweepLook
+from scalarviz.sweeps.sweep import Sweep
+from scalarviz.training.session.session import Session
+
+FRAME = "width: 100%; height: 800px; border: 0; border-radius: 6px"
+PICTURE = 1000, 620
+PACKAGES = "ipywidgets", "anywidget"
+
+
+def watch(show: Show | Several, options: WatchOptions) -> Any:
+    """Show a training below the running cell; return what shows it.
+
+    It is a page of its session, or of each; where nothing can be linked with the kernel, a page
+    that trains by itself.
+    """
+    if why := lack():
+        return page_instead(show, why, options.theme)
+    from scalarviz.faces.notebook import page_view
+
+    return page_view.watch(show, options)
+
+
+def lack() -> str:
+    """Return why no page can be linked with the kernel here; "" if one can."""
+    missing = [name for name in PACKAGES if find_spec(name) is None]
+    if missing:
+        return text("notebook.lack", package=missing[0], command=pip_command("notebook"))
+    return ""
+
+
+@final
+class PageInstead(CellOutput):
+    """A page in place of a live picture, and why there is none.
+
+    why      the reason
+    content  the page in its frame, as HTML
+    shows    what it shows: "page" a page that trains, "picture", "state" where sessions stand
+    png      the present picture, for where a stored notebook shows no frames; None if there is none
+    """
+
+    def __init__(self, why: str, content: str, shows: str, png: bytes | None = None) -> None:
+        self.why = why
+        self._content = content
+        self._shows = shows
+        self._png = png
+
+    def bundle(self) -> dict[str, Any]:
+        picture = {} if self._png is None else {"image/png": b64encode(self._png).decode()}
+        return {"text/plain": repr(self), "text/html": self._repr_html_(), **picture}
+
+    def _repr_html_(self) -> str:
+        """Return what marimo shows of a cell's last value, where there is no IPython."""
+        return f"<p>{escape(repr(self))}</p>{self._content}"
+
+    def __repr__(self) -> str:
+        return text(f"notebook.told.{self._shows}", why=self.why)
+
+
+def page_instead(show: Show | Several, why: str, theme: str) -> PageInstead:
+    """Show in the cell a page that trains by itself, else the picture, else where it stands."""
+    page, shown = "", cast(Any, show)
+    if isinstance(show, Several):
+        shown, sessions = dict(zip(show.names, show.shows, strict=True)), [*show.sessions]
+    else:
+        page, sessions = page_that_trains(show, theme), [show.session]
+    try:
+        image = png(picture(shown, size=PICTURE, theme="light" if theme == "auto" else theme))
+    except DisplayError:
+        image = None
+    if page:
+        made = PageInstead(why, page, "page", image)
+    elif image is not None:
+        made = PageInstead(why, image_of(image, PICTURE[0], show.title), "picture", image)
+    else:
+        made = PageInstead(why, "".join(map(session_table, sessions)), "state")
+    made.show()
+    return made
+
+
+def page_that_trains(show: Show, theme: str) -> str:
+    """Return a page that trains, in its frame; "" if none can be made of this session."""
+    try:
+        page = page_of(show, theme=None if theme == "auto" else theme).text.decode()
+    except (EngineError, InputError):  # it cannot be trained by a page, or is too large for one
+        return ""
+    title = text("notebook.page", title=show.title)
+    # Its script may run, without the rights of the notebook that it stands in.
+    rights = f'style="{FRAME}" title="{escape(title)}" sandbox="allow-scripts"'
+    return f'<iframe srcdoc="{escape(page)}" {rights}></iframe>'
+
+
+@never_raises
+def session_html(session: Session) -> str:
+    """Return the display of a session: the still of its page, above the table of its settings.
+
+    The table stands alone where OpenGL is missing, where the still would take seconds, since the
+    session is busy or kernels are not compiled, and where it was changed past the session.
+    """
+    return still_of(session) + session_table(session)
+
+
+def still_of(session: Session) -> str:
+    """Return the picture of a session as a notebook's page has it; "" where `session_html` says."""
+    if session.playing:
+        return ""
+    with session.still(PATIENCE) as is_free:
+        if not is_free or is_disturbed(session.timeline):  # a picture would journal that
+            return ""
+    kinds = {precompile.kind_of(session, session.engine)} - {""}
+    if any(map(mip_levels.levels_of, layout_of(session).plates)):
+        kinds.add(precompile.MEANS)
+    if not all(map(precompile.is_ready, kinds)):
+        return ""
+    show = Show.of(session)
+    try:
+        image = png(picture(show, size=SIZE, theme="light"))
+    except DisplayError:
+        return ""
+    return image_of(image, SIZE[0], show.title)
+
+
+def image_of(image: bytes, width: int, title: str) -> str:
+    """Return a PNG as HTML."""
+    look = "display: block; max-width: 100%; margin-bottom: 6px"
+    seen = f'alt="{escape(title)}" width="{width}" style="{look}"'
+    return f'<img {seen} src="data:image/png;base64,{b64encode(image).decode()}">'
+
+
+# A sweep: its picture below the cell, drawn anew while it trains.
+
+BETWEEN = 0.5  # seconds between two pictures
+
+
+def show_sweep(
+    sweep: Sweep,
+    steps: int,
+    theme: str,
+    size: tuple[int, int],
+    look: SweepLook | None = None,
+    *,
+    play: bool,
+) -> None:
+    """Train a sweep and draw it meanwhile; interrupting the cell pauses it.
+
+    steps  number of steps of each training
+    look   how the sweep is drawn
+    play   False: only draw it as it is
+    """
+    from IPython.display import Image, display
+
+    seen = look or SweepLook()
+    place: Any = None
+
+    def draw() -> None:
+        nonlocal place
+        frame = picture(
+            sweep, size=size, theme="light" if theme == "auto" else theme, networks=seen.networks,
+            order=seen.order, group=seen.group, against=seen.against,
+        )  # fmt: skip
+        image = Image(png(frame), width=size[0])  # type: ignore[no-untyped-call]  # of IPython
+        if place is None:
+            place = display(image, display_id=True)  # type: ignore[no-untyped-call]  # of IPython
+        else:
+            place.update(image)
+
+    last = 0.0
+    if sweep.progressed.done:
+        draw()
+    if play:
+        for now in sweep.train(steps):
+            if monotonic() - last >= BETWEEN or now.done == now.total:
+                last = monotonic()
+                draw()

@@ -1,0 +1,565 @@
+"""Options of a scene, and the Show that they make.
+
+The parameters of a scene are its options: `def scene(lr=0.5)` defines `--lr`, with the type of the
+default. A line of the scene's docstring that begins with the name is the help text. Common options
+(rate, batch, seed, engine, precision) exist even if a scene has no such parameter.
+
+An annotation says more: `shape: Annotated[str, OptionInfo(SHAPES, changes="data")] = "circle"`
+offers the names of SHAPES, and changes the data of a session without a restart.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import re
+import shlex
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import numpy as np
+
+from scalarviz.base.checks import number, shorten
+from scalarviz.base.texts import row_text
+from scalarviz.core.formulas.activations import ACTIVATIONS, activation_row
+from scalarviz.core.formulas.formula import pick
+from scalarviz.core.formulas.initializers import INITIALIZERS, Init
+from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES, Loss
+from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.core.layers import Activation
+from scalarviz.core.layers.dense import PerceptronLayer
+from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.precision import PRECISIONS
+from scalarviz.data.rgb import MAPS
+from scalarviz.data.texture import TRANSFORMS
+from scalarviz.engines.registry import ENGINES
+from scalarviz.errors import FileError, InputError, ScalarvizError, SceneError
+from scalarviz.faces.scene_file import Scene, name_of, place_of, told_by_line
+from scalarviz.files.run_settings import classes_of_optimizers
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.layout.camera import CAMERAS
+from scalarviz.stage.channels import CHANNELS
+from scalarviz.stage.show import Show
+from scalarviz.training.network.grown_networks import remade
+from scalarviz.training.network.network import Network
+from scalarviz.training.session.conditions import examples, with_rows
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.stops import KIND, in_force
+
+TYPES = (bool, int, float, str)
+YES_OR_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+CHANGES = dict.fromkeys(("", "data", "activations", "penalties", "rate", "engine", "precision"))
+
+
+@dataclass(frozen=True)
+class OptionInfo:
+    """Metadata of an option, written in the annotation of a scene's parameter.
+
+    names    names to choose from, in a table or a list; by default any value is valid
+    changes  what a new value changes in a running session: "data", "activations", "penalties" (l1
+             and l2), "rate" (the learning rate) or "engine"; by default "", a new value restarts
+    offer    noun for what is chosen, such as "colour map": at the end of a run, a button offers
+             the next one; by default there is no such button
+    label    the option in plain words, beside its field; by default its name
+
+    Raises UnknownNameError for an unknown `changes`.
+    """
+
+    names: Iterable[str] = ()
+    changes: str = ""
+    offer: str = ""
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        pick(CHANGES, self.changes, "change")
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option: its type, its default, its help text and its OptionInfo.
+
+    `short` is another name for it, such as "-o".
+    """
+
+    kind: Any
+    default: Any
+    help: str
+    short: str = ""
+    info: OptionInfo = OptionInfo()
+
+
+RUNS_ON = (*ENGINES, "auto")
+ALL_LOSSES = (*LOSSES, *ROW_LOSSES)
+THEMES_OR_AUTO = (*THEMES, "auto")
+# For parameters without OptionInfo, as in the scene files of version 0.1.
+BY_NAME = {
+    "map": OptionInfo(MAPS, "data", "colour map"),
+    "shape": OptionInfo((), "data", "shape"),
+    "noise": OptionInfo(changes="data"),
+    "share": OptionInfo(changes="data"),
+    "picture": OptionInfo(changes="data"),
+    "transform": OptionInfo(TRANSFORMS),
+    "activation": OptionInfo(ACTIVATIONS, "activations"),
+    "l1": OptionInfo(changes="penalties"),
+    "l2": OptionInfo(changes="penalties"),
+    "lr": OptionInfo(changes="rate"),
+    "engine": OptionInfo(RUNS_ON, "engine"),
+    "precision": OptionInfo(PRECISIONS, "precision"),
+}
+# Passed to the scene if it has a parameter of that name, else applied to the session.
+SHARED = {
+    "lr": Option(float | None, None, "the learning rate"),
+    "batch": Option(int | None, None, "how many samples a step sees"),
+    "seed": Option(int | None, None, "decides on the first weights and on the batches"),
+    "engine": Option(
+        str | None, None, f"what it runs on: {', '.join(ENGINES)} or auto", info=OptionInfo(RUNS_ON)
+    ),
+    "precision": Option(
+        str | None,
+        None,
+        "full, or mixed: half precision where that is enough",
+        info=OptionInfo(PRECISIONS),
+    ),
+    "optimizer": Option(
+        str | None,
+        None,
+        f"{', '.join(OPTIMIZERS)}; its rate is that of --lr, else a usual one",
+        info=OptionInfo(OPTIMIZERS),
+    ),
+    "loss": Option(str | None, None, ", ".join(ALL_LOSSES), info=OptionInfo(ALL_LOSSES)),
+    "activation": Option(
+        str | None,
+        None,
+        f"that of all hidden layers: {', '.join(ACTIVATIONS)}",
+        info=OptionInfo(ACTIVATIONS),
+    ),
+    "init": Option(
+        str | None, None, f"initializer: {', '.join(INITIALIZERS)}", info=OptionInfo(INITIALIZERS)
+    ),
+    "bias": Option(bool | None, None, "whether perceptrons have biases"),
+    "l1": Option(float | None, None, "L1 regularization: pulls all weights to 0 equally"),
+    "l2": Option(float | None, None, "L2 regularization: pulls large weights to 0 more"),
+}
+RUNNING = {
+    "steps": Option(int | None, None, "how many steps to take; each scene has its own number"),
+    "save": Option(Path | None, None, "a file to keep the training in at the end, or on Ctrl-C"),
+    "resume": Option(Path | None, None, "a file of a training to go on with"),
+    "limit": Option(int | None, None, "bytes that data may take which such a file only describes"),
+    "autosave": Option(float | None, None, "save every so many seconds too"),
+    "keyframes": Option(
+        int | None, None, "bytes of keyframes in the file; else 16 MB; fewer make going back slower"
+    ),
+    "weights": Option(bool, False, "save the network alone, for sv.load; --resume needs the rest"),
+    "stop_when": Option(
+        list[str],
+        [],
+        "stop by itself when that is so, such as 'loss < 0.01' or 'not finite'",
+        info=OptionInfo(examples()),
+    ),
+    "set": Option(list[str], [], "an option of the scene by its name"),
+}
+WATCHING = {
+    "speed": Option(float | None, None, "steps a second, 0 for flat out; else the scene's own way"),
+    "theme": Option(str, "auto", f"{', '.join(THEMES)} or auto", info=OptionInfo(THEMES_OR_AUTO)),
+    "tour": Option(bool, False, "show the tour of ten seconds, as the first time"),
+    "present": Option(
+        bool, False, "for an audience: larger letters, and few of them; controls at the lower end"
+    ),
+    "reduced_motion": Option(bool, False, "no smooth moves: one picture, then the next"),
+    "browser": Option(bool, False, "in a browser, here or with --address elsewhere, until Ctrl-C"),
+    "control": Option(bool, False, "with --browser and --address: others change it, too"),
+    "serve": Option(bool, False, "no window: a page and a picture, then the page until Ctrl-C"),
+    "address": Option(str, "", "serve on this address, 0.0.0.0 for the whole network"),
+    "port": Option(int | None, None, "port to serve on, else 8000 or a free one"),
+}
+# A scene may have parameters of these names, which replace the options.
+RENDERING = {
+    "out": Option(Path | None, None, "the file: .png, .mp4, .gif or .html (one step)", "-o"),
+    "every": Option(int | None, None, "steps from one picture of a video to the next"),
+    "operations": Option(bool, False, "a video of every operation of each step"),
+    "hold": Option(float | None, None, "seconds for each operation with --operations, else 1.5"),
+    "pixels": Option(str, "", "width and height of the picture, such as 1280x720"),
+    "fps": Option(int, 30, "pictures a second"),
+    "theme": Option(str, "dark", " or ".join(THEMES), info=OptionInfo(THEMES)),
+    "camera": Option(str, "perspective", ", ".join(CAMERAS), info=OptionInfo(CAMERAS)),
+    "move": Option(
+        str,
+        "still",
+        "how the camera of a video goes: still, orbit or approach",
+        info=OptionInfo(("still", "orbit", "approach")),
+    ),
+    "color": Option(
+        str,
+        "value",
+        "what colors stand for: value, gradient, last change, ...",
+        info=OptionInfo(CHANNELS),
+    ),
+    "cubes": Option(str, "value", "what sizes stand for", info=OptionInfo(CHANNELS)),
+    "pin": Option(int | None, None, "the row of a weight whose arithmetic is shown"),
+    "past": Option(str, "", "what is below: value, gradient, change, distance, norms, landscape"),
+    "samples": Option(int, 2, "a pixel is the mean of so many squared"),
+}
+
+PAGING = {
+    "out": Option(Path | None, None, "the file: .html", "-o"),
+    "theme": Option(
+        str,
+        "auto",
+        f"{', '.join(THEMES)} or auto, as the reader's system has it",
+        info=OptionInfo(THEMES_OR_AUTO),
+    ),
+    "steps": Option(int | None, None, "how many steps to take before; if not said, none"),
+    "no_engine": Option(bool, False, "a recording, which plays but does not train", "--no-engine"),
+    "record": Option(int | None, None, "steps of the recording; if not said, 500"),
+    "every": Option(int | None, None, "steps between two that are kept; if not said, 1"),
+}
+
+
+def own_options(scene: Scene) -> dict[str, Option]:
+    """Return the parameters of a scene that are options; raise SceneError for invalid ones."""
+    where = place_of(scene)
+    lines = dict(re.findall(r"^(\w+)  +(\S.*)$", inspect.getdoc(scene) or "", re.MULTILINE))
+    infos, found = annotated(scene), {}
+    for name, parameter in inspect.signature(scene).parameters.items():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        if parameter.default is parameter.empty:
+            raise SceneError(f"{where}: the scene's parameter {name!r} has no default: give it one")
+        if name in RUNNING | WATCHING:
+            raise SceneError(
+                f"{where}: the scene's parameter {name!r} is called like an option that every "
+                "scene has: give it another name"
+            )
+        if type(parameter.default) in TYPES:
+            kind = type(parameter.default)
+            info = infos.get(name) or known_by_name(scene, name)
+            found[name] = Option(kind, parameter.default, lines.get(name, ""), info=info)
+    return found
+
+
+def annotated(scene: Scene) -> dict[str, OptionInfo]:
+    """Return the OptionInfo of each parameter that has one in its annotation."""
+    try:
+        hints = get_type_hints(scene, include_extras=True)
+    except (NameError, TypeError):  # an annotation for type checkers alone, or no function
+        return {}
+    return {
+        name: each
+        for name, hint in hints.items()
+        for each in getattr(hint, "__metadata__", ())
+        if isinstance(each, OptionInfo)
+    }
+
+
+def known_by_name(scene: Scene, name: str) -> OptionInfo:
+    """Return the OptionInfo of a parameter without one; SHAPES of the file lists any `shape`."""
+    info = BY_NAME.get(name, OptionInfo())
+    table = getattr(scene, "__globals__", {}).get(f"{name.upper()}S")
+    return replace(info, names=table) if isinstance(table, Mapping) else info
+
+
+def kind_of(option: Option) -> Any:
+    """Return the type of an option that is given: `int` of `int | None`."""
+    return next(iter(get_args(option.kind)), option.kind)
+
+
+# The Show of a scene with its options and those of every scene.
+
+GOING_ON = "lr", "engine", "precision"  # options of a training that goes on from a file
+
+
+@contextmanager
+def told_by_option(given: Mapping[str, Any]) -> Iterator[None]:
+    """Name the option in an error about its value.
+
+    If the message does not name an option, it is the one whose value the message contains, else
+    all, unless the cause is a missing package.
+    """
+    try:
+        yield
+    except (InputError, FileError, SceneError) as error:
+        own = error.__cause__ if isinstance(error, SceneError) else error
+        text = str(error)
+        guilty = {name: value for name, value in given.items() if is_in(value, text)}
+        if not guilty and own is not None:
+            guilty = dict(given)
+        if isinstance(own, ScalarvizError) and isinstance(own.__cause__, ImportError):
+            guilty = {}
+        named = given.keys() & set(re.findall(r"\w+", text))
+        if guilty and not named and isinstance(own, (InputError, FileError)):
+            told = ", ".join(f"{name}={shorten(value)}" for name, value in guilty.items())
+            error.args = (f"{told}: {error.lines[0]}", *error.lines[1:])
+        raise
+
+
+def is_in(value: object, text: str) -> bool:
+    """Return whether a value stands in a text as a separate word."""
+    return re.search(rf"(?<![\w.]){re.escape(str(value))}(?![\w.])", text) is not None
+
+
+def played(scene: Scene, chosen: Mapping[str, Any]) -> Show:
+    """Return the Show of a scene; raise SceneError if its code fails or returns something else."""
+    with told_by_line():
+        shown = scene(**chosen)
+    if not isinstance(shown, (Session, Show)):
+        raise SceneError(
+            f"{place_of(scene)}: the scene returned {shorten(shown)}: return a Show, or just a "
+            "Session"
+        )
+    show, name = Show.of(shown, scene), name_of(scene)  # "" for a user's scene, which has no rows
+    title = row_text(f"rows.scenes.{name}.title", show.title)
+    return replace(show, title=title, about=row_text(f"rows.scenes.{name}.about", show.about))
+
+
+def make_show(scene: Scene, given: Mapping[str, Any], typed: Collection[str] = ()) -> Show:
+    """Return the Show of a scene with these options, or one resumed from a file.
+
+    scene  the function of a scene file
+    given  option values by name
+    typed  names of options that were given explicitly, even if equal to the default
+    """
+    show = show_of(scene, given, typed)
+    if conditions := given.get("stop_when"):
+        show.session.stop_when(*conditions)
+    return show
+
+
+def show_of(scene: Scene, given: Mapping[str, Any], typed: Collection[str]) -> Show:
+    """`make_show` without the conditions at which it stops."""
+    own = own_options(scene)
+    chosen = {name: given[name] for name in own}
+    by_name = parsed(given.get("set") or [], own)
+    chosen |= by_name
+    changed = [
+        name
+        for name in own
+        if name in typed or name in by_name or chosen[name] != own[name].default
+    ]
+    extra = {name: given[name] for name in SHARED if name not in own and given[name] is not None}
+    values = {name: chosen[name] for name in changed} | extra
+    if given.get("resume") is None:
+        with told_by_option(values):
+            show = with_extra(played(scene, chosen), extra | rate_for(extra, values))
+        return replace(show, hint=hint_with(show.hint, values))
+    refused = [name for name in [*changed, *extra] if name not in GOING_ON]
+    if refused:
+        raise InputError(
+            f"a training that goes on has its {refused[0]} from the file: "
+            f"leave out --{refused[0]}, or --resume"
+        )
+    session = Session.load(given["resume"], limit=given.get("limit"))
+    show = played(scene, chosen)
+    if session.data.name != show.session.data.name:
+        raise InputError(
+            f"{str(given['resume'])!r} holds a training on the data {session.data.name}, and this "
+            f"scene trains on {show.session.data.name}: name the scene that it came from"
+        )
+    show = replace(show, session=session, title=session.timeline.title or show.title)
+    with told_by_option(values):
+        if "lr" in values and session.clock.operation:
+            session.back(1)  # within a step, a new rate would take effect only after it
+        return with_extra(show, values)
+
+
+def hint_with(hint: str, values: Mapping[str, Any]) -> str:
+    """Return a command that a scene proposes, with these options where it has no others for them.
+
+    A hint that is no command stays as it is; one that has just these options becomes "".
+    """
+    words = hint.split()
+    if words[:1] != ["scalarviz"]:
+        return hint
+    given = {name: option_words(name.replace("_", "-"), value) for name, value in values.items()}
+    if words[3:] and set(words[3:]) <= {word for each in given.values() for word in each}:
+        return ""
+    for name, each in given.items():
+        option = name.replace("_", "-")
+        if not {f"--{option}", f"--no-{option}"} & set(words):
+            words += each
+    return " ".join(words)
+
+
+def option_words(option: str, value: object) -> list[str]:
+    """Return what to type for an option with a value."""
+    if isinstance(value, bool):
+        return [f"--{option}" if value else f"--no-{option}"]
+    return [f"--{option}", shlex.quote(str(value))]
+
+
+def rate_for(extra: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the rate of a scene's own option, if it was given beside another optimizer."""
+    return {"lr": values["lr"]} if "optimizer" in extra and "lr" in values else {}
+
+
+def with_extra(show: Show, extra: Mapping[str, Any]) -> Show:
+    """Return the show after applying options that the scene has no parameter for."""
+    if extra.keys() & RESTARTS:
+        show = replace(show, session=made_again(show.session, extra))
+    session = show.session
+    if "lr" in extra:
+        session.learning_rate = extra["lr"]
+    if "engine" in extra or "precision" in extra:
+        session.to(extra.get("engine") or session.engine, extra.get("precision"))
+    return show
+
+
+def parsed(pairs: Sequence[str], own: Mapping[str, Option]) -> dict[str, Any]:
+    """Return the values of `--set name=value`, converted to the options' types."""
+    found = {}
+    for pair in pairs:
+        name, sign, text = pair.partition("=")
+        if not sign:
+            raise InputError(f"--set takes NAME=VALUE, not {pair!r}: write --set lr=0.1")
+        option = pick(own, name, "option of the scene")
+        found[name] = as_kind(text, option.kind, name)
+    return found
+
+
+def as_kind(text: str, kind: Any, name: str) -> Any:
+    """Convert a text to a number, a bool, or leave it a string."""
+    try:
+        return YES_OR_NO[text.lower()] if kind is bool else kind(text)
+    except (KeyError, ValueError):
+        wanted = {bool: "true or false", int: "a whole number", float: "a number"}[kind]
+        raise InputError(f"the option {name} takes {wanted}, not {shorten(text)}") from None
+
+
+def as_number(value: object) -> float:
+    """Return a typed number; raise InputError if it is not one."""
+    try:
+        return float(str(value).replace("\N{MINUS SIGN}", "-"))
+    except ValueError:
+        raise InputError(f"a number is wanted, such as 0.5, not {shorten(str(value))}") from None
+
+
+# The training of a scene made again with options that the scene has no parameter for.
+
+# Options that make a training again; the others change it.
+RESTARTS = {"batch", "seed", "optimizer", "loss", "activation", "init", "bias", "l1", "l2"}
+REBUILDS = {"seed", "init", "bias"}
+# Learning rates of an optimizer that is chosen without one.
+USUAL_RATES = {
+    "sgd": 0.1,
+    "momentum": 0.01,
+    "nesterov": 0.01,
+    "rmsprop": 0.001,
+    "adam": 0.01,
+    "adamw": 0.01,
+}
+PENALTIES = {"l1", "l2"}
+OF_EVERY_OPTIMIZER = (
+    "l1",
+    "l2",
+    "clip_value",
+    "clip_norm",
+    "not_finite",
+)  # settings of every optimizer
+
+
+def made_again(session: Session, given: Mapping[str, Any]) -> Session:
+    """Return the same training at its start, with other options by name, those of RESTARTS.
+
+    The optimizer keeps schedule, penalties and clipping; its rate is `lr` if that is given.
+    Raises InputError for options that this network cannot have.
+    """
+    trainer, network = session.trainer, session.network
+    loss, optimizer = trainer.loss, trainer.settings.optimizer
+    if "loss" in given and given["loss"] != loss.name:
+        loss = Loss(given["loss"])
+    if "optimizer" in given and given["optimizer"] != optimizer.name:
+        optimizer = another_optimizer(optimizer, given["optimizer"])
+    for name in given.keys() & PENALTIES:
+        optimizer = with_penalty(optimizer, name, given[name])
+    for name in given.keys() & (REBUILDS | {"activation"}):
+        if not network.layers:
+            raise InputError(
+                f"the scene trains an expression, which has no {name}: leave out --{name}"
+            )
+    if given.keys() & REBUILDS:
+        network = rebuilt(network, **{name: given.get(name) for name in REBUILDS})
+    if "activation" in given:
+        set_hidden_activations(network, given["activation"])
+    found = Session(
+        network,
+        session.data,
+        loss,
+        optimizer,
+        given.get("batch") or trainer.settings.batch,
+        given.get("engine") or session.engine,
+        trainer.seed if given.get("seed") is None else given["seed"],
+        precision=trainer.settings.precision,
+        memory=session.timeline.keyframes.budget,
+    )
+    found.visits.metrics = session.visits.metrics
+    keep_stops(session, found)
+    return found
+
+
+def keep_stops(old: Session, new: Session) -> None:
+    """Let a new session stop where an old one does, as far as its network has the same rows."""
+    rows = {row: row for row in range(len(new.network.bank))}
+    if stops := with_rows(in_force(old.trainer.settings), rows):
+        with new.undo_log.off():
+            new.timeline.note(KIND, {"conditions": stops})
+
+
+def another_optimizer(old: Optimizer, name: str) -> Optimizer:
+    """Return an optimizer of another kind, with the usual rate of that kind."""
+    pick(OPTIMIZERS, name, "optimizer")
+    kept = {key: getattr(old, key) for key in OF_EVERY_OPTIMIZER}
+    kind = classes_of_optimizers()[name]
+    made: Optimizer = kind(USUAL_RATES.get(name, kind().lr), schedule=old.schedule, **kept)
+    return made
+
+
+def with_penalty(optimizer: Optimizer, name: str, value: float) -> Optimizer:
+    """Return an optimizer with another l1 or l2; raise InputError unless it is 0 or more."""
+    changed = copy.copy(optimizer)
+    setattr(changed, name, number(value, name, 0.0))
+    return changed
+
+
+def rebuilt(network: Network, seed: int | None, init: str | None, bias: bool | None) -> Network:
+    """Return a network with other initial numbers, or with or without biases.
+
+    Raises InputError if its weights do not come from its initializer, or for biases of layers
+    inside others.
+    """
+    seed = network.seed if seed is None else seed
+    if init is None and bias is None:
+        return network.fresh(seed)
+    option = "--bias" if init is None else "--init"
+    drawn = network.fresh(network.seed).bank.value
+    if not np.array_equal(drawn, network.bank.value) or network.bank.frozen.any():
+        raise InputError(
+            f"the network of the scene comes with weights of its own: leave out {option}"
+        )
+    if bias is not None and any(layer.layers for layer in network.layers):
+        raise InputError("--bias is for layers in a row, and this network has a Residual")
+    return remade(network, seed, init=None if init is None else Init(init), bias=bias)
+
+
+def hidden_places(network: Network) -> list[int]:
+    """Return the indices of the layers before the last one that can have an activation."""
+    return [
+        place
+        for place, layer in enumerate(network.layers[:-1])
+        if isinstance(layer, (PerceptronLayer, Activation))
+    ]
+
+
+def set_hidden_activations(network: Network, name: str) -> None:
+    """Set the activation of all layers but the last; raise InputError if none can have one."""
+    activation_row(name)
+    hidden = hidden_places(network)
+    if not hidden:
+        raise InputError(
+            "the scene's network has no hidden layer with an activation: leave out --activation"
+        )
+    for place in hidden:
+        network.set_activation(place, name)

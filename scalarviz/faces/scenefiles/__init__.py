@@ -1,1 +1,0 @@
-"""Scene files: found by name or path, their options, and errors in their code."""

@@ -1,1 +1,0 @@
-"""Training in a terminal, with a progress bar."""

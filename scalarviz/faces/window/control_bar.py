@@ -1,0 +1,797 @@
+"""ControlBar: the controls below the picture, the panel of further ones, and their widgets.
+
+There is a widget for each kind of control: its constructor takes a row and its setter, and
+`show_control` displays the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, final
+
+from PySide6.QtCore import (
+    QCoreApplication,
+    QEvent,
+    QObject,
+    QPointF,
+    QRectF,
+    QSignalBlocker,
+    QSize,
+    QStringListModel,
+    Qt,
+    QTimer,
+)
+from PySide6.QtGui import (
+    QFocusEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPalette,
+    QPen,
+    QPolygonF,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QCompleter,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QMenuBar,
+    QPushButton,
+    QScrollArea,
+    QScrollBar,
+    QSlider,
+    QSpinBox,
+    QStyle,
+    QVBoxLayout,
+    QWidget,
+)
+
+from scalarviz.base.package_files import text_beside
+from scalarviz.base.texts import text
+from scalarviz.faces.controller.control import Control, FaceState, LogScale, Scale, Shown, groups
+from scalarviz.faces.controller.controller import Controller, keys_of, rows_for, written_key
+from scalarviz.faces.controller.group import Group
+from scalarviz.faces.controller.options import OptionChoice
+from scalarviz.faces.window.application import icon
+from scalarviz.story.first_controls import FIRST_CONTROLS, first_groups
+
+Act = Callable[[Any], object]
+ICONS = {
+    "step-backward": QStyle.StandardPixmap.SP_MediaSkipBackward,
+    "backward": QStyle.StandardPixmap.SP_MediaSeekBackward,
+    "play": QStyle.StandardPixmap.SP_MediaPlay,
+    "pause": QStyle.StandardPixmap.SP_MediaPause,
+    "forward": QStyle.StandardPixmap.SP_MediaSeekForward,
+}
+STYLE = text_beside(__file__, "buttons.css")  # of buttons in the bar
+TRACK = 84  # width of a slider in pixels
+LETTER = 7.7
+LONG = 16  # letters from which on a list of names has the width of its row
+EDGES = 32  # pixels beside the names of a list that is open
+KNOB = 6.0  # radius of the knob
+DRAG = 4  # pixels before a press becomes a drag
+LEFT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
+SMALLEST = 0.05  # least magnitude for scaling a drag
+
+
+@final
+class Track(QSlider):
+    """A horizontal slider that jumps to where it is pressed; `marks` are values drawn on it."""
+
+    def __init__(self, row: Control, act: Act) -> None:
+        super().__init__(Qt.Orientation.Horizontal)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setMinimumHeight(24)
+        if row.kind == "slider":
+            self.setFixedWidth(TRACK)
+        self.marks: Sequence[int] = ()
+        self._scale: Scale | LogScale = Scale(0, 0)
+        self.valueChanged.connect(lambda place: act(self._scale.number(place)))
+
+    def show_control(self, shown: Shown) -> None:
+        """Move to a value without calling the setter, unless the user is dragging."""
+        with QSignalBlocker(self):
+            if shown.scale != self._scale:
+                self._scale = shown.scale
+                self.setMaximum(shown.scale.last)
+                self.setSingleStep(shown.scale.small)
+                self.setPageStep(shown.scale.large)
+            if not self.isSliderDown():
+                self.setValue(shown.scale.place(shown.value))
+        if shown.marks != self.marks:
+            self.marks = shown.marks
+        self.update()
+
+    def place(self, value: int) -> float:
+        """Return the position of a value in pixels from the left."""
+        reach = max(1, self.maximum() - self.minimum())
+        part = (min(value, self.maximum()) - self.minimum()) / reach
+        return KNOB + 1.0 + part * (self.width() - 2.0 * KNOB - 2.0)
+
+    def _value_at(self, x: float) -> int:
+        part = (x - KNOB - 1.0) / max(1.0, self.width() - 2.0 * KNOB - 2.0)
+        reach = self.maximum() - self.minimum()
+        return self.minimum() + round(min(max(part, 0.0), 1.0) * reach)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton:
+            self.setSliderDown(True)
+            self.setValue(self._value_at(event.position().x()))
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if self.isSliderDown():
+            self.setValue(self._value_at(event.position().x()))
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        self.setSliderDown(False)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        palette, middle = self.palette(), self.height() / 2.0
+        dim, lit = QPalette.ColorRole.Mid, QPalette.ColorRole.Highlight
+        here = self.place(self.value())
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(palette.color(dim))
+        painter.drawRoundedRect(QRectF(1.0, middle - 2.0, self.width() - 2.0, 4.0), 2.0, 2.0)
+        painter.setBrush(palette.color(lit))
+        painter.drawRoundedRect(QRectF(1.0, middle - 2.0, here, 4.0), 2.0, 2.0)
+        for mark in self.marks:
+            self._paint_mark(painter, self.place(mark), middle)
+        ink = palette.color(QPalette.ColorRole.WindowText)
+        painter.setBrush(ink if self.isEnabled() else palette.color(dim))
+        painter.setPen(QPen(palette.color(lit), 2.0) if self.hasFocus() else Qt.PenStyle.NoPen)
+        painter.drawEllipse(QPointF(here, middle), KNOB - 0.5, KNOB - 0.5)
+        painter.end()
+
+    def _paint_mark(self, painter: QPainter, x: float, middle: float) -> None:
+        """Draw a small wedge above the track, where a branch starts."""
+        top, tip = middle - 10.0, middle - 3.5
+        painter.setBrush(self.palette().color(QPalette.ColorRole.WindowText))
+        painter.drawPolygon(
+            QPolygonF([QPointF(x - 3.5, top), QPointF(x + 3.5, top), QPointF(x, tip)])
+        )
+
+
+@final
+class Names(QComboBox):
+    """A choice of names, which takes the focus by Tab only."""
+
+    def __init__(self, row: Control, act: Act) -> None:
+        super().__init__()
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        if row.room > LONG:  # names of any length
+            self.setFixedWidth(14 + round(6.5 * row.room))
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.textActivated.connect(act)
+        self._names: tuple[str, ...] = ()
+
+    def show_control(self, shown: Shown) -> None:
+        """Show the names and the chosen one, unless the list is open."""
+        if self.view().isVisible():
+            return
+        if shown.names != self._names:
+            self._names = shown.names
+            self.clear()
+            self.addItems(list(shown.names))
+            self.view().setMinimumWidth(self.view().sizeHintForColumn(0) + EDGES)
+        if self.currentText() != shown.value:
+            self.setCurrentText(shown.value)
+
+
+@final
+class Button(QPushButton):
+    """A button with an icon in the text color, or with a text.
+
+    It takes the focus by Tab only, so that space still means play after a click.
+    """
+
+    def __init__(self, row: Control, act: Act) -> None:
+        super().__init__()
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.clicked.connect(lambda: act(1))  # without Qt's `checked`
+        self._icon = ""
+        self._strong = row.strong
+        if row.primary:
+            self.setObjectName("strong" if row.strong else "")
+            self.setStyleSheet(STYLE)
+            self.setFixedSize(*((64, 28) if row.strong else (34, 28)))
+
+    def show_control(self, shown: Shown) -> None:
+        """Show the icon if there is one, else the text."""
+        self._icon = shown.icon if shown.icon in ICONS else ""
+        self.setText("" if self._icon else shown.text or shown.about)
+        self._dress()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Update the icon for a new palette."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            self._dress()
+
+    def sizeHint(self) -> QSize:
+        """Just wide enough for the text."""
+        found = super().sizeHint()
+        if self.text():
+            found.setWidth(self.fontMetrics().horizontalAdvance(self.text()) + 20)
+        return found
+
+    def _dress(self) -> None:
+        if self._icon:
+            role = QPalette.ColorRole
+            color = self.palette().color(role.HighlightedText if self._strong else role.ButtonText)
+            self.setIcon(icon(self, ICONS[self._icon], color.name()))
+
+
+@final
+class QuietLabel(QLabel):
+    """A label in a quiet color."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.setForegroundRole(QPalette.ColorRole.PlaceholderText)
+
+
+@final
+class TextLabel(QLabel):
+    """A read-only text; in a quiet color if it has a label."""
+
+    def __init__(self, row: Control, act: Act) -> None:
+        super().__init__()
+        self.setMinimumWidth(round(LETTER * row.room))
+        if row.label:
+            self.setForegroundRole(QPalette.ColorRole.PlaceholderText)
+
+    def show_control(self, shown: Shown) -> None:
+        """Show the text."""
+        self.setText(str(shown.value))
+
+
+@final
+class Tick(QCheckBox):
+    """A checkbox whose border is visible on dark backgrounds, unlike that of Qt's Fusion style."""
+
+    def __init__(self, row: Control | None = None, act: Act | None = None) -> None:
+        super().__init__()
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        if act is not None:
+            self.clicked.connect(lambda on: act(on))
+
+    def show_control(self, shown: Shown) -> None:
+        """Show the text and the state."""
+        self.setText(shown.text)
+        self.setChecked(shown.value)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        palette, role = self.palette(), QPalette.ColorRole
+        group = QPalette.ColorGroup.Active if self.isEnabled() else QPalette.ColorGroup.Disabled
+        ink, lit = palette.color(group, role.WindowText), palette.color(role.Highlight)
+        edge = lit if self.hasFocus() else palette.color(role.PlaceholderText)
+        side, middle = 13.0, self.height() / 2.0
+        box = QRectF(1.5, middle - side / 2.0, side, side)
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(edge if self.isEnabled() else ink, 1.4))
+        painter.setBrush(palette.color(role.Base))
+        painter.drawRoundedRect(box, 3.0, 3.0)
+        if self.isChecked():
+            painter.setPen(QPen(ink, 2.0))
+            left, low = box.left() + 3.0, middle + 0.5
+            points = (left, low), (left + 2.8, low + 2.8), (left + 7.2, low - 3.6)
+            painter.drawPolyline(QPolygonF([QPointF(*point) for point in points]))
+        painter.setPen(ink)
+        text = self.rect().adjusted(21, 0, 0, 0)
+        painter.drawText(
+            text, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self.text()
+        )
+        painter.end()
+
+
+@final
+class NumberField(QLineEdit):
+    """A number: type it and press Return, or drag it sideways."""
+
+    def __init__(self, row: Control, act: Act, drag: Act) -> None:
+        super().__init__()
+        self.setFixedWidth(14 + round(6.5 * row.room))
+        self._drag = drag
+        self._number: float | None = None
+        self._from: tuple[float, float] | None = None  # x and number at the start of a drag
+        self._dragging = False
+        self.setCursor(Qt.CursorShape.SizeHorCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a press may start a drag
+        self.returnPressed.connect(lambda: act(self.text()))
+
+    def show_control(self, shown: Shown) -> None:
+        """Show a number, unless the user is typing one."""
+        if shown.value == self._number:
+            return
+        self._number = shown.value
+        if not (self._dragging or (self.hasFocus() and self.isModified())):
+            self._write()
+
+    def _write(self) -> None:
+        self.setText("" if self._number is None else f"{self._number:.6g}")
+        self.setCursorPosition(0)
+        if self.hasFocus():
+            self.selectAll()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Discard an uncommitted input."""
+        super().focusOutEvent(event)
+        self._write()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if self.hasFocus():
+            super().mousePressEvent(event)
+        else:
+            self._from = event.position().x(), self._number or 0.0
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if self._from is None:
+            return super().mouseMoveEvent(event)
+        moved = event.position().x() - self._from[0]
+        if abs(moved) >= DRAG or self._dragging:
+            self._dragging = True
+            number = self._from[1] + moved * max(abs(self._from[1]), SMALLEST) / 100.0
+            self.setText(f"{number:.6g}")
+            self._drag(float(self.text()))
+        return None
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        if self._from is None:
+            return super().mouseReleaseEvent(event)
+        clicked, self._from, self._dragging = not self._dragging, None, False
+        if clicked:
+            self.edit()
+        else:
+            self._write()
+        return None
+
+    def edit(self) -> None:
+        """Start editing the number."""
+        self.setFocus(Qt.FocusReason.OtherFocusReason)
+        self.selectAll()
+
+
+@final
+class EntryField(QLineEdit):
+    """A text: type it and press Return; it is completed while one types."""
+
+    def __init__(self, row: Control, act: Act) -> None:
+        super().__init__()
+        self.setFixedWidth(14 + round(6.5 * row.room))
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus | Qt.FocusPolicy.TabFocus)
+        self.setPlaceholderText(row.words("example"))
+        self._names = QStringListModel()
+        completer = QCompleter(self._names, self)
+        completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        completer.setFilterMode(Qt.MatchFlag.MatchContains)
+        self.setCompleter(completer)
+        self._value = ""
+        self.returnPressed.connect(lambda: act(self.text()))
+
+    def show_control(self, shown: Shown) -> None:
+        """Show a text, unless the user is typing one."""
+        if self._names.stringList() != list(shown.names):
+            self._names.setStringList(list(shown.names))
+        self._value = str(shown.value)
+        if not (self.hasFocus() and self.isModified()) and self.text() != self._value:
+            is_selected = self.hasSelectedText()
+            self.setText(self._value)
+            self.setCursorPosition(0)
+            if is_selected:  # what will be typed takes its place
+                self.selectAll()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Discard an uncommitted input, unless the list of completions is open."""
+        super().focusOutEvent(event)
+        if event.reason() != Qt.FocusReason.PopupFocusReason:
+            self.setText(self._value)
+            self.setCursorPosition(0)
+
+    def edit(self) -> None:
+        """Start editing the text."""
+        self.setFocus(Qt.FocusReason.OtherFocusReason)
+        self.selectAll()
+
+
+# Fields of options in the panel, by the kind of their values; they follow the training.
+
+Show = Callable[[OptionChoice], object]  # shows a value, unless a user is just choosing one
+LARGEST = 2**31 - 1
+WIDE = 112  # pixels of a field
+LETTERS = 6  # of a name that a field shows at least
+
+
+def field_of(choice: OptionChoice, act: Act) -> tuple[QWidget, Show]:
+    """Return the field of an option, and what shows a value in it."""
+    kinds = {bool: tick, int: number}
+    make = names if choice.choices else kinds.get(choice.kind, line)
+    field, show = make(act)
+    if choice.is_common:
+        field.setFixedWidth(WIDE)
+    field.setAccessibleName(choice.name)
+    field.setToolTip(choice.help)
+    show(choice)
+    return field, show
+
+
+def tick(act: Act) -> tuple[QWidget, Show]:
+    """Return the field of an option that is on or off."""
+    box = Tick(act=act)
+    return box, lambda choice: box.setChecked(choice.value)
+
+
+def names(act: Act) -> tuple[QWidget, Show]:
+    """Return the field of an option with names to choose from."""
+    box = QComboBox()
+    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+    box.setMinimumContentsLength(LETTERS)
+    box.textActivated.connect(act)
+
+    def show(choice: OptionChoice) -> None:
+        if box.view().isVisible():
+            return
+        value, known = str(choice.value), [box.itemText(i) for i in range(box.count())]
+        wanted = [*dict.fromkeys((*choice.choices, value))]
+        if known != wanted:
+            box.clear()
+            box.addItems(wanted)
+            box.view().setMinimumWidth(box.view().sizeHintForColumn(0) + EDGES)
+        box.setCurrentText(value)
+
+    return box, show
+
+
+def number(act: Act) -> tuple[QWidget, Show]:
+    """Return the field of an option that is a whole number."""
+    spin = QSpinBox()
+    spin.setRange(0, LARGEST)
+    spin.setKeyboardTracking(False)  # applied when typing is finished
+    spin.valueChanged.connect(act)
+
+    def show(choice: OptionChoice) -> None:
+        if not spin.hasFocus():
+            with QSignalBlocker(spin):
+                spin.setValue(choice.value)
+
+    return spin, show
+
+
+def line(act: Act) -> tuple[QWidget, Show]:
+    """Return the field of an option that is typed."""
+    field = QLineEdit()
+
+    def chosen() -> None:
+        if field.isModified():
+            field.setModified(False)
+            act(field.text())
+
+    def show(choice: OptionChoice) -> None:
+        if not (field.hasFocus() and field.isModified()):
+            is_float = isinstance(choice.value, float)
+            field.setText(f"{choice.value:.9g}" if is_float else str(choice.value))
+            field.setCursorPosition(0)
+
+    field.editingFinished.connect(chosen)
+    return field, show
+
+
+# The panel: further controls, menus and options of the scene, at the right end of the stage.
+
+WIDTH, LABELS = 300, 62  # pixels of the panel, and of labels at least
+PEEK = 200  # pixels of what was hidden that come into view
+
+Line = tuple[str, str, Sequence[QWidget]]  # a group of FIRST_CONTROLS or "", a label, its controls
+
+
+@final
+class ControlPanel(QScrollArea):
+    """A panel over the right end of the stage, whose network makes room for it.
+
+    The first controls are at its top; all others are behind `rest`. Options that restart are
+    marked.
+
+    bar     menus that are behind `rest`
+    head    the place for other menus, above all
+    free    pixels at the upper and the lower end of the parent that stay free
+    takes   called with the width that it takes from the picture, when that may have changed
+    turned  called with whether it is open, when that has changed
+    """
+
+    def __init__(self, group: Group, lines: Sequence[Line]) -> None:
+        super().__init__()
+        self.setFrameShape(QFrame.Shape.StyledPanel)
+        self.setAccessibleName(text("controls.more.about"))
+        self.setAutoFillBackground(True)
+        self.setWidgetResizable(True)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.group = group
+        self.turned: Callable[[bool], object] = lambda on: None
+        self.takes: Callable[[int], object] = lambda width: None
+        self.bar = QMenuBar(nativeMenuBar=False)
+        self.free = 0, 0
+        self._choices: tuple[OptionChoice, ...] = ()  # that are shown
+        self._forms: list[OptionChoice] = []  # the same without their values
+        self._shows: dict[str, Show] = {}  # by name
+        body, self._others = QWidget(), QWidget()
+        layout, others = QVBoxLayout(body), QVBoxLayout(self._others)
+        layout.setContentsMargins(14, 6, 14, 12)
+        others.setContentsMargins(0, 0, 0, 0)
+        self.head, self._common, self._grid = QVBoxLayout(), grid(), grid()
+        layout.addLayout(self.head)
+        for group_of in first_groups():
+            layout.addWidget(title(group_of["title"]))
+            layout.addLayout(grid_of(lines, group_of["name"]))
+        self.rest = QPushButton()
+        self.rest.setCheckable(True)
+        self.rest.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.rest.clicked.connect(self.show_rest)
+        self.show_rest(False)
+        self._title = title(text("controls.options_of_scene"))
+        others.addWidget(self.bar)
+        others.addLayout(grid_of(lines))
+        others.addWidget(title(text("controls.training")))
+        others.addLayout(self._common)
+        others.addWidget(self._title)
+        others.addLayout(self._grid)
+        layout.addWidget(self.rest)
+        layout.addWidget(self._others)
+        layout.addStretch(1)
+        self._scrolls = Scrolls(self.verticalScrollBar())
+        for control in body.findChildren(QWidget):
+            control.installEventFilter(self._scrolls)
+        self.setWidget(body)
+        self.hide()
+
+    def show_rest(self, on: bool = True) -> None:
+        """Show the controls that are not the first ones, or hide them."""
+        self.rest.setChecked(on)
+        self.rest.setText(text(f"controls.rest.{'hide' if on else 'show'}"))
+        self._others.setVisible(on)
+        if on:
+            QTimer.singleShot(0, partial(self.ensureWidgetVisible, self.bar, 0, PEEK))
+
+    def turn(self, _: bool = False) -> None:
+        """Open or close it."""
+        if self.isVisible():
+            self.close_now()
+        else:
+            self.show()
+            self.show_choices(self.group.state().choices)
+            self.place()
+            self.raise_()
+            self.turned(True)
+
+    def close_now(self) -> None:
+        """Close it."""
+        self.hide()
+        self.takes(0)
+        self.turned(False)
+
+    def place(self) -> None:
+        """Stand at the right end of the stage, and take its width from the network."""
+        parent = self.parentWidget()
+        if parent is None or not self.isVisible():
+            return
+        top, bottom = self.free
+        self.setGeometry(parent.width() - WIDTH, top, WIDTH, parent.height() - top - bottom)
+        self.takes(WIDTH)
+
+    def show_choices(self, choices: tuple[OptionChoice, ...]) -> None:
+        """Show options, except in fields that the user is changing; only while it is open."""
+        if not self.isVisible() or choices == self._choices:
+            return
+        self._choices = choices
+        forms = [replace(choice, value=None) for choice in choices]
+        if forms != self._forms:
+            self._forms = forms
+            self.setUpdatesEnabled(False)
+            self._fill(choices)
+            QTimer.singleShot(0, self._show_placed)  # as soon as the new fields know their sizes
+        for choice in choices:
+            self._shows[choice.name](choice)
+
+    def _show_placed(self) -> None:
+        """Draw the panel again, with new fields in their places."""
+        self.place()
+        self.setUpdatesEnabled(True)
+
+    @property
+    def shows_all(self) -> bool:
+        """Whether no option was chosen since the last `show_choices`."""
+        return bool(self._choices) or not self.isVisible()
+
+    def _fill(self, choices: tuple[OptionChoice, ...]) -> None:
+        """Make fields anew: those of every training, and those of the scene with notes."""
+        self._shows.clear()
+        for rows in (self._common, self._grid):
+            empty(rows)
+        self._title.setVisible(not all(choice.is_common for choice in choices))
+        for choice in choices:
+            rows = self._common if choice.is_common else self._grid
+            at = rows.rowCount()
+            label = QuietLabel(choice.label)
+            field, self._shows[choice.name] = field_of(choice, partial(self._choose, choice.name))
+            label.setBuddy(field)
+            field.installEventFilter(self._scrolls)
+            note = QLabel(text("controls.restarts") if choice.restarts else "")
+            note.setForegroundRole(QPalette.ColorRole.PlaceholderText)
+            for column, widget in enumerate((label, field, note)):
+                rows.addWidget(widget, at, column)
+
+    def _choose(self, name: str, value: object) -> None:
+        self.group.lead.set_option(name, value)
+        self._choices = ()  # shows the old value again if a new one was refused
+
+
+@final
+class Scrolls(QObject):
+    """Gives the wheel to a scroll bar: over a closed list it would choose another name."""
+
+    def __init__(self, bar: QScrollBar) -> None:
+        super().__init__(bar)
+        self._bar = bar
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Wheel:
+            return QCoreApplication.sendEvent(self._bar, event)
+        return False
+
+
+def title(words: str) -> QLabel:
+    """Return the title of a group."""
+    label = QLabel(f"<b>{words}</b>")
+    label.setContentsMargins(0, 6, 0, 0)
+    return label
+
+
+def grid() -> QGridLayout:
+    """Return an empty layout of labels and fields."""
+    made = QGridLayout()
+    made.setHorizontalSpacing(10)
+    made.setVerticalSpacing(6)
+    made.setColumnStretch(1, 1)
+    made.setColumnMinimumWidth(0, LABELS)
+    return made
+
+
+def grid_of(lines: Sequence[Line], group: str = "") -> QGridLayout:
+    """Return a layout of the labels and controls of a group."""
+    made = grid()
+    for row, (_, label, widgets) in enumerate(line for line in lines if line[0] == group):
+        made.addWidget(QuietLabel(label), row, 0)
+        made.addWidget(row_of(*widgets), row, 1, Qt.AlignmentFlag.AlignLeft)
+    return made
+
+
+def empty(rows: QGridLayout) -> None:
+    """Remove all widgets of a layout."""
+    while item := rows.takeAt(0):
+        if widget := item.widget():
+            widget.setParent(None)
+            widget.deleteLater()
+
+
+def row_of(*widgets: QWidget) -> QWidget:
+    """Return a widget that keeps several in one row."""
+    box = QWidget()
+    layout = QHBoxLayout(box)
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.setSpacing(5)
+    for widget in widgets:
+        layout.addWidget(widget)
+    return box
+
+
+# The line of controls below the picture.
+
+WIDGETS: dict[str, Any] = {
+    "button": Button,
+    "tick": Tick,
+    "choice": Names,
+    "number": NumberField,
+    "slider": Track,
+    "timeline": Track,
+    "text": TextLabel,
+    "entry": EntryField,
+}
+HEIGHT = 40  # pixels
+ROOMY = 760  # pixels of width from which on the speed is written beside its slider
+HINTS = "number", "timeline"  # kinds whose tooltip says how they are used
+
+
+@final
+class ControlBar(QFrame):
+    """The controls below the picture; the others are in the `panel` that the last button opens.
+
+    `made` has all by name. `show_state` sets what they show; what they do goes to the controller.
+    """
+
+    def __init__(self, controller: Controller | Group) -> None:
+        super().__init__()
+        self.group = group = Group.of(controller)
+        self.setAccessibleName(text("controls.bar"))
+        self.setAutoFillBackground(True)
+        self.setFixedHeight(HEIGHT)
+        self._shown: dict[str, Shown] = {}
+        self.rows = [row for row in rows_for(group.state()) if row.place]
+        self.made = {row.name: self._make(row) for row in self.rows}
+        self.panel = ControlPanel(group, self._lines())
+        self.more = QPushButton(text("controls.more"))
+        self.more.setCheckable(True)
+        self.more.setStyleSheet(STYLE)
+        self.more.setFixedSize(34, 28)
+        self.more.setFocusPolicy(self.made["play"].focusPolicy())
+        self.more.setToolTip(text("controls.more.about"))
+        self.more.setAccessibleName(text("controls.more.about"))
+        self.more.clicked.connect(self.panel.turn)
+        self.panel.turned = self.more.setChecked
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(16, 0, 12, 0)
+        layout.setSpacing(6)
+        for rows in groups(row for row in self.rows if row.primary):
+            if rows[0].label:
+                layout.addSpacing(6)
+                layout.addWidget(QuietLabel(rows[0].words("label")))
+            for row in rows:
+                layout.addWidget(self.made[row.name], int(row.kind == "timeline"))
+        layout.addWidget(self.more)
+
+    def _lines(self) -> list[Line]:
+        """Return the lines of the panel, the first controls in the order of their table."""
+        order = [name for names in FIRST_CONTROLS.values() for name in names]
+        rows = [row for row in self.rows if row.place == "panel"]
+        rows.sort(key=lambda row: order.index(row.name) if row.group else len(order))
+        return [
+            (each[0].group, each[0].words("label"), [self.made[row.name] for row in each])
+            for each in groups(rows)
+        ]
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave out texts that have a slider beside them where there is little room."""
+        super().resizeEvent(event)
+        self.made["pace"].setVisible(self.width() >= ROOMY)
+
+    def _make(self, row: Control) -> Any:
+        """Return the widget of a row."""
+        acts = [row.set] if row.kind != "number" else [row.set, row.drag or row.set]
+        return WIDGETS[row.kind](row, *(partial(self._act, row, act) for act in acts))
+
+    def _act(self, row: Control, act: Any, value: object) -> None:
+        self.group.act(row, value, act)
+        self._shown.clear()  # shows the old value again if a new one was refused
+
+    def show_state(self, state: FaceState) -> None:
+        """Show a state, except in controls that the user is moving or typing in."""
+        for row in self.rows:
+            shown = row.shown(state)
+            if self._shown.get(row.name) != shown:  # faster than asking Qt
+                self._shown[row.name] = shown
+                self._show(row, shown)
+        self.panel.show_choices(state.choices)
+
+    def _show(self, row: Control, shown: Shown) -> None:
+        made = self.made[row.name]
+        keys = " ".join(map(written_key, keys_of(row, shown.names)))
+        about = shown.about
+        if row.kind in HINTS:
+            about = text(f"controls.hint.{row.kind}", about=about)
+        made.setAccessibleName(shown.about)
+        made.setToolTip(about + f" ({keys})" * bool(keys))
+        made.setEnabled(shown.enabled)
+        made.show_control(shown)
+
+    @property
+    def shows_all(self) -> bool:
+        """Whether no control was touched since the last `show_state`."""
+        return bool(self._shown) and self.panel.shows_all

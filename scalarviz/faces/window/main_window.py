@@ -1,0 +1,651 @@
+"""MainWindow: the picture, the controls, menus and keyboard, their timer, and the window's end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import zip_longest
+from pathlib import Path
+from time import perf_counter
+from typing import Any, final
+
+import numpy as np
+import shiboken6
+from PySide6.QtCore import (
+    QCoreApplication,
+    QEvent,
+    QEventLoop,
+    QKeyCombination,
+    QObject,
+    Qt,
+    QTimer,
+)
+from PySide6.QtGui import (
+    QAction,
+    QActionGroup,
+    QCloseEvent,
+    QColor,
+    QDragEnterEvent,
+    QDropEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QResizeEvent,
+    QShowEvent,
+)
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractSpinBox,
+    QApplication,
+    QColorDialog,
+    QComboBox,
+    QDialog,
+    QDialogButtonBox,
+    QFileDialog,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QMainWindow,
+    QMenu,
+    QMenuBar,
+    QMessageBox,
+    QProgressBar,
+    QPushButton,
+    QSlider,
+    QVBoxLayout,
+    QWidget,
+)
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.interrupt import Stop
+from scalarviz.base.texts import plural, row_text, text
+from scalarviz.faces.controller.control import Control, FaceState, Shown
+from scalarviz.faces.controller.controller import Controller, keys_of, rows_for, written_key
+from scalarviz.faces.controller.controls import CONTROLS
+from scalarviz.faces.controller.export import (
+    drop,
+    export_to,
+    export_video,
+    named,
+    open_run,
+    save,
+    save_network,
+)
+from scalarviz.faces.controller.group import Group, Opening
+from scalarviz.faces.controller.train import Autosave
+from scalarviz.faces.window.application import dress, first_size
+from scalarviz.faces.window.control_bar import STYLE, ControlBar
+from scalarviz.faces.window.picture_widget import View
+from scalarviz.scene.layout.division import Division
+from scalarviz.training.session.timeline import Position
+
+FRAME = 33  # milliseconds between updates
+REST = 5.0  # pause after a picture while training at full speed, relative to its duration
+LONGEST_REST = 1000.0  # milliseconds: the first picture of a scene takes long
+LOOKS = 2  # frames between updates of the controls at rest
+SIZE = 1280, 800
+SMALLEST = 640, 420
+MENUS_MARGIN = 12  # pixels between the menus of the title and the right end
+BELOW = 22  # pixels from the middle of a cube to the field of its value
+NEAR = 56  # pixels from the lower end where the mouse brings up the controls of a presentation
+
+NAMES = {
+    Qt.Key.Key_Space: "space",
+    Qt.Key.Key_Return: "enter",
+    Qt.Key.Key_Enter: "enter",
+    Qt.Key.Key_Left: "left",
+    Qt.Key.Key_Right: "right",
+    Qt.Key.Key_Up: "up",
+    Qt.Key.Key_Down: "down",
+    Qt.Key.Key_Escape: "escape",
+    Qt.Key.Key_F2: "f2",
+    Qt.Key.Key_F11: "f11",
+}
+OTHERS = (
+    Qt.KeyboardModifier.ControlModifier
+    | Qt.KeyboardModifier.AltModifier
+    | Qt.KeyboardModifier.MetaModifier
+)
+CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+UNDOING = {  # besides the keys of CONTROLS, as in other programs
+    QKeyCombination(CTRL, Qt.Key.Key_Z): "z",
+    QKeyCombination(CTRL, Qt.Key.Key_Y): "y",
+    QKeyCombination(CTRL | SHIFT, Qt.Key.Key_Z): "y",
+}
+FIELDS = (QLineEdit, QAbstractSpinBox)  # text input
+MOVED_BY_KEYS = (QAbstractButton, QComboBox, QSlider)  # they have the focus only after Tab
+
+
+@final
+class MainWindow(QMainWindow):
+    """The window of a controller, or of a group of them.
+
+    `error` is an error of drawing, after which the window closes itself.
+    """
+
+    def __init__(
+        self, controller: Controller | Group, stop: Stop, keep: Autosave | None = None
+    ) -> None:
+        super().__init__()
+        group = self.group = Group.of(controller)
+        self.stop = stop
+        self.keep = keep or Autosave()
+        self.error: Exception | None = None
+        self.loop = QEventLoop()
+        self._state: object = None
+        self._theme = ""
+        self._count = 0
+        self.opening: Opening | None = None
+        self.view = View(group, self._fail)
+        self.controls = ControlBar(group)
+        self.title = QMenuBar(nativeMenuBar=False)
+        self.title.setStyleSheet(STYLE)
+        bars = self.title, self.controls.panel.bar
+        self.menus = Menus(self, bars, group, self.photograph)
+        self.farewell = ExportsDialog(self, group, self.close)
+        group.each("start_editing", self._start_editing)
+        group.each("fill_screen", self._turn_full_screen)
+        group.each("ask_color", self._ask_color)
+        group.each("copy_text", QApplication.clipboard().setText)
+        group.each("leave", self.close)
+        self.setCentralWidget(self._make_body())
+        self.setAcceptDrops(True)
+        self.setMinimumSize(*SMALLEST)
+        self.resize(first_size(self, SIZE))
+        self.view.widget.setFocus()
+        self._show_state()
+        self._timer = QTimer(self, singleShot=True)
+        self._timer.timeout.connect(self._tick)
+        self._timer.start(0)
+
+    @property
+    def controller(self) -> Controller:
+        """The controller of the chosen session."""
+        return self.group.lead
+
+    def _make_body(self) -> QWidget:
+        body = QWidget()
+        layout = QVBoxLayout(body)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        self._beside = QHBoxLayout()
+        self._beside.addWidget(self.view.widget)
+        layout.addLayout(self._beside, 1)
+        if self.group.stage.present:  # they lie over the picture when they are wanted
+            self.controls.setParent(body)
+            self.controls.hide()
+            self.view.widget.installEventFilter(self)
+        else:
+            layout.addWidget(self.controls)
+        panel = self.controls.panel
+        for over in (panel, self.controls.made["value"]):
+            over.setParent(body)
+            over.hide()
+        self.controls.made["value"].editingFinished.connect(self.controls.made["value"].hide)
+        panel.takes = self._leave_room
+        self._body = body
+        return body
+
+    def _leave_room(self, width: int) -> None:
+        """Leave room for the panel: the network of one session in its stage, several beside it."""
+        if self.group.several:
+            self._beside.setContentsMargins(0, 0, width, 0)
+        else:
+            self.group.stage.panel = float(width)
+            self.view.stale = True
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Place what lies over the picture."""
+        super().resizeEvent(event)
+        body = self._body
+        if self.group.stage.present:
+            high = self.controls.height()
+            self.controls.setGeometry(0, body.height() - high, body.width(), high)
+        self._place_menus()
+        self._place_value()
+        self.controls.panel.place()
+
+    def _place_menus(self) -> None:
+        """Place the menus of the title at its end, or where there is none, in the panel."""
+        body, panel, title = self._body, self.controls.panel, self.title
+        stage, several = self.group.stage, self.group.several
+        high = body.height() - (0 if stage.present else self.controls.height())
+        parts = Division.of(body.width(), high, present=stage.present)
+        ends = (0, high) if several else (int(parts.scene.y), int(parts.strip.y))
+        panel.free = ends[0], body.height() - ends[1]
+        size, stage.menus = title.sizeHint(), 0.0
+        if several or not parts.head.height:
+            return panel.head.addWidget(title)
+        stage.menus = float(size.width() + MENUS_MARGIN)
+        title.setParent(body)
+        title.move(
+            round(body.width() - stage.menus), round((parts.head.height - size.height()) / 2)
+        )
+        title.resize(size)
+        return title.show()
+
+    def _place_value(self) -> None:
+        """Place the field of the pinned weight's value below its cube."""
+        field, stage, whole = self.controls.made["value"], self.group.stage, self.view.widget
+        at = None if stage.pinned is None else stage.place_of(stage.pinned)
+        if at is not None:
+            field.resize(field.width(), field.sizeHint().height())
+            ends = whole.width() - field.width(), whole.height() - field.height()
+            place = np.clip(at + np.array((-field.width() / 2.0, BELOW)), 0.0, ends)
+            field.move(*map(round, place.tolist()))
+
+    def _start_editing(self, name: str) -> None:
+        """Open the field of a control: that of the pinned weight's value on its cube."""
+        field, panel = self.controls.made[name], self.controls.panel
+        if CONTROLS[name].on_cube:
+            self._place_value()
+            field.show()
+            field.raise_()
+        else:
+            panel.show_rest()
+            if not panel.isVisible():
+                panel.turn()
+        field.edit()
+
+    def _turn_full_screen(self) -> None:
+        if self.isFullScreen():
+            self.showNormal()
+        else:
+            self.showFullScreen()
+
+    def _leave_what_is_open(self) -> bool:
+        """Leave full screen, else close the panel; return whether there was one of them."""
+        if self.group.stage.help:  # lies over both
+            return False
+        if self.isFullScreen():
+            self.showNormal()
+        elif self.controls.panel.isVisible():
+            self.controls.panel.close_now()
+        else:
+            return False
+        return True
+
+    def _bring_controls(self, y: float) -> None:
+        """Show the controls of a presentation while the mouse is near them."""
+        near = y > self._body.height() - NEAR
+        if near or not self.controls.panel.isVisible():
+            self.controls.setVisible(near)
+            self.controls.raise_()
+
+    def run(self, opening: Opening | None = None) -> None:
+        """Show the window until it is closed; the opening begins with the first picture.
+
+        Raises KeyboardInterrupt after a second Ctrl-C.
+        """
+        self.opening = opening
+        self.show()
+        self.stop.at_once = self.loop.quit
+        self.loop.exec()
+        self.stop.at_once = None
+        if self.stop.hurried:
+            raise KeyboardInterrupt
+
+    def release(self) -> None:
+        """Free its memory, which closing does not; it cannot be used afterwards."""
+        self.view.release()
+        shiboken6.delete(self)
+
+    # The timer.
+
+    def _tick(self) -> None:
+        """Update everything that has changed, leaving most of the time for training."""
+        if self.stop.asked:
+            self._timer.start(FRAME)  # until it is closed: a dialog may be opening
+            close_dialogs()
+            self.close()
+            return
+        began = perf_counter()
+        try:
+            if self.opening is not None and self.view.drawn:
+                self.opening.attend()
+            self.group.attend()
+            self.farewell.attend()
+            if self.keep.due and not self.group.held:
+                kept = partial(self.keep.now, self.controller.own_session)
+                self.controller.do(kept, name="keep")
+            self.group.drawing(self._refresh)
+        finally:
+            spent = 1000.0 * (perf_counter() - began)
+            flat_out = self.group.flat_out
+            rest = min(REST * spent, LONGEST_REST) if flat_out else 1.0
+            self._timer.start(round(max(FRAME - spent, rest)))
+
+    def _refresh(self) -> None:
+        self._count += 1
+        moves = self.group.stage.tick(perf_counter())
+        if self.group.is_playing:  # the same moment beside the picture as in it
+            self._show_state(self.group.stage.read())
+        elif self._count % LOOKS == 0:
+            self._show_state()
+        if moves or self.view.stale or self.group.is_playing:
+            self._place_value()
+            self.view.refresh()
+            self.view.stale = moves  # what has moved is drawn once more, where it stands at last
+        # Paint now, instead of when Qt is idle.
+        QCoreApplication.sendPostedEvents(self, QEvent.Type.UpdateRequest)
+
+    def _show_state(self, here: Position | None = None) -> None:
+        state = self.group.state(here)
+        if state == self._state and self.controls.shows_all:
+            return
+        self._state, self.view.stale = state, True
+        if state.theme != self._theme:
+            self._theme = state.theme
+            dress(self, state.theme)
+        self.setWindowTitle(f"{state.title} - scalarviz")
+        self.controls.show_state(state)
+        self.menus.show_state(state)
+
+    def _fail(self, error: Exception) -> None:
+        self.error = error
+        QTimer.singleShot(0, self.close)
+
+    # Events.
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Install the event filter: the window receives keys before the focused widget."""
+        self.windowHandle().installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Handle keys wherever the focus is, except those that a control needs itself."""
+        if watched is self.view.widget:
+            if isinstance(event, QMouseEvent) and self.group.stage.present:
+                self._bring_controls(event.position().y())
+            return False
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            return self._press(event, self.focusWidget())
+        return False
+
+    def _press(self, event: QKeyEvent, focus: QWidget | None) -> bool:
+        key = Qt.Key(event.key())
+        name = NAMES.get(key, event.text().lower())
+        if isinstance(focus, FIELDS):
+            if key in (Qt.Key.Key_Escape, Qt.Key.Key_Return, Qt.Key.Key_Enter):
+                QTimer.singleShot(0, self.view.widget.setFocus)  # after the field has handled it
+            return False
+        if command := UNDOING.get(event.keyCombination()):
+            return self.group.press(command)
+        if event.modifiers() & OTHERS or not name:
+            return False
+        if isinstance(focus, MOVED_BY_KEYS) and key in NAMES:
+            if name == "escape":
+                self.view.widget.setFocus()
+            return name == "escape"
+        if event.isAutoRepeat() and name == "space":
+            return True
+        if name == "escape" and self._leave_what_is_open():
+            return True
+        shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+        is_taken = self.group.press(name, shift)
+        if self.group.stage.help:  # the list of keys takes the whole window
+            self.controls.panel.close_now()
+        return is_taken
+
+    def _ask_color(self, first: FloatArray, picked: Callable[[FloatArray], None]) -> None:
+        """Open a dialog that begins with a colour, and pass on each one, the first on Cancel."""
+        dialog = QColorDialog(QColor.fromRgbF(*first.tolist()), self)
+        dialog.setWindowTitle(text("own.pick"))
+        dialog.setOption(QColorDialog.ColorDialogOption.DontUseNativeDialog)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.currentColorChanged.connect(
+            lambda color: picked(np.array([color.redF(), color.greenF(), color.blueF()]))
+        )
+        dialog.rejected.connect(partial(picked, first))
+        dialog.open()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if any(url.isLocalFile() for url in event.mimeData().urls()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        files = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
+        if files:
+            event.acceptProposedAction()
+            drop(self.controller, files[0])
+
+    def photograph(self, path: str) -> str:
+        """Write the picture to a file; return a sentence about the result."""
+        name = path if Path(path).suffix else f"{path}.png"
+        widget: Any = self.view.widget
+        if widget.grabFramebuffer().save(name):
+            return text("notices.exported", path=name)
+        return text("notices.not_written", path=name)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Close, unless the user must decide about an export first."""
+        decided = self.stop.asked or self.error or self.controller.exports.lasting
+        if self.farewell.needed and not decided:
+            event.ignore()
+            self.farewell.ask()
+            return
+        self.loop.quit()
+        self._timer.stop()
+        self.group.quit()
+        self.view.close()
+        event.accept()
+
+
+def close_dialogs() -> None:
+    """Close modal dialogs, which would keep the window from closing."""
+    while (dialog := QApplication.activeModalWidget()) is not None and dialog.close():
+        pass
+
+
+# Menus: those at the end of the title, and those in the panel of the window.
+
+Act = Callable[[], object]
+AT_TITLE = "Scenes", "File"
+
+
+@final
+class Menus:
+    """The menus of two bars, that at the end of the title first; each entry shows its key."""
+
+    def __init__(
+        self,
+        window: QMainWindow,
+        bars: tuple[QMenuBar, QMenuBar],
+        controller: Controller | Group,
+        photograph: Callable[[str], str],
+    ) -> None:
+        self.window = window
+        self.group = group = Group.of(controller)
+        self.photograph = photograph
+        self.entries: dict[str, QAction] = {}  # by name of the row
+        self._shown: dict[str, Shown] = {}
+        self._rows = {row.name: row for row in rows_for(group.state()) if row.menu}
+        others = (row.menu for row in self._rows.values())
+        self.menus = {
+            name: bars[name not in AT_TITLE].addMenu(
+                "&" + row_text(f"rows.menus.{name}.title", name)
+            )
+            for name in dict.fromkeys((*AT_TITLE, "Time", "View", *others, "Help"))
+        }
+        self._make_file(self.menus["File"])
+        self._make_rows(group.state())
+        self._add(self.menus["Help"], text("menus.about"), self._about)
+
+    def _make_file(self, menu: QMenu) -> None:
+        group, of_file = self.group, self._of_file
+        for what, kind, act, name in (
+            ("open", "runs", of_file(open_run), ""),
+            ("save", "runs", self._save, "run.safetensors"),
+            ("network", "networks", of_file(save_network), "network.safetensors"),
+            ("learn", "photos", of_file(drop), ""),
+            ("picture", "images", self._export, "network.png"),
+            ("video", "videos", partial(export_video, group), "network.mp4"),
+            ("page", "pages", of_file(export_to, what="step"), "step.html"),
+            ("trains", "pages", of_file(export_to, what="page"), "network.html"),
+        ):
+            self._add(menu, text(f"menus.{what}"), partial(self._ask, what, kind, act, name))
+        menu.insertSeparator(menu.actions()[4])
+        menu.addSeparator()
+
+    def _of_file(self, act: Callable[..., object], **named: str) -> Callable[[str], object]:
+        """Return a function of a path that does something with the session chosen then."""
+        return lambda path: act(self.group.lead, path, **named)
+
+    def _make_rows(self, state: FaceState) -> None:
+        """Add an entry per row, of a choice one per name; one called like its menu is that menu."""
+        for row in self._rows.values():
+            menu, names = self.menus[row.menu], tuple(row.names(state))
+            if row.kind != "choice":
+                self.entries[row.name] = self._add(menu, row.name, partial(self._press, row))
+                self.entries[row.name].setCheckable(row.kind == "tick")
+            elif row.name == row.menu.lower():
+                menu.aboutToShow.connect(partial(self._fill, row, menu))
+                self.entries[row.name] = menu.menuAction()
+            else:
+                for name, key in zip_longest(names, keys_of(row, names), fillvalue=""):
+                    self._add(menu, with_key(name.capitalize(), key), partial(self._set, row, name))
+
+    def show_state(self, state: FaceState) -> None:
+        """Update texts, check marks and enabled states."""
+        for name, action in self.entries.items():
+            row = self._rows[name]
+            shown = row.shown(state)
+            if self._shown.get(name) == shown:
+                continue
+            self._shown[name] = shown
+            action.setEnabled(shown.enabled)
+            if row.kind != "choice":
+                action.setText(with_key(shown.text or shown.about, row.key))
+                action.setChecked(bool(shown.value))
+
+    def _press(self, row: Control) -> None:
+        """Press the button or toggle the tick of a row."""
+        self._set(row, 1 if row.kind == "button" else not row.get(self.group.state()))
+
+    def _set(self, row: Control, value: object) -> None:
+        self.group.act(row, value)
+
+    def _fill(self, row: Control, menu: QMenu) -> None:
+        """Fill the submenu of a choice; the current name is checked."""
+        menu.clear()
+        group, shown = QActionGroup(menu), row.shown(self.group.state())
+        for name in shown.names:
+            title = name[:1].upper() + name[1:]
+            action = self._add(menu, title, partial(self._set, row, name))
+            action.setCheckable(True)
+            action.setChecked(name == shown.value)
+            group.addAction(action)
+
+    def _add(self, menu: QMenu, title: str, act: Act) -> QAction:
+        action = QAction(title, menu)
+        action.triggered.connect(lambda: act())
+        menu.addAction(action)
+        return action
+
+    def _ask(self, what: str, kind: str, act: Callable[[str], object], name: str) -> None:
+        """Ask for a file to open, or to save if there is a `name` to propose, and pass its path."""
+        ask = QFileDialog.getSaveFileName if name else QFileDialog.getOpenFileName
+        title, kinds = text(f"dialogs.{what}"), text(f"dialogs.kind.{kind}")
+        path, _ = ask(self.window, title, name, kinds)
+        if path:
+            act(path)
+
+    def _save(self, path: str) -> None:
+        save(self.group.lead, Path(path).with_suffix(".safetensors"))
+
+    def _export(self, path: str) -> None:
+        self.group.tell(self.photograph(path))
+
+    def _about(self) -> None:
+        QMessageBox.about(self.window, "scalarviz", text("menus.about.text"))
+
+
+def with_key(title: str, key: str) -> str:
+    """Return the text of a menu entry with its key on the right."""
+    return f"{title}\t{written_key(key).capitalize()}" if key else title
+
+
+# The question what to do with exports in progress when the window is closed.
+
+Role = QDialogButtonBox.ButtonRole
+
+
+@final
+class ExportsDialog(QDialog):
+    """Asks what becomes of the files being written: they are finished without the window, or not.
+
+    `leave` closes the window; it is called after the answer, and when they are written.
+    """
+
+    def __init__(
+        self, parent: QWidget, controller: Controller | Group, leave: Callable[[], object]
+    ) -> None:
+        super().__init__(parent)
+        self.group = Group.of(controller)
+        self.leave = leave
+        self._failures = 0
+        self.setWindowTitle("scalarviz")
+        self.setWindowModality(Qt.WindowModality.WindowModal)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(20, 18, 20, 16)
+        layout.setSpacing(14)
+        self.said = QLabel()
+        self.said.setTextFormat(Qt.TextFormat.PlainText)
+        self.said.setWordWrap(True)
+        self.said.setMinimumWidth(380)
+        self.bar = QProgressBar()
+        self.bar.setTextVisible(False)
+        self.bar.setAccessibleName(text("farewell.bar"))
+        buttons = QDialogButtonBox()
+        self.finish = QPushButton(text("farewell.finish"))
+        self.discard = QPushButton(text("farewell.discard"))
+        self.stay = QPushButton(text("farewell.stay"))
+        buttons.addButton(self.finish, Role.AcceptRole)
+        buttons.addButton(self.discard, Role.DestructiveRole)
+        buttons.addButton(self.stay, Role.RejectRole)
+        for part in (self.said, self.bar, buttons):
+            layout.addWidget(part)
+        self.finish.clicked.connect(self._finish)
+        self.discard.clicked.connect(self._discard)
+        self.stay.clicked.connect(self.reject)
+
+    @property
+    def needed(self) -> bool:
+        """Whether files are being written."""
+        return bool(self.group.lead.exports.going)
+
+    def ask(self) -> None:
+        """Open the dialog; the window stays open meanwhile."""
+        names = self.group.lead.exports.going
+        self.said.setText(plural("farewell.asking", len(names), names=named(names)))
+        dress(self, self.group.stage.theme)
+        self._failures = self.group.lead.exports.failures
+        self._show_progress()
+        self.finish.setDefault(True)
+        self.finish.setFocus()
+        self.adjustSize()
+        self.open()
+
+    def attend(self) -> None:
+        """Close the window once all files are written; if one failed, only the dialog."""
+        if not self.isVisible():
+            return
+        if self.needed:
+            self._show_progress()
+            return
+        self.hide()
+        if self.group.lead.exports.failures == self._failures:
+            self.leave()
+
+    def _show_progress(self) -> None:
+        done, total = self.group.lead.exports.counts
+        self.bar.setRange(0, total)  # 0: it only says that something goes on
+        self.bar.setValue(done)
+
+    def _finish(self) -> None:
+        self.group.lead.exports.lasting = True
+        self.hide()
+        self.leave()
+
+    def _discard(self) -> None:
+        self.group.lead.cancel_exports()
+        self.hide()
+        self.leave()

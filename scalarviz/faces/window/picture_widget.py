@@ -1,0 +1,231 @@
+"""View: the OpenGL widget of the window, and the mouse over it."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from time import perf_counter
+from typing import Any, cast, final
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtGui import (
+    QMouseEvent,
+    QNativeGestureEvent,
+    QOffscreenSurface,
+    QOpenGLContext,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QWidget
+from vispy import gloo
+
+from scalarviz.base.progress import opening_over
+from scalarviz.base.texts import text
+from scalarviz.errors import DisplayError
+from scalarviz.faces.controller.controller import Controller
+from scalarviz.faces.controller.group import Group
+from scalarviz.faces.controller.pointer import Pointer
+from scalarviz.scene.offscreen import (
+    WINDOWED,
+    binding,
+    environment,
+    is_of_opengl,
+    lost,
+    no_opengl,
+    scene_canvas,
+    toolkit,
+    turn,
+)
+from scalarviz.scene.visuals.opengl import FINE_PIXELS, LONGEST_DRAWING, PATIENCE, Smooth
+
+
+@final
+class View(QObject):
+    """Draws the stage of a controller, or of a group, and forwards the mouse to it.
+
+    `failed` is called with the first error of drawing, after which nothing is drawn.
+
+    Edges are smooth: always by a graphics card, else when the picture stands still.
+    """
+
+    def __init__(self, controller: Controller | Group, failed: Callable[[Exception], None]) -> None:
+        super().__init__()
+        self.group = Group.of(controller)
+        self.drawn = False  # whether a picture was drawn
+        self.stale = True  # whether something has changed since the last picture
+        self.smooth = Smooth()
+        self.coarse = False  # whether a smooth picture takes too long here
+        self._stands = False  # whether the next picture is the last one, drawn smoothly
+        self._patience = QTimer(self, singleShot=True, interval=PATIENCE)
+        self._patience.timeout.connect(self._stand)
+        self._lost = False  # whether OpenGL failed in the last frame
+        self._failed: Callable[[Exception], None] | None = failed
+        self.pointer = Pointer(self.group)
+        self.canvas = make_canvas()
+        self.canvas.events.draw.connect(self._draw)
+        self.widget = cast(QWidget, self.canvas.native)
+        self.widget.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.widget.setMouseTracking(True)
+        self.widget.setAccessibleName(text("controls.picture"))
+        self.widget.setMinimumSize(1, 1)
+        self.widget.installEventFilter(self)
+
+    def refresh(self) -> None:
+        """Request a redraw."""
+        self.stale = False
+        self.canvas.update()
+
+    def close(self) -> None:
+        """Stop drawing."""
+        self._failed = None
+        self._patience.stop()
+        self.widget.removeEventFilter(self)
+        self.canvas.events.draw.disconnect(self._draw)
+
+    def release(self) -> None:
+        """Free the memory of the picture, for good."""
+        with turn:
+            self.canvas.set_current()
+            self.group.stage.release()
+            self.smooth.release()
+            self.canvas.context.flush_commands()
+
+    def _draw(self, event: object) -> None:
+        if self._failed is None:
+            return
+        width, height = (max(1, round(side)) for side in self.canvas.physical_size)
+        ratio = float(self.canvas.pixel_scale)
+        try:
+            with turn:
+                self.canvas.set_current()
+                self.group.drawing(partial(self._show, width, height, ratio))
+                self.canvas.context.flush_commands()
+            if not self.drawn:
+                opening_over()
+            self.drawn, self._lost = True, False
+        except Exception as error:  # Qt would swallow it
+            if is_of_opengl(error) and not self._lost:
+                self.smooth.release()
+                self._lost = self.stale = True  # the next frame allocates everything again
+                return
+            failed, self._failed = self._failed, None
+            failed(lost(error) if is_of_opengl(error) else error)
+
+    def _show(self, width: int, height: int, ratio: float) -> None:
+        draw, stands = self.group.stage.draw, self._stands
+        self._stands = False
+        if ratio >= FINE_PIXELS:
+            draw(width, height, ratio)
+        elif self.smooth.is_quick():
+            self.smooth.draw(draw, width, height, ratio)
+        elif stands:
+            began = perf_counter()
+            self.smooth.draw(draw, width, height, ratio)
+            gloo.finish()
+            self.coarse = perf_counter() - began > LONGEST_DRAWING
+        else:
+            draw(width, height, ratio)
+            if not self.coarse:
+                self._patience.start()
+
+    def _stand(self) -> None:
+        self._stands = True
+        self.canvas.update()
+
+    # The mouse.
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Handle mouse events; pass on all others."""
+        if isinstance(event, QMouseEvent):
+            at, kind = event.position(), event.type()
+            if kind in (QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonDblClick):
+                self.widget.setFocus(Qt.FocusReason.MouseFocusReason)
+                shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+                self.pointer.press(event.button().value, at.x(), at.y(), shift=shift)
+            elif kind == QEvent.Type.MouseMove:
+                self.pointer.move(at.x(), at.y())
+            elif kind == QEvent.Type.MouseButtonRelease:
+                self.pointer.release(event.button().value, at.x(), at.y())
+        elif isinstance(event, QWheelEvent):
+            at = event.position()
+            self.pointer.wheel(event.angleDelta().y() / 120.0, at.x(), at.y())
+        elif isinstance(event, QNativeGestureEvent):
+            if event.gestureType() == Qt.NativeGestureType.ZoomNativeGesture:
+                at = event.position()
+                self.pointer.pinch(1.0 + event.value(), at.x(), at.y())
+        elif event.type() == QEvent.Type.Leave:
+            self.pointer.leave()
+            self.stale = True
+            return False
+        else:
+            return False
+        self.stale = True
+        return True
+
+
+# The OpenGL canvas of a window.
+
+
+def make_canvas() -> Any:
+    """Return a vispy canvas whose `native` is a Qt widget; raise DisplayError without OpenGL."""
+    try:
+        check_context()
+        if sys.platform == "linux":
+            choose_binding()
+        application = toolkit(WINDOWED)
+        with turn:
+            canvas = scene_canvas(application, (960, 600))
+    except DisplayError:
+        raise
+    except Exception as error:  # drivers and toolkits raise errors of any class
+        raise no_opengl(error) from error
+    set_current = canvas.set_current
+
+    def set_current_in_turn(event: object = None) -> None:
+        with turn:  # Qt makes it current at any time
+            set_current(event)
+
+    canvas.set_current = set_current_in_turn
+    return canvas
+
+
+def check_context() -> None:
+    """Raise DisplayError if Qt cannot make a context of OpenGL, as without a driver."""
+    surface, context = QOffscreenSurface(), QOpenGLContext()
+    surface.create()
+    if not (context.create() and context.makeCurrent(surface)):
+        raise no_opengl(RuntimeError("Qt makes no context"))
+    context.doneCurrent()
+
+
+def choose_binding() -> None:
+    """Load PyOpenGL with the platform that Qt uses: EGL if possible, else GLX.
+
+    Raise DisplayError if it was loaded with another one.
+    """
+    kind = "EGL" if draws_by_egl() else "GLX"
+    if not binding():
+        with environment(PYOPENGL_PLATFORM=kind.lower()):
+            import_module("OpenGL.platform")
+    if binding() != kind:
+        raise DisplayError(
+            f"this program has drawn by {binding()} already, and Qt would draw by {kind}, which "
+            "cannot both be: open the window first, or from another program"
+        )
+
+
+def draws_by_egl() -> bool:
+    """Return whether Qt's contexts are EGL contexts."""
+    surface, context = QOffscreenSurface(), QOpenGLContext()
+    surface.create()
+    try:
+        egl: Any = ctypes.CDLL("libEGL.so.1")
+        egl.eglGetCurrentContext.restype = ctypes.c_void_p
+        made = context.create() and context.makeCurrent(surface)
+        return made and bool(egl.eglGetCurrentContext())
+    except OSError:
+        return False
+    finally:
+        context.doneCurrent()
