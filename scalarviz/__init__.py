@@ -73,7 +73,7 @@ _HOMES = {
     "AdamW": "core.optimizer",
     "compile": "training.network.expression",
     "gradcheck": "training.network.gradcheck",
-    "load": "training.network.network",
+    "load": "files.expressions",
     "Session": "training.session.session",
     "EarlyStopping": "training.session.callbacks",
     "ReduceOnPlateau": "training.session.callbacks",
@@ -139,6 +139,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.faces.notebook.exercises import predictions as predictions
     from scalarviz.faces.watch import watch as watch
     from scalarviz.files import onnx as onnx
+    from scalarviz.files.expressions import load as load
     from scalarviz.pages.page import page as page
     from scalarviz.stage.cubes_node import Cubes as Cubes
     from scalarviz.stage.network_shader import shader as shader
@@ -152,7 +153,6 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.training.network.expression import compile as compile
     from scalarviz.training.network.gradcheck import gradcheck as gradcheck
     from scalarviz.training.network.network import Network as Network
-    from scalarviz.training.network.network import load as load
     from scalarviz.training.session.callbacks import EarlyStopping as EarlyStopping
     from scalarviz.training.session.callbacks import ReduceOnPlateau as ReduceOnPlateau
     from scalarviz.training.session.growth import add_neurons as add_neurons

@@ -21,7 +21,6 @@ LEAF_CALLS = {
     "caption_and_edit": "story.captions",
     "save_network": "files.networks",
     "save_expression": "files.expressions",
-    "load_model": "files.expressions",
     "save_model": "files.onnx.writing",
     "export_network": "files.shaders.network_export",
     "save_timeline": "files.runs",
@@ -32,7 +31,6 @@ LEAF_CALLS = {
 if TYPE_CHECKING:  # a type checker knows the functions themselves
     from scalarviz.faces.notebook.session_display import session_html as session_html
     from scalarviz.files.atomic import save_text as save_text
-    from scalarviz.files.expressions import load_model as load_model
     from scalarviz.files.expressions import save_expression as save_expression
     from scalarviz.files.networks import save_network as save_network
     from scalarviz.files.onnx.writing import save_model as save_model

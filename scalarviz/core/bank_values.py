@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias, final
 
 import numpy as np
@@ -11,7 +11,8 @@ import numpy.typing as npt
 from scalarviz.base.checks import shorten
 from scalarviz.base.messages import visible
 from scalarviz.core.bank import Bank, Dtype
-from scalarviz.core.value import Operand, Scalar, Value
+from scalarviz.core.bank_arrays import number_on
+from scalarviz.core.value import Operand, Value
 from scalarviz.core.value_graph import LEAF
 from scalarviz.errors import InputError, OwnershipError
 
@@ -19,50 +20,14 @@ if TYPE_CHECKING:
     from scalarviz.core.weight import Weight
 
 
-class WeightExpressions(Scalar):
-    """The operators of Weight: each makes a Value, in whose graph the weight is a leaf."""
+def in_expression(operate: Callable[..., Value]) -> Callable[[Weight, Operand], Value]:
+    """Return the method of Weight for an operator: it makes a Value, whose leaf is the weight."""
+    return lambda weight, other: operate(WeightValue(weight), other)
 
-    __slots__ = ()
 
-    def as_value(self) -> Value:
-        """Return this weight as a leaf Value; its gradient is added to the bank."""
-        raise NotImplementedError
-
-    def __add__(self, other: Operand) -> Value:
-        return self.as_value() + other
-
-    def __radd__(self, other: Operand) -> Value:
-        return other + self.as_value()
-
-    def __sub__(self, other: Operand) -> Value:
-        return self.as_value() - other
-
-    def __rsub__(self, other: Operand) -> Value:
-        return other - self.as_value()
-
-    def __mul__(self, other: Operand) -> Value:
-        return self.as_value() * other
-
-    def __rmul__(self, other: Operand) -> Value:
-        return other * self.as_value()
-
-    def __truediv__(self, other: Operand) -> Value:
-        return self.as_value() / other
-
-    def __rtruediv__(self, other: Operand) -> Value:
-        return other / self.as_value()
-
-    def __pow__(self, other: Operand) -> Value:
-        return self.as_value() ** other
-
-    def __rpow__(self, other: Operand) -> Value:
-        return other ** self.as_value()
-
-    def __neg__(self) -> Value:
-        return -self.as_value()
-
-    def __abs__(self) -> Value:
-        return abs(self.as_value())
+def reflected(operate: Callable[..., Value]) -> Callable[[Weight, Operand], Value]:
+    """Return the method of Weight for a reflected operator, such as that of `2 - w`."""
+    return lambda weight, other: operate(other, WeightValue(weight))
 
 
 @final
@@ -126,7 +91,7 @@ class BankValue(Value):
 
     @data.setter
     def data(self, data: float) -> None:
-        checked = self._bank.number(data, f"the value of {self._bank.name_of(self._row)}")
+        checked = number_on(self._bank, data, f"the value of {self._bank.name_of(self._row)}")
         with self._bank.guard:
             self._bank.value[self._row] = checked
 
@@ -194,7 +159,7 @@ def new_bank(leaves: Sequence[Value], dtype: Dtype) -> Bank:
     names = [visible(str(leaf.label)) or f"parameter {i}" for i, leaf in enumerate(leaves)]
     bank.name_of = names.__getitem__
     for row, leaf in enumerate(leaves):
-        bank.value[row] = bank.number(leaf.data, f"the value of {bank.name_of(row)}")
+        bank.value[row] = number_on(bank, leaf.data, f"the value of {bank.name_of(row)}")
     with np.errstate(over="ignore"):
         bank.grad[:] = [leaf.grad for leaf in leaves]
     bank.has_gradients = bool(bank.grad.any())

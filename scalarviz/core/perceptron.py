@@ -45,16 +45,7 @@ class Perceptron(Part):
     ([3.0, 4.0], 1.0)
     """
 
-    __slots__ = (
-        "_bank",
-        "_derivative",
-        "_results",
-        "activation",
-        "bias",
-        "inputs",
-        "parts",
-        "weights",
-    )
+    __slots__ = tuple("_bank _derivative _results activation bias inputs parts weights".split())
 
     @answered
     def __init__(
@@ -77,22 +68,6 @@ class Perceptron(Part):
         bank.name_of = partial(row_name, inputs)
         self._bind(bank, 0, inputs, inputs if bias else None, formula)
 
-    @classmethod
-    def on(
-        cls, bank: Bank, first: int, inputs: int, bias_row: int | None, activation: Formula
-    ) -> Perceptron:
-        """Return the perceptron on rows of an existing bank.
-
-        bank        the Bank
-        first       row of the first weight
-        inputs      number of weights
-        bias_row    row of the bias; None: no bias
-        activation  row of ACTIVATIONS
-        """
-        perceptron = cls.__new__(cls)
-        perceptron._bind(bank, first, inputs, bias_row, activation)
-        return perceptron
-
     def _bind(
         self, bank: Bank, first: int, inputs: int, bias_row: int | None, activation: Formula
     ) -> None:
@@ -106,28 +81,6 @@ class Perceptron(Part):
         self.bias = None if bias_row is None else Weight.on(bank, bias_row)
         self.parts = self.weights if self.bias is None else (*self.weights, self.bias)
         self._results: list[tuple[float, float]] = []  # (sum, output) of each unmatched forward
-
-    def set_activation(self, activation: Formula) -> None:
-        """Set the activation to another row of ACTIVATIONS, `activation`."""
-        self.activation = activation
-        self._derivative = activation.derivative
-
-    @property
-    def bank(self) -> Bank:
-        return self._bank
-
-    @property
-    def rows(self) -> Rows:
-        return np.array([weight.index for weight in self.parts], dtype=np.intp)
-
-    @property
-    def unmatched(self) -> int:
-        """Number of unmatched forwards, here and in every weight."""
-        return min(len(self._results), *[weight.unmatched for weight in self.parts])
-
-    def __call__(self, inputs: Sequence[float]) -> float:
-        """Return the output for `inputs`, without keeping anything for `backward`."""
-        return self.evaluate_sample([*as_sample(inputs, self.inputs, str(self)), 1.0])
 
     def forward(self, inputs: Sequence[float]) -> float:
         """Return the output for `inputs`, one float a weight, and keep what `backward` needs."""
@@ -149,10 +102,6 @@ class Perceptron(Part):
 
     # Layers call these with checked inputs, followed by the 1 of the bias.
 
-    def evaluate_sample(self, inputs: Sequence[float]) -> float:
-        """Return the output for checked `inputs`, without keeping anything."""
-        return self.activation.value(sum(map(Weight.evaluate, self.parts, inputs)))
-
     def forward_sample(self, inputs: Sequence[float]) -> float:
         """Return the output for checked `inputs`; keep sum, output and inputs."""
         total = sum(map(Weight.forward, self.parts, inputs))
@@ -165,11 +114,53 @@ class Perceptron(Part):
         total, output = self._results.pop()
         return upstream * self._derivative(total, output)
 
+    def evaluate_sample(self, inputs: Sequence[float]) -> float:
+        """Return the output for checked `inputs`, without keeping anything."""
+        return self.activation.value(sum(map(Weight.evaluate, self.parts, inputs)))
+
     def forget(self) -> None:
         """Drop all forwards that wait for their backward."""
         self._results.clear()
         for weight in self.parts:
             weight.forget()
+
+    def __call__(self, inputs: Sequence[float]) -> float:
+        """Return the output for `inputs`, without keeping anything for `backward`."""
+        return self.evaluate_sample([*as_sample(inputs, self.inputs, str(self)), 1.0])
+
+    @classmethod
+    def on(
+        cls, bank: Bank, first: int, inputs: int, bias_row: int | None, activation: Formula
+    ) -> Perceptron:
+        """Return the perceptron on rows of an existing bank.
+
+        bank        the Bank
+        first       row of the first weight
+        inputs      number of weights
+        bias_row    row of the bias; None: no bias
+        activation  row of ACTIVATIONS
+        """
+        perceptron = cls.__new__(cls)
+        perceptron._bind(bank, first, inputs, bias_row, activation)
+        return perceptron
+
+    def set_activation(self, activation: Formula) -> None:
+        """Set the activation to another row of ACTIVATIONS, `activation`."""
+        self.activation = activation
+        self._derivative = activation.derivative
+
+    @property
+    def bank(self) -> Bank:
+        return self._bank
+
+    @property
+    def rows(self) -> Rows:
+        return np.array([weight.index for weight in self.parts], dtype=np.intp)
+
+    @property
+    def unmatched(self) -> int:
+        """Number of unmatched forwards, here and in every weight."""
+        return min(len(self._results), *[weight.unmatched for weight in self.parts])
 
     def __repr__(self) -> str:
         bias = "no bias" if self.bias is None else "bias"

@@ -16,142 +16,14 @@ import numpy as np
 from scalarviz.base.attributes import Absent
 from scalarviz.base.checks import answered
 from scalarviz.base.leaf_calls import value_html
-from scalarviz.core import value_graph
+from scalarviz.core import value_graph as graph
 from scalarviz.core.formulas.arithmetic import OPERATIONS, by_some, no_gradient, one
 from scalarviz.core.formulas.formula import Formula, Target
-from scalarviz.core.value_graph import backward_as_values, check_call
-
-
-class Scalar:
-    """A number: `item` of a subclass returns it."""
-
-    __slots__ = ()
-
-    if not TYPE_CHECKING:  # a type checker knows the names by itself
-        numpy, detach = Absent(), Absent()
-
-    def item(self) -> float:
-        """Return the number, as in PyTorch."""
-        raise NotImplementedError
-
-    def __int__(self) -> int:
-        return int(self.item())
-
-    def __round__(self, digits: int | None = None) -> float:
-        return round(self.item(), digits)
-
-    def __format__(self, spec: str) -> str:
-        """Format the number, as in f"{w:.3f}"; without a `spec`, as `str` does."""
-        return format(self.item(), spec) if spec else str(self)
-
-
-def inputs(value: Value) -> set[Value]:
-    """Return the inputs of the operation that made a Value."""
-    return set(value._inputs)
-
-
-def operation(value: Value) -> str:
-    """Return the symbol or the name of the operation that made a Value."""
-    return value._formula.symbol or value._formula.name
-
-
-def chain_rule(value: Value) -> Callable[[], None]:
-    """Return the function that passes the gradient of a Value on to its inputs."""
-    return value._own_backward or value._pass_on
-
-
-def set_chain_rule(value: Value, function: Callable[[], None]) -> None:
-    """Make the operation of a Value the user's own, whose derivative is a `function`."""
-    value._set_inputs(Formula(value._op, value_graph.unknown, ()), *value._inputs)
-    value._own_backward = function
-
-
-class ValueMethods(Scalar):
-    """The base of Value: comparisons, copies, texts, and the attributes that micrograd has."""
-
-    __slots__ = ()
-
-    if not TYPE_CHECKING:  # a type checker knows the names by itself
-        value, gradient, requires_grad = Absent(), Absent(), Absent()
-
-    if TYPE_CHECKING:
-        data: float
-
-    # As in PyTorch, comparisons are of data, and the hash is that of the object.
-    __eq__ = value_graph.compare("equal", operator.eq)
-    __ne__ = value_graph.compare("not_equal", operator.ne)
-    __lt__ = value_graph.compare("less", operator.lt)
-    __le__ = value_graph.compare("less_equal", operator.le)
-    __gt__ = value_graph.compare("greater", operator.gt)
-    __ge__ = value_graph.compare("greater_equal", operator.ge)
-    __hash__ = object.__hash__
-    __copy__ = value_graph.shallow
-    __deepcopy__ = value_graph.deep
-    __getstate__ = value_graph.state
-    __reduce_ex__ = value_graph.reduce
-    __str__ = value_graph.formula_text
-    _repr_html_ = value_html
-
-    def __float__(self) -> float:
-        check_call(sys._getframe(1))
-        return float(self.data)
-
-    def item(self) -> float:
-        """Return the number, `data`, as in PyTorch."""
-        return self.data
-
-    def to_dot(self) -> str:
-        """Return the graph as DOT text for Graphviz: a box a Value, an oval an operation."""
-        return value_graph.dot_text(self)  # type: ignore[arg-type]  # the only subclass is Value
-
-    # Attributes of micrograd, used by its notebooks and graph drawings.
-    _prev = property(inputs)
-    _op = property(operation)
-    _backward = property(chain_rule, set_chain_rule)
-
-    if TYPE_CHECKING:  # written by `python -m tests.core.autograd.value_methods`
-        # The rows of OPERATIONS without a symbol.
-        maximum: Callable[..., Value]
-        minimum: Callable[..., Value]
-        where: Callable[..., Value]
-
-        def abs(self) -> Value: ...
-        def celu(self) -> Value: ...
-        def cos(self) -> Value: ...
-        def elu(self) -> Value: ...
-        def erfc(self) -> Value: ...
-        def exp(self) -> Value: ...
-        def expm1(self) -> Value: ...
-        def gelu(self) -> Value: ...
-        def gelu_tanh(self) -> Value: ...
-        def hard_sigmoid(self) -> Value: ...
-        def hard_swish(self) -> Value: ...
-        def hard_tanh(self) -> Value: ...
-        def leaky_relu(self) -> Value: ...
-        def linear(self) -> Value: ...
-        def log(self) -> Value: ...
-        def log1p(self) -> Value: ...
-        def log_sigmoid(self) -> Value: ...
-        def mish(self) -> Value: ...
-        def relu(self) -> Value: ...
-        def relu6(self) -> Value: ...
-        def relu_right(self) -> Value: ...
-        def selu(self) -> Value: ...
-        def sigmoid(self) -> Value: ...
-        def sin(self) -> Value: ...
-        def softplus(self) -> Value: ...
-        def softsign(self) -> Value: ...
-        def sqrt(self) -> Value: ...
-        def swish(self) -> Value: ...
-        def tanh(self) -> Value: ...
-
-        # End of the rows.
-
 
 Number: TypeAlias = float | np.generic
 Operand: TypeAlias = Union["Value", Number]
 
-_new, naming = object.__new__, value_graph.naming
+_new, naming = object.__new__, graph.naming
 
 
 def node(formula: Formula, data: float, x: Value | None, y: Value | None = None) -> Value:
@@ -162,12 +34,12 @@ def node(formula: Formula, data: float, x: Value | None, y: Value | None = None)
     made._formula = formula
     made._x = x
     made._y = y
-    return value_graph.enter(made) if naming and x is not None else made
+    return graph.enter(made) if naming and x is not None else made
 
 
 def constant(number: Number) -> Value:
     """Return a leaf for a plain number in an expression: as `Value(number)`, but faster."""
-    return node(value_graph.LEAF, value_graph.plain_number(number), None)
+    return node(graph.LEAF, graph.plain_number(number), None)
 
 
 def unary(name: str) -> Callable[[Value], Value]:
@@ -194,7 +66,7 @@ def binary(name: str) -> Callable[[Value, Operand], Value]:
             if isinstance(other, Value):
                 if other._is_recorded:  # Recorded has its own reflected method
                     return NotImplemented  # type: ignore[no-any-return]  # Python's protocol
-            elif value_graph.is_foreign(other):
+            elif graph.is_foreign(other):
                 return NotImplemented  # type: ignore[no-any-return]  # Python's protocol
             else:
                 formula, other = of_number, constant(other)
@@ -205,7 +77,7 @@ def binary(name: str) -> Callable[[Value, Operand], Value]:
         made._formula = formula
         made._x = self
         made._y = other
-        return value_graph.enter(made) if naming else made
+        return graph.enter(made) if naming else made
 
     return method
 
@@ -228,18 +100,18 @@ def function(name: str) -> Callable[..., Value]:
 
     def call(*operands: Operand) -> Value:
         """Return the Value of a row of OPERATIONS at its `operands`, Values or numbers."""
-        record = value_graph.recorder.get()
+        record = graph.recorder.get()
         if record is not None:
             return record(name, *operands)  # type: ignore[no-any-return]  # a recorded Value
         inputs = [x if isinstance(x, Value) else constant(x) for x in operands]
         made = constant(row.value(*[x._data for x in inputs]))
         made._set_inputs(by_some(row, [isinstance(x, Value) for x in operands]), *inputs)
-        return value_graph.enter(made) if naming else made
+        return graph.enter(made) if naming else made
 
     return call
 
 
-class Value(ValueMethods):
+class Value:
     """A scalar that records the operations that made it, and computes gradients with `backward`.
 
     data    the number, a float or an int; can be set
@@ -266,6 +138,8 @@ class Value(ValueMethods):
 
     if TYPE_CHECKING:
         data: float
+    else:  # a type checker knows the names by itself
+        value, gradient, requires_grad, numpy, detach = [Absent() for _ in range(5)]
     grad: Any  # a number; after backward(create_graph=True) a Value
     _formula: Formula  # the operation that made it
     _x: Value | None  # the first input; None in a leaf
@@ -279,22 +153,18 @@ class Value(ValueMethods):
     _is_recorded = False  # whether it is part of a function being recorded by `sv.compile`
     _takes_values = True  # whether `grad` can be an expression
 
-    def __init_subclass__(cls) -> None:
-        if "data" in vars(cls):  # numbers stored elsewhere: operations use the property, too
-            cls._data = vars(cls)["data"]
-
     @answered
     def __init__(
         self, data: Number, _children: Iterable[Value] = (), _op: str = "", label: str = ""
     ) -> None:
-        self._data = value_graph.plain_number(data)
+        self._data = graph.plain_number(data)
         self.grad = 0
-        self._formula = value_graph.LEAF
+        self._formula = graph.LEAF
         self._x = self._y = None
         if label:
             self.label = label
         if _children or _op:
-            self._set_inputs(Formula(_op, value_graph.unknown, ()), *_children)
+            self._set_inputs(Formula(_op, graph.unknown, ()), *_children)
 
     def _set_inputs(self, formula: Formula, *inputs: Value) -> None:
         self._formula = formula
@@ -334,9 +204,9 @@ class Value(ValueMethods):
         memory until `y.zero_grad()` or the garbage collector frees it.
         """
         if create_graph:
-            backward_as_values(self, Value(1.0), ON_VALUES)
+            graph.backward_as_values(self, Value(1.0), ON_VALUES)
             return
-        made = value_graph.made_values(self)
+        made = graph.made_values(self)
         for value in made:
             value.grad = 0.0
         self.grad += 1
@@ -369,7 +239,7 @@ class Value(ValueMethods):
 
     def zero_grad(self) -> None:
         """Set the gradient to 0 in this Value and all its ancestors."""
-        for value in value_graph.all_values(self):
+        for value in graph.all_values(self):
             value.grad = 0
 
     def __repr__(self) -> str:
@@ -381,9 +251,84 @@ class Value(ValueMethods):
             return ()
         return (self._x, *self._others) if self._y is None else (self._x, self._y)
 
+    def __init_subclass__(cls) -> None:
+        if "data" in vars(cls):  # numbers stored elsewhere: operations use the property, too
+            cls._data = vars(cls)["data"]
+
+    # As in PyTorch, comparisons are of data, and the hash is that of the object.
+    __eq__ = graph.compare("equal", operator.eq)
+    __ne__ = graph.compare("not_equal", operator.ne)
+    __lt__ = graph.compare("less", operator.lt)
+    __le__ = graph.compare("less_equal", operator.le)
+    __gt__ = graph.compare("greater", operator.gt)
+    __ge__ = graph.compare("greater_equal", operator.ge)
+    __hash__ = object.__hash__
+
+    def __float__(self) -> float:
+        graph.check_call(sys._getframe(1))
+        return float(self.data)
+
+    def __int__(self) -> int:
+        return int(self.data)
+
+    def __round__(self, digits: int | None = None) -> float:
+        return round(self.data, digits)
+
+    def __format__(self, spec: str) -> str:
+        """Format the number, as in f"{v:.3f}"; without a `spec`, as `str` does."""
+        return format(self.data, spec) if spec else str(self)
+
+    def item(self) -> float:
+        """Return the number, `data`, as in PyTorch."""
+        return self.data
+
+    def to_dot(self) -> str:
+        """Return the graph as DOT text for Graphviz: a box a Value, an oval an operation."""
+        return graph.dot_text(self)
+
+    __str__ = graph.formula_text
+    _repr_html_ = value_html
+    __copy__ = graph.shallow
+    __deepcopy__ = graph.deep
+    __getstate__ = graph.state
+    __reduce_ex__ = graph.reduce
+
+    # Attributes of micrograd, used by its notebooks and graph drawings.
+
+    @property
+    def _prev(self) -> set[Value]:
+        return set(self._inputs)
+
+    @property
+    def _op(self) -> str:
+        return self._formula.symbol or self._formula.name
+
+    @property
+    def _backward(self) -> Callable[[], None]:
+        return self._own_backward or self._pass_on
+
+    @_backward.setter
+    def _backward(self, function: Callable[[], None]) -> None:
+        self._set_inputs(Formula(self._op, graph.unknown, ()), *self._inputs)
+        self._own_backward = function
+
+    if TYPE_CHECKING:  # written by `python -m tests.core.autograd.value_methods`
+        # The rows of OPERATIONS without a symbol.
+        maximum: Callable[..., Value]
+        minimum: Callable[..., Value]
+        where: Callable[..., Value]
+
+        def abs(self) -> Value: ...
+
+        celu = cos = elu = erfc = exp = expm1 = gelu = gelu_tanh = hard_sigmoid = abs
+        hard_swish = hard_tanh = leaky_relu = linear = log = log1p = log_sigmoid = mish = abs
+        relu = relu6 = relu_right = selu = sigmoid = sin = softplus = softsign = sqrt = abs
+        swish = tanh = abs
+        # End of the rows.
+
 
 if not TYPE_CHECKING:  # operations use the slot itself, which is faster
-    Value.data = value_graph.checked(Value._data)
+    Value.data = graph.checked(Value._data)
 
 for _row in OPERATIONS.values():
     if not _row.symbol:  # rows with a symbol are Python operators

@@ -6,23 +6,29 @@ forward that no backward has matched yet.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+import operator
+from abc import ABCMeta, abstractmethod
 from collections.abc import Sequence
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from scalarviz.base.attributes import Absent
 from scalarviz.base.checks import answered, shorten
 from scalarviz.base.leaf_calls import weight_html
 from scalarviz.core.bank import Bank, Rows
-from scalarviz.core.bank_values import WeightExpressions, WeightValue
+from scalarviz.core.bank_arrays import number_on, window
+from scalarviz.core.bank_values import WeightValue, in_expression, reflected
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.value import Value
 from scalarviz.errors import InputError, OrderError
 
 
-class PartOnBank(ABC):
-    """The base of Part, without the verbs: its rows of a bank, and whether steps move them."""
+class Part(metaclass=ABCMeta):
+    """Base of everything with `rows` of a `bank`: weight, perceptron, layer, network.
+
+    Of the four verbs it has `zero_grad` and `step`; subclasses have `forward` and `backward`.
+    """
 
     __slots__ = ()
 
@@ -35,6 +41,24 @@ class PartOnBank(ABC):
     @abstractmethod
     def rows(self) -> Rows:
         """Rows of the bank that belong to this part."""
+
+    @final
+    def zero_grad(self) -> None:
+        """Set the gradients to 0; forwards that wait for their backward are kept."""
+        self.bank.zero_grad(self.rows)
+
+    @final
+    def step(self, optimizer: Optimizer | str | None = None) -> None:
+        """Take a step of an `optimizer`; None, the default: SGD(0.01). Frozen parameters stay.
+
+        Raises OrderError without gradients, GradientError if a gradient, UpdateError if a result is
+        not finite; nothing is changed then.
+        """
+        self._step(Optimizer.of(optimizer))
+
+    def _step(self, optimizer: Optimizer) -> None:
+        """Move by an optimizer; an engine may know a faster way."""
+        self.bank.step(optimizer, self.rows)
 
     @final
     def freeze(self, on: bool | str | Sequence[str] = True) -> None:
@@ -77,35 +101,8 @@ class PartOnBank(ABC):
         return bool(self.bank.frozen[self.rows].all())
 
 
-class Part(PartOnBank):
-    """Base of everything with `rows` of a `bank`: weight, perceptron, layer, network.
-
-    Of the four verbs it has `zero_grad` and `step`; subclasses have `forward` and `backward`.
-    """
-
-    __slots__ = ()
-
-    @final
-    def zero_grad(self) -> None:
-        """Set the gradients to 0; forwards that wait for their backward are kept."""
-        self.bank.zero_grad(self.rows)
-
-    @final
-    def step(self, optimizer: Optimizer | str | None = None) -> None:
-        """Take a step of an `optimizer`; None, the default: SGD(0.01). Frozen parameters stay.
-
-        Raises OrderError without gradients, GradientError if a gradient, UpdateError if a result is
-        not finite; nothing is changed then.
-        """
-        self._step(Optimizer.of(optimizer))
-
-    def _step(self, optimizer: Optimizer) -> None:
-        """Move by an optimizer; an engine may know a faster way."""
-        self.bank.step(optimizer, self.rows)
-
-
 @final
-class Weight(WeightExpressions, Part):
+class Weight(Part):
     """One trainable number w with its gradient: y = w x.
 
     The four verbs are the whole of backpropagation for one weight. `backward` multiplies the
@@ -138,10 +135,13 @@ class Weight(WeightExpressions, Part):
 
     __slots__ = ("_bank", "_grad", "_inputs", "_value", "index")
 
+    if not TYPE_CHECKING:  # a type checker knows the names by itself
+        numpy, detach = Absent(), Absent()
+
     @answered
     def __init__(self, value: float, *, dtype: str = "float64") -> None:
         bank = Bank(1, dtype)
-        bank.value[0] = bank.number(value, "the value of a weight")
+        bank.value[0] = number_on(bank, value, "the value of a weight")
         bank.name_of = "the weight".format
         self._bind(bank, 0)
 
@@ -157,65 +157,9 @@ class Weight(WeightExpressions, Part):
     def _bind(self, bank: Bank, index: int) -> None:
         self._bank = bank
         self.index = index
-        self._value = bank.window(bank.value, index)
-        self._grad = bank.window(bank.grad, index)
+        self._value = window(bank.value, index)
+        self._grad = window(bank.grad, index)
         self._inputs: list[float] = []  # one for each forward that no backward has matched
-
-    @property
-    def bank(self) -> Bank:
-        return self._bank
-
-    @property
-    def rows(self) -> slice:
-        return slice(self.index, self.index + 1)
-
-    @property
-    def value(self) -> float:
-        """The number; setting it raises InputError unless it is finite."""
-        return self._value[()]
-
-    @value.setter
-    def value(self, value: float) -> None:
-        checked = self._bank.number(value, f"the value of {self.name}")
-        with self._bank.guard:
-            self._bank.fetch()
-            self._value[()] = checked
-
-    @property
-    def grad(self) -> float:
-        """The gradient accumulated since the last zero_grad."""
-        return self._grad[()]
-
-    @grad.setter
-    def grad(self, grad: float) -> None:
-        self._grad[()] = self._bank.number(grad, f"the gradient of {self.name}")
-        self.bank.has_gradients = True
-
-    @property
-    def name(self) -> str:
-        """Name: "layer 1, perceptron 2, weight from input 0"."""
-        return self.bank.name_of(self.index)
-
-    @property
-    def unmatched(self) -> int:
-        """Number of forwards that no backward has matched yet."""
-        return len(self._inputs)
-
-    def as_value(self) -> Value:
-        """Return this weight as a leaf Value; its gradient is added to the bank."""
-        return WeightValue(self)
-
-    def __call__(self, x: float) -> float:
-        """Return w times `x`, without keeping x for a backward."""
-        return self.evaluate(x)
-
-    def evaluate(self, x: float) -> float:
-        """Return w times `x`, without keeping x for a backward; InputError unless x is a number."""
-        try:
-            result = self._value[()] * x
-        except TypeError:
-            raise InputError(f"{self.name} takes a number, not {x!r}") from None
-        return result
 
     def forward(self, x: float) -> float:
         """Return w times `x`, a number, and keep x for the backward."""
@@ -245,16 +189,99 @@ class Weight(WeightExpressions, Part):
         self._bank.has_gradients = True
         return self._value[()] * upstream
 
-    def __float__(self) -> float:
-        return self._value[()]
+    def evaluate(self, x: float) -> float:
+        """Return w times `x`, without keeping x for a backward; InputError unless x is a number."""
+        try:
+            result = self._value[()] * x
+        except TypeError:
+            raise InputError(f"{self.name} takes a number, not {x!r}") from None
+        return result
 
-    def item(self) -> float:
-        """Return the number, `value`, as in PyTorch."""
-        return self.value
+    __call__ = evaluate
 
     def forget(self) -> None:
         """Drop the inputs of unmatched forwards."""
         self._inputs.clear()
+
+    @property
+    def bank(self) -> Bank:
+        return self._bank
+
+    @property
+    def rows(self) -> slice:
+        return slice(self.index, self.index + 1)
+
+    @property
+    def value(self) -> float:
+        """The number; setting it raises InputError unless it is finite."""
+        return self._value[()]
+
+    @value.setter
+    def value(self, value: float) -> None:
+        checked = number_on(self._bank, value, f"the value of {self.name}")
+        with self._bank.guard:
+            self._bank.fetch()
+            self._value[()] = checked
+
+    @property
+    def grad(self) -> float:
+        """The gradient accumulated since the last zero_grad."""
+        return self._grad[()]
+
+    @grad.setter
+    def grad(self, grad: float) -> None:
+        self._grad[()] = number_on(self._bank, grad, f"the gradient of {self.name}")
+        self.bank.has_gradients = True
+
+    @property
+    def name(self) -> str:
+        """Name: "layer 1, perceptron 2, weight from input 0"."""
+        return self.bank.name_of(self.index)
+
+    @property
+    def unmatched(self) -> int:
+        """Number of forwards that no backward has matched yet."""
+        return len(self._inputs)
+
+    # In an expression a weight is a leaf Value.
+
+    def as_value(self) -> Value:
+        """Return this weight as a leaf Value; its gradient is added to the bank."""
+        return WeightValue(self)
+
+    __add__ = in_expression(operator.add)
+    __sub__ = in_expression(operator.sub)
+    __mul__ = in_expression(operator.mul)
+    __truediv__ = in_expression(operator.truediv)
+    __pow__ = in_expression(operator.pow)
+    __radd__ = reflected(operator.add)
+    __rsub__ = reflected(operator.sub)
+    __rmul__ = reflected(operator.mul)
+    __rtruediv__ = reflected(operator.truediv)
+    __rpow__ = reflected(operator.pow)
+
+    def __neg__(self) -> Value:
+        return -self.as_value()
+
+    def __abs__(self) -> Value:
+        return abs(self.as_value())
+
+    def __float__(self) -> float:
+        return self._value[()]
+
+    def __int__(self) -> int:
+        return int(self.value)
+
+    def __round__(self, digits: int | None = None) -> float:
+        return round(self.value, digits)
+
+    def __format__(self, spec: str) -> str:
+        """Format the number, as in f"{w:.3f}"; without a `spec`, as `str` does."""
+        return format(self.value, spec) if spec else str(self)
+
+    def item(self) -> float:
+        """Return the number, `value`, as in PyTorch."""
+        return self.value
 
     def __reduce__(self) -> tuple[object, ...]:
         return Weight.on, (self._bank, self.index)  # the memoryviews cannot be pickled

@@ -28,9 +28,9 @@ from scalarviz.base.interrupt import ctrl_c, cuttable, uncut
 from scalarviz.base.limits import empty_losses
 from scalarviz.base.processes import awaited
 from scalarviz.core.bank import SCALING, Bank
+from scalarviz.core.bank_arrays import bad_gradient, bad_update, written_error
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.layers import Layer
-from scalarviz.core.not_finite import bad_gradient, bad_update, written_error
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.precision import Precision
 from scalarviz.core.program import NONE, Buffer, Moment, Program
@@ -493,7 +493,7 @@ class BeforeStep:
         last: BeforeStep | None = None,
     ) -> None:
         self._bank, self._names = bank, optimizer.row.slots
-        self._count, self._has_gradients = bank.count_of_steps(), bank.has_gradients
+        self._count, self._has_gradients = (bank.step_count, bank.moved.copy()), bank.has_gradients
         # For a small network bytes take half the time of a copy.
         self._state = bank.state.tobytes()
         self._value: ArrayCopy
@@ -523,7 +523,7 @@ class BeforeStep:
         if self._grad is not None:
             put(self._grad, bank.grad)
             bank.has_gradients = self._has_gradients
-        bank.restore_count(self._count)
+        bank.step_count, bank.moved[:] = self._count
 
 
 def copied(array: FloatArray, last: ArrayCopy | None) -> FloatArray:

@@ -19,8 +19,8 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.messages import inform
+from scalarviz.core.bank_arrays import find_bad
 from scalarviz.core.formulas.losses import Loss
-from scalarviz.core.not_finite import find_bad
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.program import NONE, Buffer, Moment, Operation
 from scalarviz.data.batches import Batches

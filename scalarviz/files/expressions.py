@@ -1,4 +1,4 @@
-"""Expression files: a compiled function as its table of operations; and `load`, of any model.
+"""Expression files: a compiled function as its table of operations; `load` reads any model.
 
 The table holds numbers and names of operations, and no code. Forwards that wait for a backward and
 the engine are not saved.
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks import shorten
+from scalarviz.base.checks import answered, shorten
 from scalarviz.base.limits import Budget
 from scalarviz.core.bank import DTYPES
 from scalarviz.core.formulas.formula import pick
@@ -66,8 +66,18 @@ def save_expression(expression: Expression, path: object) -> None:
     write(path, KIND, description, arrays | extra | slots)
 
 
-def load_model(path: object, engine: str, limit: int | None) -> Network | Expression:
-    """Return the model in a file that `save_network` or `save_expression` wrote, on an engine."""
+@answered
+def load(path: object, engine: str = "python", *, limit: int | None = None) -> Network | Any:
+    """Read a network, or a compiled function, from a file that its `save` wrote.
+
+    path    the file, .safetensors
+    engine  engine of the network: "python", the default, "cpu", "cuda" or "auto"
+    limit   bytes that layers which the file only describes, and the numbers of one sample on its
+            way through the network, may take; None, the default: 640 MB
+
+    Raises FileError for a file that is damaged, of another kind or too large, and EngineError if
+    the engine cannot run here.
+    """
     budget = Budget(limit)
     kind, description, arrays = read_one_of(path, (networks.KIND, KIND))
     is_network = kind == networks.KIND

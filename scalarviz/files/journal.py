@@ -21,6 +21,7 @@ from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.files.checked_safetensors import current_name
 from scalarviz.files.networks import check_states
 from scalarviz.files.run_settings import SettingsReader, build_clock
+from scalarviz.training.network import model_queries
 from scalarviz.training.network.network import Network
 from scalarviz.training.session.branches import Action, Clock
 from scalarviz.training.session.conditions import Condition, of_function, parse
@@ -78,7 +79,7 @@ class Actions:
         """Raise EngineError for a precision that an engine lacks; skip engines missing here."""
         key = name, precision.mixed
         if key not in self._engines and not ENGINES[name].lack():
-            self._network.check_engine(name, precision)
+            model_queries.check_engine(self._network, name, precision)
         self._engines.add(key)
 
 
@@ -194,7 +195,7 @@ def check_engine(network: Network, details: Details) -> None:
 
 def check_activation(network: Network, details: Details) -> None:
     name = details["name"]
-    if network.check_activation(details["layer"], name) != details["layer"]:
+    if model_queries.check_activation(network, details["layer"], name) != details["layer"]:
         raise InputError(f"a layer must be counted from 0, not {details['layer']}")
     if activation_row(name).name != name:
         raise InputError(f"the activation {shorten(name)} must be {activation_row(name).name}")

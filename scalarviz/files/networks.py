@@ -18,6 +18,7 @@ from scalarviz.base.checks import shorten
 from scalarviz.base.limits import LAYER, Budget
 from scalarviz.base.messages import visible
 from scalarviz.core.bank import SCALING, Bank
+from scalarviz.core.bank_arrays import start_scaling
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.formula import check_names as check_settings
 from scalarviz.core.formulas.formula import make, pick
@@ -64,7 +65,7 @@ def build_on(
         net.to(engine.name, precision)
         net.bank.state[:] = arrays["state"]  # the new engine has reset it
     elif precision.mixed:
-        net.bank.start_scaling(net.precision)
+        start_scaling(net.bank, net.precision)
     return net
 
 

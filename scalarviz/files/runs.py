@@ -56,6 +56,7 @@ from scalarviz.files.networks import (
     not_made,
 )
 from scalarviz.files.run_settings import SettingsReader, SettingsWriter, build_clock, describe_loss
+from scalarviz.training.network.model_queries import check_activation
 from scalarviz.training.network.network import Network
 from scalarviz.training.session.branches import (
     Action,
@@ -416,7 +417,7 @@ class Rebuilding:
         if len(names) != len(self.network.layers):
             raise InputError(f"{shorten(names)} is not an activation for each layer")
         for layer, name in enumerate(names):
-            self.network.check_activation(layer, name)
+            check_activation(self.network, layer, name)
         loss = make(Loss, field(self.description, "loss", dict), "loss")
         batch = self.description.get("batch")
         batch = None if batch is None else size(batch, "batch")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from scalarviz.base.texts import row_text, text
+from scalarviz.core.bank_arrays import row_numbers
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.formula_trees import cases_of, expression_tree, function_tree
 from scalarviz.core.formulas.formula_words import in_words, variables, written
@@ -59,7 +60,7 @@ def caption_data(session: Session) -> Data:
         "inputs": program.inputs.name,
         "outputs": program.outputs.name,
         "tint": session.data.input_tint,
-        "firstRow": next(iter(session.network.row_numbers), NONE),
+        "firstRow": next(iter(row_numbers(session.network)), NONE),
         "firstParameters": program.first_parameters,
         "rows": len(bank),
         "rowNames": row_names(session),
@@ -105,8 +106,8 @@ def row_names(session: Session) -> dict[int, str]:
     program: Program = session.network.program
     own = [each for each in program.operations if each.kind not in ("affine", "convolution")]
     rows = [row for each in own for row in each.parameters]
-    rows = session.network.row_numbers if program.is_graph else rows
-    return {row: str(session.network.name_of(row)) for row in rows}
+    named = row_numbers(session.network) if program.is_graph else rows
+    return {row: str(session.network.name_of(row)) for row in named}
 
 
 def buffer_data(program: Program, buffer: Buffer, given: Any) -> Data:

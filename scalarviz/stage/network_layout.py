@@ -9,10 +9,11 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import plural, text
+from scalarviz.core.bank_arrays import row_numbers
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.layers import Dense, Elementwise
 from scalarviz.core.program import Program, Shape
-from scalarviz.core.trace_program import TraceProgram
+from scalarviz.core.trace_program import TraceProgram, formula_of
 from scalarviz.scene.layout.beads import beads
 from scalarviz.scene.layout.division import Box
 from scalarviz.scene.layout.formula_layout import of_formula, of_walls
@@ -57,13 +58,14 @@ def values_of(
 
     inputs  their names, if they have some
     """
-    rows, names, program = network.row_numbers, network.parameter_names, network.program
+    rows, program = row_numbers(network), network.program
+    names = [network.name_of(row) for row in rows]
     assert isinstance(program, TraceProgram)
     if network.walls and not walks:
         return of_walls(network.all_walls, shape)
     has_inputs = np.isin(program.trace.operands, range(program.trace.inputs)).any()
     if has_inputs and not network.walls and not walks:
-        written = of_formula(network.formula(), rows, names, shape)
+        written = of_formula(formula_of(program.trace), rows, names, shape)
         if written is not None:
             return written
     return of_graph(program, dict(zip(rows, names, strict=True)), shape, inputs)

@@ -12,6 +12,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import plural, text
+from scalarviz.core.bank_arrays import row_numbers
 from scalarviz.core.formulas.elementary import sqrt
 from scalarviz.core.formulas.formula_words import in_words, value_at
 from scalarviz.core.optimizer import Optimizer
@@ -333,7 +334,7 @@ def caption_at(
 
 def row_followed(session: Session, moment: Moment) -> int:
     """Return the weight that is followed by default: of a graph that moves, the one pushed most."""
-    rows = session.network.row_numbers
+    rows = row_numbers(session.network)
     if not rows or moment.kind != "step" or not session.network.program.is_graph:
         return first_row(session.network)
     pushes = np.nan_to_num(np.abs(session.network.bank.grad[np.array(rows)]))

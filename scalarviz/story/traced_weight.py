@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.core.bank_arrays import row_numbers
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.program import NONE, Buffer, Moment, Operation, Places, Program, Windows
 from scalarviz.story.names import neuron_name, sentence, weight_name
@@ -162,7 +163,7 @@ class TracedWeight:
 
 def first_row(network: Model) -> int:
     """Return the weight that is followed by default, one that learns if any; NONE without."""
-    rows = network.row_numbers
+    rows = row_numbers(network)
     return next((row for row in rows if not network.bank.frozen[row]), next(iter(rows), NONE))
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.core.bank_arrays import copy_arrays
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.program import KINDS, Kind, Moment
 from scalarviz.data.batches import (
@@ -155,7 +156,7 @@ def test_a_step_that_overflows_ends_the_run_and_is_named(kind: str, whole: bool)
     assert outcome.overflow is not None and slow.overflow is not None
     assert str(outcome.overflow.at(step)) == str(slow.overflow.at(step))
     # An optimizer that keeps nothing is not stopped by what another one has left behind.
-    net.bank.copy_from(other.bank)
+    copy_arrays(net.bank, other.bank)
     assert run_of(net, batches, whole=whole).steps(sv.SGD(1e-30), 0, 2).overflow is None
 
 

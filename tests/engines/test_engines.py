@@ -16,6 +16,7 @@ from scalarviz.core.optimizer import Optimizer
 from scalarviz.engines import python as python_engine
 from scalarviz.engines.registry import ENGINES, LARGE, EngineRow, choose
 from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError, UnknownNameError
+from scalarviz.training.network.model_queries import check_engine
 from tests.sessions import advanced
 from tests.strategies import RUNNABLE
 from tests.wording import refused
@@ -263,9 +264,9 @@ def test_asking_whether_an_engine_will_do_makes_none(
     net, double = rgb("python"), rgb("python", dtype="float64")
     row = ENGINES[engine]
     monkeypatch.setitem(ENGINES, engine, replace(row, make=make))
-    assert net.check_engine(engine, "full") == (engine, sv.Precision())
+    assert check_engine(net, engine, "full") == (engine, sv.Precision())
     with refused(EngineError, "mixed precision"):
-        double.check_engine(engine, "mixed")
+        check_engine(double, engine, "mixed")
 
 
 def test_cuda_without_a_gpu_says_what_is_missing() -> None:

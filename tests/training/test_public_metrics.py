@@ -12,6 +12,7 @@ from sklearn import metrics as known
 import scalarviz as sv
 from scalarviz.core.formulas.metrics import METRICS
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
+from scalarviz.training.network.model_queries import check_loss
 from tests.wording import refused
 
 RNG = np.random.default_rng(4)
@@ -124,7 +125,7 @@ def test_a_probability_and_its_rest_are_probabilities(
     net = sv.Network([sv.Dense(2, 1, end), rest], seed=1)  # as skl2onnx writes an MLPClassifier
     assert bool((net.predict_proba(X) == net(X)).all()) is sure
     with refused(InputError, "takes logits") if sure else nullcontext():  # as of a sigmoid alone
-        net.check_loss(sv.Loss("softmax_cross_entropy"))
+        check_loss(net, sv.Loss("softmax_cross_entropy"))
     np.testing.assert_allclose(net.predict_proba(X).sum(axis=1), 1.0, rtol=1e-6)
 
 

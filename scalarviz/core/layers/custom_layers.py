@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scalarviz.base.checks import as_floats, shorten, size
+from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.program import NONE, Program, Shape
 from scalarviz.errors import InputError, ShapeError
 
 if TYPE_CHECKING:
-    from scalarviz.core.layers.layer import Batch, Layer, LayerOnBank
-
+    from scalarviz.core.layers.layer import Batch, Layer
 
 OWN: dict[str, Any] = {}  # the classes of users by name, the newest of each, for files
 COLUMNS = {"forward_rows": "outputs", "evaluate_rows": "outputs", "backward_rows": "inputs"}
@@ -67,7 +67,26 @@ def shapes_of(parameters: object, owner: str) -> dict[str, Shape]:
     }
 
 
-def lower_as_python(layer: LayerOnBank, program: Program) -> None:
+def draw_arrays(layer: Layer, init: Init, seed: int) -> None:
+    """Write the initial numbers of the arrays of a layer; "bias" begins as biases do."""
+    row, fans = layer.first_row, (layer.inputs, layer.outputs)
+    for name, shape in layer._shapes.items():
+        part = layer.bank.value[row : row + prod(shape)]
+        init.fill(part, init.bias if name == "bias" else init.weight, fans, seed, row)
+        row += len(part)
+
+
+def name_by_shape(layer: Layer, row: int) -> str:
+    """Return the name of a parameter, such as "slope 2", by the shapes of the arrays."""
+    for name, shape in layer.parameter_shapes().items():
+        if 0 <= row < prod(shape):
+            places = ", ".join(map(str, np.unravel_index(row, shape)))
+            return f"{name} {places}" if prod(shape) > 1 else name
+        row -= prod(shape)
+    raise IndexError(f"{layer} has no parameters")
+
+
+def lower_as_python(layer: Layer, program: Program) -> None:
     """Append the operation of a layer without `lower`: its own Python.
 
     Pictures draw a matrix of outputs and inputs, and biases after it, as those of Dense.

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, TypeVar, final, overload
+from typing import Any, final
 
 from scalarviz.base.checks import FloatArray, size, true_or_false
 from scalarviz.core.formulas.activations import activation_row
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.layers.layer import Batch, Layer
-from scalarviz.core.layers.parameters import ParameterArray, own_parameters
+from scalarviz.core.layers.parameters import OnDemand, ParameterArray, own_parameters
 from scalarviz.core.perceptron import Perceptron
 from scalarviz.core.program import NONE, Program, Shape
 from scalarviz.core.weight import Weight
@@ -19,14 +19,10 @@ from scalarviz.errors import InputError
 
 
 class WeightedLayer(Layer):
-    """A layer with one or two arrays of parameters.
+    """A layer whose parameters are an array "weight" and, mostly, an array "bias".
 
     `inputs`, `outputs`, `activation` and `parameters` are as in Layer.
     """
-
-    @abstractmethod
-    def parameter_shapes(self) -> dict[str, Shape]:
-        """Return the shape of "weight" and, if there is one, of "bias"."""
 
     @property
     def kernel(self) -> FloatArray:
@@ -62,14 +58,9 @@ class WeightedLayer(Layer):
 class PerceptronLayer(WeightedLayer):
     """`count` perceptrons with `fan_in` weights each.
 
-    In the bank the weights come first, perceptron by perceptron, then the biases.
+    `inputs`, `outputs`, `activation`, `bias` and `init` are as in Dense.
 
-    inputs, outputs  numbers of a sample, and of the result
-    count            number of perceptrons
-    fan_in           number of weights of each
-    activation       name of a row of core/formulas/activations.py
-    bias             whether each perceptron has one
-    init             initializer of this layer, a name or an Init; None: that of the network
+    In the bank the weights come first, perceptron by perceptron, then the biases.
     """
 
     def __init__(
@@ -118,6 +109,12 @@ class PerceptronLayer(WeightedLayer):
         return OnDemand(self.count, self._perceptron)
 
     @final
+    @cached_property
+    def all_perceptrons(self) -> list[Perceptron]:
+        """The perceptrons as a list, which makes them all."""
+        return self.perceptrons[:]
+
+    @final
     def _perceptron(self, i: int) -> Perceptron:
         first = self.first_row + i * self.fan_in
         bias = self.first_row + self.fan_in * self.count + i if self.has_bias else None
@@ -136,7 +133,7 @@ class PerceptronLayer(WeightedLayer):
 
     @final
     def made_parts(self) -> Sequence[Perceptron]:
-        return self.perceptrons.made()
+        return vars(self).get("all_perceptrons") or self.perceptrons.made()
 
     @final
     def initialize(self, init: Init, seed: int) -> None:
@@ -168,18 +165,11 @@ class PerceptronLayer(WeightedLayer):
 
         `kind` is a row of KINDS in core/program.py, `settings` are its numbers.
         """
-        shape: Shape = self.output_shape
+        made: Any = {"size": self.outputs, "shape": self.output_shape}
         biases = self.first_row + self.fan_in * self.count if self.has_bias else NONE
-        program.add(
-            kind,
-            size=self.outputs,
-            weights=self.first_row,
-            biases=biases,
-            settings=settings,
-            shape=shape,
-        )
+        program.add(kind, weights=self.first_row, biases=biases, settings=settings, **made)
         if self.activation != "linear":
-            program.add("activation", self.activation, size=self.outputs, shape=shape)
+            program.add("activation", self.activation, **made)
 
 
 @final
@@ -241,15 +231,15 @@ class Dense(PerceptronLayer):
     @cached_property
     def columns(self) -> list[tuple[Weight, ...]]:
         """The weights by input: those of input 0 to each perceptron, then those of input 1, ..."""
-        return list(zip(*[p.weights for p in self.perceptrons.all()], strict=True))
+        return list(zip(*[p.weights for p in self.all_perceptrons], strict=True))
 
     def forward_rows(self, batch: Batch) -> Batch:
-        perceptrons = self.perceptrons.all()
+        perceptrons = self.all_perceptrons
         samples = [[*sample, 1.0] for sample in batch]  # the input of the bias is 1
         return [[p.forward_sample(sample) for p in perceptrons] for sample in samples]
 
     def backward_rows(self, upstream: Batch) -> Batch:
-        perceptrons = self.perceptrons.all()
+        perceptrons = self.all_perceptrons
         biases = [p.bias for p in perceptrons if p.bias is not None]
         columns = self.columns
         gradients = []
@@ -263,44 +253,6 @@ class Dense(PerceptronLayer):
         return gradients
 
     def evaluate_rows(self, batch: Batch) -> Batch:
-        perceptrons = self.perceptrons.all()
+        perceptrons = self.all_perceptrons
         samples = [[*sample, 1.0] for sample in batch]
         return [[p.evaluate_sample(sample) for p in perceptrons] for sample in samples]
-
-
-T = TypeVar("T")
-
-
-@final
-class OnDemand(Sequence[T]):
-    """`count` items; `make(index)` makes one on first access, and it is kept."""
-
-    def __init__(self, count: int, make: Callable[[int], T]) -> None:
-        self._items: list[T | None] = [None] * count
-        self._make = make
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    @overload
-    def __getitem__(self, index: int) -> T: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[T]: ...
-    def __getitem__(self, index: int | slice) -> T | list[T]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        item = self._items[index]
-        if item is None:
-            item = self._items[index] = self._make(range(len(self))[index])
-        return item
-
-    def all(self) -> list[T]:
-        """Return all items, making those that are missing."""
-        return self[:]
-
-    def made(self) -> list[T]:
-        """Return the items made so far."""
-        return [item for item in self._items if item is not None]
-
-    def __repr__(self) -> str:
-        return f"[{len(self)} items, {len(self.made())} of them made so far]"

@@ -14,6 +14,7 @@ from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS, ParametricFormula
 from scalarviz.core.formulas.randomness import MASK, drop_word
 from scalarviz.core.layers.layer import Batch, Layer
+from scalarviz.core.layers.parameters import own_states
 from scalarviz.core.layers.rowwise_layers import numbers_of
 from scalarviz.core.program import Program, Shape
 from scalarviz.errors import InputError
@@ -241,7 +242,7 @@ class Dropout(Layer):
 
     def check_states(self, states: FloatArray) -> None:
         super().check_states(states)
-        halves = self.own_states(states)
+        halves = own_states(self, states)
         if not ((halves == np.floor(halves)) & (halves >= 0) & (halves <= MASK)).all():
             raise InputError(f"the seed of {self} must be two integers from 0 to 2**32 - 1")
 

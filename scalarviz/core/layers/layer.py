@@ -15,30 +15,43 @@ from scalarviz.base.checks import FloatArray, answered, as_array, as_batch, shor
 from scalarviz.core.bank import ROW_NAME, SCALING, Bank
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.initializers import Init
-from scalarviz.core.layers.custom_layers import adopt, evaluated, lower_as_python, shapes_of
-from scalarviz.core.layers.parameters import ParameterArray, own_parameters
+from scalarviz.core.layers import custom_layers
+from scalarviz.core.layers.parameters import (
+    ParameterArray,
+    check_free,
+    leave_bank,
+    own_parameters,
+    own_states,
+)
 from scalarviz.core.perceptron import Perceptron
 from scalarviz.core.program import Program, Shape
 from scalarviz.core.weight import Part, Weight
-from scalarviz.errors import InputError, OrderError, OwnershipError, ShapeError, lost_by_forward
+from scalarviz.errors import InputError, OrderError, ShapeError, lost_by_forward
+
+Batch = list[list[float]]  # one row a sample, as plain Python floats
 
 FEW = 9  # numbers of a setting that the text of a layer has, at most
 
 
-class LayerOnBank(Part):
-    """The base of Layer, without the verbs: its sizes, activation, names and rows of a bank.
+class Layer(Part):
+    """A layer that maps `inputs` numbers of a sample to `outputs` numbers.
 
-    `inputs`, `outputs`, `activation` and `parameters` are as in Layer.
+    A subclass defines what happens to a batch, in `forward_rows` and `backward_rows`, and how to
+    make another such layer (`settings`); engines with kernels take `lower`, if it has one. What its
+    methods return is checked; docs/guide/own-layers.md has an example.
+
+    A layer used by itself makes a bank of its own, in float64; in a network it is on the network's
+    bank. It can still join a network as long as nothing was computed, changed or made on a bank of
+    its own, whose arrays then become read-only.
+
+    inputs      numbers of a sample, at least 1
+    outputs     numbers of the result, at least 1
+    activation  name of a row of core/formulas/activations.py; by default "linear"
+    parameters  shape of each array of parameters by name; by default there are none
     """
 
     if not TYPE_CHECKING:  # a type checker knows the names by itself
         __setattr__ = set_known
-
-    def __init_subclass__(cls) -> None:
-        if "__init__" in vars(cls):
-            cls.__init__ = answered(cls.__init__)  # type: ignore[method-assign]  # the same arguments
-        if not cls.__module__.startswith(OURS):
-            adopt(cls)
 
     def __init__(
         self,
@@ -51,7 +64,7 @@ class LayerOnBank(Part):
         self.inputs = size(inputs, f"the inputs of {type(self).__name__}")
         self.outputs = size(outputs, f"the outputs of {type(self).__name__}")
         self._activation = activation
-        self._shapes = shapes_of(parameters, type(self).__name__)
+        self._shapes = custom_layers.shapes_of(parameters, type(self).__name__)
         # Number of parameters; subclasses set it that do not pass their `parameters`.
         self.size = sum(map(prod, self._shapes.values()))
         self.first_row = 0
@@ -69,254 +82,6 @@ class LayerOnBank(Part):
         self._batches: list[int] = []
         self.kept: list[Any] = []
 
-    @final
-    @property
-    def activation(self) -> str:
-        """Name of the activation; "linear" for layers that have none."""
-        return self._activation
-
-    def check_activation(self, name: str) -> None:
-        """Raise InputError if this layer cannot have the activation `name`."""
-        if name != self._activation:
-            raise InputError(
-                f"{self} has no activation that could be changed: choose a layer that has one, "
-                "such as Dense, Conv2d or Activation"
-            )
-
-    def set_activation(self, name: str) -> None:
-        """Set the activation, such as "tanh".
-
-        Raises InputError for a layer without activation, UnknownNameError for an unknown `name`.
-        """
-        self.check_activation(name)
-
-    def initialize(self, init: Init, seed: int) -> None:
-        """Write the initial numbers of `init` and `seed` into this layer's rows, if any.
-
-        By default those of its `parameters`, of which "bias" begins as biases do.
-        """
-        row, fans = self.first_row, (self.inputs, self.outputs)
-        for name, shape in self._shapes.items():
-            part = self.bank.value[row : row + prod(shape)]
-            init.fill(part, init.bias if name == "bias" else init.weight, fans, seed, row)
-            row += len(part)
-
-    @final
-    def parameter(self, name: str) -> ParameterArray:
-        """Return the array of parameters of a `name`, whose `value` and `grad` are numpy arrays.
-
-        Raises UnknownNameError for a name that is not in `parameter_shapes`.
-        """
-        self._has_lent = True
-        return pick(own_parameters(self), name, f"parameter of {self}:")
-
-    def row_name(self, row: int) -> str:
-        """Return the name of a parameter, such as "slope 2"; `row` counts from the first."""
-        for name, shape in self.parameter_shapes().items():
-            if 0 <= row < prod(shape):
-                places = ", ".join(map(str, np.unravel_index(row, shape)))
-                return f"{name} {places}" if prod(shape) > 1 else name
-            row -= prod(shape)
-        raise IndexError(f"{self} has no parameters")
-
-    def state_name(self, place: int) -> str:
-        """Return the name of a number of the state; `place` counts from the layer's first."""
-        raise IndexError(f"{self} keeps nothing of its batches")
-
-    def parameter_shapes(self) -> dict[str, Shape]:
-        """Return the shapes of its arrays of parameters by name, in the order of their rows.
-
-        By default those of `parameters`, or all are one array, "weight"; those of inner layers are
-        theirs.
-        """
-        if self._shapes:
-            return dict(self._shapes)
-        return {"weight": (self.size,)} if self.size and not self.layers else {}
-
-    def state_shapes(self) -> dict[str, Shape]:
-        """Return the shapes of the arrays of its state by name, in their order."""
-        return {"state": (self.state_size,)} if self.state_size and not self.layers else {}
-
-    def weight(self, row: int) -> Weight:
-        """Return the Weight on a row, made on first use; `row` counts from the layer's first."""
-        self.row_name(row)  # raises IndexError
-        self._has_lent = True
-        return self._weights.setdefault(row, Weight.on(self.bank, self.first_row + row))
-
-    def check_states(self, states: FloatArray) -> None:
-        """Raise InputError if states read from a file are not possible for this layer.
-
-        `states` has shape (steps, state): the whole state of a bank in each row.
-        """
-        if not np.isfinite(self.own_states(states)).all():
-            raise InputError(f"what {self} has kept is not finite")
-        for layer in self.layers:
-            layer.check_states(states)
-
-    @final
-    def own_states(self, states: FloatArray) -> FloatArray:
-        """Return this layer's columns of `states`, shape (steps, state)."""
-        return states[:, self.first_state : self.first_state + self.state_size]
-
-    def made_parts(self) -> Sequence[Perceptron | Weight | Layer]:
-        """Return the perceptrons, weights or inner layers that were made so far."""
-        return ()
-
-    @abstractmethod
-    def settings(self) -> dict[str, Any]:
-        """Return the arguments of the constructor for another layer of this kind and shape."""
-
-    def again(self) -> Layer:
-        """Return another layer of this kind and shape, without a bank."""
-        return type(self)(**self.settings())  # type: ignore[return-value]  # all are Layers
-
-    def lower(self, program: Program) -> None:
-        """Append its operations to a `program`; by default one, which is run as Python."""
-        lower_as_python(self, program)
-
-    # The bank: that of a network, or one of its own.
-
-    @final
-    @property
-    def bank(self) -> Bank:
-        """The bank of the network; a bank of its own, made on first use, if it is in no network."""
-        return self.bind_alone()
-
-    @final
-    def bind_alone(self) -> Bank:
-        """Make a bank of its own unless this layer has a bank; return the bank."""
-        if self._bank is not None:
-            return self._bank
-        bank = Bank(self.size, "float64", self.state_size)
-        self.bind(bank, 0, Init(), 0)
-        bank.name_of = self._name_on_bank
-        self._has_own_bank = True
-        return bank
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Let the copy of a bank of its own name its rows by the copy of the layer."""
-        self.__dict__.update(state)
-        if self._bank is not None and self._bank.name_of is ROW_NAME:
-            self._bank.name_of = self._name_on_bank
-
-    def _name_on_bank(self, row: int) -> str:
-        own = self.first_row <= row < self.first_row + self.size
-        return self.row_name(row - self.first_row) if own else ROW_NAME(row)
-
-    @final
-    @property
-    def rows(self) -> slice:
-        return slice(self.first_row, self.first_row + self.size)
-
-    @final
-    def bind(
-        self, bank: Bank, first_row: int, init: Init, seed: int, first_state: int = SCALING
-    ) -> None:
-        """Move to rows of a bank, and write the initial numbers there.
-
-        bank         the Bank of a network
-        first_row    first of this layer's rows
-        init, seed   initializer and seed of the numbers
-        first_state  first of this layer's places in the state; by default the first after `scaling`
-
-        Raises OwnershipError if the layer belongs to a network, or was used by itself.
-        """
-        self.check_free()
-        if self._bank is not None:
-            self.leave_bank(self._bank)
-        self._bank = bank
-        self.first_row = first_row
-        self.first_state = first_state
-        lent = self._has_lent
-        self.initialize(init, seed)
-        self._has_lent = lent  # the arrays that it wrote to were not for others
-
-    @final
-    def is_on(self, bank: Bank) -> bool:
-        """Return whether its parameters are rows of a `bank`."""
-        return self._bank is bank
-
-    @final
-    @property
-    def state(self) -> FloatArray:
-        """This layer's part of `bank.state`, float64: non-parameter state such as running means."""
-        return self.bank.state[self.first_state : self.first_state + self.state_size]
-
-    @final
-    def check_free(self) -> None:
-        """Raise OwnershipError if this layer, or one of its inner layers, is on a bank already.
-
-        A bank of its own on which nothing was computed or changed does not count.
-        """
-        is_unused = self._has_own_bank and not self.is_in_use()
-        if is_unused and self.bank.is_like(self.again().bank):
-            return
-        for layer in self.layers:
-            layer.check_free()
-        if self._bank is not None:
-            raise OwnershipError(
-                f"{self} has its numbers already, from another network or from being used by "
-                "itself: make a new layer"
-            )
-
-    @final
-    def is_in_use(self) -> bool:
-        """Whether a forward is unmatched, or weights or views were made, also in inner layers."""
-        parts = self.made_parts()
-        return (
-            bool(self._batches)
-            or self._has_lent
-            or any(not isinstance(part, LayerOnBank) or part.is_in_use() for part in parts)
-        )
-
-    @final
-    def leave_bank(self, bank: Bank) -> None:
-        """Leave its `bank`, whose arrays become read-only, so that no write to them is lost."""
-        for array in (bank.value, bank.grad, bank.frozen, bank.state):
-            array.flags.writeable = False
-        self._bank, self._has_own_bank = None, False
-        for layer in self.layers:
-            layer.leave_bank(bank)
-
-    @final
-    def lost_statistic(self) -> str:
-        """Return name and value of the first number of its state that is not finite, or ""."""
-        bad = np.flatnonzero(~np.isfinite(self.state))
-        return f"{self.state_name(int(bad[0]))} {self.state[bad[0]]}" if bad.size else ""
-
-    @final
-    def __str__(self) -> str:
-        return f"{type(self).__name__}({self.inputs} -> {self.outputs})"
-
-    @final
-    def __repr__(self) -> str:
-        settings = ", ".join(
-            f"{key}={shorten(value) if isinstance(value, list) and len(value) > FEW else value!r}"
-            for key, value in self.settings().items()
-        )
-        return f"{type(self).__name__}({settings})"
-
-
-Batch = list[list[float]]  # one row a sample, as plain Python floats
-
-
-class Layer(LayerOnBank):
-    """A layer that maps `inputs` numbers of a sample to `outputs` numbers.
-
-    A subclass defines what happens to a batch, in `forward_rows` and `backward_rows`, and how to
-    make another such layer (`settings`); engines with kernels take `lower`, if it has one. What its
-    methods return is checked; docs/guide/own-layers.md has an example.
-
-    A layer used by itself makes a bank of its own, in float64; in a network it is on the network's
-    bank. It can still join a network as long as nothing was computed, changed or made on a bank of
-    its own, whose arrays then become read-only.
-
-    inputs      numbers of a sample, at least 1
-    outputs     numbers of the result, at least 1
-    activation  name of a row of core/formulas/activations.py; by default "linear"
-    parameters  shape of each array of parameters by name; by default there are none
-    """
-
     @abstractmethod
     def forward_rows(self, batch: Batch) -> Batch:
         """Return the outputs of a `batch`, a list of samples; keep what `backward_rows` needs."""
@@ -331,7 +96,19 @@ class Layer(LayerOnBank):
 
     def evaluate_rows(self, batch: Batch) -> Batch:
         """Return the outputs of a `batch` as `forward_rows` does, without keeping anything."""
-        return evaluated(self, batch)
+        return custom_layers.evaluated(self, batch)
+
+    @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """Return the arguments of the constructor for another layer of this kind and shape."""
+
+    def again(self) -> Layer:
+        """Return another layer of this kind and shape, without a bank."""
+        return type(self)(**self.settings())
+
+    def lower(self, program: Program) -> None:
+        """Append its operations to a `program`; by default one, which is run as Python."""
+        custom_layers.lower_as_python(self, program)
 
     # The verbs for users; zero_grad and step are inherited from Part.
 
@@ -428,3 +205,167 @@ class Layer(LayerOnBank):
         self.kept.clear()
         for part in self.made_parts():
             part.forget()
+
+    # The bank: that of a network, or one of its own.
+
+    @final
+    @property
+    def bank(self) -> Bank:
+        """The bank of the network; a bank of its own, made on first use, if it is in no network."""
+        if self._bank is not None:
+            return self._bank
+        bank = Bank(self.size, "float64", self.state_size)
+        self.bind(bank, 0, Init(), 0)
+        bank.name_of = self._name_on_bank
+        self._has_own_bank = True
+        return bank
+
+    @final
+    @property
+    def rows(self) -> slice:
+        return slice(self.first_row, self.first_row + self.size)
+
+    @final
+    def bind(
+        self, bank: Bank, first_row: int, init: Init, seed: int, first_state: int = SCALING
+    ) -> None:
+        """Move to rows of a bank, and write the initial numbers there.
+
+        bank         the Bank of a network
+        first_row    first of this layer's rows
+        init, seed   initializer and seed of the numbers
+        first_state  first of this layer's places in the state; by default the first after `scaling`
+
+        Raises OwnershipError if the layer belongs to a network, or was used by itself.
+        """
+        check_free(self)
+        if self._bank is not None:
+            leave_bank(self, self._bank)
+        self._bank = bank
+        self.first_row = first_row
+        self.first_state = first_state
+        lent = self._has_lent
+        self.initialize(init, seed)
+        self._has_lent = lent  # the arrays that it wrote to were not for others
+
+    @final
+    @property
+    def state(self) -> FloatArray:
+        """This layer's part of `bank.state`, float64: non-parameter state such as running means."""
+        return self.bank.state[self.first_state : self.first_state + self.state_size]
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Let the copy of a bank of its own name its rows by the copy of the layer."""
+        self.__dict__.update(state)
+        if self._bank is not None and self._bank.name_of is ROW_NAME:
+            self._bank.name_of = self._name_on_bank
+
+    def _name_on_bank(self, row: int) -> str:
+        own = self.first_row <= row < self.first_row + self.size
+        return self.row_name(row - self.first_row) if own else ROW_NAME(row)
+
+    # Parameters and state.
+
+    def initialize(self, init: Init, seed: int) -> None:
+        """Write the initial numbers of `init` and `seed` into this layer's rows, if any.
+
+        By default those of its `parameters`, of which "bias" begins as biases do.
+        """
+        custom_layers.draw_arrays(self, init, seed)
+
+    @final
+    def parameter(self, name: str) -> ParameterArray:
+        """Return the array of parameters of a `name`, whose `value` and `grad` are numpy arrays.
+
+        Raises UnknownNameError for a name that is not in `parameter_shapes`.
+        """
+        self._has_lent = True
+        return pick(own_parameters(self), name, f"parameter of {self}:")
+
+    def parameter_shapes(self) -> dict[str, Shape]:
+        """Return the shapes of its arrays of parameters by name, in the order of their rows.
+
+        By default those of `parameters`, or one array, "weight"; without those of inner layers.
+        """
+        if self._shapes:
+            return dict(self._shapes)
+        return {"weight": (self.size,)} if self.size and not self.layers else {}
+
+    def state_shapes(self) -> dict[str, Shape]:
+        """Return the shapes of the arrays of its state by name, in their order."""
+        return {"state": (self.state_size,)} if self.state_size and not self.layers else {}
+
+    def weight(self, row: int) -> Weight:
+        """Return the Weight on a row, made on first use; `row` counts from the layer's first."""
+        self.row_name(row)  # raises IndexError
+        self._has_lent = True
+        return self._weights.setdefault(row, Weight.on(self.bank, self.first_row + row))
+
+    def made_parts(self) -> Sequence[Perceptron | Weight | Layer]:
+        """Return the perceptrons, weights or inner layers that were made so far."""
+        return ()
+
+    def check_states(self, states: FloatArray) -> None:
+        """Raise InputError if states read from a file are not possible for this layer.
+
+        `states` has shape (steps, state): the whole state of a bank in each row.
+        """
+        if not np.isfinite(own_states(self, states)).all():
+            raise InputError(f"what {self} has kept is not finite")
+        for layer in self.layers:
+            layer.check_states(states)
+
+    @final
+    def lost_statistic(self) -> str:
+        """Return name and value of the first number of its state that is not finite, or ""."""
+        bad = np.flatnonzero(~np.isfinite(self.state))
+        return f"{self.state_name(int(bad[0]))} {self.state[bad[0]]}" if bad.size else ""
+
+    # Names and texts, and the activation.
+
+    def row_name(self, row: int) -> str:
+        """Return the name of a parameter, such as "slope 2"; `row` counts from the first."""
+        return custom_layers.name_by_shape(self, row)
+
+    def state_name(self, place: int) -> str:
+        """Return the name of a number of the state; `place` counts from the layer's first."""
+        raise IndexError(f"{self} keeps nothing of its batches")
+
+    @final
+    @property
+    def activation(self) -> str:
+        """Name of the activation; "linear" for layers that have none."""
+        return self._activation
+
+    def check_activation(self, name: str) -> None:
+        """Raise InputError if this layer cannot have the activation `name`."""
+        if name != self._activation:
+            raise InputError(
+                f"{self} has no activation that could be changed: choose a layer that has one, "
+                "such as Dense, Conv2d or Activation"
+            )
+
+    def set_activation(self, name: str) -> None:
+        """Set the activation, such as "tanh".
+
+        Raises InputError for a layer without activation, UnknownNameError for an unknown `name`.
+        """
+        self.check_activation(name)
+
+    @final
+    def __str__(self) -> str:
+        return f"{type(self).__name__}({self.inputs} -> {self.outputs})"
+
+    @final
+    def __repr__(self) -> str:
+        settings = ", ".join(
+            f"{key}={shorten(value) if isinstance(value, list) and len(value) > FEW else value!r}"
+            for key, value in self.settings().items()
+        )
+        return f"{type(self).__name__}({settings})"
+
+    def __init_subclass__(cls) -> None:
+        if "__init__" in vars(cls):
+            cls.__init__ = answered(cls.__init__)  # type: ignore[method-assign]  # the same arguments
+        if not cls.__module__.startswith(OURS):
+            custom_layers.adopt(cls)

@@ -13,6 +13,7 @@ from scalarviz.core.formulas.activations import activation_row
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.layers.dense import Dense
 from scalarviz.core.layers.layer import Batch, Layer
+from scalarviz.core.layers.parameters import check_free
 from scalarviz.core.program import Program, Shape
 from scalarviz.core.weight import Weight
 from scalarviz.errors import InputError, ShapeError
@@ -34,7 +35,7 @@ class NestedLayer(Layer):
             name = type(self).__name__
             raise InputError(f"{name}s are nested more than {MOST_DEPTH} deep: nest fewer")
         for layer in found:
-            layer.check_free()
+            check_free(layer)
         super().__init__(inputs, outputs)
         self.layers = found
         self.size = sum(layer.size for layer in self.layers)
@@ -46,7 +47,7 @@ class NestedLayer(Layer):
     def initialize(self, init: Init, seed: int) -> None:
         row, state = self.first_row, self.first_state
         for layer in self.layers:
-            if layer.is_on(self.bank):  # drawn again for another seed
+            if layer._bank is self.bank:  # drawn again for another seed
                 layer.initialize(init, seed)
             else:
                 layer.bind(self.bank, row, init, seed, state)
@@ -64,8 +65,8 @@ class NestedLayer(Layer):
         raise IndexError(f"{self} keeps {self.state_size} numbers")
 
     def weight(self, row: int) -> Weight:
-        self.bind_alone()  # the inner layers are on the same bank
-        layer, inner = self._at(row)
+        bank, (layer, inner) = self.bank, self._at(row)
+        assert layer._bank is bank, "inner layers are on the same bank"
         return layer.weight(inner)
 
     def settings(self) -> dict[str, Any]:

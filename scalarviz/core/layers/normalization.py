@@ -11,12 +11,13 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray, as_batch, as_floats, number, size
 from scalarviz.base.messages import inform
+from scalarviz.core.bank_arrays import number_on
 from scalarviz.core.formulas.elementary import sqrt
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS, RowFormula
 from scalarviz.core.layers.dense import WeightedLayer
 from scalarviz.core.layers.layer import Batch
-from scalarviz.core.layers.parameters import checked_array
+from scalarviz.core.layers.parameters import checked_array, own_states
 from scalarviz.core.layers.rowwise_layers import numbers_of
 from scalarviz.core.program import NONE, Program, Shape
 from scalarviz.core.weight import Weight
@@ -252,7 +253,7 @@ class BatchNorm(ScaledLayer):
 
     def check_states(self, states: FloatArray) -> None:
         super().check_states(states)
-        if (self.own_states(states)[:, self.features :] < 0.0).any():
+        if (own_states(self, states)[:, self.features :] < 0.0).any():
             raise InputError(f"a running variance of {self} is below 0")
 
     def lower(self, program: Program) -> None:
@@ -385,7 +386,7 @@ class Affine(ScaledLayer):
 
     def initialize(self, init: Init, seed: int) -> None:
         of_all = [np.broadcast_to(each, self.features) for each in (self.scale, self.shift)]
-        self.bank.number(float(np.abs(of_all).max()), f"a number of {self}")
+        number_on(self.bank, float(np.abs(of_all).max()), f"a number of {self}")
         self.bank.value[self.rows] = np.concatenate(of_all)
         self.bank.frozen[self.rows] = True
 

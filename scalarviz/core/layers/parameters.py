@@ -1,4 +1,4 @@
-"""Parameters: parts of the bank in the shapes, and by the names, that PyTorch gives them.
+"""Parameters of layers: parts of a bank, in the shapes and by the names that PyTorch gives them.
 
 "0.weight" is the kernel of layer 0, "3.1.bias" the bias of layer 1 inside layer 3, a Residual.
 """
@@ -7,19 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import prod
-from typing import TYPE_CHECKING, final, overload
+from typing import TYPE_CHECKING, TypeVar, final, overload
 
 import numpy as np
 
 from scalarviz.base.checks import FloatArray, as_floats
 from scalarviz.core.bank import Bank
+from scalarviz.core.bank_arrays import is_like
 from scalarviz.core.program import Shape
 from scalarviz.core.weight import Part, Weight
-from scalarviz.errors import NotFiniteError, ShapeError
+from scalarviz.errors import NotFiniteError, OwnershipError, ShapeError
 
 if TYPE_CHECKING:
-    from scalarviz.core.layers.layer import Layer, LayerOnBank
+    from scalarviz.core.layers.layer import Layer
 
+T = TypeVar("T")
 
 UNCHANGED = "nothing was changed"
 
@@ -109,7 +111,7 @@ def checked_array(
     return made
 
 
-def own_parameters(layer: LayerOnBank, prefix: str = "") -> dict[str, ParameterArray]:
+def own_parameters(layer: Layer, prefix: str = "") -> dict[str, ParameterArray]:
     """Return the arrays of a layer by role, "weight" and "bias", without those of inner layers."""
     found, bank, row = {}, layer.bank, layer.first_row
     for role, shape in layer.parameter_shapes().items():
@@ -136,6 +138,11 @@ def first_places(layers: Iterable[Layer]) -> dict[Layer, int]:
     return places
 
 
+def own_states(layer: Layer, states: FloatArray) -> FloatArray:
+    """Return a layer's columns of `states`, shape (steps, state), whole states of a bank."""
+    return states[:, layer.first_state : layer.first_state + layer.state_size]
+
+
 def state_arrays(layer: Layer) -> dict[str, FloatArray]:
     """Return views of the state of a layer by role, such as "running_mean"."""
     found, place = {}, 0
@@ -144,6 +151,37 @@ def state_arrays(layer: Layer) -> dict[str, FloatArray]:
         found[role] = layer.state[place:after].reshape(shape)
         place = after
     return found
+
+
+@final
+class OnDemand(Sequence[T]):
+    """`count` items; `make(index)` makes one on first access, and it is kept."""
+
+    def __init__(self, count: int, make: Callable[[int], T]) -> None:
+        self._items: list[T | None] = [None] * count
+        self._make = make
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[T]: ...
+    def __getitem__(self, index: int | slice) -> T | list[T]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        item = self._items[index]
+        if item is None:
+            item = self._items[index] = self._make(range(len(self))[index])
+        return item
+
+    def made(self) -> list[T]:
+        """Return the items made so far."""
+        return [item for item in self._items if item is not None]
+
+    def __repr__(self) -> str:
+        return f"[{len(self)} items, {len(self.made())} of them made so far]"
 
 
 @final
@@ -172,3 +210,43 @@ class Parameters(Sequence[Weight]):
 
     def __repr__(self) -> str:
         return f"Parameters({self._count} weights)"
+
+
+# ---- whose bank it is ---------------------------------------------------------------------------
+
+
+def check_free(layer: Layer) -> None:
+    """Raise OwnershipError if a layer, or one of its inner layers, is on a bank already.
+
+    A bank of its own on which nothing was computed or changed does not count.
+    """
+    is_unused = layer._has_own_bank and not is_in_use(layer)
+    if is_unused and is_like(layer.bank, layer.again().bank):
+        return
+    for part in layer.layers:
+        check_free(part)
+    if layer._bank is not None:
+        raise OwnershipError(
+            f"{layer} has its numbers already, from another network or from being used by "
+            "itself: make a new layer"
+        )
+
+
+def is_in_use(layer: Layer) -> bool:
+    """Whether a forward is unmatched, or weights or views were made, also in inner layers."""
+    inner = set(layer.layers)
+    return (
+        bool(layer._batches)
+        or layer._has_lent
+        or any(part not in inner for part in layer.made_parts())
+        or any(map(is_in_use, inner))
+    )
+
+
+def leave_bank(layer: Layer, bank: Bank) -> None:
+    """Have a layer leave its `bank`, whose arrays become read-only: no write to them is lost."""
+    for array in (bank.value, bank.grad, bank.frozen, bank.state):
+        array.flags.writeable = False
+    layer._bank, layer._has_own_bank = None, False
+    for part in layer.layers:
+        leave_bank(part, bank)

@@ -126,7 +126,7 @@ class Conv2d(PerceptronLayer):
 
     def backward_rows(self, upstream: Batch) -> Batch:
         all_places, pixels = self._places(), self.windows.pixels
-        parts = list(enumerate(self.perceptrons.all()))
+        parts = list(enumerate(self.all_perceptrons))
         gradients = []
         for sample in reversed(upstream):
             gradient = [0.0] * (self.inputs + 1)  # the last is for what lies beyond the edge
@@ -147,7 +147,7 @@ class Conv2d(PerceptronLayer):
 
     def _sums(self, batch: Batch, verb: Callable[[Perceptron, list[float]], float]) -> Batch:
         """Return for each sample the result of a verb for each perceptron and window."""
-        parts, places = list(enumerate(self.perceptrons.all())), self._places()
+        parts, places = list(enumerate(self.all_perceptrons)), self._places()
         rows = []
         for sample in batch:
             windows = [seen(sample, each) for each in places]

@@ -19,9 +19,9 @@ from numba.np.ufunc.parallel import get_thread_count
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.bank import Bank
+from scalarviz.core.bank_arrays import bad_gradient, bad_update
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.layers import Layer
-from scalarviz.core.not_finite import bad_gradient, bad_update
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.precision import Precision
 from scalarviz.core.program import NONE, OVERFLOW, Buffer, Moment, Program

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.bank import BankStack
+from scalarviz.core.bank_arrays import BankStack
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.precision import Precision

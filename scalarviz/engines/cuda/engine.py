@@ -20,10 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.bank import Bank, BankStack
+from scalarviz.core.bank import Bank
+from scalarviz.core.bank_arrays import BankStack, bad_gradient, bad_update
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.layers import Layer
-from scalarviz.core.not_finite import bad_gradient, bad_update
 from scalarviz.core.optimizer import NO_OWN_RATES, Optimizer
 from scalarviz.core.precision import Precision
 from scalarviz.core.program import NONE, Buffer, Moment, Program

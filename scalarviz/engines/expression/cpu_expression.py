@@ -18,11 +18,11 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.bank import Bank
+from scalarviz.core.bank_arrays import bad_gradient, bad_update
 from scalarviz.core.formulas.arithmetic import flat, where_by_condition
 from scalarviz.core.formulas.formula import Formula
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.layers import Layer
-from scalarviz.core.not_finite import bad_gradient, bad_update
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.precision import Precision
 from scalarviz.core.program import NONE, OVERFLOW, Program

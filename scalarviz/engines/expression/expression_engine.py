@@ -14,9 +14,9 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.bank import Bank
+from scalarviz.core.bank_arrays import find_bad
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.layers import Layer
-from scalarviz.core.not_finite import find_bad
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.precision import Precision
 from scalarviz.core.program import Buffer, Moment, Program

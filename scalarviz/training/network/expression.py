@@ -24,13 +24,14 @@ from scalarviz.base.checks import (
 from scalarviz.base.leaf_calls import save_expression
 from scalarviz.base.messages import visible
 from scalarviz.core.bank import DTYPES, Dtype, Rows
+from scalarviz.core.bank_arrays import copy_arrays
 from scalarviz.core.bank_values import move_to_bank, place_of
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.losses import AnyLoss, Loss
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.precision import Precision
 from scalarviz.core.trace import Trace, record_function, recorded_inputs
-from scalarviz.core.trace_program import Piece, TraceProgram, formula_of
+from scalarviz.core.trace_program import TraceProgram
 from scalarviz.core.value import Value
 from scalarviz.engines.expression.expression_engine import ExpressionEngine
 from scalarviz.engines.registry import EngineRow, choose_for_expression
@@ -154,9 +155,6 @@ class Expression(Model):
         """The rows of the bank that hold its parameters."""
         return self._rows
 
-    def formula(self) -> list[Piece]:
-        return formula_of(self.recording)
-
     def _lowered(self) -> TraceProgram:
         return TraceProgram(self.recording, self._places)
 
@@ -258,7 +256,7 @@ class Expression(Model):
         recording = replace(self.recording, parameters=leaves)
         other = Expression(self.name, recording, chosen, choose_for_expression(self.engine), arrays)
         if len(leaves) == len(self._bank):  # else it is a network's, too
-            other.bank.copy_from(self._bank)
+            copy_arrays(other.bank, self._bank)
         return other
 
     def __repr__(self) -> str:

@@ -15,13 +15,16 @@ import numpy.typing as npt
 
 from scalarviz.base.checks import shorten, size
 from scalarviz.core.bank import Bank
+from scalarviz.core.bank_arrays import is_like
 from scalarviz.core.formulas.activations import ACTIVATIONS, activation_row
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.layers import Dense, Layer
 from scalarviz.core.layers.dense import PerceptronLayer
 from scalarviz.core.layers.normalization import Affine
+from scalarviz.core.layers.parameters import is_in_use, leave_bank
 from scalarviz.core.program import NONE
 from scalarviz.data import DataSet
+from scalarviz.engines.registry import choose
 from scalarviz.errors import InputError, OrderError
 from scalarviz.training.network.network import Network
 
@@ -434,12 +437,30 @@ def begin_with_affine(network: Any, data: DataSet) -> bool:
             "data with standardize=True put an Affine before the layers of a network, and a "
             "compiled function has none: scale its inputs in the function, or leave it out"
         )
-    if not network.is_as_made():
+    if not is_as_made(network):
         raise OrderError(
             "data with standardize=True put an Affine before the first layer of a new network, and "
             "this one was computed with, changed or read already: make it with that layer, "
             "sv.Network([data.affine(), 16, 3]), say"
         )
     shape = network.input_shape or (network.inputs,)
-    network.begin_with(Affine.standardizing(data.batches().at(0)[0].reshape(-1, *shape)))
+    begin_with(network, Affine.standardizing(data.batches().at(0)[0].reshape(-1, *shape)))
     return True
+
+
+def is_as_made(net: Network) -> bool:
+    """Return whether nothing was computed, changed or handed out, and no session trains it."""
+    used = net._waiting or net.bank.session or any(map(is_in_use, net._parts))
+    return not used and is_like(net.bank, net.fresh(net.seed).bank)
+
+
+def begin_with(net: Network, layer: Layer) -> None:
+    """Put a `layer` before the first one of a network that is as it was made.
+
+    The others get the initial numbers of their new rows, as if it had been made with it.
+    """
+    for each in net._parts:
+        leave_bank(each, net.bank)
+    vars(net).pop("program", None)
+    row, layers = choose(net.engine, precision=net.precision), (layer, *net.layers)
+    net._begin(layers, net.init, net.seed, row, net.precision, net.dtype)

@@ -1,4 +1,4 @@
-"""The numbers of a model as arrays by name: state dicts, as in PyTorch, walls, and norms of layers.
+"""The numbers of a model by name: state dicts, as in PyTorch, rows of parts, walls, and norms.
 
 PyTorch numbers activations, too: nn.Sequential(Linear, Tanh, Linear) has "0.weight" and "2.weight",
 where two Dense layers have "0.weight" and "1.weight". So names that differ in their numbers only
@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import FloatArray, shorten
+from scalarviz.base.checks import FloatArray, matching, shorten
 from scalarviz.core.bank import Bank
 from scalarviz.core.layers import Layer
 from scalarviz.core.layers.parameters import (
@@ -26,7 +26,11 @@ from scalarviz.core.layers.parameters import (
     state_arrays,
 )
 from scalarviz.core.value import Value
+from scalarviz.core.weight import Part, Weight
 from scalarviz.errors import InputError, OwnershipError, ShapeError
+
+if TYPE_CHECKING:
+    from scalarviz.training.network.network import Network
 
 MOST = 6  # names that an error lists
 ONLY_THERE = "num_batches_tracked"  # PyTorch's BatchNorm uses it only if it has no momentum
@@ -171,6 +175,30 @@ def listed(names: Sequence[str], between: str = ", ") -> str:
 def shortened(name: str) -> str:
     """Return a text in at most 100 characters."""
     return name if len(name) <= 100 else f"{name[:97]}..."
+
+
+# Parts of a network, and parameters by their names, as rows of its bank.
+
+
+def rows_of_part(net: Network, part: object) -> object:
+    """Return the rows of a `part` of a network, or of names; return others unchanged."""
+    if isinstance(part, str):
+        return rows_named(net, part)
+    if not isinstance(part, Part):
+        return part
+    if part.bank is not net.bank:
+        raise OwnershipError(
+            f"this {type(part).__name__} belongs to another network: pass one of this network"
+        )
+    return part.index if isinstance(part, Weight) else np.arange(len(net.bank))[part.rows]
+
+
+def rows_named(net: Network, names: str | Sequence[str]) -> npt.NDArray[np.intp]:
+    """Return the rows of parameters by their names, beginnings of names, or patterns."""
+    known, chosen = dict(net.named_parameters()), np.zeros(len(net.bank), np.bool_)
+    for name in matching([*known], [names] if isinstance(names, str) else names, "names"):
+        chosen[known[name].rows] = True
+    return np.flatnonzero(chosen)
 
 
 # Walls: the parameters of a compiled function by name, as arrays of Values.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, cast, final, overload
+from typing import TYPE_CHECKING, Any, final, overload
 
 import numpy as np
 
@@ -12,20 +12,19 @@ from scalarviz.base.checks import (
     FloatArray,
     answered,
     as_pairs,
-    matching,
     shorten,
     size,
     true_or_false,
 )
 from scalarviz.base.leaf_calls import (
     export_network,
-    load_model,
     network_html,
     save_model,
     save_network,
 )
 from scalarviz.base.progress import Progress
 from scalarviz.core.bank import SCALING, Bank, Rows
+from scalarviz.core.bank_arrays import copy_arrays, start_scaling
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.formulas.losses import AnyLoss, Loss
 from scalarviz.core.formulas.randomness import check_seed
@@ -34,245 +33,37 @@ from scalarviz.core.layers.nested import as_layers
 from scalarviz.core.layers.parameters import (
     ParameterArray,
     Parameters,
+    check_free,
     named_layers,
     own_parameters,
 )
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.precision import Precision
-from scalarviz.core.program import Program, columns
-from scalarviz.core.weight import Part, Weight
+from scalarviz.core.program import Program
+from scalarviz.core.weight import Weight
 from scalarviz.engines.engine import Tell, take_steps
 from scalarviz.engines.registry import FULL, EngineRow, choose
-from scalarviz.errors import InputError, OwnershipError
+from scalarviz.errors import InputError
 from scalarviz.training.network.model import Model
-from scalarviz.training.network.named_arrays import LoadedKeys, arrays_of, copies_of, load_arrays
+from scalarviz.training.network.model_queries import check_loss, network_table
+from scalarviz.training.network.named_arrays import (
+    LoadedKeys,
+    arrays_of,
+    copies_of,
+    load_arrays,
+    rows_named,
+    rows_of_part,
+)
 
 if TYPE_CHECKING:
-
-    class AnyLayer(Layer):
-        """A layer of a network, for type checkers: what else it has depends on its kind."""
-
-        def __getattr__(self, name: str) -> Any: ...
-
-
-class NetworkParts(Model):
-    """The base of Network: how its layers and parameters are found, listed and loaded."""
-
-    if TYPE_CHECKING:
-        layers: tuple[AnyLayer, ...]
-
-    _parts: Sequence[Layer]  # its layers, a shared one once
-
-    def parameters(self) -> Parameters:
-        """Return all weights and biases as a sequence in the order of the bank."""
-        return Parameters(len(self._bank), self.weight)
-
-    def named_parameters(self) -> Iterator[tuple[str, ParameterArray]]:
-        """Yield name and ParameterArray of the kernel and the bias of each layer.
-
-        Names are as in PyTorch: "0.weight" is the kernel of layer 0, "3.1.bias" the bias of layer 1
-        in layer 3, a Residual. A layer that is used several times has the name of its first place.
-        """
-        for name, layer in named_layers(self.layers):
-            for parameter in own_parameters(layer, f"{name}.").values():
-                yield parameter.name, parameter
-
-    def state_dict(self, like: object = None) -> dict[str, FloatArray]:
-        """Return copies of kernels, biases and running statistics by name: "0.weight", "0.bias".
-
-        like  state dict of the same network in PyTorch, whose names are used: there activations
-              are numbered, too; None, the default: numbers are indices of `layers`
-
-        Raises InputError if `like` has other arrays.
-        """
-        return copies_of(arrays_of(self.layers), like)
-
-    def load_state_dict(self, state_dict: object, strict: bool = True) -> LoadedKeys:
-        """Load arrays by name: those that `state_dict` has returned, or a PyTorch module's.
-
-        state_dict  names and arrays or tensors; if the names are not those of `net.state_dict()`,
-                    and differ in their numbers only, they are taken in the order of the numbers,
-                    such as "0.weight", "2.weight" or "fc1.weight", "fc2.weight"
-        strict      False: load what both have; by default True: all must be in both
-
-        In a session this is an edit. Returns the names that were missing and unexpected. Raises
-        InputError, with nothing changed, for names or shapes that do not fit.
-        """
-        strict, ours = true_or_false(strict, "strict"), arrays_of(self.layers)
-        return load_arrays(ours, self._bank, state_dict, strict, self.layers)
-
-    def __len__(self) -> int:
-        """Return the number of layers."""
-        return len(self.layers)
-
-    @overload
-    def __getitem__(self, index: int) -> AnyLayer: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[AnyLayer, ...]: ...
-    def __getitem__(self, index: int | slice) -> AnyLayer | tuple[AnyLayer, ...]:
-        """Return the layer at an index, or those of a slice, as `net.layers[index]`."""
-        try:
-            return self.layers[index]
-        except (IndexError, TypeError):
-            raise IndexError(
-                f"the network has layers 0 to {len(self.layers) - 1}, and no {shorten(index)}"
-            ) from None
-
-    def __iter__(self) -> Iterator[AnyLayer]:
-        return iter(self.layers)
-
-    def name_of(self, row: int) -> str:
-        """Return the name of the weight on a `row` of the bank."""
-        return self._bank.name_of(row)
-
-    def weight(self, row: int) -> Weight:
-        """Return the weight on a `row` of the bank: `net.weight(w.index) is w`."""
-        layer = self._layer_at(row)
-        return layer.weight(row - layer.first_row)
-
-    def find_rows(self, part: object) -> object:
-        """Return the rows of a `part` of this network, or of names; return others unchanged."""
-        if isinstance(part, str):
-            return self._rows_named(part)
-        if not isinstance(part, Part):
-            return part
-        self.check_owns(part)
-        return part.index if isinstance(part, Weight) else np.arange(len(self._bank))[part.rows]
-
-    def _rows_named(self, names: str | Sequence[str]) -> Rows:
-        """Return the rows of parameters by their names, beginnings of names, or patterns."""
-        known, chosen = dict(self.named_parameters()), np.zeros(len(self._bank), np.bool_)
-        for name in matching([*known], [names] if isinstance(names, str) else names, "names"):
-            chosen[known[name].rows] = True
-        return np.flatnonzero(chosen)
-
-    def check_owns(self, part: Part) -> None:
-        """Raise OwnershipError if a `part` (a Weight, Layer, ...) belongs to another network."""
-        if part.bank is not self._bank:
-            kind = type(part).__name__
-            raise OwnershipError(
-                f"this {kind} belongs to another network: pass one of this network"
-            )
-
-    def _layer_at(self, row: int) -> Layer:
-        whole = isinstance(row, (int, np.integer))
-        for layer in self._parts if whole else ():
-            if layer.first_row <= row < layer.first_row + layer.size:
-                return layer
-        raise InputError(
-            f"the network has rows 0 to {len(self._bank) - 1}, and no row {shorten(row)}"
-        )
-
-    def _row_name(self, row: int) -> str:
-        layer = self._layer_at(row)
-        return f"layer {self.layers.index(layer)}, {layer.row_name(row - layer.first_row)}"
-
-    def __repr__(self) -> str:
-        sizes = " -> ".join(
-            str(n) for n in (self.inputs, *[layer.outputs for layer in self.layers])
-        )
-        head = (
-            f"Network {sizes}: {len(self._bank):,} parameters, {self.dtype}, engine {self.engine}"
-        )
-        lines = [("layer", "kind", "shape", "activation", "parameters", "rows")]
-        for i, layer in enumerate(self.layers):
-            first, end = layer.first_row, layer.first_row + layer.size
-            rows = f"{first} to {end - 1}" if layer.size else "-"
-            again = self.layers.index(layer)
-            shape = f"{layer.inputs} -> {layer.outputs}"
-            count = f"{layer.size:,}" if again == i else f"shared with {again}"
-            lines.append((str(i), type(layer).__name__, shape, layer.activation, count, rows))
-        return "\n".join([head, *columns(lines)])
-
+    from scalarviz.core.layers import AnyLayer
 
 # What `save` writes besides its own format, by the ending of the name.
 WRITERS = {".onnx": save_model, **dict.fromkeys((".npz", ".glsl", ".hlsl"), export_network)}
 
 
-class SavedNetwork(NetworkParts):
-    """The base of Network: how it is copied, begun anew, saved, exported and displayed."""
-
-    def save(self, path: object, *, progress: bool = True) -> None:
-        """Write layers, numbers and optimizer slots to a file, for `sv.load(path)`.
-
-        path      the file, .safetensors; one of that name is replaced, whole or not at all. With
-                  the ending .onnx it is written as by `sv.onnx.save`, with .npz, .glsl or .hlsl as
-                  by `export`: for other programs, without the slots
-        progress  True, the default: a progress bar in a terminal or a notebook, if writing takes
-                  longer than a second; False: none
-
-        Raises InputError for the ending of another program's files, and FileError if the file
-        cannot be written.
-        """
-        name = os.fsdecode(path) if isinstance(path, (str, os.PathLike)) else ""
-        write = WRITERS.get(os.path.splitext(name)[1].lower(), save_network)
-        with Progress(0, true_or_false(progress, "progress"), "megabytes"):
-            write(cast("Network", self), path)
-
-    def export(self, path: object, precision: str = "float32") -> None:
-        """Write the network for other programs: a shader (.glsl, .hlsl) or arrays (.npz).
-
-        path       the file; its ending determines the format
-        precision  of the weights: "float32", the default, or "float16"
-
-        Raises InputError for another ending or a layer that shaders do not support, and FileError
-        if the file cannot be written.
-        """
-        export_network(cast("Network", self), path, precision)
-
-    def copy(self, dtype: str | None = None) -> Network:
-        """Return a network with the same layers and numbers; `dtype` None: the same dtype."""
-        network = cast("Network", self)
-        other = network.fresh(network.seed, dtype)
-        other.to(self.engine, self.precision)
-        other.bank.copy_from(self.bank)
-        return other
-
-    def is_as_made(self) -> bool:
-        """Return whether nothing was computed, changed or handed out, and no session trains it."""
-        new = cast("Network", self).fresh(cast("Network", self).seed)
-        used = self._waiting or self._bank.session or any(each.is_in_use() for each in self._parts)
-        return not used and self._bank.is_like(new.bank)
-
-    def begin_with(self, layer: Layer) -> None:
-        """Put a `layer` before the first one, in a network that is as it was made.
-
-        The others get the initial numbers of their new rows, as if it had been made with it.
-        """
-        net = cast("Network", self)
-        for each in self._parts:
-            each.leave_bank(self._bank)
-        vars(self).pop("program", None)
-        row, layers = choose(self.engine, precision=self.precision), (layer, *self.layers)
-        net._begin(layers, net.init, net.seed, row, self.precision, self.dtype)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Let the copy of the bank name its rows by the copy of the network."""
-        self.__dict__.update(state)
-        if not isinstance(getattr(self._bank.name_of, "__self__", None), type(self)):
-            self._bank.name_of = self._row_name
-
-    def _repr_html_(self) -> str:
-        return network_html(cast("Network", self))
-
-
-@answered
-def load(path: object, engine: str = "python", *, limit: int | None = None) -> Network | Any:
-    """Read a network, or a compiled function, from a file that its `save` wrote.
-
-    path    the file, .safetensors
-    engine  engine of the network: "python", the default, "cpu", "cuda" or "auto"
-    limit   bytes that layers which the file only describes, and the numbers of one sample on its
-            way through the network, may take; None, the default: 640 MB
-
-    Raises FileError for a file that is damaged, of another kind or too large, and EngineError if
-    the engine cannot run here.
-    """
-    return load_model(path, engine, limit)
-
-
 @final
-class Network(SavedNetwork):
+class Network(Model):
     """Layers in order, on one bank of numbers.
 
     `layers` is a list of sizes, such as [3, 8, 3], which makes Dense layers with `activation`
@@ -301,6 +92,9 @@ class Network(SavedNetwork):
     """
 
     CALLED = "the network"
+
+    if TYPE_CHECKING:
+        layers: tuple[AnyLayer, ...]
 
     @answered
     def __init__(
@@ -337,7 +131,7 @@ class Network(SavedNetwork):
         self.seed = seed
         parts = list(dict.fromkeys(self.layers))  # a shared layer has its rows in the bank once
         for layer in parts:
-            layer.check_free()
+            check_free(layer)
         rows, state = (sum(n) for n in zip(*[(p.size, p.state_size) for p in parts], strict=True))
         self._bank = bank if isinstance(bank, Bank) else Bank(rows, bank, state)
         self._bank.name_of = self._row_name
@@ -349,18 +143,13 @@ class Network(SavedNetwork):
         self.names: dict[str, Any] | None = None  # of its parts, in the ONNX file it came from
         engine.check(self._bank, precision, self.program)
         self._run_on(engine, precision)
-        self._bank.start_scaling(precision)
+        start_scaling(self._bank, precision)
 
-    @property
-    def rows(self) -> slice:
-        return slice(0, len(self._bank))
-
-    def _choose(self, engine: str, samples: int, precision: Precision) -> EngineRow:
-        work = 3 * samples * self.program.products  # once forward, twice back
-        return choose(engine, work, precision, self.program)
-
-    def _ones(self) -> tuple[FloatArray, bool]:
-        return np.ones((self._engine.newest_batch(), self.outputs)), False
+    def _lowered(self) -> Program:
+        program = Program(self.inputs)
+        for program.layer, layer in enumerate(self.layers):
+            layer.lower(program)
+        return program
 
     @answered
     def train_step(
@@ -420,7 +209,7 @@ class Network(SavedNetwork):
         tell: Tell | None = None,
     ) -> FloatArray:
         loss, optimizer = Loss.of(loss), Optimizer.of(optimizer)
-        self.check_loss(loss)
+        check_loss(self, loss)
         widths, picture = (self.inputs, self.outputs), self.input_shape
         classes = loss.classes(self.outputs)
         batch, wanted = as_pairs(
@@ -434,11 +223,107 @@ class Network(SavedNetwork):
         engine.keep_run(run)
         return losses
 
-    def _lowered(self) -> Program:
-        program = Program(self.inputs)
-        for program.layer, layer in enumerate(self.layers):
-            layer.lower(program)
-        return program
+    # Layers and parameters.
+
+    def __len__(self) -> int:
+        """Return the number of layers."""
+        return len(self.layers)
+
+    @overload
+    def __getitem__(self, index: int) -> AnyLayer: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[AnyLayer, ...]: ...
+    def __getitem__(self, index: int | slice) -> AnyLayer | tuple[AnyLayer, ...]:
+        """Return the layer at an index, or those of a slice, as `net.layers[index]`."""
+        try:
+            return self.layers[index]
+        except (IndexError, TypeError):
+            raise IndexError(
+                f"the network has layers 0 to {len(self.layers) - 1}, and no {shorten(index)}"
+            ) from None
+
+    def __iter__(self) -> Iterator[AnyLayer]:
+        return iter(self.layers)
+
+    def parameters(self) -> Parameters:
+        """Return all weights and biases as a sequence in the order of the bank."""
+        return Parameters(len(self._bank), self.weight)
+
+    def named_parameters(self) -> Iterator[tuple[str, ParameterArray]]:
+        """Yield name and ParameterArray of the kernel and the bias of each layer.
+
+        Names are as in PyTorch: "0.weight" is the kernel of layer 0, "3.1.bias" the bias of layer 1
+        in layer 3, a Residual. A layer that is used several times has the name of its first place.
+        """
+        for name, layer in named_layers(self.layers):
+            for parameter in own_parameters(layer, f"{name}.").values():
+                yield parameter.name, parameter
+
+    def state_dict(self, like: object = None) -> dict[str, FloatArray]:
+        """Return copies of kernels, biases and running statistics by name: "0.weight", "0.bias".
+
+        like  state dict of the same network in PyTorch, whose names are used: there activations
+              are numbered, too; None, the default: numbers are indices of `layers`
+
+        Raises InputError if `like` has other arrays.
+        """
+        return copies_of(arrays_of(self.layers), like)
+
+    def load_state_dict(self, state_dict: object, strict: bool = True) -> LoadedKeys:
+        """Load arrays by name: those that `state_dict` has returned, or a PyTorch module's.
+
+        state_dict  names and arrays or tensors; if the names are not those of `net.state_dict()`,
+                    and differ in their numbers only, they are taken in the order of the numbers,
+                    such as "0.weight", "2.weight" or "fc1.weight", "fc2.weight"
+        strict      False: load what both have; by default True: all must be in both
+
+        In a session this is an edit. Returns the names that were missing and unexpected. Raises
+        InputError, with nothing changed, for names or shapes that do not fit.
+        """
+        strict, ours = true_or_false(strict, "strict"), arrays_of(self.layers)
+        return load_arrays(ours, self._bank, state_dict, strict, self.layers)
+
+    def weight(self, row: int) -> Weight:
+        """Return the weight on a `row` of the bank: `net.weight(w.index) is w`."""
+        layer = self._layer_at(row)
+        return layer.weight(row - layer.first_row)
+
+    def name_of(self, row: int) -> str:
+        """Return the name of the weight on a `row` of the bank."""
+        return self._bank.name_of(row)
+
+    @property
+    def rows(self) -> slice:
+        return slice(0, len(self._bank))
+
+    def _choose(self, engine: str, samples: int, precision: Precision) -> EngineRow:
+        work = 3 * samples * self.program.products  # once forward, twice back
+        return choose(engine, work, precision, self.program)
+
+    def _ones(self) -> tuple[FloatArray, bool]:
+        return np.ones((self._engine.newest_batch(), self.outputs)), False
+
+    def find_rows(self, part: object) -> object:
+        """Return the rows of a `part` of this network, or of names; return others unchanged."""
+        return rows_of_part(self, part)
+
+    def _rows_named(self, names: str | Sequence[str]) -> Rows:
+        return rows_named(self, names)
+
+    def _layer_at(self, row: int) -> Layer:
+        whole = isinstance(row, (int, np.integer))
+        for layer in self._parts if whole else ():
+            if layer.first_row <= row < layer.first_row + layer.size:
+                return layer
+        raise InputError(
+            f"the network has rows 0 to {len(self._bank) - 1}, and no row {shorten(row)}"
+        )
+
+    def _row_name(self, row: int) -> str:
+        layer = self._layer_at(row)
+        return f"layer {self.layers.index(layer)}, {layer.row_name(row - layer.first_row)}"
+
+    # Copies and files.
 
     def fresh(self, seed: int, dtype: str | None = None, bank: Bank | None = None) -> Network:
         """Return a network with the same layers and the initial numbers of a `seed`, on python.
@@ -454,3 +339,50 @@ class Network(SavedNetwork):
         other._begin(layers, self.init, check_seed(seed), choose("python"), FULL, on)
         other.names = self.names
         return other
+
+    def copy(self, dtype: str | None = None) -> Network:
+        """Return a network with the same layers and numbers; `dtype` None: the same dtype."""
+        other = self.fresh(self.seed, dtype)
+        other.to(self.engine, self.precision)
+        copy_arrays(other.bank, self.bank)
+        return other
+
+    def save(self, path: object, *, progress: bool = True) -> None:
+        """Write layers, numbers and optimizer slots to a file, for `sv.load(path)`.
+
+        path      the file, .safetensors; one of that name is replaced, whole or not at all. With
+                  the ending .onnx it is written as by `sv.onnx.save`, with .npz, .glsl or .hlsl as
+                  by `export`: for other programs, without the slots
+        progress  True, the default: a progress bar in a terminal or a notebook, if writing takes
+                  longer than a second; False: none
+
+        Raises InputError for the ending of another program's files, and FileError if the file
+        cannot be written.
+        """
+        name = os.fsdecode(path) if isinstance(path, (str, os.PathLike)) else ""
+        write = WRITERS.get(os.path.splitext(name)[1].lower(), save_network)
+        with Progress(0, true_or_false(progress, "progress"), "megabytes"):
+            write(self, path)
+
+    def export(self, path: object, precision: str = "float32") -> None:
+        """Write the network for other programs: a shader (.glsl, .hlsl) or arrays (.npz).
+
+        path       the file; its ending determines the format
+        precision  of the weights: "float32", the default, or "float16"
+
+        Raises InputError for another ending or a layer that shaders do not support, and FileError
+        if the file cannot be written.
+        """
+        export_network(self, path, precision)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Let the copy of the bank name its rows by the copy of the network."""
+        self.__dict__.update(state)
+        if not isinstance(getattr(self._bank.name_of, "__self__", None), type(self)):
+            self._bank.name_of = self._row_name
+
+    def __repr__(self) -> str:
+        return network_table(self)
+
+    def _repr_html_(self) -> str:
+        return network_html(self)

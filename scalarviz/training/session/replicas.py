@@ -24,7 +24,8 @@ from scalarviz.base.checks import (
 from scalarviz.base.interrupt import ctrl_c, uncut
 from scalarviz.base.limits import check_losses, in_units, most
 from scalarviz.base.progress import Progress
-from scalarviz.core.bank import SCALING, Bank, BankStack
+from scalarviz.core.bank import SCALING, Bank
+from scalarviz.core.bank_arrays import BankStack, start_scaling
 from scalarviz.core.formulas.initializers import FIRST_ROWS, PORTION, draw_together
 from scalarviz.core.formulas.randomness import check_seed
 from scalarviz.data.batches import GeneratedBatches
@@ -98,7 +99,7 @@ class Replicas:
         self._evaluator = session.network.fresh(0)
         write_initial(stack.banks, self.seeds, self._evaluator)
         for bank in stack.banks:
-            bank.start_scaling(precision)
+            start_scaling(bank, precision)
         stack.frozen[:] = session.network.bank.frozen
         self._evaluator.to(session.engine, precision)
         self._many = class_of_many(session.engine)(

@@ -34,6 +34,12 @@ from scalarviz.core.weight import Part, Weight
 from scalarviz.data import DataSet
 from scalarviz.errors import InputError, OrderError, OwnershipError
 from scalarviz.training.network.model import Model
+from scalarviz.training.network.model_queries import (
+    check_activation,
+    check_engine,
+    check_loss,
+    places_of,
+)
 from scalarviz.training.network.named_arrays import Norms, norms_of
 from scalarviz.training.session.branches import (
     KEYFRAMES,
@@ -670,7 +676,7 @@ class Session:
             now = settings_now(self)
             chosen.check_output(now.activations[-1] if now.activations else "linear")
             if now.activations == self.network.activations:
-                self.network.check_loss(chosen)
+                check_loss(self.network, chosen)
             self.trainer.fitting(now.data, chosen)
             self.timeline.note("loss", {"loss": chosen})
 
@@ -744,7 +750,7 @@ class Session:
         "cpu".
         """
         samples = self.trainer.batches.size
-        name, chosen = self.network.check_engine(engine, precision, samples)
+        name, chosen = check_engine(self.network, engine, precision, samples)
         self._do("engine", name=name, precision=chosen)
 
     def set_activation(self, layer: int, name: str) -> None:
@@ -755,7 +761,7 @@ class Session:
 
         Raises UnknownNameError for an unknown name, InputError for a layer without activation.
         """
-        places = self.network.places_of(self.network.check_activation(layer, name))
+        places = places_of(self.network, check_activation(self.network, layer, name))
         name = activation_row(name).name
         with self.doing(as_one=True):
             if len(self.network.activations) - 1 in places:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray, shorten
-from scalarviz.core.not_finite import written_error
+from scalarviz.core.bank_arrays import written_error
 from scalarviz.errors import GradientError, InputError, OrderError, UpdateError
 from scalarviz.training.session.branches import Branch, Clock, place_of
 from scalarviz.training.session.callbacks import ConditionView

@@ -23,8 +23,8 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.base.interrupt import whole
 from scalarviz.base.limits import check_losses
 from scalarviz.base.progress import Progress
+from scalarviz.core.bank_arrays import bad_gradient
 from scalarviz.core.formulas.formula import pick
-from scalarviz.core.not_finite import bad_gradient
 from scalarviz.core.program import NONE, Moment
 from scalarviz.engines.engine import RunOutcome
 from scalarviz.errors import GradientError, InputError, OrderError

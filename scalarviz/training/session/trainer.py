@@ -15,6 +15,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray, as_floats, is_picture, labels_as_rows, number, shorten
 from scalarviz.core.bank import Bank
+from scalarviz.core.bank_arrays import restart, restart_optimizer, start_scaling
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.optimizer import NO_OWN_RATES, Optimizer, OwnRates
 from scalarviz.core.precision import Precision
@@ -27,6 +28,7 @@ from scalarviz.engines.registry import AUTO
 from scalarviz.errors import InputError, OrderError, ShapeError
 from scalarviz.training.network.grown_networks import begin_with_affine
 from scalarviz.training.network.model import Model
+from scalarviz.training.network.model_queries import check_engine, check_loss
 from scalarviz.training.session.branches import Action, Frame
 from scalarviz.training.session.conditions import Condition
 
@@ -54,10 +56,11 @@ class Trainer:
 
     def __init__(self, network: Model, settings: Settings, seed: int) -> None:
         check_fits(settings.data, network)
-        network.check_loss(settings.loss)
+        check_loss(network, settings.loss)
         if begin_with_affine(network, settings.data):
             settings = replace(settings, activations=network.activations)
-        network.start(settings.engine, settings.precision)
+        network.to(settings.engine, settings.precision)
+        restart(network.bank, settings.precision)
         self.network = network
         self.bank: Bank = network.bank
         self.seed = seed
@@ -151,9 +154,9 @@ def after(settings: Settings, action: Action, bank: Bank) -> Settings:
         return settings
     before, settings = settings, CHANGES[action.kind](settings, **action.details)
     if action.kind == "optimizer" and not action.details.get("goes_on"):
-        bank.restart_optimizer()
+        restart_optimizer(bank)
     if settings.precision != before.precision:
-        bank.start_scaling(settings.precision)
+        start_scaling(bank, settings.precision)
     return settings
 
 
@@ -302,7 +305,7 @@ def settings_of(
     """Return the settings at the start of a training; raise InputError or EngineError."""
     found = data_for(network, data, loss)
     samples = found.batches(batch, 0).size if engine == AUTO else 1
-    name, precision = network.check_engine(engine, precision, samples)
+    name, precision = check_engine(network, engine, precision, samples)
     return Settings(
         Optimizer.of(optimizer).with_own_rates(NO_OWN_RATES),
         found,

@@ -3,6 +3,7 @@
 `python -m tests.core.autograd.value_methods` writes it to scalarviz/core/value.py.
 """
 
+import textwrap
 from pathlib import Path
 
 from scalarviz.core import value
@@ -18,8 +19,10 @@ def block() -> str:
     rows = sorted((row for row in OPERATIONS.values() if not row.symbol), key=lambda row: row.name)
     several = [row.name for row in rows if len(row.partials) > 1]
     one = [row.name for row in rows if len(row.partials) == 1]
+    names = textwrap.wrap(" = ".join(one[1:]), 80, break_long_words=False)
     lines = [f"{name}: Callable[..., Value]" for name in several]
-    lines += ["", *(f"def {name}(self) -> Value: ..." for name in one), ""]
+    lines += ["", f"def {one[0]}(self) -> Value: ...", ""]
+    lines += [f"{each.removesuffix(' =').removeprefix('= ')} = {one[0]}" for each in names]
     return "".join(f"        {line}".rstrip() + "\n" for line in lines)
 
 

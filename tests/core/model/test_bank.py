@@ -11,6 +11,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.core.bank import Bank
+from scalarviz.core.bank_arrays import start_scaling
 from scalarviz.core.precision import Precision
 from scalarviz.errors import (
     InputError,
@@ -113,7 +114,7 @@ def test_what_is_no_finite_number_of_its_type_is_refused(name: str, bad: float) 
 def test_losses_are_scaled_in_mixed_precision_only() -> None:
     bank = Bank(2, "float32")
     for name, scale in (("mixed", 256.0), ("full", 1.0)):
-        bank.start_scaling(Precision(name, loss_scale=256.0))
+        start_scaling(bank, Precision(name, loss_scale=256.0))
         assert bank.scaling.tolist() == [scale, 0.0, 0.0]
 
 

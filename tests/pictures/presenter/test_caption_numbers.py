@@ -13,6 +13,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data, nn
 from scalarviz.base.texts import texts
+from scalarviz.core.bank_arrays import row_numbers
 from scalarviz.core.program import NONE
 from scalarviz.faces.scene_file import find, load
 from scalarviz.stage.stage import Stage
@@ -133,7 +134,7 @@ def walked(session: sv.Session, row: int | None) -> Iterator[tuple[str, Caption,
 
 
 def rows_of(session: sv.Session) -> list[int | None]:
-    rows = list(session.network.row_numbers)
+    rows = list(row_numbers(session.network))
     return [None, rows[-1], rows[len(rows) // 2]]
 
 

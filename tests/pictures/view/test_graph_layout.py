@@ -9,6 +9,7 @@ import pytest
 import scalarviz as sv
 from docs.guide.microgpt import Gpt
 from scalarviz import nn
+from scalarviz.core.bank_arrays import row_numbers
 from scalarviz.core.trace_program import TraceProgram
 from scalarviz.scene.layout.graph_layout import block
 from scalarviz.scene.layout.plates import Layout
@@ -95,7 +96,7 @@ def test_every_parameter_has_one_cube(made: Callable[[], sv.Session]) -> None:
         for row in range(plate.rows)
         for column in range(plate.columns)
     ]
-    assert sorted(rows) == list(session.network.row_numbers)
+    assert sorted(rows) == list(row_numbers(session.network))
 
 
 def test_the_squares_of_all_parameters_have_a_word_in_place_of_edges() -> None:

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 import scalarviz as sv
+from scalarviz.core.bank_arrays import row_numbers
 from scalarviz.errors import EngineError
 from scalarviz.story.traced_weight import first_row
 from scalarviz.training.network.expression import Expression
 from scalarviz.training.network.model import Model
+from scalarviz.training.network.model_queries import check_engine
 
 PACKAGE = Path(sv.__file__).parent
 
@@ -40,7 +42,7 @@ def test_the_verbs_and_the_engine_are_those_of_a_model(make: Callable[[], Model]
     model.step(sv.SGD(0.1))
     assert (model.bank.value != before).any()
     assert model.to("cpu") is model and model.engine == "cpu"
-    assert model.check_engine("python") == ("python", sv.Precision())
+    assert check_engine(model, "python") == ("python", sv.Precision())
     assert model.snapshot().read().value.tolist() == model.bank.value.tolist()
     for engine in ("python", "cpu"):
         with pytest.raises(EngineError):
@@ -53,9 +55,9 @@ def test_parameters_on_a_shared_bank_keep_their_names() -> None:
     turned = sv.compile(lambda x: b * x + a, inputs=1, engine="python")
     assert [p.label for p in turned.parameters] == ["b", "a"]
     assert turned.bank.value[turned.rows].tolist() == [2.0, 3.0]
-    assert turned.parameter_names == ["a", "b"]
+    assert [turned.name_of(i) for i in row_numbers(turned)] == ["a", "b"]
     part = sv.compile(lambda x: b * x, inputs=1, engine="python")
-    assert part.parameter_names == ["b"] and first_row(part) == 1
+    assert [part.name_of(i) for i in row_numbers(part)] == ["b"] and first_row(part) == 1
 
 
 def test_the_program_of_a_function_has_its_operations() -> None:

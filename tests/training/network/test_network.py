@@ -318,8 +318,8 @@ def test_targets_that_do_not_fit() -> None:
 def test_a_weight_of_another_network() -> None:
     net, other = rgb(), rgb()
     for part in (other.parameters()[0], other.layers[0], other):
-        unchanged(net, lambda part=part: net.check_owns(part), OwnershipError, "another network")
-    net.check_owns(net.parameters()[0])
+        unchanged(net, lambda part=part: net.find_rows(part), OwnershipError, "another network")
+    net.find_rows(net.parameters()[0])
     unchanged(net, lambda: sv.Network(net.layers), OwnershipError, "make a new layer")
 
 

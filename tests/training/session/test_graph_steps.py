@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.core.bank_arrays import row_numbers
 from scalarviz.core.trace_program import DEEP, MOST_NODES
 from tests.wording import refused
 
@@ -105,7 +106,7 @@ def test_nodes_of_a_deep_function_stand_for_some_that_follow_each_other() -> Non
     for _ in s.operations[1:-1]:
         s.advance(1, "operation")
         assert s.caption().title
-    grad, row = a.grad, int(f.row_numbers[0])
+    grad, row = a.grad, int(row_numbers(f)[0])
     assert s.explain(row).total == grad
     sv.picture(s, size=(320, 200), pin=row)
     f.zero_grad()

@@ -11,6 +11,7 @@ import scalarviz as sv
 from scalarviz.core.bank import Bank
 from scalarviz.data import DATA_SETS, remake
 from scalarviz.errors import InputError, OrderError, ShapeError, UnknownNameError
+from scalarviz.training.network.grown_networks import is_as_made
 from tests.strategies import RUNNABLE
 from tests.wording import refused
 
@@ -231,7 +232,7 @@ def test_data_that_does_not_fit_changes_no_network() -> None:
         session(fits, table(), "fast")
     with pytest.raises(InputError):
         sv.Session(fits, table(), "softmax_cross_entropy", metrics="best", engine="python")
-    assert len(net) == len(fits) == 1 and net.is_as_made() and fits.is_as_made()
+    assert len(net) == len(fits) == 1 and is_as_made(net) and is_as_made(fits)
 
 
 def test_what_was_handed_out_before_cannot_be_written_in_vain() -> None:
@@ -240,7 +241,7 @@ def test_what_was_handed_out_before_cannot_be_written_in_vain() -> None:
     s = session(net, table())
     with pytest.raises(ValueError, match="read-only"):
         bank.value[0] = 1.0
-    assert s.network.bank is net.bank is not bank and not net.is_as_made()
+    assert s.network.bank is net.bank is not bank and not is_as_made(net)
 
 
 def test_settings_of_the_network_stay() -> None:

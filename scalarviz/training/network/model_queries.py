@@ -1,0 +1,114 @@
+"""Queries of a model: whether a loss, engine or activation suits it, its outputs, its table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray, shorten
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.formulas.metrics import predictions_of
+from scalarviz.core.precision import Precision
+from scalarviz.core.program import NONE, Operation, Program, columns
+from scalarviz.errors import InputError
+
+if TYPE_CHECKING:
+    from scalarviz.training.network.model import Model
+    from scalarviz.training.network.network import Network
+
+ENDS = "sigmoid", "softmax"  # whose results are probabilities
+JOINS = "branch", "concatenation"  # which pass on what they read
+
+
+def check_loss(model: Model, loss: Loss) -> None:
+    """Raise InputError if a `loss` does not go with the last activation."""
+    if model.layers:
+        last = [each.formula for each in model.program.operations[-1:]]
+        end = end_of(model.program, model._bank.value)
+        for name in {model.layers[-1].activation, *last, end}:
+            loss.check_output(name)
+
+
+def check_engine(
+    model: Model, engine: str, precision: str | Precision | None = None, samples: int = 1
+) -> tuple[str, Precision]:
+    """Return the engine and precision that a model would run with, without changing it.
+
+    engine     "python", "cpu", "cuda" or "auto"
+    precision  "full", "mixed" or a Precision; None, the default: unchanged
+    samples    in a batch; on a GPU a small network is slower than on "cpu"
+
+    Raises EngineError if the engine cannot run the model in this precision.
+    """
+    chosen = model.precision if precision is None else Precision.of(precision)
+    row = model._choose(engine, samples, chosen)
+    row.check(model._bank, chosen, model.program)
+    return row.name, chosen
+
+
+def check_activation(model: Model, layer: int, name: str) -> int:
+    """Return the index of a `layer`; raise InputError if it cannot have activation `name`."""
+    count = len(model.layers)
+    if not count:
+        raise InputError("a compiled function has no layers whose activation could be changed")
+    if not isinstance(layer, (int, np.integer)) or layer not in range(-count, count):
+        raise InputError(f"the network has layers 0 to {count - 1}, and no {shorten(layer)}")
+    model.layers[layer].check_activation(name)
+    return int(layer) % count
+
+
+def places_of(model: Model, layer: int) -> list[int]:
+    """Return every index of the layer at index `layer`, which may be used several times."""
+    return [i for i, other in enumerate(model.layers) if other is model.layers[layer]]
+
+
+def probabilities(model: Model, x: object) -> FloatArray:
+    """See `Model.predict_proba`."""
+    outputs = model(x)
+    if end_of(model.program, model.bank.value):
+        return outputs
+    loss = Loss("sigmoid_cross_entropy" if model.outputs == 1 else "softmax_cross_entropy")
+    found = predictions_of(loss, np.atleast_2d(outputs)).astype(outputs.dtype)
+    proba: FloatArray = found[0] if outputs.ndim == 1 else found
+    return proba
+
+
+def end_of(program: Program, values: FloatArray) -> str:
+    """Return which of ENDS makes all outputs, perhaps with p and 1 - p at last; "" if none does."""
+    end = ""
+    makers = {each.target: each for each in program.operations}
+    reached = [program.outputs]
+    for buffer in reached:  # which grows
+        made = makers.get(buffer)
+        if made is not None and made.formula in ENDS:
+            end = made.formula
+        elif made is not None and (made.kind in JOINS or turns_round(made, values)):
+            reached += [each for each in made.sources if each not in reached]
+        else:
+            return ""
+    return end
+
+
+def turns_round(made: Operation, values: FloatArray) -> bool:
+    """Return whether an operation makes 1 - p of each p."""
+    if made.kind != "scale" or made.biases == NONE:
+        return False
+    gains, shifts = np.split(values[made.weights :][: 2 * (made.biases - made.weights)], 2)
+    return bool((gains == -1.0).all() and (shifts == 1.0).all())
+
+
+def network_table(net: Network) -> str:
+    """Return the sizes of a network, and its layers as a table."""
+    sizes = " -> ".join(map(str, (net.inputs, *[layer.outputs for layer in net.layers])))
+    count = f"{len(net.bank):,} parameters"
+    head = f"Network {sizes}: {count}, {net.dtype}, engine {net.engine}"
+    lines = [("layer", "kind", "shape", "activation", "parameters", "rows")]
+    for i, layer in enumerate(net.layers):
+        first, end = layer.first_row, layer.first_row + layer.size
+        rows = f"{first} to {end - 1}" if layer.size else "-"
+        again = net.layers.index(layer)
+        shape = f"{layer.inputs} -> {layer.outputs}"
+        count = f"{layer.size:,}" if again == i else f"shared with {again}"
+        lines.append((str(i), type(layer).__name__, shape, layer.activation, count, rows))
+    return "\n".join([head, *columns(lines)])
