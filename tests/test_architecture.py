@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import CodeType
 
+import numpy as np
 import pytest
 
 import scalarviz as sv
@@ -408,12 +410,45 @@ def test_before_ctrl_c_is_handled_almost_nothing_is_loaded() -> None:
     assert "scalarviz" in loaded and loaded <= {"scalarviz", "importlib", "warnings"}
 
 
+def ours(kind: type) -> list[type]:
+    """A class and what it inherits from, without those of Python."""
+    return [each for each in kind.__mro__ if each.__module__.startswith("scalarviz.")]
+
+
 def test_the_idea_is_read_in_one_sitting() -> None:
-    every = {
-        each for kind in IDEA for each in kind.__mro__ if each.__module__.startswith(sv.__name__)
-    }
-    files = {inspect.getfile(kind) for kind in every}
-    assert sum(len(Path(file).read_text(encoding="utf-8").splitlines()) for file in files) <= 3_600
+    files = {Path(inspect.getfile(each)) for kind in IDEA for each in ours(kind)}
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    listed = text.partition("## The idea in one sitting")[2].partition("\n## ")[0]
+    assert files == {ROOT / name for name in re.findall(r"^\d+\. `(.+?)`", listed, re.MULTILINE)}
+    assert sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files) <= 2_400
+
+
+def test_a_base_class_has_two_classes_beneath_it() -> None:
+    assert (ours(Value), ours(Bank)) == ([Value], [Bank])
+    assert (ours(Weight), ours(Network)) == ([Weight, Part], [Network, Model, Part])
+    for base in {base for kind in IDEA for base in ours(kind)[1:]}:
+        beneath = [each for each in base.__subclasses__() if ours(each)[:1] == [each]]
+        assert len(beneath) >= 2, f"{base.__name__} is the base of {beneath}: make them one class"
+
+
+def test_few_functions_run_in_a_training_step() -> None:
+    net, loss, optimizer = sv.Network([3, 8, 3], "tanh", "sigmoid"), sv.Loss("mse"), sv.SGD(0.1)
+    x, codes = np.zeros((4, 3)), set[CodeType]()
+
+    def step() -> None:
+        net.zero_grad()
+        loss.forward(net.forward(x), x)
+        net.backward(loss.backward())
+        net.step(optimizer)
+
+    step()
+    sys.setprofile(lambda frame, event, _: codes.add(frame.f_code) if event == "call" else None)
+    step()
+    sys.setprofile(None)
+    found = [code for code in codes if code.co_filename.startswith(str(PACKAGE))]
+    functions = [code for code in found if not code.co_name.startswith("<")]
+    lines = [len(inspect.getsourcelines(code)[0]) for code in functions]
+    assert sum(lines) <= 700 and len({code.co_filename for code in functions}) <= 15
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "BENCHMARKS.md"])

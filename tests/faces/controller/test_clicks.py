@@ -321,15 +321,8 @@ REACHED = """
     story/plain_errors.py faces/controller/controller.py faces/controller/changes.py
     faces/controller/export.py faces/controller/options.py data/samples.py data/texture.py
     files/checked_safetensors.py files/networks.py files/runs.py files/run_settings.py
-    core/not_finite.py training/network/grown_networks.py training/session/growth.py
-    training/session/user_changes.py training/session/session.py
-    faces/controller/clicks.py faces/controller/controller.py faces/controller/edits.py
-    faces/controller/export.py faces/controller/files.py faces/controller/growing.py
-    faces/controller/options.py faces/controller/own_input.py faces/controller/parts.py
-    faces/controller/presets.py data/samples.py data/texture.py files/checked_safetensors.py
-    files/networks.py files/networks.py files/runs.py files/run_settings.py
     core/bank_arrays.py training/network/grown_networks.py training/session/growth.py
-    training/session/changes.py training/session/session.py
+    training/session/user_changes.py training/session/session.py
 """.split()
 
 # Of a script that makes a session, or gives its network to a second one.
