@@ -297,7 +297,7 @@ def test_a_network_arrives_in_a_forked_worker_and_its_first_engine_call_is_refus
 HELD = """
     import faulthandler, math, os, sys, threading, time
     import scalarviz as sv
-    from scalarviz.training.session import worker as background
+    from scalarviz.training.session import threads as background
     from scalarviz.engines.codegen import kernel_units
     from scalarviz.errors import EngineError
     s = sv.Session(sv.Network([2, 8, 1]), ([[0.0, 1.0]] * 64, [[1.0]] * 64), engine="python")

@@ -260,7 +260,7 @@ def test_without_a_child_process_kernels_are_compiled_here(
         raise OSError("no process can be started")
 
     process.anew(alone=False)
-    monkeypatch.setattr(compiling.children, "start", refuse)
+    monkeypatch.setattr(compiling.processes, "start", refuse)
     (kernel,) = process.load(BENT)
     assert kernel.module.compiled.cache_hits == 0 and value(kernel, 3.0) == 1.75
 
