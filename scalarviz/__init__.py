@@ -175,6 +175,8 @@ def __getattr__(name: str) -> object:
     """Load a public name when it is first used."""
     if name == "__all__" and sys._getframe(1).f_globals.get("__name__") != "pydoc":
         return sorted(_homes())  # help(sv) lists the names by subject, and not all their pages
+    if name.startswith("_"):  # asked of every module by inspect, pytest and their like
+        raise AttributeError(f"scalarviz has no public name {name!r}")
     homes = _HOMES if name in _HOMES else _homes()
     if name not in homes:
         meant = import_module("scalarviz.base.near_names").meaning(
