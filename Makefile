@@ -40,11 +40,12 @@ notebooks: .venv/ready-for-notebooks ## open the lessons in JupyterLab
 	@.venv/bin/python -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) --notebook-dir=notebooks
 
 # Kernels are compiled while one core checks types; an end before that ends both.
-test: .venv/ready-to-test ## style, types and the tests
+test: .venv/ready-to-test ## style, types and the quick tests: 5 minutes on two cores
+	@echo "Style, types and tests take some 5 minutes on two cores, less when kernels are compiled already."
 	@.venv/bin/python -m tests.warm & warming=$$!; \
 	    trap 'exit 130' INT TERM; trap 'kill $$warming 2>/dev/null' EXIT; \
 	    $(MAKE) --no-print-directory lint && wait $$warming
-	@echo "pytest runs all tests, which takes some 20 minutes on two cores:"
+	@echo "pytest runs the quick tests, which takes some 3 minutes on two cores; make test-all runs all:"
 	@.venv/bin/python -m pytest -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder --durations=40
 
 test-all: .venv/ready-to-test-all lint ## the same with the slow tests, and more random examples

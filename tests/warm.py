@@ -6,9 +6,13 @@ Each test compiles what is lacking by itself, in a process of its own for a kern
 hundreds of these took longer than compiling.
 """
 
+import time
+
 from scalarviz.engines import every_kernel
 from scalarviz.engines.codegen import compiling
 from scalarviz.engines.codegen.kernel_units import path_of_unit
+
+EVERY = 20.0  # seconds between two lines about how far it is
 
 
 def main() -> None:
@@ -19,8 +23,11 @@ def main() -> None:
         if unit.name.startswith("cpu") or dtype == "float64"
     ]
     paths = [path_of_unit(*each) for each in lacking]
-    for _ in every_kernel.compile_files(paths, compiling.start_child):
-        pass
+    told = time.monotonic()
+    for done, count in every_kernel.compile_files(paths, compiling.start_child):
+        if time.monotonic() - told > EVERY:
+            told = time.monotonic()
+            print(f"{done} of {count} kernels for the tests are compiled", flush=True)
 
 
 if __name__ == "__main__":
