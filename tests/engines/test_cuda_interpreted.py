@@ -113,7 +113,7 @@ def test_kernels_give_what_the_objects_give(loss: str, optimizer: Optimizer) -> 
 CONVOLVED = 64
 
 
-@pytest.mark.some(1)
+@pytest.mark.slow  # some seconds of compiling; in the simulator quick tests have layers
 @pytest.mark.parametrize("name", LAYERS)
 def test_kernels_of_layers_give_what_the_objects_give(name: str) -> None:
     how = {"optimizer": sv.Momentum(0.01), "whole": False, "steps": 1}

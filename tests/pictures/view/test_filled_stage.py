@@ -17,6 +17,7 @@ SIZES = [(1280, 800), (1366, 700), (1920, 1080)]
 every_size = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 
 
+@pytest.mark.some(4)
 @every_size
 @pytest.mark.parametrize("name", [*SMALL, *LARGE])
 def test_the_network_takes_four_fifths_of_the_stage_and_across_three_fifths(
@@ -29,6 +30,7 @@ def test_the_network_takes_four_fifths_of_the_stage_and_across_three_fifths(
     assert less >= 0.6 and more >= 0.8
 
 
+@pytest.mark.some(4)
 @every_size
 @pytest.mark.parametrize("name", ["rgb", "xor", "xnor", "circle", "3-16-3"])
 def test_no_cube_lies_under_a_sphere_and_no_sphere_under_a_cube(

@@ -57,7 +57,11 @@ def passed_on() -> sv.Session:
 
 
 MADE = {made.__name__: made for made in (formula, neurons, decayed, gpt, passed_on)}
-each_graph = pytest.mark.parametrize("made", MADE.values(), ids=MADE)
+each_graph = pytest.mark.parametrize(
+    "made",
+    [pytest.param(each, marks=pytest.mark.slow if each is gpt else ()) for each in MADE.values()],
+    ids=MADE,
+)
 
 
 @each_graph

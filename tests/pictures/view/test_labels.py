@@ -36,6 +36,7 @@ def covered(stage: Stage, place: Box) -> int:
     return int((picture[top:bottom, left:right] != NOTHING).sum())
 
 
+@pytest.mark.some(3)
 @every_size
 @pytest.mark.parametrize("name", [*FAST, *SLOW])
 def test_the_name_of_a_layer_lies_over_no_cube_and_no_sphere(
@@ -52,6 +53,7 @@ def test_the_name_of_a_layer_lies_over_no_cube_and_no_sphere(
         assert any(box.x <= place.x and box.right >= place.right for box in below), words
 
 
+@pytest.mark.some(3)
 @every_size
 @pytest.mark.parametrize("name", ["rgb", "xor", "xnor", "circle", "normalized"])
 def test_the_name_of_an_input_lies_over_no_cube(name: str, size: tuple[int, int]) -> None:

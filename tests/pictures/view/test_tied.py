@@ -22,7 +22,7 @@ SIZES = [(1280, 800), (1366, 700), (800, 500), (1920, 1080)]
 
 def colours(*hidden: int) -> sv.Session:
     net = sv.Network([3, *hidden, 3], "tanh", "sigmoid", seed=1)
-    return advanced(sv.Session(net, data.Rgb(), "mse", engine="python"), 3)
+    return advanced(sv.Session(net, data.Rgb(), "mse", batch=64, engine="python"), 3)
 
 
 def tied(stage: Stage) -> list[Tied]:
@@ -30,6 +30,7 @@ def tied(stage: Stage) -> list[Tied]:
     return tied_colors(see, frame_data, frame_data.division(*stage._extent).scale)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("hidden", [(8,), (4,), (6, 5)])
 def test_colors_are_near_their_neurons_and_cover_nothing(
@@ -120,6 +121,7 @@ def test_a_page_has_them_at_the_same_places(size: tuple[int, int]) -> None:
         np.testing.assert_allclose(other, expected, rtol=1e-4, atol=1e-3)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("name", ["circle", "texture"])
 def test_a_thread_leads_from_the_output_to_the_point_in_use(name: str) -> None:
     """A click where it ends would put in the same point."""
