@@ -7,7 +7,7 @@ import statistics
 
 
 def main() -> None:
-    from tests.faces.browser.test_first_picture_in_browser import measured
+    from tests.faces.browser.test_served_in_browser import measured
 
     found = {name: statistics.median(seconds) for name, seconds in measured().items()}
     few, many = found.values()

@@ -31,7 +31,7 @@ from benchmarks.on_gpu_first import (
     there,
 )
 from benchmarks.on_gpu_machine import SIMULATED, TOOLKIT
-from tests.engines.every_formula import all_formulas
+from tests.engines.machine_code import all_formulas
 from tests.engines.on_card import OUTCOMES
 
 DTYPES = {"float32": 1e-5, "float64": 1e-12}  # and how near gradients are to those of the cpu
@@ -44,7 +44,7 @@ CLEAN = {
     "racecheck": r"RACECHECK SUMMARY: 0 hazards displayed \(0 errors, 0 warnings\)",
 }
 # Formulas of users would be compiled anew; graphs and the fused kernel have parts of their own.
-FILES = ("matrix", "cuda", "layers", "sessions", "away")
+FILES = ("matrix", "cuda", "away")
 # What says that the simulator runs; and what compiles for minutes, which `bits` looks at.
 NOT_HERE = "not simulator_is_what and not kernels_for_the_formulas_in_use"
 # In the simulator only the command is tried.

@@ -34,7 +34,7 @@ LONGEST = (
     "tests/engines/test_cuda",
     "notebooks/",
     "tests/faces/window/test_window.py",
-    "tests/engines/test_products.py",
+    "tests/engines/test_arithmetic.py",
 )
 
 

@@ -13,9 +13,9 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests.root import ROOT
+from tests.machine import ROOT
 
-LISTS = [ROOT / "tests" / f"test_{name}.py" for name in ("parity", "public_names", "readme")]
+LISTS = [ROOT / "tests" / f"test_{name}.py" for name in ("parity", "public_names", "guides")]
 
 
 def changed() -> list[str]:

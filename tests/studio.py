@@ -1,15 +1,42 @@
-"""Helpers for tests that look at pixels: an OpenGL context, and short constructors of scenes."""
+"""Pictures drawn for tests.
 
+An OpenGL context, layouts that face the eye, a canvas that records what is drawn.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pytest
 
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.base.checks import FloatArray
+from scalarviz.core.program import NONE, Buffer, Operation, Program
+from scalarviz.scene.canvas.canvas2d import CLIP, MIDDLE, Canvas2D
+from scalarviz.scene.canvas.canvas2d import HALF as HALF_SIZE
+from scalarviz.scene.canvas.canvas2d import color as color_of
+from scalarviz.scene.canvas.fonts import layout
 from scalarviz.scene.canvas.palette import THEMES, contrast, rgb
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Box, Projection
-from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, Neurons, Plate
+from scalarviz.scene.layout.plates import (
+    DOWN,
+    NEAR,
+    RIGHT,
+    UP,
+    Label,
+    Layout,
+    Neurons,
+    Plate,
+    Wires,
+)
 from scalarviz.scene.lights import DIM
 from scalarviz.scene.visuals.shaders import HALF
+from scalarviz.stage import cubes_node, network_layout
+from scalarviz.stage.narration import NO_CAPTION
+from scalarviz.stage.stage import Stage
 
 BLACK = (0.0, 0.0, 0.0)
 WHITE = (1.0, 1.0, 1.0)
@@ -208,3 +235,266 @@ def places(
         for each in stage.plan.plates
         for row, column in np.ndindex(each.rows, each.columns)
     }
+
+
+GAP = 1.3  # from plates to neurons
+BIAS_GAP = 0.5
+BEHIND = -0.41 * NEAR  # where wires are: behind the middles of cubes, inside of them
+
+
+def facing(
+    program: Program,
+    about: Callable[[str], tuple[str, str]] = lambda layer: (f"layer {layer}", "about"),
+    names: Mapping[str, Sequence[str]] | None = None,
+    aspect: float = 1.75,
+    *,
+    tied: bool = False,
+) -> Layout:
+    """Lay out a program, as `beads` does; matrices are plates, and other parameters columns."""
+    names, at = names or {}, 0.0
+    plates: list[Plate] = []
+    wires: list[Wires] = []
+    labels: list[Label] = []
+    lines = [line_of(program.inputs, 0.5 * RIGHT + GAP * UP, RIGHT, NONE, names)]
+    last = max((i for i, each in enumerate(program.operations) if each.parameters), default=NONE)
+    deepest = max(buffer.size for buffer in program.buffers) + 2.0 * GAP
+    for place, operation in enumerate(program.operations):
+        target, layer = operation.target, operation.layer
+        if operation.kind == "activation" and not lines[-1].sums and len(lines) > 1:
+            shown = names.get(target.name, lines[-1].names)
+            filled = replace(lines[-1], sums=lines[-1].values, values=target.name, names=shown)
+            lines[-1] = filled
+            continue
+        own, start = plates_of(operation, place, at), at
+        if own:
+            at = float(own[-1].corners()[:, 0].max())
+        at += GAP
+        if own and place == last:
+            lines.append(line_of(target, own[0].point(0.5, deepest), RIGHT, layer, names))
+        else:
+            lines.append(line_of(target, at * RIGHT + 0.5 * DOWN, DOWN, layer, names))
+            at += GAP
+        if own:
+            edge = own[0].point(0.0, np.arange(own[0].rows) + 0.5)
+            ends = edge + (own[-1].corners()[:, 0].max() + GAP - start) * RIGHT
+            wires.append(Wires(edge + BEHIND, ends + BEHIND, place, len(lines) - 1, False))
+            low = own[0].point(0.0, own[0].rows)
+            labels.append(Label(*about(operation.label), low, low + own[0].columns * RIGHT))
+        plates += own
+    return Layout(plates, lines, wires, labels)
+
+
+def line_of(
+    buffer: Buffer,
+    begin: FloatArray,
+    axis: FloatArray,
+    layer: int,
+    names: Mapping[str, Sequence[str]],
+) -> Neurons:
+    """Neurons side by side, from the first one on."""
+    points = begin + np.arange(buffer.size)[:, np.newaxis] * axis
+    return Neurons(points, "", buffer.name, names.get(buffer.name, ()), layer)
+
+
+def plates_of(operation: Operation, place: int, at: float) -> list[Plate]:
+    """The plates of an operation, from left to right."""
+    rows, found = operation.shape[0] if operation.shape else 0, []
+    inputs = operation.shape[1] if len(operation.shape) > 1 else 1
+    roles = ("weight", "bias") if len(operation.shape) > 1 else ("gain", "shift")
+    for role, first in zip(roles, (operation.weights, operation.biases), strict=True):
+        columns = inputs if role == "weight" else 1
+        corner = at * RIGHT
+        if first != NONE:
+            shape = first, rows, columns, columns
+            found.append(Plate(*shape, corner, RIGHT, DOWN, NEAR, role, place, operation.layer))
+            at += columns + BIAS_GAP
+    return found
+
+
+def face(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let all that is drawn have this layout."""
+    for module in (network_layout, cubes_node):
+        monkeypatch.setattr(module, "beads", facing)
+
+
+@dataclass(frozen=True)
+class Written:
+    """A text: the box of its ink, its size in pixels, and its contrast to what is behind it."""
+
+    words: str
+    box: Box
+    size: float
+    contrast: float
+
+
+class Noted(Canvas2D):
+    """What is drawn: texts, filled boxes, frames, images and discs, each in order."""
+
+    def __init__(self, ground: str, width: float, height: float, scale: float = 1.0) -> None:
+        super().__init__(width, height, 1.0, scale)
+        self.texts: list[Written] = []
+        self.filled: list[tuple[Box, np.ndarray]] = [(Box(-1e4, -1e4, 1e5, 1e5), rgb_of(ground))]
+        self.images_drawn: list[tuple[Box, np.ndarray]] = []
+        self.frames: list[Box] = []
+        self.discs_drawn: list[tuple[np.ndarray, float, Any]] = []
+
+    def box(self, x: float, y: float, width: float, height: float, fill: Any, **more: Any) -> None:
+        if fill is not None:
+            self.filled.append((Box(x, y, width, height), rgb_of(fill)))
+        else:
+            self.frames.append(Box(x, y, width, height))
+        super().box(x, y, width, height, fill, **more)
+
+    def boxes(self, xy: Any, size: Any, fill: Any, **more: Any) -> None:
+        if fill is not None:
+            colors = fill if np.ndim(fill) == 2 else [fill] * len(xy)
+            sizes = np.broadcast_to(size, (len(xy), 2))
+            for (x, y), (wide, high), color in zip(xy, sizes, colors, strict=True):
+                self.filled.append((Box(x, y, wide, high), rgb_of(color)))
+        super().boxes(xy, size, fill, **more)
+
+    def image(
+        self, x: float, y: float, width: float, height: float, colors: Any, **more: Any
+    ) -> None:
+        self.images_drawn.append((Box(x, y, width, height), np.asarray(colors)))
+        super().image(x, y, width, height, colors, **more)
+
+    def discs(self, xy: Any, radius: Any, fill: Any, **more: Any) -> None:
+        if np.ndim(xy) > 1:  # single ones belong to axes and keys
+            self.discs_drawn.append((np.asarray(xy), radius, fill))
+        super().discs(xy, radius, fill, **more)
+
+    def text(self, x: float, y: float, words: str, **more: Any) -> float:
+        size, bold = more.get("size", 13.0), more.get("bold", False)
+        glyphs = layout(words, round(size), bold, more.get("anchor", "left"), 0).glyphs
+        if len(glyphs):
+            pen = np.round([x, y])
+            low = pen + (glyphs[:, :2] - glyphs[:, 2:4]).min(axis=0)
+            high = pen + (glyphs[:, :2] + glyphs[:, 2:4]).max(axis=0)
+            box = Box(*low.tolist(), *(high - low).tolist())
+            at = box.x + box.width / 2.0, box.y + box.height / 2.0
+            behind = [color for place, color in self.filled if place.has(*at)][-1]
+            ratio = float(contrast(rgb_of(more["color"]), behind))
+            self.texts.append(Written(words, box, size, ratio))
+        return super().text(x, y, words, **more)
+
+    def extent(self) -> Box:
+        """The smallest box around all that is drawn."""
+        rows = self._quads.rows(1.0)
+        low = np.maximum(rows[:, MIDDLE] - rows[:, HALF_SIZE], rows[:, CLIP][:, :2]).min(axis=0)
+        high = np.minimum(rows[:, MIDDLE] + rows[:, HALF_SIZE], rows[:, CLIP][:, 2:]).max(axis=0)
+        return Box(*low.tolist(), *(high - low).tolist())
+
+
+def rgb_of(color: Any) -> np.ndarray:
+    return np.array(color_of(color)[:3])
+
+
+SIZE = (1000, 700)
+NAMES = [
+    *("zero_grad", "affine 0", "tanh 0", "affine 1", "sigmoid 1", "loss", "delta 1"),
+    *("weight gradient 1", "input gradient 1", "delta 0", "weight gradient 0", "step"),
+]
+
+
+class Walk:
+    """Someone who goes by operations and looks at any part of each."""
+
+    def __init__(
+        self,
+        studio: Studio,
+        activation: str = "tanh",
+        scale: float = 1.0,
+        *,
+        marks: bool = False,
+    ) -> None:
+        net = sv.Network([3, 8, 3], activation, output="sigmoid", seed=0)
+        net.bank.value[:] *= scale
+        self.session = sv.Session(
+            net, data.Rgb(levels=4), "mse", sv.SGD(0.5), batch=8, engine="python"
+        )
+        self.session.advance(2)
+        self.studio = studio
+        self.stage = Stage(self.session, camera="flat")
+        if not marks:  # words on cubes cover what is measured
+            self.stage.narration.caption = lambda *given: NO_CAPTION
+        self.now = 0.0
+        self.look(1.0)
+
+    def look(self, part: float) -> np.ndarray:
+        """The picture when so much of the operation is shown."""
+        seconds = self.stage.motion.seconds
+        return self.studio.stage(self.stage, self.now + seconds * part + (part == 1.0), SIZE)
+
+    def go(self, by: int = 1) -> str:
+        """One operation on, or back; the name of that one."""
+        if by > 0:
+            self.session.advance(1, "operation")
+            name = self.session.done
+        else:
+            name = self.session.done
+            self.session.back(1, "operation")
+        self.now += 10.0
+        self.look(0.0)
+        return name
+
+    def go_to(self, name: str) -> None:
+        while self.go() != name:
+            pass
+
+    @property
+    def see(self) -> Projection:
+        return self.stage.picture().see(self.stage.frame_data(), self.stage.eyes.camera, *SIZE)
+
+    def cubes(self) -> Iterator[tuple[int, int, int, int, np.ndarray]]:
+        """Of each cube: the layer, row, column, row of the bank, and where its middle is seen."""
+        see = self.see
+        for plate in self.stage.plan.plates:
+            for row, column in np.ndindex(plate.rows, plate.columns):
+                xy = see(plate.point(column + 0.5, row + 0.5, HALF)).xy[0]
+                yield plate.layer, row, column, plate.index_of(row, column), xy
+
+    def colors(self) -> np.ndarray:
+        """What the cubes' colors are at rest."""
+        frame_data = self.stage.frame_data()
+        return shade("dark", frame_data.cubes.colors, float(frame_data.cubes.color_scales[0]))
+
+    def unit(self) -> float:
+        return float(self.see(np.zeros((1, 3))).unit[0])
+
+
+def faded(color: np.ndarray, bright: float) -> np.ndarray:
+    ground = ground_of("dark")
+    return ground + bright * (color - ground)
+
+
+def widths(walk: Walk, pixels: np.ndarray) -> dict[int, float]:
+    """How wide each cube is seen to be, as a part of the largest."""
+    found, unit = {}, walk.unit()
+    ground = ground_of("dark")
+    for _, _, _, index, (x, y) in walk.cubes():
+        # Beside the wire, which goes through the middle, some way behind.
+        run = pixels[int(y) + 3, round(x - unit / 2) : round(x + unit / 2)]
+        away = np.abs(run - ground).max(axis=1) > 6
+        found[index] = float(away.sum() / (2.0 * HALF * unit))
+    return found
+
+
+def biases(walk: Walk) -> set[int]:
+    return {
+        row
+        for each in walk.session.network.program.operations
+        if each.biases != NONE
+        for row in range(each.biases, each.biases + each.target.size)
+    }
+
+
+def go_by_neurons(stage: Stage, by: int) -> None:
+    """Go on by neurons, or back if negative, as a controller does."""
+    session = stage.session
+    place, program = session.clock.place, stage.reading.program
+    operations = stage.by_neuron.go(program, place, by, waits=False)
+    if operations > 0:
+        session.advance(operations, "operation")
+    elif operations:
+        session.back(-operations, "operation")

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.root import ROOT
+from tests.machine import ROOT
 
 TABLE = Path(__file__).with_suffix(".tsv")
 TEXTS = "scalarviz/base/texts/english.json"

@@ -29,14 +29,14 @@ TOLERANCE = 1e-12
 
 NOT_IN_PYTORCH = {
     "layers": {
-        "Affine": "PyTorch has none; test_affine.py compares it with numpy",
+        "Affine": "PyTorch has none; test_normalization.py compares it with numpy",
         "Activation": "a row of the table of activations; they are compared there",
-        "Dropout": "chance is ours; test_dropout.py has its laws",
+        "Dropout": "chance is ours; test_layers.py has its laws",
         "Elementwise": "a formula with parameters; PReLU is one",
         "Flatten": "no number changes",
         "Reshape": "no number changes",
         "Spread": "numbers are copied",
-        "Residual": "layers of ours and a sum; test_residual.py has it",
+        "Residual": "layers of ours and a sum; test_nested.py has it",
         "Product": "layers of ours and a product; test_branches.py has it",
         "Concatenate": "layers of ours, side by side; test_branches.py has it",
     },

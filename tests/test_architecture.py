@@ -1,4 +1,7 @@
-"""The shape of the package: who may import whom, what is public, and what loads when."""
+"""The shape of the package.
+
+Who may import whom, what is public, what loads when, and the files that CONTRIBUTING names.
+"""
 
 import ast
 import inspect
@@ -9,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from types import CodeType
 
@@ -23,9 +27,10 @@ from scalarviz.core.layers.layer import Layer
 from scalarviz.core.perceptron import Perceptron
 from scalarviz.core.value import Value
 from scalarviz.core.weight import Part, Weight
+from scalarviz.stage.network_layout import layout_of
 from scalarviz.training.network.model import Model
 from scalarviz.training.network.network import Network
-from tests.root import ROOT
+from tests.machine import ROOT
 from tests.wording import refused
 
 PACKAGE = ROOT / "scalarviz"
@@ -456,3 +461,89 @@ def test_every_link_to_a_file_leads_somewhere(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", text):
         assert (ROOT / target).exists(), f"{page} links to {target}, which is not there"
+
+
+TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+WALK = re.findall(r"^\d+\. (.*)$", TEXT.partition("## The path of one weight")[2], re.MULTILINE)
+
+
+def test_the_path_of_one_weight_has_twelve_lines() -> None:
+    assert len(WALK) == 12
+
+
+@pytest.mark.parametrize("line", WALK)
+def test_the_path_of_one_weight_names_files_and_what_is_in_them(line: str) -> None:
+    marked = re.findall(r"`([^`]+)`", line)
+    files = [ROOT / each for each in marked if "/" in each]
+    assert all(file.is_file() for file in files), [str(file) for file in files]
+    code = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    for name in {each for each in marked if "/" not in each}:
+        assert re.search(rf"\b{name}\b", code), f"none of its files has {name}"
+    defined = [name for name in marked if re.search(rf"(def|class|vec4) {name}\b", code)]
+    assert defined, "it names nothing that its files define"
+
+
+def test_the_weight_of_that_path_is_where_it_says() -> None:
+    s = sv.Session(sv.Network([3, 8, 3]), sv.data.Rgb(levels=2), engine="python")
+    weight = s.network.layers[0].perceptrons[2].weights[1]
+    assert "net.layers[0].perceptrons[2].weights[1]" in TEXT
+    assert (weight.index, len(s.network.bank)) == (7, 59)
+    assert layout_of(s).plate_of(7) is not None
+
+
+NAMED = re.compile(r"`(\w+)` (?:in|of)\s+`((?:scalarviz|tests|docs)/[^`\s]*\.(?:py|js))`")
+
+
+def paths() -> list[str]:
+    """The paths of the text, with a{b,c}d written out."""
+    found = []
+    for path in re.findall(r"`((?:scalarviz|tests|scenes|notebooks)/[^`\s]*)`", TEXT):
+        head, brace, rest = path.partition("{")
+        inner, _, tail = rest.partition("}")
+        found += [head + part + tail for part in inner.split(",")] if brace else [path]
+    return found
+
+
+def test_what_it_names_is_there() -> None:
+    assert [path for path in paths() if not (ROOT / path).exists()] == []
+
+
+def test_it_is_read_in_a_few_minutes() -> None:
+    assert len(TEXT.splitlines()) <= 150
+
+
+def test_each_addition_has_a_place_and_what_it_takes_beside_it() -> None:
+    parts = TEXT.partition("## Where things go")[2].partition("\n## ")[0].split("\n\n")
+    tables = [part.split("\n") for part in parts if part.startswith("|")]
+    assert len(tables) >= 4
+    for head, _, *rows in tables:
+        assert head.endswith("| where | what comes by itself | what to write beside it |")
+        for row in rows:
+            _, name, place, *_, end = row.split("|")
+            assert row.count("|") == head.count("|"), row
+            assert name.strip() and "`" in place and end == "", row
+
+
+@pytest.mark.parametrize(("name", "path"), NAMED.findall(TEXT))
+def test_the_names_that_it_looks_for_in_a_file_are_there(name: str, path: str) -> None:
+    assert re.search(rf"\b{name}\b", (ROOT / path).read_text(encoding="utf-8"))
+
+
+ADDITIONS = """
+    activation loss optimizer schedule initializer layer operator engine exhibit channel
+    theme camera control key lesson scene metric condition moment caption card text error
+""".split()
+
+
+@pytest.mark.parametrize("addition", [*ADDITIONS, "data set", "kind of operation"])
+def test_it_says_where_each_addition_goes(addition: str) -> None:
+    assert f"**{addition}**" in TEXT
+
+
+@pytest.mark.parametrize(
+    ("table", "path"),
+    re.findall(r"row of `([A-Z_]+)` in\s+`(scalarviz/[^`]*\.py)`", TEXT),
+)
+def test_the_tables_that_it_names_are_there(table: str, path: str) -> None:
+    module = import_module(path.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
+    assert getattr(module, table)

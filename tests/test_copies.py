@@ -1,8 +1,13 @@
-"""copy and pickle: what becomes an independent copy, and errors that name another way."""
+"""copy and pickle.
+
+Independent copies of Values, banks, networks and sessions, and errors that name another way.
+"""
 
 import copy
+import io
 import pickle
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,14 +18,15 @@ from scalarviz import errors
 from scalarviz.errors import InputError
 from scalarviz.faces.notebook.notebook_cells import CellOutput
 from tests.sessions import advanced
+from tests.training.session.test_session import COLOURS, PAIR, session, state
 from tests.wording import refused
 
-WAYS: dict[str, Callable[[Any], Any]] = {
+COPIES: dict[str, Callable[[Any], Any]] = {
     "deepcopy": copy.deepcopy,
     "pickle": lambda thing: pickle.loads(pickle.dumps(thing)),
 }
-every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-all_ways = pytest.mark.parametrize("way", [*WAYS.values(), copy.copy], ids=[*WAYS, "copy"])
+every_way = pytest.mark.parametrize("way", COPIES.values(), ids=COPIES)
+all_ways = pytest.mark.parametrize("way", [*COPIES.values(), copy.copy], ids=[*COPIES, "copy"])
 
 
 @pytest.fixture
@@ -30,7 +36,7 @@ def net() -> sv.Network:
 
 
 @pytest.fixture
-def session(net: sv.Network) -> sv.Session:
+def network_session(net: sv.Network) -> sv.Session:
     return advanced(sv.Session(net, sv.data.Xor(), optimizer=sv.Adam(0.1), engine="python"), 3)
 
 
@@ -38,30 +44,34 @@ def session(net: sv.Network) -> sv.Session:
 
 
 @all_ways
-def test_a_session_names_its_own_ways(session: sv.Session, way: Callable[[Any], Any]) -> None:
+def test_a_session_names_its_own_ways(
+    network_session: sv.Session, way: Callable[[Any], Any]
+) -> None:
     with refused(InputError, "a session"):
-        way(session)
+        way(network_session)
 
 
 @every_way
-def test_a_show_does_as_its_session_does(session: sv.Session, way: Callable[[Any], Any]) -> None:
+def test_a_show_does_as_its_session_does(
+    network_session: sv.Session, way: Callable[[Any], Any]
+) -> None:
     with refused(InputError, "a session"):
-        way(sv.Show(session))
-    assert copy.copy(sv.Show(session)).session is session
+        way(sv.Show(network_session))
+    assert copy.copy(sv.Show(network_session)).session is network_session
 
 
 @all_ways
 def test_replicas_and_what_looks_on_name_theirs(
-    session: sv.Session, way: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
+    network_session: sv.Session, way: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Its kernels are not needed here.
     monkeypatch.setattr("scalarviz.engines.cpu.parallel_networks.CpuMany", lambda *_: None)
-    session.to("cpu")
-    replicas = sv.replicate(session, [1, 2])
+    network_session.to("cpu")
+    replicas = sv.replicate(network_session, [1, 2])
     with refused(InputError, "replicas"):
         way(replicas)
     with refused(InputError, "the snapshot"):
-        way(session.snapshot())
+        way(network_session.snapshot())
     with refused(InputError, "what shows a training"):
         way(CellOutput())
 
@@ -87,9 +97,9 @@ def test_errors_are_pickled_whatever_they_are_made_from() -> None:
 
 @every_way
 def test_a_network_is_copied_whole_and_stands_by_itself(
-    session: sv.Session, way: Callable[[Any], Any]
+    network_session: sv.Session, way: Callable[[Any], Any]
 ) -> None:
-    net = session.network
+    net = network_session.network
     other = way(net)
     assert np.array_equal(other.bank.value, net.bank.value)
     assert {name: kept.tolist() for name, kept in other.bank.slots.items()} == {
@@ -160,3 +170,218 @@ def test_an_expression_is_copied_with_its_parameters(
     other.parameters[0].data = 5.0
     assert other([3.0]).tolist() == [16.0] and slope.data == 2.0
     assert [p.label for p in other.parameters] == ["slope", ""]
+
+
+VALUE_COPIES: dict[str, Callable[[Any], Any]] = {
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda thing: pickle.loads(pickle.dumps(thing)),
+    "pickle in Python": lambda thing: pickle.loads(pickle._dumps(thing)),  # as dill has it
+}
+every_way_of_values = pytest.mark.parametrize("way", VALUE_COPIES.values(), ids=VALUE_COPIES)
+
+
+def chain(length: int) -> tuple[sv.Value, sv.Value]:
+    """A leaf, and what so many operations make of it."""
+    x = sv.Value(1.0, label="x")
+    y = x
+    for _ in range(length):
+        y = (y * 0.999 + x).tanh()
+    return x, y
+
+
+@pytest.mark.some(3)
+@every_way_of_values
+@pytest.mark.parametrize("length", [0, 1, 5000])
+def test_a_chain_is_copied_whole(way: Callable[[Any], Any], length: int) -> None:
+    x, y = chain(length)
+    y.backward()
+    x2, y2 = way((x, y))
+    assert (x2.data, x2.grad, x2.label, y2.data) == (x.data, x.grad, "x", y.data)
+    assert x2 is not x and (y2 is x2) == (length == 0)
+    x2.grad = 0
+    y2.backward()
+    assert x2.grad == x.grad and str(y2) == str(y)
+
+
+@pytest.mark.slow
+@every_way_of_values
+def test_a_chain_may_be_very_long(way: Callable[[Any], Any]) -> None:
+    x, y = chain(100_000)
+    x2, y2 = way((x, y))
+    y2.backward(), y.backward()
+    assert x2.grad == x.grad
+
+
+@every_way_of_values
+def test_a_row_of_sums_takes_no_longer_than_its_length(way: Callable[[Any], Any]) -> None:
+    sums = [sv.Value(0.0)]
+    for i in range(1000):
+        sums.append(sums[-1] + i)
+    again = way(sums)
+    assert all(b._x is a for a, b in pairwise(again))
+    assert len(pickle.dumps(sums)) < 200 * len(sums)
+
+
+def test_two_picklers_each_get_all_of_it() -> None:
+    x, y = chain(2000)
+    first = io.BytesIO()
+    pickler = pickle.Pickler(first)
+    pickler.dump(y)
+    z = y * x
+    alone = pickle.loads(pickle.dumps(z))  # while the other one knows most of it
+    pickler.dump([z, y, x])
+    first.seek(0)
+    reader = pickle.Unpickler(first)
+    y1, (z2, y2, x2) = reader.load(), reader.load()
+    assert y1 is y2 and z2._prev == {y2, x2}
+    for each in (alone, z2):
+        each.backward()
+        assert each.data == z.data
+
+
+def test_a_pickle_that_failed_leaves_nothing_behind() -> None:
+    _, y = chain(2000)
+    y._x.label = lambda: None  # type: ignore[assignment,union-attr]  # what no pickle takes
+    for _ in range(2):
+        with pytest.raises((pickle.PicklingError, AttributeError)):
+            pickle.dumps(y)
+    y._x.label = ""  # type: ignore[union-attr]  # it is there
+    again = pickle.loads(pickle.dumps(y))
+    assert again.data == y.data
+    again.backward()
+
+
+@every_way_of_values
+def test_gradients_that_are_expressions_are_copied(way: Callable[[Any], Any]) -> None:
+    x, y = chain(10)
+    y.backward(create_graph=True)
+    x2, y2 = way((x, y))
+    assert x2.grad.data == x.grad.data
+    y2.zero_grad()
+    slope = way(x.grad)
+    slope.backward()
+
+
+def test_long_ones_are_deep_copied_and_not_pickled() -> None:
+    x, y = chain(2000)
+    y.backward(create_graph=True)
+    x2, _ = copy.deepcopy((x, y))
+    assert x2.grad.data == x.grad.data and x2.grad is not x.grad
+    with refused(InputError, "6,000"):
+        pickle.dumps(y)
+    y.zero_grad()
+    pickle.dumps(y)
+
+
+def test_a_shallow_copy_is_made_of_the_same_values() -> None:
+    x = sv.Value(3.0, label="x")
+    y = x * x
+    again = copy.copy(y)
+    assert again is not y and again._prev == {x} and again.data == 9.0
+    assert copy.copy(x).label == "x"
+
+
+@pytest.mark.parametrize("way", [*VALUE_COPIES.values(), copy.copy])
+def test_an_operation_of_ones_own_is_not_copied(way: Callable[[Any], Any]) -> None:
+    x = sv.Value(3.0)
+    y = sv.Value(9.0, (x,), "square")
+
+    def back() -> None:
+        x.grad += 6.0 * y.grad
+
+    y._backward = back
+    with refused(InputError, "'square'"):
+        way(y + 1.0) if way is not copy.copy else way(y)
+
+
+# Values on a bank.
+
+
+@every_way_of_values
+def test_a_parameter_of_an_expression_is_copied_with_its_bank(way: Callable[[Any], Any]) -> None:
+    slope, shift = sv.Value(2.0, label="slope"), sv.Value(1.0)
+    line = sv.compile(lambda x: slope * x + shift, inputs=1, engine="python")
+    slope2, shift2, made = way((slope, shift, slope * 3.0 + shift))
+    assert (slope2.data, slope2.label, shift2.data, made.data) == (2.0, "slope", 1.0, 7.0)
+    assert slope2._bank is shift2._bank is not slope._bank
+    assert not slope2._bank.has_gradients
+    slope2.data = 5.0
+    assert slope.data == 2.0 and line([3.0]).tolist() == [7.0]
+    made.backward()
+    assert (slope2.grad, slope.grad) == (3.0, 0.0)
+
+
+def test_an_input_of_a_function_that_is_recorded_is_not_copied() -> None:
+    with refused(InputError, "Recorded(x0)"):
+        sv.compile(copy.deepcopy, inputs=1, engine="python")
+
+
+def branched(**options: Any) -> sv.Session:
+    """A session with four branches, which stands within a step of the third."""
+    s = advanced(session("python", **options), 6)
+    s.back(3)
+    s.edit(4, 0.5)
+    s.advance(3)
+    s.back(1)
+    s.set_activation(0, "relu")
+    s.advance(2)
+    s.back(2)
+    s.branch()
+    s.switch(2)
+    s.advance(5, "operation")
+    return s
+
+
+def visits(s: sv.Session) -> list[tuple[Any, ...]]:
+    """Everything that can be seen at each step of each branch."""
+    seen = []
+    for branch in s.branches:
+        s.switch(branch)
+        parent = None if branch.parent is None else branch.parent.number
+        seen.append((branch.number, parent, branch.fork, branch.end, branch.losses.tobytes()))
+        for step in range(branch.end.step + 1):
+            s.seek(step)
+            seen.append(state(s))
+    return seen
+
+
+def test_a_copy_has_every_branch_and_stands_where_its_original_stood() -> None:
+    s = branched()
+    copied = s.copy()
+    assert copied.clock == s.clock and copied.current_branch.number == 2
+    assert state(copied) == state(s)
+    assert not set(copied.branches) & set(s.branches)
+    assert visits(copied) == visits(s)
+
+
+def test_a_copy_has_the_pinned_weights_of_its_original() -> None:
+    s = advanced(session(), 20)
+    s.pin([3, 5])
+    s.history(3, wait=True)
+    s.back(10)
+    s.branch()
+    s.advance(5)
+    copied = s.copy()
+    assert copied.pinned == [3, 5]
+    for each in (3, 5):
+        (steps, values), (own, known) = s.history(each), copied.history(each)
+        assert steps.tolist() == own.tolist() == list(range(16))
+        assert values.tolist() == known.tolist()
+    copied.advance(1)
+    copied.pin(5, on=False)
+    assert s.pinned == [3, 5] and len(s.history(3)[0]) == 16
+
+
+def test_a_copy_shows_the_sample_that_its_original_showed() -> None:
+    s = advanced(session(), 1)
+    s.focus = 5
+    assert s.copy().focus == 5
+
+
+def test_a_batch_that_has_become_smaller_has_no_sample_beyond_its_end() -> None:
+    s = session()
+    s.focus = 7
+    s.data = COLOURS[:3], COLOURS[:3]
+    assert s.focus == 2
+    s.data = PAIR
+    assert s.focus == 7

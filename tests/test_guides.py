@@ -1,18 +1,41 @@
-"""The pages of docs/guide: their examples run, and their links lead somewhere."""
+"""The pages of docs/guide.
 
+Their examples run, their links lead somewhere, and their lists of names are those of the tables.
+"""
+
+import random
 import re
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
+import scalarviz as sv
+from benchmarks import microgpt as benchmark
+from scalarviz import data
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.initializers import BIASES, INITIALIZERS
+from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
+from scalarviz.core.formulas.metrics import METRICS
+from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES
+from scalarviz.core.layers import LAYERS
+from scalarviz.data import DATA_SETS
+from scalarviz.engines.registry import ENGINES
 from scalarviz.faces.cli.class_pages import named
 from scalarviz.faces.cli.commands import application
+from scalarviz.faces.controller.changes import preset_names
+from scalarviz.faces.controller.controller import Controller, help_rows
+from scalarviz.faces.controller.controls import CONTROLS
+from scalarviz.files.onnx.operators import OPERATORS
 from scalarviz.pages.lessons.questions import Question, question
-from tests.guides import examples, run
-from tests.lessons import is_check, read
-from tests.root import ROOT
+from scalarviz.stage.channels import CHANNELS
+from scalarviz.stage.show import Show
+from tests.faces.controller.fake_stage import FakeStage
+from tests.lessons import examples, is_check, read, run_examples
+from tests.machine import ROOT
 
 PAGES = sorted((ROOT / "docs" / "guide").glob("*.md"))
 README = ROOT / "README.md"
@@ -32,7 +55,7 @@ def test_the_examples_of_a_page_run(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.syspath_prepend(page.parent)  # microgpt.py
-    run(page)
+    run_examples(page)
 
 
 def test_the_examples_of_readme_are_run_by_pytest() -> None:
@@ -81,10 +104,10 @@ def test_an_example_that_is_wrong_is_found(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# Page\n\n```python\nx = 1\n```\n\n```python\n>>> x + 1\n3\n\n```\n")
     with pytest.raises(AssertionError, match="line 8"):
-        run(page)
+        run_examples(page)
     page.write_text("```python\n1 / 0\n```\n")
     with pytest.raises(ZeroDivisionError):
-        run(page)
+        run_examples(page)
 
 
 TEACHING = ROOT / "docs" / "guide" / "teaching.md"
@@ -137,3 +160,128 @@ def test_the_commands_of_the_page_for_teachers_are_understood() -> None:
         done = CliRunner().invoke(application(arguments), arguments)
         options = {each for each in line if each.startswith("--")}
         assert done.exit_code == 0 and all(each in done.output for each in options), line
+
+
+GUIDE = ROOT / "docs" / "guide"
+LISTING_PAGES = "networks", "pictures", "data-and-files"
+LISTING_TEXT = "".join((GUIDE / f"{name}.md").read_text(encoding="utf-8") for name in LISTING_PAGES)
+WORD = r"\w+(?![^(|]*\))"  # not in parentheses
+CODE = r"`(\w+)`"
+QUOTED = r'"(\w+)"'
+
+
+def between(start: str, end: str, names: str = WORD) -> list[str]:
+    """The names of the text from `start` to `end`."""
+    assert LISTING_TEXT.count(start) == 1, f"the guide has no {start!r}"
+    return re.findall(names, LISTING_TEXT.partition(start)[2].partition(end)[0])
+
+
+ONNX = {row.onnx.name for row in ACTIVATIONS.values() if row.onnx is not None}
+ONNX |= {name.removeprefix("ai.onnx.ml.") for name in OPERATORS}
+LISTS = {
+    "activations": (between("| activations |", "|"), ACTIVATIONS),
+    "losses": (between("| losses |", "; on") + between("; on logits:", ". `"), LOSSES | ROW_LOSSES),
+    "metrics": (between("| metrics |", ";"), METRICS),
+    "optimizers": ([n.lower() for n in between("| optimizers |", "; each", CODE)], OPTIMIZERS),
+    "schedules": (between("`sv.Schedule(", ", ...", QUOTED), SCHEDULES),
+    "initializers": (between("| initializers |", ";"), INITIALIZERS),
+    "biases": (between("`sv.Init(name, bias=", "`", QUOTED), BIASES),
+    "layers": (between("| layers |", "|", CODE), LAYERS),
+    "engines": (between("| engines |", ";"), ENGINES),
+    "data sets": (
+        between("`sv.data` has", "A pair of arrays", r"\b([A-Z]\w+)`"),
+        {kind.__name__ for kind in DATA_SETS.values()},
+    ),
+    "operators of ONNX": (between("The operators", "Anything else", r"\b[A-Z]\w+"), ONNX),
+    "channels": (between("sizes can stand for", ":", r"`([^`]+)`"), CHANNELS),
+}
+
+
+@pytest.mark.parametrize("kind", LISTS)
+def test_a_list_has_the_rows_of_its_table(kind: str) -> None:
+    listed, table = LISTS[kind]
+    assert len(listed) == len(set(listed))
+    wrong = set(listed) ^ set(table)
+    assert not wrong, f"{wrong}: not in the list of {kind} in docs/guide, or not in the table"
+
+
+PAGE = ROOT / "docs" / "guide" / "window.md"
+WINDOW_TEXT = PAGE.read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def controller() -> Iterator[Controller]:
+    net = sv.Network([3, 4, 3], seed=0)
+    session = sv.Session(net, data.Rgb(), "mse", sv.SGD(0.1), engine="python")
+    made = Controller(Show(session), FakeStage(Show(session)))  # type: ignore[arg-type]  # a part of a stage
+    yield made
+    made.quit()
+    made.rest()
+
+
+def table(heading: str) -> list[tuple[str, ...]]:
+    """The rows of the first table below a heading."""
+    part = WINDOW_TEXT.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    rows = [
+        tuple(cell.strip() for cell in row) for row in re.findall(r"^\|(.*)\|(.*)\|$", part, re.M)
+    ]
+    return rows[2:]
+
+
+def test_its_keys_are_those_of_the_help(controller: Controller) -> None:
+    assert table("Keys") == help_rows(controller.state)
+
+
+def test_controls_without_a_key_are_named(controller: Controller) -> None:
+    text = WINDOW_TEXT.lower()
+    for row in CONTROLS.values():
+        if row.key or not (row.label or row.menu):
+            continue
+        words = row.words("label") or row.words("text", controller.state) or row.name
+        assert words.lower() in text, row.name
+
+
+def test_what_goes_wrong_is_what_can_be_set_up() -> None:
+    assert [name for name, _ in table("What goes wrong")] == list(preset_names(shallow=True))
+
+
+@pytest.fixture
+def microgpt(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(benchmark.FOLDER)
+    return __import__("microgpt")
+
+
+@pytest.mark.slow
+def test_twenty_losses_are_the_same(microgpt: Any) -> None:
+    names = ["nel", "ova", "tarn", "dalmo"]
+    trained = names * 5
+    plain = microgpt.learn(microgpt.Scalar, trained)
+    assert len(plain) == 20 and max(plain[-4:]) < min(plain[:4])
+    ours = microgpt.learn(sv.Value, trained)
+    assert max(abs(a - b) for a, b in zip(plain, ours, strict=True)) <= 4e-16
+    gpt = microgpt.Gpt(sv.Value)
+    fast = microgpt.Compiled(gpt, names, sv.Adam(0.01))
+    kernels = [fast.step(name) for name in trained]
+    assert kernels == pytest.approx(plain, rel=1e-14, abs=0.0)
+    assert {*gpt.invent(random.Random(0))} < {*microgpt.LETTERS}
+
+
+@pytest.mark.slow
+def test_its_gradients_are_those_of_finite_differences(microgpt: Any) -> None:
+    gpt, draw = microgpt.Gpt(microgpt.Scalar), random.Random(1)
+    numbers = gpt.parameters()
+    assert len(numbers) == 4192
+    gpt.loss("ova").backward()
+    for number in draw.sample([each for each in numbers if each.grad], 4):
+        before, slopes = number.data, []
+        for step in (1e-5, -1e-5):
+            number.data = before + step
+            slopes.append(gpt.loss("ova").data / step)
+        number.data = before
+        assert sum(slopes) / 2.0 == pytest.approx(number.grad, rel=1e-4, abs=1e-8)
+
+
+@pytest.mark.slow
+def test_the_benchmark_times_each_side() -> None:
+    assert [*benchmark.SIDES] == ["plain", "value", "compiled"]
+    assert benchmark.milliseconds("plain", "1") > 0.0

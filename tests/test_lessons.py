@@ -1,6 +1,6 @@
-"""The lessons as they are stored: each has its parts, shows its pictures, and is small.
+"""The lessons as they are stored.
 
-That they run and draw the stored pictures is tested by the items that conftest.py makes of them.
+Each has its parts, shows its pictures, is small, and runs in any folder.
 """
 
 import base64
@@ -13,13 +13,14 @@ from textwrap import indent
 from typing import Any
 from urllib.parse import parse_qsl
 
+import nbformat
 import numpy as np
 import PIL.Image
 import pytest
 
 from scalarviz.pages.lessons.questions import Question, question, questions_of
-from tests.lessons import MOST, WIDGET, difference, former, is_check, lessons, pictures, read
-from tests.root import ROOT
+from tests.lessons import MOST, WIDGET, difference, former, is_check, lessons, pictures, read, run
+from tests.machine import ROOT
 
 LARGEST = 600 * 1024  # bytes
 ORDER = "01 02 03 04 04b 05 06 07 08 09 12 13 14 10 11".split()  # the last two are projects
@@ -265,3 +266,42 @@ def test_a_stored_picture_of_another_design_is_told_from_that_of_another_driver(
     shown[0].data["image/png"] = shown[1].data["image/png"]
     (told,) = former(other, book)
     assert told.startswith(place)
+
+
+# What a session stands at, and what its network is; in a cell before each check and one after it.
+LOOK = """
+_own = set()  # what checks have made for themselves
+
+def _seen():
+    import scalarviz
+    everything = {n: v for n, v in globals().items() if n[0] != "_" and n not in _own}
+    sessions = {n: v for n, v in everything.items() if isinstance(v, scalarviz.Session)}
+    networks = {n: v for n, v in everything.items() if isinstance(v, scalarviz.Network)}
+    return {
+        **{n: (id(s), s.clock, s.current_branch.number, len(s.branches), s.learning_rate, s.focus)
+           for n, s in sessions.items()},
+        **{n: (id(v), v.bank.value.tobytes(), v.bank.frozen.tobytes())
+           for n, v in networks.items()},
+    }
+"""
+BEFORE = "_before = _seen()"
+AFTER = """
+_after = _seen()
+_changed = [name for name, was in _before.items() if _after.get(name) != was]
+assert not _changed, f"a check changed {_changed}"
+_own |= set(_after) - set(_before)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", lessons(), ids=lambda path: path.stem)
+def test_it_runs_anywhere_and_its_checks_change_nothing_in_it(path: Path, tmp_path: Path) -> None:
+    book = read(path)
+    cells = [nbformat.v4.new_code_cell(LOOK)]
+    for cell in book.cells:
+        around = (BEFORE, AFTER) if is_check(cell) else ()
+        cells += [nbformat.v4.new_code_cell(each) for each in around[:1]]
+        cells += [cell]
+        cells += [nbformat.v4.new_code_cell(each) for each in around[1:]]
+    book.cells = cells
+    run(book, tmp_path)

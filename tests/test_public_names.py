@@ -1,24 +1,35 @@
-"""The public names, as `help` and tab completion show them: each option by its name and type."""
+"""The public names, as `help`, tab completion and type checkers show them, and their arguments."""
 
 from __future__ import annotations
 
+import doctest
 import inspect
+import os
 import pydoc
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import fields, replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz import errors
+from scalarviz import data, errors
+from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.initializers import INITIALIZERS
 from scalarviz.core.formulas.optimizers import SCHEDULES
-from scalarviz.errors import UnknownNameError
+from scalarviz.errors import InputError, UnknownNameError
+from scalarviz.faces import watch as faces
+from scalarviz.faces.controller.options import Recipe
+from scalarviz.faces.scene_file import find, load
 from scalarviz.stage import render
 from scalarviz.stage.render_options import RenderOptions
+from tests.machine import ROOT
 from tests.public_names import callables, parameters
 from tests.wording import refused
 
@@ -200,3 +211,188 @@ def test_completion_offers_the_errors() -> None:
     assert errors.ShapeError in found and all(issubclass(each, BaseException) for each in found)
     with refused(AttributeError, "sv.errors.ShapeError"):
         _ = sv.ShapeError
+
+
+def value(x):  # type: ignore[no-untyped-def]  # as users write it
+    return x * x
+
+
+def slope(x, y):  # type: ignore[no-untyped-def]  # as users write it
+    return 2.0 * x
+
+
+def batch(step: int, batch: int, seed: int) -> Any:
+    return np.zeros((batch, 2)), np.zeros((batch, 1))
+
+
+def compiled(function: Callable[..., Any], inputs: int) -> sv.compile:  # type: ignore[valid-type]  # compile is a class and a function
+    return sv.compile(function, inputs=inputs, engine="python")
+
+
+@pytest.mark.parametrize(
+    ("call", "value"),
+    [
+        (
+            lambda: data.Rgb(lambda r, g, b: (b, g, r)),
+            "lambda(r, g, b)",
+        ),
+        (lambda: data.Rgb(lambda: 1.0), "lambda()"),
+        (
+            lambda: data.Generated(lambda step: None, inputs=2, outputs=1),  # type: ignore[arg-type,misc]  # on purpose
+            "lambda(step)",
+        ),
+        (
+            lambda: sv.activation(lambda: 1.0, slope, "none"),
+            "lambda()",
+        ),
+        (
+            lambda: sv.activation(value, value, "once"),
+            "value(x)",
+        ),
+        (
+            lambda: compiled(lambda x, y: x * y, 1),
+            "lambda(x, y)",
+        ),
+        (lambda: compiled(lambda x: x, 2), "lambda(x)"),
+        (lambda: compiled(lambda x: x, 784), "x783"),
+        (
+            lambda: sv.gradcheck(lambda x: x * x, [1.0, 2.0]),
+            "lambda(x)",
+        ),
+        (
+            lambda: data.Texture(lambda u, v: (u, v, 0.0)),  # type: ignore[arg-type]  # on purpose
+            "the function",
+        ),
+    ],
+)
+def test_a_function_of_another_form_is_refused_by_how_it_is_called(
+    call: Callable[[], Any], value: str
+) -> None:
+    with refused(InputError, value):
+        call()
+    assert not {"none", "once"} & set(ACTIVATIONS)
+
+
+class Halves:
+    """Something that can be called, and is no function."""
+
+    def __call__(self, colors: Any) -> Any:
+        return colors / 2.0
+
+
+def test_what_can_be_called_so_is_taken() -> None:
+    for each in (
+        lambda colors: colors,
+        lambda *anything: anything[0],
+        lambda colors, by=0.5: colors * by,
+        partial(np.power, 2.0),  # of which no signature is known
+        np.sqrt,
+        Halves(),
+    ):
+        assert data.Rgb(each, levels=2).samples == 8
+    assert data.Generated(batch, inputs=2, outputs=1).batches(3).at(0)[0].shape == (3, 2)
+    assert data.Generated(lambda *seen: batch(*seen), inputs=2, outputs=1).samples == 1024
+    assert compiled(lambda *x: x[0] * x[1] * x[2], 3)([1.0, 2.0, 3.0]).tolist() == [6.0]
+    assert compiled(lambda x, power=2: x**power, 1)([3.0]).tolist() == [9.0]
+
+
+def test_options_of_a_session_reach_its_window(
+    monkeypatch: pytest.MonkeyPatch, colours: sv.Session
+) -> None:
+    pytest.importorskip("PySide6", reason="a window takes PySide6")
+    monkeypatch.setattr(faces, "check_window", lambda: None)
+    monkeypatch.setattr("scalarviz.faces.window.window.watch", lambda _, options: options)
+    options: dict[str, Any] = {
+        "size": (64, 48),
+        "play": False,
+        "tour": True,
+        "reduced_motion": True,
+        "present": True,
+        "nodes": print,
+        "color": "gradient",
+        "cubes": "gradient",
+        "pin": 3,
+    }
+    reached = sv.watch(colours, **options)
+    assert {name: getattr(reached, name) for name in options} == options
+    recipe = Recipe(load(find("rgb")))
+    assert sv.watch(colours, recipe=recipe).recipes == [recipe]
+
+
+def test_the_terminal_that_is_gone_is_answered_with_what_to_use(colours: sv.Session) -> None:
+    with refused(InputError, "terminal"):
+        sv.watch(colours, terminal=True)  # type: ignore[call-arg]  # on purpose
+
+
+def test_options_of_a_sweep_reach_its_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(faces, "watch_sweep", lambda *known, play: known[-1])
+    sweep = sv.sweep(xor, {"lr": [0.1, 0.2]}, seeds=[0, 1])
+    options: dict[str, Any] = {
+        "networks": "losses",
+        "order": "-success",
+        "group": "lr",
+        "against": 1,
+    }
+    look = sv.watch(sweep, **options)
+    assert {name: getattr(look, name) for name in options} == options
+
+
+def xor(lr: float, seed: int) -> sv.Session:
+    net = sv.Network([2, 2, 1], seed=seed)
+    return sv.Session(net, sv.data.Xor(), "mse", sv.SGD(lr), engine="python")
+
+
+PAGES = "README", *(f"docs/guide/{name}" for name in ("networks", "sessions", "pictures", "values"))
+MISTAKES = """
+import scalarviz as sv
+
+net = sv.Network([3, 8, 3], activatoin="tanh")
+s = sv.Session(net, ([[0.0] * 3], [[0.0] * 3]), batch="all")
+s.advance(1, "week")
+s.leraning_rate = 0.1
+sv.Dense(3, 8).kernl
+rate: str = s.learning_rate
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a project, and of mypy's cache."""
+    return tmp_path_factory.mktemp("project")
+
+
+def errors_in(code: str, folder: Path) -> list[str]:
+    """What mypy says of a file of a user, who has installed scalarviz."""
+    (folder / "mine.py").write_text(code, encoding="utf-8")
+    # vispy has no types. Whether a user gives types to functions of their own is up to them.
+    (folder / "mypy.ini").write_text(
+        "[mypy]\nstrict = True\nallow_untyped_defs = True\nallow_untyped_calls = True\n"
+        "[mypy-vispy.*]\nignore_missing_imports = True\n",
+        encoding="utf-8",
+    )
+    # mypy takes a folder of PYTHONPATH as one of installed packages, which need a py.typed.
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--no-error-summary", "mine.py"],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert not done.stderr and done.returncode in (0, 1)
+    return [line for line in done.stdout.splitlines() if "error:" in line]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES)
+def test_the_lines_of_a_page_are_accepted(page: str, folder: Path) -> None:
+    text = (ROOT / f"{page}.md").read_text(encoding="utf-8")
+    lines = [example.source for example in doctest.DocTestParser().get_examples(text)]
+    assert len(lines) > 10
+    assert errors_in("".join(lines), folder) == []
+
+
+@pytest.mark.slow
+def test_mistakes_are_found(folder: Path) -> None:
+    lines = [int(error.split(":")[1]) for error in errors_in(MISTAKES, folder)]
+    assert lines == [i for i, line in enumerate(MISTAKES.splitlines(), 1) if i > 3]

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.root import ROOT
+from tests.machine import ROOT
 
 TABLE = Path(__file__).with_suffix(".tsv")
 SUFFIXES = set(".py .js .mjs .ts .css .html .cu .cuh .frag .vert .glsl .c .cpp .h".split())

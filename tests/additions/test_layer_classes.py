@@ -1,17 +1,27 @@
-"""Layers that users write, with parameters; without `lower` the engine cpu runs them as Python."""
+"""Layer classes of users, with parameters; without `lower` the engine cpu runs them as Python."""
 
 from __future__ import annotations
 
+import pickle
 import signal
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz import data
+from scalarviz.base.texts import text
+from scalarviz.core.layers import LAYERS
+from scalarviz.core.layers.custom_layers import OWN
+from scalarviz.core.precision import Precision
+from scalarviz.engines.registry import ENGINES, choose_best
 from scalarviz.errors import (
+    EngineError,
+    FileError,
     GradientError,
     InputError,
     Interrupted,
@@ -19,24 +29,156 @@ from scalarviz.errors import (
     ShapeError,
     UnknownNameError,
 )
-from tests.additions.layer_classes import (
-    PLACES,
-    Radial,
-    Scaled,
-    Trouble,
-    X,
-    Y,
-    radial,
-    raw,
-    same_bits,
-    session,
-)
+from scalarviz.scene.frame_data import CardLine
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
+from scalarviz.story.captions import caption
+from scalarviz.story.weight_card import blocks_about
 from tests.ctrl_c import at_each_moment
 from tests.engines.agreement import TOLERANCE, difference
 from tests.wording import refused
 
+X = np.random.default_rng(0).normal(size=(300, 2))
+Y = np.sin(3.0 * X[:, :1]) * X[:, 1:]
 
-@pytest.fixture(autouse=True)
+
+class Radial(sv.Layer):
+    """y[j] = exp(-|x - c[j]|**2), with centres c that are learned."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__(inputs, outputs, parameters={"centres": (outputs, inputs)})
+
+    def settings(self) -> dict[str, Any]:
+        return {"inputs": self.inputs, "outputs": self.outputs}
+
+    def forward_rows(self, batch: Any) -> Any:
+        away = np.array(batch)[:, None] - self.parameter("centres").value
+        y = np.exp(-np.square(away).sum(axis=2))
+        self.kept.append((away, y))
+        return y
+
+    def backward_rows(self, upstream: Any) -> Any:
+        away, y = self.kept.pop()
+        pull = 2.0 * away * (upstream * y)[..., None]
+        self.parameter("centres").grad += pull.sum(axis=0)
+        return -pull.sum(axis=1)
+
+
+class Sines(sv.Layer):
+    """y = sin(W x + b), parameters as Dense has them."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        shapes = {"weight": (outputs, inputs), "bias": (outputs,)}
+        super().__init__(inputs, outputs, parameters=shapes)
+
+    def settings(self) -> dict[str, Any]:
+        return {"inputs": self.inputs, "outputs": self.outputs}
+
+    def forward_rows(self, batch: Any) -> Any:
+        x = np.array(batch)
+        z = x @ self.parameter("weight").value.T + self.parameter("bias").value
+        self.kept.append((x, z))
+        return np.sin(z)
+
+    def backward_rows(self, upstream: Any) -> Any:
+        x, z = self.kept.pop()
+        delta = upstream * np.cos(z)
+        self.parameter("weight").grad += delta.T @ x
+        self.parameter("bias").grad += delta.sum(axis=0)
+        return delta @ self.parameter("weight").value
+
+
+class Scaled(sv.Layer):
+    """y = x times a number that is a setting and that a user changes; no parameters."""
+
+    def __init__(self, features: int, factor: float = 2.0) -> None:
+        super().__init__(features, features)
+        self.factor = factor
+
+    def settings(self) -> dict[str, Any]:
+        return {"features": self.inputs, "factor": self.factor}
+
+    def forward_rows(self, batch: Any) -> Any:
+        return [[self.factor * x for x in sample] for sample in batch]
+
+    def backward_rows(self, upstream: Any) -> Any:
+        return [[self.factor * g for g in sample] for sample in upstream]
+
+
+class Odd(Scaled):
+    """y = x times two numbers for each feature, and one for all."""
+
+    def __init__(self, features: int) -> None:
+        sv.Layer.__init__(self, features, features, parameters={"pair": (2, features), "all": ()})
+
+    def settings(self) -> dict[str, Any]:
+        return {"features": self.inputs}
+
+    def forward_rows(self, batch: Any) -> Any:
+        self.kept.append(np.array(batch))
+        (a, b), every = self.parameter("pair").value, self.parameter("all").value
+        return self.kept[-1] * a * b * every
+
+    def backward_rows(self, upstream: Any) -> Any:
+        g, (a, b), every = upstream, self.parameter("pair").value, self.parameter("all").value
+        gx = upstream * self.kept.pop()
+        self.parameter("pair").grad += np.sum([gx * b * every, gx * a * every], axis=1)
+        self.parameter("all").grad += (gx * a * b).sum()
+        return g * (a * b * every)
+
+
+class Trouble(Scaled):
+    """Does what `act` does at its n-th forward in training of many samples, n counting from 1."""
+
+    act: Callable[[], object] = staticmethod(int)
+    at, count = 0, 0
+
+    def forward_rows(self, batch: Any) -> Any:
+        Trouble.count += 1
+        if Trouble.count == Trouble.at:
+            Trouble.act()
+        return super().forward_rows(batch)
+
+
+def radial() -> list[sv.Layer]:
+    return [sv.Dense(2, 4, "tanh"), Radial(4, 6), sv.Dense(6, 1)]
+
+
+def twice() -> list[sv.Layer]:
+    shared = Radial(3, 3)
+    return [sv.Dense(2, 3), shared, sv.Dense(3, 3), shared, sv.Dense(3, 1)]
+
+
+PLACES: dict[str, Callable[[], list[sv.Layer]]] = {
+    "between": radial,
+    "first": lambda: [Radial(2, 5), sv.Dense(5, 1)],
+    "with biases": lambda: [sv.Dense(2, 3), Sines(3, 4), sv.Dense(4, 1)],
+    "of other shapes": lambda: [sv.Dense(2, 3), Odd(3), sv.Dense(3, 1)],
+    "last": lambda: [sv.Dense(2, 3), Radial(3, 1)],
+    "in a residual": lambda: [sv.Residual(sv.Dense(2, 3), Radial(3, 2)), sv.Dense(2, 1)],
+    "in branches": lambda: [sv.Product(Radial(2, 3), sv.Dense(2, 3)), sv.Dense(3, 1)],
+    "used twice": twice,
+    "without parameters": lambda: [sv.Dense(2, 3), Scaled(3), sv.Dense(3, 1)],
+    "alone": lambda: [Scaled(2, 0.5), sv.Dense(2, 1)],
+    "before a batch norm": lambda: [Radial(2, 5), sv.BatchNorm(5), sv.Dense(5, 1)],
+}
+
+
+def session(engine: str, *layers: sv.Layer, batch: int = 16, **options: Any) -> sv.Session:
+    net = sv.Network([*(layers or radial())], seed=1, dtype=options.pop("dtype", "float64"))
+    samples = data.Arrays(X, Y)
+    return sv.Session(net, samples, "mse", sv.Momentum(0.1), batch=batch, engine=engine, **options)
+
+
+def same_bits(a: sv.Session, b: sv.Session) -> bool:
+    return a.network.bank.value.tobytes() == b.network.bank.value.tobytes()
+
+
+def raw(value: Any) -> Callable[[Any, Any], Any]:
+    return lambda self, rows: value
+
+
+@pytest.fixture
 def no_trouble(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("act", "at", "count"):
         monkeypatch.setattr(Trouble, name, vars(Trouble)[name])
@@ -45,11 +187,13 @@ def no_trouble(monkeypatch: pytest.MonkeyPatch) -> None:
 # ---- the numbers --------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("no_trouble")
 @pytest.mark.parametrize("name", PLACES)
 def test_its_gradients_agree_with_finite_differences(name: str) -> None:
     assert sv.gradcheck(sv.Network(PLACES[name](), seed=3), X[:3]).error < 1e-6
 
 
+@pytest.mark.usefixtures("no_trouble")
 @pytest.mark.parametrize("batch", [1, 16, 300])
 @pytest.mark.parametrize("name", PLACES)
 def test_the_engines_agree(name: str, batch: int) -> None:
@@ -67,6 +211,7 @@ def test_the_engines_agree(name: str, batch: int) -> None:
     assert difference(one.network.bank.grad, other.network.bank.grad) < 1e-10
 
 
+@pytest.mark.usefixtures("no_trouble")
 def test_they_agree_where_a_chunk_has_several_tiles() -> None:
     x = np.random.default_rng(3).normal(size=(4000, 2))
     found = []
@@ -77,6 +222,7 @@ def test_they_agree_where_a_chunk_has_several_tiles() -> None:
     assert difference(*found) < 1e-10
 
 
+@pytest.mark.usefixtures("no_trouble")
 def test_they_agree_in_float32_and_in_mixed_precision() -> None:
     found = {}
     for engine, precision in (("python", "full"), ("cpu", "full"), ("cpu", "mixed")):
@@ -87,6 +233,7 @@ def test_they_agree_in_float32_and_in_mixed_precision() -> None:
     assert difference(wanted, found["cpu", "mixed"]) < 1e-2
 
 
+@pytest.mark.usefixtures("no_trouble")
 @pytest.mark.parametrize("name", PLACES)
 def test_moments_and_going_back_have_the_bits_of_whole_steps(name: str) -> None:
     whole, parts = (session("cpu", *PLACES[name](), batch=200) for _ in range(2))
@@ -101,6 +248,7 @@ def test_moments_and_going_back_have_the_bits_of_whole_steps(name: str) -> None:
     assert same_bits(whole, parts)
 
 
+@pytest.mark.usefixtures("no_trouble")
 def test_nothing_is_kept_from_one_step_to_the_next() -> None:
     class Counting(Radial):
         most = 0
@@ -115,6 +263,7 @@ def test_nothing_is_kept_from_one_step_to_the_next() -> None:
     assert Counting.most == 1
 
 
+@pytest.mark.usefixtures("no_trouble")
 def test_no_bit_depends_on_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for worth in (0, 10**12):
@@ -126,6 +275,7 @@ def test_no_bit_depends_on_the_number_of_threads(monkeypatch: pytest.MonkeyPatch
     assert same_bits(*found)
 
 
+@pytest.mark.usefixtures("no_trouble")
 def test_one_that_mixes_samples_or_draws_numbers_is_refused_where_tiles_are_computed() -> None:
     drawn = np.random.default_rng(0)
     wrong: dict[str, Callable[[Any, Any], Any]] = {
@@ -142,6 +292,7 @@ def test_one_that_mixes_samples_or_draws_numbers_is_refused_where_tiles_are_comp
         assert net.to("python")(X[:5]).shape == (5, 2)
 
 
+@pytest.mark.usefixtures("no_trouble")
 def test_a_setting_that_changes_is_seen_by_both_engines() -> None:
     layer = Scaled(2)
     net = sv.Network([layer, sv.Dense(2, 1)], seed=0, engine="cpu")
@@ -150,6 +301,7 @@ def test_a_setting_that_changes_is_seen_by_both_engines() -> None:
     assert (net(X[:3]) == net.layers[1].bias).all() and (net(X[:3]) != before).all()
 
 
+@pytest.mark.usefixtures("no_trouble")
 @pytest.mark.parametrize("engine", ["python", "cpu"])
 def test_a_call_between_forward_and_backward_changes_nothing(engine: str) -> None:
     found = []
@@ -165,6 +317,7 @@ def test_a_call_between_forward_and_backward_changes_nothing(engine: str) -> Non
     assert (found[0] == found[1]).all()
 
 
+@pytest.mark.usefixtures("no_trouble")
 def test_another_thread_may_ask_while_it_trains() -> None:
     alone, s = session("cpu", batch=300), session("cpu", batch=300)
     wanted, stopped = s.network.copy()(X), threading.Event()
@@ -189,6 +342,7 @@ def test_another_thread_may_ask_while_it_trains() -> None:
 # ---- what it costs ------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("no_trouble")
 def test_one_sentence_names_the_layer_and_what_it_costs_a_step(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -213,6 +367,7 @@ def fail() -> None:
     raise ZeroDivisionError("in the layer")
 
 
+@pytest.mark.usefixtures("no_trouble")
 @pytest.mark.some("16-python", "300-cpu")
 @pytest.mark.parametrize("engine", ["python", "cpu"])
 @pytest.mark.parametrize("batch", [16, 300])
@@ -234,6 +389,7 @@ def test_an_error_of_its_python_leaves_whole_steps(engine: str, batch: int) -> N
     assert whole.bank.value.tobytes() == broken.bank.value.tobytes()
 
 
+@pytest.mark.usefixtures("no_trouble")
 @pytest.mark.parametrize("unit", ["step", "operation"])
 def test_so_does_one_in_a_session(unit: str) -> None:
     layers = [sv.Dense(2, 3), Trouble(3), sv.Dense(3, 1)]
@@ -250,6 +406,7 @@ def test_so_does_one_in_a_session(unit: str) -> None:
     assert same_bits(s, other)
 
 
+@pytest.mark.usefixtures("no_trouble")
 def test_one_that_computes_with_its_own_network_is_refused() -> None:
     net = sv.Network([sv.Dense(2, 3), Trouble(3)], seed=0, engine="cpu")
     Trouble.act, Trouble.at = lambda: net(X[:2]), Trouble.count + 1
@@ -263,6 +420,7 @@ class Forgetful(Scaled):
         return {"features": self.inputs}
 
 
+@pytest.mark.usefixtures("no_trouble")
 def test_one_whose_settings_lack_something_is_refused() -> None:
     with refused(InputError, "Forgetful(2 -> 2) computes other numbers"):
         session("cpu", Forgetful(2, 5.0), sv.Dense(2, 1)).advance(1)
@@ -276,6 +434,7 @@ class Table(Scaled):
         return np.array(batch) * self.factor[2000]
 
 
+@pytest.mark.usefixtures("no_trouble")
 def test_a_number_in_a_long_array_of_settings_can_change() -> None:
     layer = Table(2, np.ones(4000))
     net = sv.Network([layer], seed=0, engine="cpu")
@@ -284,6 +443,7 @@ def test_a_number_in_a_long_array_of_settings_can_change() -> None:
     assert net(X[:3]) == pytest.approx(before * 1.001)
 
 
+@pytest.mark.usefixtures("no_trouble")
 def test_an_error_in_a_replica_is_raised() -> None:
     many = sv.replicate(session("cpu", sv.Dense(2, 3), Trouble(3), sv.Dense(3, 1)), seeds=[1, 2, 3])
     Trouble.act, Trouble.at = staticmethod(fail), Trouble.count + 40
@@ -291,6 +451,7 @@ def test_an_error_in_a_replica_is_raised() -> None:
         many.advance(100)
 
 
+@pytest.mark.usefixtures("no_trouble")
 def test_ctrl_c_in_its_python_ends_after_a_whole_step() -> None:
     net = sv.Network([sv.Dense(2, 3), Trouble(3), sv.Dense(3, 1)], seed=0, engine="cpu")
     other = net.copy()
@@ -303,6 +464,7 @@ def test_ctrl_c_in_its_python_ends_after_a_whole_step() -> None:
     assert net.bank.value.tobytes() == other.bank.value.tobytes()
 
 
+@pytest.mark.usefixtures("no_trouble")
 @pytest.mark.slow
 def test_ctrl_c_at_any_moment_leaves_whole_steps() -> None:
     start = sv.Network([sv.Dense(2, 3), Scaled(3), sv.Dense(3, 1)], seed=0, engine="cpu")
@@ -324,6 +486,7 @@ def test_ctrl_c_at_any_moment_leaves_whole_steps() -> None:
     assert raised > 100
 
 
+@pytest.mark.usefixtures("no_trouble")
 @pytest.mark.parametrize("engine", ["python", "cpu"])
 def test_a_nan_ends_the_training_as_in_every_layer(engine: str) -> None:
     s = session(engine, sv.Dense(2, 2), Scaled(2, float("nan")), sv.Dense(2, 1))
@@ -348,6 +511,7 @@ ACTS: dict[str, Callable[[sv.Network], object]] = {
 }
 
 
+@pytest.mark.usefixtures("no_trouble")
 @pytest.mark.parametrize("name", WRONG)
 def test_what_its_methods_return_is_checked(name: str) -> None:
     for method, act in ACTS.items():
@@ -363,6 +527,7 @@ def test_what_its_methods_return_is_checked(name: str) -> None:
 # ---- its parameters -----------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("no_trouble")
 def test_its_parameters_have_names_shapes_and_initial_numbers() -> None:
     class Affine(sv.Layer):
         def __init__(self) -> None:
@@ -397,6 +562,7 @@ def test_its_parameters_have_names_shapes_and_initial_numbers() -> None:
         layer.parameter("wieght")
 
 
+@pytest.mark.usefixtures("no_trouble")
 def test_a_layer_that_was_tried_joins_a_network_but_not_one_whose_arrays_are_held() -> None:
     class Own(Radial):
         def initialize(self, init: Any, seed: int) -> None:
@@ -415,6 +581,7 @@ def test_a_layer_that_was_tried_joins_a_network_but_not_one_whose_arrays_are_hel
         sv.Network([other])
 
 
+@pytest.mark.usefixtures("no_trouble")
 @pytest.mark.parametrize(
     ("parameters", "value"),
     [
@@ -435,12 +602,14 @@ def test_parameters_that_are_no_shapes_are_refused(parameters: Any, value: str) 
         Bad()
 
 
+@pytest.mark.usefixtures("no_trouble")
 def test_a_layer_without_settings_is_refused() -> None:
     made: Any = type("Bare", (sv.Layer,), {"forward_rows": raw([]), "backward_rows": raw([])})
     with pytest.raises(TypeError, match="settings"):
         made(2, 2)
 
 
+@pytest.mark.usefixtures("no_trouble")
 def test_one_that_keeps_numbers_of_its_batches_says_its_operations_itself() -> None:
     layer = Scaled(2)
     layer.state_size = 3
@@ -448,8 +617,149 @@ def test_one_that_keeps_numbers_of_its_batches_says_its_operations_itself() -> N
         sv.Network([layer])
 
 
+@pytest.mark.usefixtures("no_trouble")
 def test_one_made_of_layers_says_itself_how_it_evaluates() -> None:
     layer = Scaled(2)
     layer.layers = (sv.Dense(2, 2),)
     with refused(InputError, "Scaled(2 -> 2)"):
         layer(X[:2])
+
+
+# ---- files, copies, processes -------------------------------------------------------------------
+
+
+def test_it_is_saved_and_loaded(tmp_path: Path) -> None:
+    s = session("cpu")
+    s.advance(20)
+    s.network.save(tmp_path / "net.safetensors")
+    s.save(tmp_path / "run.safetensors")
+    net, other = (
+        sv.load(tmp_path / "net.safetensors"),
+        sv.Session.load(tmp_path / "run.safetensors"),
+    )
+    assert type(net.layers[1]) is Radial
+    assert net.bank.value.tobytes() == s.network.bank.value.tobytes()
+    s.advance(10)
+    other.advance(10)
+    assert other.engine == "cpu" and same_bits(s, other)
+
+
+def test_a_file_whose_class_is_not_defined_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session("cpu").network.save(tmp_path / "net.safetensors")
+    monkeypatch.delitem(OWN, "Radial")
+    with refused(FileError, "'Radial'"):
+        sv.load(tmp_path / "net.safetensors")
+
+
+@pytest.mark.parametrize("name", ["Dense", "Scaled"])
+def test_a_name_that_another_class_has_is_not_saved(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(OWN, name, OWN.get(name))
+    first: Any = type(name, (Scaled,), {})
+    if name not in LAYERS:
+        sv.Network([first(2)]).save(tmp_path / "net.safetensors")
+        type(name, (Scaled,), {})
+    with refused(InputError, name):
+        sv.Network([first(2)]).save(tmp_path / "net.safetensors")
+    assert type(sv.Dense(2, 2).again()) is sv.Dense
+
+
+@pytest.mark.parametrize(
+    ("settings", "value"),
+    [
+        ({}, "'features'"),
+        ({"features": 2, "size": 3}, "'size'"),
+        ({"features": 2, "factor": np.ones(2)}, "array([1., 1.])"),
+        ({"features": 2, "factor": float("nan")}, "nan"),
+    ],
+)
+def test_settings_that_do_not_make_it_again_are_not_saved(
+    settings: Any, value: str, tmp_path: Path
+) -> None:
+    made: Any = type("Scant", (Scaled,), {"settings": lambda self: dict(settings)})
+    with refused(InputError, value):
+        sv.Network([made(2)]).save(tmp_path / "net.safetensors")
+    assert not (tmp_path / "net.safetensors").exists()
+
+
+def test_copies_pickles_and_replicas_have_its_numbers() -> None:
+    s = session("cpu")
+    s.advance(10)
+    for other in (s.copy().network, pickle.loads(pickle.dumps(s.network)), s.network.copy()):
+        assert other.bank.value.tobytes() == s.network.bank.value.tobytes()
+        assert other.to("cpu")(X).tobytes() == s.network(X).tobytes()
+    many = sv.replicate(session("cpu"), seeds=[0, 1, 2])
+    many.advance(12)
+    alone = session("cpu", seed=1)
+    alone.advance(12)
+    assert difference(many.losses[1], alone.losses) < 1e-12
+    assert len({*many.losses[:, -1].tolist()}) == 3
+
+
+# ---- where it cannot run ------------------------------------------------------------------------
+
+
+def test_auto_does_not_choose_cuda_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    net = sv.Network(radial(), seed=0)
+    with monkeypatch.context() as patch:
+        cuda = ENGINES["cuda"].__class__(
+            "cuda", ENGINES["cuda"].make, str, lambda: ENGINES["cpu"].kernels()
+        )
+        patch.setitem(ENGINES, "cuda", cuda)
+        assert choose_best(10**9, Precision(), net.program).name == "cpu"
+        plain = sv.Network([2, 3])
+        assert choose_best(10**9, Precision(), plain.program).name == "cuda"
+    assert net.to("auto").engine == "cpu"
+
+
+def test_pictures_draw_a_matrix_and_biases_as_those_of_dense() -> None:
+    shapes = {
+        type(layer): sv.Network([layer]).program.operations[0]
+        for layer in (Radial(4, 6), Sines(4, 6), Odd(3), Scaled(3))
+    }
+    assert {kind: (op.shape, op.biases) for kind, op in shapes.items()} == {
+        Radial: ((6, 4), -1), Sines: ((6, 4), 24), Odd: ((7,), -1), Scaled: ((), -1),
+    }  # fmt: skip
+
+
+@pytest.mark.some(3)
+@pytest.mark.parametrize("name", PLACES)
+def test_it_is_drawn_and_told_at_each_moment(name: str) -> None:
+    s = session("cpu", *PLACES[name]())
+    s.advance(2)
+    stage: Any = Stage(Show(s), reduced_motion=True)
+    every = np.arange(len(s.network.bank))
+    drawn = [np.ravel(every[plate.indices]) for plate in stage.plan.plates]
+    assert {*np.concatenate(drawn).tolist()} == {*every.tolist()}
+    own = next(each for each in s.network.program.operations if each.own is not None)
+    titles = set()
+    for row in [None, *list(own.parameters)[-2:]]:
+        stage.pinned = row
+        for _ in s.operations:
+            s.advance(1, "operation")
+            stage.frame_data()
+            titles.add(caption(s, row).title)
+            if row is not None:
+                grad = [f"grad = {s.network.bank.grad[row]:.6g}"]
+                assert str(s.explain(row)).splitlines()[1:2] in ([], grad)
+                told = [each.words for each in blocks_about(s, row) if isinstance(each, CardLine)]
+                assert told and text("explanation.beyond") not in told
+    assert name == "last" or text("captions.plain", name=type(own.own).__name__) in titles
+
+
+def test_a_page_trains_no_such_network_and_records_it(tmp_path: Path) -> None:
+    s = session("cpu")
+    with refused(EngineError, "Radial(4 -> 6) of layer 1"):
+        sv.page(s, tmp_path / "a.html", engine=True)
+    assert sv.page(s, tmp_path / "a.html", steps=10) > 100_000
+
+
+@pytest.mark.parametrize("ending", ["glsl", "onnx"])
+def test_other_formats_refuse_it_in_one_sentence(ending: str, tmp_path: Path) -> None:
+    if ending == "onnx":
+        pytest.importorskip("onnx", reason="the extra onnx is not installed")
+    with refused(InputError, "Radial"):
+        session("cpu").network.save(tmp_path / f"net.{ending}")

@@ -1,4 +1,4 @@
-"""A program that uses `erf` from the table; test_activation.py runs it in a process."""
+"""A program that uses `erf` from the table; test_new_rows.py runs it in a process."""
 
 from pathlib import Path
 

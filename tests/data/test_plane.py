@@ -1,13 +1,21 @@
-"""XOR, XNOR and the clouds of points."""
+"""Data sets that come with the package.
 
+Points of the plane, colours, digits, pictures as textures.
+"""
+
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from scalarviz import data
+from scalarviz.data import texture
+from scalarviz.data.digits import built_in
 from scalarviz.data.plane import PlaneSet
-from scalarviz.errors import InputError, UnknownNameError
+from scalarviz.data.texture import landscape
+from scalarviz.errors import InputError, NotFiniteError, ShapeError, UnknownNameError
 from tests.wording import refused
 
 CLOUDS = [data.Circle, data.Gaussians, data.Spiral, data.Moons, data.Quadrants]
@@ -150,3 +158,422 @@ def test_a_data_set_of_features_counts_their_bytes() -> None:
 def test_wrong_features_are_refused(features: Any, error: type[Exception], value: str) -> None:
     with refused(error, value):
         data.Circle(features=features)
+
+
+RED, GREEN, BLUE = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]
+WHITE, DARK = [1.0, 1.0, 1.0], [0.2, 0.4, 0.6]
+
+
+def answer(known: data.Rgb, color: list[float]) -> list[float]:
+    """What a colour of the table becomes."""
+    inputs, targets = known.training
+    row = int(abs(inputs - color).sum(axis=1).argmin())
+    assert inputs[row] == pytest.approx(color)
+    found: list[float] = targets[row].tolist()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "color", "becomes"),
+    [
+        ("copy", DARK, DARK),
+        ("invert", DARK, [0.8, 0.6, 0.4]),
+        ("grey", RED, [0.299] * 3),
+        ("grey", GREEN, [0.587] * 3),
+        ("grey", WHITE, WHITE),
+        ("sepia", DARK, [0.4996, 0.4450, 0.3466]),
+        ("sepia", WHITE, [1.0, 1.0, 0.937]),
+        ("swap", DARK, [0.6, 0.2, 0.4]),
+        ("hue", WHITE, WHITE),
+    ],
+)
+def test_a_map_turns_colours_into_others(
+    name: str, color: list[float], becomes: list[float]
+) -> None:
+    assert answer(data.Rgb(name), color) == pytest.approx(becomes)
+
+
+@pytest.mark.parametrize("name", data.MAPS)
+def test_a_map_stays_inside_the_cube_of_colours(name: str) -> None:
+    _, targets = data.Rgb(name, levels=5).training
+    assert targets.min() >= 0.0
+    assert targets.max() <= 1.0
+
+
+def test_the_table_can_be_random_colours() -> None:
+    inputs, targets = data.Rgb("invert", samples=2000).training
+    assert inputs.mean(axis=0) == pytest.approx([0.5] * 3, abs=0.03)
+    assert abs(np.corrcoef(inputs.T)[~np.eye(3, dtype=bool)]).max() < 0.08
+    assert (targets == 1.0 - inputs).all()
+    assert (inputs != data.Rgb(samples=2000, seed=1).training[0]).all()
+
+
+def test_a_named_map_is_kept_by_its_name() -> None:
+    settings = {"map": "grey", "levels": 16, "angle": 90.0, "seed": 0, "order": "shuffled"}
+    assert data.Rgb("grey").settings() == settings
+
+
+def test_any_function_is_a_map() -> None:
+    def darken(rgb: np.ndarray) -> np.ndarray:
+        rgb *= 0.5  # a careless function, which spoils only a copy
+        return rgb
+
+    known = data.Rgb(darken, levels=6)
+    assert answer(known, WHITE) == [0.5, 0.5, 0.5]
+    assert known.settings()["map"] == "darken"
+    assert (known.palette[1] == data.PALETTE / 2).all()
+    assert known.held_out is not None
+    assert (known.held_out[1] == known.held_out[0] / 2).all()
+
+
+def test_a_curve_for_each_channel_is_a_map() -> None:
+    curves = np.array([[0.0, 1.0, 0.0], [1.0, 0.5, 0.0], [0.0, 0.0, 1.0]])
+    known = data.Rgb(curves, levels=5)
+    assert answer(known, [0.25, 0.25, 0.25]) == pytest.approx([0.5, 0.75, 0.0])
+    assert answer(known, WHITE) == [0.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("color_map", "error", "value"),
+    [
+        ("inverse", UnknownNameError, "'inverse'"),
+        (None, InputError, "None"),
+        (np.zeros((1, 3)), ShapeError, "not (1, 3)"),
+        (np.zeros((2, 2, 3, 3)), ShapeError, "not (2, 2, 3, 3)"),
+        (np.float64(3.0), InputError, "look up"),
+        (np.array(3.0), ShapeError, "not ()"),
+        (np.full((2, 3), np.inf), NotFiniteError, "NaN or infinity"),
+        (lambda rgb: rgb[:, 0], ShapeError, "(4616,)"),
+        (lambda rgb: rgb / 0.0, NotFiniteError, "nan at row 0, column 0"),
+        (lambda rgb: "red", InputError, "str 'red'"),
+    ],
+)
+# One of the maps divides by zero on purpose, and numpy says so.
+@pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
+def test_what_is_no_map_is_refused(color_map: Any, error: type[Exception], value: str) -> None:
+    with refused(error, value):
+        data.Rgb(color_map)
+
+
+@pytest.mark.parametrize("levels", [1, 129, 2.0])
+def test_the_grid_has_2_to_128_levels(levels: Any) -> None:
+    with refused(InputError, levels):
+        data.Rgb(levels=levels)
+
+
+PIXELS = np.random.default_rng(0).integers(0, 256, (20, 3, 2))
+NAMED = np.arange(20) % 10
+
+
+@pytest.fixture
+def learn() -> Any:
+    return pytest.importorskip("sklearn.datasets", reason="the digits are inside scikit-learn")
+
+
+def rows(table: np.ndarray) -> set[bytes]:
+    return {row.tobytes() for row in np.ascontiguousarray(table)}
+
+
+def test_their_file_has_every_number_of_scikit_learn(learn: Any) -> None:
+    known, (pictures, labels) = learn.load_digits(), built_in()
+    assert pictures.dtype == labels.dtype == np.uint8
+    np.testing.assert_array_equal(pictures, known.images)
+    np.testing.assert_array_equal(labels, known.target)
+
+
+def test_the_digits_are_those_of_scikit_learn(learn: Any) -> None:
+    known, digits = learn.load_digits(), data.Digits()
+    assert digits.shape == (1, 8, 8) and (digits.inputs, digits.outputs) == (64, 10)
+    assert digits.held_out is not None
+    assert (digits.samples, len(digits.held_out[0])) == (1438, 359)
+    inputs, targets = (
+        np.concatenate(parts) for parts in zip(digits.training, digits.held_out, strict=True)
+    )
+    assert inputs.dtype == targets.dtype == np.float32
+    assert (targets.sum(axis=1) == 1.0).all() and set(np.unique(targets)) == {0.0, 1.0}
+    found = {
+        (row.tobytes(), label) for row, label in zip(inputs, targets.argmax(axis=1), strict=True)
+    }
+    wanted = {
+        (np.float32(row / 16.0).tobytes(), label)
+        for row, label in zip(known.data, known.target, strict=True)
+    }
+    assert found == wanted
+
+
+def test_which_are_held_out_depends_on_the_seed_alone(learn: Any) -> None:
+    whole, again, other = data.Digits(), data.Digits(), data.Digits(seed=1)
+    assert whole.held_out is not None and again.held_out is not None and other.held_out is not None
+    assert whole.held_out[0].tobytes() == again.held_out[0].tobytes()
+    assert rows(whole.held_out[0]) != rows(other.held_out[0])
+    assert not rows(whole.training[0]) & rows(whole.held_out[0])
+    few = data.Digits(digits=range(8))
+    assert few.held_out is not None
+    assert rows(few.held_out[0]) < rows(whole.held_out[0])
+    assert rows(few.training[0]) < rows(whole.training[0])
+
+
+@pytest.mark.parametrize("chosen", ["89", [9, 8], {8, 9}, range(8, 10), np.array([8, 9])])
+def test_only_some_digits_can_be_chosen_and_targets_stay_ten(learn: Any, chosen: Any) -> None:
+    digits = data.Digits(digits=chosen)
+    assert digits.held_out is not None
+    for _, targets in (digits.training, digits.held_out):
+        assert targets.shape[1] == 10
+        assert set(targets.argmax(axis=1)) == {8, 9}
+    assert repr(digits) == "Digits(digits='89'): 64 -> 10, 276 samples, 78 held out"
+
+
+def test_digits_of_ones_own() -> None:
+    digits = data.Digits(pictures=PIXELS, labels=NAMED, held_out=4)
+    assert digits.shape == (1, 3, 2) and digits.held_out is not None
+    np.testing.assert_array_equal(
+        digits.training[0], np.float32(PIXELS[:16].reshape(16, 6)) / np.float32(255)
+    )
+    assert digits.held_out[1].argmax(axis=1).tolist() == [6, 7, 8, 9]
+    assert repr(digits).startswith("Digits(held_out=4, pictures=20 x 3 x 2, labels=20): 6 -> 10")
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "value"),
+    [
+        ({"held_out": 20}, InputError, "not 20"),
+        ({"held_out": 1.5}, InputError, "1.5"),
+        ({"held_out": -0.1}, InputError, "-0.1"),
+        ({"held_out": 0.99}, InputError, "0123456789"),
+        ({"digits": "12x"}, InputError, "'12x'"),
+        ({"digits": [10]}, InputError, "not [10]"),
+        ({"digits": []}, InputError, "not []"),
+        ({"digits": 7}, InputError, "not 7"),
+        ({"seed": -1}, InputError, "-1"),
+        ({"order": "random"}, InputError, "'random'"),
+        ({"folder": "."}, InputError, "not both"),
+        ({"labels": NAMED[:3]}, ShapeError, "3 labels"),
+        ({"labels": NAMED + 1}, InputError, "not 10"),
+        ({"labels": None}, ShapeError, "of shape ()"),
+        ({"pictures": PIXELS[0]}, ShapeError, "of shape (3, 2)"),
+        ({"pictures": PIXELS / 2.0}, InputError, "float64 such as 108.5"),
+        ({"pictures": PIXELS + 1}, InputError, "int64"),
+        ({"pictures": PIXELS - 1}, InputError, "int64"),
+    ],
+)
+def test_bad_settings_of_digits_are_refused(
+    settings: dict[str, Any], error: type[Exception], value: str
+) -> None:
+    with refused(error, value):
+        data.Digits(**{"pictures": PIXELS, "labels": NAMED} | settings)
+
+
+# A picture of 2 rows and 3 columns, every channel of every pixel another number.
+SMALL = np.arange(18, dtype=np.uint8).reshape(2, 3, 3) * 14
+
+
+def saved(path: Path, array: np.ndarray, mode: str | None = None, **settings: Any) -> Path:
+    """The path of a picture, written by Pillow."""
+    images = pytest.importorskip("PIL.Image", reason="Pillow reads pictures; it is an extra")
+    image = images.fromarray(array)
+    (image.convert(mode) if mode else image).save(path, **settings)
+    return path
+
+
+def test_the_first_row_of_a_picture_is_at_v_0() -> None:
+    batches = data.Texture(SMALL).batches(200, seed=1)
+    points, colors = batches.at(0)
+    column, row = (points * [3, 2]).astype(int).T
+    assert (colors == SMALL[row, column] / 255.0).all()
+    assert {*zip(row, column, strict=True)} == {(i, j) for i in range(2) for j in range(3)}
+
+
+def test_flip_swaps_u_and_v() -> None:
+    _, colors = data.Texture(SMALL[:, :2], transform="flip").pixels()
+    assert (colors.reshape(2, 2, 3) == SMALL[:, :2].transpose(1, 0, 2) / 255.0).all()
+
+
+def test_batches_are_transformed_and_the_seed_decides_where_they_look() -> None:
+    flipped = data.Texture(SMALL, transform="flip")
+    points, colors = flipped.batches(50, seed=1).at(2)
+    row, column = (points * [2, 3]).astype(int).T
+    assert (colors == SMALL[row, column] / 255.0).all()
+    assert (flipped.batches(50, seed=2).at(2)[0] != points).all()
+
+
+def test_an_unknown_transform_lists_the_transforms() -> None:
+    with refused(UnknownNameError, "'mirror'"):
+        data.Texture(transform="mirror")
+    with refused(UnknownNameError, "'sRGB'"):
+        data.Texture(color_space="sRGB")
+
+
+def test_psnr_is_in_decibels() -> None:
+    target = np.linspace(0.1, 0.8, 30).reshape(10, 3)
+    assert data.psnr(target + 0.1, target) == pytest.approx(20.0)
+    assert data.psnr(target, target + 0.01) == pytest.approx(40.0)
+    assert data.psnr(target, target) == np.inf
+    with refused(ShapeError, "(10, 3) and (3,)"):
+        data.psnr(target, target[0])
+
+
+def test_linear_numbers_are_amounts_of_light() -> None:
+    grey = np.array([[0, 10, 128, 255]], np.uint8)
+    linear = data.Texture(grey, color_space="linear").picture[0, :, 0]
+    assert linear == pytest.approx([0.0, 0.003035, 0.215861, 1.0], abs=1e-6)
+    floats = np.array([[0.25, 0.5]])
+    assert data.Texture(floats, color_space="linear").picture[0, :, 0].tolist() == [0.25, 0.5]
+
+
+def test_a_reduced_picture_keeps_its_shape_and_a_small_one_its_size() -> None:
+    assert data.Texture(np.zeros((30, 60)), size=20).picture.shape == (10, 20, 3)
+    assert data.Texture(np.zeros((300, 1)), size=2).picture.shape == (2, 1, 3)
+    assert data.Texture(SMALL, size=256).picture.shape == (2, 3, 3)
+    with refused(InputError, "0"):
+        data.Texture(SMALL, size=0)
+
+
+def test_the_built_in_picture_has_many_colours_edges_and_detail() -> None:
+    picture = landscape()
+    assert picture.shape == (256, 256, 3)
+    assert picture.dtype == np.uint8
+    assert len(np.unique(picture.reshape(-1, 3), axis=0)) > 2000
+    assert picture.min() < 20
+    assert picture.max() > 240
+    steps = abs(np.diff(picture.astype(int), axis=1)).max(axis=2)
+    assert 0.01 < (steps > 60).mean() < 0.2
+    assert (data.Texture().picture == picture / 255.0).all()
+
+
+@pytest.mark.parametrize(
+    ("picture", "error", "value"),
+    [
+        (np.zeros((2, 2, 4)), ShapeError, "(2, 2, 4)"),
+        (np.zeros(5), ShapeError, "(5,)"),
+        (np.zeros((0, 5)), ShapeError, "(0, 5, 3)"),
+        (np.full((2, 2), np.nan), NotFiniteError, "NaN or infinity"),
+        (np.full((2, 2), 255.0), InputError, "255 to 255"),
+        (np.full((2, 2), -0.1), InputError, "-0.1 to -0.1"),
+        (np.full((2, 2), "a"), InputError, "takes numbers"),
+        (object(), InputError, "takes numbers"),
+    ],
+)
+def test_an_array_that_is_no_picture_is_refused(
+    picture: Any, error: type[Exception], value: str
+) -> None:
+    with refused(error, value):
+        data.Texture(picture)
+
+
+def test_a_png_is_read_as_it_is(tmp_path: Path) -> None:
+    path = saved(tmp_path / "a.png", SMALL)
+    for picture in (path, str(path)):
+        assert (data.Texture(picture).picture == SMALL / 255.0).all()
+
+
+def test_a_photo_is_turned_upright(tmp_path: Path) -> None:
+    images = pytest.importorskip("PIL.Image", reason="Pillow reads pictures; it is an extra")
+    turned = images.Exif()
+    turned[0x0112] = 6  # the camera lay on its side: turn it to the right
+    picture = data.Texture(saved(tmp_path / "a.png", SMALL, exif=turned)).picture
+    assert (picture == np.rot90(SMALL, -1) / 255.0).all()
+
+
+def test_sixteen_bits_keep_their_brightness(tmp_path: Path) -> None:
+    deep = np.array([[0, 257, 65535]], np.uint16)
+    picture = data.Texture(saved(tmp_path / "a.png", deep)).picture
+    assert picture[0] == pytest.approx(np.array([[0.0] * 3, [1 / 255] * 3, [1.0] * 3]))
+
+
+def test_what_is_transparent_is_white(tmp_path: Path) -> None:
+    glass = np.array([[[255, 0, 0, 255], [9, 9, 9, 0]]], np.uint8)
+    picture = data.Texture(saved(tmp_path / "a.png", glass)).picture
+    assert picture.tolist() == [[[1.0, 0.0, 0.0], [1.0, 1.0, 1.0]]]
+
+
+def test_a_picture_is_weighed_as_the_numbers_that_it_becomes(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    path = saved(tmp_path / "a.png", rng.integers(0, 256, (50, 30, 3), dtype=np.uint8))
+    needed = 50 * 30 * 24
+    with refused(InputError, f"limit={needed}"):
+        data.Texture(path, limit=needed - 1)
+    whole = data.Texture(path, limit=needed)
+    small = data.Texture(path, limit=needed // 2, size=10)
+    assert (small.picture == data.Texture(whole.picture, size=10).picture).all()
+    with refused(InputError, "0"):
+        data.Texture(path, limit=0)
+
+
+@pytest.mark.parametrize("linear", [False, True])
+@pytest.mark.parametrize("mode", ["RGB", "RGBA", "L", "P", "LA", "1"])
+def test_a_picture_that_is_read_in_bands_is_that_of_the_whole(
+    tmp_path: Path, mode: str, linear: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    path = saved(tmp_path / "a.png", rng.integers(0, 256, (37, 23, 3), dtype=np.uint8), mode)
+    options: Any = {"color_space": "linear" if linear else "srgb"}
+    whole = [data.Texture(path, size=size, **options).picture for size in (None, 11)]
+    monkeypatch.setattr(texture, "BAND", 60)
+    bands = [data.Texture(path, size=size, **options).picture for size in (None, 11)]
+    for a, b in zip(whole, bands, strict=True):
+        assert (a == b).all()
+
+
+def test_a_jpeg_that_is_drawn_over_and_over_is_refused(tmp_path: Path) -> None:
+    path = saved(tmp_path / "a.jpg", SMALL, progressive=True)
+    content = path.read_bytes()
+    assert data.Texture(path).picture.shape == (2, 3, 3)
+    last = content.rindex(b"\xff\xda")
+    path.write_bytes(content[:last] + content[last:-2] * 100 + content[-2:])
+    with refused(InputError, "a.jpg", varies=r"\d+ passes"):
+        data.Texture(path)
+
+
+@pytest.mark.parametrize("width", [9_000, 12_000, 30_000])
+def test_a_decompression_bomb_is_one_sentence(tmp_path: Path, width: int) -> None:
+    import struct
+    import zlib
+
+    path = saved(tmp_path / "a.png", SMALL)
+    content = path.read_bytes()
+    size = b"IHDR" + struct.pack(">II", width, width) + content[24:29]
+    path.write_bytes(content[:12] + size + struct.pack(">I", zlib.crc32(size)) + content[33:])
+    with refused(InputError, "a.png"):
+        data.Texture(path)
+
+
+@pytest.mark.parametrize("kind", ["png", "jpg"])
+def test_a_damaged_picture_is_one_sentence_or_a_picture(tmp_path: Path, kind: str) -> None:
+    path = saved(tmp_path / f"a.{kind}", SMALL)
+    content = path.read_bytes()
+    damaged = [content[:length] for length in range(0, len(content), 3)]
+    for place in range(0, len(content), 2):
+        flipped = bytearray(content)
+        flipped[place] ^= 1 << place % 8
+        damaged.append(bytes(flipped))
+    for broken in damaged:
+        path.write_bytes(broken)
+        try:
+            picture = data.Texture(path).picture
+        except InputError as error:
+            message = str(error)
+        else:
+            assert picture.ndim == 3
+            message = ""
+        assert "\n" not in message
+    path.write_bytes(content[: len(content) // 2])
+    with refused(InputError, path.name):
+        data.Texture(path)
+
+
+@pytest.mark.parametrize("kind", ["GIF", "BMP", "EPS"])
+def test_other_formats_are_refused(tmp_path: Path, kind: str) -> None:
+    path = saved(tmp_path / "a.png", SMALL, format=kind)
+    with refused(InputError, "a.png"):
+        data.Texture(path)
+
+
+def test_without_pillow_the_error_says_how_to_install_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.png"
+    path.write_bytes(b"a picture")
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
+    with refused(InputError, "Pillow"):
+        data.Texture(path)
+    assert data.Texture().picture.shape == (256, 256, 3)

@@ -1,8 +1,4 @@
-"""The machine code of kernels for GPUs, linked and disassembled where there is no GPU.
-
-It takes nvJitLink and nvdisasm, of the packages nvidia-nvjitlink (117 MB) and nvidia-cuda-nvdisasm
-(6 MB). What is looked at is what a GPU would run.
-"""
+"""The machine code of kernels for GPUs: made, linked and disassembled where there is no GPU."""
 
 from __future__ import annotations
 
@@ -15,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -23,7 +20,7 @@ from scalarviz.engines.codegen.cache_files import keep, kept, path_of
 from scalarviz.engines.codegen.cuda_file import CudaUnit, products_rounded
 from scalarviz.engines.codegen.formula_loops import InUse
 from scalarviz.engines.codegen.kernel_units import Dtype, form_of
-from scalarviz.engines.cuda import kernels
+from scalarviz.engines.cuda import kernels, launches
 from tests.conftest import FakeDevice
 
 ARCHITECTURE = "sm_90a"
@@ -238,3 +235,33 @@ def linked_text(text: str, folder: Path) -> tuple[str, str]:
     linker = Linker(*parts, options=options)
     code = bytes(linker.link("cubin").code)
     return disassembled(code, folder), linker.get_info_log()
+
+
+def compile_without_gpu(patch: pytest.MonkeyPatch) -> None:
+    """Let numba compile, link, and keep on disk, as for a GPU of `FakeDevice`."""
+    from numba.cuda import codegen, dispatcher
+
+    library, capability = codegen.CUDACodeLibrary, FakeDevice.compute_capability
+
+    def ensured(self: Any, cc: Any) -> Any:
+        return cc or (*capability, "a")
+
+    def bind(kernel: Any) -> None:
+        kernel._codelibrary.get_cubin()
+
+    patch.setattr(dispatcher, "get_current_device", lambda: FakeDevice)
+    patch.setattr(library, "_ensure_cc", ensured)
+    patch.setattr(codegen.JITCUDACodegen, "magic_tuple", lambda self: ((13, 0), capability))
+    patch.setattr(dispatcher._Kernel, "bind", bind)
+
+
+def compiled_again(module: Any) -> tuple[int, int]:
+    """How often the kernel of a module was loaded from disk and compiled, when it is needed."""
+    kernel = getattr(module, module.NAME)
+    kernel.compile(module.SIGNATURE)
+    return sum(kernel._cache_hits.values()), sum(kernel._cache_misses.values())
+
+
+def all_formulas() -> Any:
+    """Have kernels made for all formulas: hundreds of trainings then compile each of them once."""
+    return mock.patch.object(launches, "InUse", return_value=InUse())

@@ -1,4 +1,4 @@
-"""Run by `test_cuda_driver.py` with stub_driver.c for a driver: all ways to call it.
+"""Run by `test_cuda_calls.py` with stub_driver.c for a driver: all ways to call it.
 
     python on_stub_driver.py WAY ...
 

@@ -14,7 +14,7 @@ from scalarviz.core.optimizer import Optimizer
 from scalarviz.data.batches import Batches, InOrder, Picked, Shuffled
 from scalarviz.engines.cuda.card import Steps
 from scalarviz.engines.cuda.engine import CudaRun
-from tests.engines.fake_graphs import FakeDriver, Stream
+from tests.engines.fake_driver import FakeDriver, Stream
 from tests.engines.simulator import pair, run_of
 
 

@@ -4,10 +4,13 @@ The simulator runs a Python thread for each CUDA thread, hence the small network
 four threads, and sizes that divide by neither.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -21,8 +24,104 @@ from scalarviz.data.batches import Batches
 from scalarviz.engines.cuda.card import cuda
 from scalarviz.engines.cuda.engine import CudaEngine, CudaRun
 from tests.engines.agreement import Array, numbers
-from tests.engines.every_formula import all_formulas
-from tests.engines.simulated_blocks import Turns
+from tests.engines.machine_code import all_formulas
+
+ORDER = Random(0)
+_idle: list[OfBlock] = []
+
+
+class Turns:
+    """A block of CUDA threads; takes the place of `BlockManager` of numba."""
+
+    def __init__(self, f: Callable[..., None], grid_dim: Any, block_dim: Any, debug: bool) -> None:
+        self.f, self.dim = f, block_dim
+        self.left: list[Any] = []  # indices of threads that have not begun
+        self.round: list[OfBlock] = []  # threads whose turn comes, the next one last
+        self.waiting: list[OfBlock] = []  # those that have come to the meeting
+        self.error: BaseException | None = None
+        self._end = locked()
+
+    def run(self, grid_point: Any, *arguments: Any) -> None:
+        """Run all threads of the block; raise the error of one of them."""
+        from numba.cuda.simulator.kernelapi import Dim3
+
+        self.index, self.arguments = Dim3(*grid_point), tuple(map(plain, arguments))
+        self.left = [Dim3(*place) for place in np.ndindex(*self.dim)]
+        ORDER.shuffle(self.left)
+        self.pass_on()
+        self._end.acquire()
+        if self.error is not None:
+            raise self.error
+
+    def pass_on(self) -> None:
+        """Let the next thread have its turn."""
+        if self.left:
+            each = _idle.pop() if _idle else OfBlock()
+            each.block, each.blockIdx = self, self.index
+            each.turn.release()
+            return
+        if not self.round:
+            self.round, self.waiting = self.waiting, []
+            ORDER.shuffle(self.round)
+        (self.round.pop().turn if self.round else self._end).release()
+
+
+def locked() -> threading.Lock:
+    """Return a lock to wait at until another thread releases it."""
+    lock = threading.Lock()
+    lock.acquire()
+    return lock
+
+
+def plain(argument: Any) -> Any:
+    """An argument as it is in a kernel: arrays are numpy's, whose indexing is faster."""
+    from numba.cuda.simulator.cudadrv.devicearray import FakeWithinKernelCUDAArray
+
+    fake = isinstance(argument, FakeWithinKernelCUDAArray)
+    return argument._item._ary if fake else argument
+
+
+class OfBlock(threading.Thread):
+    """CUDA threads of a block, one after another until one waits at a meeting.
+
+    It has the names that numba's simulator asks for.
+    """
+
+    block: Turns
+    blockIdx: Any
+    threadIdx: Any
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.turn = locked()
+        self.start()
+
+    def run(self) -> None:
+        while True:
+            self.turn.acquire()
+            while self.block.left:
+                self.run_one(self.block, self.block.left.pop())
+            block = self.block
+            _idle.append(self)
+            block.pass_on()
+
+    def run_one(self, block: Turns, index: Any) -> None:
+        """Run a thread to its end, with waits for the others."""
+        self.threadIdx = index
+        try:
+            block.f(*block.arguments)
+        except BaseException as error:
+            block.error = block.error or error
+            block.left.clear()
+
+    def syncthreads(self) -> None:
+        """Wait until all threads that have not ended do so, too."""
+        self.block.waiting.append(self)
+        self.block.pass_on()
+        self.turn.acquire()
+        if self.block.error is not None:
+            sys.exit()
+
 
 SAMPLES = 27  # three chunks of nine
 
@@ -38,7 +137,7 @@ one_type_or_both = pytest.mark.parametrize("dtype", ["float64", *slow("float32")
 whole_or_not = pytest.mark.parametrize("whole", [True, False], ids=["whole steps", "kernels"])
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(scope="module")
 def simulator() -> Iterator[None]:
     """Threads of a block take turns; and two of them do not both make the one shared array.
 

@@ -1,26 +1,39 @@
-"""Kernels for GPUs are compiled once, for the formulas in use, and kept on disk for every process.
+"""Files of kernels for GPUs.
 
-No GPU is needed for that: numba compiles, links and keeps, and loads nothing into a GPU.
+Compiled once, for the formulas in use, and made anew after a change.
 """
 
 import importlib.util
 import os
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.engines.codegen import cuda_file
+from scalarviz.core.formulas import activations, layer_formulas, losses
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.formula import Formula
+from scalarviz.engines.codegen import cache_files, cuda_file
+from scalarviz.engines.codegen.formula_loops import InUse
 from scalarviz.engines.cuda import kernels
 from scalarviz.engines.cuda.launches import units_of_training
 from scalarviz.faces.controller import precompile
-from tests.engines.machine_code import needs_a_linker
-from tests.engines.no_gpu import compile_without_gpu, compiled_again
+from tests.engines.machine_code import (
+    EVERY,
+    IN_USE,
+    compile_without_gpu,
+    compiled_again,
+    needs_a_linker,
+    unit,
+)
+from tests.machine import ROOT
 
 if importlib.util.find_spec("numba_cuda") is None:
     pytest.skip("numba-cuda is not available for this system or Python", allow_module_level=True)
@@ -119,7 +132,7 @@ def test_kernels_are_compiled_once_and_then_loaded(
 
 PROGRAM = """
 import pytest
-from tests.engines.no_gpu import compile_without_gpu
+from tests.engines.machine_code import compile_without_gpu
 patch = pytest.MonkeyPatch()
 compile_without_gpu(patch)
 import sys
@@ -132,7 +145,7 @@ for word in sys.argv[1:]:
 LOAD = """
 import sys
 from pathlib import Path
-from tests.engines.no_gpu import compiled_again
+from tests.engines.machine_code import compiled_again
 from scalarviz.engines.codegen import cuda_file
 for name in sys.argv[1:]:
     print(*compiled_again(cuda_file.import_file(Path(name))))
@@ -195,3 +208,164 @@ def test_the_kind_of_a_training_covers_what_it_has_used_together() -> None:
     assert trains(s) == 3  # mse with sgd, mse with adam, mae with adam
     s.back(3)
     assert trains(s) == 3
+
+
+TANH = unit(kernels.forward_all, [*IN_USE, ("WHOLE_BATCH", "activation"), ("ACTIVATIONS", "tanh")])
+
+
+def text(function: Any = kernels.train, **given: Any) -> str:
+    return cuda_file.text_of(unit(function, **given), "float32")
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("numba_cuda") is None,
+    reason="numba-cuda is not available for this system or Python",
+)
+@pytest.mark.parametrize(
+    ("module", "constant", "function"),
+    [
+        (activations, "LEAK", kernels.forward_all),
+        (losses, "FLOOR", kernels.sum_errors),
+        (layer_formulas, "pi", kernels.forward_all),
+    ],
+)
+def test_a_constant_of_a_formula_is_in_the_texts_with_it_and_in_no_other(
+    module: ModuleType, constant: str, function: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def texts() -> list[str]:
+        return [text(function), text(kernels.move_all)]
+
+    before = texts()
+    monkeypatch.setattr(module, constant, 0.0625)
+    after = texts()
+    assert after[0] != before[0] and after[1] == before[1]
+    monkeypatch.undo()
+    assert texts() == before
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("numba_cuda") is None,
+    reason="numba-cuda is not available for this system or Python",
+)
+def test_a_kernel_has_the_rows_in_use_and_no_others() -> None:
+    found = text(rows=IN_USE)
+    assert "activations_leaky_relu" in found and "optimizers_adam(" in found
+    for name in ("relu(x", "tanh", "sgd", "convolution", "batch_norm", "cosine", "row_loss"):
+        assert name not in found.replace("leaky_relu(x", ""), name
+    assert len(text()) > 1.5 * len(found)
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("numba_cuda") is None,
+    reason="numba-cuda is not available for this system or Python",
+)
+@pytest.mark.parametrize(
+    ("function", "rows"),
+    [
+        (kernels.move_all, [("ACTIVATIONS", "tanh"), ("LOSSES", "mae"), ("KERNELS", "row")]),
+        (kernels.sum_errors, [("OPTIMIZERS", "sgd"), ("DRAWS", "points")]),
+        (kernels.draw_batch, [("LOSSES", "mae"), ("WHOLE_BATCH", "convolution")]),
+        (kernels.add_all, [("OPTIMIZERS", "sgd"), ("LOSSES", "mae"), ("DRAWS", "points")]),
+    ],
+)
+def test_a_formula_that_a_kernel_does_not_compute_leaves_its_file_as_it_is(
+    function: Any, rows: list[tuple[str, str]]
+) -> None:
+    assert text(function, rows=IN_USE) == text(function, rows=[*IN_USE, *rows])
+
+
+def wavy(x: float) -> float:
+    return 2 * x if x > 0 else x**2
+
+
+def wavy_derivative(x: float, y: float) -> float:
+    return 2 if x > 0 else 2 * x
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("numba_cuda") is None,
+    reason="numba-cuda is not available for this system or Python",
+)
+def test_a_row_added_later_changes_no_file_that_does_not_use_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
+    before = cuda_file.path_of_unit(TANH, "float32")
+    monkeypatch.setitem(ACTIVATIONS, "wavy", Formula("wavy", wavy, (wavy_derivative,)))
+    assert cuda_file.path_of_unit(TANH, "float32") == before
+    assert TANH.used.rows is not None
+    more = InUse(TANH.used.rows | {("ACTIVATIONS", "wavy")})
+    after = cuda_file.path_of_unit(cuda_file.CudaUnit(kernels.forward_all, more), "float32")
+    assert after != before and before.exists()
+    assert f"formula == {list(ACTIVATIONS).index('tanh')}" in after.read_text()
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("numba_cuda") is None,
+    reason="numba-cuda is not available for this system or Python",
+)
+def test_versions_of_all_that_compiles_are_in_the_text() -> None:
+    assert cuda_file.versions() in text(kernels.clear_all)
+    for name in (
+        "numba-cuda 0.",
+        "cuda-toolkit ",
+        "nvidia-nvvm ",
+        "nvidia-nvjitlink ",
+        "llvmlite ",
+    ):
+        assert name in cuda_file.versions()
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("numba_cuda") is None,
+    reason="numba-cuda is not available for this system or Python",
+)
+@pytest.mark.parametrize("function", EVERY)
+def test_every_file_of_kernels_gives_each_name_one_meaning(function: Any) -> None:
+    cache_files.check_names(text(function))
+    cache_files.check_names(text(function, rows=IN_USE))
+
+
+NEW_ROW = """
+    from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
+    def mine(z: float) -> float:
+        return {slope} * z if z > 0.0 else 0.0
+    def mine_derivative(z: float, y: float) -> float:
+        return {slope} if z > 0.0 else 0.0
+    ACTIVATIONS["mine"] = ActivationFormula("mine", mine, (mine_derivative,))
+"""
+ON_EVERY_ENGINE = """
+    import warnings
+    # Numbers in the simulator of GPUs are numpy's, and numpy warns where a GPU overflows.
+    warnings.simplefilter("ignore", RuntimeWarning)
+    import new_row
+    import scalarviz as sv
+    net = sv.Network([1, 1], output="mine")
+    net.bank.value[:] = [1.0, 0.0]
+    for engine in ("python", "cpu", "cuda"):
+        twin = net.copy().to(engine)
+        twin.train_step([[2.0]], [[0.0]], "mse", sv.SGD(0.25))
+        print(float(net.copy().to(engine)([[2.0]])[0, 0]), float(twin.bank.grad[0]))
+"""
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("numba_cuda") is None,
+    reason="numba-cuda is not available for this system or Python",
+)
+@pytest.mark.slow
+def test_every_engine_follows_a_new_row_and_its_constant(tmp_path: Path) -> None:
+    path = os.pathsep.join([str(tmp_path), str(ROOT)])
+    own = {"PYTHONPATH": path, "SCALARVIZ_CACHE_DIR": str(tmp_path), "NUMBA_ENABLE_CUDASIM": "1"}
+    for slope in (0.25, 0.5):
+        (tmp_path / "new_row.py").write_text(textwrap.dedent(NEW_ROW.format(slope=slope)))
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", textwrap.dedent(ON_EVERY_ENGINE)],
+            check=True,
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **own},
+        )
+        told = [[float(word) for word in line.split()] for line in done.stdout.splitlines()]
+        assert told == [[2 * slope, 8 * slope * slope]] * 3, done.stderr

@@ -12,10 +12,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.data.batches import Shuffled
-from tests.engines.ptx.card import Card, unguarded
-from tests.engines.ptx.launch import Launch
-from tests.engines.ptx.memory import Memory
-from tests.engines.ptx.races import Race
+from tests.engines.ptx.card import Card, Launch, Memory, Race, unguarded
 from tests.engines.ptx.translate import translate
 from tests.engines.test_cuda import needs_numba_cuda
 

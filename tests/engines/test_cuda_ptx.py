@@ -1,15 +1,38 @@
-"""Every CUDA kernel compiles for the GPUs there are, and keeps what it promises, without a GPU."""
+"""The PTX and the machine code of CUDA kernels.
+
+What they promise, and the same bits for each formula.
+"""
 
 import importlib.util
 import re
-from typing import Any
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS
+from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
+from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES, no_constants
+from scalarviz.engines.codegen import cuda_file
 from scalarviz.engines.codegen.cuda_file import products_rounded
 from scalarviz.engines.codegen.kernel_units import Dtype
 from scalarviz.engines.cuda import kernels
-from tests.engines.machine_code import EVERY, NOT_ROUNDED, ptx_of, unit
+from tests.conftest import FakeDevice
+from tests.engines.machine_code import (
+    EVERY,
+    GPU,
+    IN_USE,
+    NOT_ROUNDED,
+    as_launched,
+    linked,
+    ptx_of,
+    unit,
+)
 
 if importlib.util.find_spec("numba_cuda") is None:
     pytest.skip("numba-cuda is not available for this system or Python", allow_module_level=True)
@@ -17,7 +40,7 @@ if importlib.util.find_spec("numba_cuda") is None:
 GPUS = [(7, 5), (8, 0), (9, 0)]
 
 
-# In `make test`, `test_cuda_machine_code.py` looks at the kernels with most of the work.
+# In `make test`, `test_cuda_ptx.py` looks at the kernels with most of the work.
 @pytest.mark.slow
 @pytest.mark.parametrize("gpu", GPUS, ids=str)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -72,3 +95,213 @@ def test_the_check_for_atomic_sums_can_fail() -> None:
 
     text, _ = cuda.compile_ptx(add, (types.float32[::1],), cc=(8, 0))
     assert re.search(r"\b(atom|red)\S*\.(f16|f32|f64)\b", text)
+
+
+AFFINE = [("WHOLE_BATCH", "affine")]
+CONVOLUTION = [("WHOLE_BATCH", "convolution")]
+ONE_FORMULA = [
+    ("KERNELS", "activation"), ("WHOLE_BATCH", "activation"), ("ACTIVATIONS", "leaky_relu")
+]  # fmt: skip
+LAYER_NORM = [("KERNELS", "row"), ("WHOLE_BATCH", "row"), ("ROW_FORMULAS", "layer_norm")]
+# A kernel, the rows of tables that it is for, and its most instructions and registers: up to 128 a
+# multiprocessor has room for two blocks, up to 48 for five. Products of matrices need more for what
+# is on its way while they are added up: held to 128, a step was a third slower on an H200. With all
+# formulas `train` has 48,360 instructions and 175 registers.
+BOUNDS: list[tuple[Any, list[tuple[str, str]], int, int]] = [
+    (kernels.train, IN_USE, 18_150, 168),
+    (kernels.forward_all, ONE_FORMULA, 1_000, 48),
+    (kernels.forward_all, AFFINE, 2_300, 232),
+    (kernels.input_gradient_all, AFFINE, 2_400, 232),
+    (kernels.parameter_gradients, AFFINE, 2_900, 168),
+    (kernels.forward_all, CONVOLUTION, 1_600, 128),
+    (kernels.input_gradient_all, CONVOLUTION, 1_900, 128),
+    (kernels.parameter_gradients, CONVOLUTION, 4_500, 160),
+    (kernels.forward_all, LAYER_NORM, 4_400, 128),
+    (kernels.input_gradient_all, LAYER_NORM, 3_150, 128),
+]
+QUICK_BOUNDS = 2
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize(
+    "bound",
+    [
+        *BOUNDS[:QUICK_BOUNDS],
+        *[pytest.param(x, marks=pytest.mark.slow) for x in BOUNDS[QUICK_BOUNDS:]],
+    ],
+)
+def test_a_kernel_has_few_instructions_and_registers_enough(bound: Any, tmp_path: Path) -> None:
+    function, rows, instructions, registers = bound
+    code = linked(unit(function, rows), "float32", tmp_path)
+    assert len(code.instructions) <= instructions
+    assert code.registers <= registers
+    assert code.spilled == 0
+    # A function of ours that is called, and not inlined, has few registers, and spills the others.
+    assert not re.search(r"\.func\b.*_ZN\d+cuda_", code.ptx)
+
+
+@pytest.mark.slow
+def test_a_gpu_runs_what_is_counted_here(tmp_path: Path) -> None:
+    """No option of numba has the kernel compiled once more, which would fuse products and sums."""
+    used = unit(kernels.move_all, IN_USE)
+    counted, launched = linked(used, "float32", tmp_path), as_launched(used, "float32", tmp_path)
+    for operation in ("FFMA", "FMUL", "FADD", "DFMA", "DMUL", "DADD"):
+        pattern = rf"\b{operation}\b"
+        assert counted.count(pattern) == launched.count(pattern) > 0, operation
+
+
+class Chosen(NamedTuple):
+    """A function with the formulas of a table, in the file of a kernel, and a call of it.
+
+    call  takes the function and the index of a formula; returns a kernel of two arrays
+    """
+
+    name: str
+    kernel: Any
+    table: str
+    rows: dict[str, Any]
+    call: Callable[[Any, int], Any]
+    before: int = 0  # rows that are counted first
+    dtype: str = "float32"
+
+
+def number(f: Any, k: int) -> Any:
+    def probe(out: Any, x: Any) -> None:
+        out[0] = f(k, x[0])
+
+    return probe
+
+
+def slope(f: Any, k: int) -> Any:
+    def probe(out: Any, x: Any) -> None:
+        out[0] = f(k, x[0], x[1])
+
+    return probe
+
+
+PLACES = tuple(np.uint64(n) for n in (0, 8, 16, 24, 32))
+ONE = np.uint64(1)
+
+
+def row(f: Any, k: int) -> Any:
+    def probe(out: Any, x: Any) -> None:
+        f(k, *PLACES[:3], out, ONE, 4, 8, x[20:], 1, 0, 1, x[4:11])
+
+    return probe
+
+
+def row_back(f: Any, k: int) -> Any:
+    def probe(out: Any, x: Any) -> None:
+        f(k, *PLACES, x, out, ONE, 4, 8, x[20:], 1, 0, 1, x[4:11])
+
+    return probe
+
+
+def error(f: Any, k: int) -> Any:
+    def probe(out: Any, x: Any) -> None:
+        out[0] = f(k, x[0:3], x[3:6])
+
+    return probe
+
+
+def error_back(f: Any, k: int) -> Any:
+    def probe(out: Any, x: Any) -> None:
+        f(k, x[0:3], x[3:6], out)
+
+    return probe
+
+
+def move(f: Any, k: int) -> Any:
+    def probe(out: Any, x: Any) -> None:
+        f(k, out[0:1], x[0], out[1:5], x[1:17])
+
+    return probe
+
+
+def constants(f: Any, k: int) -> Any:
+    def probe(out: Any, x: Any) -> None:
+        f(k, x[0], x[1:9], out)
+
+    return probe
+
+
+def factor(f: Any, k: int) -> Any:
+    def probe(out: Any, x: Any) -> None:
+        out[0] = f(k, x[0], x[1:9])
+
+    return probe
+
+
+LATER, WIDE = len(LOSSES), "float64"
+FORWARD, BACK = kernels.forward_all, kernels.input_gradient_all
+ALL = [
+    Chosen("activation_value", FORWARD, "ACTIVATIONS", {**ACTIVATIONS}, number),
+    Chosen("activation_slope", BACK, "ACTIVATIONS", {**ACTIVATIONS}, slope),
+    Chosen("row_values", FORWARD, "ROW_FORMULAS", {**ROW_FORMULAS}, row),
+    Chosen("row_gradients", BACK, "ROW_FORMULAS", {**ROW_FORMULAS}, row_back),
+    Chosen("sample_error", kernels.sum_errors, "LOSSES", {**LOSSES}, error),
+    Chosen("sample_gradient", kernels.loss_gradient_all, "LOSSES", {**LOSSES}, error_back),
+    Chosen("sample_error", kernels.sum_errors, "ROW_LOSSES", {**ROW_LOSSES}, error, LATER),
+    Chosen(
+        "sample_gradient", kernels.loss_gradient_all, "ROW_LOSSES", {**ROW_LOSSES}, error_back,
+        LATER,
+    ),
+    Chosen("move_one", kernels.move_all, "OPTIMIZERS", {**OPTIMIZERS}, move),
+    Chosen(
+        "optimizer_constants", kernels.look_over, "OPTIMIZERS", {**OPTIMIZERS}, constants, 0, WIDE
+    ),
+    Chosen("schedule_factor", kernels.look_over, "SCHEDULES", {**SCHEDULES}, factor, 0, WIDE),
+]  # fmt: skip
+QUICK_ROWS = "leaky_relu", "cosine"
+CASES = [
+    pytest.param(
+        each, name, id=f"{each.name}-{name}", marks=[] if name in QUICK_ROWS else pytest.mark.slow
+    )
+    for each in ALL
+    for name in each.rows
+]
+
+
+@cache
+def module_of(kernel: Any, rows: frozenset[tuple[str, str]] | None) -> ModuleType:
+    return cuda_file.import_file(cuda_file.path_of_unit(unit(kernel, rows), "float32"))
+
+
+def rows_with(table: str, name: str) -> frozenset[tuple[str, str]]:
+    """The rows in use, with one row of a table in place of those that were."""
+    kinds = {("KINDS_OF_LOSSES", table)} if "LOSSES" in table else set()
+    if table == "ROW_FORMULAS":
+        kinds = {("KERNELS", "row"), ("WHOLE_BATCH", "row")}
+    tables = {table, *[each for each, _ in kinds]}
+    return frozenset({each for each in IN_USE if each[0] not in tables} | kinds | {(table, name)})
+
+
+def operations(probe: Any, dtype: str) -> list[str]:
+    """The operations on floating point numbers of a kernel, without the names of registers."""
+    from numba import cuda, types
+
+    numbers = getattr(types, dtype)[::1]
+    with products_rounded():
+        text, _ = cuda.compile_ptx(probe, (numbers, numbers), cc=GPU)
+    assert not NOT_ROUNDED.search(text)
+    pattern = r"^\s+(?:@\S+\s+)?(st\.global\.\S+\s+.*|[a-z]+\.\S*f(?:16|32|64)\s+.*);"
+    lines = re.findall(pattern, text, re.MULTILINE)
+    return [re.sub(r"%\w+", "%", line) for line in lines]
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize(("chosen", "name"), CASES)
+def test_the_operations_of_a_formula_are_those_among_all_formulas(
+    chosen: Chosen, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from numba.cuda import dispatcher
+
+    monkeypatch.setattr(dispatcher, "get_current_device", lambda: FakeDevice)
+    found = []
+    for rows in (rows_with(chosen.table, name), None):
+        function = getattr(module_of(chosen.kernel, rows), chosen.name)
+        place = chosen.before + list(chosen.rows).index(name)
+        found.append(operations(chosen.call(function, place), chosen.dtype))
+    assert found[0] == found[1]
+    writes = chosen.name != "optimizer_constants" or OPTIMIZERS[name].constants is not no_constants
+    assert any("st.global" in line for line in found[0]) == writes

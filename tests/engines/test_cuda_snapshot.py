@@ -12,7 +12,7 @@ import pytest
 
 from scalarviz.core.bank import Bank
 from scalarviz.errors import EngineError
-from tests.engines.fake_streams import FakeArray, FakeGpu, FakeStream
+from tests.engines.fake_driver import FakeArray, FakeGpu, FakeStream
 from tests.wording import refused
 
 if importlib.util.find_spec("numba_cuda") is None:

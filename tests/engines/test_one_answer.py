@@ -21,7 +21,7 @@ from tests.engines.agreement import (
     numbers,
     schedule_of,
 )
-from tests.strategies import RUNNABLE, examples, networks
+from tests.sessions import RUNNABLE, examples, networks
 
 FAST = [name for name in RUNNABLE if name != "python"]
 

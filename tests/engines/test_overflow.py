@@ -1,15 +1,27 @@
-"""A step that would make a weight or a slot infinite is not taken, on any engine."""
+"""Steps that are not taken whole.
+
+Numbers that would become infinite, and Ctrl-C in the midst of training.
+"""
 
 import math
+import pickle
+import signal
+import threading
 from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.errors import GradientError, NotFiniteError, UpdateError
-from tests.sessions import advanced
-from tests.strategies import RUNNABLE
+from scalarviz.data import DataSet
+from scalarviz.engines import engine as portions
+from scalarviz.engines.cpu.engine import CpuRun
+from scalarviz.engines.engine import LARGE_ARRAY
+from scalarviz.engines.python import PythonRun
+from scalarviz.errors import GradientError, Interrupted, NotFiniteError, UpdateError
+from tests.sessions import RUNNABLE, advanced, reloaded
 from tests.wording import refused
 
 X = np.random.default_rng(0).random((8, 3))
@@ -227,3 +239,259 @@ def test_what_overflows_on_the_python_engine_warns_of_nothing(
             with suppress(GradientError, NotFiniteError):
                 alone.backward(alone.forward(inputs))
                 alone.step(optimizer)
+
+
+TWELVE = np.random.default_rng(0).random((12, 3))
+SEED = 0
+MIXED = sv.Precision("mixed", 64.0)
+
+# The type, the precision, the optimizer, and a number of the data that is too large for it.
+STATISTICS_CASES = {
+    "half": ("float32", MIXED, sv.SGD(0.1), 7e6),
+    "float32": ("float32", sv.Precision(), sv.SGD(0.1, not_finite="zero"), 1e39),
+    "variance": ("float64", sv.Precision(), sv.Adam(0.1), 1e155),
+}
+every_statistics_case = pytest.mark.parametrize(
+    ("case", "engine"),
+    [
+        (case, engine)
+        for case in STATISTICS_CASES
+        for engine in RUNNABLE
+        if (case, engine) != ("half", "python")
+    ],
+)
+
+
+def network_with_statistics(case: str, engine: str, seed: int = SEED) -> sv.Network:
+    dtype, precision, *_ = STATISTICS_CASES[case]
+    layers = [sv.Residual(sv.Dense(3, 3), sv.BatchNorm(3)), sv.BatchNorm(3), sv.Dense(3, 2)]
+    return sv.Network(layers, seed=seed, dtype=dtype).to(engine, precision)
+
+
+def spoilt(case: str) -> np.ndarray:
+    """Inputs of which the last cannot be."""
+    inputs = TWELVE.copy()
+    inputs[-1, 1] = STATISTICS_CASES[case][-1]
+    return inputs
+
+
+def session(case: str, engine: str, inputs: np.ndarray, seed: int = SEED) -> sv.Session:
+    """Five samples a step."""
+    _, precision, optimizer, _ = STATISTICS_CASES[case]
+    net = network_with_statistics(case, engine, seed)
+    return sv.Session(
+        net, (inputs, 1 - TWELVE[:, :2]), "mse", optimizer, batch=5, engine=engine, seed=seed,
+        precision=precision,
+    )  # fmt: skip
+
+
+def spoilt_step(inputs: np.ndarray) -> int:
+    """The first step of a session whose batch has the sample that cannot be."""
+    batches = DataSet.of((inputs, inputs)).batches(5, SEED)
+    return next(k for k in range(9) if abs(batches.at(k)[0]).max() > 1e4)
+
+
+@every_statistics_case
+def test_a_session_stops_before_that_step_with_the_statistics_untouched(
+    case: str, engine: str, tmp_path: Path
+) -> None:
+    s, by_moments = (session(case, engine, spoilt(case)) for _ in range(2))
+    step = spoilt_step(spoilt(case))
+    assert step > 0
+    with refused(UpdateError, f"step {step} would make layer 0, part 1, running ") as caught:
+        s.advance(60)
+    good = advanced(session(case, engine, spoilt(case)), step)
+    known = good.network.bank.state
+    assert (known[3:] != network_with_statistics(case, engine).bank.state[3:]).all()
+    assert (s.step_index, s.next, len(s.losses)) == (step, "step", step)
+    assert (s.network.bank.state == known).all()
+    assert (s.network.bank.value == good.network.bank.value).all()
+    by_moments.advance(step)
+    moments = len(s.network.program.moments)
+    by_moments.advance(moments - 1, "operation")
+    for each in (s, by_moments, s):
+        with pytest.raises(UpdateError) as again:
+            each.advance(1, "operation")
+        assert str(again.value) == str(caught.value)
+        assert (each.network.bank.state == known).all()
+        assert (each.network.bank.value == good.network.bank.value).all()
+    assert (reloaded(s.network, tmp_path).bank.state[3:] == known[3:]).all()
+    s.seek(0)
+    assert (s.network.bank.state == network_with_statistics(case, engine).bank.state).all()
+
+
+@every_statistics_case
+def test_training_without_a_session_stops_there(case: str, engine: str) -> None:
+    net, optimizer = network_with_statistics(case, engine), STATISTICS_CASES[case][2]
+    inputs, targets = spoilt(case), 1 - TWELVE[:, :2]
+    start = net.bank.value.copy(), net.bank.state.copy()
+    with refused(UpdateError, "of feature 0 inf") as caught:
+        net.train(inputs, targets, "mse", optimizer, steps=20)
+    assert ("precision='full'" in str(caught.value)) == (case == "half")
+    assert (net.bank.value == start[0]).all() and (net.bank.state == start[1]).all()
+    assert net.bank.step_count == 0
+    net.train(TWELVE, targets, "mse", optimizer, steps=2)
+    assert net.bank.step_count == 2 and np.isfinite(net.bank.state).all()
+
+
+def test_a_replica_stops_alone_with_the_statistics_of_a_session() -> None:
+    first = session("variance", "cpu", spoilt("variance"))
+    runs = advanced(sv.replicate(first, seeds=range(4)), 12)
+    taken = [int(count) for count in np.isfinite(runs.losses).sum(axis=1)]
+    assert len({*taken}) > 1 and max(taken) < 12
+    for seed, bank in zip(runs.seeds, runs.banks, strict=True):
+        alone = session("variance", "cpu", spoilt("variance"), seed)
+        with pytest.raises(UpdateError):
+            alone.advance(12)
+        assert alone.step_index == bank.step_count == taken[seed]
+        assert (alone.network.bank.state == bank.state).all()
+        assert (alone.network.bank.value == bank.value).all()
+
+
+def dynamic(inputs: np.ndarray) -> sv.Session:
+    layers = [sv.Dense(3, 4), sv.BatchNorm(4), sv.Dense(4, 2)]
+    net, precision = sv.Network(layers, seed=1), sv.Precision("mixed", 64.0, dynamic=True)
+    return sv.Session(net, (inputs, 1 - TWELVE[:, :2]), "mse", sv.Adam(0.01), batch=5, engine="cpu",
+                      seed=SEED, precision=precision)  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", ["step", "operation"])
+def test_a_step_that_a_dynamic_scale_skips_moves_no_statistic(unit: str) -> None:
+    s = dynamic(spoilt("half"))
+    step, skipped = spoilt_step(spoilt("half")), 0
+    s.advance(step)
+    for _ in range(20):
+        before = s.network.bank.state.copy()
+        s.advance(1 if unit == "step" else len(s.network.program.moments), unit)
+        after = s.network.bank.state
+        is_skipped = after[2] > skipped
+        assert (after[3:] == before[3:]).all() == is_skipped
+        assert np.isfinite(after).all()
+        skipped += is_skipped
+    assert 1 < skipped < 20
+    straight = advanced(dynamic(spoilt("half")), s.step_index)
+    assert (straight.network.bank.state == s.network.bank.state).all()
+    assert (straight.network.bank.value == s.network.bank.value).all()
+
+
+@every_statistics_case
+def test_a_forward_by_itself_is_undone(case: str, engine: str) -> None:
+    net = network_with_statistics(case, engine)
+    known = net.bank.state.copy()
+    with refused(NotFiniteError, "of feature 0 inf"):
+        net.forward(spoilt(case))
+    assert (net.bank.state == known).all()
+    net.forward(TWELVE)
+    net.backward()
+    assert (net.bank.state != known).sum() == 12
+
+
+def test_the_forward_of_a_layer_by_itself_is_undone() -> None:
+    layer = sv.BatchNorm((3, 1, 1))
+    with refused(NotFiniteError, "channel 1 inf"):
+        layer.forward(spoilt("variance"))
+    assert layer.state.tolist() == [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]
+    assert layer.unmatched == 0
+
+
+both_engines = pytest.mark.parametrize("engine", ["python", "cpu"])
+
+
+def everything(bank: sv.Bank) -> tuple[bytes, ...]:
+    """Everything that a step changes."""
+    return (*numbers(bank), bank.grad.tobytes(), bytes([bank.has_gradients]))
+
+
+@both_engines
+def test_ctrl_c_ends_a_long_training_after_a_whole_step(engine: str) -> None:
+    net, straight = network(engine), network(engine)
+    net.train_step(X, 1 - X, "mse", sv.Adam(0.01))  # what is compiled is compiled before
+    straight.train_step(X, 1 - X, "mse", sv.Adam(0.01))
+    steps = 3_000_000
+    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with refused(Interrupted, f"{steps:,} steps", varies=r"[\d,]+(?= of)") as caught:
+        net.train(X, 1 - X, "mse", sv.Adam(0.01), steps=steps)
+    losses = caught.value.losses
+    assert 0 < len(losses) < steps
+    assert (straight.train(X, 1 - X, "mse", sv.Adam(0.01), steps=len(losses)) == losses).all()
+    assert everything(net.bank) == everything(straight.bank)
+    with refused(sv.ScalarvizError):
+        net.backward()
+
+
+def test_ctrl_c_is_the_interrupt_that_programs_know_and_comes_out_of_other_processes() -> None:
+    assert issubclass(Interrupted, KeyboardInterrupt)
+    error = Interrupted(np.array([2.0, 1.0]), 5)
+    again = pickle.loads(pickle.dumps(error))
+    assert str(again) == str(error) and (again.losses == error.losses).all()
+
+
+@pytest.mark.slow
+@both_engines
+def test_more_signals_do_not_break_off_what_the_first_has_begun(
+    engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layers = [sv.Dense(3, 4, "tanh"), sv.BatchNorm(4), sv.Dense(4, 3)]
+    net = sv.Network(layers, engine=engine)
+    straight = net.copy()
+    net.train_step(X, 1 - X, "mse", sv.Adam(0.01))
+    straight.train_step(X, 1 - X, "mse", sv.Adam(0.01))
+    restore = portions.restore
+
+    def restore_under_fire(*args: Any) -> None:
+        signal.raise_signal(signal.SIGINT)
+        restore(*args)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(portions, "restore", restore_under_fire)
+    threading.Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()
+    with pytest.raises(Interrupted) as caught:
+        net.train(X, 1 - X, "mse", sv.Adam(0.01), steps=3_000_000)
+    losses = caught.value.losses
+    assert (straight.train(X, 1 - X, "mse", sv.Adam(0.01), steps=len(losses)) == losses).all()
+    assert everything(net.bank) == everything(straight.bank)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_large_network_has_the_numbers_before_the_call_that_was_broken_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    net = sv.Network([200, 200], engine="cpu")
+    assert net.bank.value.nbytes > LARGE_ARRAY
+    x, y = np.random.default_rng(0).random((2, 3, 200))
+    for optimizer in (sv.Adam(0.01), sv.Adam(0.01), sv.Momentum(0.01)):
+        net.train_step(x, y, "mse", optimizer)
+        before = everything(net.bank)
+        with monkeypatch.context() as patch:
+            patch.setattr(CpuRun, "steps", then_interrupted(CpuRun.steps))
+            with pytest.raises(Interrupted):
+                net.train_step(x, y, "mse", optimizer)
+        assert everything(net.bank) == before
+
+
+def then_interrupted(steps: Any) -> Any:
+    """Return a method that takes steps, then is interrupted."""
+
+    def broken(*args: Any) -> None:
+        steps(*args)
+        raise KeyboardInterrupt
+
+    return broken
+
+
+@both_engines
+@pytest.mark.parametrize("steps", [0, 1])
+def test_gradients_of_a_first_step_that_was_broken_off_are_not_seen(
+    engine: str, steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net = network(engine)
+    for _ in range(steps):
+        net.train_step(X, 1 - X, "mse", sv.Adam(0.01))
+    net.bank.slot_block(sv.Adam(0.01).row.slots)
+    before = everything(net.bank)
+    run: Any = PythonRun if engine == "python" else CpuRun
+    monkeypatch.setattr(run, "steps", then_interrupted(run.steps))
+    with refused(Interrupted, "0 of 5 steps"):
+        net.train(X, X, "mse", sv.Adam(0.01), steps=5)
+    assert everything(net.bank) == before

@@ -23,7 +23,7 @@ from scalarviz.data.batches import (
 )
 from scalarviz.engines.engine import Run
 from scalarviz.errors import GradientError, InputError, NotFiniteError
-from tests.strategies import RUNNABLE
+from tests.sessions import RUNNABLE
 from tests.wording import refused
 
 every_engine = pytest.mark.parametrize("engine", RUNNABLE)

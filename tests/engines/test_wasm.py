@@ -28,7 +28,7 @@ from scalarviz.engines.wasm.compile_module import (
 from scalarviz.engines.wasm.compile_pieces import portable
 from scalarviz.engines.wasm.page_memory import ADDRESSES, KERNELS, MemoryImage, as_array
 from scalarviz.errors import EngineError
-from tests.bars import REMOVED, Clock, Tty, clock, tty
+from tests.base.test_progress import REMOVED, Clock, Tty, clock, tty
 from tests.pages.node import run_script
 from tests.wording import refused
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.root import ROOT
+from tests.machine import ROOT
 
 pytest.importorskip("onnx", reason="models take onnx")
 if not Path("/proc/self/clear_refs").exists():

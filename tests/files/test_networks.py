@@ -1,6 +1,12 @@
-"""A network comes back from a file bit for bit, or not at all."""
+"""Files of networks.
+
+They come back bit for bit, with custom formulas by their digest, or not at all.
+"""
+
+from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Callable
 from functools import reduce
 from operator import getitem
@@ -13,11 +19,16 @@ from hypothesis import given
 from safetensors import safe_open
 
 import scalarviz as sv
+from scalarviz import data
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.engines.custom.user_functions import digest
 from scalarviz.errors import EngineError, FileError, InputError
 from scalarviz.faces.controller.train import Autosave
+from scalarviz.files import checked_safetensors
 from scalarviz.files.checked_safetensors import read, write
-from scalarviz.files.networks import numbers, save_network
-from tests.strategies import examples, networks
+from scalarviz.files.networks import describe, numbers, save_network
+from tests.sessions import advanced, examples, networks, reloaded
 from tests.wording import refused
 
 X = np.array([[0.5, -0.25], [1.0, 0.75], [-1.0, 0.1]])
@@ -311,3 +322,215 @@ def test_a_file_of_arrays_is_no_safetensors_file(tmp_path: Path) -> None:
     sv.Network([2, 1]).save(tmp_path / "net.npz")
     with refused(FileError, "net.npz", "is no safetensors file", varies=r"'.*?(?=net\.)"):
         sv.load(tmp_path / "net.npz")
+
+
+def bend(x: float) -> float:
+    return x / (1.0 + abs(x))
+
+
+def bend_derivative(x: float, y: float) -> float:
+    return 1.0 / ((1.0 + abs(x)) * (1.0 + abs(x)))
+
+
+def quartic(p: float, t: float) -> float:
+    return (p - t) ** 4
+
+
+def lion(w: float, g: float, m: float, lr: float, beta: float = 0.9) -> tuple[float, float]:
+    c = beta * m + (1.0 - beta) * g
+    return w - lr * (1.0 if c > 0.0 else (-1.0 if c < 0.0 else 0.0)), c
+
+
+def register() -> Callable[..., sv.Optimizer]:
+    sv.activation(bend, bend_derivative)
+    sv.loss(quartic)
+    return sv.optimizer(lion, ("slow",))
+
+
+def saved(folder: Path, engine: str) -> tuple[sv.Session, Path]:
+    """A training with three formulas of the user, one of them since step 5, and its file."""
+    kind, path = register(), folder / "run.safetensors"
+    net = sv.Network([2, 3, 1], "bend", seed=1)
+    s = advanced(sv.Session(net, data.Xor(), "quartic", sv.SGD(0.1), engine=engine, seed=2), 5)
+    s.optimizer = kind(0.01, beta=0.5)
+    s.advance(10)
+    s.save(path)
+    return s, path
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return saved(tmp_path, "python")[1]
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_a_run_goes_on_with_the_same_bits(engine: str, tmp_path: Path) -> None:
+    s, path = saved(tmp_path, engine)
+    register()  # again, from the same source
+    loaded = sv.Session.load(path)
+    assert repr(loaded.optimizer) == "Lion(lr=0.01, beta=0.5)"
+    loaded.seek(3)
+    loaded.seek(15)
+    for each in (s, loaded):
+        each.advance(5)
+    assert np.array_equal(s.network.bank.value, loaded.network.bank.value)
+    assert np.array_equal(s.losses, loaded.losses)
+
+
+def test_another_formula_of_that_name_is_refused(run: Path) -> None:
+    def other(p: float, t: float) -> float:
+        return (p - t) ** 6
+
+    sv.loss(other, name="quartic")
+    with refused(FileError, "another loss"):
+        sv.Session.load(run)
+
+
+def test_a_network_needs_its_activations_and_the_slots_of_its_optimizer(tmp_path: Path) -> None:
+    kind, path = register(), tmp_path / "net.safetensors"
+    net = sv.Network([sv.Residual(sv.Dense(2, 2, "bend")), sv.Dense(2, 1)], seed=1)
+    net.train([[0.1, 0.2]], [[0.3]], optimizer=kind(0.1), steps=2)
+    net.save(path)
+    loaded = sv.load(path)
+    assert np.array_equal(loaded.bank.slots["slow"], net.bank.slots["slow"])
+    OPTIMIZERS.popitem()
+    with refused(FileError, "slow"):
+        sv.load(path)
+    ACTIVATIONS.popitem()
+    with refused(FileError, "bend"):
+        sv.load(path)
+
+
+def test_a_file_from_before_there_were_digests_goes_by_the_name(tmp_path: Path) -> None:
+    register()
+    path = tmp_path / "net.safetensors"
+    sv.Network([2, 1], "bend", seed=1).save(path)
+    assert "own" not in read(path, "network")[0]
+    sv.Network([2, 1, 1], "bend", seed=1).save(path)
+    description, arrays = read(path, "network")
+    assert set(description.pop("own")["activation"]) == {"bend"}
+    write(path, "network", description, arrays)
+    assert sv.load(path).layers[0].activation == "bend"
+
+
+@pytest.mark.parametrize("own", [3, {"loss": 3}, {"song": {}}, {"loss": {"mse": "0"}}])
+def test_a_hostile_entry_is_refused(own: Any, tmp_path: Path) -> None:
+    path = tmp_path / "net.safetensors"
+    sv.Network([2, 1]).save(path)
+    description, arrays = read(path, "network")
+    write(path, "network", description | {"own": own}, arrays)
+    with refused(FileError):
+        sv.load(path)
+
+
+# ---- digests ------------------------------------------------------------------------------------
+
+
+def made(text: str, **known: Any) -> Callable[..., Any]:
+    """A function from a source, which is found as that of a file would be."""
+    from scalarviz.engines.custom.user_functions import function_of
+
+    return function_of(text, text.partition("(")[0].removeprefix("def "), __name__, known)
+
+
+FORMULA = made("def f(p, t):\n    return (p - t) * (p - t)\n")
+
+
+def test_a_digest_is_of_what_is_computed() -> None:
+    annotated = (
+        'def f(p: float, t) -> float:\n    """A docstring."""\n    return (p-t) * (p-t)  # so\n'
+    )
+    assert digest(made(annotated)) == digest(FORMULA)
+    assert digest(made("def f(p, t):\n    return (p - t) * (t - p)\n")) != digest(FORMULA)
+    assert digest(FORMULA, FORMULA) == digest(FORMULA) != digest(FORMULA, bend)
+
+
+def test_a_digest_counts_helpers_and_constants() -> None:
+    text = "def f(p, t):\n    return helper(p - t) * FACTOR\n"
+    helpers = [made(f"def helper(x):\n    return x * {factor}\n") for factor in (1.0, 1.0, 2.0)]
+    first, same, other = (digest(made(text, helper=each, FACTOR=1.0)) for each in helpers)
+    assert first == same != other
+    assert first != digest(made(text, helper=helpers[0], FACTOR=2.0))
+
+
+def test_a_subclass_of_optimizer_does_not_concern_files(tmp_path: Path) -> None:
+    class Nameless(sv.Optimizer):
+        """Its constructor needs a name."""
+
+    class Lazy(sv.Optimizer):
+        """A class of the user's own with the row of SGD."""
+
+        def __init__(self, lr: float = 0.5) -> None:
+            super().__init__("sgd", lr)
+
+    s = sv.Session(sv.Network([2, 1]), data.Xor(), "mse", sv.SGD(0.1))
+    assert type(reloaded(s, tmp_path).optimizer) is sv.SGD
+    made = lambda seed: sv.Session(sv.Network([2, 1], seed=seed), data.Xor(), "mse")  # noqa: E731
+    sweep = advanced(sv.sweep(made, [{}], seeds=range(2)), 10)
+    assert not sweep.errors and len(sweep.runs().columns["seed"]) == 2
+    del Nameless, Lazy
+
+
+def write_as_version_1(path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write a file once more as version 1 did, where `Bank.state` was called scaling."""
+    description, arrays = read(path, kind)
+    old = {name.replace("state", "scaling"): array for name, array in arrays.items()}
+    text = json.dumps(description)
+    assert set(old) != set(arrays)
+    with monkeypatch.context() as patch:
+        patch.setattr(checked_safetensors, "VERSION", 1)
+        write(path, kind, json.loads(text.replace('"state":', '"scaling":')), old)
+    assert b'\\"version\\":1' in path.read_bytes() and b"state" not in path.read_bytes()
+
+
+def test_a_network_of_version_1_has_its_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "net.safetensors"
+    net = sv.Network([sv.Dense(2, 3), sv.BatchNorm(3)])
+    net.forward(np.random.default_rng(0).normal(size=(8, 2)))
+    net.save(path)
+    write_as_version_1(path, "network", monkeypatch)
+    loaded = sv.load(path)
+    assert loaded.bank.state.tolist() == net.bank.state.tolist()
+    assert describe(loaded) == describe(net) and set(numbers(loaded)) == set(numbers(net))
+
+
+def test_a_run_of_version_1_replays_to_its_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its keyframes have a state, and so has an action that wrote all numbers."""
+    path = tmp_path / "run.safetensors"
+    net = sv.Network([sv.Dense(2, 3, "tanh"), sv.Dropout(3, 0.2), sv.Dense(3, 1)])
+    s = advanced(sv.Session(net, data.Xor(), engine="python"), 3)
+    net.bank.step_count += 1  # past the session, which journals all numbers
+    s.advance(3)
+    s.save(path)
+    write_as_version_1(path, "run", monkeypatch)
+    loaded = sv.Session.load(path)
+    for step in (4, 6):
+        s.seek(step)
+        loaded.seek(step)
+        assert loaded.network.bank.value.tolist() == s.network.bank.value.tolist()
+        assert loaded.network.bank.step_count == s.network.bank.step_count
+
+
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_a_run_of_kernels_with_another_order_of_sums_says_so(
+    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run.safetensors"
+    s = advanced(sv.Session(sv.Network([2, 3, 1]), data.Xor(), engine=engine), 3)
+    s.save(path)
+    assert sv.Session.load(path).step_index == 3  # warnings are errors
+    description, arrays = read(path, "run")
+    del description["order_of_sums"]
+    write(path, "run", description, arrays)
+    if engine == "python":
+        sv.Session.load(path)
+        return
+    with pytest.warns(UserWarning, match="in another order") as caught:
+        loaded = sv.Session.load(path)
+    assert caught[0].filename == __file__
+    assert loaded.network.bank.value.tolist() == s.network.bank.value.tolist()

@@ -1,14 +1,33 @@
-"""States of a training as the page's picture takes them, made of a session of Python."""
+"""States of pages made from sessions in Python, and what a page says of them."""
 
 from __future__ import annotations
 
+import dataclasses
+import json
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from scalarviz.pages.bundle import packed
-from scalarviz.scene.frame_data import FrameData
+import scalarviz as sv
+from scalarviz.base.texts import texts
+from scalarviz.core.formulas.metrics import predictions_of
+from scalarviz.pages.bundle import bundle, packed, texts_of
+from scalarviz.pages.caption_data import caption_data
+from scalarviz.pages.page import module_text
+from scalarviz.scene.frame_data import Card, FrameData
+from scalarviz.scene.layout.division import Box
+from scalarviz.stage.network_layout import layout_of
+from scalarviz.stage.pointing import buffer_of
 from scalarviz.stage.stage import Stage
+from scalarviz.story.captions import caption
+from scalarviz.story.cards import NeuronNumbers, neuron_card
+from scalarviz.story.names import names_of
+from scalarviz.story.weight_card import blocks_about, title_of
+from scalarviz.training.session.caption import Caption, Neuron
+from tests.pages.node import run_script
 
 
 def state_of(stage: Stage, seen: FrameData) -> dict[str, Any]:
@@ -42,3 +61,250 @@ def state_of(stage: Stage, seen: FrameData) -> dict[str, Any]:
 
 def numbers(array: Any) -> dict[str, Any]:
     return packed(np.asarray(array, np.float64))
+
+
+# The body of a function in which `see` is the projection that `data` describes.
+SEE = """
+const { x, y, width, height } = data.box;
+const box = new Box(x, y, width, height);
+const see = new Projection(new Camera(data.camera), box, ...data.size, data.reach);
+"""
+
+
+def made(*sizes: int) -> sv.Session:
+    network = sv.Network([*sizes], "tanh", seed=1)
+    inputs = np.linspace(-1.0, 1.0, 4 * sizes[0]).reshape(4, -1)
+    return sv.Session(network, (inputs, np.zeros((4, sizes[-1]))), "mse", engine="python")
+
+
+def convolved() -> sv.Session:
+    layers = [sv.Conv2d((1, 6, 6), 2, 3), sv.MaxPool2d((2, 4, 4)), sv.Dense(8, 3)]
+    samples = np.linspace(0.0, 1.0, 72).reshape(2, 36), np.zeros((2, 3))
+    return sv.Session(sv.Network(layers, seed=2), samples, "mse", engine="python")
+
+
+def depthwise() -> sv.Session:
+    few = sv.Conv2d((2, 6, 6), 4, 3, (2, 1), groups=2, dilation=(2, 1))
+    layers = [few, sv.Conv2d((4, 1, 4), 4, 1, groups=4), sv.Dense(16, 3)]
+    samples = np.linspace(0.0, 1.0, 144).reshape(2, 72), np.zeros((2, 3))
+    return sv.Session(sv.Network(layers, seed=2), samples, "mse", engine="python")
+
+
+def box_data(box: Box) -> dict[str, float]:
+    return dict(zip(("x", "y", "width", "height"), box.place, strict=True))
+
+
+SCRIPT = Path(__file__).with_name("say.mjs")
+Asked = dict[str, Any]  # {} for the default, {"row": ...} or {"neuron": [buffer, place]}
+
+
+def plain(value: Any) -> Any:
+    """Return numbers as JSON has them: those that are not finite are words."""
+    if isinstance(value, np.ndarray):
+        return plain(value.astype(np.float64).ravel().tolist())
+    if isinstance(value, dict):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")
+    return value
+
+
+def caption_as_data(found: Caption) -> dict[str, Any]:
+    """Return a caption as a page has it."""
+    return {**dataclasses.asdict(found), "pieces": [*map(dataclasses.asdict, found.pieces)]}
+
+
+def spec_of(session: sv.Session) -> dict[str, Any]:
+    """Return the part of a page's specification that captions need, and the texts of a page."""
+    found = texts_of(bundle("main.js", module_text), texts())
+    return {"say": caption_data(session), "texts": found}
+
+
+class Walk:
+    """A session that goes on operation by operation, and its state after each."""
+
+    def __init__(self, session: sv.Session) -> None:
+        self.session = session
+        self.trainer = session.trainer
+        self.before: Any = None
+        self.edited: dict[int, float] = {}  # since the last step, with the values before
+        if session.step_index:
+            with session.doing(), session.timeline.at_work():
+                self.before = session.network.bank.value.copy()
+
+    def begin(self) -> None:
+        """Remember the numbers at the beginning of a step."""
+        bank = self.session.network.bank
+        self.earlier = self.before if self.before is not None else bank.value.copy()
+        slots = self.trainer.settings.optimizer.row.slots
+        self.before, self.grad_before = bank.value.copy(), bank.grad.copy()
+        self.slots_before = dict(zip(slots, bank.slot_block(slots).copy(), strict=True))
+        self.batch = self.trainer.batches.at(self.session.step_index)
+
+    def states(self, steps: int = 1) -> Iterator[dict[str, Any]]:
+        """Yield the state after each operation of some steps."""
+        for _ in range(steps):
+            self.begin()
+            for _ in self.session.operations:
+                self.session.advance(1, "operation")
+                if not self.session.clock.operation:
+                    self.edited = {}
+                yield self.state()
+
+    def edit(self, row: int, value: float) -> None:
+        """Set a weight, as the user of a page does."""
+        self.edited.setdefault(row, float(self.session.network.bank.value[row]))
+        self.session.edit(row, value)
+        if self.session.clock.operation:
+            self.before[row] = value  # "step" moves it from there
+
+    def state(self) -> dict[str, Any]:
+        """Return the state of a page at this moment of the session."""
+        session, program = self.session, self.session.network.program
+        step, operation = session.clock.place
+        moments = program.moments
+        done = moments[:operation] if operation else moments
+        inputs, targets = self.batch
+        sample = min(session.focus, len(inputs) - 1)
+        bank, run = session.network.bank, self.trainer.run
+        written = {each.name: each for moment in done for each in moment.values}
+        known = {program.inputs.name: np.asarray(inputs).astype(bank.value.dtype)}
+        known |= {name: run.values(buffer) for name, buffer in written.items()}
+        flows = {each.name: run.gradients(each) for moment in done for each in moment.gradients}
+        fresh = None if operation or self.edited else session.network(inputs)
+        return {
+            "step": step,
+            "operation": operation,
+            "moment": (operation or len(moments)) - 1,
+            "playing": False,
+            "loss": session.loss,
+            "rate": self.trainer.settings.optimizer.lr,
+            "value": bank.value.copy(),
+            "grad": bank.grad.copy(),
+            "before": self.before.copy(),
+            "earlier": self.earlier,
+            "edited": dict(self.edited),
+            "gradBefore": self.grad_before,
+            "slotsBefore": self.slots_before,
+            "values": {name: each[sample].copy() for name, each in known.items()},
+            "gradients": {name: each[sample].copy() for name, each in flows.items()},
+            "all": {
+                "values": {name: each.copy() for name, each in known.items()},
+                "gradients": {name: each.copy() for name, each in flows.items()},
+                "targets": np.asarray(targets),
+            },
+            "target": np.asarray(targets[sample]),
+            "batch": len(inputs),
+            "focus": session.focus,
+            "frozen": bank.frozen.astype(np.float64),
+            "state": bank.state.copy(),
+            "fresh": fresh,
+        }
+
+
+def questions(session: sv.Session) -> list[Asked]:
+    """Return what captions are asked about: nothing, a weight of each layer, and some neurons."""
+    program = session.network.program
+    asked: list[Asked] = [{}]
+    for operation in program.operations:
+        rows = operation.parameters
+        asked += [{"row": row} for row in {rows[len(rows) // 2], rows[-1]}] if rows else []
+    for buffer in {program.inputs, program.operations[0].target, program.outputs}:
+        asked.append({"neuron": [buffer.name, buffer.size - 1]})
+    return asked
+
+
+def expected(session: sv.Session, state: Mapping[str, Any], name: str, asked: Asked) -> Any:
+    """Return the caption, or the card, of Python."""
+    row, neuron = asked.get("row"), asked.get("neuron")
+    neuron = None if neuron is None else tuple(neuron)
+    if name == "caption":
+        return plain(caption_as_data(caption(session, row, neuron)))
+    if neuron is not None:
+        return plain(dataclasses.asdict(neuron_card(numbers_in(session, state, neuron))))
+    title = title_of(session, session.network.program, row)
+    return plain(dataclasses.asdict(Card(row, title, blocks=blocks_about(session, row))))
+
+
+def numbers_in(session: sv.Session, state: Mapping[str, Any], neuron: Neuron) -> NeuronNumbers:
+    """Return a neuron with the numbers of a state."""
+    program, loss = session.network.program, session.trainer.loss
+    line = next(each for each in layout_of(session).neurons if buffer_of(each) == neuron[0])
+    values = {name: each.astype(np.float64) for name, each in state["values"].items()}
+    outputs = values.get(program.outputs.name)
+    answers = None if outputs is None else predictions_of(loss, outputs[np.newaxis])[0]
+    about = program, names_of(session), state["value"], line, neuron[1], values
+    return NeuronNumbers(
+        *about, state["gradients"], state["target"], answers, loss.row, session.focus
+    )
+
+
+def said_by_node(task: dict[str, Any], folder: Path) -> Any:
+    """Return what the JavaScript of a page makes of a task; see say.mjs."""
+    file = folder / "task.json"
+    file.write_text(json.dumps(plain(task)), encoding="utf-8")
+    return run_script(SCRIPT, str(file))
+
+
+def compared(session: sv.Session, folder: Path, steps: int = 2, skip: int = 0) -> int:
+    """Compare all captions and cards of some steps; return how many there were."""
+    session.advance(skip) if skip else None
+    walk, asked = Walk(session), questions(session)
+    every = [("caption", each) for each in asked]
+    every += [("card", each) for each in asked if "row" in each]
+    every += [("card", each) for each in neurons_of(session)]
+    states: list[Any] = []
+    wanted: list[Any] = []
+    for state in walk.states(steps):
+        states.append({"state": state, "asked": every})
+        wanted.append([expected(session, state, *each) for each in every])
+    compare(session, states, wanted, folder)
+    return sum(map(len, wanted))
+
+
+def compare(session: sv.Session, states: list[Any], wanted: list[Any], folder: Path) -> None:
+    """Compare what a page says of states with what is wanted."""
+    found = said_by_node({"spec": spec_of(session), "states": states}, folder)["states"]
+    for place, (ours, theirs) in enumerate(zip(wanted, found, strict=True)):
+        for question, mine, other in zip(states[place]["asked"], ours, theirs, strict=True):
+            sums = [each.pop("summed", None) for each in (mine, other)]
+            assert other == mine, differences(mine, other, place, question)
+            assert alike(*sums), f"moment {place}, {question}: {sums}"
+
+
+def alike(ours: Any, theirs: Any) -> bool:
+    """Return whether data are the same, but for the digits of numbers that a page has."""
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        return ours.keys() == theirs.keys() and all(alike(ours[k], theirs[k]) for k in ours)
+    if isinstance(ours, list) and isinstance(theirs, list):
+        return len(ours) == len(theirs) and all(map(alike, ours, theirs))
+    if isinstance(ours, float):
+        return math.isclose(ours, theirs, rel_tol=1e-5, abs_tol=1e-7)
+    return bool(ours == theirs)
+
+
+def neurons_of(session: sv.Session) -> list[Asked]:
+    """Return the first neuron of each line of the picture, and the 1 of the biases."""
+    lines = layout_of(session).neurons
+    ones = [(line, len(line.points)) for line in lines if line.one is not None]
+    firsts = [(line, 0) for line in lines]
+    return [{"neuron": [buffer_of(line), place]} for line, place in [*firsts, *ones[:1]]]
+
+
+def differences(ours: Any, theirs: Any, place: int, question: tuple[str, Asked]) -> str:
+    """Return where two captions differ, in the words of both."""
+    parts = [f"moment {place}, {question}:"]
+    for key in ours:
+        if ours[key] != theirs.get(key):
+            parts.append(f"{key}:\n  {in_short(ours[key])}\n  {in_short(theirs.get(key))}")
+    return "\n".join(parts)
+
+
+def in_short(part: Any) -> str:
+    """Return lines of pieces as their words, and anything else as it is."""
+    try:
+        return "\n  ".join("|".join(piece["words"] for piece in line) for line in part)
+    except (TypeError, KeyError):
+        return "\n  ".join(map(str, part)) if isinstance(part, list) else str(part)

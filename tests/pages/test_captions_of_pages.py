@@ -1,6 +1,9 @@
-"""The captions and cards of a page are those of Python, word for word."""
+"""The captions, cards and numbers of a page are those of Python, word for word."""
 
-from collections.abc import Callable
+import json
+import math
+import random
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,17 +13,42 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.base import texts
+from scalarviz.base.texts import decimals
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.formulas.losses import LOSSES, MEANS
+from scalarviz.core.formulas.elementary import exp, log, log1p
+from scalarviz.core.formulas.losses import LOSSES, MEANS, ROW_LOSSES
+from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.pages.caption_data import optimizer_data
+from scalarviz.pages.engine_data import training_of
+from scalarviz.stage.handles import caption_of_custom
+from scalarviz.story import formats
 from scalarviz.story.equations import change_between
 from scalarviz.story.formats import said
-from tests.additions.layer_classes import Radial, Sines
-from tests.pages.walks import Walk, compare, compared, expected, questions, said_by_node, spec_of
+from tests.additions.test_custom_losses import (
+    chosen,
+    pinball,
+    pinball_derivative,
+    squares,
+    squares_gradient,
+)
+from tests.additions.test_layer_classes import Radial, Sines
+from tests.pages.node import InPage, in_web
+from tests.pages.states import (
+    Walk,
+    compare,
+    compared,
+    expected,
+    plain,
+    questions,
+    said_by_node,
+    spec_of,
+)
 from tests.sessions import advanced
 
 Make = Callable[[], sv.Session]
 
-OPTIMIZERS = [
+CAPTIONED_OPTIMIZERS = [
     sv.Momentum(0.1),
     sv.Nesterov(0.1),
     sv.RMSProp(0.01),
@@ -234,7 +262,7 @@ def test_captions_of_every_loss_are_those_of_python(name: str, mean: Any, tmp_pa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=repr)
+@pytest.mark.parametrize("optimizer", CAPTIONED_OPTIMIZERS, ids=repr)
 def test_captions_of_every_optimizer_are_those_of_python(
     optimizer: sv.Optimizer, tmp_path: Path
 ) -> None:
@@ -246,3 +274,302 @@ def test_captions_of_every_optimizer_are_those_of_python(
 @pytest.mark.parametrize("name", NETWORKS)
 def test_captions_of_every_kind_are_those_of_python(name: str, tmp_path: Path) -> None:
     assert compared(NETWORKS[name](), tmp_path, steps=3) > 50
+
+
+WEB = (Path(sv.__file__).parent / "pages" / "web").as_uri()
+
+MAKERS = f"""
+    const {{ captionOf }} = await import("{WEB}/captions.js");
+    const {{ cardOf }} = await import("{WEB}/cards.js");
+    const {{ setTexts }} = await import("{WEB}/texts.js");
+    setTexts(own.texts);
+    const makers = {{ caption: captionOf, card: cardOf }};
+    const clock = new Clock(engine);
+    const said = (state) => asked.map(([name, target]) => makers[name](own, state, target));
+"""
+WALK = f"""{MAKERS}
+    return Array.from({{ length: count }}, () => {{
+      clock.advance(1, "operation");
+      return said(clock.state());
+    }});
+"""
+
+
+def near(found: Any) -> Any:
+    """What is said, with numbers to twelve digits: sums differ in their last bits."""
+    if isinstance(found, dict):
+        return {key: near(each) for key, each in found.items()}
+    if isinstance(found, list):
+        return [near(each) for each in found]
+    return float(f"{found:.12g}") if isinstance(found, float) else found
+
+
+def xor() -> sv.Session:
+    network = sv.Network([2, 4, 1], "tanh", "sigmoid", seed=0, dtype="float64")
+    return sv.Session(network, data.Xor(), optimizer=sv.Adam(0.1), batch=4, engine="cpu")
+
+
+@pytest.mark.slow
+def test_captions_of_the_engine_are_those_of_a_session(tmp_path: Path) -> None:
+    session = xor()
+    page, own = InPage(session, tmp_path), spec_of(session)
+    asked = [("caption", each) for each in questions(session)]
+    asked += [("card", each) for _, each in asked if "row" in each]
+    wanted = [
+        [expected(session, state, *each) for each in asked] for state in Walk(session).states(3)
+    ]
+    given = {"own": own, "asked": asked, "count": len(wanted)}
+    words = "".join(f"const {name} = {json.dumps(each)};" for name, each in given.items())
+    found = page.run(words + WALK)
+    for ours, theirs in zip(wanted, found, strict=True):
+        for mine, other in zip(ours, theirs, strict=True):
+            assert near(plain(mine)) == near(other)
+
+
+AFTER = {  # what is chosen after a step, in a page and in Python
+    "rate": (
+        "clock.change({ kind: 'rate', rate: 0.25 })",
+        lambda s: s.__setattr__("learning_rate", 0.25),
+    ),
+    "adam": (
+        "clock.change({ kind: 'optimizer', number: 1 })",
+        lambda s: s.__setattr__("optimizer", sv.Adam()),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AFTER)
+@pytest.mark.slow
+def test_a_step_is_explained_by_what_made_it_whatever_is_chosen_after_it(
+    tmp_path: Path, name: str
+) -> None:
+    network = sv.Network([2, 4, 1], "tanh", "sigmoid", seed=0, dtype="float64")
+    session = sv.Session(network, data.Xor(), optimizer=sv.SGD(0.5), batch=4, engine="cpu")
+    page, own = InPage(session, tmp_path), spec_of(session)
+    optimizers = training_of(session.trainer, 0).optimizers
+    own["say"]["optimizers"] = [optimizer_data(each, mixed=False) for each in optimizers]
+    asked = [("caption", {"row": 5}), ("card", {"row": 5})]
+    change, do = AFTER[name]
+    given = f"const own = {json.dumps(own)}, asked = {json.dumps(asked)};"
+    found = page.run(f"""{given}
+        {MAKERS}
+        const walk = (operations) => {{
+          for (let i = 0; i < operations; i++) clock.advance(1, "operation");
+          return said(clock.state());
+        }};
+        walk(2 * clock.operations);
+        {change};
+        return [said(clock.state()), walk(clock.operations)];
+    """)
+    walk = Walk(session)
+    [*_, state] = walk.states(2)
+    do(session)
+    wanted = [plain(expected(session, state, *each)) for each in asked]
+    assert found[0] == wanted
+    [*_, state] = walk.states(1)
+    assert found[1] == [plain(expected(session, state, *each)) for each in asked]
+
+
+TABLES: list[dict[str, Any]] = [ACTIVATIONS, LOSSES, ROW_LOSSES, OPTIMIZERS]
+
+
+def stairs(x: float) -> float:
+    if x < -0.5:
+        return -1.0
+    if x < 0.5:
+        return 2.0 * x
+    return 1.0
+
+
+def stairs_derivative(x: float, y: float) -> float:
+    return 2.0 if -0.5 <= x < 0.5 else 0.0
+
+
+def log_cosh(p: float, t: float) -> float:
+    e = abs(p - t)
+    return e + log1p(exp(-2.0 * e)) - log(2.0)
+
+
+def lion(w: float, g: float, m: float, lr: float, beta1: float = 0.9, beta2: float = 0.99) -> Any:
+    c = beta1 * m + (1.0 - beta1) * g
+    sign = 1.0 if c > 0.0 else (-1.0 if c < 0.0 else 0.0)
+    return w - lr * sign, beta2 * m + (1.0 - beta2) * g
+
+
+def warmed_constants(step: float, steps: float = 100.0) -> tuple[float]:
+    return (step / steps if step < steps else 1.0,)
+
+
+def warmed(w: float, g: float, lr: float, steps: float, share: float) -> Any:
+    return w - share * lr * g
+
+
+def halved(w: float, g: float, lr: float) -> Any:
+    for _ in range(3):
+        g = 0.5 * g
+    return w - lr * g
+
+
+@pytest.fixture
+def own_rows() -> Iterator[None]:
+    """The tables as they were before the test, afterwards."""
+    before = [dict(each) for each in TABLES]
+    yield
+    for each, rows in zip(TABLES, before, strict=True):
+        each.clear()
+        each.update(rows)
+
+
+def learner(activation: str = "tanh", loss: str = "mse", optimizer: Any = None) -> sv.Session:
+    network = sv.Network([3, 4, 3], activation, "linear", seed=1)
+    optimizer = optimizer or sv.SGD(0.1)
+    return sv.Session(network, data.Rgb(), loss, optimizer, batch=4, engine="python")
+
+
+def with_stairs() -> sv.Session:
+    sv.activation(stairs, stairs_derivative)
+    return learner("stairs")
+
+
+def with_loss(*functions: Any) -> sv.Session:
+    sv.loss(*functions)
+    return learner(loss=functions[0].__name__)
+
+
+OWN: dict[str, Callable[[], sv.Session]] = {
+    "an activation with cases": with_stairs,
+    "a loss with cases": lambda: with_loss(pinball, pinball_derivative),
+    "a loss with a recorded derivative": lambda: with_loss(log_cosh),
+    "a loss by where": lambda: with_loss(chosen),
+    "an optimizer with cases": lambda: learner(
+        optimizer=sv.optimizer(lion, slots=("m",))(0.01, clip_norm=1.0)
+    ),
+    "an optimizer with constants": lambda: learner(
+        optimizer=sv.optimizer(warmed, constants=warmed_constants)(0.5, steps=3)
+    ),
+}
+
+
+@pytest.mark.usefixtures("own_rows")
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OWN)
+def test_own_formulas_are_those_of_python(name: str, tmp_path: Path) -> None:
+    assert compared(OWN[name](), tmp_path, steps=4) > 300
+
+
+@pytest.mark.usefixtures("own_rows")
+@pytest.mark.slow
+def test_formulas_that_a_page_cannot_follow_are_left_out(tmp_path: Path) -> None:
+    """A loop is no formula: the loss and the new weight are said without arithmetic."""
+    sv.loss(squares, squares_gradient, rows=True)
+    session = learner(loss="squares", optimizer=sv.optimizer(halved)(0.1))
+    loss, step = [
+        state
+        for state in Walk(session).states()
+        if state["moment"] in (4, len(session.operations) - 1)
+    ]
+    asked = [("caption", {"row": 3}), ("card", {"row": 3})]
+    states = [{"state": state, "asked": asked} for state in (loss, step)]
+    found = said_by_node({"spec": spec_of(session), "states": states}, tmp_path)["states"]
+    assert [[piece["words"] for piece in line] for line in found[0][0]["lines"]] == [
+        [f"L = {found[0][0]['title'].rstrip('.').split()[-1]}"]
+    ]
+    assert "moves from" in found[1][0]["title"]
+    assert "head" in found[1][1]["blocks"][-1]  # the sum of the gradient, and no more lines
+
+
+ENGLISH = json.loads(Path(texts.__file__).with_name("english.json").read_text(encoding="utf-8"))
+SENTENCE = """
+    setTexts(data.english);
+    const state = {inputs: data.inputs, values: {[data.say.outputs]: data.outputs}};
+    return sentenceOfOwn(data.say, state, "your point");
+"""
+
+
+def session_of(made: Any, sizes: list[int]) -> sv.Session:
+    return sv.Session(sv.Network(sizes, "tanh", seed=0), made, engine="python")
+
+
+ROWS = np.zeros((2, 3))
+
+
+@pytest.mark.parametrize(
+    "session",
+    [
+        session_of(data.Xor(), [2, 3, 1]),
+        session_of(data.Rgb("invert"), [3, 4, 3]),
+        session_of((ROWS, ROWS[:, :1]), [3, 2, 1]),
+        session_of((ROWS, ROWS[:, :2]), [3, 2, 2]),
+    ],
+)
+def test_it_names_the_numbers_that_have_names(session: sv.Session) -> None:
+    program = session.network.program
+    inputs, outputs = np.full(program.inputs.size, 0.25), np.full(program.outputs.size, -0.34)
+    window = caption_of_custom(session, inputs, outputs).title
+    given, answer = window.removeprefix("You put in ").removesuffix(".").split(". It answers ")
+    say = spec_of(session)["say"]
+    page = in_web(
+        "handles texts", SENTENCE, english=ENGLISH, say=say, inputs=inputs, outputs=outputs
+    )
+    assert page == f"Your point: {given}. The network answers {answer}."
+
+
+EDGES = [0.0, -0.0, 0.5, 1.5, 2.5, 0.125, 0.375, 1e-4, 9.9995e-5, 0.0000995, 999999.5, 1e6, 1e21]
+EDGES += [5e-324, 1.7976931348623157e308, math.inf, -math.inf, math.nan, 0.1 + 0.2, 1 - 2**-53]
+
+
+def numbers(count: int) -> list[float]:
+    """Numbers of all sizes: many that end in 5, where rounding decides, and the edges."""
+    draw = random.Random(0)
+    found = [*EDGES, *(-edge for edge in EDGES)]
+    while len(found) < count:
+        size = 10.0 ** draw.randint(-9, 8)
+        digits = draw.randint(1, 9)
+        found.append(round(draw.uniform(-10, 10), digits) * size)
+        found.append(draw.gauss(0.0, 1.0) * size)
+        found.append(draw.randint(-9999, 9999) / 2 ** draw.randint(1, 12))
+        found.append(float(f"{draw.randint(1, 99999)}5e{draw.randint(-12, 4)}"))
+    return found
+
+
+def test_numbers_are_written_as_python_writes_them(tmp_path: Path) -> None:
+    asked: list[list[Any]] = []
+    wanted: list[Any] = []
+    draw = random.Random(1)
+    every = numbers(10_000)
+    for value in every:
+        digits = draw.randint(1, 9)
+        asked += [["rounded", value, digits], ["said", value, digits]]
+        wanted += [decimals.rounded(value, digits), formats.said(value, digits)]
+        if not math.isfinite(value):
+            continue
+        other = value * (1.0 + 10.0 ** -draw.randint(1, 10))
+        asked += [["lastPlace", value, digits], ["bothSaid", value, other]]
+        wanted += [formats.last_place(value, digits), [*formats.both(value, other)]]
+        asked.append(["figures", decimals.rounded(value, digits)])
+        wanted.append(formats.figures(decimals.rounded(value, digits)))
+    for i in range(0, len(every) - 8, 8):
+        asked.append(["exactSum", every[i : i + 8]])
+        wanted.append(formats.exact_sum(every[i : i + 8]))
+    found = said_by_node({"formats": asked}, tmp_path)["formats"]
+    for question, ours, theirs in zip(asked, wanted, found, strict=True):
+        assert theirs == plain(ours), question
+
+
+def test_formulas_are_written_as_python_writes_them(tmp_path: Path) -> None:
+    formulas = [
+        "2 (p - t) / (p^2 + 0.01)",
+        "|p - t| / ((|p| + |t|) / 2 + 0.01)",
+        "(log(1 + e^p) - t * p)",
+        "a (1 - a)",
+        "(1 - a^2)",
+        "w - lr * (m / correction1) / (sqrt(v / correction2) + eps)",
+        "z**2 - -0.5 * a z",
+    ]
+    known = {"p": "-1.4e-8", "t": "0.5", "a": "-0.25", "z": "3", "w": "-2"}
+    asked = [[name, each] for each in formulas for name in ("pretty", "fillNumbers")]
+    asked = [[*each, known] if each[0] == "fillNumbers" else each for each in asked]
+    wanted = [
+        call for each in formulas for call in (formats.pretty(each), formats.fill(each, known))
+    ]
+    assert said_by_node({"formats": asked}, tmp_path)["formats"] == wanted

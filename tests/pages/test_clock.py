@@ -1,13 +1,20 @@
-"""The clock of a page: forward, back, changes, and what the page shows of them, in Node."""
+"""The clock of a page, in Node.
 
+Forward, back, jumps, changes, and a training that grows beyond bounds.
+"""
+
+from __future__ import annotations
+
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.base.texts import texts
 from scalarviz.errors import UpdateError
-from tests.pages.pages import InPage
+from tests.pages.node import InPage, in_web
 from tests.pages.test_engine import rgb
 
 # A walk over the clock of another engine gives what straight training gives.
@@ -443,3 +450,260 @@ def test_a_moment_that_was_reached_before_is_gone_to_from_the_nearest_keyframe(
         return [taken, loss === other.state().loss, bits];
     """)
     assert found == [0, True, True]
+
+
+# A player whose client answers when `next` is called; `sent` are the commands it got.
+PLAYER = """
+    const sent = [], open = [];
+    const client = { ask: (name, args) => {
+      const unit = args.unit === "operation" ? [args.unit] : [];
+      sent.push(name === "pause" ? name : [name, args.count ?? args.step ?? 0, ...unit]);
+      return name === "pause" ? Promise.resolve() : new Promise((done) => open.push(done));
+    } };
+    const player = new Player(client, { moments: 12, speed: 10 });
+    const settled = () => new Promise((done) => setTimeout(done, 0));
+    const next = () => { open.shift()(null); return settled(); };
+    const back = () => player.navigate("back", { count: 1, unit: "step" });
+    back();
+    await settled();
+    for (let i = 0; i < 30; i++) back();
+"""
+
+
+@pytest.mark.parametrize(
+    ("act", "sent"),
+    [
+        ("", [["back", 1], ["back", 30]]),
+        (
+            'for (const count of [2, 3]) player.navigate("back", { count, unit: "operation" });',
+            [["back", 1], ["back", 5, "operation"]],
+        ),
+        ('player.navigate("advance", { count: 2, unit: "step" });', [["back", 1], ["back", 28]]),
+        ('player.navigate("advance", { count: 33, unit: "step" });', [["back", 1], ["advance", 3]]),
+        ('player.navigate("advance", { count: 30, unit: "step" });', [["back", 1]]),
+        (
+            'player.navigate("seek", { step: 3 }); player.navigate("seek", { step: 7 });',
+            [["back", 1], ["seek", 7]],
+        ),
+        ('player.navigate("reset");', [["back", 1], "pause", ["reset", 0]]),
+        (
+            'player.navigate("undo"); player.navigate("undo");',
+            [["back", 1], "pause", "pause", ["undo", 0], ["undo", 0]],
+        ),
+        ("player.drop();", [["back", 1], "pause"]),
+        (
+            'player.navigate("begin"); player.navigate("begin");',
+            [["back", 1], "pause", "pause", ["begin", 0], ["begin", 0]],
+        ),
+        (
+            'for (const by of [1, 1]) player.navigate("choose", { by });',
+            [["back", 1], ["choose", 0], ["choose", 0]],
+        ),
+    ],
+)
+def test_moves_that_wait_are_added_up_and_the_newest_replaces_them(act: str, sent: object) -> None:
+    body = f"""{PLAYER}
+        {act}
+        while (open.length) await next();
+        return [sent, player.going];
+    """
+    assert in_web("player", body) == [sent, None]
+
+
+def test_play_drops_the_moves_that_wait() -> None:
+    body = f"""{PLAYER}
+        player.setSpeed(SPEEDS.length - 1);
+        player.play();
+        while (open.length) await next();
+        return [sent, player.playing];
+    """
+    assert in_web("player", body) == [[["back", 1], "pause", ["play", 0]], True]
+
+
+def test_play_goes_by_operation_where_that_is_the_unit() -> None:
+    body = """
+        const sent = [];
+        const ask = async (name, args = {}) => sent.push(args.unit ?? args.rate ?? name);
+        const client = { ask };
+        const player = new Player(client, { moments: 12, speed: 10 });
+        player.setUnit("operation");
+        player.play();
+        await new Promise((done) => setTimeout(done, 50));
+        const first = [sent.splice(0), player.operations];
+        player.setSpeed(player.speeds.length - 1);
+        await player.pause();
+        sent.length = 0;
+        player.setUnit("step");
+        player.play();
+        await player.pause();
+        return [...first, sent, player.operations, player.speeds === SPEEDS];
+    """
+    played = [["pause", "operation"], 1, [10, "pause"], None, True]
+    assert in_web("player", body) == played
+
+
+def test_each_of_some_quick_presses_counts(tmp_path: Path) -> None:
+    """Commands that are sent at once, before any of them is answered."""
+    found = InPage(rgb(), tmp_path).run("""
+        const one = client();
+        const many = async (...all) =>
+          (await Promise.all(all.map((each) => one.ask(...each)))).at(-1);
+        const times = (count, ...each) => Array(count).fill(each);
+        const { rate, batch } = await one.ask("state");
+        const now = (await many(...times(5, "scaleRate", { factor: 0.5 }))).rate;
+        const told = [now / rate, (await many(...times(3, "focus", { by: 1 }))).focus];
+        told.push((await many(...times(4, "focus", { by: -1 }))).focus - batch);
+        const { seed } = await many(...times(3, "begin"));
+        told.push(seed - spec.initial.seed);
+        for (let i = 0; i < 3; i++) {
+          await many(["advance", { count: 2, unit: "step" }], ["back", { count: 1, unit: "step" }]);
+          await one.ask("edit", { row: 2, value: i });
+        }
+        const all = await one.ask("state");
+        const place = (key) => all.branches.findIndex((each) => each.key === key);
+        const other = (await many(...times(2, "choose", { by: 1 }))).branch;
+        const count = all.branches.length;
+        return [...told, count > 3, (place(all.branch) + 2) % count === place(other)];
+    """)
+    assert found == [1 / 32, 3, -1, 3, True, True]
+
+
+def test_a_page_that_nobody_can_see_pauses_and_plays_on() -> None:
+    body = """
+        const sent = [];
+        const client = { ask: async (name) => sent.push(name) };
+        const player = new Player(client, { moments: 12, speed: 100 });
+        const seen = [];
+        const look = (isHidden) => {
+          player.setHidden(isHidden);
+          seen.push(player.playing);
+        };
+        for (const isHidden of [true, false]) look(isHidden);
+        player.play();
+        for (const isHidden of [true, true, false, false]) look(isHidden);
+        return [seen, sent];
+    """
+    played = [False, False, False, False, True, True]
+    assert in_web("player", body) == [played, ["play", "pause", "play"]]
+
+
+def test_a_moment_far_away_is_shown_on_the_way_until_it_is_not_wanted(tmp_path: Path) -> None:
+    found = InPage(rgb(), tmp_path).run("""
+        const one = client();
+        const seen = [];
+        one.onstate = (state) => seen.push(state.step);
+        const sought = one.ask("seek", { step: 1e9, shows: true });
+        const back = one.ask("back", { count: 1, unit: "step" });
+        while (seen.length < 4) await sleep(5);
+        one.ask("pause");
+        const there = (await sought).step;
+        return [there > 0, there < 1e9, there - (await back).step];
+    """)
+    assert found == [True, True, 1]
+
+
+WEB = (Path(sv.__file__).parent / "pages" / "web").as_uri()
+
+
+def test_scales_are_chosen_anew_after_a_jump_and_only_then(tmp_path: Path) -> None:
+    found = InPage(rgb(), tmp_path).run(f"""
+        const {{ Remembered }} = await import("{WEB}/frame_data.js");
+        const {{ Scales }} = await import("{WEB}/scales.js");
+        const remembered = new Remembered(new Scales([1, 2, 5, 10], 5));
+        const one = client(), scales = [];
+        let now = 0;
+        const after = async (name, args) => {{
+          const state = await one.ask(name, args);
+          remembered.take(state, ["value"], (now += 10));
+          scales.push(remembered.scales.of("value"));
+          return [state.undoable, state.redoable];
+        }};
+        const counts = [
+          await after("state"),
+          await after("edit", {{ row: 3, value: 99 }}),
+          await after("edit", {{ row: 3, value: 0 }}),
+          await after("advance", {{ count: 1, unit: "operation" }}),
+          await after("back", {{ count: 1, unit: "operation" }}),
+          await after("undo"),
+          await after("redo"),
+        ];
+        return [scales, counts];
+    """)
+    (first, *scales), counts = found
+    assert first <= 2 and scales == [100, 100, 100, 100, first, first]
+    assert counts == [[0, 0], *[[1, 0]] * 4, [0, 1], [1, 0]]
+
+
+def test_the_loss_at_rest_is_said_to_be_that_before_an_edit(tmp_path: Path) -> None:
+    found = InPage(rgb(), tmp_path).run(f"""
+        const {{ restWords }} = await import("{WEB}/captions.js");
+        const {{ setTexts }} = await import("{WEB}/texts.js");
+        setTexts({json.dumps(dict(texts()))});
+        const clock = new Clock(engine);
+        const said = () => restWords(clock.state()).replace(/[\\d.]+\\d/, "X");
+        clock.advance(6);
+        const told = [said()];
+        for (const value of [1, -1]) {{
+          clock.change({{ kind: "edit", row: 3, value }});
+          told.push(said());
+        }}
+        clock.undo();
+        return [...told, said()];
+    """)
+    is_now, was = (
+        "After 6 steps the loss is X.",
+        "After 6 steps the loss was X, before your change.",
+    )
+    assert found == [is_now, was, was, is_now]
+
+
+def line() -> sv.Session:
+    """A linear network, whose loss has no bound."""
+    data = [[0.0], [1.0], [2.0]], [[1.0], [3.0], [5.0]]
+    net = sv.Network([1, 1], "linear", seed=0)
+    return sv.Session(net, data, optimizer=sv.SGD(0.1), engine="python")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("session", "rates", "told"),
+    [
+        (rgb, [None, 1e30, 1e30], [False, True, False]),
+        (line, [None, 3.0, 3.5], [False, True, True]),
+        (line, [None, 0.2], [False, False]),
+    ],
+)
+def test_it_is_told_once_for_each_rate(
+    session: object, rates: list[float | None], told: list[bool], tmp_path: Path
+) -> None:
+    found = InPage(session(), tmp_path).run(f"""
+        const {{ Growing }} = await import("{WEB}/messages.js");
+        const growing = new Growing();
+        const clock = new Clock(engine);
+        let since = 0;
+        const take = () => {{
+          const state = clock.state(since);
+          since = clock.losses.end;
+          return growing.take(state);
+        }};
+        take();
+        return {str(rates).replace("None", "null")}.map((rate) => {{
+          if (rate) clock.change({{ kind: "rate", rate }});
+          return Array.from({{ length: 20 }}, () => clock.advance(1) ?? take()).some(Boolean);
+        }});
+    """)
+    assert found == told
+
+
+def test_a_weight_that_is_typed_is_not_taken_for_it(tmp_path: Path) -> None:
+    assert (
+        InPage(rgb(), tmp_path).run(f"""
+        const {{ Growing }} = await import("{WEB}/messages.js");
+        const growing = new Growing();
+        const clock = new Clock(engine);
+        growing.take(clock.state());
+        clock.change({{ kind: "edit", row: 3, value: 99999 }});
+        return growing.take(clock.state());
+    """)
+        is False
+    )

@@ -18,7 +18,7 @@ from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES
 from scalarviz.engines.codegen.kernel_units import Dtype
 from scalarviz.engines.cpu.table import TRAIN_NETWORKS, every_unit
 from tests.core.layers.test_layers import MAKERS
-from tests.pages.pages import InPage
+from tests.pages.node import InPage
 from tests.pages.test_engine import STEPS
 
 pytestmark = pytest.mark.slow

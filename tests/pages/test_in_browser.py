@@ -1,21 +1,28 @@
-"""The page of a scene in a browser, opened from disk: what it does when it is used."""
+"""The page of a scene in a browser, opened from disk.
+
+What it does when it is used, to the same bits.
+"""
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.texts import text
 from scalarviz.faces.scene_file import find, load
+from scalarviz.pages.page import page_of
 from scalarviz.stage.show import Show
 from tests.pages.browser import ONLY_CHROMIUM, Tab
 from tests.pages.conftest import Files, Opens
+from tests.pages.node import InPage
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +32,7 @@ OPERATIONS = 12  # of a step of rgb
 
 
 @pytest.fixture(scope="module")
-def files(files: Files) -> Files:
+def scene_files(files: Files) -> Files:
     """The pages of scenes, and one with a title that would do harm."""
     trained = Show.of(load(find("rgb"))())
     trained.session.advance(50)
@@ -548,9 +555,9 @@ def test_an_error_is_one_sentence_with_a_button(opened: Opens) -> None:
 
 
 @ONLY_CHROMIUM
-def test_without_scripts_there_is_a_sentence(browser: Any, files: dict[str, Path]) -> None:
+def test_without_scripts_there_is_a_sentence(browser: Any, scene_files: dict[str, Path]) -> None:
     plain = browser.new_context(java_script_enabled=False).new_page()
-    plain.goto(files["rgb"].as_uri())
+    plain.goto(scene_files["rgb"].as_uri())
     assert text("page.html.no_script") in plain.inner_text("body")
 
 
@@ -559,3 +566,184 @@ def test_what_users_wrote_is_text_in_the_page(opened: Opens) -> None:
     assert tab.shown("title") == NASTY and tab.page.title() == NASTY
     tab.press(".", 4)
     assert tab.page.locator("img").count() == 0
+
+
+DRAGGED = "app.player.ask('edit', {row: 30, value: 0.25})"
+
+
+def test_a_browser_trains_to_the_bits_of_node(opened: Opens, tmp_path: Path) -> None:
+    show, file = Show.of(load(find("rgb"))(engine="cpu")), tmp_path / "rgb.html"
+    file.write_bytes(page_of(show).text)
+    wanted = InPage(show.session, tmp_path).run("""
+        engine.train(120)
+        const before = [...engine.value]
+        engine.value[30] = 0.25
+        engine.train(30)
+        return [before, [...engine.value], engine.loss]
+    """)
+    tab = opened(file).ready()
+    tab.press("Shift+ArrowRight", 15)
+    tab.press("Shift+ArrowLeft", 3)
+    assert tab.state["value"] == wanted[0]
+    tab.do(f"void {DRAGGED}")
+    tab.press("Shift+ArrowRight", 3)
+    now = tab.state
+    assert (now["step"], now["value"], now["loss"]) == (150, *wanted[1:])
+
+
+@pytest.fixture
+def opened_for_use(opened: Opens) -> Opens:
+    return lambda place="#tour=no", page="rgb": opened(
+        page, place=place, reduced_motion="reduce"
+    ).ready()
+
+
+def chip(tab: Tab) -> str:
+    return tab.shown("chip") if tab.page.locator("#chip").is_visible() else ""
+
+
+def test_a_typed_value_is_fixed_by_training_or_leaves_no_trace_when_undone(
+    opened_for_use: Opens,
+) -> None:
+    tab = opened_for_use()
+    tab.press("ArrowRight", 6)
+    scale = tab.ask("app.picture.frame.scale")
+    tab.do("app.pin({ row: 3 })")
+    tab.enter("#card input.number", "0x10")
+    assert chip(tab) == text("page.no_value")
+    tab.enter("#card input.number", "99")
+    assert text("notices.repair") in chip(tab)
+    assert tab.shown("caption").startswith("After 6 steps the loss was ")
+    assert tab.ask("app.picture.frame.scale") == 100
+    assert tab.page.locator("#redo").is_disabled()
+    tab.press("z")
+    tab.settle()
+    assert chip(tab) == "" and tab.ask("app.picture.frame.scale") == scale
+    assert tab.shown("caption").startswith("After 6 steps the loss is ")
+    assert tab.ask("document.querySelector('#undo').disabled")
+
+
+def test_a_rate_that_is_none_is_refused_until_one_is_typed(opened_for_use: Opens) -> None:
+    tab = opened_for_use()
+    before = tab.page.input_value("#rate-number")
+    for words in ("abc", "0x10"):
+        tab.enter("#rate-number", words)
+        assert chip(tab) and tab.page.input_value("#rate-number") == before
+    tab.enter("#rate-number", "0,25")
+    assert chip(tab) == "" and tab.state["rate"] == 0.25
+
+
+def test_each_of_five_quick_presses_halves_the_rate(opened_for_use: Opens) -> None:
+    tab = opened_for_use()
+    rate = tab.state["rate"]
+    press = "dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowDown'}))"
+    tab.do(f"[1, 2, 3, 4, 5].forEach(() => {press})")
+    assert tab.state["rate"] == rate / 32
+
+
+def test_one_goes_by_neurons_there_and_back(opened_for_use: Opens) -> None:
+    tab = opened_for_use()
+    tab.page.select_option("#unit", "neuron")
+
+    def seen() -> list[Any]:
+        tab.settle()
+        outputs = tab.ask("Object.values(app.picture.frame.values).map((each) => each.length)")
+        picture = tab.ask("(app.draw(), app.picture.canvas.toDataURL())")
+        return [tab.shown("caption"), tab.state["operation"], outputs, picture]
+
+    there = []
+    for key in [*["ArrowRight"] * 11, *["."] * 14]:
+        tab.press(key)
+        there.append(seen())
+    assert [each[1] for each in there] == [1, *[2] * 8, *[3] * 8, *[4] * 3, *[5] * 3, 6, 7]
+    assert [each[2] for each in there[:4]] == [[3], [3, 1], [3, 2], [3, 3]]
+    assert [each[0].split(" adds up")[0] for each in there[1:4]] == [
+        f"Neuron {i}" for i in (0, 1, 2)
+    ]
+    outputs = [each[0] for each in there if each[1] == 5]
+    assert ["; B is" in each for each in outputs] == [False, False, False]
+    assert ["G is" in each for each in outputs] == [False, True, True]
+    assert len({each[3] for each in there}) == len(there)
+    for key, before in zip([*["ArrowLeft"] * 14, *[","] * 10], there[-2::-1], strict=True):
+        tab.press(key)
+        assert seen() == before
+    tab.press("ArrowRight", 3)
+    tab.page.select_option("#unit", "operation")
+    tab.press("ArrowRight")
+    tab.settle()
+    assert tab.ask("app.picture.frame.walked") is None and tab.state["operation"] == 3
+    tab.press("ArrowLeft")
+    tab.settle()
+    assert tab.ask("app.picture.frame.walked") is None and tab.state["operation"] == 2
+
+
+def test_where_layers_are_no_dense_ones_no_page_goes_by_neurons(opened_for_use: Opens) -> None:
+    tab = opened_for_use(page="digits")
+    assert tab.ask("[...document.querySelectorAll('#unit option')].map((each) => each.value)") == [
+        "operation", "step", "epoch",
+    ]  # fmt: skip
+    tab.do("app.setUnit('neuron')")
+    assert tab.page.input_value("#unit") == "operation"
+
+
+def test_the_samples_of_a_batch_are_gone_through_by_two_buttons(opened_for_use: Opens) -> None:
+    tab = opened_for_use()
+    tab.page.click("#more")
+    tab.page.click("#others summary")
+    for button, sample in (("#sample-after", 1), ("#sample-before", 0), ("#sample-before", 7)):
+        tab.click(button)
+        assert tab.ask("app.state.focus") == sample
+
+
+def test_play_keeps_its_speed(opened_for_use: Opens) -> None:
+    tab = opened_for_use()
+    tab.press("Space")
+    speed = tab.ask("app.player.speed")
+    tab.ask("((now) => (performance.now = () => now() + 60000))(performance.now.bind(performance))")
+    tab.until("app.state.step > 5")
+    assert tab.ask("app.player.speed") == speed
+
+
+def test_the_branch_that_b_leads_to_is_named(opened_for_use: Opens) -> None:
+    tab = opened_for_use()
+    tab.press("ArrowRight", 4)
+    tab.press("ArrowLeft", 2)
+    tab.press("ArrowUp")
+    tab.press("ArrowRight", 3)
+    for number, name in enumerate(("from the start", "from step 2: rate 1")):
+        tab.press("b")
+        tab.until("!app.player.going")
+        assert chip(tab) == text("notices.switched", number=number, last=1, name=name)
+
+
+def test_a_far_link_ends_at_esc_and_takes_its_message_along(opened_for_use: Opens) -> None:
+    tab = opened_for_use("#step=99999999")
+    tab.until("document.querySelector('#chip span').textContent.includes('Esc')")
+    tab.page.keyboard.press("Escape")
+    tab.until("document.querySelector('#chip').hidden")
+    tab.page.wait_for_timeout(1500)
+    step = tab.state["step"]
+    tab.page.wait_for_timeout(500)
+    assert tab.state["step"] == step < 99999999
+    assert chip(tab) == ""
+
+
+@ONLY_CHROMIUM  # a screenshot in Firefox adds a style, which the page refuses
+def test_the_stage_is_not_black_before_the_first_state_is_there(
+    browser: Any, files: dict[str, Path]
+) -> None:
+    never = "globalThis.Worker = class { postMessage() {} terminate() {} }"
+    tab = Tab(browser, files["rgb"], before=never, color_scheme="light")
+    tab.page.wait_for_timeout(1500)
+    assert tab.ask("!app && document.querySelector('#waiting') === null")
+    shown = Image.open(io.BytesIO(tab.page.screenshot())).convert("RGB")
+    assert shown.getpixel((500, 300)) == (255, 255, 255)
+    tab.close()
+
+
+def test_a_rate_that_is_too_large_is_told_with_what_helps(opened_for_use: Opens) -> None:
+    tab = opened_for_use()
+    tab.enter("#rate-number", "1e30")
+    tab.page.locator("#caption h2").click()
+    tab.press("ArrowRight")
+    assert chip(tab) == text("page.growing")

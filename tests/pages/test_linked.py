@@ -12,7 +12,7 @@ import pytest
 
 from scalarviz.faces.browser.link_server import is_command, read
 from scalarviz.pages import bundle, page
-from tests.pages.in_web import in_web
+from tests.pages.node import in_web
 
 WEB = Path(bundle.__file__).with_name("web")
 STARTS = "linked.js", "main.js"

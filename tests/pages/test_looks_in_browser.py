@@ -1,10 +1,13 @@
-"""Where the parts of a page stand, and what gives way where there is no room, in a browser."""
+"""Where the parts of a page stand, on any screen, and what a browser that lacks something shows."""
 
 from __future__ import annotations
 
 import itertools
+import random
 from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import PIL.Image
@@ -13,8 +16,10 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.texts import text
+from scalarviz.faces.scene_file import find, load
 from scalarviz.pages.page import page_of
 from scalarviz.scene.canvas.palette import contrast
+from scalarviz.stage.show import Show
 from tests.pages.browser import ONLY_CHROMIUM, Tab
 from tests.pages.conftest import Opens
 
@@ -351,3 +356,371 @@ def test_points_of_numbers_stand_below_each_other_in_a_column_of_a_card(opened: 
     assert max(map(len, columns)) > 3
     assert all(np.ptp(column) < 1.0 for column in columns if column)
     assert "-" not in "".join(tab.page.locator("#card td").all_inner_texts())
+
+
+SIZES = [
+    (320, 568), (360, 740), (480, 800), (640, 480), (667, 375), (740, 360), (800, 500), (900, 360),
+    (1024, 600), (768, 1024), (1280, 800), (1246, 686),
+]  # fmt: skip  # the last one: a lesson on a screen of 1280 x 800
+
+# Points of the maps and pictures, a tenth apart, that something else covers; and how far the sides
+# of each differ from its shape, in pixels.
+COVERED = """[...document.querySelectorAll("#exhibit canvas:not(.sorted)")].map((map) => {
+    const box = map.getBoundingClientRect();
+    const parts = [...Array(10).keys()].map((i) => (i + 0.5) / 10);
+    const points = box.width ? parts.flatMap((x) => parts.map((y) => [x, y])) : [];
+    const [wide, high] = (map.style.aspectRatio || "1 / 1").split("/").map(Number);
+    return [
+        points.filter(([x, y]) => {
+            const at = [box.left + x * box.width, box.top + y * box.height];
+            return !document.elementsFromPoint(...at).slice(0, 1).every((each) => each === map);
+        }).length,
+        map.classList.contains("pad") ? 0 : Math.abs(box.width - (box.height * wide) / high),
+    ];
+})"""
+# Words of the exhibit that are cut off.
+CUT = """[...document.querySelectorAll("#exhibit")]
+    .flatMap((all) => [...all.querySelectorAll("h2, p, td, figcaption, .keys-of-map, .bars > *")])
+    .filter((each) => {
+        const [box, room] = [each, document.querySelector("#exhibit")].map((of) =>
+            of.getBoundingClientRect());
+        const isSeen = each.checkVisibility() && !each.closest(".unseen") && box.height;
+        return isSeen && (box.top < room.top - 1 || box.bottom > room.bottom + 1);
+    }).map((each) => each.textContent)"""
+
+
+@pytest.fixture(scope="module", params=["circle", "xor", "texture", "digits"])
+def file(request: pytest.FixtureRequest, files: dict[str, Path]) -> Path:
+    return files[request.param]
+
+
+def test_nothing_covers_or_cuts_the_exhibit(opened: Opens, file: Path) -> None:
+    tab = opened(file).ready()
+    acts = "app.change({opened: false})", "app.change({opened: true})", "app.tell('it')"
+    tab.ask("app.run('on', 2, 'operation')")
+    for width, height in SIZES:
+        tab.page.set_viewport_size({"width": width, "height": height})
+        for act in acts:
+            tab.do(act)
+            tab.page.wait_for_timeout(100)  # parts that are observed are drawn again
+            for covered, off in tab.ask(COVERED):
+                assert covered == 0 and off < 1.5, (width, height, act)
+            assert tab.ask(CUT) == [], (width, height, act)
+        tab.do("app.pin({row: 0})")
+        tab.page.wait_for_timeout(100)
+        assert tab.ask(CUT) == [], (width, height, "a card")
+        tab.do("app.pin(null)")
+    assert "exhibits." not in tab.page.inner_text("#exhibit")  # a text that the page lacks
+
+
+# How many cubes and spheres have a number.
+NUMBERS = "app.picture.words.filter((words) => /^-?([.]\\d+|0)$/.test(words)).length"
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (1366, 700)], ids=str)
+def test_a_card_takes_its_room_from_the_exhibit_and_leaves_cubes_their_numbers(
+    opened: Opens, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    file = tmp_path / "page.html"
+    file.write_bytes(page_of(Show.of(load(find("rgb"))())).text)
+    tab = opened(file, size).ready()
+    tab.do("app.run('on', 20, 'step')")
+    before = tab.ask(NUMBERS)
+    tab.do("app.pin({row: 5})")
+    tab.page.wait_for_timeout(500)  # the camera moves
+    assert tab.ask(NUMBERS) == before > 59
+    exhibit, card = (tab.page.locator(f"#{name}").bounding_box() for name in ("exhibit", "card"))
+    assert exhibit["x"] == card["x"] and exhibit["y"] >= card["y"] + card["height"]
+
+
+PHONE = {"has_touch": True, "is_mobile": True}
+LATE = 1_234_567  # step
+# A state of a far step is shown, without going there.
+AT_A_LATE_STEP = f"""(() => {{
+  const state = {{ ...app.state, step: {LATE}, last: {LATE + 1} }};
+  Object.assign(app, {{ state, take: () => {{}} }});
+  app.motion.at = () => ({{ state, part: 1, moving: false }});
+  app.request();
+}})()"""
+OUTSIDE = """[...document.querySelectorAll("body *")].filter((each) => {
+  if (!each.checkVisibility() || each.closest("#walls, .strip, svg, .unseen")) return false;
+  const box = each.getBoundingClientRect();
+  const scrolls = each.closest(".caption, .card, .sheet");
+  const below = !scrolls && box.bottom > innerHeight + 1;
+  return box.width > 0 && (box.left < -1 || box.right > innerWidth + 1 || box.top < -1 || below);
+}).map((each) => each.id || each.outerHTML.slice(0, 80))"""
+
+
+def boxes(tab: Tab, where: str) -> list[dict[str, float]]:
+    """The boxes of what is visible of a selector."""
+    every = tab.page.locator(where).all()
+    return [each.bounding_box() for each in every if each.is_visible()]
+
+
+SCREENS = [
+    ((320, 640), PHONE), ((360, 740), {**PHONE, "device_scale_factor": 3}), ((740, 360), PHONE),
+    ((768, 1024), PHONE), ((800, 500), {}), ((1000, 700), {}), ((1280, 800), {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("size", "more"), SCREENS, ids=str)
+def test_the_bar_is_one_row_within_the_screen_at_a_late_step(
+    opened: Opens, size: tuple[int, int], more: dict[str, Any]
+) -> None:
+    tab = opened("rgb", size, **more).ready()
+    tab.press(".", 2)
+    tab.ask(f"void {AT_A_LATE_STEP}")
+    tab.until("app.frame === 0")
+    assert tab.ask(OUTSIDE) == []
+    row = boxes(tab, "#controls > button, #controls > label, #controls .rest > *")
+    middles = [box["y"] + box["height"] / 2 for box in row]
+    assert max(middles) - min(middles) < 2
+    assert f"{LATE:,}" in tab.shown("place")
+    apart = sorted((box["x"], box["x"] + box["width"]) for box in row)
+    assert all(end <= start for (_, end), (start, _) in pairwise(apart))
+    ((place),) = boxes(tab, "#place")
+    within = tab.page.locator("#place").evaluate("each => each.scrollWidth <= each.clientWidth + 1")
+    assert within and place["x"] >= 0 and place["x"] + place["width"] <= size[0]
+
+
+@ONLY_CHROMIUM
+def test_on_a_phone_the_tour_ends_with_words_for_fingers(opened: Opens) -> None:
+    tab = opened("xor", (360, 740), place="", **PHONE).ready()
+    tab.until("app.player.playing && !app.tour")
+    assert tab.shown("chip") == text("page.tour.touch")
+    tab = opened("xor", (360, 740), **PHONE).ready()
+    assert tab.shown("caption") == text("page.untrained.touch")
+    tab.press("ArrowRight")
+    assert text("captions.rest.hint") not in tab.page.inner_html("#caption")
+
+
+def test_a_long_card_on_a_phone_is_reached_to_its_end(opened: Opens) -> None:
+    tab = opened("digits", (360, 740), **PHONE).ready()
+    tab.press("ArrowRight", 2)
+    tab.do("app.pin({row: 20})")
+    assert tab.ask(OUTSIDE) == []
+    card = tab.page.locator("#card")
+    long, high = card.evaluate("each => [each.scrollHeight, each.clientHeight]")
+    assert high > 200 and long > high  # Adam's arithmetic takes more than there is
+    card.locator("input[type=range]").scroll_into_view_if_needed()
+    (slider,) = boxes(tab, "#card input[type=range]")
+    (strip,) = boxes(tab, "#strip")
+    assert slider["y"] + slider["height"] <= strip["y"]
+    assert boxes(tab, "#card header button")[0]["y"] > 0  # the header stays
+    assert boxes(tab, "#curve") and boxes(tab, "#play")
+
+
+SLIDE = """<!DOCTYPE html><html><head><link rel="icon" href="data:,"></head>
+<body style="height: 3000px">
+<iframe src="xor.html#tour=no" width="420" height="500"></iframe></body></html>"""
+
+
+def test_a_page_around_it_still_scrolls(opened: Opens, files: dict[str, Path]) -> None:
+    slide = files["xor"].with_name("slide.html")
+    slide.write_text(SLIDE)
+    tab = opened(slide, (480, 600), place="")
+    frame = tab.page.frames[1]
+    while not frame.evaluate("globalThis.scalarviz?.drawn"):
+        tab.page.wait_for_timeout(20)
+    height = "scalarviz.picture.eyes.camera.height"
+    before = frame.evaluate(height)
+    tab.page.mouse.move(200, 90)
+    tab.page.mouse.wheel(0, 100)
+    tab.page.wait_for_timeout(300)
+    scrolled = tab.page.evaluate("scrollY")
+    assert scrolled > 0 and frame.evaluate(height) == before
+    tab.page.evaluate("scrollTo(0, 0)")
+    tab.page.wait_for_timeout(1500)  # another turn of the wheel, to the browser
+    tab.page.mouse.click(200, 90)
+    tab.page.mouse.wheel(0, 100)
+    tab.page.wait_for_timeout(300)
+    assert tab.page.evaluate("scrollY") == 0 and frame.evaluate(height) != before
+    assert (
+        frame.evaluate("getComputedStyle(document.querySelector('#cubes')).touchAction") == "pan-y"
+    )
+
+
+@ONLY_CHROMIUM
+def test_a_finger_that_drags_a_cube_scrolls_no_page_around_it(
+    opened: Opens, files: dict[str, Path]
+) -> None:
+    slide = files["xor"].with_name("slide.html")
+    slide.write_text(SLIDE.replace("500", "900"))  # cubes that a finger can hold
+    tab = opened(slide, (480, 960), place="", has_touch=True)
+    frame = tab.page.frames[1]
+    while not frame.evaluate("globalThis.scalarviz?.drawn"):
+        tab.page.wait_for_timeout(20)
+    frame.evaluate("scalarviz.pin({row: 2})")
+    tab.page.wait_for_timeout(500)
+    at = frame.evaluate("scalarviz.picture.placeOf({row: 2})")
+    box = frame.locator("#cubes").bounding_box()
+    assert box is not None
+    old = frame.evaluate("scalarviz.state.value[2]")
+    fingers = tab.page.context.new_cdp_session(tab.page)
+
+    def touch(kind: str, *ups: float) -> None:
+        points = [{"x": box["x"] + at["x"], "y": box["y"] + at["y"] - up} for up in ups]
+        fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", 0)
+    for up in range(4, 41, 4):
+        touch("touchMove", up)
+    tab.page.wait_for_timeout(300)
+    lifted = frame.evaluate("scalarviz.state.value[2]")
+    touch("touchCancel")  # without a place
+    tab.page.wait_for_timeout(300)
+    assert frame.evaluate("scalarviz.state.value[2]") == lifted > old
+    assert tab.page.evaluate("scrollY") == 0
+
+
+PIECES = [
+    "step=1", "step=x", "step=", "op=99", "op=2", "pin=1e9", "pin=0", "neuron=sums 0:0",
+    "neuron=inputs:0", "neuron=:", "neuron=toString:0", "neuron=loss:0", "sample=0", "sample=-1",
+    "hide=", "hide=<b>", "hide=,", "play=NaN", "play=1e999", "theme=dark;}", "tour=yes",
+    "<img src=x onerror=alert(1)>", "<script>alert(1)</script>=1", "%00=%00", "%", "%zz=%f",
+    "%E2%80%AE=x", "%ED%A0%80=1", "javascript:alert(1)", "__proto__=1", "constructor=x",
+    "a=" + "b" * 3000, "=", "&", "é=ü", "\"'`=${1}", "{parts}=1", "on=click", "<!--=-->", "]]>",
+    "%3Csvg/onload=alert(1)%3E=1", "#", "##step=2",
+]  # fmt: skip
+
+
+def test_two_hundred_hostile_links_are_one_sentence_each_and_never_html(opened: Opens) -> None:
+    draw = random.Random(7)
+    tab = opened("xor").ready()
+    foreign = "document.querySelectorAll('img, b, script, svg[onload]').length"
+    before = tab.ask(foreign)
+    told = 0
+    for _ in range(200):
+        link = "#" + "&".join(draw.choices(PIECES, k=draw.randint(1, 9)))
+        tab.ask(f"void (app.chip.hide(), location.hash = {link!r})")
+        tab.page.wait_for_timeout(15)
+        tab.settle()
+        words = tab.ask("document.querySelector('#told').textContent")
+        inner = tab.ask("document.querySelectorAll('#chip *, #told *').length")
+        assert len(words) < 400 and inner == 2, link  # the words and a button
+        told += bool(words)
+        assert tab.page.locator("#failure").is_hidden(), link
+    assert told > 150
+    assert tab.ask(foreign) == before
+
+
+@ONLY_CHROMIUM
+@pytest.mark.parametrize("width", [380, 576])  # those of two pages beside each other in a notebook
+def test_a_truth_table_and_its_map_have_room_in_a_low_page(opened: Opens, width: int) -> None:
+    tab = opened("xor", (width, 560)).ready()
+    sizes = "each => [each.clientHeight, each.getBoundingClientRect().bottom]"
+    rows = tab.page.locator("#exhibit tr").evaluate_all(f"all => all.map({sizes})")
+    assert len(rows) == 5 and min(high for high, _ in rows) >= 15  # letters have 13
+    [end] = tab.page.locator("#exhibit").evaluate_all(f"all => all.map({sizes})")
+    for each in ("table", ".map"):
+        assert tab.page.locator(f"#exhibit {each}").evaluate(sizes)[1] <= end[1]
+
+
+NO_WEBGL = """
+const get = HTMLCanvasElement.prototype.getContext;
+HTMLCanvasElement.prototype.getContext = function (kind, ...more) {
+  return kind === "webgl2" ? null : get.call(this, kind, ...more);
+};
+"""
+# The worker has globals of its own: its text is changed.
+NO_MEMORY = """
+const Whole = Blob;
+globalThis.Blob = function (parts, more) {
+  const change = (part) => part.replaceAll?.("new WebAssembly.Memory(", "new NoMemory(") ?? part;
+  return new Whole(parts.map(change), more);
+};
+"""
+LACKS = {
+    "wasm": "delete globalThis.WebAssembly",
+    "vectors": "WebAssembly.validate = () => false",
+    "worker": "delete globalThis.Worker",
+    "memory": NO_MEMORY,
+}
+STEPS = 600  # of the recording of rgb
+
+
+@pytest.mark.parametrize("lack", LACKS)
+def test_without_what_training_needs_the_page_says_what_and_plays_a_recording(
+    opened: Opens, lack: str
+) -> None:
+    tab = opened("rgb", before=LACKS[lack]).ready()
+    assert tab.page.locator("#chip").is_visible()
+    spare = text("page.spare", steps=STEPS)
+    assert tab.shown("chip") == f"{text(f'page.lack.{lack}')} {spare}"
+    assert not tab.page.locator("#rate").is_visible()
+    tab.press("ArrowRight", 3)  # 1, which ends a step that is recorded by operation, 20 and 40
+    assert tab.state["step"] == 40
+    tab.press("ArrowLeft", 3)
+    tab.press(".", 2)
+    assert tab.state["operation"] == 2 and "adds up" in tab.shown("caption")
+    before = tab.state["value"]
+    tab.page.click("#play")
+    tab.until("app.state.step > 20")
+    assert tab.state["value"] != before
+    tab.press("z")
+    assert tab.shown("chip") == text("page.recorded.refused")
+
+
+@pytest.mark.parametrize("name", ["rgb", "digits"])
+def test_without_webgl_the_weights_stand_in_tables_and_it_trains(opened: Opens, name: str) -> None:
+    tab = opened(name, (800, 500), before=NO_WEBGL).ready()
+    tables, picture = tab.page.locator("#walls"), tab.page.locator("#picture")
+    assert tables.bounding_box() == picture.bounding_box()
+    assert tables.locator("p").inner_text() == text("page.lack.webgl")
+    assert not tab.page.locator("#cubes").is_visible()
+    cell = tables.locator("button").first
+    before = cell.inner_text()
+    tab.press("ArrowRight", 3)
+    after = cell.inner_text()
+    assert after != before and tab.state["step"] == 3
+    tab.page.click("#play")
+    tab.until(f"document.querySelector('#walls button').innerText !== '{after}'")
+    tab.press("Space")
+    cell.click()
+    tab.settle()
+    assert tab.ask("app.pinned.row") == 0 and tab.page.locator("#card").is_visible()
+
+
+def test_without_both_the_tables_show_the_recording(opened: Opens) -> None:
+    tab = opened("circle", before=NO_WEBGL + LACKS["wasm"]).ready()
+    assert tab.shown("chip").startswith(text("page.lack.wasm"))
+    before = tab.shown("walls")
+    tab.press("ArrowRight", 2)
+    assert tab.state["step"] == 20 and tab.shown("walls") != before
+
+
+def test_a_file_that_is_cut_off_or_changed_says_so(
+    opened: Opens, files: dict[str, Path], tmp_path: Path
+) -> None:
+    whole = files["rgb"].read_text(encoding="utf-8")
+    damaged = tmp_path / "damaged.html"
+    damaged.write_text(whole[: len(whole) // 2], encoding="utf-8")
+    tab = opened(damaged)
+    tab.until("getComputedStyle(document.querySelector('#waiting')).visibility === 'visible'")
+    assert tab.shown("waiting") == text("page.html.waiting")
+    starts = {name: whole.index(f'"{name}":"') for name in ("module", "image", "plain")}
+    packed = [at + 200 for at in (*starts.values(), whole.index('id="code"'))]
+    for at in (*packed, starts["module"]):  # the last one is of the JSON around the parts
+        changed = "A" if whole[at] != "A" else "B"
+        damaged.write_text(whole[:at] + changed + whole[at + 1 :], encoding="utf-8")
+        tab = opened(damaged)
+        tab.until("!document.querySelector('#failure').hidden")
+        assert tab.page.inner_text("#failure p") == text("page.html.damaged")
+        assert tab.page.locator("#waiting").count() == 0
+        assert tab.complaints  # the error itself
+        tab.complaints.clear()
+        assert tab.page.locator("#reload").is_visible()
+
+
+def test_a_loader_that_is_changed_does_not_run_and_the_page_says_so(
+    opened: Opens, files: dict[str, Path], tmp_path: Path
+) -> None:
+    whole = files["rgb"].read_text(encoding="utf-8")
+    damaged = tmp_path / "damaged.html"
+    damaged.write_text(whole.replace("// loader.js", "// lOader.js"), encoding="utf-8")
+    tab = opened(damaged)
+    tab.until("getComputedStyle(document.querySelector('#waiting')).visibility === 'visible'")
+    assert tab.shown("waiting") == text("page.html.waiting")
+    said = tab.complaints[0]  # it is not the one that the policy names
+    assert "Content" in said or "blocked an inline script" in said
+    tab.complaints.clear()

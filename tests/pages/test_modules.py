@@ -1,21 +1,28 @@
-"""Modules of the page that need no browser, run by Node: the tour, what moves, and the losses."""
+"""Modules of the page that need no browser, run by Node.
+
+The tour, what moves, guessing, options.
+"""
 
 from __future__ import annotations
 
 import json
 import math
+import threading
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import scalarviz as sv
 from scalarviz.core.program import Moment
 from scalarviz.pages import page
+from scalarviz.pages.engine_data import engine_data, initial_data, training_of
 from scalarviz.story.by_neuron import ByNeuron, walked
 from scalarviz.story.tour import Tour
-from tests.pages.in_web import in_web
-from tests.pages.node import run_script
-from tests.sessions import inverting
+from tests.pages.node import InPage, data_in, floats, in_web, run_script
+from tests.pages.test_engine import rgb, xor
+from tests.sessions import advanced, inverting
 
 SCRIPT = Path(__file__).with_name("modules.mjs")
 WEB = Path(page.__file__).with_name("web")
@@ -296,3 +303,220 @@ def test_what_a_caption_names_is_pinned_by_the_name_of_its_line() -> None:
         {"row": 3},
         None,
     ]
+
+
+CASES = json.loads(Path(__file__).with_name("guesses.json").read_text(encoding="utf-8"))
+
+
+def test_the_weight_of_a_question_is_the_pinned_one_or_follows_from_step_and_number() -> None:
+    body = """return data.cases.map(([{ count, ...given }]) =>
+        rowAsked({ ...given, rows: Array.from({ length: count }, (_, i) => i) }))"""
+    assert in_web("guess_rules", body, cases=CASES["row"]) == [row for _, row in CASES["row"]]
+    for given, row in CASES["row"]:
+        if given["pinned"] < 0:
+            assert row == (given["step"] * 7919 + given["k"] * 104729) % given["count"]
+
+
+def test_questions_ask_in_turn_for_a_value_before_the_step_and_a_gradient_before_its_push() -> None:
+    body = """
+    const kinds = [["zero_grad"], ["forward"], ["loss"], ["weight gradient", 8, 17],
+      ["delta"], ["weight gradient", 0, 8], ["weight gradient", 8, 12], ["step"]];
+    const moments = kinds.map(([kind, first = 0, end = 0]) => ({ kind, rows: [first, end] }));
+    return [[0, 3], [1, 0], [1, 3], [1, 8], [3, 16], [1, 17]].map(
+      ([k, row]) => Object.values(questionAbout(moments, k, row)))"""
+    # Row 8 belongs to two operations: its gradient is whole after the last one. Row 17 to none.
+    asked = [("value", 7), ("gradient", 5), ("gradient", 5), ("gradient", 6), ("gradient", 3)]
+    assert [tuple(each) for each in in_web("guess_rules", body)] == [*asked, ("value", 7)]
+
+
+def test_a_number_that_hardly_changes_stays() -> None:
+    body = "return data.cases.map(([before, after]) => wayBetween(before, after))"
+    assert in_web("guess_rules", body, cases=CASES["way"]) == [each[-1] for each in CASES["way"]]
+
+
+def test_a_number_is_right_within_a_tenth_of_the_change_or_if_its_digits_agree() -> None:
+    body = "return data.cases.map((each) => isRightNumber(...each.slice(0, 3)))"
+    found = in_web("guess_rules", body, cases=CASES["number"])
+    for given, is_right in zip(CASES["number"], found, strict=True):
+        assert is_right == given[-1], given
+
+
+def test_a_question_is_right_if_the_arrow_and_the_number_if_any_are() -> None:
+    body = """
+    const about = { before: 0.5, after: 0.6 };
+    return [[1, ""], [1, "0.6"], [1, "0.9"], [-1, "0.6"], [0, ""]].map(
+      ([way, typed]) => judged({ way, typed, ...about }))"""
+    found = in_web("guess_rules", body)
+    assert [each["truth"] for each in found] == [1] * 5
+    assert [each["isRight"] for each in found] == [True, True, False, False, False]
+    assert [each["isWay"] for each in found] == [True, True, True, False, False]
+
+
+def of_all_layers() -> list[sv.Layer]:
+    inner = [sv.Dense(6, 6, "relu", init="he_normal"), sv.Dense(6, 6)]
+    return [
+        sv.Conv2d((1, 4, 4), 2, 3),
+        sv.Dense(8, 6, init=sv.Init("normal", deviation=0.5, bias="fan_out")),
+        sv.BatchNorm(6),
+        sv.Dropout(6, 0.3),
+        sv.Residual(*inner),
+        sv.LayerNorm(6),
+        sv.Dense(6, 2, bias=False),
+    ]
+
+
+def test_writing_a_page_adds_no_slots_of_other_optimizers_to_the_network() -> None:
+    session = advanced(xor(), 1)
+    before = [*session.network.bank.blocks]
+    engine_data(session)
+    assert [*session.network.bank.blocks] == before
+
+
+@pytest.mark.parametrize("seed", [0, 1, 7, 2**33 + 5])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_weights_are_those_of_a_network_of_the_seed(dtype: str, seed: int) -> None:
+    network = sv.Network(of_all_layers(), seed=3, dtype=dtype)
+    wanted = network.fresh(seed)
+    found = in_web(
+        "engine",
+        "return initialNumbers(data.initial, data.seed, data.count)",
+        initial=initial_data(network),
+        seed=seed,
+        count=len(network.bank),
+    )
+    values = floats(found["value"]).astype(dtype)
+    if dtype == "float32":
+        np.testing.assert_array_equal(values, wanted.bank.value)
+    else:  # the logarithm and the cosine of a browser may differ in the last digit
+        np.testing.assert_allclose(values, wanted.bank.value, rtol=1e-13)
+    np.testing.assert_array_equal(found["state"], wanted.bank.state[3:])
+
+
+def test_uniform_weights_are_exact_in_float64() -> None:
+    network = sv.Network([3, 8, 3], "tanh", seed=0, dtype="float64")
+    body = "return initialNumbers(data.initial, 9, data.count).value"
+    found = in_web("engine", body, initial=initial_data(network), count=len(network.bank))
+    assert found == network.fresh(9).bank.value.tolist()
+
+
+def test_a_page_convolves_groups_as_the_engine_cpu_does(tmp_path: Path) -> None:
+    layers = [
+        sv.Conv2d((4, 5, 5), 6, 3, (2, 1), 1, "tanh", dilation=(1, 2), groups=2),
+        sv.Conv2d((6, 3, 3), 6, 2, groups=6),
+        sv.Dense(24, 2),
+    ]
+    x = np.random.default_rng(0).normal(size=(8, 100))
+    options = {"optimizer": sv.SGD(0.1), "batch": 4, "engine": "cpu"}
+    session = sv.Session(sv.Network(layers, seed=1), (x, x[:, :2]), **options)
+    found = InPage(session, tmp_path).run("engine.train(5); return [...engine.value];")
+    session.advance(5)
+    np.testing.assert_allclose(found, session.network.bank.value, rtol=1e-5, atol=1e-6)
+
+
+def test_a_training_with_another_seed_is_that_of_its_network(tmp_path: Path) -> None:
+    session = xor()
+    wanted = sv.Session(session.network.fresh(5), session.data, "mse", sv.SGD(0.1), batch=1)
+    wanted.advance(40)
+    found = InPage(session, tmp_path).run("""
+        const clock = new Clock(engine);
+        clock.advance(17);
+        clock.begin(3);
+        clock.begin(5);
+        const start = [clock.step, clock.state().seed, clock.branch.number];
+        clock.advance(40);
+        const {value, begun, losses} = clock.state(0);
+        clock.undo();
+        return {start, value, losses: losses.values, step: clock.step, seed: clock.state().seed,
+                moved: begun.some((each, i) => each !== value[i])};
+    """)
+    assert found["start"] == [0, 5, 1] and found["moved"]
+    assert (found["step"], found["seed"]) == (17, None)
+    np.testing.assert_allclose(found["losses"], wanted.timeline.branch.losses, rtol=1e-9)
+    np.testing.assert_allclose(found["value"], wanted.network.bank.value, rtol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1, 4, 64])
+def test_batches_of_another_size_are_those_of_such_a_session(tmp_path: Path, size: int) -> None:
+    folders = [tmp_path / "given", tmp_path / "wanted"]
+    for folder in folders:
+        folder.mkdir()
+    given, wanted = (InPage(rgb(batch=n), to) for n, to in zip((8, size), folders, strict=True))
+    assert size in given.data.spec["batches"]
+    take = """
+        clock.advance(40);
+        clock.advance(5, "operation");
+        clock.back(20);
+        clock.advance(1, "epoch");
+        const {step, value, batch, losses} = clock.state(0);
+        return {step, value, batch, losses: losses.values};
+    """
+    change = f"clock.change({{ kind: 'size', size: {size} }})"
+    found = given.run(f"const clock = new Clock(engine); {change}; {take}")
+    assert found == wanted.run(f"const clock = new Clock(engine); {take}")
+    assert found["batch"] == size
+
+
+def test_an_optimizer_is_changed_as_in_a_session(tmp_path: Path) -> None:
+    session = xor()
+    page = InPage(session, tmp_path)
+    names = [each["name"] for each in page.data.spec["optimizers"]]
+    assert names == ["sgd", "adam"]
+    session.advance(30)
+    session.optimizer = sv.Adam()
+    session.advance(30)
+    middle = session.network.bank.value.tolist()
+    session.optimizer = sv.SGD(0.1)
+    session.advance(30)
+    found = page.run("""
+        const clock = new Clock(engine);
+        clock.advance(30);
+        clock.change({ kind: "optimizer", number: 1 });
+        clock.advance(30);
+        const {value: middle, rate, slots, made} = clock.state();
+        clock.change({ kind: "optimizer", number: 0 });
+        clock.advance(30);
+        const {value, rate: last} = clock.state();
+        clock.seek(50);
+        clock.seek(90);
+        return {middle, rate, slots: Object.keys(slots), counted: made.counted, value, last,
+                same: engine.value.every((each, i) => each === value[i])};
+    """)
+    assert (found["rate"], found["last"], found["counted"]) == (0.001, 0.1, -30)
+    assert found["slots"] == ["m", "v"] and found["same"]
+    np.testing.assert_allclose(found["middle"], middle, rtol=1e-9)
+    np.testing.assert_allclose(found["value"], session.network.bank.value, rtol=1e-9)
+
+
+def test_a_page_with_large_layers_offers_no_larger_batches() -> None:
+    inputs = np.zeros((100, 9))
+    small = sv.Session(sv.Network([9, 9, 2], seed=0), (inputs, inputs[:, :2]), batch=4)
+    large = sv.Session(sv.Network([9, 40_000, 2], seed=0), (inputs, inputs[:, :2]), batch=4)
+    offered = [training_of(each.trainer, 0).sizes for each in (small, large)]
+    assert offered == [[1, 2, 4, 8, 16, 32, 64], [1, 2, 4]]
+
+
+def test_a_page_is_of_one_moment_while_another_thread_changes_the_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, began = xor(), threading.Event()
+
+    def change() -> None:
+        began.wait()
+        session.set_activation(0, "relu")
+        session.loss_function = "mae"
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    plain = page.exhibit_data
+
+    def slow(given: sv.Session) -> object:
+        began.set()
+        thread.join(0.3)  # all the time in the world, where nothing holds it up
+        return plain(given)
+
+    monkeypatch.setattr(page, "exhibit_data", slow)
+    sv.page(session, tmp_path / "page.html", progress=False)
+    thread.join()
+    content = json.dumps(data_in((tmp_path / "page.html").read_bytes()))
+    assert "sigmoid 0" in content and "relu 0" not in content
+    assert session.network.activations[0] == "relu"

@@ -1,17 +1,23 @@
-"""`sv.page` and `scalarviz page`: what is in the file, how large it is, and what is refused."""
+"""`sv.page` and `scalarviz page`: what is in the file, how large it is, how it is packed."""
 
 from __future__ import annotations
 
+import base64
 import gzip
+import io
+import json
 import re
-from base64 import b64decode
+import runpy
+from base64 import b64decode, b64encode
 from collections.abc import Callable
+from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import scalarviz as sv
 from scalarviz import data
@@ -20,13 +26,27 @@ from scalarviz.errors import FileError, InputError, UnknownNameError
 from scalarviz.faces.cli import commands
 from scalarviz.faces.scene_file import find, load
 from scalarviz.pages import page as module
-from scalarviz.pages.bundle import module_of
+from scalarviz.pages.bundle import (
+    POLICY,
+    as_json,
+    bundle,
+    declared_in,
+    html,
+    module_of,
+    packed,
+    packed_bytes,
+    texts_of,
+)
 from scalarviz.pages.engine_data import engine_data
 from scalarviz.pages.exhibit_data import exhibit_data, probe_of
 from scalarviz.pages.page import Page, first_speed, module_text, page_of, size_words, style_of_page
+from scalarviz.pages.plain_pages import Entry, Still, index_of
+from scalarviz.pages.scene_data import flat_parts, plain, programs, scene_data
+from scalarviz.scene.visuals.shaders import PROGRAMS, as_es
+from scalarviz.stage.network_layout import layout_of
 from scalarviz.stage.show import Show
-from tests.pages.pages import data_in, script_in
-from tests.root import ROOT
+from tests.machine import ROOT
+from tests.pages.node import data_in, script_in, unpacked
 from tests.sessions import advanced
 from tests.wording import refused
 
@@ -40,7 +60,7 @@ def small() -> sv.Session:
     return sv.Session(sv.Network([2, 3, 1], "tanh", seed=0), data.Xor(), "mse", sv.SGD(0.5))
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def _quick(request: pytest.FixtureRequest) -> None:
     if "slow" not in request.keywords:
         request.getfixturevalue("no_kernels")
@@ -78,6 +98,7 @@ class Reader(HTMLParser):
             self.texts.append((self.open[-1], data))
 
 
+@pytest.mark.usefixtures("_quick")
 def test_a_page_is_one_file_that_asks_for_nothing(made: Page) -> None:
     reader = Reader(made.text)
     assert reader.open == []
@@ -94,6 +115,7 @@ def test_a_page_is_one_file_that_asks_for_nothing(made: Page) -> None:
     assert addresses <= {"http://www.w3.org/2000/svg"}  # the name of a language, not a place
 
 
+@pytest.mark.usefixtures("_quick")
 def test_what_users_wrote_is_text(made: Page) -> None:
     reader = Reader(made.text)
     for tag in ("title", "h1"):
@@ -102,6 +124,7 @@ def test_what_users_wrote_is_text(made: Page) -> None:
     assert made.text.count(b"<img") == 0 and made.text.count(b"<script") == 3
 
 
+@pytest.mark.usefixtures("_quick")
 def test_a_page_carries_its_engine_its_worker_and_the_texts_it_uses(made: Page) -> None:
     found = data_in(made.text)
     assert gzip.decompress(b64decode(found["module"])).startswith(b"\0asm")
@@ -116,6 +139,7 @@ def test_a_page_carries_its_engine_its_worker_and_the_texts_it_uses(made: Page) 
     assert {*found["spec"]} == {"engine", "scene", "say", "page"}
 
 
+@pytest.mark.usefixtures("_quick")
 def test_a_page_has_the_modules_of_its_own_exhibit_alone(made: Page) -> None:
     script = script_in(made.text)
     assert "class PlaneMap {" in script and "class Sorting {" not in script
@@ -125,6 +149,7 @@ def test_a_page_has_the_modules_of_its_own_exhibit_alone(made: Page) -> None:
     assert "import" not in none and "LARGE_KINDS = {\n};" in none
 
 
+@pytest.mark.usefixtures("_quick")
 def test_what_a_module_exports_is_used_by_others_or_by_tests() -> None:
     names = (path.name for path in Path(module.__file__).with_name("web").glob("*.js"))
     modules = [module_of(name, module_text(name)) for name in names]
@@ -136,6 +161,7 @@ def test_what_a_module_exports_is_used_by_others_or_by_tests() -> None:
         assert {name for name, is_exported in each.names.items() if is_exported} <= taken, each.name
 
 
+@pytest.mark.usefixtures("_quick")
 def test_every_text_that_the_page_names_exists() -> None:
     names = (path.name for path in Path(module.__file__).with_name("web").glob("*.js"))
     for name in names:
@@ -143,10 +169,12 @@ def test_every_text_that_the_page_names_exists() -> None:
             assert key in texts() or f"{key}.one" in texts(), f"{name}: {key}"
 
 
+@pytest.mark.usefixtures("_quick")
 def test_equal_sessions_give_equal_pages(made: Page) -> None:
     assert page_of(sv.Show(small(), title=NASTY, about=NASTY)).text == made.text
 
 
+@pytest.mark.usefixtures("_quick")
 def test_a_page_too_large_is_refused_before_kernels_are_compiled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -161,6 +189,7 @@ def test_a_page_too_large_is_refused_before_kernels_are_compiled(
         page_of(sv.Session(wide, data.Xor(), "mse", sv.SGD(0.5), engine="cpu"))
 
 
+@pytest.mark.usefixtures("_quick")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["rgb", "xor"])
 def test_pages_of_the_small_scenes_are_small(name: str) -> None:
@@ -169,6 +198,7 @@ def test_pages_of_the_small_scenes_are_small(name: str) -> None:
     assert page.engine < len(page.text) < 400_000
 
 
+@pytest.mark.usefixtures("_quick")
 def test_the_size_is_told_before_the_file_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,6 +211,7 @@ def test_the_size_is_told_before_the_file_is_written(
     assert re.fullmatch(r"a\.html: \d{3} kB, of it \d+ kB the engine", words)
 
 
+@pytest.mark.usefixtures("_quick")
 @pytest.mark.parametrize(
     ("size", "words"),
     [
@@ -195,6 +226,7 @@ def test_sizes_in_words(size: int, words: str) -> None:
     assert size_words(size) == words
 
 
+@pytest.mark.usefixtures("_quick")
 def test_a_page_that_is_too_large_is_refused_and_nothing_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,6 +236,7 @@ def test_a_page_that_is_too_large_is_refused_and_nothing_is_written(
     assert [*tmp_path.iterdir()] == []
 
 
+@pytest.mark.usefixtures("_quick")
 def test_a_wrong_name_theme_place_or_session_is_refused_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,6 +252,7 @@ def test_a_wrong_name_theme_place_or_session_is_refused_first(
     assert [*tmp_path.iterdir()] == []
 
 
+@pytest.mark.usefixtures("_quick")
 def test_a_file_is_replaced_whole_or_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: Page
 ) -> None:
@@ -238,6 +272,7 @@ def test_a_file_is_replaced_whole_or_stays(
     assert file.read_bytes() == made.text and [*tmp_path.iterdir()] == [file]
 
 
+@pytest.mark.usefixtures("_quick")
 def test_the_session_stays_as_it_is() -> None:
     session = advanced(small(), 3)
     session.advance(2, "operation")
@@ -246,6 +281,7 @@ def test_the_session_stays_as_it_is() -> None:
     assert (session.clock, session.network.bank.value.tolist()) == before
 
 
+@pytest.mark.usefixtures("_quick")
 @pytest.mark.slow
 def test_the_theme_is_that_of_the_reader_unless_one_is_asked_for(made: Page) -> None:
     assert data_in(made.text)["spec"]["page"]["theme"] == ""
@@ -266,6 +302,7 @@ def learned(sizes: list[int], table: Any, kind: str) -> tuple[dict[str, Any], np
     return shown, probe_of(session)
 
 
+@pytest.mark.usefixtures("_quick")
 def test_colours_are_shown_as_swatches() -> None:
     shown, probe = learned([3, 3], data.Rgb(), "swatches")
     np.testing.assert_array_equal(probe, data.Rgb().palette[0])
@@ -273,6 +310,7 @@ def test_colours_are_shown_as_swatches() -> None:
     assert shown["output"] == sv.Network([3, 3]).program.outputs.name
 
 
+@pytest.mark.usefixtures("_quick")
 def test_few_samples_are_a_table_without_columns_that_never_change() -> None:
     shown, probe = learned([3, 1], data.Xor(bias=True), "answers")
     assert probe.shape == (4 + shown["map"]["side"] ** 2 + 4, 3)
@@ -281,6 +319,7 @@ def test_few_samples_are_a_table_without_columns_that_never_change() -> None:
     assert shown["cut"] == 0.5
 
 
+@pytest.mark.usefixtures("_quick")
 def test_two_inputs_are_a_map_with_its_samples_of_which_those_held_out_come_last() -> None:
     table = data.Circle(samples=40, share=0.75)
     shown, probe = learned([2, 3, 1], table, "plane")
@@ -294,6 +333,7 @@ def test_two_inputs_are_a_map_with_its_samples_of_which_those_held_out_come_last
     np.testing.assert_allclose(probe[-10:], table.held_out[0])
 
 
+@pytest.mark.usefixtures("_quick")
 def test_digits_are_sorted() -> None:
     shown, probe = learned([64, 10], data.Digits(), "sorting")
     wanted = data.Digits().held_out[1][: len(probe)].argmax(axis=1)
@@ -301,6 +341,7 @@ def test_digits_are_sorted() -> None:
     assert not [each for each in shown.values() if isinstance(each, str) and each in texts()]
 
 
+@pytest.mark.usefixtures("_quick")
 def test_pictures_are_shown_beside_what_is_learned() -> None:
     texture = data.Texture(np.linspace(0.0, 1.0, 6 * 8 * 3).reshape(6, 8, 3))
     shown, probe = learned([2, 3], texture, "pictures")
@@ -311,6 +352,7 @@ def test_pictures_are_shown_beside_what_is_learned() -> None:
     np.testing.assert_array_equal(lines, probe.astype("<f4"))
 
 
+@pytest.mark.usefixtures("_quick")
 def test_what_has_no_exhibit_yet_has_no_probe() -> None:
     inputs = np.random.default_rng(0).random((20, 5))
     session = sv.Session(sv.Network([5, 2]), (inputs, inputs[:, :2]), engine="python")
@@ -338,6 +380,7 @@ def run(
     return answer
 
 
+@pytest.mark.usefixtures("_quick")
 def test_a_scene_is_written_as_a_page_with_its_options(
     run: Callable[..., tuple[int, str, str]], tmp_path: Path
 ) -> None:
@@ -349,6 +392,7 @@ def test_a_scene_is_written_as_a_page_with_its_options(
     assert spec["engine"]["step"] == 3
 
 
+@pytest.mark.usefixtures("_quick")
 def test_without_steps_a_page_begins_untrained(
     run: Callable[..., tuple[int, str, str]], tmp_path: Path
 ) -> None:
@@ -356,6 +400,7 @@ def test_without_steps_a_page_begins_untrained(
     assert data_in((tmp_path / "a.html").read_bytes())["spec"]["engine"]["step"] == 0
 
 
+@pytest.mark.usefixtures("_quick")
 def test_a_scene_is_written_as_a_recording(
     run: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -367,6 +412,7 @@ def test_a_scene_is_written_as_a_recording(
     assert not {"module", "image", "worker"} & found.keys()
 
 
+@pytest.mark.usefixtures("_quick")
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
@@ -387,6 +433,7 @@ def test_what_is_refused_is_said_in_a_sentence_before_any_work(
     assert [*tmp_path.iterdir()] == []
 
 
+@pytest.mark.usefixtures("_quick")
 def test_ctrl_c_writes_no_page(
     run: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -396,6 +443,7 @@ def test_ctrl_c_writes_no_page(
     assert [*tmp_path.iterdir()] == []
 
 
+@pytest.mark.usefixtures("_quick")
 @pytest.mark.parametrize("title", [5, None, ["a"], b"a"])
 def test_a_title_is_a_text(title: Any, tmp_path: Path) -> None:
     with refused(InputError, "title"):
@@ -403,6 +451,7 @@ def test_a_title_is_a_text(title: Any, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.usefixtures("_quick")
 @pytest.mark.slow
 def test_strange_letters_do_no_harm() -> None:
     for title in ("a\ud800", "a\x00b", "\u202eabc", "x" * 100_000):
@@ -411,8 +460,303 @@ def test_strange_letters_do_no_harm() -> None:
         assert "\u202e" not in made.text.decode()
 
 
+@pytest.mark.usefixtures("_quick")
 def test_a_small_network_is_played_so_that_one_can_follow() -> None:
     shows = [sv.Show(small()), sv.Show(small(), speed=300.0)]
     assert [first_speed(show) for show in shows] == [30.0, 300.0]
     large = sv.Session(sv.Network([2, 60, 60, 1], seed=0), data.Xor())
     assert first_speed(sv.Show(large)) is None
+
+
+NASTY_SCRIPT = "</script><script>alert(1)</script><img src=x onerror=alert(2)><!--\u2028"
+
+
+def bundled(**modules: str) -> str:
+    """The script of modules by their names, beginning with `main`."""
+    return bundle("main.js", lambda name: modules[name.removesuffix(".js")])
+
+
+def test_a_module_stands_after_all_that_it_imports_and_once() -> None:
+    script = bundled(
+        main='import { a } from "./a.js";\nimport {\n  b,\n  c,\n} from "./b.js"\na(b, c);\n',
+        a='import { b } from "./b.js";\nexport function a() { return b; }\n',
+        b="export const b = 1;\nexport class c {}\n",
+    )
+    assert script.endswith("\n//# sourceURL=scalarviz/main.js\n")
+    assert [line for line in script.splitlines() if line and line[0] != "/"] == [
+        "const b = 1;", "class c {}", "function a() { return b; }", "a(b, c);",
+    ]  # fmt: skip
+
+
+def test_comments_of_whole_lines_are_left_out() -> None:
+    code = 'const a = "http://a"; // b\n/** c */ function d() {\n  return a; /* e */\n}\n'
+    script = bundled(main=f"// f\n/** g\n *\n * h\n */\n{code}  // i\n  /** j */\nd();\n")
+    assert script.partition("\n//# ")[0] == f"\n// main.js\n\n{code}d();\n"
+
+
+@pytest.mark.parametrize(
+    ("modules", "why"),
+    [
+        ({"main": 'import a from "./a.js";\n'}, "import a from"),
+        ({"main": 'import * as a from "./a.js";\n'}, "import * as a"),
+        ({"main": 'import { a as b } from "./a.js";\n', "a": "export const a = 1;"}, "a, as, b"),
+        ({"main": 'import { a } from "https://a.org/a.js";\n'}, "import { a } from"),
+        ({"main": "export default 1;\n"}, "export default 1;"),
+        ({"main": "export { a };\n"}, "export { a };"),
+        ({"main": "const { a } = b;\n"}, "const { a } = b;"),
+        ({"main": 'import { a } from "./a.js";\n', "a": "const a = 1;"}, "imports a,"),
+        ({"main": 'import { b } from "./a.js";\n', "a": "export const a = 1;"}, "imports b,"),
+        ({"main": 'import { a } from "./a.js";\nlet c;', "a": "export const a = 1, c = 2"}, "c is"),
+        ({"main": 'import { a } from "./a.js";', "a": 'import { b } from "./main.js";'}, "import"),
+        ({"main": 'import { a } from "./a.js";\n', "a": 'import { b } from "./main.js";\n'}, "->"),
+        ({"main": "const a = '</script>';\n"}, "</script"),
+        ({"main": "const a = '<!-- b';\n"}, "<!--"),
+    ],
+)
+def test_what_cannot_be_one_script_is_an_error(modules: dict[str, str], why: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(why)):
+        bundled(**modules)
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("a = f(b, c), d = 1;", ["a", "d"]),
+        ("run(a, b = 2) {", ["run"]),
+        ("a = { b: 1, c },", ["a"]),
+        ('a = "x, y = 2", b = [1, 2]', ["a", "b"]),
+        ("a = (b, c) => ({ d: b, e: c });", ["a"]),
+        ("TABLE = [", ["TABLE"]),
+        ("Motion extends Other {", ["Motion"]),
+    ],
+)
+def test_names_that_a_line_declares(line: str, names: list[str]) -> None:
+    assert declared_in(line) == names
+
+
+def test_the_page_carries_the_texts_that_its_script_names() -> None:
+    table = {
+        "a.b": "1", "a.c": "2", "a.x.y": "3", "a.x.z": "4", "p.one": "5", "p.many": "6", "q": "7",
+        "rows.x.y": "8", "a.xx.y": "9",
+    }  # fmt: skip
+    script = "text('a.b'); text(`a.x.${part}`); plural(\"p\", 3); text(`${other}.y`); text('q.r')"
+    assert texts_of(script, table) == {
+        "a.b": "1", "a.x.y": "3", "a.x.z": "4", "p.many": "6", "p.one": "5",
+    }  # fmt: skip
+
+
+def test_data_in_the_page_is_no_html() -> None:
+    data = {"title": NASTY_SCRIPT, "numbers": [1, 0.5], "none": None}
+    written = as_json(data)
+    assert json.loads(written) == data
+    assert "<" not in written and "\u2028" not in written
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        as_json({"loss": float("nan")})
+
+
+def test_bytes_are_unpacked_by_any_gzip_and_packed_alike() -> None:
+    bytes_ = bytes(range(256)) * 50
+    assert gzip.decompress(b64decode(packed_bytes(bytes_))) == bytes_
+    assert packed_bytes(bytes_) == packed_bytes(bytes(bytes_))
+
+
+class Elements(HTMLParser):
+    """The elements of a page, and the text in each script and style."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.inside: dict[str, list[str]] = {}
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        if self.tags:
+            self.inside.setdefault(self.tags[-1][0], []).append(data)
+
+
+MARKUP = (
+    '<!DOCTYPE html><meta http-equiv="Content-Security-Policy" content="$policy"><title>$title'
+    "</title><style>$style</style><p title='$say_a'>$say_a</p>"
+    '<script type="application/json">$data</script><script type="a/b">$script</script>'
+    '<script type="module">$loader</script>'
+)
+
+
+def test_words_in_the_page_are_escaped_and_the_policy_names_its_scripts_and_style() -> None:
+    script, loader, style = "\nconst a = 1 < 2 && '$b';\n", "\nload('$b');\n", "p { color: red }"
+    words = {"title": NASTY_SCRIPT, "say_a": NASTY_SCRIPT + "'\""}
+    made = html(
+        MARKUP, words, style, script, loader, {"a": NASTY_SCRIPT}, {"part": "H4s="}, {"links": ""}
+    )
+    page = Elements(made)
+    assert [tag for tag, _ in page.tags] == ["meta", "title", "style", "p", *["script"] * 3]
+    assert "".join(page.inside["title"]) == NASTY_SCRIPT
+    assert page.tags[3][1]["title"] == NASTY_SCRIPT + "'\""
+    data, packed, plain = page.inside["script"]
+    assert unpacked(packed).decode() == script and plain == loader
+    assert json.loads(data).keys() == {"plain", "part"} and json.loads(data)["part"] == "H4s="
+    assert json.loads(unpacked(json.loads(data)["plain"])) == {"a": NASTY_SCRIPT}
+    policy = page.tags[0][1]["content"] or ""
+    digests = [b64encode(sha256(code.encode()).digest()).decode() for code in (loader, script)]
+    assert "script-src " + " ".join(f"'sha256-{each}'" for each in digests) in policy
+    assert f"style-src 'sha256-{b64encode(sha256(style.encode()).digest()).decode()}'" in policy
+    assert (
+        html(
+            MARKUP,
+            words,
+            style,
+            script,
+            loader,
+            {"a": NASTY_SCRIPT},
+            {"part": "H4s="},
+            {"links": ""},
+        )
+        == made
+    )
+
+
+def test_the_policy_allows_no_network_and_no_code_but_its_own() -> None:
+    assert POLICY["default-src"] == "'none'"
+    allowed = " ".join(POLICY.values()).split()
+    ours = {"{loader}", "{script}", "{style}"}
+    assert {*allowed} == ours | {"'none'", "'wasm-unsafe-eval'", "blob:", "data:"}
+    assert not {"connect-src", "frame-src", "font-src", "object-src"} & POLICY.keys()
+
+
+def session(*sizes: int) -> sv.Session:
+    network = sv.Network([*sizes], "tanh", seed=1)
+    return sv.Session(network, sv.data.Xor(), "mse", sv.SGD(0.5), engine="python")
+
+
+def arrays(data: object) -> list[np.ndarray]:
+    """All arrays in some data."""
+    if isinstance(data, dict) and "dtype" in data:
+        flat = np.frombuffer(base64.b64decode(data["data"]), data["dtype"])
+        return [flat.reshape(data["shape"])]
+    parts = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
+    return [each for part in parts for each in arrays(part)]
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.uint8, np.int32])
+def test_an_array_is_kept_with_its_shape(kind: type) -> None:
+    numbers = (np.arange(24) * 7.5).astype(kind).reshape(2, 3, 4)[:, ::2]
+    found = json.loads(json.dumps(packed(numbers)))
+    assert found["dtype"] == np.dtype(kind).name
+    np.testing.assert_array_equal(arrays(found)[0], numbers)
+
+
+def test_a_stage_of_each_shape_has_the_layout_of_a_window() -> None:
+    shown = session(2, 6, 1)
+    data = scene_data(shown)
+    for shape, number in data["shapes"]:
+        layout, found = layout_of(shown, shape=shape), data["layouts"][number]
+        assert [plate["first"] for plate in found["plates"]] == [p.first for p in layout.plates]
+        for line, other in zip(layout.neurons, found["neurons"], strict=True):
+            np.testing.assert_allclose(arrays(other["points"])[0], line.points, rtol=1e-6)
+    numbers = [number for _, number in data["shapes"]]
+    assert sorted(set(numbers)) == [*range(len(data["layouts"]))]
+    assert len({json.dumps(each) for each in data["layouts"]}) == len(data["layouts"]) > 1
+
+
+def test_it_is_json_without_what_json_has_not() -> None:
+    json.dumps(scene_data(session(2, 3, 1)), allow_nan=False)
+
+
+def test_shaders_lose_their_comments_only() -> None:
+    for name, sources in programs().items():
+        for text, source, fragment in zip(sources, PROGRAMS[name], (False, True), strict=True):
+            assert "//" not in text
+            whole = as_es(source, fragment=fragment)
+            code = "".join(line.partition("//")[0] for line in whole.splitlines())
+            assert "".join(text.split()) == "".join(code.split())
+    assert plain("  a;  // b\n\n// c\n") == "a;\n"
+
+
+def test_where_an_activation_is_flat() -> None:
+    tanh = flat_parts(np.tanh, lambda x, y: 1.0 - y * y)
+    edge = np.arctanh(np.sqrt(0.9))
+    np.testing.assert_allclose([tanh[0][1], tanh[1][0]], [-edge, edge], rtol=1e-9)
+    assert flat_parts(lambda x: x, lambda x, y: 1.0) == []
+    relu = flat_parts(lambda x: max(x, 0.0), lambda x, y: float(x > 0.0))
+    assert relu[0][0] < -1e200 and abs(relu[0][1]) < 1e-9 and len(relu) == 1
+
+
+FOLDER = ROOT / "docs" / "pages"
+MARK = f'<meta name="generator" content="scalarviz {sv.__version__}">'
+
+
+STILL = Still(b"RIFF", (960, 376), "A network")
+
+
+def maker(still: Still | None = STILL) -> dict[str, Any]:
+    """What the script defines; its pictures are `still`, if there is one."""
+    found = runpy.run_path(str(ROOT / "docs" / "build_demo_pages.py"))
+    if still is not None:
+        found["main"].__globals__["still_of"] = lambda *_: still
+    return found
+
+
+def test_readme_links_to_one_page_of_this_version_that_is_small_and_stands_alone() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert re.match(r"# scalarviz\n\nTry it: \[[^]]*\]\(docs/pages/rgb\.html\)", readme)
+    assert [page.name for page in FOLDER.iterdir()] == ["rgb.html"]
+    page = (FOLDER / "rgb.html").read_text(encoding="utf-8")
+    assert MARK in page and "<a href" not in page and len(page) < 400_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["rgb", "digits"])
+def test_a_picture_in_the_list_is_small_and_the_same_each_time(name: str) -> None:
+    made = maker(None)
+    one, other = (made["still_of"](find(name), made["SCENES"][name]) for _ in range(2))
+    assert one == other and 5_000 < len(one.image) <= 60_000
+    image = Image.open(io.BytesIO(one.image))
+    assert image.format == "WEBP" and image.size == one.size
+    assert len(image.convert("RGB").getcolors(1_000_000)) > 1000  # not an empty one
+
+
+def test_the_list_has_a_card_for_each_with_picture_and_words_that_are_no_html() -> None:
+    nasty = '<img src=x onerror=alert(1)>"'
+    card = Entry("a b", nasty, nasty, nasty, Still(b"\0", (4, 3), nasty))
+    page = index_of([card, Entry("xor", "Learns XOR.")]).decode()
+    assert page.count("<li>") == 2 and page.count("<img ") == 1 and "onerror=alert(1)>" not in page
+    assert 'href="a%20b.html"' in page and "<h2>xor</h2><p>Learns XOR.</p></a>" in page
+    assert 'src="data:image/webp;base64,AA==" width="4" height="3" alt="&lt;img' in page
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("no_kernels")
+def test_the_same_code_makes_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(module, "spare_of", lambda *_: None)  # test_recording.py has that
+    for name in ("first", "second"):
+        maker()["main"](tmp_path / name)
+    first, second = (
+        {f.name: f.read_bytes() for f in (tmp_path / n).iterdir()} for n in ("first", "second")
+    )
+    assert first == second and len(first) == 6
+    assert re.search(r"^xor\.html: \d+ kB$", capsys.readouterr().out, re.M)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("no_kernels")
+def test_pages_lead_to_their_list_and_to_each_other_and_one_that_is_too_large_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "spare_of", lambda *_: None)  # test_recording.py has that
+    main = maker()["main"]
+    main(tmp_path)
+    made = {file.name for file in tmp_path.iterdir()}
+    assert made == {f"{name}.html" for name in [*main.__globals__["SCENES"], "index"]}
+    for name in made:
+        links = re.findall(r'<a href="([^"]*)"', (tmp_path / name).read_text(encoding="utf-8"))
+        assert {*links} == made - {name} and (name == "index.html" or links[0] == "index.html")
+    main.__globals__["LARGEST"] = 10_000
+    with pytest.raises(ValueError, match="rgb"):
+        main(tmp_path / "other")
+    assert not (tmp_path / "other").exists()

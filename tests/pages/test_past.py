@@ -14,7 +14,7 @@ from scalarviz.base.texts import text
 from scalarviz.pages.caption_data import operation_data
 from scalarviz.training.session.over_time import KINDS, ORDERS, Now, WeightsOverTime
 from tests.pages.conftest import Opens
-from tests.pages.pages import InPage
+from tests.pages.node import InPage
 from tests.pages.test_engine import rgb
 from tests.pages.test_modules import run
 

@@ -1,17 +1,26 @@
 """The page's picture in a browser beside that of a window at the same moment."""
 
+from __future__ import annotations
+
+import json
+from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
+from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import scalarviz.pages
+from scalarviz.base.texts import texts
 from scalarviz.pages.scene_data import SHAPES, scene_data
 from scalarviz.scene.callout import draw_callout, draw_spoken
+from scalarviz.scene.canvas import fonts
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.frame_data import FrameData
@@ -23,13 +32,111 @@ from scalarviz.scene.picture import draw_scenery
 from scalarviz.stage.render_options import RenderOptions, drawn
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
-from tests.pages.pictures import PicturePage, picture_page
-from tests.pages.samples import made
-from tests.pages.states import state_of
-from tests.pages.walks import caption_as_data
-from tests.walk import go_by_neurons
+from tests.pages.browser import ONLY_CHROMIUM
+from tests.pages.conftest import Opens
+from tests.pages.states import caption_as_data, made, state_of
+from tests.studio import go_by_neurons
 
-pytestmark = pytest.mark.slow
+WEB = Path(scalarviz.pages.__file__).parent / "web"
+FONTS = Path(fonts.__file__).parent / "dejavu"
+HTML = """<!doctype html><meta charset="utf-8">
+<style>
+@font-face {font-family: Shown; src: url(DejaVuSans.ttf)}
+@font-face {font-family: Shown; src: url(DejaVuSans-Bold.ttf); font-weight: bold}
+body {margin: 0; font-family: Shown} canvas {display: block}
+</style>
+<canvas id="picture"></canvas>
+<script type="module">
+import { Picture } from "./picture.js";
+import { unpackedAll } from "./arrays.js";
+import { setTexts } from "./texts.js";
+Object.assign(window, { Picture, setTexts, unpackedAll });
+await Promise.all(["13px Shown", "bold 13px Shown"].map((font) => document.fonts.load(font)));
+window.ready = true;
+</script>"""
+BEGIN = """({scene, texts}) => {
+  setTexts(texts);
+  window.given = scene;
+  window.picture = new Picture(document.getElementById("picture"), scene);
+  Object.assign(picture, {slow: true, calm: true});  // as on a machine without a GPU
+  return picture.fault;
+}"""
+DRAW = """({size, ratio, theme, state, options}) => {
+  picture.theme = theme;
+  picture.resize(...size, ratio);
+  picture.canvas.style.width = size[0] + "px";
+  const known = unpackedAll(state);
+  window.drawn = [known, options];
+  if (!("now" in options)) options.now = 1000;
+  picture.draw(known, options);
+  return {words: picture.words, image: picture.canvas.toDataURL("image/png")};
+}"""
+
+
+class PicturePage:
+    """A page with one picture.
+
+    errors  what the console has said
+    """
+
+    def __init__(self, page: Any, scene: Any) -> None:
+        self.page = page
+        self.errors: list[str] = []
+        page.on("console", lambda said: self.errors.append(said.text))
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.route("**/*", self._answer)
+        page.goto("http://page.test/index.html")
+        page.wait_for_function("window.ready || false")
+        self.fault = page.evaluate(
+            BEGIN, {"scene": json.loads(json.dumps(scene)), "texts": dict(texts())}
+        )
+
+    def _answer(self, route: Any) -> None:
+        name = route.request.url.rpartition("/")[2]
+        if name == "index.html":
+            route.fulfill(body=HTML, content_type="text/html")
+        elif name.endswith(".ttf"):
+            route.fulfill(body=(FONTS / name).read_bytes(), content_type="font/ttf")
+        elif (WEB / name).is_file() and name.endswith(".js"):
+            route.fulfill(body=(WEB / name).read_text("utf-8"), content_type="text/javascript")
+        else:
+            route.fulfill(status=204)
+
+    def draw(
+        self,
+        state: Any,
+        size: tuple[int, int],
+        /,
+        *,
+        theme: str = "dark",
+        ratio: float = 1.0,
+        **options: Any,
+    ) -> tuple[np.ndarray, list[str]]:
+        """Draw a state; return its pixels, (height, width, 3), and all text."""
+        given = {"size": size, "ratio": ratio, "theme": theme, "state": state, "options": options}
+        found = self.page.evaluate(DRAW, given)
+        return self.image(found["image"]), found["words"]
+
+    def image(self, url: str) -> np.ndarray:
+        """The pixels of a picture that a page has given."""
+        from PIL import Image
+
+        data = b64decode(url.partition(",")[2])
+        return np.asarray(Image.open(BytesIO(data)).convert("RGB"))
+
+    def ask(self, script: str, argument: Any = None) -> Any:
+        return self.page.evaluate(script, argument)
+
+
+@contextmanager
+def picture_page(browser: Any, scene: Any) -> Iterator[PicturePage]:
+    """A page of a browser with one picture of a scene."""
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    try:
+        yield PicturePage(page, scene)
+    finally:
+        page.close()
+
 
 BLOCK = 8  # pixels of the squares that are compared: letters differ, what is drawn does not
 CLOSE = 20.0  # levels of color, of 255
@@ -122,23 +229,27 @@ def compare(page: PicturePage, stage: Stage, size: tuple[int, int], **options: A
     assert apart.max() < CLOSE, (seen.moment, seen.part)
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def without_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page draws the thread to the point in use over its picture, see exhibit.js."""
     monkeypatch.setattr("scalarviz.scene.picture.draw_thread", lambda *_: None)
 
 
 @pytest.fixture(scope="module", params=SCENES)
-def opened(request: pytest.FixtureRequest, browser: Any) -> Iterator[Opened]:
+def opened_picture(request: pytest.FixtureRequest, browser: Any) -> Iterator[Opened]:
     name = request.param
     show = import_module(f"scalarviz.scenes.{name}").scene()
     with picture_page(browser, scene_data(show, SHAPES)) as page:
         yield name, show, page
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("without_thread")
 @pytest.mark.parametrize(("size", "theme"), [((1280, 800), "dark"), ((800, 500), "light")])
-def test_page_and_window_show_the_same(opened: Opened, size: tuple[int, int], theme: str) -> None:
-    name, show, page = opened
+def test_page_and_window_show_the_same(
+    opened_picture: Opened, size: tuple[int, int], theme: str
+) -> None:
+    name, show, page = opened_picture
     for step, operation in SCENES[name]:
         show.session.seek(step)
         if operation:
@@ -153,8 +264,10 @@ FORGET = """() => picture.remembered = new picture.remembered.constructor(
   new picture.remembered.scales.constructor(picture.scene.stops, 5))"""
 
 
-def test_light_is_where_it_is_in_a_window(opened: Opened) -> None:
-    name, show, page = opened
+@pytest.mark.slow
+@pytest.mark.usefixtures("without_thread")
+def test_light_is_where_it_is_in_a_window(opened_picture: Opened) -> None:
+    name, show, page = opened_picture
     if name not in ("rgb", "expression"):
         return
     session, size = show.session, (1280, 800)
@@ -181,11 +294,13 @@ NEURONS = {
 }
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("without_thread")
 @pytest.mark.parametrize(("size", "theme"), [((1280, 800), "dark"), ((800, 500), "light")])
 def test_a_neuron_is_shown_as_in_a_window(
-    opened: Opened, size: tuple[int, int], theme: str
+    opened_picture: Opened, size: tuple[int, int], theme: str
 ) -> None:
-    name, show, page = opened
+    name, show, page = opened_picture
     for number in NEURONS.get(name, ()):
         show.session.seek(30)
         with window(show, size, theme, reduced_motion=True) as stage:
@@ -195,8 +310,10 @@ def test_a_neuron_is_shown_as_in_a_window(
     assert page.fault == "" and page.errors == []
 
 
-def test_a_neuron_comes_as_in_a_window(opened: Opened) -> None:
-    name, show, page = opened
+@pytest.mark.slow
+@pytest.mark.usefixtures("without_thread")
+def test_a_neuron_comes_as_in_a_window(opened_picture: Opened) -> None:
+    name, show, page = opened_picture
     if name != "rgb":
         return
     show.session.seek(40)
@@ -214,10 +331,12 @@ def test_a_neuron_comes_as_in_a_window(opened: Opened) -> None:
                 compare(page, stage, (1280, 800))
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("without_thread")
 def test_what_is_pointed_at_is_marked_alike(
-    opened: Opened, monkeypatch: pytest.MonkeyPatch
+    opened_picture: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, show, page = opened
+    _, show, page = opened_picture
     monkeypatch.setattr("scalarviz.scene.picture.draw_hover", lambda *_: None)  # a page has its own
     size, program = (1280, 800), show.session.network.program
     neuron = program.operations[0].target.name, 1
@@ -240,6 +359,8 @@ def small(browser: Any) -> Iterator[tuple[PicturePage, Any]]:
         yield page, state_of(stage, stage.frame_data())
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("without_thread")
 def test_without_webgl_the_picture_says_so(small: tuple[PicturePage, Any]) -> None:
     page, _ = small
     script = """() => {
@@ -251,6 +372,8 @@ def test_without_webgl_the_picture_says_so(small: tuple[PicturePage, Any]) -> No
     assert page.ask(script) == ["page.lack.webgl", False, None]
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("without_thread")
 def test_a_lost_context_comes_back(small: tuple[PicturePage, Any]) -> None:
     page, state = small
     first, words = page.draw(state, (640, 400))
@@ -271,6 +394,8 @@ def test_a_lost_context_comes_back(small: tuple[PicturePage, Any]) -> None:
     assert len(np.unique(first.reshape(-1, 3), axis=0)) > 50
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("without_thread")
 def test_a_picture_that_stands_still_gets_smooth_edges(small: tuple[PicturePage, Any]) -> None:
     page, state = small
     page.ask("() => {picture.coarse = false}")  # a busy machine may have been too slow before
@@ -290,6 +415,8 @@ def test_a_picture_that_stands_still_gets_smooth_edges(small: tuple[PicturePage,
     assert page.ask("() => picture.canvas.width") == 640
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("without_thread")
 def test_a_theme_and_a_channel_change_colors_alone(small: tuple[PicturePage, Any]) -> None:
     page, state = small
     dark, words = page.draw(state, (640, 400))
@@ -301,6 +428,8 @@ def test_a_theme_and_a_channel_change_colors_alone(small: tuple[PicturePage, Any
     np.testing.assert_array_equal(back, dark)
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("without_thread")
 def test_the_camera_follows_the_hand_and_comes_home(small: tuple[PicturePage, Any]) -> None:
     page, state = small
     first, _ = page.draw(state, (640, 400))
@@ -320,6 +449,8 @@ def test_the_camera_follows_the_hand_and_comes_home(small: tuple[PicturePage, An
     np.testing.assert_allclose(home.astype(int), first, atol=2)
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("without_thread")
 def test_a_card_takes_of_the_width_without_a_jump(small: tuple[PicturePage, Any]) -> None:
     page, state = small
     pinned = {"row": 2}
@@ -342,6 +473,8 @@ def test_a_card_takes_of_the_width_without_a_jump(small: tuple[PicturePage, Any]
     assert page.ask("() => picture.placed.place ?? 0") == 0
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("without_thread")
 def test_walls_of_tiny_cubes_look_alike(browser: Any) -> None:
     session = made(500, 400, 10)
     size = 800, 500
@@ -362,3 +495,38 @@ def test_walls_of_tiny_cubes_look_alike(browser: Any) -> None:
         image, _ = page.draw(state_of(stage, stage.frame_data()), (800, 400))
         assert page.ask(levels) == [[0, 0, 0, 0], 0] and page.errors == []
         assert len(np.unique(image.reshape(-1, 3), axis=0)) > 500
+
+
+@pytest.mark.slow
+@ONLY_CHROMIUM
+def test_spheres_have_the_maps_of_their_neurons_while_it_trains_and_at_rest(opened: Opens) -> None:
+    tab = opened("circle").ready()
+    tab.until("app.maps.now?.side === 40")
+    low, high = tab.ask("[app.exhibit.data.low, app.exhibit.data.high]")
+    across, down = (np.arange(40) + 0.5) / 40, 1 - (np.arange(40) + 0.5) / 40
+    x, y = (low[k] + part * (high[k] - low[k]) for k, part in enumerate((across, down)))
+    value = np.array(tab.state["value"])
+    wanted = np.tanh(value[6] * x + value[7] * y[:, np.newaxis] + value[8 + 3])
+    found = tab.ask("Array.from(app.maps.now.values['tanh 0'].subarray(3 * 1600, 4 * 1600))")
+    np.testing.assert_allclose(np.reshape(found, (40, 40)), wanted, atol=1e-5)
+    tab.press("Space")
+    tab.until("app.state.step > 20 && app.maps.now.side === 20")
+    tab.press("Space")
+    tab.until("app.maps.now.side === 40 && app.maps.of === app.state.value")
+
+
+@pytest.mark.slow
+@ONLY_CHROMIUM
+def test_a_pinned_neuron_has_its_own_map_on_its_card(opened: Opens) -> None:
+    tab = opened("circle").ready()
+    tab.press("Shift+ArrowRight", 3)
+    tab.until("app.maps.now && app.maps.of === app.state.value")
+    image = "document.querySelector('.neuron-map canvas').toDataURL()"
+    seen = set()
+    for neuron in (["tanh 0", 1], ["tanh 0", 2], ["inputs", 0]):
+        tab.do(f"(app.pin({{neuron: {neuron!r}}}), 0)")
+        assert tab.page.locator(".neuron-map").is_visible()
+        seen.add(tab.ask(image))
+    assert len(seen) == 3
+    tab.do("(app.pin({row: 2}), 0)")
+    assert not tab.page.locator(".neuron-map").is_visible()

@@ -1,4 +1,4 @@
-"""Pages with a recording: its numbers, its order, what it refuses, and what stays as it was."""
+"""Pages with a recording: its numbers, its order, what it refuses, and when a page plays it."""
 
 from __future__ import annotations
 
@@ -13,15 +13,19 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.base.texts import text
 from scalarviz.errors import EngineError, GradientError, InputError
+from scalarviz.faces.scene_file import find, load
 from scalarviz.pages import page as module
+from scalarviz.pages import page as page_module
 from scalarviz.pages import recording
 from scalarviz.pages.exhibit_data import probe_of
 from scalarviz.pages.page import PLAYED, page_of
-from scalarviz.pages.recording import PRECISIONS, Writer, recording_of
-from tests.pages.in_web import floats, in_web
-from tests.pages.pages import data_in, script_in
-from tests.pages.walks import Walk
+from scalarviz.pages.recording import PLACES, PRECISIONS, Writer, recording_of, spare_of
+from scalarviz.stage.show import Show
+from tests.pages.conftest import Opens
+from tests.pages.node import data_in, floats, in_web, script_in
+from tests.pages.states import Walk
 from tests.sessions import advanced
 from tests.wording import refused
 
@@ -353,3 +357,125 @@ def test_compressing_ends_as_soon_as_there_is_no_room(monkeypatch: pytest.Monkey
 
     assert recording.compressed(Content(content), 50_000) is None
     assert 0 < len(taken) < 150
+
+
+LOOK = """
+const client = new RecordingClient(Uint8Array.from(data.bytes), data);
+const first = await client.ask("state");
+const step = await client.ask("advance", { count: 1, unit: "operation" });
+const last = await client.ask("seek", { step: 1e6 });
+return [first.step, first.value, step.operation, last.step, last.loss];
+"""
+
+
+def small_rgb(**given: Any) -> sv.Session:
+    network = sv.Network([3, 4, 3], "tanh", "sigmoid", seed=0)
+    given = {"batch": 8, "engine": "python", **given}
+    return sv.Session(network, data.Rgb(levels=4), "mse", sv.SGD(0.5), **given)
+
+
+def test_a_page_has_a_recording_from_where_the_session_stands() -> None:
+    session = advanced(small_rgb(engine="cpu"), 7)
+    before = session.network.bank.value.copy()
+    given = data_in(page_of(session).text)["spare"]
+    assert len(given["recording"]["steps"]) > PLACES[1]
+    assert session.step_index == 7 and np.array_equal(session.network.bank.value, before)
+    content = list(gzip.decompress(base64.b64decode(given.pop("bytes"))))
+    step, value, operation, last, loss = in_web("client", LOOK, **given, bytes=content)
+    assert (step, operation, last) == (7, 1, 607)
+    np.testing.assert_allclose(value, before, atol=1e-3)
+    assert loss < 0.9 * session.loss
+
+
+def test_a_training_in_mixed_precision_has_one_of_its_own_numbers() -> None:
+    session = advanced(small_rgb(engine="cpu", precision="mixed"), 7)
+    given = data_in(page_of(session).text)["spare"]
+    assert given["engine"] and session.network.precision.mixed
+
+
+def test_it_is_the_same_each_time_and_measures_nothing() -> None:
+    calls = []
+
+    def mine(predictions: Any, targets: Any) -> float:
+        calls.append(len(targets))
+        return 0.0
+
+    session = advanced(small_rgb(metrics=[mine], every=1), 2)
+    before, probe = len(calls), probe_of(session)
+    assert spare_of(session, probe) == spare_of(session, probe) is not None
+    assert len(calls) == before > 0 and session.step_index == 2
+
+
+def test_a_training_that_is_refused_at_once_has_none() -> None:
+    network = sv.Network([2, 3, 1], "relu", "linear", seed=0)
+    network.bank.value[:] = 1e30
+    session = sv.Session(network, data.Xor(), "mse", sv.SGD(1e30), engine="python")
+    assert spare_of(session, probe_of(session)) is None
+
+
+@pytest.mark.parametrize(("limit", "value"), [("ROOM", 500), ("WORK", 10.0), ("NUMBERS", 100)])
+def test_where_too_little_fits_there_is_none(
+    monkeypatch: pytest.MonkeyPatch, limit: str, value: float
+) -> None:
+    monkeypatch.setattr(recording, limit, value)
+    session = small_rgb()
+    assert spare_of(session, probe_of(session)) is None
+
+
+def test_a_page_that_is_too_large_with_it_goes_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = small_rgb(engine="cpu")
+    whole = page_of(session).text
+    monkeypatch.setattr(page_module, "LARGEST", len(whole) - 1000)
+    assert data_in(page_of(session).text)["spare"] is None
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("recorded") / "rgb.html"
+    found.write_bytes(page_of(Show.of(load(find("rgb"))()), engine=False, steps=200).text)
+    return found
+
+
+WITHOUT_ENGINE = "delete globalThis.WebAssembly; delete globalThis.Worker"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [(1280, 800), (390, 844)], ids=str)
+def test_a_recording_is_played_walked_and_linked(
+    opened: Opens, file: Path, size: tuple[int, int]
+) -> None:
+    tab = opened(file, size, "#step=20&op=7&pin=42", before=WITHOUT_ENGINE).ready()
+    tab.until("app.state.step === 20 && app.state.operation === 7 && app.pinned?.row === 42")
+    tab.settle()
+    assert len(tab.shown("caption")) > 20 and len(tab.shown("card")) > 40
+    hiding = "#rate", "#rate-number", "#undo", "#card label", "#sample-after"
+    for hidden in (*hiding, "#card .toggle", "#branch", "#optimizer", "#size", "#weights"):
+        assert not tab.page.locator(hidden).first.is_visible(), hidden
+    before = tab.state
+    tab.press(".", 2)
+    tab.press(",", 2)
+    assert tab.state == before
+    for key in ("ArrowUp", "e", "b"):
+        tab.ask("app.chip.hide()")
+        tab.press(key)
+        assert tab.shown("chip") == text("page.recorded.refused")
+    tab.page.keyboard.press("Escape")
+    tab.page.locator("#strip button").first.click()
+    tab.settle()
+    tab.page.click("#play")
+    tab.until("app.player.playing && app.state.step > 22")
+    tab.page.click("#play")
+    tab.until("!app.player.playing")
+    tab.ask("void (location.hash = '#step=199&op=3')")
+    tab.until("app.state.step === 199 && app.state.operation === 0")
+    assert "0, 20, 40" in tab.shown("chip")
+    tab.ask("void (location.hash = '#step=200&tour=no')")
+    tab.until("app.state.step === 200")
+    tab.press("ArrowRight")
+    assert tab.shown("chip") == text("page.stopped.end")
+
+
+@pytest.mark.slow
+def test_a_recording_begins_with_the_tour(opened: Opens, file: Path) -> None:
+    tab = opened(file, place="", before=WITHOUT_ENGINE).ready()
+    tab.until("app.state.step > 20 && !app.tour")

@@ -18,7 +18,7 @@ from scalarviz.pages import web_server as module
 from scalarviz.pages.addresses import listening
 from scalarviz.pages.plain_pages import Entry, index_of
 from scalarviz.pages.web_server import PageServer, takes_gzip
-from tests.waiting import until
+from tests.machine import until
 
 LONGEST_LINE = 8_192  # bytes
 POLICY = "default-src 'none'; script-src 'sha256-abc='"

@@ -25,8 +25,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tests.machine import ROOT
 from tests.nearest import LISTS, near_tests
-from tests.root import ROOT
 
 LIST = Path(__file__).with_name("code_mutants.tsv")
 COUNT, SEED = 200, 39

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
-from tests.root import ROOT
+from tests.machine import ROOT
 
 FILE = ROOT / "docs" / "RELIABILITY.md"
 

@@ -1,4 +1,4 @@
-"""PyTorch's results for random networks, which tests/proofs/test_networks.py needs.
+"""PyTorch's results for random networks, which tests/proofs/test_numbers.py needs.
 
 Run by hand with PyTorch installed, after a layer or an option was added here:
 

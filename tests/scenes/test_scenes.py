@@ -1,7 +1,11 @@
-"""Every scene, for a few steps: what it is, what it shows, and how it can be run."""
+"""Every scene, for a few steps.
+
+What it is, what it shows, how it can be run, and options that are absurd.
+"""
 
 import os
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,12 +14,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scalarviz.scenes.retrain import MODEL
 
+import scalarviz as sv
 from scalarviz import data
-from scalarviz.errors import InputError
+from scalarviz.errors import InputError, ScalarvizError, UnknownNameError
+from scalarviz.faces.cli import commands
 from scalarviz.faces.controller.train import train
 from scalarviz.faces.scene_file import find, load, scenes
-from scalarviz.faces.scene_options import own_options
+from scalarviz.faces.scene_options import RUNNING, SHARED, make_show, own_options
 from scalarviz.scene.exhibits.classified import Sorting
 from scalarviz.scene.exhibits.images import Pictures, Swatches
 from scalarviz.scene.exhibits.plots import FunctionPlot, Plane
@@ -46,7 +53,7 @@ SHOWN = {
 every_scene = pytest.mark.parametrize("name", sorted(scenes()))
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
 
@@ -56,10 +63,12 @@ def play(name: str, **options: Any) -> Show:
     return Show.of(scene(**SMALL.get(name, {}) | {"engine": "python"} | options), scene)
 
 
+@pytest.mark.usefixtures("path")
 def test_these_are_the_scenes() -> None:
     assert set(scenes()) == set(SHOWN)
 
 
+@pytest.mark.usefixtures("path")
 @pytest.mark.some(4)
 @every_scene
 def test_a_scene_trains_and_says_what_came_of_it(
@@ -73,6 +82,7 @@ def test_a_scene_trains_and_says_what_came_of_it(
     assert type(exhibit_of(show.session)) is SHOWN[name]
 
 
+@pytest.mark.usefixtures("path")
 @every_scene
 def test_a_seed_decides_on_everything(name: str) -> None:
     def course(seed: int) -> list[float]:
@@ -82,6 +92,7 @@ def test_a_seed_decides_on_everything(name: str) -> None:
     assert course(1) == course(1) != course(2)
 
 
+@pytest.mark.usefixtures("path")
 @every_scene
 def test_every_option_of_a_scene_has_its_help(name: str) -> None:
     options = own_options(load(find(name)))
@@ -90,6 +101,7 @@ def test_every_option_of_a_scene_has_its_help(name: str) -> None:
     assert options["engine"].default == "auto"
 
 
+@pytest.mark.usefixtures("path")
 def test_a_scene_is_a_script_too(tmp_path: Path) -> None:
     command = [sys.executable, str(find("rgb"))]
     hidden = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
@@ -101,6 +113,7 @@ def test_a_scene_is_a_script_too(tmp_path: Path) -> None:
 # What each of them says about itself.
 
 
+@pytest.mark.usefixtures("path")
 def test_rgb_opens_slowly_with_the_network_and_the_rate_that_it_began_with() -> None:
     show = play("rgb")
     assert show.speed == 10 and show.session.learning_rate == 0.5
@@ -114,6 +127,7 @@ def test_rgb_opens_slowly_with_the_network_and_the_rate_that_it_began_with() -> 
     assert len(play("rgb", depth=3).session.network.layers) == 4
 
 
+@pytest.mark.usefixtures("path")
 @pytest.mark.some(2)
 @pytest.mark.parametrize("name", data.MAPS)
 def test_every_map_of_colours_is_learned(name: str) -> None:
@@ -123,6 +137,7 @@ def test_every_map_of_colours_is_learned(name: str) -> None:
     assert held_out_loss(session) < before / 5.0
 
 
+@pytest.mark.usefixtures("path")
 def test_xor_moves_as_it_was_posted() -> None:
     session = play("xor", as_posted=True).session
     weights = session.network.bank.value.astype(np.float64)
@@ -139,6 +154,7 @@ def test_xor_moves_as_it_was_posted() -> None:
     )
 
 
+@pytest.mark.usefixtures("path")
 def test_xor_is_learned_within_ten_seconds_by_nine_of_ten_seeds() -> None:
     learned = 0
     for seed in range(10):
@@ -150,12 +166,14 @@ def test_xor_is_learned_within_ten_seconds_by_nine_of_ten_seeds() -> None:
     assert learned >= 9
 
 
+@pytest.mark.usefixtures("path")
 def test_xor_as_posted_has_its_own_settings() -> None:
     for given in ({"hidden": 3}, {"lr": 0.1}, {"activation": "sigmoid"}):
         with refused(InputError, "as_posted"):
             play("xor", as_posted=True, **given)
 
 
+@pytest.mark.usefixtures("path")
 def test_xnor_is_the_network_of_the_array_language() -> None:
     session = play("xnor").session
     assert [layer.activation for layer in session.network.layers] == ["relu_right"] * 2 + ["linear"]
@@ -168,6 +186,7 @@ def test_xnor_is_the_network_of_the_array_language() -> None:
     assert np.abs(session.network(inputs) - targets).max() < 0.25
 
 
+@pytest.mark.usefixtures("path")
 @pytest.mark.parametrize("shape", ["circle", "gaussians", "spiral", "moons", "quadrants"])
 def test_circle_has_the_other_shapes_and_holds_half_back(shape: str) -> None:
     session = play("circle", shape=shape, noise=0.1).session
@@ -175,6 +194,7 @@ def test_circle_has_the_other_shapes_and_holds_half_back(shape: str) -> None:
     assert held_out_loss(session) is not None
 
 
+@pytest.mark.usefixtures("path")
 @pytest.mark.parametrize("name", ["circle", "digits"])
 def test_the_loss_and_the_accuracy_of_what_is_held_out_are_curves(name: str) -> None:
     show = play(name, engine="cpu")
@@ -191,11 +211,13 @@ def test_the_loss_and_the_accuracy_of_what_is_held_out_are_curves(name: str) -> 
     assert curve.metrics[1].steps.tolist() == [steps]  # twenty times in a training
 
 
+@pytest.mark.usefixtures("path")
 def test_a_circle_learned_from_all_points_has_no_such_curve() -> None:
     session = advanced(play("circle", share=1.0).session, 100)
     assert all("held" not in each.name for each in Stage(session).frame_data().curve.metrics)
 
 
+@pytest.mark.usefixtures("path")
 def test_circle_has_the_playgrounds_defaults() -> None:
     session = play("circle").session
     assert [layer.outputs for layer in session.network.layers] == [4, 2, 1]
@@ -205,6 +227,7 @@ def test_circle_has_the_playgrounds_defaults() -> None:
     assert play("circle", l1=0.1, l2=0.2).session.optimizer.l2 == 0.2
 
 
+@pytest.mark.usefixtures("path")
 def test_texture_is_the_network_of_neural_shading(tmp_path: Path) -> None:
     scene = load(find("texture"))
     show = scene(engine="python")
@@ -216,6 +239,7 @@ def test_texture_is_the_network_of_neural_shading(tmp_path: Path) -> None:
     assert (loss.backward() == 2.0 / 4.0).all()  # not divided by the channels
 
 
+@pytest.mark.usefixtures("path")
 def test_texture_learns_a_picture_of_ones_own(tmp_path: Path) -> None:
     image = pytest.importorskip("PIL.Image", reason="Pillow reads pictures; it is an extra")
     image.new("RGB", (40, 20), (255, 0, 51)).save(tmp_path / "mine.png")
@@ -224,12 +248,14 @@ def test_texture_learns_a_picture_of_ones_own(tmp_path: Path) -> None:
     np.testing.assert_allclose(session.data.pixels()[1], [[1.0, 0.0, 0.2]] * 128, atol=1e-6)
 
 
+@pytest.mark.usefixtures("path")
 @pytest.mark.parametrize(("norm", "kinds"), [("layer", 2), ("rms", 2), ("none", 0)])
 def test_normalized_has_norms_or_none(norm: str, kinds: int) -> None:
     layers = play("normalized", norm=norm).session.network.layers
     assert sum("Norm" in type(layer).__name__ for layer in layers) == kinds
 
 
+@pytest.mark.usefixtures("path")
 def test_the_expression_finds_the_numbers() -> None:
     session = advanced(play("expression", noise=0.0).session, 400)
     found = {p.label: p.data for p in session.network.parameters}
@@ -237,6 +263,7 @@ def test_the_expression_finds_the_numbers() -> None:
     assert found == pytest.approx(wanted, abs=0.05)
 
 
+@pytest.mark.usefixtures("path")
 def test_digits_are_told_apart_by_convolutions() -> None:
     show = load(find("digits"))(engine="python")
     kinds = [type(layer).__name__ for layer in show.session.network.layers]
@@ -246,6 +273,7 @@ def test_digits_are_told_apart_by_convolutions() -> None:
     assert len(play("digits", channels="").session.network.bank) == 650
 
 
+@pytest.mark.usefixtures("path")
 def test_digits_of_mnist_have_the_same_network_on_larger_pictures(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     for part, count in (("train", 30), ("t10k", 20)):
@@ -263,6 +291,7 @@ def test_digits_of_mnist_have_the_same_network_on_larger_pictures(tmp_path: Path
     assert isinstance(shown, Sorting) and shown.confusion.all == 20
 
 
+@pytest.mark.usefixtures("path")
 @pytest.mark.slow
 def test_digits_are_learned_in_seconds() -> None:
     session = load(find("digits"))(engine="cpu").session
@@ -274,6 +303,7 @@ def test_digits_are_learned_in_seconds() -> None:
     assert right.mean() >= 0.97 and perf_counter() - start < 20.0
 
 
+@pytest.mark.usefixtures("path")
 def test_an_mlp_of_values_learns_two_moons_in_the_steps_of_its_demo() -> None:
     options, before = {"noise": 0.05, "samples": 60, "hidden": 8}, random.getstate()
     session = play("micrograd", engine="cpu", **options).session
@@ -282,3 +312,205 @@ def test_an_mlp_of_values_learns_two_moons_in_the_steps_of_its_demo() -> None:
     inputs, targets = session.data.training
     assert len(inputs) == 60 and (session.network(inputs) * targets > 0.0).mean() >= 0.95
     assert play("micrograd").session.network.name_of(336) == "layer 2[0, 16]"
+
+
+def play_retrain(**options: Any) -> Show:
+    show = load(find("retrain"))(engine="cpu", **options)
+    assert isinstance(show, Show)
+    return show
+
+
+def shares(show: Show) -> tuple[float, float]:
+    """How much of the held-out digits it gets right: of 0 to 7, and of 8 and 9."""
+    pictures, truth = play_retrain().session.data.held_out
+    label = truth.argmax(axis=1)
+    right = show.session.network(pictures).argmax(axis=1) == label
+    return float(right[label < 8].mean()), float(right[label >= 8].mean())
+
+
+def test_it_knows_eight_digits_and_learns_two() -> None:
+    show = play_retrain()
+    old, new = shares(show)
+    assert old > 0.95 and new == 0.0
+    show.session.advance(500)
+    old, new = shares(show)
+    assert old > 0.9 and new > 0.85
+
+
+def test_its_first_layers_stand_still() -> None:
+    show = play_retrain()
+    bank = show.session.network.bank
+    before = bank.value.copy()
+    show.session.advance(20)
+    assert "500 of its 830 weights" in show.about
+    assert bank.frozen.tolist() == [True] * 500 + [False] * 330
+    assert (bank.value[:500] == before[:500]).all()
+    assert (bank.value[500:] != before[500:]).sum() > 250
+
+
+def test_it_forgets_what_it_is_not_shown() -> None:
+    show = play_retrain(digits="89")
+    show.session.advance(200)
+    old, new = shares(show)
+    assert old < 0.1 and new > 0.8
+
+
+def test_any_of_its_layers_can_stand_still() -> None:
+    assert not play_retrain(freeze="none").session.network.bank.frozen.any()
+    assert play_retrain(freeze="fc").session.network.bank.frozen.sum() == 330
+    with refused(UnknownNameError, "'conv3'"):
+        play_retrain(freeze="conv3")
+
+
+def test_it_needs_no_onnx_and_has_the_network_of_the_file_for_onnx(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read = sv.onnx.load(MODEL, freeze=["conv1", "conv2"])
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    network = play_retrain().session.network
+    assert repr(network) == repr(read.to("cpu")) and network.names == read.names
+    np.testing.assert_array_equal(network.bank.value, read.bank.value)
+    np.testing.assert_array_equal(network.bank.frozen, read.bank.frozen)
+
+
+def test_a_seed_decides_on_the_order_and_not_on_what_is_held_out() -> None:
+    one, other = play_retrain(seed=1).session, play_retrain(seed=2).session
+    assert np.array_equal(one.data.held_out[0], other.data.held_out[0])
+    one.advance(1), other.advance(1)
+    assert one.loss != other.loss
+
+
+ABSURD: dict[type, tuple[Any, ...]] = {
+    int: (-2, 10**30),
+    float: (float("nan"), float("inf"), -1.0),
+    str: ("", "-3", "no such", "8,-1", "0,,0", "9" * 30, "a" * 5000),
+    bool: (),
+}
+# What looks absurd and means something.
+FINE = {
+    ("texture", "picture", ""),  # the landscape that comes with it
+    ("digits", "folder", ""),  # the digits of the package
+    ("digits", "channels", ""),  # no convolution at all
+    ("retrain", "freeze", ""),  # nothing stands still
+    ("retrain", "digits", "9" * 30),  # nines
+}
+AT_MOST_ALL = {"batch": 10**30, "size": 10**30}  # more than there are is all of them
+# 0 is absurd for these too; a rate, a penalty, a noise of 0 is none, and `rgb --hidden 0` has none.
+ABOVE_0 = {"depth", "batch", "octaves", "size", "samples", "hidden", "share"}
+WITH_0 = {("rgb", "hidden")}
+
+SMALL_SIZES: dict[str, dict[str, Any]] = {"texture": {"hidden": 4, "depth": 1, "size": 16}}
+
+
+def show(name: str, **given: Any) -> None:
+    scene = load(find(name))
+    usual = {each: option.default for each, option in own_options(scene).items()}
+    nothing = dict.fromkeys(SHARED | RUNNING)
+    make_show(scene, nothing | usual | {"engine": "python"} | SMALL_SIZES.get(name, {}) | given)
+
+
+def cases(name: str) -> list[tuple[str, Any]]:
+    found = []
+    for option, row in own_options(load(find(name))).items():
+        values = [*ABSURD[row.kind]]
+        values += [row.kind(0)] if option in ABOVE_0 and (name, option) not in WITH_0 else []
+        found += [
+            (option, value)
+            for value in values
+            if (name, option, value) not in FINE and AT_MOST_ALL.get(option) != value
+        ]
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(scenes()))
+def test_an_absurd_value_is_refused_by_the_name_of_its_option(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    found = cases(name)
+    assert len(found) >= 8
+    for option, value in found:
+        with pytest.raises(ScalarvizError) as caught:
+            show(name, **{option: value})
+        text = str(caught.value)
+        assert option in re.findall(r"\w+", text), (option, value, text)
+        assert len(text) < 400
+
+
+@pytest.mark.parametrize("name", sorted(scenes()))
+def test_what_looks_absurd_and_means_something_is_taken(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for scene, option, value in FINE:
+        if scene == name:
+            show(name, **{option: value})
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("rgb --hidden -2", "hidden must be a whole number from 0 to 65,536, not -2"),
+        ("rgb --depth 0", "depth must be a whole number from 1 to 100, not 0"),
+        ("rgb --batch 0", "batch must be an integer of at least 1, not 0"),
+        ("rgb --lr -1", "lr=-1.0: the learning rate must be a finite number of at least 0"),
+        ("rgb --set hidden=-2", "hidden must be a whole number from 0 to 65,536, not -2"),
+        ("rgb --hidden 65536 --depth 100", "hidden=65536, depth=100: "),
+        ("circle --hidden=", "hidden takes whole numbers, such as 8,4, not ''"),
+        ("circle --hidden 8,0", "hidden takes whole numbers from 1 to 65,536, such as 8,4, not 0"),
+        ("texture --picture none.png", "picture='none.png': there is no file 'none.png'"),
+    ],
+)
+def test_a_command_line_is_answered_so(
+    words: str,
+    sentence: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    with pytest.raises(SystemExit) as left:
+        commands.main(["train", *words.split()])
+    assert left.value.code == 1
+    err = capsys.readouterr().err
+    assert err.startswith(f"scalarviz: {sentence}") and err.count("\n") == 1
+
+
+def test_a_name_of_an_option_stays_an_unknown_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    with refused(UnknownNameError, "'conv9'"):
+        show("retrain", freeze="conv9")
+
+
+def test_an_error_that_no_option_caused_names_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
+    (tmp_path / "picture.png").touch()
+    with refused(ScalarvizError, "Pillow") as caught:
+        show("texture", picture=str(tmp_path / "picture.png"), lr=0.5)
+    assert str(caught.value).startswith("reading pictures needs")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["render", "rgb", "-o", "a.mp4", "--fps", "1000000000"], "fps must be a whole number"),
+        (["watch", "a" * 5000 + ".py"], "there is no file 'aaa"),
+        (["train", "rgb", "--save", "a" * 5000], "File name too long"),
+        (["render", "rgb", "--steps", "1", "-o", "a" * 5000 + ".png"], "File name too long"),
+    ],
+)
+def test_what_every_scene_takes_is_refused_too(
+    words: list[str],
+    sentence: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    with pytest.raises(SystemExit) as left:
+        commands.main(words)
+    assert left.value.code == 1
+    err = capsys.readouterr().err
+    assert err.startswith("scalarviz: ") and sentence in err
+    assert err.count("\n") == 1 and len(err) < 400

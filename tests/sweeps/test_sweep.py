@@ -1,9 +1,21 @@
-"""Sweeps: every run has the numbers of a session of its own, and the tables say what came of it."""
+"""Sweeps.
+
+Every run has the numbers of a session of its own, whatever executes it, and tables say what came of
+it.
+"""
 
 import math
+import multiprocessing
 import os
 import re
 import shutil
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +23,36 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.errors import InputError, OrderError, UnknownNameError
+from scalarviz.errors import EngineError, InputError, OrderError, UnknownNameError
 from scalarviz.stage.sweep_look import SweepLook
 from scalarviz.stage.sweep_results import Panels
-from scalarviz.sweeps.tasks import NEVER
+from scalarviz.sweeps import executors
+from scalarviz.sweeps import tasks as task
+from scalarviz.sweeps.results import beats, interquartile_mean, mean_with_interval, rate
+from scalarviz.sweeps.tasks import NEVER, versions_here
+from tests.machine import ROOT, until
 from tests.sessions import advanced
-from tests.sweeps.making import PLACES, close, diverging, folds, raising, xor
+from tests.sweeps.making import (
+    GRID,
+    PLACES,
+    always_killing,
+    close,
+    digests,
+    digests_here,
+    diverging,
+    folds,
+    killing,
+    own_data,
+    raising,
+    xor,
+)
 from tests.wording import refused
 
-GRID = {"hidden": [2, 3], "lr": [0.5, 2.0]}
+GRID_OF_RATES = {"hidden": [2, 3], "lr": [0.5, 2.0]}
 
 
 def test_each_run_is_a_session_of_its_own_bit_for_bit() -> None:
-    runs = advanced(sv.sweep(xor, GRID, seeds=[5, 0, 2**40]), 60, every=20)
+    runs = advanced(sv.sweep(xor, GRID_OF_RATES, seeds=[5, 0, 2**40]), 60, every=20)
     for number, setting in enumerate(runs.settings):
         outcome = runs.outcome(number)
         for i, seed in enumerate([5, 0, 2**40]):
@@ -38,10 +67,10 @@ def test_each_run_is_a_session_of_its_own_bit_for_bit() -> None:
 
 
 def test_training_can_be_followed_from_check_to_check() -> None:
-    runs = sv.sweep(xor, GRID, seeds=range(3))
+    runs = sv.sweep(xor, GRID_OF_RATES, seeds=range(3))
     seen = [(now.step, now.done, now.total) for now in runs.train(50, every=20)]
     assert seen == [(20, 0, 12), (40, 0, 12), (50, 12, 12)]
-    whole = advanced(sv.sweep(xor, GRID, seeds=range(3)), 50, every=20)
+    whole = advanced(sv.sweep(xor, GRID_OF_RATES, seeds=range(3)), 50, every=20)
     assert runs.runs().columns == whole.runs().columns
 
 
@@ -134,15 +163,17 @@ def test_metrics_are_measured_at_the_checks() -> None:
 
 
 def test_a_folder_keeps_results_for_the_next_time(tmp_path: Path) -> None:
-    first = advanced(sv.sweep(xor, GRID, seeds=range(3), folder=tmp_path / "kept"), 30)
+    first = advanced(sv.sweep(xor, GRID_OF_RATES, seeds=range(3), folder=tmp_path / "kept"), 30)
     files = sorted((tmp_path / "kept").iterdir())
     before = [file.stat().st_mtime_ns for file in files]
-    again = sv.sweep(xor, {**GRID, "lr": [0.5, 2.0, 3.0]}, seeds=range(3), folder=tmp_path / "kept")
+    again = sv.sweep(
+        xor, {**GRID_OF_RATES, "lr": [0.5, 2.0, 3.0]}, seeds=range(3), folder=tmp_path / "kept"
+    )
     again.advance(30)
     assert [file.stat().st_mtime_ns for file in files] == before
     assert len(list((tmp_path / "kept").iterdir())) == 6  # two more
     assert again.outcome(0).digests == first.outcome(0).digests
-    other = sv.sweep(xor, GRID, seeds=range(3), folder=tmp_path / "kept")
+    other = sv.sweep(xor, GRID_OF_RATES, seeds=range(3), folder=tmp_path / "kept")
     other.advance(31)  # other steps, other results
     assert len(list((tmp_path / "kept").iterdir())) == 10
 
@@ -160,7 +191,7 @@ def test_a_damaged_result_is_trained_again(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_sweep_keeps_what_is_done(tmp_path: Path) -> None:
-    runs = sv.sweep(xor, GRID, seeds=range(3), folder=tmp_path)
+    runs = sv.sweep(xor, GRID_OF_RATES, seeds=range(3), folder=tmp_path)
     for now in runs._by_tasks(30, 10):
         if now.done >= 6:
             break
@@ -170,7 +201,7 @@ def test_an_interrupted_sweep_keeps_what_is_done(tmp_path: Path) -> None:
 
 
 def test_tables_are_saved_and_sorted(tmp_path: Path) -> None:
-    runs = advanced(sv.sweep(xor, GRID, seeds=range(3)), 20)
+    runs = advanced(sv.sweep(xor, GRID_OF_RATES, seeds=range(3)), 20)
     runs.save(tmp_path / "runs.csv")
     lines = (tmp_path / "runs.csv").read_text().splitlines()
     assert len(lines) == 13
@@ -327,3 +358,164 @@ def test_runs_that_do_not_depend_on_their_seed_warn(by_checks: bool) -> None:
         _ = list(runs.train(20)) if by_checks else runs.advance(20)
     assert [each.filename for each in caught] == [__file__]
     assert len({*runs.outcome(0).digests}) == 1 < len({*runs.outcome(2).digests})
+
+
+def test_wilson_interval_of_a_share() -> None:
+    # Newcombe (1998), table I: 81 of 263, 15 of 148, 0 of 20, 1 of 29.
+    assert rate(81, 263) == pytest.approx((81 / 263, 0.2553, 0.3662), abs=5e-5)
+    assert rate(15, 148) == pytest.approx((15 / 148, 0.0624, 0.1605), abs=5e-5)
+    assert rate(0, 20) == pytest.approx((0.0, 0.0, 0.1611), abs=5e-5)
+    assert rate(1, 29) == pytest.approx((1 / 29, 0.0061, 0.1718), abs=5e-5)
+    assert rate(20, 20).high == 1.0
+
+
+def test_interquartile_mean_leaves_out_the_outer_quarters() -> None:
+    assert interquartile_mean(np.array([1.0, 2.0, 3.0, 100.0])) == 2.5
+    assert interquartile_mean(np.array([np.inf, 1.0, 2.0, 3.0])) == 2.5
+    assert interquartile_mean(np.array([np.inf, np.inf, 2.0, 3.0])) == np.inf
+    assert interquartile_mean(np.array([7.0])) == 7.0
+    # Five values: the second and the fourth count by .75 of 1, the third by 1, out of 2.5.
+    assert interquartile_mean(np.array([0.0, 1.0, 2.0, 4.0, 9.0])) == pytest.approx(5.75 / 2.5)
+
+
+def test_the_bootstrap_interval_covers_the_mean_about_as_often_as_it_says() -> None:
+    random = np.random.Generator(np.random.PCG64(1))
+    hits = 0
+    for _ in range(60):
+        found = mean_with_interval(random.normal(size=60))
+        hits += found.low <= 0.0 <= found.high  # the interquartile mean of the distribution
+        assert found.low <= found.value <= found.high
+    assert hits >= 50  # 57 are expected
+    assert mean_with_interval(np.arange(9.0)) == mean_with_interval(np.arange(9.0))
+
+
+def test_probability_to_beat_counts_all_pairs() -> None:
+    ours, theirs = np.array([1.0, 2.0, np.inf]), np.array([2.0, 3.0])
+    assert beats(ours, theirs).value == pytest.approx((2 + 1.5 + 0) / 6)
+    found = beats(np.arange(20.0), np.arange(20.0))
+    assert found.value == 0.5 and found.low < 0.5 < found.high
+
+
+@pytest.fixture(scope="module")
+def here() -> list[tuple[str, ...]]:
+    return digests_here()
+
+
+@pytest.mark.slow
+def test_processes_give_the_same_bits(here: list[tuple[str, ...]]) -> None:
+    runs = sv.sweep(xor, GRID, seeds=range(4), executor="processes", success=close)
+    seen = list(runs.train(30))
+    assert digests(runs) == here
+    assert [now.done for now in seen] == [0, 4, 8, 12]
+
+
+def test_sessions_with_data_of_their_own_can_be_sent() -> None:
+    alone = advanced(sv.sweep(own_data, {"noise": [0.1]}, seeds=[1, 4]), 20)
+    with ThreadPoolExecutor(1) as pool:
+        runs = advanced(sv.sweep(own_data, {"noise": [0.1]}, seeds=[1, 4], executor=pool), 20)
+    assert digests(runs) == digests(alone)
+
+
+def test_a_function_that_cannot_be_pickled_makes_sessions_that_are_sent_as_files(
+    here: list[tuple[str, ...]],
+) -> None:
+    runs = sv.sweep(lambda hidden, seed: xor(hidden, seed=seed), GRID, range(4))
+    tasks = runs._tasks(30, 1)
+    executors.check_sendable(tasks)
+    assert [len(each.files) for each in tasks] == [1, 1, 1]
+
+
+def test_a_condition_that_cannot_be_pickled_is_refused_before_anything_is_trained() -> None:
+    with refused(InputError):
+        sv.sweep(xor, GRID, executor="processes", success=lambda outputs, targets: True).advance(5)
+
+
+def test_a_pool_that_forks_is_refused() -> None:
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(1, mp_context=context) as pool, refused(InputError):
+        sv.sweep(xor, GRID, executor=pool).advance(5)
+
+
+def test_a_worker_of_other_versions_is_refused() -> None:
+    (sent, *_) = sv.sweep(xor, GRID)._tasks(5, 1)
+    sent.versions["numba"] = "0.1"
+    with refused(EngineError):
+        task.perform(sent)
+    assert versions_here()["numba"] != "0.1"
+
+
+@pytest.mark.slow  # three pools are started
+def test_a_killed_worker_costs_only_what_it_trained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: list[tuple[str, ...]]
+) -> None:
+    monkeypatch.setenv("SWEEP_MARKS", str(tmp_path))
+    monkeypatch.setenv("SWEEP_PARENT", str(os.getpid()))
+    runs = advanced(sv.sweep(xor, GRID, seeds=range(4), executor="processes", success=killing), 30)
+    assert (tmp_path / "killed").exists() and not runs.errors
+    assert digests(runs) == here
+
+
+@pytest.mark.slow  # several pools are started
+def test_a_task_that_ends_its_worker_each_time_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SWEEP_PARENT", str(os.getpid()))
+    runs = advanced(sv.sweep(xor, {"hidden": [2]}, executor="processes", success=always_killing), 5)
+    assert "ended 3 times without an answer" in runs.table().columns["error"][0]
+
+
+def test_tasks_of_a_pool_whose_workers_have_ended_are_named() -> None:
+    class Ended(ThreadPoolExecutor):
+        def submit(self, *given: Any, **named: Any) -> Any:
+            raise BrokenProcessPool("a worker was killed")
+
+    with Ended(1) as pool:
+        runs = sv.sweep(xor, {"hidden": [2, 3]}, executor=pool)
+        runs.advance(5)
+    assert all("ended once" in error for error in runs.table().columns["error"])
+
+
+JOB = """
+import signal
+import scalarviz as sv
+from tests.faces.controller.fake_stage import HANG
+from tests.sweeps.making import xor
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # tests may run below nohup, which ignores it
+    runs = sv.sweep(xor, {"hidden": list(range(2, 30))}, seeds=range(200), executor="processes")
+    runs.advance(3_000_000, progress=False)
+"""
+
+
+def workers_of(parent: int) -> set[int]:
+    """Return the processes that a pool in a process has started, by Linux's tables."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, owner = path.read_text().rpartition(")")[2].split()[:2]
+            begun_by = (path.parent / "cmdline").read_text()
+            if int(owner) == parent and "spawn_main" in begun_by and state not in "ZX":
+                found.add(int(path.parent.name))
+    return found
+
+
+def lives(process: int) -> bool:
+    with suppress(OSError):
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+        return state not in "ZX"
+    return False
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads Linux's tables")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGKILL"])
+def test_workers_end_with_the_sweep_however_it_ends(name: str, tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(JOB)
+    words = [sys.executable, str(tmp_path / "job.py")]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(words, env=env, stdout=quiet, stderr=quiet) as job:
+        until(lambda: workers_of(job.pid))
+        time.sleep(2.0)
+        workers = workers_of(job.pid)
+        job.send_signal(getattr(signal, name))
+    until(lambda: not any(map(lives, workers)))

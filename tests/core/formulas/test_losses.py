@@ -1,12 +1,14 @@
-"""Losses: every row's derivative, the options that name a convention, and what is refused."""
+"""Losses and metrics: derivatives, conventions, values by hand and from scikit-learn, errors."""
 
 import math
 
 import numpy as np
 import pytest
+from sklearn import metrics as known
 
 import scalarviz as sv
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES, LossRow, RowLossRow
+from scalarviz.core.formulas.metrics import METRICS, measured, predictions_of, rows_of_metrics
 from scalarviz.errors import InputError, NotFiniteError, OrderError, ShapeError, UnknownNameError
 from tests.wording import refused
 
@@ -125,3 +127,151 @@ def test_a_last_layer_of_softmax_is_refused_by_the_loss_that_applies_it() -> Non
 def test_a_network_without_operations_takes_any_loss() -> None:
     net = sv.Network([sv.Flatten((1, 1, 2))], seed=0)
     assert sv.Session(net, ([[0.0, 1.0]], [[0.0, 1.0]]), "mse", engine="python").loss != 0.0
+
+
+RNG = np.random.default_rng(3)
+P, T = RNG.normal(size=(50, 3)), RNG.normal(size=(50, 3))
+CLASSES = np.eye(3)[RNG.integers(0, 3, 50)]
+
+CLASSES_TOO = "precision", "recall", "f1"
+KNOWN = {
+    "accuracy": known.accuracy_score(CLASSES.argmax(axis=1), P.argmax(axis=1)),
+    "binary_accuracy": float(np.mean((P > 0.5) == (CLASSES > 0.5))),
+    **{
+        name: function(CLASSES.argmax(axis=1), P.argmax(axis=1), average="macro")
+        for name, function in (
+            ("precision", known.precision_score),
+            ("recall", known.recall_score),
+            ("f1", known.f1_score),
+        )
+    },
+    "auc": known.roc_auc_score(CLASSES, P, average="macro"),
+    "mae": known.mean_absolute_error(T, P),
+    "mse": known.mean_squared_error(T, P),
+    "rmse": known.root_mean_squared_error(T[:, 0], P[:, 0]),
+    "max_error": known.max_error(T[:, 0], P[:, 0]),
+    "r2": known.r2_score(T, P),
+}
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_every_metric_is_that_of_scikit_learn(name: str) -> None:
+    is_of_classes = name in (*CLASSES_TOO, "auc") or "accuracy" in name
+    p, t = (P, CLASSES) if is_of_classes else (P, T)
+    if name in ("rmse", "max_error"):
+        p, t = p[:, :1], t[:, :1]
+    assert METRICS[name].value(p, t) == pytest.approx(KNOWN[name], rel=1e-12)
+
+
+@pytest.mark.parametrize("name", CLASSES_TOO)
+def test_classes_of_one_output_and_of_several_at_once(name: str) -> None:
+    """One output says yes or no, and both count as classes; of several, each says its own."""
+    score, value = getattr(known, f"{name}_score"), METRICS[name].value
+    yes = RNG.random((40, 1)) > 0.5
+    t, p = yes.astype(float), 0.7 * yes + 0.6 * RNG.random((40, 1))
+    assert value(p, t) == pytest.approx(score(t > 0.5, p > 0.5), rel=1e-12)
+    assert value(2 * p - 1, 2 * t - 1) == value(p, t)  # targets -1 and 1
+    several, said = RNG.random((2, 40, 3)) > 0.4
+    expected = score(several, said, average="macro")
+    assert value(said.astype(float), several.astype(float)) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", [*CLASSES_TOO, "auc", "accuracy"])
+@pytest.mark.parametrize("smooth", [0.0, 0.2])
+def test_one_hot_targets_may_have_weights_and_be_smoothed(name: str, smooth: float) -> None:
+    weights = np.array([0.25, 0.5, 4.0])[CLASSES.argmax(axis=1)]
+    softer = (1.0 - smooth) * CLASSES + smooth / 3.0
+    value = METRICS[name].value
+    assert value(P, softer * weights[:, np.newaxis]) == value(P, CLASSES) == KNOWN[name]
+    assert METRICS["binary_accuracy"].value(CLASSES, softer * weights[:, np.newaxis]) == 1.0
+
+
+@pytest.mark.parametrize("name", [*CLASSES_TOO, "auc", "binary_accuracy"])
+def test_several_classes_at_once_and_one_output_keep_their_cut(name: str) -> None:
+    """One sample of two classes, or of none, tells that each output speaks for itself."""
+    value = METRICS[name].value
+    for row in ([1.0, 1.0, 0.0], [0.0, 0.0, 0.0]):
+        t = np.vstack([CLASSES, row])
+        p = 0.8 * t + 0.1
+        assert value(p, 0.9 * t + 0.05) == value(p, t) == 1.0
+        assert value(1.0 - p, t) == 0.0
+    soft = np.array([[0.9], [0.4], [0.1], [0.7]])  # of one output, above the cut or not
+    assert value(soft, soft) == 1.0 and value(1.0 - soft, soft) == 0.0
+
+
+@pytest.mark.parametrize("name", CLASSES_TOO)
+def test_a_class_that_is_nowhere_does_not_count(name: str) -> None:
+    wide = np.eye(4)[[0, 1, 2, 1]]
+    assert METRICS[name].value(wide, wide) == 1.0
+    assert METRICS[name].value(np.zeros((3, 1)), np.zeros((3, 1))) == 0.0
+
+
+def test_areas_count_ties_by_half_and_leave_out_classes_that_divide_nothing() -> None:
+    auc = METRICS["auc"].value
+    p, t = np.array([[0.1], [0.5], [0.5], [0.9]]), np.array([[0.0], [0.0], [1.0], [1.0]])
+    assert auc(p, t) == known.roc_auc_score(t, p) == 0.875
+    assert auc(p, 2.0 * t - 1.0) == 0.875
+    assert auc(np.hstack([p, p]), np.hstack([t, np.ones_like(t)])) == 0.875
+    assert np.isnan(auc(p, np.ones_like(t)))
+
+
+def test_one_output_is_above_its_cut_or_not() -> None:
+    p = np.array([[0.6], [0.4], [0.1], [-0.2]])
+    accuracy = METRICS["accuracy"].value
+    assert accuracy(p, np.array([[1.0], [0.0], [1.0], [1.0]])) == 0.5
+    assert accuracy(p, np.array([[1.0], [1.0], [-1.0], [-1.0]])) == 0.75  # the cut is 0
+
+
+def test_predictions_of_a_loss_on_logits_are_probabilities() -> None:
+    logits = np.array([[0.0, 1000.0], [-1000.0, 0.0]])
+    assert predictions_of(sv.Loss("mse"), logits) is not None
+    np.testing.assert_array_equal(predictions_of(sv.Loss("mse"), logits), logits)
+    np.testing.assert_array_equal(
+        predictions_of(sv.Loss("sigmoid_cross_entropy"), logits), [[0.5, 1.0], [0.0, 0.5]]
+    )
+    np.testing.assert_array_equal(
+        predictions_of(sv.Loss("softmax_cross_entropy"), logits), [[0.0, 1.0], [0.0, 1.0]]
+    )
+    z = RNG.normal(size=(4, 3))
+    shares = predictions_of(sv.Loss("softmax_cross_entropy"), z)
+    np.testing.assert_allclose(shares, np.exp(z) / np.exp(z).sum(axis=1)[:, None], rtol=1e-14)
+
+
+def bias(predictions: object, targets: object) -> float:
+    return float(np.mean(np.subtract(predictions, targets)))  # type: ignore[call-overload]  # arrays
+
+
+def wordy(predictions: object, targets: object) -> str:
+    return "good"
+
+
+def test_metrics_are_names_and_functions() -> None:
+    assert list(rows_of_metrics(["accuracy", bias, "loss"])) == ["accuracy", "bias"]
+    assert list(rows_of_metrics("mae")) == ["mae"]
+    assert list(rows_of_metrics(bias)) == ["bias"]
+    assert measured(rows_of_metrics([bias])["bias"], P, P) == 0.0
+
+
+def test_unsuitable_metrics_are_refused() -> None:
+    with refused(UnknownNameError, "'acuracy'", "accuracy"):
+        rows_of_metrics(["acuracy"])
+    with refused(InputError, "7"):
+        rows_of_metrics(7)
+    with refused(InputError, "'mae'"):
+        rows_of_metrics(["mae", "mae"])
+    with refused(InputError, "lambda"):
+        rows_of_metrics([lambda p, t: 0.0])
+    with refused(InputError, "'accuracy'"):
+
+        def accuracy(p: object, t: object) -> float:
+            return 0.0
+
+        rows_of_metrics([accuracy])
+    with refused(InputError, "predictions, targets"):
+
+        def short(predictions: object) -> float:
+            return 0.0
+
+        rows_of_metrics([short])
+    with refused(InputError, "'good'"):
+        measured(rows_of_metrics([wordy])["wordy"], P, T)

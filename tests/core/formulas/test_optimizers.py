@@ -1,4 +1,4 @@
-"""Optimizers: clipping and penalties before the step, and errors."""
+"""Optimizers, schedules, initializers, and the random generator that they draw from."""
 
 import math
 
@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.core.formulas.optimizers import OPTIMIZERS, clip, regularize
+from scalarviz.core.formulas.initializers import INITIALIZERS, Init
+from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES, clip, regularize
+from scalarviz.core.formulas.randomness import check_seed, philox, shuffled, unit_pairs
 from scalarviz.core.optimizer import NAMED, Optimizer
 from scalarviz.errors import GradientError, InputError, UnknownNameError
 from tests.wording import refused
@@ -130,3 +132,214 @@ def test_a_schedule_must_be_one(bad: object) -> None:
 def test_a_table_without_rows_says_so() -> None:
     with refused(UnknownNameError, "'steps'"):
         sv.Schedule("constant", steps=5)
+
+
+def factors(schedule: sv.Schedule, *steps: int) -> list[float]:
+    return [schedule.factor(step) for step in steps]
+
+
+def test_cosine_falls_smoothly_to_its_floor_and_stays() -> None:
+    cosine = sv.Schedule("cosine", steps=100, floor=0.2)
+    assert factors(cosine, 0, 50, 100, 1000) == pytest.approx([1.0, 0.6, 0.2, 0.2])
+    falling = factors(cosine, *range(101))
+    assert falling == sorted(falling, reverse=True)
+
+
+def test_warmup_rises_in_a_line_and_then_follows_the_cosine() -> None:
+    warm = sv.Schedule("warmup_cosine", warmup=4, steps=104)
+    assert factors(warm, 0, 1, 3, 4, 54, 104, 200) == pytest.approx(
+        [0.25, 0.5, 1.0, 1.0, 0.5, 0.0, 0.0], abs=1e-12
+    )
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_no_factor_leaves_the_range_from_0_to_1(name: str) -> None:
+    settings = {"every": 7.0, "steps": 30.0, "warmup": 5.0}
+    known = dict(SCHEDULES[name].settings)
+    schedule = sv.Schedule(name, **{k: v for k, v in settings.items() if k in known})
+    assert all(0.0 <= factor <= 1.0 for factor in factors(schedule, *range(60)))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "value"),
+    [
+        ({"name": "cosine"}, "steps="),
+        ({"name": "cosine", "steps": 0}, "steps=0"),
+        ({"name": "warmup_cosine", "warmup": 10, "steps": 10}, "warmup=10"),
+        ({"name": "step", "every": 10, "factor": -1}, "-1"),
+    ],
+)
+def test_a_bad_setting_of_a_schedule_is_refused(arguments: dict[str, object], value: str) -> None:
+    with refused(InputError, value):
+        sv.Schedule(**arguments)  # type: ignore[arg-type]  # on purpose
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with refused(UnknownNameError, "'cosin'"):
+        sv.Schedule("cosin", steps=10)
+    with refused(UnknownNameError, "'step'"):
+        sv.Schedule("cosine", step=10)  # type: ignore[call-arg]  # on purpose
+    with refused(UnknownNameError, "'every'"):
+        sv.Schedule("cosine", every=10)
+
+
+# For a layer 30 -> 20: the low and high of a uniform distribution, the deviation of a normal one.
+UNIFORM = {
+    "pytorch": math.sqrt(1 / 30),
+    "xavier_uniform": math.sqrt(6 / 50),
+    "he_uniform": math.sqrt(6 / 30),
+    "lecun_uniform": math.sqrt(3 / 30),
+    "uniform": 1.0,
+}
+NORMAL = {
+    "xavier_normal": math.sqrt(2 / 50),
+    "he_normal": math.sqrt(2 / 30),
+    "lecun_normal": math.sqrt(1 / 30),
+    "normal": 1.0,
+}
+
+
+def draw(init: str | sv.Init) -> tuple[np.ndarray, np.ndarray]:
+    """The weights and biases of a layer 30 -> 20."""
+    bank = sv.Network([30, 20], init=init, dtype="float64").bank
+    return bank.value[:600], bank.value[600:]
+
+
+def test_every_row_is_tested() -> None:
+    assert set(INITIALIZERS) == {*UNIFORM, *NORMAL}
+
+
+@pytest.mark.parametrize("name", UNIFORM)
+def test_a_uniform_row_fills_its_range(name: str) -> None:
+    weights, _ = draw(name)
+    bound = UNIFORM[name]
+    assert abs(weights).max() <= bound
+    assert weights.max() > 0.98 * bound
+    assert weights.min() < -0.98 * bound
+    assert weights.std() == pytest.approx(bound / math.sqrt(3), rel=0.06)
+
+
+@pytest.mark.parametrize("name", NORMAL)
+def test_a_normal_row_has_its_deviation(name: str) -> None:
+    weights, _ = draw(name)
+    assert weights.std() == pytest.approx(NORMAL[name], rel=0.06)
+    assert abs(weights).max() > 2.5 * NORMAL[name]
+
+
+@pytest.mark.parametrize(
+    ("init", "bound"),
+    [
+        ("pytorch", math.sqrt(1 / 30)),
+        ("uniform", 1.0),
+        (sv.Init("xavier_uniform", bias="fan_out"), math.sqrt(6 / 20)),  # neural shading
+        (sv.Init("he_uniform", bias="fan_out"), math.sqrt(6 / 20)),  # the array network
+        (sv.Init("he_uniform", bias="fan_in"), math.sqrt(1 / 30)),
+        ("he_uniform", 0.0),
+        ("normal", 0.0),
+    ],
+)
+def test_the_biases_are_drawn_as_stated(init: str | sv.Init, bound: float) -> None:
+    _, biases = draw(init)
+    assert abs(biases).max() <= bound
+    assert abs(biases).max() >= 0.8 * bound
+
+
+def test_settings_move_the_distribution() -> None:
+    weights, biases = draw(sv.Init("uniform", low=0.0, high=1.0, bias="zeros"))
+    assert weights.min() > 0.0 and weights.max() < 1.0
+    assert not biases.any()
+
+
+def test_what_cannot_be_drawn_from_is_refused() -> None:
+    with refused(UnknownNameError, "'xavier_unifrm'"):
+        sv.Network([2, 2], init="xavier_unifrm")
+    with refused(UnknownNameError, "'hi'"):
+        sv.Init("uniform", hi=2.0)  # type: ignore[call-arg]  # on purpose
+    with refused(UnknownNameError, "'mean'"):
+        sv.Init("uniform", mean=2.0)
+    with refused(UnknownNameError, "'fan'"):
+        sv.Init("he_uniform", bias="fan")
+    with refused(InputError, "low=2"):
+        sv.Init("uniform", low=2.0, high=1.0)
+    with refused(InputError, "deviation=-1"):
+        sv.Init("normal", deviation=-1.0)
+
+
+# Published with the generator (Random123's known-answer tests).
+KNOWN = [
+    ("00000000 00000000 00000000 00000000", "00000000 00000000",
+     "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
+    ("ffffffff ffffffff ffffffff ffffffff", "ffffffff ffffffff",
+     "408f276d 41c83b0e a20bc7c6 6d5451fd"),
+    ("243f6a88 85a308d3 13198a2e 03707344", "a4093822 299f31d0",
+     "d16cfe09 94fdcceb 5001e420 24126ea1"),
+]  # fmt: skip
+
+
+def words(text: str) -> list[int]:
+    return [int(word, 16) for word in text.split()]
+
+
+@pytest.mark.parametrize(("counter", "key", "result"), KNOWN)
+def test_it_is_philox(counter: str, key: str, result: str) -> None:
+    assert list(philox(*words(counter), *words(key))) == words(result)
+
+
+def test_arrays_give_the_same_words_as_integers() -> None:
+    index = np.arange(1000, dtype=np.int64) * 4_294_967  # up to 2**32
+    on_array = philox(index, 5, 6, 7, 8, 2**32 - 1)
+    for i in (0, 1, 999):
+        assert [int(word[i]) for word in on_array] == list(
+            philox(int(index[i]), 5, 6, 7, 8, 2**32 - 1)
+        )
+
+
+def test_a_draw_depends_on_its_number_alone() -> None:
+    whole, _ = unit_pairs(3, 0, 0, 0, 100)
+    part, _ = unit_pairs(3, 0, 0, 40, 10)
+    assert (whole[40:50] == part).all()
+
+
+def test_the_draws_are_uniform_and_independent() -> None:
+    u, v = unit_pairs(0, 0, 0, 0, 100_000)
+    counts = np.histogram(u, 100, (0.0, 1.0))[0]
+    assert ((counts - 1000) ** 2 / 1000).sum() < 160  # chi-square, 99 degrees: .01% above
+    assert abs(np.corrcoef(u, v)[0, 1]) < 0.015
+    assert u.min() > 0.0 and u.max() < 1.0
+
+
+def test_normal_draws_have_their_mean_and_deviation() -> None:
+    init = Init("normal", mean=2.0, deviation=0.5)
+    draws = init.draw(init.weight, (3, 4), 0, 0, 100_000)
+    assert draws.mean() == pytest.approx(2.0, abs=0.01)
+    assert draws.std() == pytest.approx(0.5, abs=0.01)
+    assert ((draws > 1.5) & (draws < 2.5)).mean() == pytest.approx(0.6827, abs=0.01)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64, 1.5, "0", None, True])
+def test_a_seed_must_be_an_integer_of_64_bits(seed: object) -> None:
+    with refused(InputError, seed):
+        check_seed(seed)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 7, 8, 100, 1000, 1025])
+def test_shuffling_visits_every_sample_once(count: int) -> None:
+    places = np.arange(count)
+    for epoch in range(5):
+        order = shuffled(3, epoch, places, count)
+        assert sorted(order) == list(places)
+        assert (shuffled(3, epoch, places[-3:], count) == order[-3:]).all()
+
+
+def test_a_sample_comes_anywhere_and_says_nothing_about_its_neighbour() -> None:
+    orders = np.array([shuffled(1, epoch, np.arange(100), 100) for epoch in range(2000)])
+    gaps = np.bincount((orders[:, 1] - orders[:, 0]) % 100, minlength=100)[1:]
+    for counts in (np.bincount(orders[:, 0], minlength=100), gaps):
+        expected = 2000 / len(counts)
+        assert ((counts - expected) ** 2 / expected).sum() < 170  # chi-square: under .01% above
+
+
+def test_three_samples_come_in_all_orders() -> None:
+    orders = [tuple(shuffled(0, epoch, np.arange(3), 3)) for epoch in range(3000)]
+    assert all(400 < orders.count(order) < 600 for order in set(orders))
+    assert len(set(orders)) == 6

@@ -1,4 +1,7 @@
-"""Layers: every kind of them through the four verbs, alone and in a network."""
+"""Layers.
+
+Every kind of them through the four verbs, alone and in a network; perceptrons; dropout.
+"""
 
 import math
 from collections.abc import Callable
@@ -10,7 +13,15 @@ import pytest
 import scalarviz as sv
 from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS
 from scalarviz.core.layers import LAYERS
-from scalarviz.errors import InputError, OrderError, OwnershipError, ShapeError
+from scalarviz.errors import (
+    GradientError,
+    InputError,
+    OrderError,
+    OwnershipError,
+    ShapeError,
+    UnknownNameError,
+)
+from tests.sessions import RUNNABLE
 from tests.wording import refused
 
 X = np.array([[0.3, -1.2, 0.8, 0.05], [0.9, 0.4, -0.7, 0.6], [-0.2, 0.1, 1.4, -0.9]])
@@ -314,3 +325,108 @@ def test_a_bias_is_true_or_false(make: Callable[[Any], Any]) -> None:
         with refused(InputError, bad):
             make(bad)
     assert make(np.False_).bias in (False, None)
+
+
+TWO_ONES = [1.0, 1.0]
+
+
+def made_perceptron(activation: str = "tanh") -> sv.Perceptron:
+    p = sv.Perceptron(2, activation)
+    p.weights[0].value, p.weights[1].value, p.bias.value = 2.0, -1.0, 0.5  # type: ignore[union-attr]  # of a layer that has it
+    return p
+
+
+def test_a_call_gives_the_same_and_keeps_nothing() -> None:
+    p = made_perceptron()
+    assert p([0.3, 0.4]) == p.forward([0.3, 0.4])
+    assert p.unmatched == 1
+
+
+def test_backward_is_the_chain_rule() -> None:
+    p = made_perceptron()
+    y = p.forward([0.3, 0.4])
+    delta = 2.0 * (1.0 - y * y)
+    assert p.backward(2.0) == pytest.approx([2.0 * delta, -1.0 * delta])
+    assert [w.grad for w in p.parts] == pytest.approx([0.3 * delta, 0.4 * delta, delta])
+
+
+@pytest.mark.parametrize("activation", ["sigmoid", "swish", "relu", "sin"])
+def test_gradients_of_a_perceptron_agree_with_finite_differences(activation: str) -> None:
+    assert sv.gradcheck(made_perceptron(activation), [0.3, 0.4]).checked == 5
+
+
+def test_the_bias_is_a_weight() -> None:
+    bias = made_perceptron().bias
+    assert isinstance(bias, sv.Weight)
+    assert bias.name == "bias"
+
+
+def test_it_can_do_without_a_bias() -> None:
+    p = sv.Perceptron(2, bias=False)
+    assert p.bias is None
+    assert p([0.0, 0.0]) == 0.0
+
+
+@pytest.mark.parametrize("upstream", [math.inf, -math.inf, math.nan])
+def test_a_gradient_that_is_not_finite_goes_back_at_every_level(upstream: float) -> None:
+    """A step then names the weight and refuses."""
+    net = sv.Network([2, 1], seed=0)
+    perceptron, weight = sv.Perceptron(2), sv.Weight(0.5)
+    for part, x in (
+        (weight, 1.0),
+        (perceptron, [1.0, 1.0]),
+        (sv.Dense(2, 1), TWO_ONES),
+        (net, TWO_ONES),
+    ):
+        part.forward(x)  # type: ignore[attr-defined]  # each of them has it
+        part.backward(upstream if part in (weight, perceptron) else [upstream])  # type: ignore[attr-defined]  # each of them has it
+        assert not np.isfinite(part.bank.grad).any()
+        with refused(GradientError, upstream):
+            part.step()
+
+
+def test_what_cannot_be_made_is_refused() -> None:
+    with refused(InputError, "0"):
+        sv.Perceptron(0)
+    with refused(UnknownNameError, "'tanhh'"):
+        sv.Perceptron(2, "tanhh")
+
+
+ONES = np.ones((400, 25))
+
+
+def test_a_share_of_the_numbers_is_left_out_and_the_others_make_up_for_it() -> None:
+    y = sv.Dropout(25, 0.3).forward(ONES)
+    assert set(y.ravel().tolist()) == {0.0, 1 / 0.7}
+    assert abs((y == 0).mean() - 0.3) < 0.02  # 10,000 draws: more than 4 standard deviations
+    assert abs(y.mean() - 1.0) < 0.03
+
+
+def test_what_comes_back_is_left_out_at_the_same_places() -> None:
+    layer = sv.Dropout(25, 0.3)
+    y = layer.forward(ONES)
+    assert (layer.backward(ONES) == y).all()
+
+
+@pytest.mark.parametrize("engine", RUNNABLE)
+def test_seed_step_sample_and_number_decide_and_nothing_else(engine: str) -> None:
+    def network(seed: int) -> sv.Network:
+        layers = [sv.Dropout(25), sv.Dropout(25)]
+        return sv.Network(layers, seed=seed, dtype="float64", engine=engine)
+
+    net = network(3)
+    first = net.forward(ONES)
+    assert (net.forward(ONES) == first).all()
+    assert (network(3).forward(ONES) == first).all()
+    assert (network(3).forward(ONES[:7]) == first[:7]).all()
+    assert (network(4).forward(ONES) == 0).mean() != (first == 0).mean()
+    assert abs((first == 0).mean() - 0.75) < 0.02  # the two layers draw apart
+    net.bank.restart_count(1)
+    assert (net.forward(ONES) != first).any()
+    assert (net(ONES) == 1).all()
+
+
+@pytest.mark.parametrize("rate", [1.0, -0.1, "half"])
+def test_a_rate_is_a_share_below_1(rate: float) -> None:
+    with refused(InputError, rate):
+        sv.Dropout(3, rate)

@@ -29,7 +29,7 @@ from scalarviz.stage.stage import Stage
 from scalarviz.story.weight_card import blocks_about
 from scalarviz.training.session.value_session import session_of
 from tests.faces.browser.pages import FakePage, linked, opened
-from tests.pages.in_web import in_web
+from tests.pages.node import in_web
 
 X = np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6], [0.7, 0.8, 0.9], [0.9, 0.1, 0.5]])
 NESTED = json.loads("[" * 900 + "]" * 900)  # JSON that is read, and too deep for repr

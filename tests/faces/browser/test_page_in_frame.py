@@ -1,4 +1,9 @@
-"""The page of a session in a frame, in Chromium: what a person does with it reaches the session."""
+"""The page of a session in a frame, in Chromium.
+
+What a person does reaches the session, under any policy.
+"""
+
+from __future__ import annotations
 
 import json
 import time
@@ -9,10 +14,12 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.base.package_files import text_beside
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import rounded, short
 from scalarviz.faces.browser.link import PageLink
 from scalarviz.faces.controller.group import WatchOptions
+from scalarviz.faces.notebook import page_view
 from scalarviz.scene.charts import words_of
 from scalarviz.scene.visuals.mip_levels import spread_of
 from scalarviz.stage.curves import measured_of
@@ -20,6 +27,7 @@ from scalarviz.stage.show import Show
 from scalarviz.story.formats import said
 from scalarviz.training.session import value_session
 from tests.faces.browser.framed import FramedPage
+from tests.faces.browser.pages import linked
 from tests.pages.browser import chromium
 
 pytestmark = pytest.mark.slow
@@ -39,14 +47,14 @@ def rgb_session() -> sv.Session:
     return sv.Session(net, sv.data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8, engine="cpu")
 
 
-def linked(session: sv.Session | None = None) -> PageLink:
+def linked_value(session: sv.Session | None = None) -> PageLink:
     group = WatchOptions().group(Show(session or rgb_session(), title="colors"), "light")
     group.lead.await_kernels()
     LINKS.append(PageLink(group))
     return LINKS[-1]
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(scope="module")
 def links_end() -> Iterator[None]:
     yield
     for link in LINKS:
@@ -56,7 +64,7 @@ def links_end() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def framed(browser: Any) -> FramedPage:
-    return FramedPage(browser, linked())
+    return FramedPage(browser, linked_value())
 
 
 @pytest.fixture
@@ -73,12 +81,14 @@ def session_of(page: FramedPage) -> sv.Session:
     return page.link.session
 
 
+@pytest.mark.usefixtures("links_end")
 def test_a_drag_turns_the_camera(page: FramedPage) -> None:
     before = page.camera()
     page.drag()
     page.wait(lambda: page.camera() != before)
 
 
+@pytest.mark.usefixtures("links_end")
 def test_a_cube_under_the_mouse_is_known_and_a_click_opens_its_card(page: FramedPage) -> None:
     x, y = page.place_of(f"{{row: {ROW}}}")
     page.mouse.move(x, y)
@@ -88,6 +98,7 @@ def test_a_cube_under_the_mouse_is_known_and_a_click_opens_its_card(page: Framed
     page.wait(lambda: page.frame.locator("#card").is_visible())
 
 
+@pytest.mark.usefixtures("links_end")
 def test_a_click_into_the_picture_gives_keys_to_the_page(page: FramedPage) -> None:
     page.page.evaluate("document.body.tabIndex = 0; document.body.focus()")
     assert not page.frame.evaluate("document.hasFocus()")
@@ -96,6 +107,7 @@ def test_a_click_into_the_picture_gives_keys_to_the_page(page: FramedPage) -> No
     page.wait(lambda: page.step == 1)
 
 
+@pytest.mark.usefixtures("links_end")
 def test_it_plays_and_pauses(page: FramedPage) -> None:
     page.frame.click("#play")
     page.wait(lambda: session_of(page).playing and page.app("state.step") > 2)
@@ -104,6 +116,7 @@ def test_it_plays_and_pauses(page: FramedPage) -> None:
     page.wait(lambda: page.app("state.step") == session_of(page).step_index)
 
 
+@pytest.mark.usefixtures("links_end")
 def test_a_step_on_and_one_back(page: FramedPage) -> None:
     for button, step in (("on", 1), ("on", 2), ("back", 1)):
         page.frame.click(f"#{button}")
@@ -111,6 +124,7 @@ def test_a_step_on_and_one_back(page: FramedPage) -> None:
         assert session_of(page).step_index == step
 
 
+@pytest.mark.usefixtures("links_end")
 def test_the_curve_leads_back(page: FramedPage) -> None:
     session_of(page).advance(20)
     page.wait(lambda: page.app("losses.end") == 20 or page.app("state.last") == 20)
@@ -121,12 +135,14 @@ def test_the_curve_leads_back(page: FramedPage) -> None:
     assert session_of(page).step_index == page.app("state.step")
 
 
+@pytest.mark.usefixtures("links_end")
 def test_a_rate_is_typed(page: FramedPage) -> None:
     page.frame.fill("#rate-number", "0.25")
     page.frame.press("#rate-number", "Enter")
     page.wait(lambda: session_of(page).learning_rate == 0.25)
 
 
+@pytest.mark.usefixtures("links_end")
 def test_an_edit_begins_a_branch_and_is_undone(page: FramedPage) -> None:
     session = session_of(page)
     branches = len(session.branches)
@@ -144,6 +160,7 @@ def test_an_edit_begins_a_branch_and_is_undone(page: FramedPage) -> None:
     page.wait(lambda: session.network.bank.value[ROW] != 0.75)
 
 
+@pytest.mark.usefixtures("links_end")
 def test_an_input_of_ones_own_is_answered(page: FramedPage) -> None:
     page.frame.evaluate("scalarviz.player.ask('own', {inputs: [0.5, 0.25, 0.75]}); null")
     page.wait(lambda: page.app("state.own"))
@@ -151,6 +168,7 @@ def test_an_input_of_ones_own_is_answered(page: FramedPage) -> None:
     page.wait(lambda: not page.app("state.own"))
 
 
+@pytest.mark.usefixtures("links_end")
 def test_a_long_cell_leaves_the_camera_free(page: FramedPage) -> None:
     before, step = page.camera(), page.app("state.step")
     page.frame.click("#on")
@@ -163,6 +181,7 @@ def test_a_long_cell_leaves_the_camera_free(page: FramedPage) -> None:
     page.wait(lambda: page.app("state.step") == step + 1 and page.app("client.stands") == "")
 
 
+@pytest.mark.usefixtures("links_end")
 def test_two_views_see_what_the_other_does(page: FramedPage, browser: Any) -> None:
     other = FramedPage(browser, page.link)
     page.frame.click("#on")
@@ -176,8 +195,9 @@ def test_two_views_see_what_the_other_does(page: FramedPage, browser: Any) -> No
     other.page.context.close()
 
 
+@pytest.mark.usefixtures("links_end")
 def test_another_neuron_keeps_camera_and_pin(browser: Any) -> None:
-    page = FramedPage(browser, linked())
+    page = FramedPage(browser, linked_value())
     page.drag()
     page.frame.evaluate("scalarviz.pin({row: 2}); null")
     page.rest(0.3)
@@ -194,10 +214,11 @@ def test_another_neuron_keeps_camera_and_pin(browser: Any) -> None:
     assert page.complaints == []
 
 
+@pytest.mark.usefixtures("links_end")
 def test_before_python_answers_the_page_shows_the_state_that_it_was_made_with(
     browser: Any,
 ) -> None:
-    link = linked()
+    link = linked_value()
     link.session.advance(2)
     page = FramedPage(browser, link, is_busy=True)
     assert page.app("state.step") == 2 and page.app("losses.end") == 2
@@ -209,8 +230,9 @@ def test_before_python_answers_the_page_shows_the_state_that_it_was_made_with(
     assert page.complaints == []
 
 
+@pytest.mark.usefixtures("links_end")
 def test_who_looks_on_is_told_what_one_can_do(browser: Any) -> None:
-    page = FramedPage(browser, linked())
+    page = FramedPage(browser, linked_value())
     page.reader.looks = True
     page.frame.evaluate("scalarviz.client.begin(); null")
     body = page.frame.locator("body")
@@ -221,8 +243,9 @@ def test_who_looks_on_is_told_what_one_can_do(browser: Any) -> None:
     assert text("page.looks") in body.inner_text() and page.complaints == []
 
 
+@pytest.mark.usefixtures("links_end")
 def test_far_away_it_works_as_well(browser: Any) -> None:
-    page = FramedPage(browser, linked(), delay=0.15)
+    page = FramedPage(browser, linked_value(), delay=0.15)
     began = time.monotonic()
     page.frame.click("#on")
     page.wait(lambda: page.app("state.step") == 1)
@@ -232,8 +255,9 @@ def test_far_away_it_works_as_well(browser: Any) -> None:
     assert page.complaints == []
 
 
+@pytest.mark.usefixtures("links_end")
 def test_what_has_ended_says_so_and_can_be_turned(browser: Any) -> None:
-    page = FramedPage(browser, linked())
+    page = FramedPage(browser, linked_value())
     page.link.close("The kernel has ended.")
     page.wait(lambda: "The kernel has ended." in page.frame.inner_text("body"))
     before = page.camera()
@@ -243,9 +267,10 @@ def test_what_has_ended_says_so_and_can_be_turned(browser: Any) -> None:
     assert page.complaints == []
 
 
+@pytest.mark.usefixtures("links_end")
 def test_a_node_of_a_graph_that_is_clicked_opens_its_card(browser: Any) -> None:
     a, b = sv.Value(2.0, label="a"), sv.Value(-3.0, label="b")
-    page = FramedPage(browser, linked(value_session.session_of((a * b + a**2).relu() + b)))
+    page = FramedPage(browser, linked_value(value_session.session_of((a * b + a**2).relu() + b)))
     page.do("run('on', 2, 'operation')")
     page.wait(lambda: page.frame.locator("#caption h2").inner_text() == "a × b is −6.")
     page.mouse.click(*page.at(*page.place_of("{neuron: ['[0]', 0]}")))
@@ -259,6 +284,7 @@ FIELDS = "[...document.querySelectorAll('#card input')].map(each => each.value)"
 TABLE = "[...document.querySelectorAll('#walls td button')].map(each => each.textContent)"
 
 
+@pytest.mark.usefixtures("links_end")
 @pytest.mark.parametrize(
     ("sizes", "tile"), [((300, 160, 3), 1), ((784, 128, 10), 4), ((1000, 820, 10), 16)]
 )
@@ -271,7 +297,7 @@ def test_what_a_page_writes_of_a_large_network_is_exact(
     data = np.random.default_rng(0).random((8, sizes[0])), np.ones((8, sizes[-1]))
     session = sv.Session(net, data, batch=4, engine="cpu")
     session.advance(2)
-    page = FramedPage(browser, linked(session))
+    page = FramedPage(browser, linked_value(session))
     value = session.network.bank.value
     page.wait(lambda: "…" not in page.frame.evaluate(TABLE))
     written = page.app("picture.words")
@@ -301,10 +327,11 @@ FIELDS_OF_SHEET = """[...document.querySelectorAll("#sheet [data-row]")]
   .filter(each => each.closest("#first, .offers")).map(each => each.dataset.row).sort()"""
 
 
+@pytest.mark.usefixtures("links_end")
 def test_a_training_that_grows_keeps_its_controls_and_its_curve(browser: Any) -> None:
     session = rgb_session()
     session.advance(30)
-    page = FramedPage(browser, linked(session))
+    page = FramedPage(browser, linked_value(session))
     page.wait(lambda: len(page.frame.evaluate(FIELDS_OF_SHEET)) > 10)
     page.do("setSheet(true)")
     before, curve = page.frame.evaluate(FIELDS_OF_SHEET), page.app("curve.own")
@@ -328,6 +355,7 @@ def test_a_training_that_grows_keeps_its_controls_and_its_curve(browser: Any) ->
     page.page.context.close()
 
 
+@pytest.mark.usefixtures("links_end")
 def test_the_curve_of_a_page_has_the_metrics_of_the_session(browser: Any) -> None:
     rng = np.random.default_rng(0)
     data = sv.data.Arrays(rng.random((40, 3)), rng.integers(0, 3, 40), share=0.8)
@@ -335,7 +363,7 @@ def test_the_curve_of_a_page_has_the_metrics_of_the_session(browser: Any) -> Non
     more = {"metrics": ["accuracy"], "every": 20, "engine": "cpu", "batch": 8}
     session = sv.Session(net, data, "softmax_cross_entropy", sv.Adam(0.01), **more)
     session.advance(200)
-    page = FramedPage(browser, linked(session))
+    page = FramedPage(browser, linked_value(session))
 
     def told() -> list[str]:
         return [words_of(each, session.step_index) for each in measured_of(session.metrics)]
@@ -347,3 +375,155 @@ def test_the_curve_of_a_page_has_the_metrics_of_the_session(browser: Any) -> Non
     page.wait(lambda: page.app("curve.measures.wordsAt(scalarviz.state.step)") == told())
     assert page.app("curve.measures.series[0].steps.length") == 11 and page.complaints == []
     page.page.context.close()
+
+
+DELAY = 0.15  # seconds each way
+NONCE = "3xSiiV8bSVqL2yAb"
+CDN = "'self' https://*.vscode-cdn.net"
+HOST, OUTPUT = "https://host.example/", "https://output.example/"
+POLICIES = {
+    "VS Code": f"default-src 'none'; script-src {CDN} 'unsafe-inline' 'unsafe-eval';"
+    f" style-src {CDN} 'unsafe-inline'; img-src {CDN} https: http: data:; font-src {CDN} https:;"
+    " connect-src https:; child-src https: data:",
+    "Colab": "object-src 'none'; base-uri 'self';"
+    f" script-src 'nonce-{NONCE}' 'strict-dynamic' https: http: 'unsafe-inline'",
+}
+OUTER = f'<!DOCTYPE html><body><iframe src="{OUTPUT}" style="width: 95vw; height: 90vh"></iframe>'
+# A model as anywidget passes it, whose messages go to this process.
+INNER = """<!DOCTYPE html><body></body><script type="module" nonce="{nonce}">{widget}
+  const heard = new Map();
+  globalThis.show = (html) => {{
+    const size = {{ width: 800, height: 560 }};
+    const traits = {{ pages: [["a page", html]], size, gone: "gone" }};
+    let view;
+    const model = {{
+      get: (name) => traits[name],
+      on: (name, act) => heard.set(name, act),
+      off: (name) => heard.delete(name),
+      send: (message) => {{
+        view = message.view;
+        toPython(message.message);
+      }},
+    }};
+    globalThis.down = (header, texts) => {{
+      const bytes = texts.map((text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0)));
+      const buffers = bytes.map((each) => new DataView(each.buffer));
+      heard.get("msg:custom")({{ view, page: 0, header }}, buffers);
+    }};
+    widget.render({{ model, el: document.body }});
+  }};
+</script>"""
+
+
+class HostedPage(FramedPage):
+    """The widget in a page of a policy; in Colab that page is in a frame of another origin."""
+
+    def __init__(self, browser: Any, host: str) -> None:
+        self._name = host
+        super().__init__(browser, linked(rgb_session()), size=(1000, 760), delay=DELAY)
+
+    def _show(self, html: str) -> None:
+        script = text_beside(page_view.__file__, "widget.js")
+        script = script.replace("export default", "const widget =")
+        body = INNER.format(nonce=NONCE, widget=script)
+        policy = {"Content-Security-Policy": POLICIES[self._name]}
+        inner = {"body": body, "headers": policy, "content_type": "text/html"}
+        outer = {**inner, "body": OUTER} if self._name == "Colab" else inner
+        self.asked: list[str] = []
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.route(HOST, lambda route: route.fulfill(**outer))
+        self.page.route(OUTPUT, lambda route: route.fulfill(**inner))
+        self.page.goto(HOST)
+        self.host = self.page.frames[-1]
+        self.host.evaluate("(html) => show(html)", html)
+
+
+@pytest.mark.parametrize("host", POLICIES)
+def test_under_the_policy_of_a_host_a_page_opens_plays_steps_and_is_edited(
+    browser: Any, host: str
+) -> None:
+    page = HostedPage(browser, host)
+    session = page.link.session
+    began = time.monotonic()
+    page.frame.click("#on")
+    page.wait(lambda: page.app("state.step") == 1)
+    assert 2 * DELAY < time.monotonic() - began < 20 * DELAY
+    page.frame.click("#play")
+    page.wait(lambda: session.playing and page.app("state.step") > 5)
+    page.frame.click("#play")
+    page.wait(lambda: not session.playing and page.app("state.step") == session.step_index)
+    page.frame.evaluate(f"scalarviz.pin({{row: {ROW}}}); null")
+    page.wait(lambda: page.frame.locator("#card").is_visible())
+    page.frame.fill("#card input", "0.75")
+    page.frame.press("#card input", "Enter")
+    page.wait(lambda: session.network.bank.value[ROW] == 0.75)
+    page.wait(lambda: page.app(f"state.value[{ROW}]") == 0.75)
+    assert page.complaints == []
+    outside = [url for url in page.asked if not url.startswith((HOST, OUTPUT, "about:", "data:"))]
+    assert outside == []
+    page.page.context.close()
+
+
+ASKS = "guess.isAsking"
+
+
+def framed_guesses(browser: Any, session: sv.Session, **more: Any) -> FramedPage:
+    return FramedPage(browser, linked(session), reduced_motion="reduce", **more)
+
+
+def colors() -> sv.Session:
+    net = sv.Network([3, 4, 3], "tanh", output="sigmoid", seed=0)
+    return sv.Session(net, sv.data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8, engine="cpu")
+
+
+def says(page: FramedPage, where: str, key: str) -> None:
+    page.wait(lambda: page.frame.inner_text(where) == text(key))
+
+
+def test_a_guess_moves_the_session_and_is_told_to_the_page_around(browser: Any) -> None:
+    session = colors()
+    page = framed_guesses(browser, session)
+    page.frame.evaluate("void (location.hash = '#guess=1')")
+    page.wait(lambda: page.app(ASKS))
+    row = page.app("guess.question.row")
+    bank = session.network.bank
+    old = float(bank.value[row])
+    fresh = old - 0.5 * float(bank.grad[row])
+    assert session.step_index == 0 and session.clock.operation == len(session.operations) - 1
+    page.wait(lambda: "?" in page.app("picture.words"))
+    page.frame.click("#guess-up" if fresh > old else "#guess-down")
+    page.frame.fill("#guess-number", f"{fresh:.4g}")
+    page.frame.press("#guess-number", "Enter")
+    page.wait(lambda: page.app("guess.asked") == 1)
+    assert session.step_index == 1 and bank.value[row] == pytest.approx(fresh, rel=1e-5)
+    page.wait(
+        lambda: page.frame.inner_text("#guess-tally") == text("guess.tally", right=1, asked=1)
+    )
+    assert page.host.evaluate("heard") == [{"scalarviz": "guess", "right": 1, "asked": 1}]
+
+    page.frame.click("#guess-on")
+    page.wait(lambda: page.app(ASKS) and page.app("guess.question.kind") == "gradient")
+    session.back(1)  # somebody else goes elsewhere
+    page.wait(lambda: page.app("guess.question") is None)
+    assert page.app("guess.isOn") and page.app("guess.asked") == 1
+    session.play()
+    page.wait(lambda: not page.app("guess.isOn"))
+    session.pause()
+    assert page.complaints == []
+
+
+def test_expressions_and_onlookers_cannot_guess(browser: Any) -> None:
+    a = sv.Value(2.0)
+    for session, classes, key in (
+        (value_session.session_of(a * a + a), "", "guess.not_here"),
+        (colors(), "looks", "page.looks"),
+    ):
+        page = framed_guesses(browser, session)
+        page.frame.evaluate(f"document.documentElement.classList += ' {classes}'")
+        page.do("setSheet(true)")
+        page.do("request()")
+        says(page, "#guess-about", key)
+        assert page.frame.is_disabled("#guess-first")
+        page.do("run('guess')")
+        says(page, "#chip", key)
+        assert not page.app("guess.isOn") and page.complaints == []

@@ -14,7 +14,7 @@ from scalarviz.errors import FileError, InputError
 from scalarviz.faces.cli import commands
 from scalarviz.faces.cli.class_pages import collect_answers
 from scalarviz.pages.lessons.answers import Column, as_cell, table_in
-from tests.answers import LESSON, given, link, notebook, record
+from tests.pages.lessons.test_answers import LESSON, given, link, notebook, record
 from tests.wording import refused
 
 Cells = dict[str, dict[str, str]]

@@ -1,10 +1,11 @@
-"""The command line: commands, exit codes, and error messages."""
+"""The command line: commands, options, exit codes, and error messages."""
 
 import os
 import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,27 @@ import pytest
 import scalarviz as sv
 from scalarviz.base.limits import in_units
 from scalarviz.base.texts import text, texts
-from scalarviz.errors import DisplayError, UnknownNameError
+from scalarviz.engines.registry import ENGINES
+from scalarviz.errors import DisplayError, InputError, UnknownNameError
 from scalarviz.faces import watch as faces
-from scalarviz.faces.cli import commands
+from scalarviz.faces.cli import commands, kernel_commands, render_scene, watch_scene
+from scalarviz.faces.cli import sweep_scene as sweep_command
 from scalarviz.faces.cli.commands import without_language
-from scalarviz.faces.scene_file import answer
-from tests.root import ROOT
+from scalarviz.faces.cli.kernel_commands import measure, words_for
+from scalarviz.faces.cli.sweep_scene import SceneMaker, grid_of, options_of, seeds_in, sweep_scene
+from scalarviz.faces.controller.train import Autosave
+from scalarviz.faces.scene_file import answer, find, load
+from scalarviz.faces.scene_options import (
+    PAGING,
+    RENDERING,
+    RUNNING,
+    SHARED,
+    WATCHING,
+    Option,
+    kind_of,
+)
+from scalarviz.stage.show import Show
+from tests.machine import ROOT
 from tests.wording import refused
 
 OWN_SCENE = '''
@@ -43,7 +59,7 @@ def scene(size=4, twice=False, start=0.5, name="x", sizes=(1, 2)):
 
 
 @pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def custom_scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "neighbour.py").write_text("rate = 0.1\n", encoding="utf-8")
     (tmp_path / "custom_layers.py").write_text(OWN_SCENE, encoding="utf-8")
@@ -152,52 +168,57 @@ def test_help_names_the_options_of_the_scene_and_their_defaults(run) -> None:
     assert re.search(r"--batch +N .*colours per step.*default: 8", text)
 
 
-def test_a_file_of_ones_own_is_a_scene_too_with_the_options_of_every_scene(run, own: str) -> None:
+def test_a_file_of_ones_own_is_a_scene_too_with_the_options_of_every_scene(
+    run, custom_scene: str
+) -> None:
     words = "--size 3 --twice --start 2 --name y --steps 2 --lr 0.25 --batch 2 --seed 3"
-    ran = run("train", own, *words.split())
+    ran = run("train", custom_scene, *words.split())
     assert ran.code == 0
     assert "size=3 twice=True start=2.0 name='y' sizes=(1, 2)" in ran.out
     assert "Learns to halve\n10 parameters, SGD(lr=0.25)" in ran.out
-    text = run("train", own, "--help").out
+    text = run("train", custom_scene, "--help").out
     assert re.search(r"--start .*where it begins", text)
     assert "--sizes" not in text  # nothing that can be typed in one word
 
 
-def test_a_scene_may_stop_itself_from_being_run_when_loaded(run, own: str) -> None:
-    with open(own, "a", encoding="utf-8") as file:
+def test_a_scene_may_stop_itself_from_being_run_when_loaded(run, custom_scene: str) -> None:
+    with open(custom_scene, "a", encoding="utf-8") as file:
         file.write('\nif __name__ == "__main__":\n    raise AssertionError\n')
-    assert run("train", own, "--steps", "1").code == 0
+    assert run("train", custom_scene, "--steps", "1").code == 0
 
 
-def test_a_run_is_saved_and_goes_on(run, own: str, tmp_path: Path) -> None:
+def test_a_run_is_saved_and_goes_on(run, custom_scene: str, tmp_path: Path) -> None:
     kept = str(tmp_path / "kept.safetensors")
-    assert f"Saved to {kept}" in run("train", own, "--steps", "7", "--save", kept).out
-    ran = run("train", own, "--steps", "3", "--resume", kept)
+    assert f"Saved to {kept}" in run("train", custom_scene, "--steps", "7", "--save", kept).out
+    ran = run("train", custom_scene, "--steps", "3", "--resume", kept)
     assert ran.code == 0 and re.search(r"^step +10 ", ran.out, re.MULTILINE)
-    refused = run("train", own, "--resume", kept, "--size", "5")
+    refused = run("train", custom_scene, "--resume", kept, "--size", "5")
     assert refused.code == 1 and "has its size from the file: leave out --size" in refused.err
 
 
 def test_a_file_has_as_many_keyframes_as_asked_or_the_network_alone(
-    run, own: str, tmp_path: Path
+    run, custom_scene: str, tmp_path: Path
 ) -> None:
-    train, path = ("train", own, "--steps", "300", "--lr", "0.01", "--save"), tmp_path / "it"
+    train, path = (
+        ("train", custom_scene, "--steps", "300", "--lr", "0.01", "--save"),
+        tmp_path / "it",
+    )
     sizes = []
     for more in ((), ("--keyframes", "0"), ("--weights",)):
         out = run(*train, str(path), *more).out
         sizes.append(path.stat().st_size)
         assert f"{path}, {in_units(sizes[-1])}" in out
     assert sizes == sorted({*sizes}, reverse=True)
-    assert run("train", own, "--resume", str(path)).code == 1
+    assert run("train", custom_scene, "--resume", str(path)).code == 1
     assert "--keyframes must be" in run(*train, str(path), "--keyframes", "-1").err
     refusal = "leave out --keyframes or --weights"
     assert refusal in run(*train, str(path), "--keyframes", "5", "--weights").err
 
 
-def test_ctrl_c_is_told_by_the_exit_code(run, own: str) -> None:
-    with open(own, "a", encoding="utf-8") as file:
+def test_ctrl_c_is_told_by_the_exit_code(run, custom_scene: str) -> None:
+    with open(custom_scene, "a", encoding="utf-8") as file:
         file.write("\n\ndef scene():\n    raise KeyboardInterrupt\n")
-    assert run("train", own).code == 130
+    assert run("train", custom_scene).code == 130
 
 
 def test_ctrl_c_in_the_middle_is_told_by_it_too(run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -433,3 +454,202 @@ def test_an_error_for_want_of_a_temporary_folder_or_of_memory_says_so() -> None:
     assert str(error) == "there is no temporary folder to write to: name one by TMPDIR"
     error = answer(MemoryError())
     assert str(error) == "memory does not suffice: take smaller layers, batches or data"
+
+
+TYPED: dict[Any, tuple[str, Any]] = {
+    int: ("7", 7),
+    float: ("0.5", 0.5),
+    str: ("words", "words"),
+    Path: ("file", Path("file")),
+}
+
+
+def typed(name: str, option: Option) -> tuple[list[str], Any]:
+    """An option on the command line, with a value that is not its default; and that value."""
+    flag, kind = f"--{name.replace('_', '-')}", kind_of(option)
+    if kind is bool:
+        return [flag], True
+    word, value = TYPED[kind]
+    return [flag, word], [value] if option.kind == list[str] else value
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize(
+    ("verb", "own"), [("watch", WATCHING), ("train", {}), ("render", RENDERING), ("page", PAGING)]
+)
+def test_an_option_of_every_scene_arrives(
+    run: Any, monkeypatch: pytest.MonkeyPatch, verb: str, own: dict[str, Option]
+) -> None:
+    given: dict[str, Any] = {}
+    monkeypatch.setitem(commands.DEEDS, verb, lambda scene, known, *_: given.update(known) or 0)
+    for name, option in (SHARED | RUNNING | own).items():
+        words, value = typed(name, option)
+        assert run(verb, "xor", *words).code == 0
+        assert given[name] == value
+
+
+@pytest.mark.parametrize(
+    "name", [*WATCHING, "steps", "save", "autosave", "keyframes", "weights", "limit"]
+)
+def test_an_option_of_open_arrives(run: Any, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    given: dict[str, Any] = {}
+    monkeypatch.setattr(watch_scene, "open_link", lambda link, known: given.update(known) or 0)
+    words, value = typed(name, (WATCHING | RUNNING)[name])
+    assert run("open", "xor", *words).code == 0
+    assert given[name] == value
+
+
+def test_the_options_of_a_sweep_arrive(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Any] = []
+    monkeypatch.setattr(sweep_command, "sweep_scene", lambda *known: given.extend(known) or 0)
+    words = (
+        "--grid hidden=2,4 --seeds 3 --steps 20 --every 5 --success 0.1 --stop-at-success "
+        "--executor processes --out a.csv --folder runs --picture a.png --watch --networks maps "
+        "--order loss --group hidden"
+    )
+    assert run("sweep", "xor", *words.split()).code == 0
+    look = {"networks": "maps", "order": "loss", "group": "hidden"}
+    assert given == [
+        "xor", ["hidden=2,4"], "3", 20, 5, "0.1", True, "processes", "a.csv", "runs", "a.png", True,
+        look,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "expected"),
+    [(["bench"], "bench", []), (["doctor", "--class"], "doctor", [True])],
+)
+def test_a_command_is_called_with_its_options(
+    run: Any, monkeypatch: pytest.MonkeyPatch, words: list[str], name: str, expected: list[Any]
+) -> None:
+    given: list[Any] = []
+    taker = (lambda value: given.append(value)) if expected else (lambda: given.append(name))
+    monkeypatch.setattr(commands, name, taker)
+    assert run(*words).code == 0
+    assert given == (expected or [name])
+
+
+def test_a_row_a_scene_and_a_column_an_engine_that_runs_here(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(kernel_commands, "SECONDS", 0.03)
+    monkeypatch.setattr(kernel_commands, "ENGINES", {"python": ENGINES["python"]})
+    monkeypatch.setattr(kernel_commands, "LARGEST", 1000)
+    monkeypatch.setenv("COLUMNS", "100")
+    measure()
+    rows = [line.split() for line in capsys.readouterr().out.splitlines() if line.strip()]
+    table = {row[0]: row[1:] for row in rows}
+    assert table["scene"] == ["weights", "batch", "python"]
+    assert table["rgb"][:2] == ["59", "8"] and float(table["rgb"][2].replace(",", "")) > 10
+    assert table["texture"] == ["13,507", "1,024", "too", "slow"]
+
+
+def test_a_rate_is_that_of_steps_without_what_a_scene_measures(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(kernel_commands, "SECONDS", 0.2)
+    session = Show.of(load(find("circle"))(engine="cpu")).session
+    assert kernel_commands.steps_a_second(session) > 0.0 and session.step_index > 250
+    assert not any(len(steps) for steps, _ in session.metrics.values())
+
+
+@pytest.mark.parametrize(
+    ("rate", "text"), [(123456.0, "123,456"), (12.34, "12.3"), (0.04021, "0.0402")]
+)
+def test_a_rate_has_three_digits_that_count(rate: float, text: str) -> None:
+    assert words_for(rate) == text
+
+
+def test_ctrl_c_ends_it_and_nothing_is_written(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def stopped(*_: object, **__: object) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(render_scene, "page_of", stopped)
+    show = Show.of(load(find("xor"))(engine="python"))
+    out = tmp_path / "x.html"
+    code = render_scene.write_page(show, {"out": str(out), "steps": None}, "xor", Autosave())
+    assert code == 130 and not out.exists()
+    assert "no page was written" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_long_recording_ends_at_ctrl_c(tmp_path: Path) -> None:
+    out = tmp_path / "x.html"
+    command = [sys.executable, "-m", "scalarviz", "page", "xor", "--engine", "python"]
+    command += ["--no-engine", "--record", "200000", "--out", str(out)]
+    with subprocess.Popen(command, cwd=ROOT, start_new_session=True) as run:
+        time.sleep(8.0)
+        assert run.poll() is None
+        os.killpg(run.pid, signal.SIGINT)
+        assert run.wait(20.0) == 130
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("option", ["record", "every"])
+def test_a_recording_of_no_steps_is_refused(option: str, tmp_path: Path) -> None:
+    show = Show.of(load(find("xor"))(engine="python"))
+    given = {"out": str(tmp_path / "x.html"), "steps": None, "no_engine": True, option: 0}
+    with refused(InputError, 0):
+        render_scene.write_page(show, given, "xor", Autosave())
+    assert list(tmp_path.iterdir()) == []
+
+
+def run_sweep(grid: list[str], out: Path | None = None, **more: object) -> int:
+    given: dict[str, object] = {
+        "seeds": "3", "steps": 20, "every": None, "success": None, "ends": False,
+        "executor": "here", "folder": None,
+    }  # fmt: skip
+    return sweep_scene("xor", grid, out=None if out is None else str(out), **(given | more))  # type: ignore[arg-type]  # as typer calls it
+
+
+def test_the_table_is_printed_and_the_runs_are_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_sweep(["hidden=2,4", "lr=0.1,1"], tmp_path / "xor.csv") == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].split()[:3] == ["hidden", "lr", "runs"] and len(said) == 7
+    assert said[-1].startswith("12 runs are in ")
+    assert len((tmp_path / "xor.csv").read_text().splitlines()) == 13
+    assert len(list((tmp_path / "xor.runs").iterdir())) == 4
+
+
+def test_values_of_a_grid_have_the_types_of_the_options() -> None:
+    options = options_of(load(find("xor")))
+    assert grid_of(["hidden=2,4", "as_posted=true,false", "activation=tanh"], options) == {
+        "hidden": [2, 4], "as_posted": [True, False], "activation": ["tanh"],
+    }  # fmt: skip
+    rgb = options_of(load(find("rgb")))
+    assert grid_of(["optimizer=sgd,adam"], rgb) == {"optimizer": ["sgd", "adam"]}
+    assert seeds_in("3") == range(3) and seeds_in("5-14") == range(5, 15)
+
+
+def test_a_scene_with_options_that_every_scene_has_is_made_for_each_seed() -> None:
+    show = SceneMaker(find("xor"))(seed=3, optimizer="adam", hidden=5)
+    assert show.session.optimizer.name == "adam"
+    assert show.session.network.layers[0].outputs == 5
+    assert show.session.trainer.seed == 3
+
+
+def test_what_a_sweep_cannot_do_is_refused(tmp_path: Path) -> None:
+    with refused(UnknownNameError):
+        run_sweep(["hiden=3"])
+    with refused(UnknownNameError):
+        run_sweep(["half=true"])
+    with refused(InputError):
+        run_sweep(["hidden"])
+    with refused(InputError):
+        run_sweep(["hidden=two"])
+    with refused(InputError):
+        run_sweep(["hidden=2", "hidden=4"])
+    with refused(InputError):
+        run_sweep([], tmp_path / "xor.xlsx")
+    with refused(InputError):
+        run_sweep([], seeds="many")
+    with refused(InputError):
+        run_sweep([], success="low")
+    with refused(UnknownNameError):
+        run_sweep([], executor="threads")
+    with refused(UnknownNameError):
+        sweep_scene("xort", [], "3", 20, None, None, False, "here", None, None)

@@ -1,26 +1,38 @@
-"""`scalarviz watch` where no window can be opened: words, a page that trains and a picture."""
+"""`scalarviz watch`, `open` and `render`: one scene or several, with a window or without."""
 
 import os
 import re
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from scalarviz.errors import DisplayError
-from scalarviz.faces.cli import commands, watch_scene
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.base.shell_commands import program
+from scalarviz.errors import DisplayError, FileError, InputError, ScalarvizError, UnknownNameError
+from scalarviz.faces import watch as faces
+from scalarviz.faces.cli import commands, render_scene, watch_scene
 from scalarviz.faces.cli.watch_scene import free_places, is_own, signed
+from scalarviz.scene.offscreen import make_canvas
 from scalarviz.stage.encoders import png
+from scalarviz.stage.render_options import PAGE, RenderOptions
+from scalarviz.stage.show import Several
+from scalarviz.stage.stage import Stage
+from tests.base.test_progress import REMOVED, Clock, Tty, clock, tty
 from tests.faces.cli.test_class_pages import got
-from tests.pages.pages import data_in
-from tests.root import ROOT
+from tests.machine import ROOT
+from tests.pages.node import data_in
+from tests.sessions import advanced
+from tests.wording import refused
 
 QUICK = ("--engine", "python", "--steps", "20")
-
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is a screen")
 
 
 def nowhere() -> dict[str, str]:
@@ -50,6 +62,7 @@ def files(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is a screen")
 def test_without_a_screen_it_trains_and_writes_a_page_and_a_picture(folder: Path) -> None:
     code, out, error = ran(
         folder, "watch", "rgb", *QUICK, "--speed", "7", "--save", "it.safetensors"
@@ -64,6 +77,7 @@ def test_without_a_screen_it_trains_and_writes_a_page_and_a_picture(folder: Path
     assert (folder / "rgb.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is a screen")
 @pytest.mark.slow
 def test_files_of_others_stay_and_its_own_are_written_again(folder: Path) -> None:
     (folder / "rgb.png").write_bytes(b"mine")
@@ -75,6 +89,7 @@ def test_files_of_others_stay_and_its_own_are_written_again(folder: Path) -> Non
     assert (folder / "rgb.png").read_bytes() == b"mine"
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is a screen")
 def test_a_file_is_its_own_until_somebody_changes_it(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -98,11 +113,13 @@ def test_a_file_is_its_own_until_somebody_changes_it(
         assert not is_own(Path("a.html"))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is a screen")
 def test_no_steps_are_refused_before_anything_is_said(folder: Path) -> None:
     code, out, error = ran(folder, "watch", "xor", "--engine", "python", "--steps", "0")
     assert (code, out, files(folder)) == (1, "", []) and "at least 1, not 0" in error
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is a screen")
 @pytest.mark.slow
 def test_several_scenes_have_a_page_each_and_one_picture(folder: Path) -> None:
     code, out, error = ran(folder, "watch", "rgb", "xor", *QUICK)
@@ -111,6 +128,7 @@ def test_several_scenes_have_a_page_each_and_one_picture(folder: Path) -> None:
     assert files(folder) == ["rgb-xor.png", "rgb.html", "xor.html"]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is a screen")
 @pytest.mark.slow
 def test_a_link_and_a_kept_training_are_shown_as_they_are(folder: Path) -> None:
     code, out, _ = ran(folder, "open", "xor?engine=python#step=5")
@@ -121,6 +139,7 @@ def test_a_link_and_a_kept_training_are_shown_as_they_are(folder: Path) -> None:
     assert {"kept.html", "kept.png"} <= set(files(folder))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is a screen")
 @pytest.mark.slow
 def test_serve_goes_on_until_ctrl_c_on_this_machine_alone(folder: Path) -> None:
     command = [sys.executable, "-m", "scalarviz", "watch", "xor", *QUICK, "--serve", "--port", "0"]
@@ -143,6 +162,7 @@ def test_serve_goes_on_until_ctrl_c_on_this_machine_alone(folder: Path) -> None:
     assert signed(page, ".html") == (folder / "xor.html").read_bytes()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is a screen")
 def test_alone_it_watches_rgb_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     told = []
     monkeypatch.setattr(sys, "path", list(sys.path))
@@ -158,12 +178,14 @@ def test_alone_it_watches_rgb_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> 
     assert recipe.values["hidden"] == 8
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is a screen")
 def test_a_fresh_process_opens_a_link(folder: Path) -> None:
     link = "xor?engine=python#step=3&op=2"
     assert ran(folder, "open", link, "--steps", "2")[0] == 0
     assert "xor.html" in files(folder)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is a screen")
 def test_in_a_pipe_it_prints_its_help(folder: Path) -> None:
     code, out, _ = ran(folder)
     assert code == 0 and "Usage: scalarviz" in out and "watch" in out
@@ -181,6 +203,7 @@ class Fallen:
         raise DisplayError("OpenGL is refused here; without a window") from DisplayError("refused")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is a screen")
 @pytest.mark.slow
 def test_a_context_that_is_refused_is_no_window(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -199,6 +222,7 @@ def test_a_context_that_is_refused_is_no_window(
     assert left.value.code == 1 and "refused" in capsys.readouterr().err
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is a screen")
 @pytest.mark.slow
 def test_what_cannot_be_made_is_left_out_with_its_reason(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -221,3 +245,495 @@ def test_what_cannot_be_made_is_left_out_with_its_reason(
     with pytest.raises(SystemExit) as left:
         commands.main(["watch", "xor", *QUICK])
     assert left.value.code == 1
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch):
+    """opened(link, *options): the session and the arguments that a window would have."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+    def run(link: str, *options: str) -> tuple[sv.Session, dict[str, Any]]:
+        seen: list[Any] = []
+
+        def watch(show: Any, *given: Any, **more: Any) -> int:
+            seen.append((show.session, more))
+            return 0
+
+        monkeypatch.setattr(faces, "watch", watch)
+        with pytest.raises(SystemExit) as left:
+            commands.obey(["open", link, *options])
+        assert left.value.code == 0
+        return seen[0]
+
+    return run
+
+
+PYTHON = "engine=python"
+
+
+def test_a_scene_opens_at_its_moment(opened) -> None:
+    s, given = opened(f"rgb?hidden=4&map=grey&{PYTHON}#step=12&op=3&pin=5&sample=1&theme=light")
+    assert s.clock.place == (12, 3) and s.focus == 1 and len(s.network.bank) == 31
+    assert given["pin"] == 5 and given["theme"] == "light" and given["play"] is False
+    assert given["recipe"].values["map"] == "grey"
+    straight = sv.Session(
+        sv.Network([3, 4, 3], "tanh", "sigmoid"),
+        data.Rgb("grey"),
+        "mse",
+        sv.SGD(0.5),
+        8,
+        "python",
+    )
+    straight.advance(12, progress=False)
+    assert (s.network.bank.value == straight.network.bank.value).all()
+
+
+def test_options_of_every_scene_and_of_watch_hold(opened) -> None:
+    s, given = opened(f"xnor?optimizer=adam&bias=no&{PYTHON}#step=2&play=5", "--present")
+    assert s.optimizer.name == "adam" and s.network[0].bias is None
+    assert given["present"] and given["play"] and given["speed"] == 5
+    assert opened(f"rgb?{PYTHON}")[1]["play"]  # without a moment it plays, as watch does
+    assert opened(f"rgb?{PYTHON}#step=1", "--speed", "3", "--theme", "dark")[1]["speed"] == 3
+
+
+def test_a_file_of_a_training_opens_at_its_moment(opened, tmp_path: Path) -> None:
+    path = tmp_path / "a run.safetensors"
+    s = advanced(sv.Session(sv.Network([2, 3, 1]), data.Xor(), engine="python"), 9, progress=False)
+    s.save(path)
+    assert opened(f"{path}#step=4&op=2")[0].clock.place == (4, 2)
+    assert opened(f"{path}#step=15")[0].step_index == 15  # beyond its end: trained up to
+    assert opened(f"{path}#op=2")[0].clock.place == (9, 2)
+    assert opened(str(path))[0].clock.place == (9, 0)
+    _seen, given = opened(f"{path}#neuron=inputs:1")
+    assert given["pin"] == ("inputs", 1) and given["recipe"] is None
+    with refused(InputError, varies="'[^']*'"):
+        watch_scene.opened(watch_scene.read_link(f"{path}?hidden=3"), {"limit": None})
+
+
+@pytest.mark.parametrize(
+    ("link", "kind", "value"),
+    [
+        ("mine.py#step=1", InputError, "'mine.py'"),
+        ("../mine.PY", InputError, "'../mine.PY'"),
+        ("https://example.org/rgb#step=1", InputError, "https"),
+        ("//host/share/run.safetensors", InputError, "'//host"),
+        ("\\\\host\\share\\run", InputError, "host"),
+        ("none.safetensors", InputError, "'none.safetensors'"),
+        ("rbg#step=1", UnknownNameError, "'rbg'"),
+        ("rgb?hiden=4", UnknownNameError, "'hiden'"),
+        ("rgb?hidden=many", InputError, "'many'"),
+        (f"rgb?{PYTHON}#pin=59", ScalarvizError, "59"),
+        (f"rgb?{PYTHON}#op=40", InputError, "40"),
+        (f"rgb?{PYTHON}#neuron=tanh 0:8", InputError, "tanh 0:8"),
+        (f"rgb?{PYTHON}#sample=9", InputError, "9"),
+    ],
+)
+def test_a_wrong_link_is_refused_in_one_sentence(
+    link: str, kind: type[ScalarvizError], value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    usual = {"limit": None, "save": None, "autosave": None, "speed": None}
+    with refused(kind, value):
+        watch_scene.open_link(link, usual)
+
+
+def test_a_link_runs_no_code_and_reads_no_network_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = tmp_path / "evil.py"
+    scene.write_text("open('ran', 'w').close()\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    for link in ("evil.py", "./evil.py#step=1", f"{scene}", "evil%2Epy"):
+        with pytest.raises(InputError, match="code"):
+            watch_scene.opened(watch_scene.read_link(link), {"limit": None})
+    (tmp_path / "text.safetensors").write_bytes(b"import os")
+    with pytest.raises(FileError):
+        watch_scene.opened(watch_scene.read_link("text.safetensors"), {"limit": None})
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_far_step_is_trained_up_to_until_it_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stopped:
+        asked = False
+
+        def __enter__(self) -> "Stopped":
+            return self
+
+        def __exit__(self, *error: object) -> None: ...
+
+    stop = Stopped()
+    monkeypatch.setattr(watch_scene, "Stop", lambda: stop)
+    s = sv.Session(sv.Network([2, 3, 1]), data.Xor(), engine="python")
+    s.on_step(lambda view: setattr(stop, "asked", view.step >= 8))
+    link = watch_scene.read_link("xor#step=100000000")
+    assert not watch_scene.go_to_moment(s, link, watch_scene.Autosave())
+    assert 8 <= s.step_index < 10_000
+
+
+OPTIONS = ("--engine", "python", "--steps", "4")
+
+
+@pytest.fixture
+def ran_here(capsys: pytest.CaptureFixture[str]) -> Any:
+    """Run a command line; return the exit code, what was printed, and what went wrong."""
+
+    def run(*words: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as end:
+            commands.main(list(words))
+        told = capsys.readouterr()
+        return int(end.value.code or 0), told.out, told.err
+
+    return run
+
+
+@pytest.fixture
+def watched(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What a window would show, and its other arguments."""
+    found: list[Any] = []
+
+    def watch(shown: object, *given: object, **named: object) -> int:
+        found.append((faces.shown_in(shown, named.get("recipe")), given, named))  # type: ignore[arg-type]  # of many types
+        return 0
+
+    monkeypatch.setattr(faces, "watch", watch)
+    return found
+
+
+def test_the_newest_branches_of_a_kept_training_are_shown_side_by_side(
+    ran_here: Any, watched: list[Any], tmp_path: Path
+) -> None:
+    net = sv.Network([2, 3, 1], "tanh", seed=0)
+    session = advanced(sv.Session(net, sv.data.Xor(), optimizer=sv.SGD(0.5), engine="python"), 6)
+    path = str(tmp_path / "kept.safetensors")
+    session.save(path)
+    assert ran_here("replay", path, "--branches")[0] == 0
+    (shown, _), _, _ = watched.pop()
+    assert isinstance(shown, sv.Show) and shown.title == "kept.safetensors"
+    for count in range(1, 8):
+        session.seek(1)
+        session.learning_rate = count
+        session.advance(1)
+    session.save(path)
+    assert ran_here("replay", path, "--branches", "--theme", "light")[0] == 0
+    (several, _), _, named = watched.pop()
+    assert [each.current_branch.number for each in several.sessions] == [2, 3, 4, 5, 6, 7]
+    assert several.names[0] == f"2. {session.branches[2].name}" and named["theme"] == "light"
+    assert named["play"] is False
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["watch", "rgb", "xor", "--steps", "5"], ["rgb", "xor"]),
+        (["render", "rgb?hidden=4", "-o", "x.png"], ["rgb?hidden=4"]),
+        (["watch", "rgb"], []),
+        (["watch", "rgb", "--lr", "0.1"], []),
+        (["watch", "--help"], []),
+        (["train", "rgb", "xor"], []),
+        (["watch"], []),
+        ([], []),
+    ],
+)
+def test_scenes_are_the_words_before_the_options(words: list[str], found: list[str]) -> None:
+    assert commands.scenes_in(words) == found
+
+
+def test_watch_shows_all_scenes_with_the_options_of_all(ran_here: Any, watched: list[Any]) -> None:
+    assert ran_here("watch", "rgb", "xor", *OPTIONS, "--lr", "0.125", "--speed", "7")[0] == 0
+    (((several, recipes), _, named),) = watched
+    assert isinstance(several, Several) and several.names == ("rgb", "xor")
+    assert (named["steps"], named["speed"], named["theme"]) == (4, 7.0, "auto")
+    for session, recipe in zip(several.sessions, recipes, strict=True):
+        assert session.engine == "python" and session.learning_rate == 0.125
+        assert recipe.values["lr"] == 0.125
+
+
+def test_options_of_one_scene_follow_its_name(ran_here: Any, watched: list[Any]) -> None:
+    line = ("watch", "rgb?hidden=4&map=grey", "rgb?hidden=5", "xor?lr=2", "--engine", "python")
+    assert ran_here(*line)[0] == 0
+    (((several, _), _, _),) = watched
+    assert several.names == ("rgb, hidden 4, map grey", "rgb, hidden 5", "xor")
+    networks = [session.network for session in several.sessions]
+    assert [network.layers[0].outputs for network in networks[:2]] == [4, 5]
+    assert several.sessions[2].learning_rate == 2.0
+
+
+def test_one_scene_with_options_is_one_session(ran_here: Any, watched: list[Any]) -> None:
+    assert ran_here("watch", "rgb?hidden=4", "--engine", "python")[0] == 0
+    (((show, _), _, _),) = watched
+    assert isinstance(show, sv.Show) and show.session.network.layers[0].outputs == 4
+
+
+def test_the_same_scene_twice_has_two_names() -> None:
+    named = commands.named_scenes(["rgb", "rgb", "xor", "rgb"])
+    assert commands.names_of(named) == ["rgb", "rgb (2)", "xor", "rgb (3)"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("render", "rgb", "nonsense"), 2, "unknown scene 'nonsense'"),
+        (("render", "rgb?foo=3", "xor"), 2, "unknown option of rgb 'foo'"),
+        (("render", "rgb?hidden=x", "xor"), 1, "'x'"),
+        (("watch", "rgb#step=3", "xor"), 1, "'rgb#step=3' names a moment"),
+        (("watch", "rgb#step=3"), 1, f"go there by `{program()} open 'rgb#step=3'`"),
+        (("render", "rgb", "xor", "-o", "both.html"), 1, "a page shows one scene, not 2"),
+        (("render", *["xor"] * 7), 1, "not 7"),
+        (("watch", "rgb", "xor", "--tour"), 1, "the tour is of one session"),
+        (("watch", "rgb", "xor", "--nonsense"), 2, "--nonsense"),
+    ],
+)
+def test_a_mistake_is_one_sentence(
+    ran_here: Any, words: tuple[str, ...], code: int, said: str
+) -> None:
+    engine = () if "--nonsense" in words else ("--engine", "python")
+    found, out, err = ran_here(*words, *engine)
+    assert found == code and said in err and "Traceback" not in err and not out
+
+
+def test_help_names_the_options_that_all_have(ran_here: Any) -> None:
+    code, out, _ = ran_here("watch", "rgb", "xor", "--help")
+    assert code == 0 and "--hidden" in out and "--speed" in out and "--map" not in out
+    assert "side by side" in out
+
+
+def test_render_writes_a_picture_of_all_and_what_became_of_each(
+    ran_here: Any, tmp_path: Path
+) -> None:
+    try:
+        make_canvas(8, 8)
+    except DisplayError as error:
+        pytest.skip(str(error))
+    from PIL import Image
+
+    path = tmp_path / "both.png"
+    code, out, err = ran_here(
+        "render", "rgb", "xor", *OPTIONS, "--pixels", "320x200", "-o", str(path)
+    )
+    assert code == 0, err
+    lines = out.splitlines()
+    assert lines[0].startswith("rgb: 4 steps") and lines[1].startswith("xor: 4 steps")
+    assert lines[-1] == str(path)
+    with Image.open(path) as image:
+        pixels = np.asarray(image)
+    assert pixels.shape == (200, 320, 3) and len(np.unique(pixels.reshape(-1, 3), axis=0)) > 50
+    code, out, err = ran_here("render", "rgb", "xor", *OPTIONS, "--steps", "0", "-o", str(path))
+    assert code == 0 and "rgb: 0 steps: nothing learned yet" in out, err
+    film = tmp_path / "both.gif"
+    line = ("render", "rgb?hidden=3", "rgb?hidden=4", *OPTIONS, "--pixels", "160x100")
+    code, out, err = ran_here(*line, "--every", "2", "--fps", "2", "-o", str(film))
+    assert code == 0 and str(film) in out, err
+    assert film.exists()
+
+
+__all__ = ["clock", "tty"]  # fixtures
+
+SMALL = ("rgb", "--engine", "python", "--steps", "3", "--pixels", "64x48")
+
+
+LOST = """
+import scalarviz as sv
+from scalarviz import data
+
+
+def scene():
+    net = sv.Network([2, 3, 1], "relu", "linear", dtype="float32", seed=0)
+    optimizer = sv.SGD(0.1, not_finite="zero")
+    session = sv.Session(net, data.Xor(), "mse", optimizer, engine="python")
+    session.edit(range(len(net.bank)), 1e37)
+    return session
+"""
+
+
+@pytest.fixture
+def out() -> list[str]:
+    """What was printed, command by command."""
+    return []
+
+
+@pytest.fixture
+def render(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    out: list[str],
+) -> Callable[..., tuple[int, str]]:
+    """What `scalarviz render` answers in a folder of its own: the exit code and the errors."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    def answer(*words: str) -> tuple[int, str]:
+        with pytest.raises(SystemExit) as left:
+            commands.main(["render", *words])
+        said = capsys.readouterr()
+        out.append(said.out)
+        return int(left.value.code or 0), said.err
+
+    return answer
+
+
+def refuse_to_train(*given: object) -> None:
+    raise AssertionError("a step was taken")
+
+
+@pytest.mark.usefixtures("opengl")
+@pytest.mark.some(14)
+@pytest.mark.parametrize("name", ["x.png", "x.html", "x.gif"])
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("--theme blue", "unknown theme 'blue': choose one of dark, light"),
+        ("--camera front", "unknown camera 'front'"),
+        ("--color red", "unknown channel 'red'"),
+        ("--cubes red", "unknown channel 'red'"),
+        ("--past red", "unknown past 'red'"),
+        ("--pin 700", "the network has rows 0 to 58, and not 700"),
+        ("--pin -1", "the network has rows 0 to 58, and not -1"),
+        ("--samples 99", "a pixel has 1 to 4 samples a side, not 99"),
+        ("--pixels 4x4", "the width of a picture is 16 to 8192 pixels, not 4"),
+        ("--move orbit", "--move is for videos, .mp4 or .gif, and NAME is none: leave it out"),
+        ("--fps 0", "--fps is for videos, .mp4 or .gif, and NAME is none: leave it out"),
+        ("--every 2", "--every is for videos, .mp4 or .gif, and NAME is none: leave it out"),
+        ("--operations", "--operations is for videos, .mp4 or .gif, and NAME is none"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_before_the_first_step(
+    render: Any, name: str, words: str, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sv.Session, "advance", refuse_to_train)
+    if name == "x.gif" and "videos" in sentence:
+        return  # it is one
+    code, said = render(*SMALL, "-o", name, *words.split())
+    assert code in (1, 2) and said.count("\n") == 1
+    assert re.match(f"scalarviz: {re.escape(sentence.replace('NAME', name))}", said)
+    assert not list(Path().iterdir())
+
+
+@pytest.mark.usefixtures("opengl")
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["a.png", "a.html"])
+def test_no_steps_draw_the_start(
+    render: Any, out: list[str], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    at: list[int] = []
+    for function in ("picture", "storyboard"):
+        draws = getattr(render_scene, function)
+
+        def drawn(show: Any, *given: Any, draws: Any = draws, **more: Any) -> Any:
+            at.append(show.session.step_index)
+            return draws(show, *given, **more)
+
+        monkeypatch.setattr(render_scene, function, drawn)
+    assert render(*SMALL, "--steps", "0", "-o", name) == (0, "") and Path(name).is_file()
+    assert at == [0]
+
+
+@pytest.mark.usefixtures("opengl")
+def test_each_operation_is_held_as_long_as_asked(render: Any, out: list[str]) -> None:
+    words = *SMALL[:3], "--steps", "1", "--pixels", "64x48", "-o", "x.gif", "--fps", "4"
+    assert render(*words, "--operations", "--hold", "0.5") == (0, "")
+    moments = len(sv.Session(sv.Network([3, 8, 3], "tanh", "sigmoid"), data.Rgb()).operations)
+    assert f"{1 + 2 * moments + 4} pictures" in out[-1]
+    code, said = render(*words, "--hold", "0.5")
+    assert code == 1 and "--hold is the time of an operation: add --operations" in said
+
+
+@pytest.mark.usefixtures("opengl")
+def test_a_place_where_nothing_can_be_drawn_is_told_before_the_first_step(
+    render: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lack(*given: object) -> None:
+        raise DisplayError("there is no OpenGL here")
+
+    monkeypatch.setattr("scalarviz.scene.picture.Canvas", lack)
+    monkeypatch.setattr(sv.Session, "advance", refuse_to_train)
+    code, said = render(*SMALL, "-o", "x.png")
+    assert (code, said) == (1, "scalarviz: there is no OpenGL here\n")
+
+
+@pytest.mark.usefixtures("opengl")
+@pytest.mark.parametrize("name", ["x.png", "x.html", "x.gif"])
+def test_ctrl_c_draws_nothing_and_is_saved(
+    render: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = sv.Session.advance
+
+    def interrupted(session: sv.Session, *count: int) -> None:
+        signal.raise_signal(signal.SIGINT)
+        steps(session, *count)
+
+    monkeypatch.setattr(sv.Session, "advance", interrupted)
+    words = (*SMALL[:-3], "30", *SMALL[-2:])
+    code, said = render(*words, "-o", name, "--save", "it.safetensors")
+    assert (code, said) == (130, "")
+    assert [each.name for each in Path().iterdir()] == ["it.safetensors"]
+    assert sv.Session.load("it.safetensors").step_index == 1
+
+
+@pytest.mark.usefixtures("opengl")
+def test_a_long_training_and_a_long_video_have_bars(render: Any, clock: Clock, tty: Tty) -> None:
+    clock.each = 1.0
+    assert render(*SMALL, "-o", "x.png")[0] == 0
+    assert re.search("1 of 3 steps [━╺╸]+ +33% loss 0", tty.words)
+    assert tty.getvalue().endswith(REMOVED) and "pictures" not in tty.words
+    assert render(*SMALL, "-o", "x.gif", "--autosave", "0.000001", "--save", "it")[0] == 0
+    assert re.search("3 of 4 pictures [━╺╸]+ +75% loss 0", tty.words)
+    assert tty.getvalue().endswith(REMOVED)
+
+
+@pytest.mark.usefixtures("opengl")
+@pytest.mark.parametrize("name", ["x.png", "x.html"])
+def test_what_fails_to_be_drawn_is_saved(
+    render: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*given: object) -> None:
+        raise FileError("the disk is full")
+
+    monkeypatch.setattr("scalarviz.stage.render.replace_file", full)
+    assert render(*SMALL, "-o", name, "--save", "it.safetensors")[0] == 1
+    assert sv.Session.load("it.safetensors").step_index == 3
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sv.Session, "save", refuse_to_train)
+        assert render(*SMALL, "-o", name, "--save", "it.safetensors", "--theme", "no")[0] == 2
+
+
+@pytest.mark.usefixtures("opengl")
+@pytest.mark.some(1)
+@pytest.mark.parametrize("name", ["x.png", "x.html", "x.gif"])
+def test_a_loss_that_is_not_finite_is_told_and_drawn(
+    render: Any, name: str, tmp_path: Path, out: list[str]
+) -> None:
+    (tmp_path / "lost.py").write_text(LOST, encoding="utf-8")
+    assert render("lost.py", "--steps", "3", "--pixels", "64x48", "-o", name) == (0, "")
+    assert Path(name).exists()
+    assert (
+        "The loss is inf from step 1 on, most likely since the learning rate of 0.1 is too large."
+        "\nNothing was saved: begin again with --lr 0.01, or less.\n"
+    ) in out[-1]
+
+
+@pytest.mark.usefixtures("opengl")
+def test_slots_of_the_optimizer_can_be_chosen_before_they_have_numbers() -> None:
+    net = sv.Network([2, 4, 1], "tanh", seed=0)
+    session = sv.Session(net, data.Xor(), "mse", sv.Adam(0.1), engine="python")
+    stage = Stage(session)
+    plain = "value", "gradient", "last change", "change since start"
+    assert stage.channels == [*plain, "m", "v", "w*x", "x*g"]
+    stage.color = stage.size = "m"
+    assert not stage.frame_data().cubes.colors.any()
+    session.advance(1)
+    seen = stage.frame_data().cubes
+    assert (seen.colors == net.bank.slots["m"]).all() and seen.colors.any()
+    assert seen.clipped == 0  # the scale was chosen when there were numbers to choose it by
+
+
+@pytest.mark.usefixtures("opengl")
+@pytest.mark.parametrize(("suffix", "drawer"), [(".png", "picture"), (".html", "storyboard")])
+def test_what_is_not_said_is_as_in_python(
+    render: Any, monkeypatch: pytest.MonkeyPatch, suffix: str, drawer: str
+) -> None:
+    looks: list[RenderOptions] = []
+    monkeypatch.setattr(render_scene, drawer, lambda *_, look: looks.append(look) or 1)
+    render("rgb", "--engine", "python", "--steps", "3", "--out", f"net{suffix}")
+    assert looks == [RenderOptions() if suffix == ".png" else replace(PAGE, samples=2)]

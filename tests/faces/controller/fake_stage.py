@@ -1,12 +1,21 @@
-"""A stage that records its calls, and draws only a background and a square."""
+"""Stages for controllers in tests: one that records its calls, and what the real one says."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import pytest
+
+from scalarviz.faces.controller import controller
+from scalarviz.faces.controller.control import Shown
+from scalarviz.faces.controller.controller import Controller
+from scalarviz.faces.controller.controls import CONTROLS
+from scalarviz.faces.controller.precompile import Warming
 from scalarviz.stage.chart_view import CurveView
+from scalarviz.stage.stage import Stage
 from scalarviz.story.by_neuron import ByNeuron
+from tests.machine import until
 
 GROUNDS = {"dark": (0.25, 0.5, 0.25, 1.0), "light": (0.75, 1.0, 0.75, 1.0)}
 
@@ -115,3 +124,34 @@ class FakeStage:
         self.drawn.append((width, height, ratio))
         gloo.set_viewport(0, 0, width, height)
         gloo.clear(GROUNDS[self.theme])
+
+
+HANG = 300.0  # seconds that only what hangs takes
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands, and changes of the engine, are done when they return: none is left for later."""
+    monkeypatch.setattr(controller, "AT_ONCE", HANG)
+    monkeypatch.setattr(Warming.settle, "__defaults__", (HANG,))
+    monkeypatch.setattr(Warming._give_back, "__defaults__", (HANG,))
+
+
+def stage_of(controller: Controller) -> Stage:
+    assert isinstance(controller.stage, Stage)
+    return controller.stage
+
+
+def chips_of(controller: Controller) -> list[str]:
+    """The words of all messages over the picture."""
+    return [words for words, _ in stage_of(controller).chips()]
+
+
+def shown(controller: Controller, name: str) -> Shown:
+    """What a control shows now."""
+    return CONTROLS[name].shown(controller.state)
+
+
+def attended(controller: Any, happened: Callable[[], object], seconds: float = HANG) -> None:
+    """Wait for something while the controller is attended to, as faces do."""
+    until(happened, controller.attend, seconds)

@@ -15,20 +15,23 @@ import scalarviz as sv
 from scalarviz.base.texts import text
 from scalarviz.engines.registry import ENGINES
 from scalarviz.faces.controller import guide, playing
-from scalarviz.faces.controller.controller import ALIASES, help_rows, keys_of, rows_for
+from scalarviz.faces.controller.control import state_of
+from scalarviz.faces.controller.controller import ALIASES, Controller, help_rows, keys_of, rows_for
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.export import drop, open_run, save
 from scalarviz.faces.controller.group import Opening
 from scalarviz.faces.controller.playing import take_offer
 from scalarviz.scene.pace import pauses
 from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
 from tests.faces.controller.conftest import Open
-from tests.waiting import until
+from tests.machine import until
+from tests.studio import Studio
 
 MakeController = Callable[..., Any]
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is done here is quick; on a machine with much else to do it may take a while."""
     for place in ("controller", "playing"):
@@ -52,6 +55,7 @@ def values(controller: Any) -> list[float]:
 # Going on, and back.
 
 
+@pytest.mark.usefixtures("patient")
 def test_it_goes_to_an_operation_one_by_one(controller: Any) -> None:
     seen = []
 
@@ -71,6 +75,7 @@ def test_it_goes_to_an_operation_one_by_one(controller: Any) -> None:
     assert controller.session.clock.place == (0, 1)
 
 
+@pytest.mark.usefixtures("patient")
 def test_whatever_else_is_done_ends_the_way_to_an_operation(controller: Any) -> None:
     for command in (controller.pause, controller.play, lambda: controller.step(1)):
         controller.stage.travel(5)
@@ -80,6 +85,7 @@ def test_whatever_else_is_done_ends_the_way_to_an_operation(controller: Any) -> 
         controller.pause()
 
 
+@pytest.mark.usefixtures("patient")
 def test_many_epochs_are_taken_in_the_background_and_end_just_there(controller: Any) -> None:
     controller.set_unit("epoch")
     controller.step(+1, 20)
@@ -97,6 +103,7 @@ def test_many_epochs_are_taken_in_the_background_and_end_just_there(controller: 
 # By neurons.
 
 
+@pytest.mark.usefixtures("patient")
 def test_arrows_and_point_go_by_neurons_where_they_are_the_unit(controller: Any) -> None:
     shown = controller.stage.by_neuron
 
@@ -118,6 +125,7 @@ def test_arrows_and_point_go_by_neurons_where_they_are_the_unit(controller: Any)
     assert press("right") == ((0, 3), 0) and press(",") == ((0, 2), 0)
 
 
+@pytest.mark.usefixtures("patient")
 def test_play_shows_whole_operations_one_by_one(
     controller: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,6 +141,7 @@ def test_play_shows_whole_operations_one_by_one(
     assert controller.state.pace == "an operation in 1 s"
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_network_that_is_too_large_goes_by_operations(make: MakeController) -> None:
     network = sv.Network([3, 61, 3], seed=0)
     large = sv.Session(network, sv.data.Rgb(), "mse", sv.SGD(0.1), engine="python")
@@ -157,6 +166,7 @@ class Ticks:
         return self.now
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_speed_of_ones_own_replaces_that_of_the_show(
     make: MakeController, colours: sv.Session
 ) -> None:
@@ -168,6 +178,7 @@ def test_a_speed_of_ones_own_replaces_that_of_the_show(
     assert make(Show(colours, speed=10), speed=0).state.speed is None
 
 
+@pytest.mark.usefixtures("patient")
 def test_play_goes_by_operation_where_that_is_the_unit(
     controller: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,6 +198,7 @@ def test_play_goes_by_operation_where_that_is_the_unit(
     assert played[-1] == (100.0, "step", 2000) and controller.state.speed == 100.0
 
 
+@pytest.mark.usefixtures("patient")
 def test_the_slider_of_the_speed_ends_where_operations_cannot_be_seen(controller: Any) -> None:
     control = CONTROLS["speed"]
     assert control.shown(controller.state).scale.number(10_000) is None
@@ -197,6 +209,7 @@ def test_the_slider_of_the_speed_ends_where_operations_cannot_be_seen(controller
     assert control.shown(controller.state).about != steps
 
 
+@pytest.mark.usefixtures("patient")
 def test_the_speed_is_said_as_measured_while_it_plays_else_as_wanted(controller: Any) -> None:
     controller.set_speed(100.0)
     assert controller.state.pace == "100/s"
@@ -218,6 +231,7 @@ def test_the_speed_is_said_as_measured_while_it_plays_else_as_wanted(controller:
     assert controller.state.pace == "100/s"
 
 
+@pytest.mark.usefixtures("patient")
 def test_speeds_go_down_to_an_operation_in_four_seconds(controller: Any) -> None:
     count = len(controller.session.operations)
     scale = CONTROLS["speed"].scale(controller.state)
@@ -258,6 +272,7 @@ def first_pauses(controller: Any) -> list[float]:
     return pauses(controller.session.network.program, again=False)
 
 
+@pytest.mark.usefixtures("patient")
 def test_the_next_step_can_be_read(controller: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     slow, count = Slow(controller, monkeypatch), len(controller.session.operations)
     assert controller.press("s")
@@ -267,6 +282,7 @@ def test_the_next_step_can_be_read(controller: Any, monkeypatch: pytest.MonkeyPa
     assert slow.places[-1] == (1, 0) and not controller.session.playing
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_second_slow_step_takes_half_the_time_of_the_first_and_a_key_ends_an_operation(
     controller: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -289,6 +305,7 @@ def test_a_second_slow_step_takes_half_the_time_of_the_first_and_a_key_ends_an_o
     assert [name for name, *_ in controller.stage.asked if name == "finish"] == ["finish"] * 2
 
 
+@pytest.mark.usefixtures("patient")
 def test_it_is_read_while_it_plays_which_goes_on_then(
     controller: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -330,6 +347,7 @@ def to_the_end(controller: Any) -> None:
     until(attended)
 
 
+@pytest.mark.usefixtures("patient")
 def test_the_first_run_ends_by_itself_and_choices_are_offered(
     make: MakeController, show: Show
 ) -> None:
@@ -351,6 +369,7 @@ def test_the_first_run_ends_by_itself_and_choices_are_offered(
     assert controller.session.playing, "the second run has no end"
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_slow_step_that_ends_the_run_is_its_last(
     make: MakeController, show: Show, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -367,6 +386,7 @@ def test_a_slow_step_that_ends_the_run_is_its_last(
     assert controller.session.clock.place == (1, 0) and controller.stage.offers
 
 
+@pytest.mark.usefixtures("patient")
 def test_what_is_offered_is_done(make: MakeController, show: Show) -> None:
     controller = make(show, steps=5)
     to_the_end(controller)
@@ -393,6 +413,7 @@ def goes_past(controller: Any, step: int) -> bool:
     return bool(controller.session.playing) and controller.stage.offers == {}
 
 
+@pytest.mark.usefixtures("patient")
 def test_neither_a_hand_nor_an_errand_is_stopped_twice(make: MakeController, show: Show) -> None:
     by_hand = make(show, steps=5)
     by_hand.step(+1, 7)
@@ -408,6 +429,7 @@ def test_neither_a_hand_nor_an_errand_is_stopped_twice(make: MakeController, sho
 # What the user changes.
 
 
+@pytest.mark.usefixtures("patient")
 def test_the_rate_doubles_and_halves_from_the_next_step_on(controller: Any) -> None:
     controller.operation(+1)
     controller.press("up")
@@ -420,6 +442,7 @@ def test_the_rate_doubles_and_halves_from_the_next_step_on(controller: Any) -> N
     assert controller.session.learning_rate == controller.state.rate == 1.0
 
 
+@pytest.mark.usefixtures("patient")
 def test_an_edit_in_the_past_begins_a_branch_and_says_how_to_return(controller: Any) -> None:
     controller.step(+1, 10)
     at_end = values(controller)
@@ -434,6 +457,7 @@ def test_an_edit_in_the_past_begins_a_branch_and_says_how_to_return(controller: 
     assert values(controller) == at_end
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_number_that_was_dragged_is_taken_back_at_once(controller: Any) -> None:
     before = values(controller)
     for value in (0.5, 0.6, 0.7):
@@ -449,6 +473,7 @@ def test_a_number_that_was_dragged_is_taken_back_at_once(controller: Any) -> Non
     assert values(controller) == before
 
 
+@pytest.mark.usefixtures("patient")
 def test_branches_come_round(controller: Any) -> None:
     controller.press("b")
     assert "one branch so far" in controller.message
@@ -464,6 +489,7 @@ def test_branches_come_round(controller: Any) -> None:
     ]
 
 
+@pytest.mark.usefixtures("patient")
 def test_only_engines_that_run_what_is_shown_are_offered(
     make: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -481,6 +507,7 @@ def test_only_engines_that_run_what_is_shown_are_offered(
 # Errors of the training.
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_training_that_fails_is_told_in_one_sentence(controller: Any) -> None:
     controller.session.network.bank.value[:] = np.nan
     controller.play()
@@ -492,6 +519,7 @@ def test_a_training_that_fails_is_told_in_one_sentence(controller: Any) -> None:
     assert len(controller.stage.notices) == 1
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_refused_step_is_told_with_the_way_back(controller: Any) -> None:
     controller.set_unit("step")
     controller.step(+1)
@@ -508,6 +536,7 @@ def test_a_refused_step_is_told_with_the_way_back(controller: Any) -> None:
     assert controller.session.clock.place == (2, 0)
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_fault_of_ours_in_the_training_is_told_too(
     controller: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -528,6 +557,7 @@ def option(controller: Any, name: str) -> Any:
     return next(choice for choice in controller.state.choices if choice.name == name)
 
 
+@pytest.mark.usefixtures("patient")
 def test_another_map_keeps_the_weights_and_is_gone_in_the_past(make: MakeController) -> None:
     controller = make("rgb")
     assert option(controller, "map").choices == ("invert", "grey", "sepia", "hue", "swap", "copy")
@@ -553,6 +583,7 @@ def test_another_map_keeps_the_weights_and_is_gone_in_the_past(make: MakeControl
     assert option(controller, "map").value == "sepia"
 
 
+@pytest.mark.usefixtures("patient")
 def test_another_shape_is_taken_from_the_scenes_own_table(make: MakeController) -> None:
     controller = make("circle", hidden="3")
     shapes = ("circle", "gaussians", "spiral", "moons", "quadrants")
@@ -567,6 +598,7 @@ def test_another_shape_is_taken_from_the_scenes_own_table(make: MakeController) 
     )
 
 
+@pytest.mark.usefixtures("patient")
 def test_another_size_begins_another_training_and_goes_on_playing(make: MakeController) -> None:
     controller = make("rgb", map="grey")
     assert option(controller, "hidden").restarts
@@ -588,6 +620,7 @@ def test_another_size_begins_another_training_and_goes_on_playing(make: MakeCont
     assert option(controller, "hidden").value == 4 and controller.session is not before
 
 
+@pytest.mark.usefixtures("patient")
 def test_an_option_that_cannot_be_is_told(make: MakeController) -> None:
     controller = make("rgb")
     for name, value in (("map", "blue"), ("hidden", "many"), ("speling", "1"), ("batch", "0")):
@@ -607,6 +640,7 @@ def a_picture(path: Path) -> Path:
     return path
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_picture_that_is_dropped_is_learned(make: MakeController, tmp_path: Path) -> None:
     controller = make("texture", hidden=4, depth=1, batch=16, transform="flip", size=32)
     path = a_picture(tmp_path / "red.png")
@@ -624,6 +658,7 @@ def test_a_picture_that_is_dropped_is_learned(make: MakeController, tmp_path: Pa
     )
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_training_is_saved_and_goes_on(make: MakeController, tmp_path: Path) -> None:
     controller = make("rgb")
     controller.step(+1, 4)
@@ -638,6 +673,7 @@ def test_a_training_is_saved_and_goes_on(make: MakeController, tmp_path: Path) -
     assert "none.safetensors" in controller.message and controller.session.step_index == 4
 
 
+@pytest.mark.usefixtures("patient")
 def test_an_opened_training_has_its_title_and_does_not_play(
     make: MakeController, tmp_path: Path
 ) -> None:
@@ -665,6 +701,7 @@ def ticks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Ticks:
     return clock
 
 
+@pytest.mark.usefixtures("patient")
 def test_no_camera_moves_by_itself_in_the_tour_and_after_it(controller: Any, ticks: Ticks) -> None:
     Opening(controller, True).attend()
     for tick in range(50):
@@ -674,6 +711,7 @@ def test_no_camera_moves_by_itself_in_the_tour_and_after_it(controller: Any, tic
     assert not any(asked[0] in ("look", "frame_pinned") for asked in controller.stage.asked)
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_training_that_is_held_begins_with_its_kernels(controller: Any, ticks: Ticks) -> None:
     controller.warming.held = True
     controller.warming.attend = lambda: False
@@ -688,6 +726,7 @@ def test_a_training_that_is_held_begins_with_its_kernels(controller: Any, ticks:
 # Keys, and what is shown.
 
 
+@pytest.mark.usefixtures("patient")
 def test_every_key_is_in_the_help_once(controller: Any) -> None:
     state = controller.state
     keys = [k for row in rows_for(state) for k in keys_of(row, tuple(row.names(state)))]
@@ -698,6 +737,7 @@ def test_every_key_is_in_the_help_once(controller: Any) -> None:
     assert all(about for _, about in rows)
 
 
+@pytest.mark.usefixtures("patient")
 def test_keys_do_what_the_help_says(controller: Any) -> None:
     stage = controller.stage
     assert stage.keys == help_rows(controller.state)
@@ -718,6 +758,7 @@ def test_keys_do_what_the_help_says(controller: Any) -> None:
     assert not controller.press("x") and not controller.press("")
 
 
+@pytest.mark.usefixtures("patient")
 def test_after_enter_arrows_walk_and_before_it_they_move_the_clock(controller: Any) -> None:
     stage = controller.stage
     controller.press("right")
@@ -738,12 +779,14 @@ def test_after_enter_arrows_walk_and_before_it_they_move_the_clock(controller: A
     assert controller.session.step_index == 0
 
 
+@pytest.mark.usefixtures("patient")
 def test_what_still_plays_at_the_end_is_paused(controller: Any) -> None:
     controller.session.play()
     controller.rest()
     assert not controller.session.playing
 
 
+@pytest.mark.usefixtures("patient")
 def test_t_plays_as_space_does_and_q_asks_to_leave(controller: Any) -> None:
     controller.press("t")
     assert controller.session.playing
@@ -755,6 +798,7 @@ def test_t_plays_as_space_does_and_q_asks_to_leave(controller: Any) -> None:
     assert left == [True]
 
 
+@pytest.mark.usefixtures("patient")
 def test_channels_are_chosen_by_name(controller: Any) -> None:
     controller.set_channel("size", "last change")
     assert controller.stage.size == "last change"
@@ -762,6 +806,7 @@ def test_channels_are_chosen_by_name(controller: Any) -> None:
     assert controller.stage.color == "value" and "flavour" in controller.message
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_click_goes_to_the_stage_and_the_pinned_weight_is_shown(controller: Any) -> None:
     assert controller.state.pinned is None
     controller.click(3.0, 4.0)
@@ -774,6 +819,7 @@ def test_a_click_goes_to_the_stage_and_the_pinned_weight_is_shown(controller: An
     assert controller.state.pinned is None
 
 
+@pytest.mark.usefixtures("patient")
 def test_the_state_is_told_while_somebody_else_is_at_work(controller: Any) -> None:
     controller.step(+1, 3)
     inside, done = threading.Event(), threading.Event()
@@ -793,3 +839,39 @@ def test_the_state_is_told_while_somebody_else_is_at_work(controller: Any) -> No
     done.set()
     worker.join()
     assert told.state is not None and told.state.step == 3
+
+
+@pytest.fixture
+def controller_with_stage(colours: sv.Session, studio: Studio) -> Controller:
+    stage = Stage(Show(colours))
+    studio.stage(stage, 0.0, (800, 500))
+    return Controller(stage.show, stage)
+
+
+def test_controls_and_curve_show_the_moment_that_was_read(
+    controller_with_stage: Controller,
+) -> None:
+    stage, session = controller_with_stage.stage, controller_with_stage.session
+    assert isinstance(stage, Stage)
+    session.advance(5)
+    here = stage.read()
+    session.advance(4)  # as the thread that plays does meanwhile
+    state, curve = state_of(controller_with_stage, here), stage.frame_data().curve
+    assert (state.step, state.end, state.loss) == (5, 5, curve.loss)
+    assert (curve.at, curve.whole, len(curve.losses)) == (5.0, 5.0, 5)
+
+
+def test_a_picture_that_nobody_has_read_for_reads_by_itself(
+    controller_with_stage: Controller,
+) -> None:
+    stage, session = controller_with_stage.stage, controller_with_stage.session
+    assert isinstance(stage, Stage)
+    stage.read()
+    stage.frame_data()
+    session.advance(3)
+    curve = stage.frame_data().curve
+    assert (curve.at, controller_with_stage.state.step, controller_with_stage.state.end) == (
+        3.0,
+        3,
+        3,
+    )

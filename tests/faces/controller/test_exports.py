@@ -1,21 +1,31 @@
-"""Files that are written in the background: how far they are, how they end, what stays."""
+"""Files and links that a face writes.
+
+In the background, how far they are, how they end, what stays.
+"""
 
 import json
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from scalarviz.base import processes
+from scalarviz.faces.cli import watch_scene
 from scalarviz.faces.controller import export
+from scalarviz.faces.controller.changes import one_more
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.export import export_to, save, save_network
+from scalarviz.faces.controller.options import Recipe
+from scalarviz.faces.links import read_link
+from scalarviz.faces.scene_file import find, load
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
+from scalarviz.training.session.session import Session
 from tests.faces.controller.conftest import Open
-from tests.faces.controller.fake_stage import FakeStage
-from tests.faces.controller.stages import attended
+from tests.faces.controller.fake_stage import FakeStage, attended
 
 # It draws two of four pictures, and the others when there is a file OUT.go.
 SLOW = """
@@ -231,3 +241,111 @@ def test_a_session_that_no_page_can_have_is_refused(opened: Open, tmp_path: Path
         act(controller, tmp_path / "it.gif")
         assert "A session of a compiled function cannot be saved" in controller.message
     assert not controller.exports.going
+
+
+Make = Callable[..., Any]
+
+
+@pytest.fixture
+def make(opened: Open) -> Make:
+    """make("scene", option=...): a controller, whose clipboard is `copied`."""
+
+    def make(name: str, **given: Any) -> Any:
+        controller = opened(name, **given)
+        controller.copied = ""
+        controller.copy_text = lambda text: setattr(controller, "copied", text)
+        return controller
+
+    return make
+
+
+def opened(link: str) -> tuple[Session, Any]:
+    """The session at the moment of a link, and what is pinned in it, as `scalarviz open` has it."""
+    found = read_link(link)
+    show, _ = watch_scene.opened(found, {"limit": None})
+    pinned = watch_scene.pinned_by(show.session, found)
+    assert watch_scene.go_to_moment(show.session, found, watch_scene.Autosave())
+    return show.session, pinned
+
+
+def leads_back(controller: Any) -> bool:
+    """Whether the link of the present moment leads to the same one."""
+    controller.copied = ""
+    assert controller.press("k")
+    assert controller.message.startswith(f"Copied: {controller.copied}"), controller.message
+    session, pinned = opened(controller.copied)
+    here, stage = controller.session, controller.stage
+    assert session.clock.place == here.clock.place
+    assert pinned == (stage.pinned if stage.pinned_neuron is None else stage.pinned_neuron)
+    return bool(np.array_equal(session.network.bank.value, here.network.bank.value))
+
+
+def refuses(controller: Any, sentence: str) -> bool:
+    before = controller.copied = "as before"
+    controller.press("k")
+    return sentence in controller.message and bool(controller.copied == before)
+
+
+def test_a_scene_is_found_again_with_its_options(make: Make) -> None:
+    controller = make("rgb", hidden=4, optimizer="adam", seed=3)
+    assert leads_back(controller)
+    controller.step(+1, 12)
+    controller.set_unit("operation")
+    controller.step(+1, 7)
+    controller.stage.pinned = 5
+    assert leads_back(controller)
+    options = "hidden=4&engine=python&seed=3&optimizer=adam"
+    assert controller.copied == f"rgb?{options}#step=12&op=7&pin=5"
+    controller.stage.pinned_neuron = ("tanh 0", 3)
+    controller.next_sample()
+    assert leads_back(controller)
+    assert controller.copied.endswith("#step=12&op=7&neuron=tanh%200:3&sample=1")
+
+
+def test_what_was_changed_is_found_again_in_its_file_only(make: Make, tmp_path: Path) -> None:
+    controller, path = make("rgb"), tmp_path / "a run.safetensors"
+    controller.step(+1, 3)
+    controller.edit(4, 0.5)
+    assert refuses(controller, "this training was changed: save it first")
+    save(controller, path)
+    assert leads_back(controller) and str(path) in controller.copied
+    controller.step(+1, 4)
+    assert leads_back(controller)
+    controller.freeze(7, True)
+    assert refuses(controller, "save it first")
+    controller.undo()
+    assert leads_back(controller)
+    controller.seek(2)
+    assert leads_back(controller)
+    controller.edit(4, 0.25)  # another branch
+    assert refuses(controller, "save it first")
+    controller.undo()
+    controller.seek(3)
+    assert refuses(controller, "go back or on by an operation first")
+    controller.step(+1, 2)
+    assert leads_back(controller)
+    path.unlink()
+    assert refuses(controller, "save it first")
+
+
+def test_without_scene_and_file_it_says_what_to_do(make: Make, tmp_path: Path) -> None:
+    controller = make("rgb")
+    one_more(controller)
+    assert refuses(controller, "this training is neither: save it first")
+    own = tmp_path / "custom_layers.py"
+    own.write_text(Path(find("rgb")).read_text(encoding="utf-8"), encoding="utf-8")
+    recipe = Recipe(load(own))
+    show = recipe.make({"engine": "python"})
+    controller = Controller(show, FakeStage(show), recipe)
+    assert refuses(controller, "this training is neither: save it first")
+
+
+def test_an_option_that_a_link_cannot_have_is_no_reason_for_a_wrong_one(
+    make: Make, tmp_path: Path
+) -> None:
+    from PIL import Image
+
+    picture = tmp_path / "a.png"
+    Image.new("RGB", (4, 4), "red").save(picture)
+    controller = make("texture", picture=str(picture), hidden=4)
+    assert refuses(controller, "this training is neither: save it first")

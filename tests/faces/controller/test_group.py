@@ -1,7 +1,9 @@
-"""Several sessions under one face: together on one clock, or one of them alone."""
+"""Several sessions under one face: on one clock, alone, in videos, and as branches in a window."""
 
+import json
 import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,15 +11,20 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.faces.controller import export
 from scalarviz.faces.controller.controller import help_rows
 from scalarviz.faces.controller.controls import CONTROLS
+from scalarviz.faces.controller.export import export_to, export_video
 from scalarviz.faces.controller.group import Group
 from scalarviz.faces.controller.pointer import Pointer
 from scalarviz.scene.visuals.shaders import HALF
-from scalarviz.stage.show import Several
+from scalarviz.stage import render
+from scalarviz.stage.show import Several, Show
 from scalarviz.stage.side_by_side import SideBySide
+from tests.faces.controller.conftest import Open
+from tests.faces.controller.fake_stage import attended
+from tests.machine import until
 from tests.studio import Studio
-from tests.waiting import until
 
 SIZE = 1000, 700
 
@@ -326,3 +333,156 @@ def test_the_keys_of_several_are_in_their_help_alone(open_face: Callable[..., Fa
     single = [label for label, _ in help_rows(face.group.lead.state)]
     assert "j" not in single and "n" not in single
     assert not face.group.lead.press("j")
+
+
+PROGRAM = """
+import json, os, sys
+files = {name: os.path.getsize(os.path.join(sys.argv[2], name)) for name in os.listdir(sys.argv[2])}
+open(sys.argv[3], "w").write(json.dumps([files, json.loads(sys.argv[4])]))
+"""
+
+
+@pytest.fixture
+def face() -> Iterator[Face]:
+    made = Face(make(), make(first=2), make((3, 3)))
+    yield made
+    made.group.quit()
+    made.group.rest()
+    made.group.leave()
+
+
+def test_a_video_is_of_all_sessions_as_they_are_seen(
+    face: Face, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "COMMAND", ("-c", PROGRAM, "-"))
+    export_video(face.group, tmp_path / "all.mp4")
+    assert "nothing to make a video of" in " ".join(face.told())
+    face.press("right", "right", "d")
+    face.stage.pin([4, 7, None])
+    face.stage.color = "difference to first"
+    export_video(face.group, tmp_path / "all.mp4")
+    face.until((tmp_path / "all.mp4").exists)
+    face.until(lambda: not face.group.lead.exports.going)
+    files, told = json.loads((tmp_path / "all.mp4").read_text())
+    assert set(files) == {f"{number}.safetensors" for number in range(3)} and all(files.values())
+    assert told["titles"] == list(face.group.names) and told["what"] == "video"
+    look = told["look"]
+    assert (look["theme"], look["pin"]) == ("light", [4, 7, None])
+    assert look["color"] == "difference to first"
+    assert f"Exported to {tmp_path / 'all.mp4'}" in " ".join(face.told())
+
+
+def test_of_one_session_it_is_what_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, face: Face
+) -> None:
+    monkeypatch.setattr(export, "COMMAND", ("-c", PROGRAM, "-"))
+    face.press("right")
+    lead = face.group.lead
+    group = type(face.group).of(lead)
+    for path in (tmp_path / "a.mp4", tmp_path / "b.mp4"):
+        export_video(group, path) if path.stem == "a" else export_to(lead, path, "video")
+        face.until(path.exists)
+        face.until(lambda: not lead.exports.going)
+    first, second = ((tmp_path / name).read_text() for name in ("a.mp4", "b.mp4"))
+    assert json.loads(first)[1] == json.loads(second)[1]
+
+
+def drawn_steps(
+    sessions: list[sv.Session], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> list[list[int]]:
+    """The steps of the sessions in the pictures of the video that is drawn of their saved runs."""
+    found: list[list[int]] = []
+
+    def record(several: Any, path: str, steps: int, **options: Any) -> None:
+        assert several.replays
+        clock = render.SharedClock(several.sessions, replays=True)
+        for _ in render.by_steps(clock, steps, 5, render.Stop()):
+            found.append([session.step_index for session in several.sessions])
+
+    folder.mkdir()
+    for number, session in enumerate(sessions):
+        session.save(folder / f"{number}.safetensors", progress=False)
+    monkeypatch.setattr(render, "record", record)
+    about = {"titles": [str(i) for i in range(len(sessions))], "what": "video", "look": {}}
+    export.main(str(folder), "all.gif", json.dumps(about))
+    assert not folder.exists()
+    return found
+
+
+def test_each_past_is_drawn_to_its_end_though_it_stopped_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped, free = make(), make((3, 3))
+    stopped.stop_when("loss < 100")
+    stopped.advance(7)
+    assert stopped.step_index == 1 and stopped.stopped
+    stopped.advance(6)
+    free.advance(12)
+    found = drawn_steps([stopped, free], tmp_path / "a", monkeypatch)
+    assert found == [[5, 5], [7, 10], [7, 12]]
+
+
+def test_a_video_ends_where_the_last_session_stops_by_itself(tmp_path: Path) -> None:
+    first, second = make(), make((3, 3))
+    first.stop_when("loss < 100")
+    second.stop_when(lambda view: view.step == 4)
+    options: dict[str, Any] = {"size": (160, 100), "samples": 1, "fps": 1}
+    assert sv.record([first, second], tmp_path / "both.gif", 20, every=2, **options) == 4
+    assert (first.step_index, second.step_index) == (1, 4)
+
+
+@pytest.mark.slow
+def test_a_video_of_three_sessions_is_written(face: Face, tmp_path: Path) -> None:
+    face.press("right", "right")
+    export_video(face.group, tmp_path / "all.gif")
+    face.until(lambda: not face.group.lead.exports.going, 120.0)
+    assert (tmp_path / "all.gif").stat().st_size > 1000, face.told()
+    assert face.steps == [2, 2, 2]
+
+
+@pytest.fixture
+def controller(opened: Open, show: Show) -> Any:
+    made = opened(show)
+    made.step(+1, 4)
+    return made
+
+
+def branch(session: sv.Session) -> None:
+    session.seek(2)
+    session.learning_rate = 0.25
+    session.advance(3)
+
+
+def run_in_place(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    """Let the process run this code, whose first argument is the run."""
+    monkeypatch.setattr(export, "REPLAY", ("-c", f"import shutil, sys; {code}"))
+
+
+def test_it_gets_all_branches_as_they_are(
+    controller: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = tmp_path / "copy.safetensors"
+    run_in_place(monkeypatch, f"shutil.copy(sys.argv[1], {str(copy)!r}); print(sys.argv[2:])")
+    branch(controller.session)
+    CONTROLS["branches beside"].set(controller, 1)
+    attended(controller, lambda: controller.branch_windows._open)
+    (window,) = controller.branch_windows._open
+    attended(controller, lambda: not controller.branch_windows._open)  # it was closed
+    assert controller.message == "A window with the branches side by side opens"
+    assert not Path(window.folder.name).exists()
+    names = [each.name for each in controller.session.branches]
+    assert [each.name for each in sv.Session.load(copy).branches] == names and len(names) == 2
+
+
+def test_why_it_failed_is_said(controller: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_in_place(monkeypatch, "sys.exit('there is no display')")
+    branch(controller.session)
+    CONTROLS["branches beside"].set(controller, 1)
+    attended(controller, lambda: controller.message.startswith("The branches have no window"))
+    assert controller.message == "The branches have no window: there is no display"
+
+
+def test_one_branch_stands_beside_none(controller: Any) -> None:
+    CONTROLS["branches beside"].set(controller, 1)
+    assert controller.message == "There is one branch so far: go back and change something"
+    assert not controller.branch_windows._open

@@ -1,4 +1,4 @@
-"""The tour: the first ten seconds of a training."""
+"""The tour of a training's first ten seconds, and the guide through the sum of a batch."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -7,11 +7,14 @@ from typing import Any
 import pytest
 
 import scalarviz as sv
+from scalarviz import data
 from scalarviz.base.texts import text
 from scalarviz.faces.controller import guide
 from scalarviz.faces.controller.changes import set_learning_rate
 from scalarviz.faces.controller.controller import Controller
+from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.group import Opening
+from scalarviz.faces.controller.guide import SAMPLE, SUM_STANDS
 from scalarviz.stage.show import Show
 from scalarviz.story import tour
 from scalarviz.story.tour import (
@@ -30,7 +33,7 @@ from tests.faces.controller.fake_stage import FakeStage
 FRAME = 0.05
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tour, "cache_folder", lambda: tmp_path)
     monkeypatch.setattr("scalarviz.faces.controller.controller.AT_ONCE", 10.0)
@@ -79,6 +82,7 @@ def watcher(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watcher]:
     made.session.pause()
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_it_shows_a_step_in_ten_seconds_and_then_some_more(watcher: Watcher) -> None:
     watcher.opening = Opening(watcher.controller, None, play=False)
     watcher.watch(12.0)
@@ -102,6 +106,7 @@ def test_it_shows_a_step_in_ten_seconds_and_then_some_more(watcher: Watcher) -> 
     assert len(session.branches) == 1 and len(session.losses) == 413
 
 
+@pytest.mark.usefixtures("own_cache")
 @pytest.mark.parametrize("begin", [Opening, lambda controller: controller.guide.show_tour()])
 def test_at_its_end_it_trains_and_says_what_one_can_do(watcher: Watcher, begin: Any) -> None:
     watcher.opening = begin(watcher.controller)
@@ -112,12 +117,14 @@ def test_at_its_end_it_trains_and_says_what_one_can_do(watcher: Watcher, begin: 
     assert watcher.stage.notices[-1] == text("captions.tour.end")
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_speed_rises_at_the_end() -> None:
     each = (END - STEP) / len(SPEEDS)
     done = [steps_after(STEP + each * i) for i in range(1 + len(SPEEDS))]
     assert done == [0, 0, 1, 4, 12, 41, 126, 412] and steps_after(99.0) == 412
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_where_steps_take_long_there_are_fewer() -> None:
     going, now = Tour(session_of([2, 2, 1]).timeline.here.moments), STEP
     going.count(*going.due(now))
@@ -133,6 +140,7 @@ def test_where_steps_take_long_there_are_fewer() -> None:
     assert 20 < done < 412
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_a_step_that_waited_for_the_machine_leaves_none_out() -> None:
     going, now, done = Tour(session_of([2, 2, 1]).timeline.here.moments), STEP, 0
     going.count(*going.due(now))
@@ -145,6 +153,7 @@ def test_a_step_that_waited_for_the_machine_leaves_none_out() -> None:
     assert done == steps_after(END)
 
 
+@pytest.mark.usefixtures("own_cache")
 @pytest.mark.parametrize("count", [2, 30])
 def test_however_many_operations_there_are_it_takes_ten_seconds(
     count: int, monkeypatch: pytest.MonkeyPatch
@@ -158,6 +167,7 @@ def test_however_many_operations_there_are_it_takes_ten_seconds(
     assert watcher.at(END - 0.1)[0] == "faster" and watcher.at(END + 0.1)[0] == ""
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_a_click_on_skip_finishes_the_step_and_plays(watcher: Watcher) -> None:
     watcher.opening = Opening(watcher.controller, True)
     watcher.watch(3.0)
@@ -170,6 +180,7 @@ def test_a_click_on_skip_finishes_the_step_and_plays(watcher: Watcher) -> None:
     assert watcher.stage.part_of_tour == "" and watcher.controller.guide.tour is None
 
 
+@pytest.mark.usefixtures("own_cache")
 @pytest.mark.parametrize(
     "act",
     [
@@ -196,6 +207,7 @@ def test_any_action_ends_it_and_nothing_is_lost(
     assert len(watcher.session.branches) == 1
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_space_ends_it_and_plays_on(watcher: Watcher) -> None:
     watcher.opening = Opening(watcher.controller, True)
     watcher.watch(3.0)
@@ -203,6 +215,7 @@ def test_space_ends_it_and_plays_on(watcher: Watcher) -> None:
     assert watcher.session.playing and watcher.stage.part_of_tour == ""
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_a_step_that_is_refused_ends_it(watcher: Watcher) -> None:
     watcher.controller.guide.show_tour()
     watcher.watch(7.9)
@@ -211,6 +224,7 @@ def test_a_step_that_is_refused_ends_it(watcher: Watcher) -> None:
     assert watcher.controller.guide.tour is None and watcher.stage.notices
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_it_is_shown_once_on_a_machine_unless_somebody_asks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -228,6 +242,7 @@ def test_it_is_shown_once_on_a_machine_unless_somebody_asks(
     assert not begins(None) and begins(True) and begins(True, steps=1) and not begins(False)
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_a_cache_that_cannot_be_written_shows_it_again(
     watcher: Watcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -237,6 +252,7 @@ def test_a_cache_that_cannot_be_written_shows_it_again(
     assert not tour.was_seen()
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_it_waits_for_kernels(watcher: Watcher) -> None:
     watcher.controller.warming.held = True
     watcher.controller.warming.take = lambda session: None  # type: ignore[method-assign]  # in its place
@@ -244,6 +260,7 @@ def test_it_waits_for_kernels(watcher: Watcher) -> None:
     assert watcher.controller.guide.tour is None and "compiled" in watcher.stage.notices[-1]
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_it_goes_by_pictures_and_takes_all_its_steps_on_a_slow_machine(watcher: Watcher) -> None:
     watcher.controller.guide.show_tour(watcher.controller.pause)
     watcher.watch(60.0, frame=1.5)
@@ -252,6 +269,7 @@ def test_it_goes_by_pictures_and_takes_all_its_steps_on_a_slow_machine(watcher: 
     assert watcher.stage.part_of_tour == "" and watcher.session.clock.place == (413, 0)
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_before_it_goes_faster_it_waits_for_kernels(
     watcher: Watcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -263,3 +281,88 @@ def test_before_it_goes_faster_it_waits_for_kernels(
     said[0] = ""
     watcher.watch(3.0)
     assert watcher.stage.part_of_tour == "" and watcher.session.clock.place == (413, 0)
+
+
+class Adder:
+    """A controller whose time is set by hand, with what it shows of the batch."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, batch: int | None = 8) -> None:
+        net = sv.Network([3, 8, 3], "tanh", output="sigmoid", seed=0)
+        colours = data.Rgb(levels=4)
+        self.session = sv.Session(net, colours, "mse", sv.SGD(0.5), batch=batch, engine="python")
+        self.stage = FakeStage(Show(self.session))
+        self.controller = Controller(Show(self.session), self.stage)  # type: ignore[arg-type]  # a part of a stage
+        self.now = 0.0
+        self.seen: list[tuple[float, int]] = []  # samples, and the focus
+        monkeypatch.setattr(guide, "perf_counter", lambda: self.now)
+        monkeypatch.setattr("scalarviz.faces.controller.controller.AT_ONCE", 10.0)
+
+    def watch(self, seconds: float) -> None:
+        end = self.now + seconds
+        while self.now < end:
+            self.controller.attend()
+            self.seen.append((self.stage.adding, self.session.focus))
+            self.now += FRAME
+
+
+@pytest.fixture
+def adder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Adder]:
+    made = Adder(monkeypatch)
+    yield made
+    made.session.pause()
+
+
+def to_push(adder: Adder, name: str = "weight gradient 1") -> None:
+    adder.session.advance(adder.session.operations.index(name) + 1, "operation")
+
+
+def test_samples_are_added_one_after_the_other(adder: Adder) -> None:
+    to_push(adder)
+    adder.session.focus = 5
+    there = adder.session.clock
+    assert adder.controller.press("a")
+    adder.watch(8 * SAMPLE + SUM_STANDS - 0.2)
+    samples = [samples for samples, _ in adder.seen]
+    assert samples == sorted(samples) and samples[-1] == 8.0
+    focus = list(dict.fromkeys(focus for _, focus in adder.seen))
+    assert focus == [0, 1, 2, 3, 4, 5, 6, 7]
+    assert all(focus == min(int(samples), 7) for samples, focus in adder.seen)
+    adder.watch(0.5)
+    assert adder.stage.adding == 0.0 and adder.session.focus == 5
+    assert adder.session.clock == there and len(adder.session.branches) == 1
+
+
+@pytest.mark.parametrize(
+    ("act", "focus"),
+    [
+        (lambda c: c.operation(+1), 5),
+        (lambda c: c.pause(), 5),
+        (lambda c: c.session.back(1, "operation"), 5),
+        (lambda c: c.next_sample(), 3),  # the sample that somebody chose stays
+        (lambda c: setattr(c.session, "focus", 6), 6),
+    ],
+)
+def test_any_action_ends_it(adder: Adder, act: Callable[[Any], None], focus: int) -> None:
+    to_push(adder)
+    adder.session.focus = 5
+    adder.controller.guide.add_up()
+    adder.watch(2.5 * SAMPLE)
+    assert adder.session.focus == 2
+    act(adder.controller)
+    adder.watch(0.2)
+    assert adder.stage.adding == 0.0 and adder.session.focus == focus
+    assert adder.controller.guide.adding is None
+
+
+def test_one_sample_is_no_sum(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = CONTROLS["add up"]
+    assert not row.shown(Adder(monkeypatch, batch=1).controller.state).enabled
+    assert row.shown(Adder(monkeypatch).controller.state).enabled
+
+
+def test_where_there_is_no_sum_it_says_so(adder: Adder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scalarviz.story.batch_sum.MOST", 3)
+    adder.controller.guide.add_up()
+    assert adder.stage.notices == ["There is no sum over samples that can be shown here"]
+    adder.watch(3.0)
+    assert adder.session.clock.place == (0, 0)

@@ -25,9 +25,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from tests.faces.browser.seen_page import SeenPage
-from tests.pages.software import CHROMIUM, launched
-from tests.root import ROOT
+from tests.faces.browser.framed import SeenPage
+from tests.machine import ROOT
+from tests.pages.browser import CHROMIUM, launched
 
 KERNEL = "SCALARVIZ_KERNEL_PYTHON"
 PATIENCE = 60.0  # seconds; a busy machine may take them, an answer that never comes is an error

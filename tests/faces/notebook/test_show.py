@@ -1,8 +1,9 @@
-"""Watching in a notebook: live pictures, and what replaces them where they are not possible."""
+"""Watching and checking in a notebook: live pictures, what replaces them, the graph of a check."""
 
 import asyncio
 import base64
 import html
+import json
 import re
 import struct
 import sys
@@ -21,6 +22,7 @@ from scalarviz.pages import page as pages
 from scalarviz.scene import picture
 from scalarviz.stage.displays.html_tables import session_table
 from tests.sessions import advanced, inverting
+from tests.training.test_learner_checks import Broken, checked
 from tests.wording import refused
 
 PUBLISHED = list[dict[str, Any]]
@@ -44,7 +46,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> PUBLISHED:
     return published
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernels of a page take long to compile."""
     monkeypatch.setattr(pages, "engine_data", lambda *_: (b"\0asm", b"numbers", {}))
@@ -99,11 +101,13 @@ def no_opengl(*size: int) -> Any:
     raise DisplayError("OpenGL cannot be used here (no driver): see scalarviz doctor")
 
 
+@pytest.mark.usefixtures("_quick")
 def test_a_terminal_is_no_notebook() -> None:
     assert notebook_cells.shell() is None
     assert not notebook_cells.in_notebook()
 
 
+@pytest.mark.usefixtures("_quick")
 @pytest.mark.usefixtures("studio")
 def test_a_live_picture_shows_itself_once_in_its_cell(
     session: sv.Session, shown: PUBLISHED
@@ -121,6 +125,7 @@ def test_a_live_picture_shows_itself_once_in_its_cell(
     asyncio.run(program())
 
 
+@pytest.mark.usefixtures("_quick")
 def test_colab_is_told_how_to_load_the_widget(
     session: sv.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,6 +147,7 @@ def test_colab_is_told_how_to_load_the_widget(
     assert found["colab"]["custom_widget_manager"]["url"] == "https://colab/manager.js"
 
 
+@pytest.mark.usefixtures("_quick")
 @pytest.mark.usefixtures("studio")
 def test_it_waits_for_somebody_to_press_play_and_then_begins_slowly(
     session: sv.Session, shown: PUBLISHED
@@ -161,6 +167,7 @@ def test_it_waits_for_somebody_to_press_play_and_then_begins_slowly(
     asyncio.run(program())
 
 
+@pytest.mark.usefixtures("_quick")
 @pytest.mark.usefixtures("studio")
 def test_colours_and_sizes_of_cubes_show_the_channels_that_are_asked_for(
     session: sv.Session, shown: PUBLISHED
@@ -179,6 +186,7 @@ def test_colours_and_sizes_of_cubes_show_the_channels_that_are_asked_for(
         sv.watch(session, cubes="gradeint")
 
 
+@pytest.mark.usefixtures("_quick")
 @pytest.mark.usefixtures("studio")
 def test_a_scene_is_watched_by_its_name_and_has_its_options(shown: PUBLISHED) -> None:
     async def program() -> None:
@@ -191,6 +199,7 @@ def test_a_scene_is_watched_by_its_name_and_has_its_options(shown: PUBLISHED) ->
         sv.watch("circel")
 
 
+@pytest.mark.usefixtures("_quick")
 def test_a_question_is_kept_apart_from_its_form(shown: PUBLISHED) -> None:
     sv.predict("How many?", 3)
     assert_stands_apart(shown, "text/html")
@@ -205,6 +214,7 @@ def marimo(monkeypatch: pytest.MonkeyPatch) -> Any:
     return made
 
 
+@pytest.mark.usefixtures("_quick")
 def test_in_marimo_the_value_of_the_cell_is_the_page_of_the_session(
     session: sv.Session, marimo: Any
 ) -> None:
@@ -218,6 +228,7 @@ def test_in_marimo_the_value_of_the_cell_is_the_page_of_the_session(
     assert not notebook_cells.in_marimo()
 
 
+@pytest.mark.usefixtures("_quick")
 @pytest.mark.usefixtures("studio", "no_widget")
 def test_without_the_widget_it_shows_a_page_that_trains_and_says_why(
     session: sv.Session, shown: PUBLISHED
@@ -235,6 +246,7 @@ def test_without_the_widget_it_shows_a_page_that_trains_and_says_why(
     assert (session.step_index, session.playing) == (3, False)
 
 
+@pytest.mark.usefixtures("_quick")
 @pytest.mark.usefixtures("no_widget")
 def test_the_page_in_a_frame_cannot_break_out_and_has_no_rights(
     session: sv.Session, shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch
@@ -252,6 +264,7 @@ def test_the_page_in_a_frame_cannot_break_out_and_has_no_rights(
     assert "image/png" not in shown[0]
 
 
+@pytest.mark.usefixtures("_quick")
 @pytest.mark.usefixtures("studio", "no_widget", "no_page")
 @pytest.mark.parametrize("count", [1, 2])
 def test_where_no_page_can_train_it_its_picture_is_shown(
@@ -265,6 +278,7 @@ def test_where_no_page_can_train_it_its_picture_is_shown(
     assert (session.step_index, session.playing) == (3, False)
 
 
+@pytest.mark.usefixtures("_quick")
 @pytest.mark.some(1)
 @pytest.mark.parametrize("package", session_display.PACKAGES)
 def test_what_is_not_installed_is_named(
@@ -277,6 +291,7 @@ def test_what_is_not_installed_is_named(
     assert f"needs {package}: {pip_command('notebook')}" in repr(sv.watch(session))
 
 
+@pytest.mark.usefixtures("_quick")
 @pytest.mark.usefixtures("no_widget")
 def test_an_expression_without_widget_and_opengl_says_where_it_stands(
     shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch
@@ -294,6 +309,7 @@ def test_an_expression_without_widget_and_opengl_says_where_it_stands(
     assert "step 3" in shown[0]["text/html"]
 
 
+@pytest.mark.usefixtures("_quick")
 def test_without_opengl_the_page_of_a_session_is_live_all_the_same(
     session: sv.Session, shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -311,12 +327,14 @@ def test_without_opengl_the_page_of_a_session_is_live_all_the_same(
     assert "application/vnd.jupyter.widget-view+json" in shown[2]
 
 
+@pytest.mark.usefixtures("_quick")
 @pytest.mark.parametrize("nonsense", [3, None, sv.Network([2, 1])])
 def test_what_cannot_be_seen_is_refused_by_what_can(nonsense: Any, shown: PUBLISHED) -> None:
     with refused(InputError, nonsense):
         sv.watch(nonsense)
 
 
+@pytest.mark.usefixtures("_quick")
 def test_bad_options_are_refused_before_anything_is_shown(
     session: sv.Session, shown: PUBLISHED
 ) -> None:
@@ -327,6 +345,7 @@ def test_bad_options_are_refused_before_anything_is_shown(
     assert shown == []
 
 
+@pytest.mark.usefixtures("_quick")
 @pytest.mark.usefixtures("studio")
 def test_a_session_is_displayed_as_the_still_of_its_page_above_its_table(
     session: sv.Session,
@@ -337,6 +356,7 @@ def test_a_session_is_displayed_as_the_still_of_its_page_above_its_table(
     assert page.endswith(f'">{session_table(session)}')
 
 
+@pytest.mark.usefixtures("_quick")
 @pytest.mark.usefixtures("studio")
 @pytest.mark.parametrize("lack", ["OpenGL", "kernels", "kernels of a large picture", "rest"])
 def test_where_its_still_cannot_be_had_soon_it_is_its_table(
@@ -356,3 +376,31 @@ def test_where_its_still_cannot_be_had_soon_it_is_its_table(
         assert "<table" in page and "<img" not in page
     finally:
         session.pause()
+
+
+def test_a_notebook_shows_the_graph_and_keeps_a_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    published: list[Any] = []
+    shell = SimpleNamespace(
+        kernel=None,
+        execution_count=1,
+        display_pub=SimpleNamespace(publish=lambda data, **_: published.append(data)),
+    )
+    monkeypatch.setattr(notebook_cells, "shell", lambda: shell)
+    found = checked("value", "self.grad += other.data", "self.grad = other.data")
+    found._ipython_display_()  # the last value of the same cell
+    (wrong,) = published
+    assert "<img" in wrong["text/html"] and "← yours: 4.5" in wrong["text/html"]
+    assert wrong["text/plain"].splitlines()[1] == "    a: data 0.5, grad 9  ← yours: 4.5"
+    record = {"lesson": "", "key": "check Value", "guesses": [], "right": False}
+    assert wrong["application/vnd.scalarviz.answer+json"] == record
+    assert found.bundle() == wrong  # and again
+    checked("dense")
+    right = published[-1]
+    assert right["text/html"] == "<p>Mine is right: every number agrees.</p>"
+    record = {"lesson": "", "key": "check Dense", "guesses": [], "right": True}
+    assert json.loads(json.dumps(right["application/vnd.scalarviz.answer+json"])) == record
+
+
+def test_code_of_a_learner_is_escaped_in_a_notebook() -> None:
+    made = type("<b>", (Broken,), {"forward": lambda self, x: 1 / 0})
+    assert "<b>" not in sv.check(made).bundle()["text/html"]

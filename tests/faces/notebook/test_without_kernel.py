@@ -1,33 +1,37 @@
-"""A notebook whose kernel has ended or is another one keeps its pictures and its question."""
+"""Calls of cells in a real JupyterLab or marimo, and notebooks whose kernel has ended."""
 
+import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.error import URLError
+from urllib.request import urlopen
 
 import nbformat
 import pytest
 
 from scalarviz.base.texts import text
-from tests.faces.notebook.lab import LivePage, Page, chromium, lack, serving, until
+from tests.faces.notebook.lab import LivePage, Page, Server, chromium, lack, serving, until
 from tests.lessons import KERNEL
+from tests.machine import ROOT
 
 pytestmark = pytest.mark.slow
 
-CELLS = (
-    """import scalarviz as sv
-net = sv.Network([3, 4, 3], "tanh", output="sigmoid", seed=0)
-session = sv.Session(net, sv.data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8, engine="python")
-view = sv.watch(session)""",
-    """sv.predict("How many parameters?", 31)""",
-)
-PICTURE = 'img[src^="data:image/png"]'
 LIVE = ".scalarviz-page iframe"
-FIELD = ".scalarviz input[type=text]"
-AGAIN, GONE = text("notebook.again"), text("notebook.gone").split(":")[0]
+PICTURE = 'img[src^="data:image/png"]'
+NOTHING = "'nothing asked yet'"
+SMALL = {"width": 1280, "height": 800}
+SESSION = """import scalarviz as sv
+def session(seed=0):
+    net = sv.Network([3, 4, 3], "tanh", output="sigmoid", seed=seed)
+    return sv.Session(net, sv.data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8, engine="python")
+s = session()
+"""
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +40,108 @@ def browser() -> Iterator[Any]:
         pytest.skip(why)
     with chromium() as made:
         yield made
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, browser: Any) -> Iterator[Server]:
+    with serving(tmp_path_factory.mktemp("lab")) as made:
+        yield made
+
+
+@pytest.fixture
+def page(
+    server: Server, browser: Any, request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[Page]:
+    """A notebook with the sessions, and two cells; nothing may be complained of."""
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(NOTHING) for _ in range(3)])
+    book.metadata.kernelspec = KERNEL
+    file = server.notebooks / f"{request.node.name}.ipynb"
+    nbformat.write(book, file)
+    made = Page.open(browser, server, file.name)
+    made.tab.set_viewport_size(SMALL)
+    made.run(0, SESSION)
+    yield made
+    made.tab.screenshot(path=tmp_path / "end.png")
+    assert made.heard() == []
+    made.tab.close()
+
+
+def seen_below(page: Page, selector: str, index: int = 1) -> int:
+    """How many elements below a cell are not hidden."""
+    return sum(each.is_visible() for each in page.cell(index).locator(selector).all())
+
+
+def test_several_stand_side_by_side_and_are_readable(page: Page, tmp_path: Path) -> None:
+    page.run(1, "view = sv.watch([s, session(1)])")
+    pages = [LivePage(page, 1, number).show() for number in (0, 1)]
+    boxes = [each.element.bounding_box() for each in pages]
+    page.tab.screenshot(path=tmp_path / "several.png")
+    assert boxes[0]["y"] == boxes[1]["y"] and boxes[0]["x"] < boxes[1]["x"]
+    assert min(box["width"] for box in boxes) > 400.0
+    pages[1].press("on")
+    for each in pages:
+        each.wait(lambda each=each: each.step == 1)
+        assert each.turns()
+
+
+def test_a_snapshot_is_a_picture_and_a_closed_view_leaves_one(page: Page, tmp_path: Path) -> None:
+    page.run(1, "view = sv.watch(s)")
+    live = LivePage(page, 1).show()
+    page.run(2, "view.snapshot()")
+    until(lambda: seen_below(page, PICTURE, 2) == 1, "the snapshot is seen")
+    assert seen_below(page, PICTURE) == 0
+    live.show().press("play")
+    live.wait(lambda: live.step > 1)
+    page.run(2, "view.close()")
+    until(
+        lambda: (seen_below(page, LIVE), seen_below(page, PICTURE)) == (0, 1), "the picture is left"
+    )
+    page.tab.screenshot(path=tmp_path / "closed.png")
+    assert page.run(2, "s.playing") == "False"
+
+
+def test_a_cell_that_runs_again_has_one_page_of_the_same_training(page: Page) -> None:
+    page.run(1, "view = sv.watch(s)")
+    LivePage(page, 1).show().press("play")
+    page.run(1, "view = sv.watch(s)")
+    live = LivePage(page, 1).show()
+    assert seen_below(page, LIVE) == 1
+    live.wait(lambda: live.app("state.playing"))
+    step = live.step
+    live.wait(lambda: live.step > step)
+    live.pause()
+
+
+def test_an_output_that_is_cleared_lets_the_training_rest(page: Page) -> None:
+    page.run(1, "view = sv.watch(s)")
+    LivePage(page, 1).show().press("play")
+    until(lambda: page.run(2, "s.playing") == "True", "it plays")
+    page.activate(1)
+    page.command("notebook:clear-cell-output")
+    until(lambda: page.run(2, "s.playing") == "False", "it rests")
+
+
+def test_the_page_of_an_expression_follows_its_session(page: Page, tmp_path: Path) -> None:
+    page.run(0, SESSION + "slope = sv.Value(0.5)\nline = sv.compile(lambda x: slope * x, inputs=1)")
+    page.run(1, "e = sv.Session(line, ([[1.0]], [[2.0]]), 'mse', sv.SGD(0.1)); v = sv.watch(e)")
+    live = LivePage(page, 1).show()
+    for move, step in (("e.advance(5)", 5), ("e.back(2)", 3), ("e.advance(37)", 40)):
+        page.run(2, move)
+        live.wait(lambda step=step: live.step == step)
+    live.show().press("on")
+    live.wait(lambda: live.step == 41)
+    page.tab.screenshot(path=tmp_path / "expression.png")
+
+
+CELLS = (
+    """import scalarviz as sv
+net = sv.Network([3, 4, 3], "tanh", output="sigmoid", seed=0)
+session = sv.Session(net, sv.data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8, engine="python")
+view = sv.watch(session)""",
+    """sv.predict("How many parameters?", 31)""",
+)
+FIELD = ".scalarviz input[type=text]"
+AGAIN, GONE = text("notebook.again"), text("notebook.gone").split(":")[0]
 
 
 def written(path: Path) -> None:
@@ -123,3 +229,73 @@ def test_a_page_that_was_executed_by_nbconvert_shows_both_without_a_network(
     until(lambda: is_stored(tab), "picture and question are seen", 20.0)
     tab.screenshot(path=tmp_path / "page.png")
     tab.close()
+
+
+BOOK = """import marimo
+app = marimo.App()
+
+@app.cell
+def _():
+    import scalarviz as sv
+    net = sv.Network([3, 4, 3], "tanh", output="sigmoid", seed=0)
+    s = sv.Session(net, sv.data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8, engine="python")
+    sv.watch(s)
+"""
+FRAME = "iframe[sandbox]"
+STEP = "globalThis.scalarviz?.state?.step ?? -1"
+
+
+def answers(url: str) -> bool:
+    try:
+        with urlopen(f"{url}health", timeout=5):
+            return True
+    except (URLError, TimeoutError, ConnectionError):
+        return False
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> Iterator[str]:
+    """The address of the notebook, which runs as an application."""
+    pytest.importorskip("marimo", reason="pip install marimo")
+    book = tmp_path / "book.py"
+    book.write_text(BOOK)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    words = ["-y", "run", str(book), "--headless", "--no-token", "--port", str(port)]
+    with (tmp_path / "marimo.log").open("wb") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "marimo", *words],
+            env=os.environ | {"PYTHONPATH": str(ROOT), "MARIMO_SKIP_UPDATE_CHECK": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            address = f"http://127.0.0.1:{port}/"
+            until(lambda: answers(address), "marimo answers")
+            yield address
+        finally:
+            process.terminate()
+            process.wait(20.0)
+
+
+def test_the_page_is_linked_with_its_session(url: str, tmp_path: Path) -> None:
+    with chromium() as browser:
+        tab: Any = browser.new_page()
+        complaints: list[str] = []
+        tab.on("pageerror", lambda error: complaints.append(str(error)))
+        tab.goto(url)
+        element = tab.locator(FRAME)
+        element.wait_for(timeout=60e3)
+        page = element.element_handle().content_frame()
+        until(lambda: page.evaluate(STEP) == 0, "it has the state")
+        page.click("#on")
+        until(lambda: page.evaluate(STEP) == 1, "a step is taken")
+        page.click("#play")
+        until(lambda: page.evaluate(STEP) > 5, "it plays")
+        tab.emulate_media(color_scheme="dark")
+        tab.evaluate("document.body.dataset.theme = 'dark'")
+        until(lambda: page.evaluate("scalarviz.theme") == "dark", "it has the theme around")
+        tab.screenshot(path=tmp_path / "marimo.png")
+        assert complaints == []

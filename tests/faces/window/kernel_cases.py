@@ -1,4 +1,4 @@
-"""What a window does while kernels are compiled; test_kernels.py runs it in a process of its own.
+"""What a window does while kernels are compiled; test_window.py runs it in a process of its own.
 
     NUMBA_CACHE_DIR=... SCALARVIZ_CACHE_DIR=... python -m tests.faces.window.kernel_cases CASE ...
 
@@ -36,8 +36,8 @@ from scalarviz.faces.scene_file import find, load
 from scalarviz.faces.window.main_window import MainWindow
 from scalarviz.stage.show import Show
 from tests.faces.window.window_cases import main
+from tests.machine import until
 from tests.sessions import advanced
-from tests.waiting import until
 
 LONGEST = 1.5  # seconds away from the events
 TICK = 0.01  # seconds between two counts of the clock

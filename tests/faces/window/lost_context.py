@@ -1,4 +1,4 @@
-"""A window whose OpenGL fails once, or always; test_lost_context.py runs it.
+"""A window whose OpenGL fails once, or always; test_window_endings.py runs it.
 
 python -m tests.faces.window.lost_context once|always
 """

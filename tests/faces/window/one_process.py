@@ -1,4 +1,4 @@
-"""Pictures and windows in one program, in an order that is given; test_one_process.py runs it.
+"""Pictures and windows in one program, in an order that is given; test_window_endings.py runs it.
 
     python -m tests.faces.window.one_process picture watch picture
 

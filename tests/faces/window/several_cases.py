@@ -26,7 +26,7 @@ from scalarviz.scene.layout.division import Panes
 from scalarviz.scene.visuals.shaders import HALF
 from scalarviz.stage.show import Several
 from tests.faces.window.window_cases import NONE, Key, Left, main
-from tests.waiting import until
+from tests.machine import until
 
 
 def session(*sizes: int) -> sv.Session:

@@ -1,4 +1,4 @@
-"""What the window of a sweep does; test_sweep_window.py runs each case in a process of its own."""
+"""What the window of a sweep does; test_window.py runs each case in a process of its own."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The window on a screen of its own: every case of window_cases.py, in a process of its own.
-
-So the process of the tests stays free of Qt, and needs no screen.
-"""
+"""Windows on a screen of their own: each case of the *_cases.py files, in processes of its own."""
 
 import ast
 import json
@@ -18,7 +15,7 @@ from scalarviz.errors import DisplayError
 from scalarviz.faces.controller.group import WatchOptions
 from scalarviz.faces.window.display_check import connects
 from scalarviz.faces.window.window import watch
-from tests.root import ROOT
+from tests.machine import ROOT
 from tests.wording import refused
 
 SOURCE = Path(__file__).with_name("window_cases.py").read_text(encoding="utf-8")
@@ -117,3 +114,119 @@ def test_a_screen_that_refuses_for_a_moment_is_asked_again(monkeypatch: pytest.M
     assert connects(":4242")
     assert xcb.xcb_disconnect.call_count == 2  # the connection that succeeded stays
     connects.cache_clear()
+
+
+KERNEL_SOURCE = Path(__file__).with_name("kernel_cases.py").read_text(encoding="utf-8")
+KERNEL_CASES = [
+    node.name
+    for node in ast.parse(KERNEL_SOURCE).body
+    if isinstance(node, ast.FunctionDef) and node.name.startswith("case_")
+]
+QUICK_KERNEL_CASE = "case_the_keys_of_a_first_start"
+LONG = "case_all_is_compiled_and_then_kernels_do_the_work"
+
+
+@pytest.fixture(scope="module")
+def bare(screen: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    """The environment of a program for which nothing was ever compiled."""
+    folder = str(tmp_path_factory.mktemp("cache"))
+    return {**screen, "SCALARVIZ_CACHE_DIR": folder, "NUMBA_CACHE_DIR": folder}
+
+
+@pytest.mark.slow
+def test_a_first_start_does_not_freeze(bare: Mapping[str, str]) -> None:
+    wrong = run([QUICK_KERNEL_CASE], bare, "kernel_cases")[QUICK_KERNEL_CASE]
+    assert not wrong, wrong
+
+
+@pytest.fixture(scope="module")
+def thoroughly_with_kernels(bare: Mapping[str, str]) -> dict[str, str]:
+    return run(
+        [case for case in KERNEL_CASES if case not in (QUICK_KERNEL_CASE, LONG)],
+        bare,
+        "kernel_cases",
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "case", [case for case in KERNEL_CASES if case not in (QUICK_KERNEL_CASE, LONG)]
+)
+def test_it_never_freezes(case: str, thoroughly_with_kernels: Mapping[str, str]) -> None:
+    assert not thoroughly_with_kernels[case], thoroughly_with_kernels[case]
+
+
+@pytest.mark.slow
+def test_in_the_end_the_kernels_do_the_work(bare: Mapping[str, str]) -> None:
+    wrong = run([LONG], bare, "kernel_cases")[LONG]
+    assert not wrong, wrong
+
+
+SEVERAL_SOURCE = Path(__file__).with_name("several_cases.py").read_text(encoding="utf-8")
+CASES_OF_SEVERAL = [
+    node.name
+    for node in ast.parse(SEVERAL_SOURCE).body
+    if isinstance(node, ast.FunctionDef) and node.name.startswith("case_")
+]
+QUICK_OF_SEVERAL = [
+    "case_space_and_arrows_move_all_at_once",
+    "case_a_click_chooses_and_the_tick_lets_one_go_alone",
+]
+
+
+@pytest.fixture(scope="module")
+def quickly_with_several(screen: Mapping[str, str]) -> dict[str, str]:
+    return run(QUICK_OF_SEVERAL, screen, "several_cases")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", QUICK_OF_SEVERAL)
+def test_several_sessions_in_one_window(case: str, quickly_with_several: Mapping[str, str]) -> None:
+    assert not quickly_with_several[case], quickly_with_several[case]
+
+
+@pytest.fixture(scope="module")
+def thoroughly_with_several(screen: Mapping[str, str]) -> dict[str, str]:
+    return run(
+        [case for case in CASES_OF_SEVERAL if case not in QUICK_OF_SEVERAL], screen, "several_cases"
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "case", [case for case in CASES_OF_SEVERAL if case not in QUICK_OF_SEVERAL]
+)
+def test_all_of_several_sessions_in_one_window(
+    case: str, thoroughly_with_several: Mapping[str, str]
+) -> None:
+    assert not thoroughly_with_several[case], thoroughly_with_several[case]
+
+
+SWEEP_SOURCE = Path(__file__).with_name("sweep_cases.py").read_text(encoding="utf-8")
+SWEEP_CASES = [
+    node.name
+    for node in ast.parse(SWEEP_SOURCE).body
+    if isinstance(node, ast.FunctionDef) and node.name.startswith("case_")
+]
+
+
+QUICK_SWEEP_CASE = "case_it_trains_and_every_network_can_be_pointed_at"
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        case if case == QUICK_SWEEP_CASE else pytest.param(case, marks=pytest.mark.slow)
+        for case in SWEEP_CASES
+    ],
+)
+def test_the_window_of_a_sweep(case: str, screen: Mapping[str, str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.faces.window.sweep_cases", case],
+        cwd=ROOT,
+        env=dict(screen),
+        capture_output=True,
+        text=True,
+        timeout=180,
+    )
+    assert done.returncode == 0, done.stderr

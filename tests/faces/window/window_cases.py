@@ -68,10 +68,10 @@ from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.story import tour
 from scalarviz.story.first_controls import FIRST_CONTROLS
-from tests.additions import test_control
+from tests.additions import test_new_controls
 from tests.faces.controller.fake_stage import GROUNDS, FakeStage
+from tests.machine import until
 from tests.sessions import advanced
-from tests.waiting import until
 
 Key, Shift, Left = Qt.Key, Qt.KeyboardModifier.ShiftModifier, Qt.MouseButton.LeftButton
 NONE = Qt.KeyboardModifier.NoModifier
@@ -1271,7 +1271,7 @@ def case_a_branch_is_named_by_mouse_and_by_keys() -> None:
 
 
 def case_rows_for_controls_are_in_the_bar() -> None:
-    rows = test_control.rows()
+    rows = test_new_controls.rows()
     CONTROLS.update(rows)
     try:
         bench = Bench()
@@ -1292,7 +1292,7 @@ def case_rows_for_controls_are_in_the_bar() -> None:
         slid, small, time = made["sample slid"], made["small rate"], made["time again"]
         assert (slid.value(), slid.maximum()) == (3, 7)
         bench.click(slid, slid.place(5), 10)
-        bench.click(small, small.place(test_control.SMALL.place(0.1)), 10)
+        bench.click(small, small.place(test_new_controls.SMALL.place(0.1)), 10)
         assert session.focus == 5 and 0.05 < session.learning_rate < 0.2
         assert list(time.marks) == [1] and time.width() > 2 * slid.width()
         bench.click(time, time.place(1), 10)

@@ -23,7 +23,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from torch import nn
 
 from scalarviz import data
-from tests.root import ROOT
+from tests.machine import ROOT
 
 FOLDER = Path(__file__).parent / "models"
 SCENES = ROOT / "scenes"

@@ -1,18 +1,319 @@
-"""Records of answers: what is read, in which files, and what is left out why."""
+"""Questions of lessons and records of answers: which are right, what is said, kept and sent."""
 
 from __future__ import annotations
 
+import base64
+import dataclasses
+import hashlib
 import json
+import math
 import os
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from scalarviz.errors import InputError
-from scalarviz.pages.lessons.answers import FILES, Given, Record, record_of, records_in
-from tests.answers import LESSON, given, link, notebook, record
+from scalarviz.base.texts import text, texts
+from scalarviz.errors import InputError, UnknownNameError
+from scalarviz.faces.cli.collecting import Collecting
+from scalarviz.pages.addresses import listening
+from scalarviz.pages.bundle import as_json, bundle, texts_of
+from scalarviz.pages.lessons.answers import (
+    FILES,
+    FORMAT,
+    MIME,
+    VERSION,
+    Given,
+    Record,
+    record_of,
+    records_in,
+)
+from scalarviz.pages.lessons.questions import (
+    Question,
+    in_words,
+    lesson_names,
+    question,
+    questions_in,
+    questions_of,
+    value_of,
+)
+from scalarviz.pages.page import module_text
+from scalarviz.pages.web_server import PageServer
+from tests.pages.browser import chromium
+from tests.pages.node import in_web
 from tests.wording import refused
+
+LESSON = "01-one-weight"
+
+
+def given(*guesses: str, right: bool = True, **more: Any) -> dict[str, Any]:
+    """What a learner has given to a question."""
+    return {"guesses": [*guesses], "right": right, **more}
+
+
+def record(name: str = "", lesson: str = LESSON, **answers: Any) -> dict[str, Any]:
+    """A record as a page writes it."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "lesson": lesson,
+        "name": name,
+        "answers": answers or {"gradient": given("8", "-8")},
+        "guessed": {"right": 7, "asked": 10},
+    }
+
+
+def link(found: object) -> str:
+    """A link that has JSON."""
+    data = base64.urlsafe_b64encode(json.dumps(found).encode()).decode()
+    return f"https://a.example/01.html#answers={data.rstrip('=')}"
+
+
+def notebook(*answers: Any) -> str:
+    """A saved notebook whose cells have these answers."""
+    cells: list[Any] = [{"cell_type": "markdown", "source": "no outputs"}]
+    for each in answers:
+        outputs = [{"output_type": "display_data", "data": {"text/plain": "a", MIME: each}}]
+        cells.append({"cell_type": "code", "outputs": outputs})
+    return json.dumps({"cells": cells, "nbformat": 4})
+
+
+ASKED = """
+[gradient]
+ask = 'What is $dL/dw$?'
+answer = -8
+hint = "Multiply."
+[gradient.replies]
+"8" = "The sign."
+"-1/3" = "A third."
+"""
+
+
+def test_a_typical_wrong_guess_has_a_reply_of_its_own_and_others_have_the_hint() -> None:
+    asked = questions_in(ASKED)["gradient"]
+    assert asked.is_right("-8") and not asked.is_right("8")
+    assert asked.reply(8) == asked.reply("8.0") == "The sign."
+    assert asked.reply("-0.333") == "A third."
+    assert asked.reply("5") == asked.reply("a word") == "Multiply."
+
+
+def test_a_number_may_have_a_comma_before_its_decimals() -> None:
+    asked = Question("?", 0.125)
+    assert all(map(asked.is_right, ("0,125", ",125", "+0,1250", "0,5/4")))
+    assert not asked.is_right("1,25")
+    for typed in ("1,000", "12,345", "1,2,3", "1,2.3"):
+        with pytest.raises(InputError):
+            asked.is_right(typed)
+
+
+@pytest.mark.parametrize("typed", ["–8", "- 8", "−8,0", "-2*4", "2 · −4", "-16/2", "-1/2*16"])
+def test_a_number_is_read_as_people_write_it(typed: str) -> None:
+    assert Question("?", -8).is_right(typed)
+
+
+def test_a_line_is_compared_by_its_values() -> None:
+    asked = Question("?", "b * g", names=("a", "b", "g"), replies={"a * g": "The other one."})
+    assert asked.is_right("g*b") and asked.is_right("(b + b) * g / 2")
+    assert not asked.is_right("b + g")
+    assert asked.reply("g · a") == "The other one."
+    assert asked.reply("-12") == text("predict.letters")
+    for typed in ("b *", "", "b if a else g", "[b][0]", "b.real", "'b'", "a=b", "b" * 300, "((((("):
+        with pytest.raises(InputError):
+            asked.is_right(typed)
+    with refused(InputError, "x"):
+        asked.is_right("b * x")
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("2*a - 1", 3.0),
+        ("−a²", -4.0),
+        ("a^3", 8.0),
+        ("exp(0) + relu(-a) + max(a, 1)", 3.0),
+        ("2 × a ÷ 4", 1.0),
+        ("2(a - 1)a", 4.0),
+    ],
+)
+def test_a_line_is_read_as_people_write_it(line: str, value: float) -> None:
+    assert value_of(line, {"a": 2.0}) == value
+
+
+@pytest.mark.parametrize("line", ["1 / (a - 2)", "exp(1000 * a)", "9 ** 9 ** 9"])
+def test_what_has_no_value_is_a_wrong_number_and_no_error(line: str) -> None:
+    assert not math.isfinite(value_of(line, {"a": 2.0}))
+
+
+@pytest.mark.parametrize(
+    "line", ["__import__('os')", "exp(a, a)", "open('x')", "a.__class__", "lambda: 1", "1j"]
+)
+def test_a_line_is_never_run(line: str) -> None:
+    with pytest.raises(InputError):
+        value_of(line, {"a": 2.0})
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        ("a = 1", "'a'"),
+        ("[a]\nask = 'x'", "answer"),
+        ("[a]\nanswer = 1", "ask"),
+        ("[a]\nask = 'x'\nanswer = 1\nreplies = { '2' = 3 }", "replies"),
+        ("[a]\nask = 'x'\nanswer = true", "answer"),
+        ("[a]\nask = 'x'\nanswer = 1\nat = [1]", "at"),
+        ("[a]\nask = 'x'\nanswer = 'a'\nnames = ['a']\nat = [[nan]]", "at"),
+        ("[a]\nask = 'x'\nanswer = 'a / sqrt(b)'\nnames = ['a', 'b']", "'a / sqrt(b)'"),
+        ("[a]\nask = 'x'\nanswer = 1\nreplies = { 'two' = '3' }", "'two'"),
+        ("[a", "TOML"),
+    ],
+)
+def test_what_is_no_question_is_refused(content: str, name: str) -> None:
+    with refused(InputError, name):
+        questions_in(content)
+
+
+def test_unknown_places_name_the_nearest() -> None:
+    with pytest.raises(UnknownNameError, match=r"'gradeint'.*'gradient'"):
+        question("01/gradeint")
+    with pytest.raises(UnknownNameError, match="'99'"):
+        question("99/gradient")
+    with refused(UnknownNameError, "'anser'"):
+        questions_in("[a]\nask = 'x'\nanser = 1\nanswer = 1")
+
+
+def test_each_reply_of_the_lessons_is_to_a_wrong_guess() -> None:
+    for lesson in lesson_names().values():
+        for asked in questions_of(lesson).values():
+            assert asked.why, asked.key
+            for wrong in asked.replies:
+                assert not asked.is_right(wrong), (lesson, asked.key, wrong)
+
+
+def test_a_question_of_the_lessons_is_asked_by_its_place() -> None:
+    import scalarviz as sv
+
+    guess: Any = sv.predict("01/gradient")
+    assert not guess.check("8")
+    assert "sign" in guess.said
+    assert guess.check("-8") and guess.asked.why in guess.said
+    assert guess.question in repr(sv.predictions())
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"), [(12544, "12544"), (-3.0, "-3"), (0.12345, "0.1235"), (1e20, "1e+20")]
+)
+def test_a_whole_number_is_said_with_all_its_digits(answer: float, words: str) -> None:
+    assert in_words(answer) == words
+    if abs(answer) < 1e15:
+        assert in_web("judging", "return answerWords(data)", answer=answer) == words
+
+
+LINES = [
+    "a * b", "b·a", "-a**2", "2**-a", "2 ** 3 ** 2", "-2 ** 2", "(a - b) / (a + b)", "1e-3 * a",
+    ".5a", "a b", "2(a)", "2(a - b)b(1 - a)",
+    "2 3", "3a²", "(a)(b)", "a2", "exp(a)b",
+    "a – b", "a +", "(a", "a)", "max(a)", "max(a, b)", "min(a, b, a)",
+    "exp(a) - log(b)",
+    "relu(-a) + abs(-b) + sqrt(b) + tanh(a)", "a / 0", "c", "a;b", "a,b", "", "--a",
+    "+a", "a^2 - b²", "constructor", "a['b']", "__proto__", "a" * 201, "−a × b ÷ 2", "sqrt(-a)",
+    "a % b", "a // b", "~a", "a @ b", "not a", "True", "1_0", "0x1", "1E3", "01", "1j", "a # b",
+    "a\u00a0* b", "1 / exp(1000)", "tanh(1 / 0)", "sqrt(-a) * c", "max(1 / 0, b)", "exp(a, b)",
+]  # fmt: skip
+GUESSES = [
+    "8", "-8", " −8 ", "0", "1/3", "0.5", "1e1", "ten", "1/0", "up", "UP ", "a * b", "x * upstream",
+    "-0.0001", "7.9", "8.16", "8.17", "1_000", "inf", "nan", "1e400", "٣", "1.5/2", "1/-3",
+    " 1 / 3 ", "−1e−5", "1/2/3", "1" * 400 + "/1", "strasse", "STRAßE",
+    "–8", "- 8", "-2*4", "−2 · 4", "2 × −0,4e1", "1/2", "2**3", "2²", "2*", "*2", "- - 8",
+    "1,000*2", "1/3*3", "8\u00a0/ 1", "(8)", "8 8",
+    "0,5", "-8,0", "1,000", "+12,345", "1,5/3", ",5", "1,2,3", "0,125", "1,0000", "1,5.2",
+]  # fmt: skip
+NAMES = {"a": 2.0, "b": 3.0}
+
+
+def ours(question: Question, guess: str) -> Any:
+    """Whether a guess is right and what is said to it; None if it is no guess."""
+    try:
+        return question.is_right(guess), question.reply(guess)
+    except InputError:
+        return None
+
+
+def test_lines_have_the_values_of_python() -> None:
+    found = in_web(
+        "judging",
+        """return data.lines.map((line) => {
+          try { return lineValue(line, data.names); } catch (error) { return "none"; }
+        });""",
+        lines=LINES,
+        names=NAMES,
+    )
+    for line, theirs in zip(LINES, found, strict=True):
+        try:
+            value: Any = value_of(line, NAMES)
+        except InputError:
+            value = "none"
+        if value == "none":
+            assert theirs == "none", line
+        elif math.isfinite(value):
+            assert theirs == pytest.approx(value), line
+        else:
+            assert theirs in ("NaN", "Infinity", "-Infinity"), line
+
+
+def test_every_question_is_judged_as_by_python() -> None:
+    questions = [each for name in lesson_names().values() for each in questions_of(name).values()]
+    questions.append(Question("Which way?", "Straße"))
+    told = [dataclasses.asdict(each) for each in questions]
+    guesses = [[*GUESSES, *each.replies, str(each.answer)] for each in questions]
+    found = in_web(
+        "judging texts",
+        """setTexts(data.texts);
+        return data.questions.map((question, i) => data.guesses[i].map((guess) => {
+          try { return [isRight(question, guess), replyTo(question, guess)]; }
+          catch (error) { return null; }
+        }));""",
+        questions=told,
+        texts=texts(),
+        guesses=guesses,
+    )
+    assert len(found) == len(questions) > 0
+    for each, tried, theirs in zip(questions, guesses, found, strict=True):
+        for guess, said in zip(tried, theirs, strict=True):
+            wanted = ours(each, guess)
+            assert said == (None if wanted is None else list(wanted)), (each.ask, guess)
+        assert theirs[-1][0]
+
+
+KEPT: dict[str, Any] = {"guesses": ["8"], "right": False, "shown": True}
+OTHERS: list[Any] = [
+    None, 1, [], {"name": 1}, {"name": None}, {"answers": {"01": None}},
+    {"id": 5}, {"answers": {"01": {}}}, {"answers": {"01": KEPT | {"guesses": "8"}}},
+    {"answers": {"01": KEPT | {"guesses": [8]}}}, {"answers": {"01": KEPT | {"right": "no"}}},
+    {"guessed": {}}, {"guessed": {"right": "<b>", "asked": 1}}, {"answers": None},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("other", [{}, {"id": "of this page"}, *OTHERS], ids=str)
+def test_answers_are_taken_up_only_in_the_form_in_which_they_are_kept(other: Any) -> None:
+    kept: dict[str, Any] = {
+        "name": "Ada",
+        "answers": {"01": KEPT},
+        "guessed": {"right": 1, "asked": 2},
+    }
+    is_whole = other in ({}, {"id": "of this page"})
+    found = in_web(
+        "lesson_answers",
+        """globalThis.localStorage = { getItem: () => data.kept };
+        const { name, answers, guessed, id } = new LessonAnswers("01", "", "");
+        return { name, answers, guessed, id };""",
+        kept=json.dumps({**kept, "lesson": "01", **other} if isinstance(other, dict) else other),
+    )
+    mark = found.pop("id")
+    assert found == (
+        kept if is_whole else {"name": "", "answers": {}, "guessed": {"right": 0, "asked": 0}}
+    )
+    assert len(mark) > 5 and (mark == "of this page") == (other == {"id": "of this page"})
 
 
 def read(folder: Path, name: str, content: str | bytes) -> tuple[list[Record], list[str]]:
@@ -167,3 +468,101 @@ def test_of_a_file_that_is_too_large_only_so_much_is_read(tmp_path: Path) -> Non
 def test_a_file_that_cannot_be_read_has_the_reason_of_the_system(tmp_path: Path) -> None:
     (tmp_path / "a.json").mkdir()
     assert records_in(tmp_path / "a.json") == ([], ["Is a directory"])
+
+
+FAKE = """
+  const made = [];
+  globalThis.location = data.location;
+  globalThis.WebSocket = class {
+    constructor(address) {
+      made.push(this);
+      this.address = address;
+      this.sent = [];
+      setTimeout(() => data.lost ? this.onclose() : this.onopen());
+    }
+    send(words) {
+      this.sent.push(JSON.parse(words));
+      this.onmessage({ data: JSON.stringify(data.told) });
+      this.onclose();
+    }
+    close() { this.isClosed = true; }
+  };
+  setTexts(data.texts);
+  let error = null;
+  try { await sendAnswers({ lesson: "01" }); } catch (each) { error = each.message; }
+  const [{ address, sent, isClosed } = {}] = made;
+  return { address, sent, isClosed, error };
+"""
+HERE = {"origin": "http://10.0.0.7:8000", "search": "?token=ABC234", "hash": "#step=3"}
+LOST = "page.sending.lost"
+
+
+def sent(told: Any = None, **more: Any) -> Any:
+    given = {"location": HERE, "told": told, "texts": {LOST: text(LOST)}} | more
+    return in_web("lesson_answers texts", FAKE, **given)
+
+
+def test_a_record_is_sent_to_the_origin_of_the_page_with_its_token() -> None:
+    found = sent({"ok": True})
+    assert found == {
+        "address": "ws://10.0.0.7:8000/socket",
+        "sent": [{"token": "ABC234", "record": {"lesson": "01"}}],
+        "isClosed": True,
+        "error": None,
+    }
+
+
+def test_over_https_the_socket_is_encrypted_too() -> None:
+    found = sent({"ok": True}, location={**HERE, "origin": "https://a.example", "search": ""})
+    assert found["address"] == "wss://a.example/socket" and found["sent"][0]["token"] == ""
+
+
+def test_a_refusal_is_an_error_with_the_sentence_of_the_server() -> None:
+    assert sent({"error": "A sentence."})["error"] == "A sentence."
+
+
+def test_a_lost_connection_and_a_page_of_a_file_are_told() -> None:
+    assert sent(lost=True)["error"] == text(LOST)
+    found = sent(location={"origin": "null", "search": "", "hash": ""})
+    assert found == {"error": text(LOST)}
+
+
+def page_of(found: object) -> bytes:
+    """A page that sends a record when it is loaded, and has what came of it as its title."""
+    script = bundle("lesson_answers.js", module_text)
+    table = as_json(texts_of(script, texts()))
+    script += (
+        f"setTexts({table}); sendAnswers({as_json(found)}).then(() => 'kept', String)"
+        ".then((words) => (document.title = words));"
+    )
+    code = b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = f"default-src 'none'; script-src 'sha256-{code}'; connect-src 'self'; img-src data:"
+    meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    return f'<!DOCTYPE html>{meta}<link rel="icon" href="data:,"><script>{script}</script>'.encode()
+
+
+@pytest.mark.slow
+def test_a_page_sends_its_record_and_reads_why_another_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "class.jsonl"
+    made = Collecting(str(path), is_open=True)
+    pages = {"01.html": page_of(record("Anna")), "02.html": page_of({"format": "other"})}
+    with (
+        PageServer(listening("127.0.0.1", 0), gate=made.gate, visit=made.visit) as server,
+        chromium() as browser,
+    ):
+        server.start(pages)
+        page, complaints = browser.new_page(), []
+        page.on("console", lambda message: complaints.append(message.text))
+
+        def title(name: str) -> str:
+            page.goto(f"http://127.0.0.1:{server.port}/{name}")
+            page.wait_for_function("document.title")
+            return page.title()
+
+        assert title(f"01.html{made.query}") == "kept"
+        assert "no answers of scalarviz" in title(f"02.html{made.query}")
+        assert title("01.html") == f"Error: {text('class.token.elsewhere')}"
+        made._left["127.0.0.1"] = 0.0, made._now()
+        assert "again in 10 s" in title(f"01.html{made.query}")
+        assert not complaints
+    assert [json.loads(line)["name"] for line in path.read_text().splitlines()] == ["Anna"]

@@ -1,11 +1,16 @@
-"""Compiled expressions: the same numbers as plain Values, the four verbs, and what is refused."""
+"""Compiled functions and named parameters.
+
+Values, gradients, sessions, and their graph step by step.
+"""
 
 import inspect
 import math
 import random
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -16,16 +21,19 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import scalarviz as sv
+from scalarviz.core.bank_arrays import row_numbers
 from scalarviz.core.formulas.arithmetic import COMPARISONS, OPERATIONS
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.trace import Recorded
+from scalarviz.core.trace_program import DEEP, MOST_NODES
 from scalarviz.core.value import Value
 from scalarviz.core.value_functions import maximum, minimum, where
 from scalarviz.core.weight import Weight
 from scalarviz.engines import registry
 from scalarviz.errors import (
     EngineError,
+    FileError,
     GradientError,
     InputError,
     NotFiniteError,
@@ -34,8 +42,10 @@ from scalarviz.errors import (
     ShapeError,
     UpdateError,
 )
+from scalarviz.files.checked_safetensors import read, write
 from scalarviz.training.network.expression import compile
-from tests.strategies import examples
+from tests.files.test_hostile_files import spoiled
+from tests.sessions import examples
 from tests.wording import refused
 
 ENGINES = ["python", "cpu"]
@@ -441,3 +451,361 @@ def test_it_prints_what_it_is() -> None:
 
     f = compile(line, 1, engine="python")
     assert repr(f) == "Expression line: 1 -> 1, 1 parameters, 3 operations, float64, engine python"
+
+
+def made_of_names(engine: str = "python", dtype: str = "float64") -> tuple[Any, dict[str, Any]]:
+    draw = random.Random(0)
+    names: dict[str, Any] = {
+        "w": [[sv.Value(draw.uniform(-1.0, 1.0)) for _ in range(2)] for _ in range(3)],
+        "b": [sv.Value(0.0), sv.Value(0.1), sv.Value(0.2, label="third")],
+        "unused": sv.Value(9.0),
+    }
+    w, b, scale = names["w"], names["b"], sv.Value(2.0)
+
+    def layer(x: Any, y: Any) -> Any:
+        return [(w[i][0] * x + w[i][1] * y + b[i]).tanh() * scale for i in range(3)]
+
+    return sv.compile(layer, 2, dtype, engine, parameters=names), names
+
+
+def test_parameters_have_names_by_their_places() -> None:
+    f, names = made_of_names()
+    assert [f.name_of(row) for row in (0, 5, 6, 8, 9, 10)] == [
+        *("w[0, 0]", "w[2, 1]", "b[0]", "third", "unused", "p10")
+    ]
+    assert f.parameters[0] is names["w"][0][0] and f.parameters[9] is names["unused"]
+    assert {name: wall.shape for name, wall in f.walls.items()} == {
+        "w": (3, 2),
+        "b": (3,),
+        "unused": (),
+    }
+
+
+def test_a_state_dict_has_an_array_for_each_name_and_one_for_the_rest() -> None:
+    f, names = made_of_names()
+    found = f.state_dict()
+    assert {name: array.shape for name, array in found.items()} == {
+        "w": (3, 2),
+        "b": (3,),
+        "unused": (),
+        "parameters": (1,),
+    }
+    assert found["w"].tolist() == [[v.data for v in row] for row in names["w"]]
+    found["w"][:] = 1.0  # a copy
+    assert names["w"][0][0].data != 1.0
+
+
+def test_a_state_dict_is_loaded_whole_or_not_at_all() -> None:
+    f, names = made_of_names()
+    before = f.bank.value.copy()
+    with refused(InputError, "3, 2"):
+        f.load_state_dict({**f.state_dict(), "w": np.ones((2, 3))})
+    with refused(InputError, "unused"):
+        f.load_state_dict({"w": np.ones((3, 2))})
+    assert (f.bank.value == before).all()
+    lacking = f.load_state_dict({"w": np.ones((3, 2))}, strict=False).missing_keys
+    assert lacking == ["b", "unused"] or set(lacking) == {"b", "unused", "parameters"}
+    assert names["w"][2][1].data == 1.0 and names["b"][1].data == 0.1
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_step_moves_all_named_parameters_of_all_functions(engine: str) -> None:
+    f, names = made_of_names(engine)
+    g = sv.compile(lambda x: names["w"][0][0] * x, 1, engine=engine, parameters=names)
+    assert g.bank is f.bank
+    both = f.forward([1.0, 2.0]).sum() + g.forward([3.0])[0]
+    assert np.isfinite(both)
+    f.backward()
+    f.step(sv.Adam(0.1))
+    first = names["w"][2][1].data
+    g.zero_grad()
+    g.forward([3.0])
+    g.backward()
+    g.step(sv.Adam(0.1))  # has no gradient for this one, and goes on as Adam does
+    assert names["w"][2][1].data != first
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_copy_has_numbers_of_its_own(engine: str, dtype: str) -> None:
+    f, names = made_of_names(engine, dtype)
+    f.train_step([[1.0, 2.0]], [[0.1, 0.2, 0.3]], "mse", sv.Adam(0.1))
+    g = f.copy()
+    assert (g.walls, g.dtype, g.engine) == (f.walls, dtype, engine)
+    assert [g.name_of(row) for row in range(11)] == [f.name_of(row) for row in range(11)]
+    for each in (f, g):
+        each.train_step([[1.0, 2.0]], [[0.1, 0.2, 0.3]], "mse", sv.Adam(0.1))
+    assert (g.bank.value == f.bank.value).all()
+    f.parameters[0].data = 5.0
+    assert g.parameters[0].data != 5.0 and f.parameters[0] is names["w"][0][0]
+    assert f.copy("float32").dtype == "float32"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_file_has_the_function_and_its_numbers(engine: str, tmp_path: Path) -> None:
+    f, _ = made_of_names(engine)
+    f.train_step([[1.0, 2.0]], [[0.1, 0.2, 0.3]], "mse", sv.Adam(0.1))
+    f.save(tmp_path / "f.safetensors")
+    g: Any = sv.load(tmp_path / "f.safetensors", engine)
+    assert (g.walls, g.name, g.engine, repr(g)) == (f.walls, f.name, engine, repr(f))
+    assert [g.name_of(row) for row in (0, 9, 10)] == [f.name_of(row) for row in (0, 9, 10)]
+    batch = np.random.default_rng(0).normal(size=(5, 2))
+    assert (g(batch) == f(batch)).all()
+    for each in (f, g):  # the optimizer goes on, too
+        each.train_step([[1.0, 2.0]], [[0.1, 0.2, 0.3]], "mse", sv.Adam(0.1))
+    assert (g.bank.value == f.bank.value).all()
+
+
+def test_a_file_goes_to_no_engine_that_cannot_run_it(tmp_path: Path) -> None:
+    f, _ = made_of_names()
+    f.save(tmp_path / "f")
+    with refused(EngineError, "cuda"):
+        sv.load(tmp_path / "f", "cuda")
+    with refused(InputError, ".onnx"):
+        f.save(tmp_path / "f.onnx")
+
+
+WRONG: dict[str, dict[str, Any]] = {
+    "an operation of another name": {"operations": ["add", "system", "tanh"]},
+    "no outputs": {"outputs": []},
+    "an output that is not there": {"outputs": [10_000]},
+    "inputs below 1": {"inputs": 0},
+    "a wall beyond all parameters": {"walls": {"w": [1000, 1000]}},
+    "a wall of no shape": {"walls": {"w": "big"}},
+    "more inputs than memory": {"inputs": 10**12},
+    "steps below 0": {"step_count": -1},
+    "labels of others": {"labels": ["a", "b", "c", "d", "e"]},
+    "another dtype": {"dtype": "float16"},
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_file_that_says_what_cannot_be_is_refused(name: str, tmp_path: Path) -> None:
+    f, _ = made_of_names()
+    f.save(tmp_path / "f")
+    description, arrays = read(tmp_path / "f", "expression")
+    write(tmp_path / "f", "expression", description | WRONG[name], arrays)
+    with refused(FileError, "f"):
+        sv.load(tmp_path / "f")
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("operands", lambda a: np.full_like(a, 10**9)),
+        ("operands", lambda a: a[:, :2].copy()),
+        ("operands", lambda a: a[::-1].copy()),  # each would take what comes later
+        ("operations", lambda a: a + 1000),
+        ("operations", lambda a: a.astype(np.float64)),
+        ("constants", lambda a: np.zeros((2, 2))),
+        ("value", lambda a: a[:-1].copy()),
+        ("slots m v", lambda a: a[:, :-1].copy()),
+        ("slots m v", lambda a: a[:, :1].copy()),  # would fit any length
+        ("grad", lambda a: a[:1].copy()),
+    ],
+)
+def test_arrays_that_cannot_be_are_refused(name: str, change: Any, tmp_path: Path) -> None:
+    f, _ = made_of_names()
+    f.train_step([[1.0, 2.0]], [[0.1, 0.2, 0.3]], "mse", sv.Adam(0.1))
+    f.save(tmp_path / "f")
+    description, arrays = read(tmp_path / "f", "expression")
+    write(tmp_path / "f", "expression", description, arrays | {name: change(arrays[name])})
+    with refused(FileError, "f"):
+        sv.load(tmp_path / "f")
+
+
+def is_refused(path: Path) -> bool:
+    try:
+        sv.load(path)([1.0, 2.0])
+    except FileError:
+        return True
+    return False
+
+
+def test_a_spoiled_file_is_refused_or_a_function(tmp_path: Path) -> None:
+    f, _ = made_of_names()
+    f.train_step([[1.0, 2.0]], [[0.1, 0.2, 0.3]], "mse", sv.Adam(0.1))
+    f.save(tmp_path / "good")
+    description, arrays = read(tmp_path / "good", "expression")
+    count = 0
+    for seed in range(150):
+        write(tmp_path / "f", "expression", spoiled(description, random.Random(seed)), arrays)
+        with suppress(ShapeError):  # one of other inputs
+            count += is_refused(tmp_path / "f")
+    assert count > 60
+
+
+def test_names_that_cannot_be_are_refused() -> None:
+    a, b, c = sv.Value(1.0), sv.Value(2.0), sv.Value(3.0)
+
+    def product(x: Any) -> Any:
+        return a * b * c * x
+
+    wrongs: list[Any] = [[a], {1: a}, {"w": 3.0}, {"w": [[a], [b, c]]}, {"w": []}, {"w": a * b}]
+    for wrong in wrongs:
+        with refused(InputError):
+            sv.compile(product, 1, parameters=wrong)
+    with refused(InputError, "'w'", "'v'"):
+        sv.compile(product, 1, parameters={"w": [a, b], "v": b})
+    with refused(InputError, "'w'"):
+        sv.compile(product, 1, parameters={"w": [a, a]})
+    assert sv.compile(product, 1)([1.0])[0] == 6.0  # nothing was moved to a bank
+    with refused(OwnershipError, "'w'"):
+        sv.compile(product, 1, parameters={"w": [b, a]})
+
+
+def test_a_call_that_is_refused_leaves_no_labels() -> None:
+    a, b = sv.Value(1.0), sv.Value(2.0)
+    with refused(InputError, "'w'"):
+        sv.compile(lambda x: a * x, 1, parameters={"w": [a, b], "v": [b]})
+    with refused(InputError, "'parameters'"):  # the name of those that have none
+        sv.compile(lambda x: a * b * x, 1, parameters={"parameters": [a]})
+    assert (a.label, b.label) == ("", "")
+
+
+def test_max_of_values_says_what_to_write() -> None:
+    with refused(InputError, "sv.maximum(a, b)"):
+        sv.compile(lambda x, y: max(x, y), 2)
+
+
+def test_gradients_of_a_compiled_function_are_checked() -> None:
+    f, _ = made_of_names()
+    assert sv.gradcheck(f, [[1.0, 2.0], [0.5, -1.0]]).error < 1e-6
+
+
+X, Y = np.array([[1.0], [2.0], [-0.5]]), np.array([[1.0], [0.5], [2.0]])
+
+
+def made(engine: str = "python") -> tuple[sv.Value, sv.Value, Any]:
+    """A session of relu(a b + a²) x + b tanh(x)."""
+    a, b = sv.Value(2.0, label="a"), sv.Value(-1.5, label="b")
+    f = sv.compile(lambda x: (a * b + a**2).relu() * x + b * x.tanh(), 1, engine=engine)
+    return a, b, sv.Session(f, (X, Y), optimizer=sv.SGD(0.1), engine=engine)
+
+
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_walking_leads_to_the_bits_of_whole_steps(engine: str) -> None:
+    _, _, walked = made(engine)
+    _, _, whole = made(engine)
+    for _ in range(3):
+        walked.advance(len(walked.operations), "operation")
+        whole.advance(1)
+        assert walked.network.bank.value.tobytes() == whole.network.bank.value.tobytes()
+        assert walked.loss == whole.loss
+    walked.back(5, "operation")
+    walked.advance(5, "operation")
+    assert walked.network.bank.value.tobytes() == whole.network.bank.value.tobytes()
+
+
+def test_each_node_has_the_number_and_the_gradient_that_values_have() -> None:
+    a, b, s = made()
+    s.advance(len(s.operations) - 1, "operation")
+    leaves = a.data, b.data
+    v, w = (sv.Value(each) for each in leaves)
+    nodes: dict[str, list[sv.Value]] = {name: [] for name in s.operations}
+    total = sv.Value(0.0)
+    for (x,), (y,) in zip(X.tolist(), Y.tolist(), strict=True):
+        product, square = v * w, v**2
+        added = product + square
+        bent = added.relu()
+        first, t = bent * x, sv.Value(x).tanh()
+        second = w * t
+        out = first + second
+        total = total + (out - y) ** 2 * (1.0 / 3.0)
+        own = (product, square, added, bent, first, t, second, out)
+        for name, node in zip(s.operations[1:9], own, strict=True):
+            nodes[name].append(node)
+    total.backward()
+    for name in s.operations[1:9]:
+        found = s.numbers(name)
+        np.testing.assert_allclose(found.outputs[:, 0], [each.data for each in nodes[name]])
+        wanted = [each.grad for each in nodes[name]]
+        np.testing.assert_allclose(found.upstream[:, 0], wanted, atol=1e-14)
+    np.testing.assert_allclose(s.network.bank.grad, [v.grad, w.grad])
+    assert s.explain(a).total == pytest.approx(v.grad)
+
+
+def test_a_shared_parameter_adds_up_node_by_node() -> None:
+    a, b, s = made()
+    kinds = [each.kind for each in s.trainer.moments]
+    s.advance(kinds.index("operand gradient"), "operation")
+    seen = [(a.grad, b.grad)]
+    for _ in range(kinds.count("operand gradient")):
+        s.advance(1, "operation")
+        seen.append((a.grad, b.grad))
+    assert seen[0] == (0.0, 0.0) and len({first for first, _ in seen}) == 3
+    assert len({second for _, second in seen}) == 3
+    s.back(1, "operation")
+    assert (a.grad, b.grad) == seen[-2]
+
+
+def test_an_edit_within_a_step_counts_from_the_next_node_on() -> None:
+    a, _, s = made()
+    s.advance(2, "operation")  # a b is computed
+    s.edit(a, 3.0)
+    s.advance(1, "operation")
+    assert s.numbers("multiply 0").outputs[0, 0] == -3.0
+    assert s.numbers("power 1").outputs[0, 0] == 9.0
+
+
+def test_nodes_of_a_deep_function_stand_for_some_that_follow_each_other() -> None:
+    a = sv.Value(0.5)
+
+    def deep(x: sv.Value) -> sv.Value:
+        y = x
+        for i in range(MOST_NODES + 1):
+            x, y = y, x + 0.01 * ((a * y).tanh() if i % 2 else (a * y).sin())
+        return y
+
+    f = sv.compile(deep, 1, engine="python")
+    s = sv.Session(f, (X, Y), engine="python")
+    assert len(s.operations) == 3 + 2 * len(f.program.nodes) <= 3 + 2 * DEEP
+    s.advance(len(s.operations), "operation")
+    stepped = a.data
+    s.seek(0)
+    s.advance(1)
+    assert a.data == stepped != 0.5
+    s.advance(1, "operation")
+    for _ in s.operations[1:-1]:
+        s.advance(1, "operation")
+        assert s.caption().title
+    grad, row = a.grad, int(row_numbers(f)[0])
+    assert s.explain(row).total == grad
+    sv.picture(s, size=(320, 200), pin=row)
+    f.zero_grad()
+    f.forward(X)
+    f.backward(2.0 * (f(X) - Y) / len(X))
+    assert a.grad == pytest.approx(grad)
+
+
+@pytest.mark.parametrize("make", [lambda x, w: w, lambda x, w: x])
+def test_a_function_without_operations_is_stepped_and_drawn_too(make: Any) -> None:
+    w = sv.Value(0.5, label="w")
+    s = sv.Session(sv.compile(lambda x: make(x, w), 1, engine="python"), (X, Y), engine="python")
+    assert s.operations == ["zero_grad", "loss", "step"]
+    s.advance(3, "operation")
+    stepped = s.network.bank.value.tolist()
+    s.seek(0)
+    s.advance(1)
+    assert s.network.bank.value.tolist() == stepped != [0.5]
+    sv.picture(s, size=(320, 200))
+
+
+# A Value is shown as the session of its graph.
+
+
+def test_a_value_is_recorded_and_falls(tmp_path: Any) -> None:
+    a, b = sv.Value(2.0, label="a"), sv.Value(-3.0, label="b")
+    value = (a * b + a**2) * b
+    size = (320, 200)
+    count = sv.record(value, tmp_path / "film.gif", steps=2, size=size)
+    assert count is not None and (tmp_path / "film.gif").stat().st_size > 1000
+    sv.picture(value, tmp_path / "value.png", size=size)
+    sv.picture((value + 1.0) * a, tmp_path / "again.png", size=size)  # its leaves are of nobody
+    assert (a.data, b.data, a.grad, b.grad) == (2.0, -3.0, 0, 0)
+
+
+@pytest.mark.parametrize("value", [sv.Value(1.0), sv.Value(float("nan"))])
+def test_a_value_that_nothing_made_has_no_graph(value: sv.Value, tmp_path: Any) -> None:
+    with refused(sv.errors.InputError, value):
+        sv.picture(value, tmp_path / "value.png")

@@ -1,4 +1,7 @@
-"""Networks: the four verbs, one bank, weights made when asked for, and what is refused."""
+"""Network.
+
+Layers in order on one bank, freezing, gradient checks, and everything that a model offers.
+"""
 
 import copy
 import math
@@ -6,14 +9,21 @@ import pickle
 import re
 import tracemalloc
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 
 import scalarviz as sv
+from scalarviz.core.bank_arrays import row_numbers
 from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.arithmetic import OPERATIONS
+from scalarviz.core.formulas.formula import Formula
+from scalarviz.core.layers.dense import Dense
 from scalarviz.errors import (
+    EngineError,
+    GradientMismatchError,
     InputError,
     NotFiniteError,
     OrderError,
@@ -21,7 +31,11 @@ from scalarviz.errors import (
     ShapeError,
     UnknownNameError,
 )
-from tests.strategies import RUNNABLE, examples, networks
+from scalarviz.story.traced_weight import first_row
+from scalarviz.training.network.expression import Expression
+from scalarviz.training.network.model import Model
+from scalarviz.training.network.model_queries import check_engine
+from tests.sessions import RUNNABLE, examples, networks
 from tests.wording import refused
 
 COLOURS = np.random.default_rng(0).random((8, 3))
@@ -455,3 +469,236 @@ def test_a_layer_that_stands_twice_has_one_activation(engine: str) -> None:
 def test_padding_is_a_whole_number(padding: object) -> None:
     with refused(InputError, padding):
         sv.Conv2d((1, 4, 4), 1, padding=padding)  # type: ignore[arg-type]  # on purpose
+
+
+PACKAGE = Path(sv.__file__).parent
+
+
+def line(engine: str = "python") -> Expression:
+    slope, shift = sv.Value(2.0, label="slope"), sv.Value(0.5)
+    return sv.compile(lambda x: (slope * x + shift).tanh(), inputs=1, engine=engine)
+
+
+MODELS: dict[str, Callable[[], Model]] = {
+    "network": lambda: sv.Network([1, 2, 1], "tanh", seed=0, dtype="float64"),
+    "expression": line,
+}
+every_model = pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
+
+
+@every_model
+def test_the_verbs_and_the_engine_are_those_of_a_model(make: Callable[[], Model]) -> None:
+    model = make()
+    before = model.bank.value.copy()
+    assert model.forward([[0.5], [1.0]]).shape == (2, 1)
+    assert model.backward([[1.0], [1.0]]).shape == (2, 1)
+    model.freeze()
+    model.step(sv.SGD(0.1))
+    assert model.frozen and (model.bank.value == before).all()
+    model.unfreeze()
+    model.step(sv.SGD(0.1))
+    assert (model.bank.value != before).any()
+    assert model.to("cpu") is model and model.engine == "cpu"
+    assert check_engine(model, "python") == ("python", sv.Precision())
+    assert model.snapshot().read().value.tolist() == model.bank.value.tolist()
+    for engine in ("python", "cpu"):
+        with pytest.raises(EngineError):
+            model.to(engine, "mixed")
+
+
+def test_parameters_on_a_shared_bank_keep_their_names() -> None:
+    a, b = sv.Value(2.0, label="a"), sv.Value(3.0, label="b")
+    sv.compile(lambda x: a * x + b, inputs=1, engine="python")
+    turned = sv.compile(lambda x: b * x + a, inputs=1, engine="python")
+    assert [p.label for p in turned.parameters] == ["b", "a"]
+    assert turned.bank.value[turned.rows].tolist() == [2.0, 3.0]
+    assert [turned.name_of(i) for i in row_numbers(turned)] == ["a", "b"]
+    part = sv.compile(lambda x: b * x, inputs=1, engine="python")
+    assert [part.name_of(i) for i in row_numbers(part)] == ["b"] and first_row(part) == 1
+
+
+def test_the_program_of_a_function_has_its_operations() -> None:
+    f = line()
+    program = f.program
+    assert [each.name for each in program.operations] == ["multiply 0", "add 1", "tanh 2"]
+    assert [each.name for each in program.operations[0].sources] == ["slope", "x0"]
+    assert [each.target.size for each in program.operations] == [1, 1, 1]
+    assert not any(each.parameters or each.about.learning for each in program.operations)
+    assert program.products == 3 and program.workspace == 1 + 2 + 3
+    assert program.operations == program.operations
+    assert [moment.name for moment in program.moments] == [
+        *("zero_grad", "multiply 0", "add 1", "tanh 2", "loss"),
+        *("tanh gradient 2", "add gradient 1", "multiply gradient 0", "step"),
+    ]
+    assert "2  tanh 2" in repr(program)
+
+
+def test_a_long_program_is_not_printed_to_its_end() -> None:
+    weights = [sv.Value(float(i)) for i in range(250)]  # equal nodes would be one
+    f = sv.compile(lambda x: sum((w * x).tanh() for w in weights) * x, 1, engine="python")
+    count = len(f.program.operations)
+    assert len(repr(f.program).splitlines()) == 203
+    assert f"and {count - 200} more" in repr(f.program)
+
+
+def test_nobody_asks_which_of_the_two_a_model_is() -> None:
+    asking = re.compile(r"isinstance\([^\n]*\b(Network|Expression)\b|(has|get)attr\([\w.]*network,")
+    files = {str(path.relative_to(PACKAGE)): path for path in PACKAGE.rglob("*.py")}
+    found = {name for name, path in files.items() if asking.search(path.read_text("utf-8"))}
+    # What users pass to sv.onnx.save and sv.shader.
+    assert found == {"files/onnx/writing.py", "stage/network_shader.py"}
+
+
+@pytest.mark.parametrize(
+    ("names", "frozen"),
+    [
+        ("0.weight", ["0.weight"]),
+        ("0", ["0.weight", "0.bias"]),
+        ("*.bias", ["0.bias", "1.0.bias", "2.bias"]),
+        (["2", "1.0.w*"], ["1.0.weight", "2.weight", "2.bias"]),
+        ([], []),
+    ],
+)
+def test_parameters_are_frozen_by_name(names: str | list[str], frozen: list[str]) -> None:
+    net = sv.Network([sv.Dense(2, 3), sv.Residual(sv.Dense(3, 3)), sv.Dense(3, 1)])
+    net.freeze(names)
+    assert [name for name, each in net.named_parameters() if each.frozen] == frozen
+    assert net.bank.frozen.sum() == sum(
+        each.value.size for _, each in net.named_parameters() if each.frozen
+    )
+    net.freeze()
+    net.unfreeze(names)
+    assert [name for name, each in net.named_parameters() if not each.frozen] == frozen
+
+
+def test_an_unknown_name_to_freeze_is_refused_with_the_nearest() -> None:
+    net = sv.Network([2, 3, 1])
+    for call in (net.freeze, net.unfreeze):
+        with refused(UnknownNameError, "'0.wieght'", "'0.weight'"):
+            call("0.wieght")
+    with refused(UnknownNameError, "''"):
+        net.freeze("")
+    with refused(InputError, "'weight'"):
+        net[0].freeze("weight")
+    assert not net.bank.frozen.any()
+
+
+def test_a_session_takes_the_same_names() -> None:
+    net = sv.Network([2, 3, 1])
+    s = sv.Session(net, sv.data.Xor(), "mse", sv.SGD(0.1))
+    s.freeze("0.weight")
+    s.set_rate("1", 0.5)
+    s.edit("1.bias", 0.25)
+    assert net.bank.frozen.tolist() == [True] * 6 + [False] * 7
+    assert s.own_rate("1.bias") == 0.5 and net[1].bias.tolist() == [0.25]
+    s.freeze("0.weight", False)
+    assert not net.bank.frozen.any()
+    with refused(UnknownNameError, "'2.bias'"):
+        s.freeze("2.bias")
+
+
+@pytest.mark.parametrize("wrong", [None, 1, 0.5, {"0.bias": True}.keys()], ids=str)
+def test_what_is_neither_a_name_nor_true_nor_false_freezes_nothing(wrong: object) -> None:
+    net = sv.Network([2, 3, 1], "tanh", seed=0)
+    with refused(InputError, wrong, "['0.weight']"):
+        net.freeze(wrong)  # type: ignore[arg-type]  # on purpose
+    with pytest.raises(InputError):
+        net.freeze(net.layers[0])  # type: ignore[arg-type]  # on purpose
+    assert not net.bank.frozen.any()
+    net.freeze(np.bool_(True))
+    assert net.bank.frozen.all()
+
+
+def test_a_wrong_derivative_is_found() -> None:
+    wrong = Formula("wrong", lambda x: x * x, (lambda x, y: 2.0001 * x,))
+    with refused(GradientMismatchError, "6.0003"):
+        sv.gradcheck(wrong, 3.0)
+
+
+def test_an_error_of_a_millionth_is_found_and_one_of_a_billionth_is_not() -> None:
+    for factor, found in ((1.0 + 2e-6, True), (1.0 + 1e-9, False)):
+        row = Formula("row", lambda x: x * x * x, (lambda x, y, f=factor: 3.0 * x * x * f,))
+        if found:
+            with pytest.raises(GradientMismatchError):
+                sv.gradcheck(row, 1.3)
+        else:
+            sv.gradcheck(row, 1.3)
+
+
+def test_a_right_derivative_is_accepted_where_every_slope_is_tiny() -> None:
+    assert sv.gradcheck(lambda x: x.cos() + 5.0, [1e-6]).error < 1e-6
+
+
+def test_a_layer_that_hands_back_a_wrong_gradient_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = Dense.backward_rows
+    monkeypatch.setattr(
+        Dense, "backward_rows", lambda self, g: [[2 * v for v in row] for row in original(self, g)]
+    )
+    with refused(GradientMismatchError, "input 1", varies=r"-?\d\.\d+(e-\d+)?"):
+        sv.gradcheck(sv.Dense(2, 3), [0.4, 0.6])
+
+
+def test_a_kink_is_skipped_and_counted() -> None:
+    report = sv.gradcheck(lambda a, b: a * a + abs(b - 1.0000003), [2.0, 1.0])
+    assert (report.checked, report.total, report.kinks) == (1, 2, 1)
+    assert "skipped at kinks: 1" in str(report)
+
+
+def test_a_float32_network_is_checked_in_float64_and_left_as_it_was() -> None:
+    net = sv.Network([2, 4, 2], "tanh", seed=1)
+    net.forward([0.1, 0.2])
+    value, grad = net.bank.value.copy(), net.bank.grad.copy()
+    assert sv.gradcheck(net, [0.3, 0.4]).error < 1e-8
+    assert (net.bank.value == value).all() and (net.bank.grad == grad).all()
+    assert net.parameters()[0].unmatched == 1
+
+
+@pytest.mark.parametrize("pick", [lambda n: n.layers[1], lambda n: n.layers[1].perceptrons[0]])
+def test_a_part_of_a_network_is_checked_by_itself(pick: object) -> None:
+    part = pick(sv.Network([2, 4, 2], "tanh"))  # type: ignore[operator]  # a function of a parametrized test
+    assert sv.gradcheck(part, [0.3, 0.4, -0.1, 0.9]).error < 1e-6
+
+
+def test_a_large_network_is_thinned_out_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scalarviz.training.network.gradcheck.MOST", 20)
+    report = sv.gradcheck(sv.Network([6, 5, 2], "tanh"), np.linspace(0, 1, 6))
+    assert (report.checked, report.total) == (20, 35 + 12 + 6)
+    assert "20 of 53 gradients agree" in str(report)
+
+
+def test_what_cannot_be_checked_is_refused() -> None:
+    with refused(InputError, "'net'"):
+        sv.gradcheck("net", [1.0])
+    with refused(InputError, "0.0"):
+        sv.gradcheck(sv.Weight(1.0), 1.0, tolerance=0.0)
+    with refused(InputError, "(2,)"):
+        sv.gradcheck(sv.Network([3, 2]), [1.0, 2.0])
+
+
+@pytest.mark.parametrize("row", OPERATIONS.values(), ids=OPERATIONS)
+def test_every_operation_agrees_with_finite_differences(row: Formula) -> None:
+    for point in ([0.7, 1.3, 0.4], [1.9, 0.6, -0.8]):
+        assert sv.gradcheck(row, point[: len(row.partials)]).error < 1e-6
+
+
+def test_a_smaller_gradient_may_not_hide_behind_a_large_one() -> None:
+    def wrong(x: float, y: float, z: float) -> float:
+        return 1.0 + 1e-5
+
+    row = Formula("row", lambda x, y: 100.0 * x + y, (lambda x, y, z: 100.0, wrong))
+    with refused(GradientMismatchError, "1.00001"):
+        sv.gradcheck(row, [1.0, 1.0])
+
+
+def test_a_function_must_return_a_finite_value() -> None:
+    with refused(InputError, "3.0"):
+        sv.gradcheck(lambda a: 3.0, [1.0])
+    with refused(InputError):
+        sv.gradcheck(lambda a: a.log(), [-1.0])
+    with refused(InputError, "(2, 2)"):
+        sv.gradcheck(lambda a, b: a * b, [[1.0, 2.0], [3.0, 4.0]])
+    assert sv.gradcheck(lambda a: a * a, 3.0).checked == 1
+    with refused(InputError, "-1"):
+        sv.gradcheck(sv.Weight(1.0), 1.0, seed=-1)
+    with refused(InputError, "[1.0]"):
+        sv.gradcheck(sv.Weight(1.0), [1.0])

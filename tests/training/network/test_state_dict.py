@@ -11,7 +11,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
-from tests.root import ROOT
+from tests.machine import ROOT
 from tests.sessions import advanced
 from tests.wording import refused
 

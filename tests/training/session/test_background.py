@@ -1,4 +1,7 @@
-"""Jobs in the background: one at a time, and none when the program ends."""
+"""Training in the background.
+
+Callbacks, answers that are awaited, one clock for several sessions.
+"""
 
 import asyncio
 import os
@@ -6,17 +9,25 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz import data
 from scalarviz.data import Xor
+from scalarviz.errors import GradientError, InputError, OrderError
+from scalarviz.training.session.callbacks import StepView
+from scalarviz.training.session.shared_clock import SharedClock, place_of
 from scalarviz.training.session.threads import Background
-from tests.root import ROOT
+from tests.machine import ROOT, until
+from tests.sessions import advanced
 from tests.training.session.test_threads import ours
-from tests.waiting import until
+from tests.wording import refused
 
 
 def counting(seen: list[str], name: str, rest: float = 0.0, upto: int = 10**9) -> Iterator[float]:
@@ -247,3 +258,454 @@ def test_without_threads_and_without_a_loop_nothing_starts(background: Backgroun
     with pytest.raises(RuntimeError, match="can't start new thread"):
         background.start(failing())
     assert not background.busy
+
+
+def awaited_session() -> sv.Session:
+    return sv.Session(sv.Network([3, 4, 3], seed=0), sv.data.Rgb(), engine="python")
+
+
+def test_a_snapshot_is_awaited() -> None:
+    s = awaited_session()
+
+    async def look() -> list[float]:
+        before = await s.snapshot()
+        s.advance(3)
+        after = await s.snapshot()
+        assert not np.array_equal(before.value, after.value)
+        found: list[float] = after.value.tolist()
+        return found
+
+    assert asyncio.run(look()) == s.network.bank.value.tolist()
+
+
+def test_other_tasks_go_on_while_a_busy_session_is_awaited() -> None:
+    s = awaited_session()
+    busy, free, seen = threading.Event(), threading.Event(), []
+
+    def hold() -> None:
+        with s.doing():
+            busy.set()
+            free.wait(30.0)
+
+    async def other() -> None:
+        for i in range(3):
+            seen.append(i)
+            await asyncio.sleep(0.002)
+        free.set()
+
+    async def look() -> None:
+        shot = s.snapshot()
+        shot.request()
+        assert not shot.ready
+        found, _ = await asyncio.gather(shot, other())
+        assert found.value.tolist() == s.network.bank.value.tolist()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    busy.wait(30.0)
+    asyncio.run(look())
+    thread.join()
+    assert seen == [0, 1, 2]
+
+
+RNG = np.random.default_rng(7)
+X = RNG.random((24, 2))
+T = X[:, :1] * X[:, 1:]
+ENGINES = ["python", "cpu"]
+every_engine = pytest.mark.parametrize("engine", ENGINES)
+
+
+def held_out_session(engine: str = "python", **options: Any) -> sv.Session:
+    net = sv.Network([2, 3, 1], "tanh", seed=0)
+    table = data.Arrays(X, T, held_out=8)
+    return sv.Session(net, table, "mse", sv.SGD(0.1), batch=4, engine=engine, **options)
+
+
+def bits_and_losses(s: sv.Session) -> tuple[bytes, bytes]:
+    return s.network.bank.value.tobytes(), s.losses.tobytes()
+
+
+@every_engine
+def test_a_callback_is_called_on_arrival_at_every_some_steps(engine: str) -> None:
+    s, seen = held_out_session(engine), []
+    s.on_step(lambda view: seen.append((view.step, view.loss, view.values[3])), every=4)
+    s.advance(10)
+    other = held_out_session(engine)
+    expected = []
+    for step in (4, 8):
+        other.seek(step)
+        expected.append((step, other.losses[step - 1], other.network.bank.value[3]))
+    assert seen == expected
+    other.seek(10)
+    assert bits_and_losses(s) == bits_and_losses(other)  # only looking changes nothing
+
+
+@every_engine
+def test_what_it_changes_is_done_again_without_it(engine: str) -> None:
+    s, calls = held_out_session(engine), []
+
+    def tamper(view: StepView) -> None:
+        calls.append(view.step)
+        view.set_rate(view.learning_rate * 0.5)
+        view.edit(1, 0.25)
+        view.freeze(2)
+
+    s.on_step(tamper, every=5)
+    s.advance(12)
+    first, rate = bits_and_losses(s), s.learning_rate
+    assert calls == [5, 10]
+    assert rate == 0.025
+    assert s.network.bank.frozen[2]
+    by_hand = held_out_session(engine)
+    for _ in range(2):
+        by_hand.advance(5)
+        by_hand.learning_rate = by_hand.learning_rate * 0.5
+        by_hand.edit(1, 0.25)
+        by_hand.freeze(2)
+    by_hand.advance(2)
+    assert bits_and_losses(by_hand) == first
+    s.seek(3)
+    assert s.learning_rate == 0.1
+    s.seek(12)
+    s.back(1)
+    s.advance(1)
+    assert calls == [5, 10]
+    assert (bits_and_losses(s), s.learning_rate) == (first, rate)
+    assert len(s.branches) == 1
+
+
+@every_engine
+def test_stop_ends_an_advance_there(engine: str) -> None:
+    s = held_out_session(engine)
+    s.on_step(lambda view: view.stop("enough") if view.step == 7 else None)
+    s.advance(100)
+    assert (s.step_index, s.stopped) == (7, "enough")
+    s.advance(2)
+    assert (s.step_index, s.stopped) == (9, "")
+    s.reset()
+    s.advance(1000, "operation")
+    assert (s.step_index, s.done, s.stopped) == (7, "step", "enough")
+    s.seek(20)  # not in this branch
+    assert s.step_index == 20
+
+
+@every_engine
+def test_an_error_stops_the_training_and_names_the_function(engine: str) -> None:
+    s = held_out_session(engine)
+
+    def explode(view: StepView) -> None:
+        view.set_rate(5.0)
+        raise ZeroDivisionError("mine")
+
+    s.on_step(explode, every=6)
+    with pytest.raises(ZeroDivisionError, match="mine") as said:
+        s.advance(10)
+    text = "".join(traceback.format_exception(said.value))
+    assert "in explode" in text
+    assert "explode, called at step 6" in text
+    assert s.step_index == 6
+    assert s.learning_rate == 0.1  # what it asked for was not done
+    s.advance(4)
+    other = advanced(held_out_session(engine), 10)
+    assert bits_and_losses(s) == bits_and_losses(other)
+
+
+CALLS: dict[str, Callable[[sv.Session], Any]] = {
+    "advance": lambda s: s.advance(1),
+    "seek": lambda s: s.seek(0),
+    "edit": lambda s: s.edit(0, 1.0),
+    "a rate": lambda s: setattr(s, "learning_rate", 1.0),
+    "save": lambda s: s.copy(),
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_it_cannot_call_what_moves_or_changes_the_session(call: Any) -> None:
+    s = held_out_session()
+    s.on_step(lambda view: call(s), every=3)
+    with refused(OrderError):
+        s.advance(5)
+    assert (s.step_index, s.learning_rate) == (3, 0.1)
+    assert s.branches[0].journal == []
+
+
+@every_engine
+def test_what_it_writes_into_weights_is_journalled(engine: str) -> None:
+    s = held_out_session(engine)
+
+    def write(view: StepView) -> None:
+        s.network.bank.value[0] = 0.5
+
+    s.on_step(write, every=4)
+    s.advance(6)
+    first = bits_and_losses(s)
+    s.seek(0)
+    s.seek(6)
+    assert bits_and_losses(s) == first
+    assert [action.kind for action in s.current_branch.journal] == ["edit"]
+
+
+def test_its_view_is_read_only_and_ends_with_it() -> None:
+    s, kept = held_out_session(metrics=["mae"], every=2), []
+    s.on_step(kept.append, every=2)
+    s.advance(2)
+    (view,) = kept
+    for array in (view.values, view.gradients):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1.0
+    assert list(view.metrics) == ["mae", "held_out_loss", "held_out_mae"]
+    assert view.losses.tolist() == s.losses.tolist()
+    for late in (lambda: view.set_rate(1.0), lambda: view.edit(0, 1.0), lambda: view.stop()):
+        with refused(OrderError, "step 2"):
+            late()
+
+
+def test_its_changes_are_checked_at_once() -> None:
+    s = held_out_session()
+    for wrong in (
+        lambda view: view.set_rate(-1.0),
+        lambda view: view.edit(99, 1.0),
+        lambda view: view.edit(0, np.nan),
+        lambda view: view.stop(7),
+    ):
+        handle = s.on_step(wrong)
+        with refused(InputError):
+            s.advance(1)
+        handle.remove()
+
+
+def test_unsuitable_callbacks_are_refused() -> None:
+    s = held_out_session()
+    with refused(InputError, "7"):
+        s.on_step(7)  # type: ignore[arg-type]  # that is tested
+    with refused(InputError, "view"):
+        s.on_step(lambda: None)  # type: ignore[arg-type, misc]  # that is tested
+    with refused(InputError, "0"):
+        s.on_step(print, every=0)
+
+
+@every_engine
+def test_callbacks_change_no_bit_and_looking_back_calls_none(engine: str) -> None:
+    s, other, calls = held_out_session(engine), held_out_session(engine), []
+    s.on_step(lambda view: calls.append(view.step), every=3)
+    for each in (s, other):
+        each.advance(7)
+        each.numbers("affine 0")
+        each.explain(0)
+        each.advance(5)
+    assert bits_and_losses(s) == bits_and_losses(other)
+    assert calls == [3, 6, 9, 12]
+
+
+def make(sizes: Sequence[int] = (3, 8, 3), engine: str = "python", **given: Any) -> sv.Session:
+    network = sv.Network([*sizes], "tanh", "sigmoid", seed=0)
+    optimizer = given.pop("optimizer", None) or sv.Adam(0.05)
+    given = {"batch": 8, **given}
+    return sv.Session(network, data.Rgb(levels=4), "mse", optimizer, engine=engine, **given)
+
+
+def three() -> list[sv.Session]:
+    return [make((3, 3)), make(engine="cpu"), make((3, 4, 4, 3), "cpu", optimizer=sv.SGD(0.5))]
+
+
+def bits(session: sv.Session) -> tuple[Any, ...]:
+    bank = session.network.bank
+    blocks = [block.tobytes() for block in bank.blocks.values()]
+    return session.clock, bank.value.tobytes(), bank.grad.tobytes(), *blocks
+
+
+@pytest.mark.parametrize("unit", ["step", "epoch", "phase", "operation"])
+def test_together_gives_the_same_bits_as_alone(unit: Any) -> None:
+    together, alone = three(), three()
+    clock = SharedClock(together)
+    for count in (1, 3, 17):
+        clock.advance(count, unit)
+    clock.back(2, unit)
+    clock.advance(2, unit)
+    for session, twin in zip(together, alone, strict=True):
+        twin.advance(session.step_index)
+        twin.advance(session.clock.operation, "operation")
+        assert bits(session) == bits(twin)
+        assert session.losses.tobytes() == twin.losses.tobytes()
+
+
+def test_all_go_on_and_back_by_the_same_steps() -> None:
+    sessions = three()
+    clock = advanced(SharedClock(sessions), 40)
+    assert {session.step_index for session in sessions} == {40} and clock.step_index == 40
+    clock.back(15)
+    assert {session.step_index for session in sessions} == {25} and clock.end == 40
+    clock.seek(7)
+    assert {session.clock.place for session in sessions} == {(7, 0)}
+    clock.seek(50)
+    assert {session.step_index for session in sessions} == {50}
+    clock.advance(1, "epoch")
+    assert {session.step_index % 8 for session in sessions} == {0}
+    clock.back(100)
+    assert {session.step_index for session in sessions} == {0}
+
+
+def test_who_is_ahead_waits_and_going_back_who_is_behind() -> None:
+    first, second, third = three()
+    clock = advanced(SharedClock([first, second, third]), 5)
+    first.advance(3)
+    second.advance(1)
+    steps = []
+    for _ in range(4):
+        clock.advance(1)
+        steps.append((first.step_index, second.step_index, third.step_index))
+    assert steps == [(8, 6, 6), (8, 7, 7), (8, 8, 8), (9, 9, 9)]
+    first.back(2)
+    steps = []
+    for _ in range(3):
+        clock.back(1)
+        steps.append((first.step_index, second.step_index, third.step_index))
+    assert steps == [(7, 8, 8), (7, 7, 7), (6, 6, 6)]
+
+
+def test_by_operations_all_are_in_the_same_phase() -> None:
+    sessions = three()
+    clock = advanced(SharedClock(sessions), 2)
+    seen, most = [], len(clock.operations)
+    assert most == max(len(session.operations) for session in sessions)  # 3-4-4-3 has most of all
+    while clock.step_index == 2:
+        phases = {session.phase for session in sessions if session.step_index == 2}
+        seen.append(min(map(place_of, sessions)))
+        clock.advance(1, "operation")
+        assert len(phases) <= 2
+    assert len(seen) == most  # the one that has most of a phase never waits
+    assert {session.clock.place for session in sessions} == {(3, 0)}
+    clock.advance(2, "phase")
+    assert {session.phase for session in sessions} == {"loss"}
+    for _ in range(most + 2):
+        clock.back(1, "operation")
+    assert {session.step_index for session in sessions} <= {1, 2}
+    clock.seek(0)
+    clock.back(3, "operation")
+    clock.back(1, "phase")
+    assert {session.clock.place for session in sessions} == {(0, 0)}
+
+
+def test_a_step_begun_is_ended_and_going_back_left() -> None:
+    sessions = three()
+    clock = advanced(SharedClock(sessions), 4)
+    clock.advance(3, "operation")
+    clock.advance(1)
+    assert {session.clock.place for session in sessions} == {(5, 0)}
+    clock.advance(3, "operation")
+    clock.back(1)
+    assert {session.clock.place for session in sessions} == {(5, 0)}
+
+
+def test_a_reset_begins_a_branch_of_each() -> None:
+    sessions = three()
+    clock = advanced(SharedClock(sessions), 5)
+    clock.reset()
+    assert [len(session.branches) for session in sessions] == [2, 2, 2]
+    assert clock.step_index == 0
+
+
+@pytest.mark.parametrize(("speed", "unit"), [(None, "step"), (400.0, "step"), (300.0, "operation")])
+def test_in_the_background_all_stand_at_the_same_step(speed: float | None, unit: Any) -> None:
+    together, alone = three(), three()
+    clock = SharedClock(together)
+    clock.play(speed, unit)
+    assert clock.playing and all(session.playing for session in together)
+    until(lambda: clock.step_index >= 12)
+    with clock.still(5.0) as still:
+        assert still
+        steps = {session.step_index for session in together}
+        assert len(steps) == 1 or unit == "operation"
+    clock.pause()
+    assert not clock.playing and not any(session.playing for session in together)
+    for session, twin in zip(together, alone, strict=True):
+        twin.advance(session.step_index)
+        twin.advance(session.clock.operation, "operation")
+        assert bits(session) == bits(twin)
+
+
+def test_in_the_background_the_samples_stay() -> None:
+    sessions = three()
+    clock = SharedClock(sessions)
+    clock.advance(5)
+    clock.play()
+    until(lambda: clock.step_index > 50)
+    clock.pause()
+    assert [each.timeline.here.seen for each in sessions] == [4, 4, 4]
+    clock.advance(1)
+    assert [each.timeline.here.seen for each in sessions] == [clock.step_index - 1] * 3
+
+
+def test_one_that_plays_by_itself_is_taken_over_and_a_pause_of_one_is_one_of_all() -> None:
+    sessions = three()
+    sessions[0].play(50.0)
+    clock = SharedClock(sessions)
+    clock.play()
+    until(lambda: clock.step_index > 20)
+    sessions[1].pause()
+    assert not clock.playing and not sessions[0].playing
+    steps = {session.step_index for session in sessions}
+    time.sleep(0.05)
+    assert {session.step_index for session in sessions} == steps and len(steps) == 1
+
+
+def test_a_clock_that_nobody_has_any_more_stops() -> None:
+    sessions = three()
+    SharedClock(sessions).play()
+    until(lambda: not any(session.playing for session in sessions))
+
+
+def test_a_session_that_cannot_go_on_is_left_out_until_it_is_moved() -> None:
+    wild, calm = make((3, 3)), make()
+    clock = advanced(SharedClock([wild, calm]), 3)
+    wild.network.bank.value[0] = np.inf
+    with pytest.raises(GradientError):
+        clock.advance(2)
+    assert calm.step_index == 5 and list(clock.halted) == [wild]
+    clock.advance(4)
+    assert calm.step_index == 9 and wild.step_index == 3
+    wild.back(1)
+    wild.edit(0, 0.5)
+    assert clock.going == [wild, calm] and not clock.halted
+    clock.advance(10)
+    assert calm.step_index == wild.step_index == 13
+
+
+def test_an_error_ends_the_play_and_is_raised_once() -> None:
+    wild, calm = make((3, 3)), make()
+    clock = SharedClock([wild, calm])
+    wild.network.bank.value[0] = np.inf
+    clock.play()
+    until(lambda: not clock.playing)
+    with pytest.raises(GradientError):
+        clock.pause()
+    clock.pause()
+    clock.play()
+    until(lambda: calm.step_index > 5)
+    clock.pause()
+    assert wild.step_index == 0
+
+
+def test_a_callback_that_stops_a_session_pauses_all_and_the_others_can_go_on() -> None:
+    first, second = make((3, 3)), make()
+    first.on_step(lambda view: view.stop("enough") if view.step == 6 else None)
+    clock = SharedClock([first, second])
+    clock.play()
+    until(lambda: not clock.playing)
+    clock.pause()
+    assert first.step_index == 6 and second.step_index >= 6
+    assert clock.halted[first][1]
+    clock.advance(5)
+    assert first.step_index == 6 and second.step_index >= 11
+
+
+def test_bad_numbers_and_units_are_sentences() -> None:
+    clock = SharedClock(three())
+    with refused(InputError, "-1"):
+        clock.advance(-1)
+    with refused(InputError, "'steps'"):
+        clock.advance(1, "steps")  # type: ignore[arg-type]  # on purpose
+    with refused(InputError, "8 samples"):
+        clock.back(1, "sample")
+    with refused(InputError, "-2"):
+        clock.seek(-2)

@@ -1,5 +1,8 @@
-"""Sessions of a network with a neuron or a layer more or less."""
+"""Networks that grow or are replicated in a training, and optimizers that continue."""
 
+import signal
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +12,10 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.core.program import NONE
-from scalarviz.errors import FileError, InputError, OrderError
+from scalarviz.engines.cpu.parallel_networks import CpuMany
+from scalarviz.errors import EngineError, FileError, InputError, OrderError, UnknownAttributeError
+from scalarviz.training.session import replicas as module
+from scalarviz.training.session.replicas import Replicas
 from tests.sessions import advanced, reloaded
 from tests.wording import refused
 
@@ -275,3 +281,283 @@ def test_a_network_that_grows_within_a_step_has_the_changes_that_wait() -> None:
     grown = sv.add_neurons(s, 0)
     assert grown.network.bank.step_count == 0
     assert not any(block.any() for block in grown.network.bank.blocks.values())
+
+
+COSINE = sv.Schedule("cosine", steps=50)
+
+
+def session_with(optimizer: sv.Optimizer, engine: str = "python") -> sv.Session:
+    net = sv.Network([2, 4, 1], "tanh", seed=0, dtype="float64")
+    return advanced(sv.Session(net, data.Xor(), "mse", optimizer, engine=engine), 5)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (sv.Adam(0.05), sv.Adam(0.05, l2=0.1)),
+        (sv.Adam(0.05), sv.AdamW(0.02)),
+        (sv.Momentum(0.1, l1=0.2), sv.Nesterov(0.1)),
+        (sv.SGD(0.1, schedule=COSINE), sv.SGD(0.2, schedule=COSINE, clip_norm=1.0)),
+    ],
+)
+def test_equal_slots_and_schedules_go_on(before: sv.Optimizer, after: sv.Optimizer) -> None:
+    s = session_with(before)
+    slots = {name: block.copy() for name, block in s.network.bank.blocks.items()}
+    assert all(block.any() for names, block in slots.items() if names)
+    s.optimizer = after
+    assert s.network.bank.step_count == 5
+    assert {name: b.tobytes() for name, b in s.network.bank.blocks.items()} == {
+        name: b.tobytes() for name, b in slots.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (sv.Adam(0.05), sv.RMSProp(0.05)),
+        (sv.Adam(0.05), sv.Adam(0.05, schedule=COSINE)),
+        (sv.SGD(0.1, schedule=COSINE), sv.SGD(0.1)),
+    ],
+)
+def test_others_begin_anew(before: sv.Optimizer, after: sv.Optimizer) -> None:
+    s = session_with(before)
+    s.optimizer = after
+    assert s.network.bank.step_count == 0
+    assert not any(block.any() for block in s.network.bank.blocks.values())
+
+
+def test_a_penalty_changes_the_next_step_by_itself_alone() -> None:
+    plain, pulled = session_with(sv.Momentum(0.1)), session_with(sv.Momentum(0.1))
+    before = pulled.network.bank.value.copy()
+    pulled.optimizer = sv.Momentum(0.1, l2=0.5)
+    plain.advance()
+    pulled.advance()
+    expected = plain.network.bank.value - 0.1 * 0.5 * before
+    np.testing.assert_allclose(pulled.network.bank.value, expected, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_it_is_replayed_saved_and_undone(engine: str, tmp_path: Path) -> None:
+    s = session_with(sv.Adam(0.05), engine)
+    s.optimizer = sv.Adam(0.05, l1=0.01)
+    s.advance(4)
+    s.optimizer = sv.Momentum(0.05)
+    s.advance(4)
+    end = s.network.bank.value.tobytes()
+    for again in (s, reloaded(s, tmp_path)):
+        again.seek(2)
+        again.seek(13)
+        assert again.network.bank.value.tobytes() == end
+    s.undo()
+    s.undo()
+    assert (s.step_index, s.optimizer.l1) == (5, 0.0)
+
+
+def test_what_waits_for_the_next_step_counts_as_done() -> None:
+    s = advanced(session_with(sv.Adam(0.05)), 3, "operation")
+    s.optimizer = sv.RMSProp(0.05)
+    s.optimizer = sv.Adam(0.05)
+    s.advance()
+    s.advance(1, "operation")
+    assert s.network.bank.step_count == 0
+
+
+def test_a_run_of_an_earlier_version_begins_anew(tmp_path: Path) -> None:
+    s = session_with(sv.Adam(0.05))
+    s.timeline.note("optimizer", {"optimizer": sv.Adam(0.05, l2=0.1)})
+    assert s.network.bank.step_count == 0
+    s.advance(3)
+    end = s.network.bank.value.tobytes()
+    again = reloaded(s, tmp_path)
+    again.seek(3)
+    again.seek(8)
+    assert again.network.bank.value.tobytes() == end
+
+
+def test_a_wrong_mark_is_refused_when_it_is_loaded(tmp_path: Path) -> None:
+    s = session_with(sv.Adam(0.05))
+    s.optimizer = sv.Adam(0.05, l2=0.1)
+    s.branches[0].journal[-1].details["goes_on"] = 1  # type: ignore[index]  # on purpose
+    s.save(tmp_path / "run")
+    with refused(FileError, "goes_on is 1"):
+        sv.Session.load(tmp_path / "run")
+
+
+def test_a_session_names_the_way_to_unfreeze_and_to_pull() -> None:
+    s = session_with(sv.SGD(0.1))
+    with refused(UnknownAttributeError, "unfreeze"):
+        s.unfreeze  # type: ignore[attr-defined]  # noqa: B018
+    with refused(UnknownAttributeError, "weight_decay"):
+        s.weight_decay = 0.1  # type: ignore[attr-defined]  # on purpose
+
+
+PLACES = [[0, 0], [0, 1], [1, 0], [1, 1]]
+
+
+def replica_session(seed: int = 0, network: sv.Network | None = None, **options: Any) -> sv.Session:
+    made = sv.Network([2, 8, 8, 1], "relu", seed=seed, dtype="float64")
+    options = {"data": data.Xnor(), "optimizer": sv.SGD(0.05), "engine": "cpu"} | options
+    net = network or made
+    return sv.Session(
+        net, options.pop("data"), "mse", options.pop("optimizer"), seed=seed, **options
+    )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"optimizer": sv.Adam(0.01, schedule=sv.Schedule("cosine", steps=50))},
+        {"batch": 1, "data": data.Xor(order="picked")},
+        {"batch": 3, "optimizer": sv.Momentum(0.02)},
+    ],
+    ids=["plain", "adam", "picked", "shuffled"],
+)
+def test_each_has_the_bits_of_a_session_of_its_own(options: dict[str, Any]) -> None:
+    replicas = advanced(sv.replicate(replica_session(**options), seeds=[3, 0, 2**40, 17, 5]), 20)
+    replicas.advance()
+    for i, seed in enumerate(replicas.seeds):
+        alone = advanced(replica_session(seed, **options), 21)
+        assert (replicas.banks[i].value == alone.network.bank.value).all()
+        assert (replicas.banks[i].grad == alone.network.bank.grad).all()
+        assert (replicas.losses[i] == alone.losses).all()
+        assert replicas.banks[i].step_count == 21
+    assert replicas.losses.shape == (5, 21) and len(replicas) == 5
+
+
+@pytest.mark.parametrize("rows", [1, 150, 10**6])
+def test_initial_numbers_that_are_drawn_together_are_those_of_each_seed(
+    rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PORTION", rows)  # of 59 a network: none, two or all together
+    seeds = [3, 2**64 - 1, 3, 0, 2**32]
+    pair = np.eye(4, 3), np.eye(4, 3)
+    layers = [sv.Dense(3, 8, "tanh", init="normal"), sv.Dropout(8, 0.5), sv.Dense(8, 3)]
+    net = sv.Network(layers, dtype="float64")
+    made = sv.replicate(sv.Session(net, pair, engine="cpu"), seeds)
+    for bank, seed in zip(made.banks, seeds, strict=True):
+        alone = net.fresh(seed).bank
+        assert (bank.value == alone.value).all() and (bank.state == alone.state).all()
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_their_weights_stand_on_what_the_kernels_train(early: bool) -> None:
+    """Whenever the networks are made first, they have the numbers that the kernels train."""
+    replicas, twins = (sv.replicate(replica_session(), range(3)) for _ in range(2))
+    weights = [network.weight(104) for network in replicas.networks] if early else []
+    before = [bank.value.copy() for bank in replicas.banks]
+    replicas.advance(3)
+    twins.advance(3)
+    values = [bank.value.copy() for bank in replicas.banks]
+    weights = weights or [network.weight(104) for network in replicas.networks]
+    for i, (weight, old, new) in enumerate(zip(weights, before, values, strict=True)):
+        network, bank = replicas.networks[i], replicas.banks[i]
+        assert network.bank is bank and network.weight(104) is weight and bank.step_count == 3
+        assert (bank.value == new).all() and (bank.state == twins.banks[i].state).all()
+        assert weight.value == new[104] != old[104]
+    replicas.advance(2)
+    assert [each.value for each in weights] == [bank.value[104] for bank in replicas.banks]
+
+
+def test_points_and_mixed_precision_have_replicas_too() -> None:
+    def texture(seed: int) -> sv.Session:
+        net = sv.Network([sv.FrequencyEncoding(2, octaves=2), sv.Dense(8, 3, "sigmoid")], seed=seed)
+        pixels = np.random.default_rng(0).random((8, 8, 3))
+        return sv.Session(
+            net, data.Texture(pixels), batch=300, engine="cpu", seed=seed, precision="mixed"
+        )
+
+    replicas = advanced(sv.replicate(texture(0), seeds=[4, 9]), 5)
+    for i, seed in enumerate((4, 9)):
+        alone = advanced(texture(seed), 5)
+        assert (replicas.banks[i].value == alone.network.bank.value).all()
+
+
+def test_what_each_says() -> None:
+    replicas = advanced(sv.replicate(replica_session(), range(3)), 10)
+    replicas.advance(0)
+    assert replicas.step_index == 10 and replicas.losses.shape == (3, 10)
+    outputs = replicas.outputs(PLACES)
+    assert outputs.shape == (3, 4, 1)
+    assert (outputs[1] == replicas.networks[1].copy().to("cpu")(PLACES)).all()
+    some = replicas.outputs(PLACES, [True, False, True])
+    assert (some == outputs[[0, 2]]).all()
+    with refused(InputError, "[True]"):
+        replicas.outputs(PLACES, [True])
+    w = replicas.networks[2].parameters()[5]
+    assert w.value == replicas.banks[2].value[5]
+    w.value = 0.5
+    assert replicas.banks[2].value[5] == 0.5
+
+
+def test_what_cannot_be_replicated_is_refused() -> None:
+    with refused(InputError):
+        sv.replicate(replica_session(), [])
+    with refused(InputError, "-2"):
+        sv.replicate(replica_session(), [1, -2])
+    with refused(EngineError, "python"):
+        sv.replicate(replica_session(engine="python"), range(2))
+    with refused(InputError, "5"):
+        sv.replicate(replica_session(), 5)  # type: ignore[arg-type]  # on purpose
+    for other in (sv.Network([2, 1]), 3):
+        with refused(InputError, other):
+            sv.replicate(other, range(2))  # type: ignore[arg-type]  # on purpose
+    w = sv.Value(1.0)
+    expression = sv.Session(sv.compile(lambda x: w * x, inputs=1), ([[1.0]], [[2.0]]))
+    with refused(InputError, "expressions"):
+        sv.replicate(expression, range(2))
+    made = data.Generated(
+        lambda step, batch, seed: (np.zeros((batch, 2)), np.zeros((batch, 1))), inputs=2, outputs=1
+    )
+    with refused(InputError, "Generated(make=<lambda>"):
+        sv.replicate(replica_session(data=made, batch=4), range(2))
+
+
+def test_ctrl_c_leaves_clock_losses_and_networks_at_the_same_step() -> None:
+    def replicas() -> Replicas:
+        net = sv.Network([2, 16, 1], "tanh")
+        s = sv.Session(net, data.Circle(), "mse", sv.Adam(0.01), batch=8, engine="cpu")
+        return sv.replicate(s, range(4))
+
+    stopped, straight = replicas(), replicas()
+    stopped.advance(10)
+    many = 5_000_000
+    start = time.perf_counter()
+    threading.Timer(0.1, signal.raise_signal, [signal.SIGINT]).start()
+    with pytest.raises(KeyboardInterrupt):
+        stopped.advance(many)
+    assert time.perf_counter() - start < 2.0
+    step = stopped.step_index
+    assert 10 < step < many
+    assert [bank.step_count for bank in stopped.banks] == [step] * 4
+    assert stopped.losses.shape == (4, step)
+    stopped.advance(50)
+    straight.advance(step + 50)
+    assert (stopped.losses == straight.losses).all()
+    for bank, other in zip(stopped.banks, straight.banks, strict=True):
+        assert bank.value.tobytes() == other.value.tobytes()
+        assert bank.grad.tobytes() == other.grad.tobytes()
+
+
+def test_ctrl_c_right_after_the_kernels_breaks_off_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    replicas, straight = (
+        sv.replicate(replica_session(), range(3)),
+        sv.replicate(replica_session(), range(3)),
+    )
+    replicas.advance(10)
+    steps = CpuMany.steps
+
+    def interrupted(many: CpuMany, first: int, count: int) -> Any:
+        losses = steps(many, first, count)
+        signal.raise_signal(signal.SIGINT)
+        return losses
+
+    monkeypatch.setattr(CpuMany, "steps", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        replicas.advance(1000)
+    monkeypatch.undo()
+    step = replicas.step_index
+    assert [bank.step_count for bank in replicas.banks] == [step] * 3
+    straight.advance(step)
+    assert (replicas.losses == straight.losses).all()
+    assert (replicas.banks[1].grad == straight.banks[1].grad).all()

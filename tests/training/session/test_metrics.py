@@ -1,22 +1,38 @@
-"""Metrics of a session: measured at every some steps, kept with the branch, replayed by nobody."""
+"""Losses and metrics of a training, and the public functions that compute them."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn import metrics as known
 
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.core.formulas.metrics import METRICS
-from scalarviz.errors import FileError, InputError, OrderError, UnknownNameError
+from scalarviz.errors import (
+    FileError,
+    InputError,
+    NotFiniteError,
+    OrderError,
+    ShapeError,
+    UnknownNameError,
+)
 from scalarviz.files.checked_safetensors import read, write
+from scalarviz.training.network.model_queries import check_loss
+from scalarviz.training.session import branches
+from scalarviz.training.session import branches as losses
+from scalarviz.training.session.branches import Losses
 from tests.sessions import advanced, reloaded
 from tests.wording import refused
 
-RNG = np.random.default_rng(5)
-X = RNG.random((30, 2))
-LABELS = (X[:, 0] > X[:, 1]).astype(int) + (X[:, 0] + X[:, 1] > 1.0)
+METRIC_RNG = np.random.default_rng(5)
+METRIC_X = METRIC_RNG.random((30, 2))
+LABELS = (METRIC_X[:, 0] > METRIC_X[:, 1]).astype(int) + (METRIC_X[:, 0] + METRIC_X[:, 1] > 1.0)
 CALLS: list[int] = []
 
 
@@ -28,7 +44,7 @@ def mean_confidence(predictions: Any, targets: Any) -> float:
 def session(engine: str = "python", **options: Any) -> sv.Session:
     CALLS.clear()
     net = sv.Network([2, 4, 3], "tanh", seed=0)
-    table = data.Arrays(X, LABELS, share=0.8)
+    table = data.Arrays(METRIC_X, LABELS, share=0.8)
     given: dict[str, Any] = {"metrics": ["accuracy", mean_confidence], "every": 10, **options}
     return sv.Session(
         net, table, "softmax_cross_entropy", sv.Adam(0.05), batch=8, engine=engine, **given
@@ -139,7 +155,9 @@ def test_no_number_is_an_error_that_names_the_metric() -> None:
 def test_an_expression_has_metrics_too() -> None:
     slope = sv.Value(0.0)
     line = sv.compile(lambda x: slope * x, inputs=1)
-    s = advanced(sv.Session(line, (X[:, :1], X[:, 0] * 2), metrics=["r2"], every=5), 5)
+    s = advanced(
+        sv.Session(line, (METRIC_X[:, :1], METRIC_X[:, 0] * 2), metrics=["r2"], every=5), 5
+    )
     assert list(s.metrics) == ["r2"]
 
 
@@ -148,27 +166,27 @@ def test_an_expression_has_metrics_too() -> None:
 
 def test_held_out_samples_are_a_pair_of_arrays_or_the_last_ones() -> None:
     for table in (
-        data.Arrays(X[:20], LABELS[:20], held_out=(X[20:], LABELS[20:])),
-        data.Arrays(X, LABELS, held_out=10),
+        data.Arrays(METRIC_X[:20], LABELS[:20], held_out=(METRIC_X[20:], LABELS[20:])),
+        data.Arrays(METRIC_X, LABELS, held_out=10),
     ):
         assert table.held_out is not None
-        np.testing.assert_array_equal(table.training[0], X[:20])
-        np.testing.assert_array_equal(table.held_out[0], X[20:])
+        np.testing.assert_array_equal(table.training[0], METRIC_X[:20])
+        np.testing.assert_array_equal(table.held_out[0], METRIC_X[20:])
         np.testing.assert_array_equal(table.held_out[1][:, 0], LABELS[20:])
         made = data.remake("arrays", table.settings())
         assert made.held_out is not None
-        np.testing.assert_array_equal(made.held_out[0], X[20:])
+        np.testing.assert_array_equal(made.held_out[0], METRIC_X[20:])
 
 
 def test_unsuitable_held_out_samples_are_refused() -> None:
     with refused(InputError, "share=0.5"):
-        data.Arrays(X, LABELS, share=0.5, held_out=3)
+        data.Arrays(METRIC_X, LABELS, share=0.5, held_out=3)
     with refused(InputError, "3 -> 1"):
-        data.Arrays(X, LABELS, held_out=(np.zeros((2, 3)), [1, 2]))
+        data.Arrays(METRIC_X, LABELS, held_out=(np.zeros((2, 3)), [1, 2]))
     with refused(InputError, "3 arrays"):
-        data.Arrays(X, LABELS, held_out=(X, LABELS, X))
+        data.Arrays(METRIC_X, LABELS, held_out=(METRIC_X, LABELS, METRIC_X))
     with refused(InputError, "30"):
-        data.Arrays(X, LABELS, held_out=30)
+        data.Arrays(METRIC_X, LABELS, held_out=30)
 
 
 # Files.
@@ -215,3 +233,209 @@ def test_damaged_metrics_of_a_run_are_refused(tmp_path: Path) -> None:
         write(tmp_path / "wrong.safetensors", "run", {**description, "metrics": metrics}, arrays)
         with pytest.raises(FileError):
             sv.Session.load(tmp_path / "wrong.safetensors")
+
+
+RNG = np.random.default_rng(4)
+X = RNG.random((60, 2))
+KINDS = np.digitize(X.sum(axis=1), [0.8, 1.2])
+ROWS = np.eye(3)[KINDS]
+
+
+def test_each_metric_is_public() -> None:
+    assert {*METRICS} | {"confusion", "Confusion"} == {*sv.metrics.__all__}
+    for name in METRICS:
+        assert getattr(sv.metrics, name).__name__ == name and getattr(sv.metrics, name).__doc__
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_rows_lists_and_labels_are_taken_alike(name: str) -> None:
+    p, value = RNG.random((60, 3)), getattr(sv.metrics, name)
+    expected = METRICS[name].value(p, ROWS)
+    assert value(p, ROWS) == value(p.tolist(), ROWS.tolist()) == expected
+    if name in sv.metrics.CLASSES:
+        assert value(p, KINDS) == expected
+        if name != "auc":  # which looks at more than the largest number
+            assert value(p.argmax(axis=1), KINDS) == pytest.approx(expected, rel=1e-12)
+    one = p[:, 0]
+    assert value(one, ROWS[:, 0]) == METRICS[name].value(one[:, None], ROWS[:, :1])
+
+
+def test_metrics_of_two_numbers_are_known_by_heart() -> None:
+    p, t = [1.0, 4.0], [1.0, 2.0]
+    assert sv.metrics.mse(p, t) == 2.0 and sv.metrics.rmse(p, t) == pytest.approx(2.0**0.5)
+    assert sv.metrics.max_error(p, t) == 2.0 and sv.metrics.r2(p, t) == -7.0
+    assert sv.metrics.binary_accuracy([0.2, 0.7, 0.9], [0, 1, 0]) == pytest.approx(2 / 3)
+    assert sv.metrics.precision([0.2, 0.7, 0.9], [0, 1, 0]) == 0.5
+
+
+def test_a_confusion_table_is_that_of_scikit_learn() -> None:
+    p = RNG.random((60, 3))
+    found = sv.metrics.confusion(p, KINDS, ["low", "middle", "high"])
+    np.testing.assert_array_equal(found.counts, known.confusion_matrix(KINDS, p.argmax(axis=1)))
+    assert repr(found).split()[:4] == ["low", "middle", "high", "low"]
+    made = sv.metrics.Confusion(found.counts, names=("low", "middle", "high"))
+    assert repr(made) == repr(found) and made.names == found.names
+    yes = sv.metrics.confusion(p[:, 0], ROWS[:, 0])
+    np.testing.assert_array_equal(
+        yes.counts, known.confusion_matrix(ROWS[:, 0] > 0.5, p[:, 0] > 0.5)
+    )
+    signs = sv.metrics.confusion(2.0 * p[:, 0] - 1.0, 2.0 * ROWS[:, 0] - 1.0)
+    np.testing.assert_array_equal(signs.counts, yes.counts)
+
+
+def test_a_notebook_shows_it_as_a_table_that_runs_nothing() -> None:
+    html = sv.metrics.confusion([0, 1, 1], [0, 1, 0], ["<script>", "b"])._repr_html_()
+    assert html.count("<td") == 4 and html.count("<th") == 5
+    assert "<script>" not in html and "&lt;script&gt;" in html
+    # Blue where it was right, orange where not, nothing where nobody was.
+    right, wrong = "64, 132, 244", "236, 130, 40"
+    assert [html.count(each) for each in (right, wrong)] == [2, 2]
+    assert "236, 130, 40, 0.00" in html and "64, 132, 244, 0.75" in html
+
+
+WRONG: list[tuple[Callable[[], object], type[Exception], str]] = [
+    (lambda: sv.metrics.f1(ROWS, KINDS[:3]), ShapeError, "(60, 3)"),
+    (lambda: sv.metrics.f1([], []), ShapeError, "(0,)"),
+    (lambda: sv.metrics.mae(ROWS, ROWS[:, :2]), ShapeError, "(60, 2)"),
+    (lambda: sv.metrics.f1([0.2, np.nan], [0, 1]), NotFiniteError, "predictions"),
+    (lambda: sv.metrics.f1([0.2, 0.3], [0, np.inf]), NotFiniteError, "targets"),
+    (lambda: sv.metrics.confusion(ROWS, KINDS, ["low"]), InputError, "3 classes and 1 names"),
+    (lambda: sv.metrics.confusion([0, 1e9], [0, 1]), InputError, "1e+09"),
+    (lambda: sv.metrics.accuracy(ROWS, KINDS + 7), InputError, "from 0 to 2"),
+    (lambda: sv.metrics.accuracy("often", KINDS), InputError, "'often'"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "value"), WRONG)
+def test_what_does_not_fit_is_one_sentence(
+    call: Callable[[], object], error: type[Exception], value: str
+) -> None:
+    with refused(error, value):
+        call()
+
+
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_probabilities_are_softmax_and_sigmoid_of_logits(engine: str) -> None:
+    many, one = (sv.Network([2, 4, n], "tanh", engine=engine, seed=1) for n in (3, 1))
+    exponents = np.exp(np.asarray(many(X), np.float64))
+    expected = exponents / exponents.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(many.predict_proba(X), expected, rtol=1e-5)
+    assert many.predict_proba(X).dtype == many(X).dtype
+    np.testing.assert_array_equal(many.predict_proba(X[0]), many.predict_proba(X[:1])[0])
+    expected = 1.0 / (1.0 + np.exp(-np.asarray(one(X), np.float64)))
+    np.testing.assert_allclose(one.predict_proba(X), expected, rtol=1e-5)
+    for layers in ([sv.Dense(2, 3, "sigmoid")], [sv.Dense(2, 3), sv.Softmax(3)]):
+        ends = sv.Network(layers, engine=engine, seed=1)
+        np.testing.assert_array_equal(ends.predict_proba(X), ends(X))
+
+
+@pytest.mark.parametrize(
+    ("scale", "shift", "end", "sure"),
+    [
+        (-1.0, 1.0, "sigmoid", True),
+        (-1.0, 0.5, "sigmoid", False),
+        (-2.0, 1.0, "sigmoid", False),
+        (-1.0, 1.0, "tanh", False),
+    ],
+)
+def test_a_probability_and_its_rest_are_probabilities(
+    scale: float, shift: float, end: str, sure: bool
+) -> None:
+    rest = sv.Concatenate(sv.Affine(1, scale, shift), sv.Activation(1, "linear"))
+    net = sv.Network([sv.Dense(2, 1, end), rest], seed=1)  # as skl2onnx writes an MLPClassifier
+    assert bool((net.predict_proba(X) == net(X)).all()) is sure
+    with refused(InputError, "takes logits") if sure else nullcontext():  # as of a sigmoid alone
+        check_loss(net, sv.Loss("softmax_cross_entropy"))
+    np.testing.assert_allclose(net.predict_proba(X).sum(axis=1), 1.0, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["sgd", "momentum", "nesterov", "rmsprop", "adam", "adamw"])
+def test_an_optimizer_is_called_by_its_name(name: str) -> None:
+    s = sv.Session(sv.Network([2, 3, 3], "tanh", seed=0), (X, ROWS), "mse", name)
+    kind = next(each for each in sv.Optimizer.__subclasses__() if each.__name__.lower() == name)
+    assert repr(s.optimizer) == repr(kind())  # type: ignore[call-arg]  # each has a rate of its own
+    s.advance(2)
+    s.optimizer = "adam"
+    s.advance(1)
+    assert s.optimizer.name == "adam"
+    nets = [sv.Network([2, 3, 3], "tanh", seed=0) for _ in range(2)]
+    for net, optimizer in zip(nets, (name, kind()), strict=True):  # type: ignore[call-arg]
+        net.train(X, ROWS, "mse", optimizer, steps=3)
+    assert (nets[0].bank.value == nets[1].bank.value).all()
+
+
+def test_epochs_are_counted_by_name() -> None:
+    s, other = (sv.Session(sv.Network([2, 3]), (X, ROWS), batch=7) for _ in range(2))
+    s.advance(epochs=3)
+    other.advance(3, "epoch")
+    assert s.step_index == other.step_index == 27
+    s.advance(epochs=0)
+    with refused(InputError, "epochs= alone"):
+        s.advance(2, epochs=3)
+    with refused(InputError, "'two'"):
+        s.advance(epochs="two")  # type: ignore[arg-type]  # on purpose
+    assert s.step_index == 27
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few losses are kept, so that a short training is a long one."""
+    monkeypatch.setattr(losses, "EXACT", 64)
+    monkeypatch.setattr(branches, "EXACT", 64)
+    monkeypatch.setattr(losses, "BLOCK", 8)
+    monkeypatch.setattr(losses, "MOST_BLOCKS", 16)
+
+
+def training() -> sv.Session:
+    net = sv.Network([2, 3, 1], "tanh", seed=1)
+    return sv.Session(net, sv.data.Xor(), "mse", sv.SGD(0.3), batch=1, engine="cpu")
+
+
+def test_two_million_losses_take_no_more_room_than_one() -> None:
+    record, plain = Losses(5), np.random.default_rng(3).random(2**22 + 1000)
+    for first in range(0, len(plain), 100_000):
+        record.record(5 + first, plain[first : first + 100_000])
+    assert len(record) == len(plain)
+    assert sum(each.nbytes for each in record._kept[1:3]) < 17 * 2**20
+    assert np.array_equal(record.between(0, len(record))[-(2**20) :], plain[-(2**20) :])
+    old = record.between(0, len(record))[: 2**20].reshape(-1, 1024)
+    true = plain[: 2**20].reshape(-1, 1024)
+    assert np.array_equal(old.min(axis=1), true.min(axis=1))
+    assert np.array_equal(old.max(axis=1), true.max(axis=1))
+
+
+def test_a_long_training_goes_back_and_is_saved_as_a_short_one(
+    small: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    s = advanced(training(), 700, progress=False)
+    kept = s.losses
+    assert len(kept) == 700 and not s.current_branch.is_exact(100)
+    loaded = reloaded(s, tmp_path)
+    assert np.array_equal(loaded.losses, kept)
+    monkeypatch.undo()
+    plain = advanced(training(), 700, progress=False)
+    assert np.array_equal(kept[-64:], plain.losses[-64:])
+    for step in (650, 301, 40, 1):
+        for session in (s, loaded, plain):
+            session.seek(step)
+        assert s.loss == loaded.loss == plain.loss == plain.losses[step - 1]
+    for session in (s, plain):
+        session.seek(700)
+    middle = (plain.losses.min() + plain.losses.max()) / 2
+    assert s.first(f"loss < {middle}") == plain.first(f"loss < {middle}")
+    steps, means = s.current_branch.curve(100)
+    assert np.array_equal(steps, plain.current_branch.curve(100)[0])
+    assert plain.losses.min() <= means.min() and means.max() <= plain.losses.max()
+
+
+def test_the_ends_of_a_long_stretch_are_few_and_those_of_its_steps() -> None:
+    record = Losses(0)
+    record.record(0, np.random.default_rng(3).random(2**22 + 1000))
+    old = record._kept[0]
+    for start, end in ((0, old), (70_000, 90_000), (old - 5000, old + 5000)):
+        ends, steps = record.between(start, end, ends=True), record.between(start, end)
+        assert (ends.min(), ends.max()) == (steps.min(), steps.max())
+        assert len(ends) <= len(steps) / 100 or end > old
+    assert not len(record.between(0, 0, ends=True))
+    last = record.between(old, len(record), ends=True)
+    assert (last == record.between(old, len(record))).all()

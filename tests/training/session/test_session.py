@@ -15,9 +15,8 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import GradientError, InputError, OrderError, OwnershipError, ShapeError
 from scalarviz.training.session.branches import Clock
-from tests.sessions import advanced
-from tests.strategies import RUNNABLE
-from tests.waiting import until
+from tests.machine import until
+from tests.sessions import RUNNABLE, advanced
 from tests.wording import refused
 
 every_engine = pytest.mark.parametrize("engine", RUNNABLE)

@@ -1,4 +1,7 @@
-"""Stopping by itself: at the very step, told why, with the same bits as without."""
+"""Conditions that stop a training.
+
+Quantities, plateaus, first times, numbers that are not finite.
+"""
 
 import threading
 from collections.abc import Callable
@@ -439,3 +442,278 @@ def test_each_kind_of_condition_can_be_written_and_read_again() -> None:
     for number in ("0.123456789012345", "1e-300", "-3", "12345678"):
         s.stop_when(f"weight 7 < {number}")
         assert float(s.stop_conditions[0].rpartition(" ")[2]) == float(number)
+
+
+PLATEAU_X = np.linspace(0.0, 1.0, 12).reshape(6, 2)
+SCRIPT: list[float] = []  # what the metric `script` returns, one value a measurement
+
+
+def script(predictions: Any, targets: Any) -> float:
+    return SCRIPT.pop(0)
+
+
+def session_of_values(values: list[float], engine: str = "python", every: int = 2) -> sv.Session:
+    """A session whose metric `script` has these values at steps 2, 4, ..."""
+    SCRIPT[:] = values + [0.0] * 100
+    net = sv.Network([2, 1], seed=0)
+    return sv.Session(
+        net,
+        (PLATEAU_X, PLATEAU_X[:, 0]),
+        "mse",
+        sv.SGD(0.1),
+        engine=engine,
+        metrics=[script],
+        every=every,
+    )
+
+
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_it_stops_when_no_value_was_better_for_a_while(engine: str) -> None:
+    s = session_of_values([5.0, 4.0, 3.0, 3.5, 3.0, 3.2, 1.0], engine)
+    s.on_step(sv.EarlyStopping("script", patience=3, mode="min"))
+    s.advance(100)
+    assert s.step_index == 12
+    assert "script was best at step 6, 3," in s.stopped
+
+
+def test_a_metric_that_is_undefined_is_not_called_the_best() -> None:
+    s = session_of_values([float("nan")] * 9)
+    s.on_step(sv.EarlyStopping("script", patience=3, mode="max"))
+    s.advance(100)
+    assert "script is undefined (nan)" in s.stopped and "best" not in s.stopped
+
+
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_a_plateau_lowers_the_rate_and_then_waits_anew(engine: str) -> None:
+    s = session_of_values([5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 4.0, 4.0], engine)
+    s.on_step(sv.ReduceOnPlateau("script", factor=0.5, patience=2, mode="min"))
+    rates = []
+    for _ in range(8):
+        s.advance(2)
+        rates.append(s.learning_rate)
+    assert rates == [0.1, 0.1, 0.05, 0.05, 0.025, 0.025, 0.025, 0.025]
+    value = s.network.bank.value.copy()
+    s.seek(0)
+    s.seek(16)
+    assert s.learning_rate == 0.025
+    np.testing.assert_array_equal(s.network.bank.value, value)
+    assert len(s.branches) == 1
+
+
+def test_the_rate_does_not_fall_below_its_limit() -> None:
+    s = session_of_values([5.0] * 20)
+    limit = sv.ReduceOnPlateau("script", factor=0.1, patience=1, min_rate=0.02, mode="min")
+    s.on_step(limit)
+    s.advance(30)
+    assert s.learning_rate == 0.02
+    assert len(s.current_branch.journal) == 1
+
+
+def worse_than_none(predictions: object, targets: object) -> float:
+    return float("nan")
+
+
+def test_the_best_step_is_that_of_the_best_value_on_this_branch() -> None:
+    rng = np.random.default_rng(1)
+    table = sv.data.Arrays(rng.random((40, 2)), rng.random((40, 1)), share=0.5)
+    metrics = ["r2", worse_than_none]
+    net = sv.Network([2, 8, 1], "tanh", seed=0)
+    s = sv.Session(net, table, "mse", "adam", metrics=metrics, every=5)
+    with refused(InputError, "no metric has been measured"):
+        s.best_step()
+    s.learning_rate = 0.05
+    s.advance(60)
+    for name, mode, sign in (("held_out_loss", "auto", 1), ("r2", "auto", -1), ("r2", "min", 1)):
+        steps, values = s.metrics[name]
+        expected = min(zip(sign * values, steps, strict=True))[1]
+        assert s.best_step(name, mode=mode) == expected
+    assert s.best_step() == s.best_step(metric="held_out_loss")
+    assert s.best_step("worse_than_none", "max") == s.metrics["r2"][0][0]
+    with refused(InputError, "'worse_than_none'"):
+        s.best_step("worse_than_none")
+    with refused(UnknownNameError, "'accuracy'"):
+        s.best_step("accuracy")
+    best = s.best_step()
+    s.seek(best)
+    assert s.step_index == best == s.best_step()
+
+
+def test_known_metrics_know_their_direction() -> None:
+    assert not sv.EarlyStopping().rises
+    assert sv.EarlyStopping("held_out_accuracy").rises
+    assert not sv.EarlyStopping("mae").rises
+    assert sv.ReduceOnPlateau("held_out_r2").rises
+    with refused(InputError, "'script'"):
+        sv.EarlyStopping("script")
+
+
+def test_it_is_called_when_its_metric_is_measured() -> None:
+    s = session_of_values([1.0] * 50, every=7)
+    assert s.on_step(sv.EarlyStopping("script", mode="min")).every == 7
+    assert s.on_step(sv.EarlyStopping("script", mode="min"), every=1).every == 1
+    assert s.on_step(lambda view: None).every == 1
+    s.advance(6)  # before the first measurement, too
+
+
+def test_a_metric_that_is_not_measured_is_refused() -> None:
+    with refused(UnknownNameError, "'acuracy'"):
+        session_of_values([]).on_step(sv.EarlyStopping("acuracy", mode="max"))
+    plain = sv.Session(sv.Network([2, 1]), (PLATEAU_X, PLATEAU_X[:, 0]), engine="python")
+    with refused(InputError, "held_out_loss"):
+        plain.on_step(sv.EarlyStopping())
+
+
+def test_unsuitable_arguments_are_refused() -> None:
+    with refused(InputError, "patience", "0"):
+        sv.EarlyStopping(patience=0)
+    with refused(InputError, "min_delta", "-1"):
+        sv.EarlyStopping(min_delta=-1.0)
+    with refused(UnknownNameError, "'down'"):
+        sv.EarlyStopping(mode="down")
+    with refused(InputError, "factor", "1.0"):
+        sv.ReduceOnPlateau(factor=1.0)
+    with refused(InputError, "min_rate"):
+        sv.ReduceOnPlateau(min_rate=-1.0)
+
+
+@pytest.mark.parametrize("kind", [sv.EarlyStopping, sv.ReduceOnPlateau])
+def test_held_out_metrics_want_held_out_samples(kind: Any) -> None:
+    net = sv.Network([2, 3, 2], seed=0)
+    pair = [[0.0, 1.0], [1.0, 0.0]], [0, 1]
+    s = sv.Session(net, pair, "softmax_cross_entropy", metrics="accuracy", engine="python")
+    with refused(InputError, "held-out samples"):
+        s.on_step(kind(patience=2))
+    s.on_step(kind("accuracy", patience=2))
+
+
+@pytest.mark.some(10)
+@every_engine
+@pytest.mark.parametrize("condition", [*SO, *CHANGES])
+def test_it_is_the_first_step_at_which_the_condition_holds(engine: str, condition: str) -> None:
+    past = arrivals(engine)
+    if condition in CHANGES:
+        signs = [CHANGES[condition](each) < 0 for each in past]
+        begin = 2 if condition.startswith("grad") else 1
+        expected = [k for k in range(begin, len(past)) if signs[k] != signs[k - 1]][:1]
+    else:
+        begin = int(condition.startswith("grad"))  # before the first step there are no gradients
+        expected = [k for k in range(begin, len(past)) if SO[condition](past[: k + 1])][:1]
+    s = advanced(session(engine), STEPS)
+    s.advance(3, "operation")
+    clock, numbers = s.clock, bits(s)
+    assert s.first(condition) == expected[0]
+    assert (s.clock, bits(s)) == (clock, numbers)
+    s.seek(expected[0] - 1 if expected[0] else 0)
+    assert s.first(condition) == (None if expected[0] else 0)
+
+
+def test_an_own_function_is_asked_at_each_step() -> None:
+    s, seen = session(), []
+    s.advance(20)
+
+    def is_seventh(view: ConditionView) -> bool:
+        seen.append((view.step, view.loss))
+        return view.step == 7
+
+    assert s.first(is_seventh) == 7
+    assert [step for step, _ in seen] == list(range(8))
+    assert [loss for _, loss in seen[1:]] == s.losses[:7].tolist()
+
+
+def test_what_is_on_record_takes_no_replay(monkeypatch: pytest.MonkeyPatch) -> None:
+    s = advanced(session(metrics=["mae"], every=10), 50)
+    monkeypatch.setattr(type(s.timeline), "visit", None)
+    steps, values = s.metrics["mae"]
+    expected = int(steps[np.flatnonzero(values < values[0])[0]])
+    assert s.first(f"mae < {float(values[0])!r}") == expected
+    assert s.first("loss < 0.004") == int(np.flatnonzero(s.losses < 0.004)[0]) + 1
+    assert s.first("not finite") is None
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_a_cancelled_search_leaves_everything_as_it_was(error: type[BaseException]) -> None:
+    s = advanced(session(), 30)
+    s.advance(2, "operation")
+    clock, numbers = s.clock, bits(s)
+
+    def cancels(view: ConditionView) -> bool:
+        if view.step == 12:
+            raise error
+        return False
+
+    with pytest.raises(error):
+        s.first(cancels)
+    assert (s.clock, bits(s)) == (clock, numbers)
+    s.advance(10)
+    plain = advanced(session(), 40)
+    assert bits(s) == bits(plain)
+
+
+NAME = "layer 0, perceptron 2, weight from input 1"
+WAYS = pytest.mark.parametrize(
+    ("optimizer", "number"),
+    [(sv.SGD(0.5), np.nan), (sv.Adam(0.1, not_finite="zero"), np.nan), (sv.SGD(0.5), np.inf)],
+)
+ENGINES = pytest.mark.parametrize("engine", ["python", "cpu"])
+
+
+def network() -> sv.Network:
+    return sv.Network([3, 8, 3], "tanh", "sigmoid", seed=0)
+
+
+@ENGINES
+@WAYS
+def test_a_session_names_the_weight_and_the_step_to_go_back_to(
+    engine: str, optimizer: Any, number: float
+) -> None:
+    net = network()
+    session = sv.Session(net, data.Rgb("invert"), "mse", optimizer, batch=8, engine=engine)
+    session.advance(3)
+    before = net.bank.value.copy()
+    net.bank.value[7] *= number
+    for unit in ("step", "operation"):
+        with refused(GradientError, NAME, "net.bank.value[7]", "s.seek(3)"):
+            session.advance(99, unit)
+    session.seek(3)
+    assert (net.bank.value == before).all()
+    session.branch()
+    session.advance(1)
+    assert np.isfinite(session.loss)
+
+
+def test_the_first_of_all_weights_is_named() -> None:
+    net = network()
+    net.bank.value *= np.nan
+    session = sv.Session(net, data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8, engine="python")
+    with refused(GradientError, "layer 0, perceptron 0, weight from input 0", "s.seek(0)"):
+        session.advance(2)
+
+
+@ENGINES
+@WAYS
+def test_train_and_the_verbs_name_the_weight(engine: str, optimizer: Any, number: float) -> None:
+    net = network().to(engine)
+    inputs = np.full((4, 3), 0.5)
+    net.bank.value[7] *= number
+    with refused(GradientError, NAME, "net.bank.value[7]"):
+        net.train(inputs, 1 - inputs, "mse", optimizer, steps=3)
+    net.forward(inputs)
+    net.backward(np.ones((4, 3)))
+    with refused(GradientError, NAME):
+        net.step(optimizer)
+    net.bank.value[7] = 0.0
+    assert np.isfinite(net.train(inputs, 1 - inputs, "mse", optimizer, steps=3)).all()
+
+
+@pytest.mark.parametrize("number", [np.nan, -np.inf])
+def test_every_caption_of_such_a_step_says_something(number: float) -> None:
+    net = network()
+    session = sv.Session(net, data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8, engine="python")
+    session.advance(3)
+    net.bank.value[7] = number
+    for _ in session.operations[:-1]:
+        session.advance(1, "operation")
+        for weight in (None, 7, 0):
+            assert len(str(session.caption(weight))) > 20
+        assert f"edited: 0.18 → {number} after step 3" in str(session.caption(7))
+        assert str(number) in str(session.explain(7))

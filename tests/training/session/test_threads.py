@@ -1,4 +1,4 @@
-"""Many threads at one session: one at a time, none waits for ever, no thread left over."""
+"""Threads at one session: locks, requests, many callers at a time."""
 
 import gc
 import re
@@ -18,10 +18,20 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.errors import GradientError, InputError, OrderError, OwnershipError, UpdateError
+from scalarviz.errors import (
+    GradientError,
+    InputError,
+    OrderError,
+    OwnershipError,
+    ScalarvizError,
+    UpdateError,
+)
+from scalarviz.training.session.branches import Branch
+from scalarviz.training.session.timeline import Timeline
+from scalarviz.training.session.trainer import Trainer
+from tests.machine import until
 from tests.sessions import advanced
-from tests.training.session.test_session import PAIR, every_engine, session, state
-from tests.waiting import until
+from tests.training.session.test_session import COLOURS, PAIR, every_engine, session, state
 from tests.wording import refused
 
 SOON = 5.0  # seconds; far less than the 30 that a step behind the gate takes
@@ -53,7 +63,7 @@ def ours() -> list[threading.Thread]:
     return [each for each in threading.enumerate() if each.name == "scalarviz"]
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def nothing_is_left_running() -> Iterator[None]:
     until(lambda: not ours())
     yield
@@ -102,6 +112,7 @@ class Gate:
 # Playing and pausing.
 
 
+@pytest.mark.usefixtures("nothing_is_left_running")
 @every_engine
 def test_several_threads_may_play_and_pause(engine: str) -> None:
     s = advanced(session(engine), 1)
@@ -119,6 +130,7 @@ def test_several_threads_may_play_and_pause(engine: str) -> None:
     assert state(s) == before
 
 
+@pytest.mark.usefixtures("nothing_is_left_running")
 def test_the_last_of_plays_and_pauses_counts() -> None:
     s = session()
     for speed in (None, 500.0, None, 50.0):
@@ -132,6 +144,7 @@ def test_the_last_of_plays_and_pauses_counts() -> None:
     assert not s.playing
 
 
+@pytest.mark.usefixtures("nothing_is_left_running")
 def test_an_error_of_the_playing_thread_is_raised_by_exactly_one_pause() -> None:
     for _ in range(20):
         s = sv.Session(sv.Network([1, 1]), ([[1.0]], [[0.0]]), "mse", sv.SGD(1e6), engine="python")
@@ -142,6 +155,7 @@ def test_an_error_of_the_playing_thread_is_raised_by_exactly_one_pause() -> None
         s.pause()
 
 
+@pytest.mark.usefixtures("nothing_is_left_running")
 def test_an_error_that_no_pause_has_raised_is_raised_by_play() -> None:
     s = sv.Session(sv.Network([1, 1]), ([[1.0]], [[0.0]]), "mse", sv.SGD(1e6), engine="python")
     s.play()
@@ -156,6 +170,7 @@ def test_an_error_that_no_pause_has_raised_is_raised_by_play() -> None:
     s.pause()
 
 
+@pytest.mark.usefixtures("nothing_is_left_running")
 def test_a_pause_need_not_wait_for_a_step_that_takes_long() -> None:
     gate = Gate()
     with gate.closed(gate.session.play):
@@ -172,6 +187,7 @@ def test_a_pause_need_not_wait_for_a_step_that_takes_long() -> None:
     assert not waiting.is_alive() and ours() == []
 
 
+@pytest.mark.usefixtures("nothing_is_left_running")
 def test_data_may_pause_the_training_that_asks_for_it() -> None:
     made: list[sv.Session] = []
 
@@ -194,6 +210,7 @@ def test_data_may_pause_the_training_that_asks_for_it() -> None:
     s.pause()
 
 
+@pytest.mark.usefixtures("nothing_is_left_running")
 def test_data_cannot_move_the_training_that_asks_for_it() -> None:
     made: list[sv.Session] = []
 
@@ -213,6 +230,7 @@ def test_data_cannot_move_the_training_that_asks_for_it() -> None:
     assert state(s) == before
 
 
+@pytest.mark.usefixtures("nothing_is_left_running")
 @pytest.mark.slow
 def test_a_session_that_nobody_holds_stops_playing() -> None:
     def forgotten() -> Any:
@@ -268,6 +286,7 @@ LOOKS: dict[str, Callable[[sv.Session], object]] = {
 }
 
 
+@pytest.mark.usefixtures("nothing_is_left_running")
 @pytest.mark.parametrize("look", LOOKS)
 def test_who_only_looks_on_does_not_wait(look: str) -> None:
     gate = Gate()
@@ -330,6 +349,7 @@ DEEDS: dict[str, Callable[[sv.Session, Path], object]] = {
 }
 
 
+@pytest.mark.usefixtures("nothing_is_left_running")
 @pytest.mark.some(12)
 @pytest.mark.parametrize("deed", DEEDS)
 def test_whoever_does_something_waits_for_what_goes_on(deed: str, tmp_path: Path) -> None:
@@ -345,6 +365,7 @@ def test_whoever_does_something_waits_for_what_goes_on(deed: str, tmp_path: Path
     assert not other.is_alive()
 
 
+@pytest.mark.usefixtures("nothing_is_left_running")
 def test_of_every_call_it_is_said_whether_it_waits() -> None:
     calls = {name for name, what in PUBLIC.items() if callable(what)}
     calls -= {"doing", "follow", "inherit", "still"}
@@ -354,6 +375,7 @@ def test_of_every_call_it_is_said_whether_it_waits() -> None:
     assert waits | looks == calls and waits | settable <= set(DEEDS) and looks - waits <= set(LOOKS)
 
 
+@pytest.mark.usefixtures("nothing_is_left_running")
 @pytest.mark.slow
 def test_a_snapshot_comes_between_the_portions_of_a_long_advance() -> None:
     gate = Gate()
@@ -372,6 +394,7 @@ def test_a_snapshot_comes_between_the_portions_of_a_long_advance() -> None:
     worker.join(60.0)
 
 
+@pytest.mark.usefixtures("nothing_is_left_running")
 def test_who_looks_on_does_not_see_a_session_look_something_up() -> None:
     s = advanced(session(), 40)
     over = threading.Event()
@@ -399,6 +422,7 @@ def test_who_looks_on_does_not_see_a_session_look_something_up() -> None:
     assert values == {s.network.bank.value.tobytes()}
 
 
+@pytest.mark.usefixtures("nothing_is_left_running")
 @pytest.mark.parametrize("activation", ["linear", "relu"])
 def test_what_comes_next_is_always_an_operation_of_its_own_step(activation: str) -> None:
     """With a linear layer a step has fewer operations than the clock may count in another one."""
@@ -427,6 +451,7 @@ def test_what_comes_next_is_always_an_operation_of_its_own_step(activation: str)
 # Networks, pins, replicas.
 
 
+@pytest.mark.usefixtures("nothing_is_left_running")
 def test_a_second_session_begins_after_the_portion_of_the_first() -> None:
     for _ in range(10):
         net = sv.Network([3, 8, 3], "tanh", "sigmoid")
@@ -443,6 +468,7 @@ def test_a_second_session_begins_after_the_portion_of_the_first() -> None:
             first.pause()
 
 
+@pytest.mark.usefixtures("nothing_is_left_running")
 def test_weights_are_pinned_by_several_threads() -> None:
     s = advanced(session(), 300)
     told = {}
@@ -468,6 +494,7 @@ def test_weights_are_pinned_by_several_threads() -> None:
         assert values.tolist() == [told[step][row] for step in range(301)]
 
 
+@pytest.mark.usefixtures("nothing_is_left_running")
 def test_pinning_another_weight_does_not_wait_for_the_history_of_the_first() -> None:
     gate = Gate()
     s = gate.session
@@ -480,6 +507,7 @@ def test_pinning_another_weight_does_not_wait_for_the_history_of_the_first() -> 
     assert len(s.history(5, wait=True)[0]) == 4
 
 
+@pytest.mark.usefixtures("nothing_is_left_running")
 def test_an_error_in_the_background_is_raised_by_who_waits_for_it() -> None:
     broken = threading.Event()
 
@@ -501,6 +529,7 @@ def test_an_error_in_the_background_is_raised_by_who_waits_for_it() -> None:
     assert s.history(3, wait=True)[0].tolist() == [0, 1, 2, 3, 4, 5]
 
 
+@pytest.mark.usefixtures("nothing_is_left_running")
 def test_replicas_may_be_advanced_by_several_threads() -> None:
     s = session()
     together_, reference = sv.replicate(s, range(3)), sv.replicate(s, range(3))
@@ -519,6 +548,7 @@ def test_replicas_may_be_advanced_by_several_threads() -> None:
         assert (one.value == other.value).all()
 
 
+@pytest.mark.usefixtures("nothing_is_left_running")
 def test_replicas_are_made_of_a_session_that_plays() -> None:
     s = session()
     s.play()
@@ -538,6 +568,7 @@ def test_replicas_are_made_of_a_session_that_plays() -> None:
     s.pause()
 
 
+@pytest.mark.usefixtures("nothing_is_left_running")
 def test_a_compiled_function_may_be_asked_while_it_is_trained() -> None:
     """The picture of what it has learned is made so: it must not write where the training does."""
     a, b, c = [sv.Value(x) for x in (0.5, -0.25, 0.75)]
@@ -555,6 +586,7 @@ def test_a_compiled_function_may_be_asked_while_it_is_trained() -> None:
 # What goes wrong.
 
 
+@pytest.mark.usefixtures("nothing_is_left_running")
 def test_numbers_belong_to_the_clock_though_the_way_back_fails_too() -> None:
     broken = threading.Event()
 
@@ -578,6 +610,7 @@ def test_numbers_belong_to_the_clock_though_the_way_back_fails_too() -> None:
     assert state(s) == reached and not s.current_branch.journal
 
 
+@pytest.mark.usefixtures("nothing_is_left_running")
 def test_several_threads_may_exchange_an_activation() -> None:
     network = sv.Network([3, *[4] * 10, 3], "tanh")
 
@@ -591,3 +624,200 @@ def test_several_threads_may_exchange_an_activation() -> None:
         assert together(exchange, exchange, exchange) == []
     finally:
         sys.setswitchinterval(before)
+
+
+THREADS = 4
+PATIENCE = 120.0  # seconds more at most, on a busy machine
+FURTHEST = 400  # steps; a straight replay of every branch must not take long
+UNITS = ("operation", "phase", "step", "epoch")
+
+Random = np.random.Generator
+Deed = Callable[[sv.Session, Random, Path], object]
+
+
+def count(rng: Random, most: int = 4) -> int:
+    return int(rng.integers(1, most))
+
+
+def row(rng: Random) -> int:
+    return int(rng.integers(59))
+
+
+def advance(s: sv.Session, rng: Random, path: Path) -> None:
+    if s.step_index > FURTHEST:
+        s.seek(int(rng.integers(FURTHEST)))
+    s.advance(count(rng, 30), str(rng.choice(UNITS[:3])))  # type: ignore[arg-type]  # one of the units
+
+
+def play(s: sv.Session, rng: Random, path: Path) -> None:
+    s.play((50.0, 300.0, 2000.0)[rng.integers(3)], ("operation", "step")[rng.integers(2)])
+
+
+def to(s: sv.Session, rng: Random, path: Path) -> None:
+    s.to(("python", "cpu")[rng.integers(2)])
+
+
+def set_data(s: sv.Session, rng: Random, path: Path) -> None:
+    s.data = PAIR if rng.integers(2) else (COLOURS, COLOURS[:, ::-1])
+
+
+def save(s: sv.Session, rng: Random, path: Path) -> None:
+    s.save(path / f"{threading.get_ident()}.safetensors")
+
+
+def read(s: sv.Session, rng: Random, path: Path) -> None:
+    shot = s.snapshot()
+    shot.request()
+    assert not shot.ready or shot.read().value.shape == (59,)
+    assert np.isfinite(s.snapshot().read().value).all()
+
+
+def look(s: sv.Session, rng: Random, path: Path) -> None:
+    repr(s), s._repr_html_(), s.branches, repr(s.current_branch), s.current_branch.curve(20)
+    s.loss, s.losses, s.done, s.next, s.phase, s.operations, s.epoch, s.clock, s.pinned  # noqa: B018
+    s.learning_rate, s.optimizer, s.data, s.engine, s.playing, s.focus  # noqa: B018
+
+
+def copied(s: sv.Session, rng: Random, path: Path) -> None:
+    s.copy().advance(2)
+
+
+CROWD_DEEDS: dict[str, Deed] = {
+    "advance": advance,
+    "back": lambda s, rng, path: s.back(count(rng), str(rng.choice(UNITS))),  # type: ignore[arg-type]  # one of the units
+    "seek": lambda s, rng, path: s.seek(int(rng.integers(max(1, s.step_index)))),
+    "reset": lambda s, rng, path: s.reset(),
+    "edit": lambda s, rng, path: s.edit([row(rng), row(rng)], rng.normal()),
+    "write": lambda s, rng, path: setattr(s.network.parameters()[row(rng)], "value", rng.normal()),
+    "freeze": lambda s, rng, path: s.freeze(row(rng), bool(rng.integers(2))),
+    "pin": lambda s, rng, path: s.pin(row(rng), bool(rng.integers(3))),
+    "history": lambda s, rng, path: s.history(row(rng), wait=bool(rng.integers(2))),
+    "branch": lambda s, rng, path: s.branch() if len(s.branches) < 40 else None,
+    "switch": lambda s, rng, path: s.switch(int(rng.integers(len(s.branches)))),
+    "play": play,
+    "pause": lambda s, rng, path: s.pause((None, 0.0)[rng.integers(2)]),
+    "read": read,
+    "numbers": lambda s, rng, path: s.numbers(str(rng.choice(["affine 0", "tanh 0", "affine 1"]))),
+    "explain": lambda s, rng, path: s.explain(row(rng)),
+    "caption": lambda s, rng, path: s.caption(row(rng)),
+    "copy": copied,
+    "save": save,
+    "rate": lambda s, rng, path: setattr(s, "learning_rate", rng.uniform(0.001, 0.02)),
+    "optimizer": lambda s, rng, path: setattr(s, "optimizer", sv.Momentum(0.01)),
+    "loss": lambda s, rng, path: setattr(s, "loss_function", str(rng.choice(["mse", "mae"]))),
+    "batch": lambda s, rng, path: setattr(s, "batch", int(rng.integers(1, 9))),
+    "activation": lambda s, rng, path: s.set_activation(0, str(rng.choice(["tanh", "relu"]))),
+    "focus": lambda s, rng, path: setattr(s, "focus", int(rng.integers(8))),
+    "data": set_data,
+    "to": to,
+    "look": look,
+    "replicas": lambda s, rng, path: sv.replicate(s, range(2)).advance(2),
+}
+SELDOM = (
+    *("save", "copy", "replicas", "reset", "to", "data", "activation", "optimizer", "branch"),
+    *("loss", "batch"),
+    *("seek", "switch", "edit", "write", "freeze", "rate"),
+)
+
+
+def is_poor(s: sv.Session) -> bool:
+    """Whether too few kinds of actions were done, as on a busy machine, to mean much."""
+    kinds = {action.kind for branch in list(s.branches) for action in list(branch.journal)}
+    return not {"edit", "freeze", "learning rate"} <= kinds or len(s.branches) < 4
+
+
+def crowd(s: sv.Session, seed: int, seconds: float, path: Path) -> list[str]:
+    """What went wrong where it should not, when some threads did anything for some seconds."""
+    wrong: list[str] = []
+    end = time.perf_counter() + seconds
+    often = [*(name for name in CROWD_DEEDS if name not in SELDOM), *["advance"] * 3, *["play"] * 2]
+
+    def one(number: int) -> None:
+        rng = np.random.default_rng([seed, number])
+        while time.perf_counter() < end or (is_poor(s) and time.perf_counter() < end + PATIENCE):
+            name = str(rng.choice(SELDOM if rng.integers(20) == 0 else often))
+            try:
+                CROWD_DEEDS[name](s, rng, path)
+            except ScalarvizError:
+                pass
+            except BaseException as error:
+                wrong.append(f"{name}: {error!r}")
+
+    threads = [threading.Thread(target=one, args=(i,), daemon=True) for i in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(seconds + 2.0 * PATIENCE)
+        wrong += ["a thread waits for ever"] if thread.is_alive() else []
+    try:
+        s.pause()
+    except ScalarvizError:
+        s.pause()
+    return wrong
+
+
+def numbers(timeline: Timeline) -> tuple[Any, ...]:
+    bank = timeline.trainer.bank
+    slots = [slot.tobytes() for _, slot in sorted(bank.slots.items()) if slot.any()]
+    arrays = bank.value.tobytes(), bank.grad.tobytes(), bank.frozen.tobytes(), *slots
+    return timeline.clock, str(timeline.loss), bank.step_count, arrays
+
+
+def straight(s: sv.Session) -> list[tuple[Any, ...]]:
+    """The end of every branch, by its journal alone: from step 0, without keyframes or losses."""
+    timeline, start = s.timeline, s.timeline.branches[0].frames[0]
+    trainer = timeline.trainer
+    twin = Timeline(Trainer(s.network.copy(), start.settings, trainer.seed), 2**40)
+    made: dict[Branch, Branch] = {}
+    ends = []
+    for branch in timeline.branches:
+        parent = made.get(branch.parent) if branch.parent else None
+        made[branch] = Branch(branch.number, parent, branch.fork, branch.journal, branch.end)
+        if parent is None:
+            made[branch].frames = [start]
+        twin.branch = made[branch]
+        twin.restore(0)
+        twin.forward(branch.end)
+        ends.append((numbers(twin), made[branch].losses.tobytes()))
+        if parent is not None:
+            made[branch].frames = []
+        else:
+            made[branch].frames = [start]
+    return ends
+
+
+def found(s: sv.Session) -> list[tuple[Any, ...]]:
+    """The end of every branch, as the session goes there."""
+    ends = []
+    for branch in s.branches:
+        with s.doing():
+            s.switch(branch)
+            s.timeline.go(branch.end)
+        ends.append((numbers(s.timeline), branch.losses.tobytes()))
+    return ends
+
+
+def check(seed: int, seconds: float, path: Path) -> None:
+    engine = ("cpu", "python")[seed % 2]
+    first = advanced(session(engine, memory=2_000_000), 1)
+    first.advance(len(first.network.program.moments), "operation")  # all kernels are compiled
+    s = advanced(session(engine, memory=2_000_000), 1)
+    assert crowd(s, seed, seconds, path) == []
+    assert not is_poor(s)
+    assert not s.playing
+    assert found(s) == straight(s)
+    s.switch(0)
+    s.history(0, wait=True)
+    until(lambda: not ours())
+
+
+def test_four_threads_that_do_anything_leave_a_training_that_can_be_replayed(
+    tmp_path: Path,
+) -> None:
+    check(0, 2.0, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 9))
+def test_four_threads_that_do_anything_for_longer(seed: int, tmp_path: Path) -> None:
+    check(seed, 8.0, tmp_path)

@@ -1,101 +1,117 @@
-"""`undo` and `redo` of a session."""
+"""Undo, and what can be undone: another loss, another batch, learning rates of layers."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.errors import InputError, OrderError
+from scalarviz import data
+from scalarviz.core import optimizer as own_rates
+from scalarviz.core.formulas.losses import LOSSES
+from scalarviz.core.optimizer import NO_OWN_RATES, RateSpan
+from scalarviz.errors import (
+    EngineError,
+    FileError,
+    InputError,
+    OrderError,
+    ReadOnlyError,
+    ShapeError,
+    UnknownAttributeError,
+    UnknownNameError,
+)
+from scalarviz.faces.controller.precompile import kind_of
+from scalarviz.files.checked_safetensors import read, write
 from scalarviz.training.session.branches import Clock
-from tests.sessions import reloaded
+from tests.sessions import advanced, reloaded
 from tests.wording import refused
 
 DATA = ([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [[0.0], [1.0], [1.0], [0.0]])
 
 
 @pytest.fixture
-def session() -> sv.Session:
+def undo_session() -> sv.Session:
     net = sv.Network([2, 3, 1], "tanh", seed=1)
     return sv.Session(net, DATA, "mse", sv.SGD(0.5), batch=2, engine="python")
 
 
-def state(session: sv.Session) -> tuple[Any, ...]:
-    bank = session.network.bank
-    clock = session.timeline.clock
-    return clock.place, bank.value.tobytes(), bank.frozen.tobytes(), session.learning_rate
+def state(undo_session: sv.Session) -> tuple[Any, ...]:
+    bank = undo_session.network.bank
+    clock = undo_session.timeline.clock
+    return clock.place, bank.value.tobytes(), bank.frozen.tobytes(), undo_session.learning_rate
 
 
 def test_an_undo_goes_back_to_the_moment_before_a_change_and_a_redo_to_the_one_after(
-    session: sv.Session,
+    undo_session: sv.Session,
 ) -> None:
-    session.advance(3)
-    session.advance(4, "operation")
-    before = state(session)
-    session.edit(0, 9.0)
-    after = state(session)
-    session.undo()
-    assert state(session) == before and len(session.branches) == 1
-    session.redo()
-    assert state(session) == after and len(session.branches) == 1
+    undo_session.advance(3)
+    undo_session.advance(4, "operation")
+    before = state(undo_session)
+    undo_session.edit(0, 9.0)
+    after = state(undo_session)
+    undo_session.undo()
+    assert state(undo_session) == before and len(undo_session.branches) == 1
+    undo_session.redo()
+    assert state(undo_session) == after and len(undo_session.branches) == 1
 
 
-def test_every_kind_of_change_is_undone_and_done_again(session: sv.Session) -> None:
-    session.advance(2)
-    states = [state(session)]
-    session.edit([1, 2], [0.5, -0.5])
-    states.append(state(session))
-    session.freeze(session.network.layers[0])
-    states.append(state(session))
-    session.optimizer = sv.Adam(0.01)
-    states.append(state(session))
-    session.learning_rate = 0.125
-    states.append(state(session))
-    session.set_activation(0, "relu")
-    states.append(state(session))
-    session.network.bank.value[4] = 3.0  # written into the bank
-    session.advance(0)
-    assert session.data is not None
-    session.undo()
-    assert state(session) == states[5]
+def test_every_kind_of_change_is_undone_and_done_again(undo_session: sv.Session) -> None:
+    undo_session.advance(2)
+    states = [state(undo_session)]
+    undo_session.edit([1, 2], [0.5, -0.5])
+    states.append(state(undo_session))
+    undo_session.freeze(undo_session.network.layers[0])
+    states.append(state(undo_session))
+    undo_session.optimizer = sv.Adam(0.01)
+    states.append(state(undo_session))
+    undo_session.learning_rate = 0.125
+    states.append(state(undo_session))
+    undo_session.set_activation(0, "relu")
+    states.append(state(undo_session))
+    undo_session.network.bank.value[4] = 3.0  # written into the bank
+    undo_session.advance(0)
+    assert undo_session.data is not None
+    undo_session.undo()
+    assert state(undo_session) == states[5]
     for expected in reversed(states[:5]):
-        session.undo()
-        assert state(session) == expected
+        undo_session.undo()
+        assert state(undo_session) == expected
     with refused(OrderError, "nothing to undo"):
-        session.undo()
+        undo_session.undo()
     for expected in states[1:]:
-        session.redo()
-        assert state(session) == expected
-    session.redo()
-    assert session.network.bank.value[4] == 3.0
+        undo_session.redo()
+        assert state(undo_session) == expected
+    undo_session.redo()
+    assert undo_session.network.bank.value[4] == 3.0
     with refused(OrderError, "nothing to redo"):
-        session.redo()
+        undo_session.redo()
 
 
-def test_a_reset_and_the_choice_of_a_branch_are_undone(session: sv.Session) -> None:
-    session.advance(4)
-    trained = state(session)
-    session.reset()
-    session.advance(2)
-    session.switch(0)
-    session.undo()
-    assert session.current_branch.number == 1 and session.step_index == 2
-    session.undo()
-    assert state(session) == trained and session.current_branch.number == 0
-    session.redo()
-    assert session.current_branch.number == 1 and session.step_index == 0
+def test_a_reset_and_the_choice_of_a_branch_are_undone(undo_session: sv.Session) -> None:
+    undo_session.advance(4)
+    trained = state(undo_session)
+    undo_session.reset()
+    undo_session.advance(2)
+    undo_session.switch(0)
+    undo_session.undo()
+    assert undo_session.current_branch.number == 1 and undo_session.step_index == 2
+    undo_session.undo()
+    assert state(undo_session) == trained and undo_session.current_branch.number == 0
+    undo_session.redo()
+    assert undo_session.current_branch.number == 1 and undo_session.step_index == 0
 
 
-def test_a_change_ends_what_could_be_done_again(session: sv.Session) -> None:
-    session.edit(0, 1.0)
-    session.undo()
-    session.edit(0, 2.0)
+def test_a_change_ends_what_could_be_done_again(undo_session: sv.Session) -> None:
+    undo_session.edit(0, 1.0)
+    undo_session.undo()
+    undo_session.edit(0, 2.0)
     with refused(OrderError, "nothing to redo"):
-        session.redo()
+        undo_session.redo()
 
 
 Change = Callable[[sv.Session, random.Random], object]
@@ -121,10 +137,10 @@ CHANGES: list[Change] = [
 
 
 def test_all_that_a_user_does_is_undone_done_again_saved_and_replayed(
-    session: sv.Session, tmp_path: Path
+    undo_session: sv.Session, tmp_path: Path
 ) -> None:
     for seed in range(25):
-        chance, s = random.Random(seed), session.copy()
+        chance, s = random.Random(seed), undo_session.copy()
         log = s.undo_log
         for _ in range(25):
             before = state(s)
@@ -151,130 +167,132 @@ def test_all_that_a_user_does_is_undone_done_again_saved_and_replayed(
             ]
 
 
-def test_random_changes_with_undo_and_redo_lead_where_a_replay_leads(session: sv.Session) -> None:
+def test_random_changes_with_undo_and_redo_lead_where_a_replay_leads(
+    undo_session: sv.Session,
+) -> None:
     for seed in range(40):
         chance = random.Random(seed)
-        session.reset()
+        undo_session.reset()
         for _ in range(30):
             match chance.randrange(8):
                 case 0:
-                    session.advance(chance.randrange(4))
+                    undo_session.advance(chance.randrange(4))
                 case 1:
-                    session.advance(chance.randrange(9), "operation")
+                    undo_session.advance(chance.randrange(9), "operation")
                 case 2:
-                    session.back(chance.randrange(4))
+                    undo_session.back(chance.randrange(4))
                 case 3:
-                    session.edit(chance.randrange(13), chance.uniform(-1, 1))
+                    undo_session.edit(chance.randrange(13), chance.uniform(-1, 1))
                 case 4:
-                    session.learning_rate = chance.uniform(0.01, 1)
+                    undo_session.learning_rate = chance.uniform(0.01, 1)
                 case 5:
-                    session.freeze(chance.randrange(13), chance.random() < 0.5)
-                case 6 if session.undo_log.done:
-                    session.undo()
-                case 7 if session.undo_log.undone:
-                    session.redo()
-            here, now = session.timeline.clock, state(session)
-            session.timeline.restore(0)
-            session.timeline.go(here)
-            session.timeline.remember()
-            assert state(session) == now, seed
+                    undo_session.freeze(chance.randrange(13), chance.random() < 0.5)
+                case 6 if undo_session.undo_log.done:
+                    undo_session.undo()
+                case 7 if undo_session.undo_log.undone:
+                    undo_session.redo()
+            here, now = undo_session.timeline.clock, state(undo_session)
+            undo_session.timeline.restore(0)
+            undo_session.timeline.go(here)
+            undo_session.timeline.remember()
+            assert state(undo_session) == now, seed
 
 
 def test_an_undo_keeps_the_moment_where_another_branch_begins(
-    session: sv.Session, tmp_path: Path
+    undo_session: sv.Session, tmp_path: Path
 ) -> None:
-    session.advance(3)
-    session.edit(0, 1.0)
-    session.branch()
-    session.undo()
-    session.undo()
-    there = state(session)
-    loaded = reloaded(session, tmp_path)
-    assert state(loaded) == there and len(loaded.branches) == len(session.branches)
+    undo_session.advance(3)
+    undo_session.edit(0, 1.0)
+    undo_session.branch()
+    undo_session.undo()
+    undo_session.undo()
+    there = state(undo_session)
+    loaded = reloaded(undo_session, tmp_path)
+    assert state(loaded) == there and len(loaded.branches) == len(undo_session.branches)
 
 
-def test_what_no_user_did_is_not_undone_and_ends_nothing(session: sv.Session) -> None:
-    session.edit(0, 1.0)
-    session.undo()
-    with session.undo_log.off():
-        session.learning_rate = 0.125
-    session.redo()
-    assert session.network.bank.value[0] == 1.0
-    session.undo()
+def test_what_no_user_did_is_not_undone_and_ends_nothing(undo_session: sv.Session) -> None:
+    undo_session.edit(0, 1.0)
+    undo_session.undo()
+    with undo_session.undo_log.off():
+        undo_session.learning_rate = 0.125
+    undo_session.redo()
+    assert undo_session.network.bank.value[0] == 1.0
+    undo_session.undo()
     with refused(OrderError, "nothing to undo"):
-        session.undo()
+        undo_session.undo()
 
 
 def test_one_undo_takes_back_one_of_two_changes_that_wait_for_the_next_step(
-    session: sv.Session,
+    undo_session: sv.Session,
 ) -> None:
-    session.advance(4, "operation")
-    session.set_activation(0, "relu")
-    session.learning_rate = 0.05
-    session.advance(2)
+    undo_session.advance(4, "operation")
+    undo_session.set_activation(0, "relu")
+    undo_session.learning_rate = 0.05
+    undo_session.advance(2)
 
     def shown() -> tuple[str, float]:
-        session.advance(max(0, 2 - session.step_index))
-        return session.network.activations[0], session.learning_rate
+        undo_session.advance(max(0, 2 - undo_session.step_index))
+        return undo_session.network.activations[0], undo_session.learning_rate
 
-    session.undo()
+    undo_session.undo()
     assert shown() == ("relu", 0.5)
-    session.undo()
+    undo_session.undo()
     assert shown() == ("tanh", 0.5)
-    session.redo()
+    undo_session.redo()
     assert shown() == ("relu", 0.5)
-    session.redo()
+    undo_session.redo()
     assert shown() == ("relu", 0.05)
 
 
 @pytest.mark.parametrize("apart", [0, 2])
 def test_what_is_still_undone_does_not_come_back_after_a_redo(
-    session: sv.Session, apart: int
+    undo_session: sv.Session, apart: int
 ) -> None:
-    session.advance(2)
-    session.learning_rate = 0.25
-    session.advance(apart)
-    session.batch = 1
-    session.advance(3)
-    session.undo()
-    session.undo()
-    session.redo()
-    assert (session.learning_rate, session.batch) == (0.25, 2)
-    session.advance(8)
-    assert (session.learning_rate, session.batch) == (0.25, 2)
-    session.redo()
-    assert (session.learning_rate, session.batch) == (0.25, 1)
+    undo_session.advance(2)
+    undo_session.learning_rate = 0.25
+    undo_session.advance(apart)
+    undo_session.batch = 1
+    undo_session.advance(3)
+    undo_session.undo()
+    undo_session.undo()
+    undo_session.redo()
+    assert (undo_session.learning_rate, undo_session.batch) == (0.25, 2)
+    undo_session.advance(8)
+    assert (undo_session.learning_rate, undo_session.batch) == (0.25, 2)
+    undo_session.redo()
+    assert (undo_session.learning_rate, undo_session.batch) == (0.25, 1)
 
 
 @pytest.mark.parametrize("begin", [sv.Session.branch, sv.Session.reset])
 def test_what_was_undone_before_another_change_does_not_come_back(
-    session: sv.Session, begin: Callable[[sv.Session], object]
+    undo_session: sv.Session, begin: Callable[[sv.Session], object]
 ) -> None:
-    session.advance(1)
-    begin(session)
-    session.freeze(2)
-    session.advance(1)
-    session.undo()
-    session.edit(1, 0.2)
-    session.undo()
-    session.undo()
-    session.redo()
-    session.advance(1)
-    assert not session.network.bank.frozen[2]
+    undo_session.advance(1)
+    begin(undo_session)
+    undo_session.freeze(2)
+    undo_session.advance(1)
+    undo_session.undo()
+    undo_session.edit(1, 0.2)
+    undo_session.undo()
+    undo_session.undo()
+    undo_session.redo()
+    undo_session.advance(1)
+    assert not undo_session.network.bank.frozen[2]
 
 
 def test_what_waited_with_a_change_that_is_done_again_waits_in_a_new_branch(
-    session: sv.Session,
+    undo_session: sv.Session,
 ) -> None:
-    session.advance(4, "operation")
-    session.batch = 1
-    session.edit(0, 0.5)
-    session.advance(2)
-    session.undo()
-    session.redo()
-    session.learning_rate = 0.05
-    session.advance(2)
-    assert (session.batch, session.learning_rate) == (1, 0.05)
+    undo_session.advance(4, "operation")
+    undo_session.batch = 1
+    undo_session.edit(0, 0.5)
+    undo_session.advance(2)
+    undo_session.undo()
+    undo_session.redo()
+    undo_session.learning_rate = 0.05
+    undo_session.advance(2)
+    assert (undo_session.batch, undo_session.learning_rate) == (1, 0.05)
 
 
 Act = Callable[[sv.Session], object]
@@ -337,10 +355,10 @@ def grown_at(line: Line, make: Callable[[], sv.Session], clock: Clock) -> sv.Ses
 @pytest.mark.some(60)
 @pytest.mark.parametrize("seed", range(1500))
 def test_random_sequences_lead_where_a_straight_training_leads(
-    session: sv.Session, seed: int
+    undo_session: sv.Session, seed: int
 ) -> None:
-    chance, s, line, now = random.Random(seed), session.copy(), Line(), Clock()
-    make: Callable[[], sv.Session] = session.copy
+    chance, s, line, now = random.Random(seed), undo_session.copy(), Line(), Clock()
+    make: Callable[[], sv.Session] = undo_session.copy
     done: list[tuple[Line, Line, set[Act]]] = []  # before a change, after it, and what it does
     undone: list[tuple[Line, Line, set[Act]]] = []
     for _ in range(25):
@@ -382,3 +400,301 @@ def test_random_sequences_lead_where_a_straight_training_leads(
         now = s.timeline.clock
         assert state(s) == state(straight := line.replayed(make, now)), seed
         assert s.batch == straight.batch, seed
+
+
+ENGINES = ("python", "cpu")
+
+
+def inverting_session(
+    engine: str = "python", output: str = "sigmoid", **options: Any
+) -> sv.Session:
+    net = sv.Network([3, 8, 3], "tanh", output=output, seed=0, dtype="float64")
+    options = {"batch": 8, "optimizer": sv.SGD(0.1)} | options
+    return sv.Session(net, data.Rgb(levels=3), "mse", engine=engine, **options)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_both_are_replayed_saved_and_undone(engine: str, tmp_path: Path) -> None:
+    s = advanced(inverting_session(engine), 6)
+    s.loss_function = sv.Loss("mae", factor=2.0, mean="samples")
+    s.advance(5)
+    s.batch = None
+    s.advance(4)
+    s.batch = 3
+    s.advance(5)
+    end, losses = s.network.bank.value.tobytes(), s.losses.tobytes()
+    for again in (s, reloaded(s, tmp_path), s.copy()):
+        assert (again.loss_function.mean, again.batch) == ("samples", 3)
+        again.seek(3)
+        assert (again.loss_function.name, again.batch) == ("mse", 8)
+        again.seek(12)
+        assert (again.loss_function.factor, again.batch) == (2.0, None)
+        again.seek(20)
+        assert (again.network.bank.value.tobytes(), again.losses.tobytes()) == (end, losses)
+    del again
+    s = advanced(inverting_session(engine), 2)
+    s.loss_function = "huber"
+    s.batch = 2
+    s.undo()
+    assert (s.loss_function.name, s.batch) == ("huber", 8)
+    s.undo()
+    assert (s.loss_function.name, s.batch, s.step_index) == ("mse", 8, 2)
+    s.redo()
+    s.redo()
+    assert (s.loss_function.name, s.batch) == ("huber", 2)
+
+
+def test_a_run_keeps_the_loss_that_it_began_with(tmp_path: Path) -> None:
+    s = advanced(inverting_session(), 3)
+    s.loss_function, s.batch = "mape", 4
+    s.advance(2)
+    s.save(tmp_path / "run")
+    description, _ = read(tmp_path / "run", "run")
+    assert (description["loss"]["name"], description["batch"]) == ("mse", 8)
+
+
+WRONG: dict[str, Callable[[sv.Session], object]] = {
+    "softmax_cross_entropy": lambda s: setattr(s, "loss_function", "softmax_cross_entropy"),
+    "'hubr'": lambda s: setattr(s, "loss_function", "hubr"),
+    "28": lambda s: setattr(s, "batch", 28),
+    "not 0": lambda s: setattr(s, "batch", 0),
+    "not 2.5": lambda s: setattr(s, "batch", 2.5),
+    "True": lambda s: setattr(s, "batch", True),
+    "'huber'": lambda s: setattr(s, "loss", "huber"),
+    "batch_size": lambda s: setattr(s, "batch_size", 4),
+    "criterion": lambda s: setattr(s, "criterion", "mae"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_cannot_be_is_refused_in_one_sentence(wrong: str) -> None:
+    s = inverting_session()
+    kinds = InputError, UnknownNameError, ReadOnlyError, UnknownAttributeError
+    with pytest.raises(kinds) as caught:
+        WRONG[wrong](s)
+    with refused(type(caught.value)):
+        WRONG[wrong](s)
+    assert not s.current_branch.journal and (s.loss_function.name, s.batch) == ("mse", 8)
+
+
+def test_class_labels_are_checked_for_a_new_loss() -> None:
+    net = sv.Network([2, 4, 1], seed=0)
+    s = sv.Session(net, ([[0.0, 1.0], [1.0, 0.0]], [0.0, 2.0]), engine="python")
+    with refused(InputError, "2"):
+        s.loss_function = "sigmoid_cross_entropy"
+    assert s.loss_function.name == "mse"
+
+
+def test_the_precision_is_a_setting_of_the_engine() -> None:
+    s = sv.Session(sv.Network([3, 3], seed=0), data.Rgb(levels=3), engine="cpu")
+    s.precision = "mixed"
+    assert s.precision.mixed and s.engine == "cpu"
+    s.undo()
+    assert not s.precision.mixed
+    s.engine = "python"
+    with refused(EngineError, "mixed"):
+        s.precision = "mixed"
+
+
+def test_kernels_of_all_its_losses_belong_to_what_it_needs() -> None:
+    s = inverting_session("cpu")
+    before = kind_of(s, "cpu")
+    s.advance(2)
+    s.loss_function = "mae"
+    s.advance(2)
+    both = kind_of(s, "cpu")
+    assert both != before
+    s.loss_function = "mse"
+    assert kind_of(s, "cpu") == both
+
+
+@pytest.fixture
+def cubed() -> Iterator[str]:
+    def cubed(p: float, t: float) -> float:
+        return abs(p - t) ** 3.0
+
+    yield sv.loss(cubed)
+    del LOSSES["cubed"]
+
+
+def test_a_file_names_a_loss_of_ones_own_that_came_later(cubed: str, tmp_path: Path) -> None:
+    s = inverting_session()
+    s.loss_function = cubed
+    s.advance(2)
+    s.save(tmp_path / "run")
+    row = LOSSES["cubed"]
+    try:
+        del LOSSES["cubed"]
+        with refused(FileError, "cubed"):
+            sv.Session.load(tmp_path / "run")
+    finally:
+        LOSSES["cubed"] = row
+    assert sv.Session.load(tmp_path / "run").loss_function.name == "cubed"
+
+
+DETAILS: dict[str, tuple[str, Any]] = {
+    "no loss": ("loss", {"loss": "mse"}),
+    "an unknown loss": ("loss", {"loss": {"loss": {"name": "hubr"}}}),
+    "a loss on logits": ("loss", {"loss": {"loss": {"name": "softmax_cross_entropy"}}}),
+    "a text": ("batch", {"size": "8"}),
+    "no samples": ("batch", {"size": 0}),
+    "a truth": ("batch", {"size": True}),
+}
+
+
+@pytest.mark.parametrize("what", DETAILS)
+def test_a_file_with_wrong_details_is_refused(what: str, tmp_path: Path) -> None:
+    s = inverting_session()
+    s.loss_function, s.batch = "huber", 4
+    s.save(tmp_path / "run")
+    description, arrays = read(tmp_path / "run", "run")
+    kind, details = DETAILS[what]
+    place = ("loss", "batch").index(kind)
+    description["branches"][0]["journal"][place][3] = details
+    write(tmp_path / "run", "run", description, arrays)
+    with refused(FileError, kind):
+        sv.Session.load(tmp_path / "run")
+
+
+OPTIMIZERS = (
+    sv.SGD(0.1),
+    sv.Momentum(0.1, schedule=sv.Schedule("cosine", steps=50)),
+    sv.Adam(0.02, l2=0.01, clip_norm=0.5),
+    sv.AdamW(0.02),
+)
+
+
+def session_with_rates(engine: str = "python", optimizer: sv.Optimizer | None = None) -> sv.Session:
+    net = sv.Network([3, 8, 3], "tanh", output="sigmoid", seed=0, dtype="float64")
+    return sv.Session(net, data.Rgb(levels=3), "mse", optimizer, batch=8, engine=engine)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=lambda o: o.name)
+def test_engines_agree_on_own_rates(engine: str, optimizer: sv.Optimizer) -> None:
+    sessions = [session_with_rates(name, optimizer) for name in ("python", engine)]
+    for s in sessions:
+        s.advance(2)
+        s.set_rate(s.network.layers[1], 0.3)
+        s.set_rate([1, 5, 6, 30], 0.001)
+        s.set_rate(7, 0.0)
+        s.advance(5)
+        s.freeze([5, 28])
+        s.set_rate(30, None)
+        s.advance(5)
+    one, other = [s.network.bank.value for s in sessions]
+    np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+
+
+def test_rates_are_kept_as_spans() -> None:
+    rates = NO_OWN_RATES.changed([3, 4, 9], 0.5).changed([4, 5], 0.25)
+    assert rates.spans == (RateSpan(3, 4, 0.5), RateSpan(4, 6, 0.25), RateSpan(9, 10, 0.5))
+    assert [rates.of(row) for row in (2, 3, 5, 6, 9, 10)] == [None, 0.5, 0.25, None, 0.5, None]
+    assert len(rates) == 4
+    assert not rates.changed([3, 4, 5, 9], None)
+
+
+def test_rates_after_any_changes_are_those_of_an_array() -> None:
+    chance = np.random.default_rng(0)
+    rates, wanted = NO_OWN_RATES, np.full(40, np.nan)
+    for _ in range(300):
+        rows = chance.integers(0, 40, chance.integers(1, 30))
+        rate = [None, 0.0, 0.25, 0.5][chance.integers(4)]
+        before = rates
+        rates = before.changed(rows, rate)
+        wanted[rows] = np.nan if rate is None else rate
+        for count in (0, 3, 40, 50):
+            whole = np.concatenate([wanted, np.full(10, np.nan)])[:count]
+            np.testing.assert_array_equal(rates.array(count), whole)
+            covered = [[span.rate] * (span.end - span.first) for span in rates.cover(count)]
+            np.testing.assert_array_equal(np.concatenate(covered), whole)
+        own = ~np.isnan(wanted)
+        assert len(rates) == own.sum() and bool(rates) == own.any()
+        one = rates.of(7)
+        assert one == wanted[7] if own[7] else one is None
+        again = rates.changed(rows, rate)
+        assert (again == rates, hash(again) == hash(rates)) == (True, True)
+        several = before.array(50).tobytes() != rates.array(50).tobytes()
+        assert (before != rates) is several
+
+
+def test_a_change_of_many_rows_makes_no_object_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(own_rates, "RateSpan", lambda *fields: made.append(fields))
+    rates = NO_OWN_RATES
+    for k in range(20):
+        rates = rates.changed(np.arange(k % 2, 6_403, 2 + k % 3), 0.001 * (k % 7))
+    assert not made
+    rates.cover(6_403)
+    assert len(made) > 3_000
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_own_rates_are_replayed_saved_and_forgotten_by_going_back(
+    engine: str, tmp_path: Path
+) -> None:
+    s = advanced(session_with_rates(engine, sv.Adam(0.02)), 3)
+    s.set_rate(s.network.layers[0], 0.2)
+    s.advance(4)
+    s.learning_rate = 0.01
+    s.optimizer = sv.Momentum(0.1)
+    s.advance(4)
+    end = s.network.bank.value.tobytes()
+    s.back(9)
+    assert s.own_rate(0) is None
+    s.seek(5)
+    assert s.own_rate(0) == 0.2
+    s.advance(6)
+    assert s.network.bank.value.tobytes() == end
+    path = tmp_path / "run.safetensors"
+    s.save(path)
+    loaded = sv.Session.load(path)
+    assert loaded.own_rate(0) == 0.2
+    loaded.back(10)
+    loaded.advance(10)
+    assert loaded.network.bank.value.tobytes() == end
+    branch = s.branch()
+    s.set_rate(s.network.layers[0], None)
+    assert s.own_rate(0) is None
+    s.advance()
+    s.switch(branch.parent)
+    assert s.own_rate(0) == 0.2
+
+
+def test_a_rate_that_no_step_could_use_is_refused() -> None:
+    s = session_with_rates()
+    s.freeze(s.network.layers[0])
+    with refused(InputError, "Dense", "frozen"):
+        s.set_rate(s.network.layers[0], 0.1)
+    s.set_rate(s.network.layers[0], None)
+    for rate in (-0.1, float("nan"), float("inf"), "0.1"):
+        with refused(InputError, str(rate)):
+            s.set_rate(40, rate)  # type: ignore[arg-type]  # one is a text
+    with refused(ShapeError, "99"):
+        s.set_rate(99, 0.1)
+    assert [action.kind for action in s.current_branch.journal] == ["freeze", "own rate"]
+
+
+def test_the_rate_of_a_layer_is_that_of_all_its_weights() -> None:
+    s = session_with_rates()
+    first, second = s.network.layers
+    assert s.own_rate(first) is None
+    s.set_rate(first, 0.2)
+    assert (s.own_rate(first), s.own_rate(first.perceptrons[1]), s.own_rate(second)) == (
+        *(0.2, 0.2),
+        None,
+    )
+    s.set_rate(first.perceptrons[1], 0.3)
+    assert np.isnan(s.own_rate(first))
+    assert s.own_rate(first.perceptrons[1]) == 0.3
+    assert np.isnan(s.own_rate([0, 58]))
+    with refused(ShapeError, "99"):
+        s.own_rate([0, 99])
+
+
+def test_an_optimizer_taken_from_a_session_has_no_rates_of_its_weights() -> None:
+    s = session_with_rates()
+    s.set_rate(0, 0.5)
+    assert not s.optimizer.own_rates
+    other = sv.Session(sv.Network([2, 1], seed=0), data.Xor(), optimizer=s.optimizer)
+    assert other.own_rate(0) is None

@@ -1,0 +1,571 @@
+"""Custom losses.
+
+Checked when they are added, as good as those of the table, and unchanged by later code.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, MutableSequence, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.core.formulas.elementary import exp, log1p
+from scalarviz.core.formulas.losses import EVERYWHERE, LOSSES, ROW_LOSSES, LossRow, RowLossRow
+from scalarviz.engines.codegen.kernel_units import source_of
+from scalarviz.engines.cpu.table import every_unit
+from scalarviz.engines.custom.custom_formulas import check_numbers, check_rows, points
+from scalarviz.errors import FileError, InputError, UnknownNameError
+from tests.wording import refused
+
+SHARE = 0.9
+
+
+def square(p: float, t: float) -> float:
+    return (p - t) * (p - t)
+
+
+def twice(p: float, t: float) -> float:
+    return 2.0 * (p - t)
+
+
+def pinball(p: float, t: float) -> float:
+    """A docstring, annotations and comments, of which no kernel knows."""
+    return SHARE * (t - p) if t > p else (1.0 - SHARE) * (p - t)
+
+
+def pinball_derivative(p: float, t: float) -> float:
+    return -SHARE if t > p else 1.0 - SHARE
+
+
+def chosen(p: Any, t: Any) -> Any:
+    return sv.where(t > p, SHARE * (t - p), (1.0 - SHARE) * (p - t))
+
+
+def squares(p: Sequence[float], t: Sequence[float]) -> float:
+    total = 0.0
+    for i in range(len(p)):
+        total += (p[i] - t[i]) * (p[i] - t[i])
+    return total
+
+
+def squares_gradient(
+    p: Sequence[float], t: Sequence[float], gradient: MutableSequence[float]
+) -> None:
+    for i in range(len(p)):
+        gradient[i] = 2.0 * (p[i] - t[i])
+
+
+def trained(loss: Any, engine: str, steps: int = 20, **options: Any) -> sv.Session:
+    net = sv.Network([2, 3, 2], seed=1, dtype=options.pop("dtype", "float64"))
+    pairs = [[0.1, 0.7], [-0.4, 0.9], [0.8, -0.3]], [[0.2, 0.8], [0.5, 0.5], [1.0, 0.0]]
+    s = sv.Session(net, pairs, loss, sv.Adam(0.05), batch=2, seed=3, engine=engine, **options)
+    s.advance(steps)
+    return s
+
+
+def same_bits(a: sv.Session, b: sv.Session) -> bool:
+    pairs = (a.network.bank.value, b.network.bank.value), (a.losses, b.losses)
+    return all(np.array_equal(*pair) for pair in pairs)
+
+
+# ---- training -----------------------------------------------------------------------------------
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_a_loss_with_the_formula_of_mse_has_its_bits(engine: str) -> None:
+    sv.loss(square, twice)
+    expected = trained("mse", engine)
+    assert same_bits(trained("square", engine), expected)
+    found = sv.loss(square, name="recorded")  # its derivative is found
+    assert same_bits(trained(found, engine), expected)
+    assert same_bits(trained(sv.Loss(found), engine), expected)
+
+
+@pytest.mark.slow  # more kernels are compiled, the first time
+def test_mixed_precision_and_float32_take_it() -> None:
+    sv.loss(square)
+    mixed = {"precision": "mixed", "dtype": "float32"}
+    assert same_bits(trained("square", "cpu", **mixed), trained("mse", "cpu", **mixed))
+
+
+@pytest.mark.slow
+def test_a_loss_on_rows_has_the_bits_of_its_counterpart_on_every_engine() -> None:
+    sv.loss(squares, squares_gradient, rows=True)
+    by_sample = sv.Loss("mse", mean="samples")
+    for engine in ("python", "cpu"):
+        found, expected = (trained(each, engine) for each in ("squares", by_sample))
+        assert found.network.bank.value == pytest.approx(expected.network.bank.value, rel=1e-12)
+
+
+@pytest.mark.slow
+def test_engines_agree_on_a_loss_that_chooses() -> None:
+    sv.loss(pinball, pinball_derivative)
+    sv.loss(chosen)
+    expected = trained("pinball", "python")
+    for name, engine in (("pinball", "cpu"), ("chosen", "python"), ("chosen", "cpu")):
+        found = trained(name, engine)
+        assert found.network.bank.value == pytest.approx(expected.network.bank.value, rel=1e-12)
+        assert type(found.loss) is float
+
+
+def test_time_runs_back_bit_for_bit_and_branches() -> None:
+    s = trained(sv.loss(chosen), "cpu")
+    after, losses = s.network.bank.value.copy(), s.losses.copy()
+    s.seek(7)
+    s.advance(13)
+    assert np.array_equal(s.network.bank.value, after) and np.array_equal(s.losses, losses)
+    s.seek(5)
+    s.network.parameters()[0].value = 0.25
+    s.advance(5)
+    assert s.network.bank.value.tolist() != after.tolist()
+    assert math.isfinite(s.loss)
+
+
+def test_a_compiled_expression_learns_by_it() -> None:
+    sv.loss(square)
+    w = sv.Value(0.0)
+    for engine in ("python", "cpu"):
+        w.data = 0.0
+        f = sv.compile(lambda x: w * x, inputs=1, engine=engine)
+        for _ in range(100):
+            f.train_step([[1.0], [2.0]], [[3.0], [6.0]], "square", sv.SGD(0.1))
+        assert w.data == pytest.approx(3.0)
+
+
+# ---- the derivative -----------------------------------------------------------------------------
+
+
+def tail(x: Any) -> Any:
+    return log1p(exp(-abs(x)))
+
+
+def made_of_much(p: Any, t: Any) -> Any:
+    d = p - t
+    return tail(d) + d**2 / (1.0 + d**4) + sv.maximum(p, 0.5 * t) + math.tanh(p) * t - 2.0**p
+
+
+def grown(x: Any) -> Any:
+    return math.exp(x)
+
+
+def poisson(p: Any, t: Any) -> Any:
+    return grown(p) - t * p + np.log(1.0 + math.fabs(t)) + 0.5 * np.abs(p)
+
+
+def closed_over(factor: float) -> Callable[[float, float], float]:
+    def scaled(p: float, t: float) -> float:
+        return factor * (p - t) ** 3 + factor * tail(p)
+
+    return scaled
+
+
+@pytest.mark.parametrize("function", [made_of_much, poisson, closed_over(2.5), chosen])
+def test_a_derivative_is_found_by_recording(function: Any) -> None:
+    row = sv.loss(function)
+    assert isinstance(row, LossRow)
+    for p, t in ((0.3, -0.8), (-1.7, 0.4), (2.2, 2.5)):
+        around = [row.value(p + h, t) for h in (-1e-6, 1e-6)]
+        assert row.derivative(p, t) == pytest.approx((around[1] - around[0]) / 2e-6, rel=1e-7)
+
+
+@pytest.mark.slow
+def test_what_would_raise_in_python_is_infinite_as_in_kernels() -> None:
+    row = sv.loss(poisson)
+    assert isinstance(row, LossRow)
+    assert row.value(1000.0, 1.0) == row.derivative(1000.0, 1.0) == math.inf
+    for engine in ("python", "cpu"):
+        assert math.isfinite(trained("poisson", engine).loss)
+
+
+def test_a_found_derivative_is_source_that_one_can_read() -> None:
+    row = sv.loss(square)
+    assert isinstance(row, LossRow)
+    assert inspect.getsource(row.derivative) == (
+        "def square_derivative(p, t):\n    v1 = p - t\n    return 2.0 * v1\n"
+    )
+    row = sv.loss(chosen)
+    assert isinstance(row, LossRow)
+    assert inspect.getsource(row.derivative) == (
+        "def chosen_derivative(p, t):\n    v1 = t > p\n"
+        "    return -0.9 if v1 else 0.09999999999999998\n"
+    )
+
+
+def at_most(p: float, t: float) -> float:
+    return max(p - t, 0.0)
+
+
+def rounded(p: float, t: float) -> float:
+    return math.floor(p) + t
+
+
+@pytest.mark.parametrize("function", [pinball, at_most, rounded])
+def test_what_compares_its_arguments_needs_a_derivative(function: Any) -> None:
+    with refused(InputError):
+        sv.loss(function, name="compares")
+    assert "compares" not in LOSSES
+
+
+# ---- the checks ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name in LOSSES if "relative" not in name])
+def test_the_losses_of_the_table_pass_the_checks(name: str) -> None:
+    row = LOSSES[name]
+    if row.weight(2.0, 1.0) == 1.0:  # else the derivative takes the weight as a constant
+        check_numbers(row, *EVERYWHERE)
+
+
+def test_the_losses_on_rows_pass_the_checks() -> None:
+    for row in ROW_LOSSES.values():
+        check_rows(row, *EVERYWHERE)
+
+
+def half(p: float, t: float) -> float:
+    return p - t
+
+
+def opposite(p: float, t: float) -> float:
+    return 2.0 * (t - p)
+
+
+def above(p: float, t: float) -> float:
+    return 2.0 * (p - t) if p > -1.0 else 0.0
+
+
+@pytest.mark.parametrize("derivative", [half, opposite, above])
+def test_a_wrong_derivative_is_refused_with_both_numbers(derivative: Any) -> None:
+    with refused(InputError, "finite differences"):
+        sv.loss(square, derivative)
+    assert "square" not in LOSSES
+
+
+def without_factor(
+    p: Sequence[float], t: Sequence[float], gradient: MutableSequence[float]
+) -> None:
+    for i in range(len(p)):
+        gradient[i] = p[i] - t[i]
+
+
+def without_last(p: Sequence[float], t: Sequence[float], gradient: MutableSequence[float]) -> None:
+    for i in range(len(p) - 1):
+        gradient[i] = 2.0 * (p[i] - t[i])
+
+
+@pytest.mark.parametrize("gradient", [without_factor, without_last, None])
+def test_a_wrong_gradient_of_rows_is_refused(gradient: Any) -> None:
+    with refused(InputError, "squares"):
+        sv.loss(squares, gradient, rows=True)
+    assert "squares" not in ROW_LOSSES
+
+
+def third(p: Sequence[float], t: Sequence[float]) -> float:
+    return (p[2] - t[0]) * (p[2] - t[0])
+
+
+def third_gradient(
+    p: Sequence[float], t: Sequence[float], gradient: MutableSequence[float]
+) -> None:
+    gradient[0] = gradient[1] = 0.0
+    gradient[2] = 2.0 * (p[2] - t[0])
+
+
+def test_a_loss_on_rows_of_a_fixed_number_says_how_many() -> None:
+    assert sv.loss(third, third_gradient, rows=True, outputs=3).name == "third"
+    assert sv.Loss("third")([[5.0, 5.0, 3.0]], [[1.0, 0.0, 0.0]]) == 4.0
+    with refused(InputError, r"gradient[3] is not written", varies=r"\(\[.*\]\)") as caught:
+        sv.loss(third, third_gradient, rows=True)
+    assert "outputs=" in str(caught.value) and "domain" not in str(caught.value)
+    with refused(InputError, "IndexError", varies=r"\(\[.*\]\)") as caught:
+        sv.loss(third, third_gradient, rows=True, outputs=2)
+    assert "outputs=" in str(caught.value) and "domain" not in str(caught.value)
+    with refused(InputError, "0"):
+        sv.loss(third, third_gradient, rows=True, outputs=0)
+
+
+def overflows(p: float, t: float) -> float:
+    return p**200.0 - t * p
+
+
+def is_nan(p: float, t: float) -> float:
+    return log1p(exp(p)) - p * t
+
+
+def gives_none(p: float, t: float) -> None:
+    return None
+
+
+FACTORS = {"half": 0.5}
+
+
+def looked_up(p: float, t: float) -> float:
+    return FACTORS["half"] * (p - t) * (p - t)
+
+
+@pytest.mark.parametrize("function", [overflows, is_nan, gives_none])
+def test_a_loss_is_a_number_everywhere(function: Any) -> None:
+    with refused(InputError):
+        sv.loss(function, twice if function is gives_none else None, name="partial")
+
+
+def entropy(p: float, t: float) -> float:
+    return -(t * math.log(p) + (1.0 - t) * math.log(1.0 - p))
+
+
+def divergence(p: float, t: float) -> float:
+    return t * math.log(t / p)
+
+
+def test_a_loss_of_probabilities_is_checked_in_its_domain_only() -> None:
+    with refused(InputError, "domain"):
+        sv.loss(entropy)
+    row = sv.loss(entropy, domain=(0, 1))
+    assert isinstance(row, LossRow)
+    assert row.derivative(0.25, 1.0) == -4.0
+    sv.loss(divergence, domain=(0.0, math.inf))
+    with refused(InputError, "sigmoid"):
+        sv.Session(sv.Network([2, 4, 1], "tanh"), ([[0.0, 1.0]], [1.0]), "entropy")
+    with refused(InputError, "finite differences"):
+        sv.loss(entropy, divergence, domain=(0, 1), name="wrong")
+    net = sv.Network([2, 4, 1], "tanh", output="sigmoid", seed=0, dtype="float64")
+    logits = sv.Network([2, 4, 1], "tanh", output="linear", seed=0, dtype="float64")
+    pair = np.array([[0.0, 1.0], [1.0, 1.0]]), np.array([1.0, 0.0])
+    sessions = [
+        sv.Session(each, pair, loss, sv.SGD(0.5), engine="python")
+        for each, loss in ((net, "entropy"), (logits, "sigmoid_cross_entropy"))
+    ]
+    for session in sessions:
+        session.advance(5)
+    np.testing.assert_allclose(sessions[0].losses, sessions[1].losses, rtol=1e-12)
+
+
+@pytest.mark.parametrize("domain", [(1, 0), 3, (0, 1, 2), ("a", 1), (0.0, math.nan), None])
+def test_a_domain_is_two_numbers(domain: Any) -> None:
+    with refused(InputError, "domain"):
+        sv.loss(entropy, domain=domain)
+
+
+@pytest.mark.parametrize("ends", [(0.0, 1.0), (-1.0, 0.5), (2.0, math.inf), (-math.inf, -3.0)])
+def test_points_of_the_checks_lie_in_the_domain(ends: tuple[float, float]) -> None:
+    found = [*points(*ends)]
+    assert len(found) == 50
+    for p, t in found:
+        assert ends[0] < p - 1e-4 and p + 1e-4 < ends[1] and ends[0] < t < ends[1]
+
+
+def test_what_no_kernel_can_contain_is_refused() -> None:
+    with refused(InputError, "FACTORS"):
+        sv.loss(looked_up, half)
+    assert "looked_up" not in LOSSES
+
+
+def test_arguments_are_checked() -> None:
+    with refused(InputError, "3"):
+        sv.loss(3)
+    with refused(InputError, "4.0"):
+        sv.loss(square, 4.0)
+    with refused(InputError, "mse"):
+        sv.loss(square, twice, "mse")
+    with refused(InputError, "two words"):
+        sv.loss(square, twice, "two words")
+    with refused(InputError):
+        sv.loss(lambda p: p, name="one")
+    with refused(InputError):
+        sv.loss(square, lambda p: p)
+    with refused(InputError):
+        sv.loss(lambda p, t: p - t, lambda p, t: 1.0, "lambdas")
+
+
+def test_a_function_in_the_place_of_a_loss_leads_to_it() -> None:
+    with refused(UnknownNameError, "sv.loss"):
+        sv.Session(sv.Network([2, 1]), data.Xor(), square, engine="python")  # type: ignore[arg-type]  # on purpose
+
+
+# ---- replacing ----------------------------------------------------------------------------------
+
+
+def test_a_replaced_loss_holds_for_what_is_made_afterwards() -> None:
+    def steep(p: float, t: float) -> float:
+        return 3.0 * (p - t) * (p - t)
+
+    old = sv.Loss(sv.loss(square, name="mine"))
+    first = LOSSES["mine"]
+    assert sv.loss(square, name="mine").digest == first.digest
+    sv.loss(steep, name="mine")
+    assert LOSSES["mine"].digest != first.digest
+    assert old([0.0], [1.0]) == 1.0 and sv.Loss("mine")([0.0], [1.0]) == 3.0
+    net = sv.Network([1, 1], dtype="float64", seed=0).to("cpu")
+    once = {"optimizer": sv.SGD(0.0), "steps": 1}
+    losses = [net.train([0.5], [0.9], loss=each, **once)[0] for each in (old, "mine")]
+    assert losses[1] == pytest.approx(3.0 * losses[0])
+
+
+def test_kernels_of_all_formulas_can_be_written_with_those_of_users() -> None:
+    sv.loss(poisson)
+    sv.loss(squares, squares_gradient, rows=True)
+    units = [unit for unit in every_unit() if unit.row and unit.row.name in ("poisson", "squares")]
+    assert len(units) == 4
+    assert all("def " in source_of(unit, "float32").text for unit in units)
+
+
+def test_a_loss_changes_its_table() -> None:
+    sv.loss(square, name="mine")
+    assert isinstance(sv.loss(squares, squares_gradient, "mine", rows=True), RowLossRow)
+    assert "mine" not in LOSSES and sv.Loss("mine").row is ROW_LOSSES["mine"]
+    sv.loss(square, name="mine")
+    assert "mine" not in ROW_LOSSES
+
+
+FACTOR = 1.0
+
+
+def scaled(p: float, t: float) -> float:
+    return FACTOR * (p - t) * (p - t)
+
+
+def scaled_slope(p: float, t: float) -> float:
+    return 2.0 * FACTOR * (p - t)
+
+
+def helped(p: float, t: float) -> float:
+    return helper(p - t)
+
+
+def helper(x: float) -> float:
+    return x * x
+
+
+def session(loss: str) -> sv.Session:
+    x = np.random.default_rng(0).normal(size=(8, 2))
+    net = sv.Network([2, 3, 1], "tanh", seed=0, dtype="float64")
+    return sv.Session(net, (x, x[:, :1]), loss, sv.SGD(0.01), engine="python", batch=4)
+
+
+def test_a_constant_is_that_of_now_in_value_and_derivative(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = sv.loss(scaled, scaled_slope)
+    found = sv.loss(scaled, name="found")
+    monkeypatch.setitem(globals(), "FACTOR", 50.0)
+    for each in (row, found):
+        assert (each.value(2.0, 0.0), each.derivative(2.0, 0.0)) == (4.0, 4.0)
+    again = sv.loss(scaled, name="again")
+    assert (again.value(2.0, 0.0), again.derivative(2.0, 0.0)) == (200.0, 200.0)
+    assert again.digest != found.digest
+
+
+def test_a_helper_is_that_of_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = sv.loss(helped)
+    monkeypatch.setitem(globals(), "helper", lambda x: 9.0 * x * x)
+    assert (row.value(1.0, 0.0), row.derivative(1.0, 0.0)) == (1.0, 2.0)
+
+
+def test_a_run_does_not_go_on_with_another_constant(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    sv.loss(scaled, scaled_slope)
+    s = session("scaled")
+    s.advance(3)
+    s.save(tmp_path / "run.safetensors")
+    monkeypatch.setitem(globals(), "FACTOR", 9.0)
+    sv.loss(scaled, scaled_slope)
+    with refused(FileError, "another loss"):
+        sv.Session.load(tmp_path / "run.safetensors")
+
+
+def with_default(k: float) -> Any:
+    def defaulted(p: float, t: float, k: float = k) -> float:
+        return k * (p - t) * (p - t)
+
+    return defaulted
+
+
+def with_helpers(first: float, second: float) -> Any:
+    def one(x: float) -> float:
+        return first * x
+
+    def other(x: float) -> float:
+        return second * x
+
+    def crossed(p: float, t: float) -> float:
+        return one(p - t) * one(p - t) + other(0.5 * (p - t) * (p - t))
+
+    return crossed
+
+
+def test_digests_tell_defaults_and_helpers_apart() -> None:
+    found = [sv.loss(with_default(k)).digest for k in (1.0, 7.0)]
+    found += [sv.loss(with_helpers(*k)).digest for k in ((1.0, 2.0), (2.0, 1.0))]
+    assert len({*found}) == 4
+    assert sv.loss(with_default(7.0)).digest == found[1]
+
+
+RATE, KEEP = 0.1, 0.5
+
+
+def rolling(w: float, g: float, m: float, lr: float = RATE, keep: float = KEEP) -> Any:
+    m = keep * m + g
+    return w - lr * m, m
+
+
+@pytest.mark.slow  # kernels of an optimizer and a loss are compiled, the first time
+def test_defaults_by_name_reach_kernels() -> None:
+    Rolling = sv.optimizer(rolling, slots=("m",))
+    assert repr(Rolling()) == "Rolling(lr=0.1, keep=0.5)"
+    sv.loss(with_default(0.5))
+    ends = []
+    for engine in ("python", "cpu"):
+        s = session("defaulted")
+        s.optimizer = Rolling()
+        s.to(engine)
+        s.advance(5)
+        ends.append(s.network.bank.value.copy())
+    np.testing.assert_allclose(ends[0], ends[1], rtol=1e-12)
+
+
+def walrus(p: float, t: float) -> float:
+    return (e := p - t) * e
+
+
+def global_name(p: float, t: float) -> float:
+    global FACTOR
+    FACTOR = 1.0
+    return (p - t) * (p - t)
+
+
+def deleted(p: float, t: float) -> float:
+    e = p - t
+    del p
+    return e * e
+
+
+def by_keyword(p: float, t: float, *, k: float = 3.0) -> float:
+    return k * (p - t)
+
+
+def starred(*both: float) -> float:
+    return (both[0] - both[1]) ** 2
+
+
+def uses_walrus(p: float, t: float) -> float:
+    return walrus(p, t)
+
+
+@pytest.mark.parametrize(
+    "function", [walrus, global_name, deleted, by_keyword, starred, uses_walrus]
+)
+def test_what_kernels_cannot_have_is_refused(function: Any) -> None:
+    with refused(InputError):
+        sv.loss(function)
+
+
+def test_a_function_made_by_exec_has_no_source() -> None:
+    known: dict[str, Any] = {"math": math}
+    exec("def made(p, t):\n    return 7.0 * (p - t) * (p - t)", known)
+    with refused(InputError, "source"):
+        sv.loss(known["made"])

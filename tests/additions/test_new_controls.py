@@ -1,0 +1,467 @@
+"""New controls, actions, options of scenes, channels, layouts, themes and cameras: a row each."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.base.texts import text
+from scalarviz.core.bank import Bank
+from scalarviz.errors import FileError, SceneError
+from scalarviz.faces.controller.control import DIGITS, KINDS, Control, LogScale, Scale
+from scalarviz.faces.controller.controller import Controller, help_rows
+from scalarviz.faces.controller.controls import CONTROLS
+from scalarviz.faces.controller.options import Recipe
+from scalarviz.faces.controller.playing import offers_of
+from scalarviz.faces.scene_file import load
+from scalarviz.faces.scene_options import own_options
+from scalarviz.files import journal
+from scalarviz.scene.canvas.palette import THEMES, rgb
+from scalarviz.scene.layout.camera import CAMERAS, Camera
+from scalarviz.stage.channels import CHANNELS, Channel
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
+from scalarviz.training.session import trainer
+from tests.faces.controller.fake_stage import FakeStage, patient
+from tests.studio import Studio
+from tests.wording import refused
+
+SMALL = LogScale(0.001, 1.0)
+PAINTED = text("keys.or", most=", ".join([*THEMES][:-1]), last=[*THEMES][-1])
+
+
+def set_focus(controller: Controller, number: Any) -> None:
+    controller.session.focus = int(float(number))
+
+
+def set_small(controller: Controller, number: Any) -> None:
+    controller.session.learning_rate = number
+
+
+def rows() -> dict[str, Control]:
+    """Controls of each kind; two buttons are a group."""
+    made = [
+        Control(
+            "painted",
+            "choice",
+            "How the picture is painted",
+            lambda controller, name: setattr(controller.stage, "theme", name),
+            lambda state: state.theme,
+            lambda state: tuple(THEMES),
+            label="Paint",
+            key="j",
+            help="paint as {}",
+        ),
+        Control(
+            "per layer",
+            "tick",
+            "Colours of each layer by themselves",
+            lambda controller, on: setattr(controller.stage, "per_layer", on),
+            lambda state: state.per_layer,
+            label="Scale",
+            text="by layer",
+            key="k",
+        ),
+        Control(
+            "sample in numbers",
+            "number",
+            "The sample that is followed",
+            set_focus,
+            lambda state: float(state.focus),
+            label="Sample number",
+        ),
+        Control(
+            "sample slid",
+            "slider",
+            "The sample that is followed, slid",
+            set_focus,
+            lambda state: state.focus,
+            scale=lambda state: Scale(0, state.samples - 1),
+            label="Sample slid",
+        ),
+        Control(
+            "small rate",
+            "slider",
+            "A small learning rate",
+            set_small,
+            lambda state: state.rate,
+            scale=lambda state: SMALL,
+            label="Small rate",
+        ),
+        Control(
+            "time again",
+            "timeline",
+            "Every step so far, once more",
+            lambda controller, step: controller.seek(step),
+            lambda state: state.step,
+            scale=lambda state: Scale(0, max(1, state.end)),
+            marks=lambda state: [1],
+            primary=True,
+        ),
+        Control(
+            "condition",
+            "entry",
+            "Where it stops",
+            lambda controller, words: controller.session.stop_when(words),
+            lambda state: state.stops,
+            lambda state: ["not finite", "loss < 0.01"],
+            label="Condition",
+        ),
+        Control(
+            "step in words",
+            "text",
+            "Where it stands",
+            get=lambda state: f"step {state.step}",
+            label="Step",
+        ),
+        Control(
+            "again",
+            "button",
+            "Start once more",
+            lambda controller, _: controller.reset(),
+            enabled=lambda state: state.step > 0,
+            label="Run",
+            text="Again",
+        ),
+        Control(
+            "one on",
+            "button",
+            "One step on",
+            lambda controller, times: controller.step(+1, times),
+            label="Run",
+            text="On",
+            menu="Extras",
+            key="w",
+        ),
+        Control(
+            "side",
+            "choice",
+            "The side of it",
+            lambda controller, name: controller.tell(name),
+            names=lambda state: ("left", "right"),
+            menu="Extras",
+        ),
+    ]
+    return {row.name: row for row in made}
+
+
+@pytest.fixture
+def controls() -> Iterator[dict[str, Control]]:
+    """The table, which afterwards has its rows again, in their order."""
+    before = dict(CONTROLS)
+    yield CONTROLS
+    CONTROLS.clear()
+    CONTROLS.update(before)
+
+
+@pytest.fixture
+def controller(controls: dict[str, Control]) -> Controller:
+    for name, row in rows().items():
+        assert name not in controls
+        controls[name] = row
+    network = sv.Network([3, 8, 3], "tanh", seed=0)
+    session = sv.Session(network, data.Rgb(levels=4), "mse", sv.SGD(0.5), batch=8, engine="python")
+    session.advance(2)
+    stage: Any = FakeStage(Show(session))
+    return Controller(Show(session), stage)
+
+
+def test_there_is_one_of_each_kind() -> None:
+    assert {row.kind for row in rows().values()} == set(KINDS)
+
+
+def test_its_key_does_the_same_and_is_in_the_help(controller: Controller) -> None:
+    stage: Any = controller.stage
+    for key in "jkk":
+        assert controller.press(key)
+    assert (stage.theme, stage.per_layer) == ("light", False)
+    assert controller.press("w", shift=True)
+    assert controller.session.step_index == 12
+    assert stage.keys == help_rows(controller.state)
+    assert {
+        ("j", f"paint as {PAINTED}"),
+        ("k", "colours of each layer by themselves"),
+        ("w", "one step on"),
+    } <= set(stage.keys)
+
+
+def test_of_a_choice_with_digits_each_name_has_one(
+    controller: Controller, controls: dict[str, Control]
+) -> None:
+    del controls["camera"]
+    for name, key in (("painted", DIGITS), ("side", "")):
+        controls[name] = Control(**{**vars(rows()[name]), "key": key})
+    assert controller.press("2") and not controller.press(str(len(THEMES) + 1))
+    assert controller.stage.theme == list(THEMES)[1]
+    assert (" ".join("123456789"[: len(THEMES)]), f"paint as {PAINTED}") in help_rows(
+        controller.state
+    )
+
+
+@pytest.mark.parametrize("wrong", [{"kind": "dial"}, {"kind": "number", "menu": "View"}])
+def test_a_row_that_no_face_can_build_is_refused_at_once(wrong: dict[str, Any]) -> None:
+    with pytest.raises(AssertionError, match=wrong["kind"]):
+        Control(**{"name": "it", "about": "what it is for", **wrong})
+
+
+@pytest.mark.parametrize("number", [0.001, 0.5, 1.0])
+def test_a_place_of_a_slider_is_that_of_its_number(number: float) -> None:
+    assert SMALL.number(SMALL.place(number)) == number
+    assert Scale(0.0, 1.0, 0.001).number(Scale(0.0, 1.0, 0.001).place(number)) == number
+
+
+@pytest.mark.parametrize(
+    ("number", "place"), [(None, 90), (7.0, 60), (float("nan"), 0), (0.0, 0), (float("inf"), 60)]
+)
+def test_what_is_off_a_slider_stands_at_its_end(number: float | None, place: int) -> None:
+    assert LogScale(0.1, 1.0, endless=True).last == 90
+    assert LogScale(0.1, 1.0, endless=True).place(number) == place
+
+
+def shrink(bank: Bank, factor: float) -> None:
+    bank.value[:] *= factor
+
+
+def check_shrink(network: sv.Network, details: dict[str, Any]) -> None:
+    journal.check_type(details["factor"], float, "factor")
+
+
+@pytest.fixture
+def shrunk(monkeypatch: pytest.MonkeyPatch) -> sv.Session:
+    monkeypatch.setitem(trainer.WRITES, "shrink", shrink)
+    s = sv.Session(sv.Network([2, 3, 1], seed=0), data.Xor(), engine="python")
+    s.advance(2)
+    s._do("shrink", factor=0.5)
+    s.advance(2)
+    return s
+
+
+def test_it_is_replayed_saved_and_loaded(
+    shrunk: sv.Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(journal.CHECKS, "shrink", check_shrink)
+    numbers = shrunk.network.bank.value.copy()
+    shrunk.save(tmp_path / "run")
+    for s in (shrunk, sv.Session.load(tmp_path / "run")):
+        s.seek(1)
+        s.seek(4)
+        assert s.network.bank.value.tolist() == numbers.tolist()
+
+
+def test_a_wrong_detail_is_refused_when_it_is_loaded(
+    shrunk: sv.Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(journal.CHECKS, "shrink", check_shrink)
+    shrunk.branches[0].journal[0].details["factor"] = True
+    shrunk.save(tmp_path / "run")
+    with refused(FileError, "factor is True"):
+        sv.Session.load(tmp_path / "run")
+
+
+def test_a_file_with_an_action_that_has_no_check_is_refused(
+    shrunk: sv.Session, tmp_path: Path
+) -> None:
+    shrunk.save(tmp_path / "run")
+    with refused(FileError, "unknown action 'shrink'"):
+        sv.Session.load(tmp_path / "run")
+
+
+__all__ = ["patient"]  # a fixture
+
+SCENE = '''"""Two numbers are added or multiplied."""
+
+from typing import Annotated
+
+import numpy as np
+
+import scalarviz as sv
+from scalarviz.faces.scene_options import OptionInfo
+
+GOALS = {"sum": np.add, "product": np.multiply}
+BENDS = "tanh", "relu"
+STARTS = {"he_uniform": 1, "normal": 2}
+
+
+def scene(
+    goal: Annotated[str, OptionInfo(GOALS, changes="data", offer="goal")] = "sum",
+    bend: Annotated[str, OptionInfo(BENDS, changes="activations")] = "tanh",
+    decay: Annotated[float, OptionInfo(changes="penalties")] = 0.0,
+    pace: Annotated[float, OptionInfo(changes="rate")] = 0.5,
+    start: Annotated[str, OptionInfo(STARTS)] = "he_uniform",
+    plain: str = "",
+):
+    """A 2-3-1 network learns to calculate."""
+    x = np.linspace(-1.0, 1.0, 12).reshape(6, 2)
+    network = sv.Network([2, 3, 1], bend, init=start, seed=0)
+    pair = x, GOALS[goal](x[:, :1], x[:, 1:])
+    optimizer = sv.SGD(pace, l2=decay)
+    session = sv.Session(network, pair, "mse", optimizer, batch=3, engine="python", seed=0)
+    return sv.Show(session, title=f"learns the {goal}")
+'''
+
+
+@pytest.fixture(params=["", "from __future__ import annotations\n\n"], ids=["", "as text"])
+def scene(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    about, _, code = SCENE.partition("\n\n")
+    (tmp_path / "mine.py").write_text(f"{about}\n\n{request.param}{code}", encoding="utf-8")
+    return load(tmp_path / "mine.py")
+
+
+@pytest.fixture
+def scene_controller(scene: Any, patient: None) -> Controller:
+    recipe = Recipe(scene)
+    show = recipe.make({})
+    stage: Any = FakeStage(show)
+    return Controller(show, stage, recipe)
+
+
+def options(scene_controller: Controller) -> dict[str, Any]:
+    return {choice.name: choice for choice in scene_controller.state.options}
+
+
+def test_its_names_are_offered_and_it_says_what_restarts(scene_controller: Controller) -> None:
+    found = options(scene_controller)
+    assert {name: (choice.choices, choice.restarts) for name, choice in found.items()} == {
+        "goal": (("sum", "product"), False),
+        "bend": (("tanh", "relu"), False),
+        "decay": ((), False),
+        "start": (("he_uniform", "normal"), True),
+        "plain": ((), True),
+    }
+
+
+def test_another_name_changes_the_data_of_the_session(scene_controller: Controller) -> None:
+    session = scene_controller.session
+    scene_controller.step(+1, 3)
+    weights = session.network.bank.value.copy()
+    scene_controller.set_option("goal", "product")
+    assert scene_controller.session is session and (session.network.bank.value == weights).all()
+    assert scene_controller.stage.notices == ["Changing the target keeps the weights"]
+    scene_controller.step(+1)
+    scene_controller.attend()
+    assert (options(scene_controller)["goal"].value, scene_controller.state.title) == (
+        "product",
+        "learns the product",
+    )
+    scene_controller.seek(2)
+    assert options(scene_controller)["goal"].value == "sum"
+
+
+def test_activations_penalties_and_the_rate_change_in_the_session(
+    scene_controller: Controller,
+) -> None:
+    session = scene_controller.session
+    scene_controller.set_option("bend", "relu")
+    scene_controller.set_option("decay", "0.25")
+    scene_controller.set_option("pace", "0.125")
+    scene_controller.step(+1)
+    assert scene_controller.session is session
+    assert session.network.layers[0].activation == "relu"
+    assert (session.optimizer.l2, session.learning_rate) == (0.25, 0.125)
+    found = options(scene_controller)
+    assert (found["bend"].value, found["decay"].value) == ("relu", 0.25)
+    scene_controller.seek(0)
+    assert (options(scene_controller)["bend"].value, options(scene_controller)["decay"].value) == (
+        "tanh",
+        0.0,
+    )
+
+
+def test_what_changes_nothing_in_a_session_restarts(scene_controller: Controller) -> None:
+    session = scene_controller.session
+    scene_controller.set_option("start", "normal")
+    assert scene_controller.session is not session
+    assert options(scene_controller)["start"].value == "normal"
+
+
+def test_the_end_of_a_run_offers_another(scene_controller: Controller) -> None:
+    offers = offers_of(scene_controller)
+    assert "Another goal" in offers
+    offers["Another goal"]()
+    scene_controller.rest()
+    assert options(scene_controller)["goal"].value == "product"
+
+
+def test_a_change_that_there_is_not_is_refused(tmp_path: Path) -> None:
+    wrong = SCENE.replace('changes="rate"', 'changes="rates"')
+    (tmp_path / "mine.py").write_text(wrong, encoding="utf-8")
+    with pytest.raises(SceneError, match="'rates'"):
+        load(tmp_path / "mine.py")
+
+
+def test_a_scene_file_of_an_earlier_version_keeps_its_choices(tmp_path: Path) -> None:
+    plain = """def scene(activation="tanh", noise=0.1, shape="round", SHAPES={}):
+    pass
+SHAPES = {"round": 1, "square": 2}
+"""
+    (tmp_path / "mine.py").write_text(plain, encoding="utf-8")
+    found = {name: o.info for name, o in own_options(load(tmp_path / "mine.py")).items()}
+    assert {name: info.changes for name, info in found.items()} == {
+        "activation": "activations",
+        "noise": "data",
+        "shape": "data",
+    }
+    assert [*found["shape"].names] == ["round", "square"] and "tanh" in found["activation"].names
+
+
+SEPIA = replace(THEMES["light"], name="sepia", tray="#f4ecd8", ink="#5b4636")
+
+
+@pytest.fixture
+def picture_controller() -> Controller:
+    network = sv.Network([3, 8, 3], "tanh", "sigmoid", seed=0)
+    session = sv.Session(network, data.Rgb(levels=4), "mse", sv.SGD(0.5), batch=8, engine="python")
+    session.advance(2)
+    return Controller(Show(session), Stage(Show(session), camera="flat", reduced_motion=True))
+
+
+def test_a_channel_is_reached_by_its_key_and_drawn(
+    picture_controller: Controller, studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    channel = Channel("sign", lambda source: np.sign(source.numbers.value))
+    monkeypatch.setitem(CHANNELS, "sign", channel)
+    stage: Any = picture_controller.stage
+    assert "sign" in picture_controller.state.channels
+    before = studio.stage(stage)
+    while stage.color != "sign":
+        picture_controller.press("c")
+    assert not np.array_equal(studio.stage(stage), before)
+    assert set(np.unique(stage.frame_data().cubes.colors)) == {-1.0, 1.0}
+
+
+def test_a_theme_is_reached_by_its_key_and_everywhere(
+    picture_controller: Controller, studio: Studio, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(THEMES, "sepia", SEPIA)
+    stage: Any = picture_controller.stage
+    for _ in range(2):
+        picture_controller.press("d")
+    assert stage.theme == "sepia"
+    pixels = studio.stage(stage, 0.0, (1280, 800))
+    assert (abs(pixels - 255.0 * rgb((SEPIA.ground,))[0]).max(axis=2) < 2).any()
+    frame = sv.picture(
+        picture_controller.session, tmp_path / "net.png", theme="sepia", size=(320, 200)
+    )
+    assert frame.shape == (200, 320, 3)
+    sv.storyboard(
+        picture_controller.session, tmp_path / "step.html", theme="sepia", size=(320, 200)
+    )
+    assert (tmp_path / "step.html").exists()
+
+
+def test_a_camera_is_reached_by_the_next_digit(
+    picture_controller: Controller, studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(CAMERAS, "below", Camera(azimuth=10.0, elevation=-60.0))
+    stage: Any = picture_controller.stage
+    before = studio.stage(stage)
+    assert picture_controller.press("4")
+    assert stage.camera == "below"
+    assert not np.array_equal(studio.stage(stage, 1.0), before)
+    keys, about = next(row for row in help_rows(picture_controller.state) if "flat" in row[1])
+    assert keys == "1 2 3 4" and about.endswith("flat or below")

@@ -1,0 +1,238 @@
+"""Ctrl-C.
+
+The first one sets a flag, the second one interrupts, and some functions are never cut in two.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scalarviz.base import interrupt
+from scalarviz.base.interrupt import Stop, StoppableProgram, ctrl_c, cuttable, uncut
+from tests.machine import ROOT
+
+AS_MODULE = 'runpy.run_module("scalarviz", run_name="__main__")'
+AS_PROGRAM = f"""
+import configparser
+settings = configparser.ConfigParser()
+settings.read({str(ROOT / "setup.cfg")!r})
+[(home, function)] = [
+    each.partition(" = ")[2].split(":")
+    for each in settings["options.entry_points"]["console_scripts"].strip().splitlines()
+]
+exec(f"from {{home}} import {{function}} as run")  # as the script that pip writes does
+run()
+"""
+# The code in C of this module raises ImportError after any error within its import.
+IN_IMPORT = """
+import os, signal, sys
+
+class Signals:
+    def find_spec(self, name, path=None, target=None):
+        if name == "numba._devicearray":
+            os.kill(os.getpid(), {number})
+
+sys.meta_path.insert(0, Signals())
+from scalarviz.faces.cli.commands import main
+main(["train", "xor", "--steps", "100000000"])
+"""
+
+
+def test_ctrl_c_is_heard_and_does_not_interrupt() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with Stop() as stop:
+        signal.raise_signal(signal.SIGINT)
+        assert stop.asked and stop.code == 130
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_asking_twice_stops_at_once() -> None:
+    with Stop() as stop:
+        signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert stop.code == 130
+
+
+def test_whoever_ends_the_program_is_heard_too() -> None:
+    with Stop() as stop:
+        signal.raise_signal(signal.SIGTERM)
+    assert stop.asked and stop.code == 143
+
+
+def test_another_thread_hears_nothing_and_breaks_nothing() -> None:
+    heard = []
+
+    def run() -> None:
+        with Stop() as stop:
+            heard.append(stop.asked)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert heard == [False]
+
+
+def test_ctrl_c_that_became_another_error_ends_the_program_as_well() -> None:
+    def run() -> None:
+        with StoppableProgram(last=False):
+            try:
+                signal.raise_signal(signal.SIGINT)
+            except KeyboardInterrupt as error:
+                raise SystemError("a result with an exception set") from error
+
+    with pytest.raises(SystemExit) as ended:
+        run()
+    assert ended.value.code == 130
+
+
+@pytest.mark.parametrize("name", ["signal", "scalarviz.faces.cli.commands", "typer"])
+@pytest.mark.parametrize("run", [AS_MODULE, AS_PROGRAM])
+def test_ctrl_c_while_the_program_is_loaded_ends_it_without_a_word(name: str, run: str) -> None:
+    program = f"""
+import builtins, runpy, signal
+load = builtins.__import__
+
+def interrupted(name, *args, **more):
+    if name == {name!r}:
+        builtins.__import__ = load
+        signal.raise_signal(signal.SIGINT)
+    return load(name, *args, **more)
+
+builtins.__import__ = interrupted
+{run}
+"""
+    command = [sys.executable, "-c", program, "list"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.skipif(sys.platform != "linux", reason="signals are those of POSIX")
+def test_a_signal_within_an_import_is_heard_after_it(name: str, tmp_path: Path) -> None:
+    number = int(getattr(signal, name))
+    command = [sys.executable, "-c", IN_IMPORT.format(number=number)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=120,
+        check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (128 + number, "")
+    assert "Error" not in done.stderr and "Traceback" not in done.stderr, done.stderr
+
+
+class LeftError(Exception):
+    """Raised where a process would end."""
+
+
+def test_a_signal_that_comes_long_after_the_first_does_not_leave_the_end_as_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def listen(self: StoppableProgram, ears: socket.socket) -> None:
+        with ears:
+            while ears.recv(1):
+                pass
+
+    def leave(self: StoppableProgram) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        raise LeftError
+
+    monkeypatch.setattr(interrupt, "GRACE", 0.0)
+    monkeypatch.setattr(StoppableProgram, "_listen", listen)
+    monkeypatch.setattr(StoppableProgram, "_leave", leave)
+    program = StoppableProgram(last=True)
+    with pytest.raises(LeftError), program:
+        os.kill(os.getpid(), signal.SIGINT)
+    assert program.code == 130
+    program.last = False  # and now in order
+    with pytest.raises((SystemExit, KeyboardInterrupt)):
+        program.__exit__(None, None, None)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.fixture
+def nothing_stays() -> Iterator[None]:
+    yield
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler and not ctrl_c.waits
+
+
+@pytest.mark.usefixtures("nothing_stays")
+@pytest.mark.parametrize("delivers", [True, False])
+def test_a_signal_waits_until_it_is_delivered_or_the_function_ends(delivers: bool) -> None:
+    done: list[str] = []
+
+    @uncut
+    def work() -> None:
+        signal.raise_signal(signal.SIGINT)
+        done.append("first")
+        if delivers:
+            ctrl_c.deliver()
+        done.append("second")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert done == ["first", "second"][: 1 + (not delivers)]
+
+
+@pytest.mark.usefixtures("nothing_stays")
+def test_a_function_that_may_be_cut_is_and_the_one_that_calls_it_is_not() -> None:
+    done: list[str] = []
+
+    @cuttable
+    def loose() -> None:
+        signal.raise_signal(signal.SIGINT)
+        done.append("loose")
+
+    @uncut
+    def work() -> None:
+        try:
+            loose()
+        except KeyboardInterrupt as error:
+            signal.raise_signal(signal.SIGINT)
+            done.append("mended")
+            raise KeyboardInterrupt("one error of two signals") from error
+
+    @uncut
+    def around() -> None:
+        work()
+        done.append("around")
+
+    with pytest.raises(KeyboardInterrupt, match="one error"):
+        work()
+    assert done == ["mended"]
+    with pytest.raises(KeyboardInterrupt):
+        around()
+    assert done == ["mended", "loose", "around"]
+
+
+@pytest.mark.usefixtures("nothing_stays")
+def test_another_handler_hears_every_signal_that_cuts_and_one_of_those_that_wait() -> None:
+    heard: list[int] = []
+
+    @cuttable
+    def loose() -> None:
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        assert len(heard) == 2
+
+    @uncut
+    def work() -> None:
+        loose()
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        assert len(heard) == 2
+
+    before = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
+    try:
+        work()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert len(heard) == 3

@@ -1,0 +1,570 @@
+"""The table of texts.
+
+Every text is used and can be filled in, and a translation replaces all of it.
+"""
+
+import json
+import logging
+import math
+import re
+from collections.abc import Callable, Container, Iterator
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.base import texts as table
+from scalarviz.base.texts import fields_of, plural, row_text, text, texts
+from scalarviz.base.texts.decimals import on_cube, rounded, short
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS
+from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
+from scalarviz.core.program import KINDS
+from scalarviz.faces.controller.controller import Controller, help_rows
+from scalarviz.faces.controller.controls import CONTROLS
+from scalarviz.faces.scene_file import scenes
+from scalarviz.pages.bundle import texts_of
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.stage.channels import CHANNELS
+from scalarviz.stage.show import Show
+from scalarviz.story.captions import caption
+from scalarviz.story.first_controls import FIRST_CONTROLS
+from tests.base.words_in_code import Use, uses_in, words_in, words_of_a_page, words_of_a_script
+from tests.faces.controller.fake_stage import FakeStage
+from tests.machine import ROOT
+from tests.stage.test_displays import Drawn
+
+PACKAGE = ROOT / "scalarviz"
+FILES = sorted(PACKAGE.rglob("*.py"))
+ENGLISH: dict[str, str] = json.loads(Path(table.__file__).with_name("english.json").read_text())
+
+# What shows something to people.
+SHOWS = [
+    *["story/*", "scene/*", "stage/*", "pages/*", "base/progress.py", "faces/watch.py"],
+    *["faces/controller/*", "faces/window/*", "faces/notebook/*"],
+    *["faces/cli/doctor.py", "faces/cli/kernel_commands.py", "faces/cli/render_scene.py"],
+    *["faces/cli/class_pages.py"],
+]
+# Tables whose rows hold their own English words, as rows that are added from outside do.
+ROW_TABLES = (
+    *("CHECKS", "CLASS"),
+    *("TIME_CONTROLS", "SAMPLE_CONTROLS", "CHANGE_CONTROLS", "CHANNEL_CONTROLS", "VIEW_CONTROLS"),
+    *("FILE_CONTROLS", "GROUP_CONTROLS"),
+)
+# What reads like words and is none: a pattern of files, patterns of literals, what they are.
+NOT_WORDS = [
+    ("faces/cli/doctor.py", "sudo *|winget *|softwareupdate *", "commands"),
+    ("faces/cli/doctor.py", "Pillow", "the name of a package"),
+    ("faces/controller/controller.py", "edit {}", "a name of what is done"),
+    ("stage/displays/*", "*Network*|Perceptron|Session|Value", "names of classes"),
+    ("stage/displays/html_tables.py", "*solid*", "a style"),
+    ("stage/displays/svg.py", "*sans-serif", "fonts"),
+    ("scene/canvas/fonts.py", "Bold|Regular", "styles of fonts"),
+    ("stage/storyboard_page.js", ".*|nav button|(prefers*", "selectors"),
+    (
+        "stage/storyboard_page.py",
+        "color-scheme*|/[*]*|default-src*",
+        "styles, and the policy",
+    ),
+    ("stage/encoders.py", "Pillow", "the name of a package"),
+    ("stage/show.py", "write sv.*|show the *", "parts of errors"),
+    ("faces/watch.py", "sv.watch*|sv.picture*", "parts of errors"),
+    ("faces/notebook/exercises.py", "check {}", "a key in records"),
+    ("faces/notebook/notebook_cells.py", "what*|copy*", "parts of errors"),
+    ("faces/notebook/widget.js", "(prefers*|fullscreen*", "a query, and rights of a frame"),
+    ("pages/addresses.py", "*[{]*", "parts of errors"),
+    ("pages/engine_data.py", "a page*|the batches*|the kernels*", "parts of errors"),
+    ("pages/plain_pages.py", "default-src*|*:root*|[*] {*", "the policy, and a style"),
+    ("pages/page.py", "*:root*", "a style"),
+    ("pages/token.html", "scalarviz", "a name"),
+    ("pages/plain_pages.py", "default-src*|[*] {*", "the policy, and a style"),
+    ("pages/scene_data.py", "[a-z]* * *", "names of fields"),
+    ("pages/web_server.py", "*-src *|*frame-ancestors*|GET, *|Host|Origin", "headers"),
+    (
+        "pages/web/*.js",
+        "(prefers*|(hover*|Enter|Escape|Arrow*|input*|button, *",
+        "selectors and keys",
+    ),
+    ("pages/web/*.js", "* gradient|last change|change since*", "kinds of moments, and channels"),
+    ("pages/web/app.js", "first picture", "the name of a moment for measurements"),
+    ("pages/web/cubes.js", "#define*", "GLSL"),
+    ("pages/web/paper.js", "bold ", "a style of letters"),
+    ("pages/web/cards.js", " if ", "a part of the code of a formula"),
+    (
+        "pages/web/explanation.js",
+        "as it is*|0, since*|g [*] scale",
+        "formulas, as in explanation.py",
+    ),
+    ("story/captions.py", "learning rate", "the name of an action"),
+    ("story/captions.py", "own rate", "the name of an action"),
+    (
+        "stage/channels.py",
+        "last change|change since start|difference to first",
+        "names typed by users",
+    ),
+    ("stage/live_values.py", "row {}", "a name in an error"),
+    ("story/first_controls.py", "*", "controls by their names in rows"),
+    (
+        "pages/lessons/answers.py",
+        "scalarviz answers|*in the picture|a text|true or false|a list|an object|a number",
+        "a format, and parts of errors",
+    ),
+    ("pages/lessons/lesson.py", "accent *", "names of attributes"),
+    ("stage/motion.py", "weight gradient|operand gradient", "kinds of moments"),
+    ("scene/visuals/shaders.py", "*vec4 to_clip*", "GLSL"),
+    ("scene/visuals/shaders.py", "#*|out*|precision*|*{}*", "GLSL"),
+    ("stage/network_shader.py", "a shader *|: export|{} gives *", "parts of messages"),
+    (
+        "stage/shader_evaluator.py",
+        "{}[\n]attribute*|while *|without *",
+        "GLSL, and parts of errors",
+    ),
+    (
+        "stage/network_shader.py",
+        "a shader, *|make another *|the {} *",
+        "parts of errors",
+    ),
+    ("stage/network_shader.py", "the result *|keep what *", "parts of errors"),
+    ("faces/window/application.py", "Fusion", "a style of Qt"),
+    ("faces/window/main_window.py", "* - scalarviz", "a title"),
+    (
+        "faces/window/display_check.py",
+        "Qt|Gui|Widgets|* missing",
+        "libraries, and a part of errors",
+    ),
+    ("faces/window/main_window.py", "File|Scenes|Time|View|Help", "menus by their names in rows"),
+    ("faces/window/display_check.py", "sudo *", "a command in an error"),
+    ("stage/sweep_look.py", "steps to success", "a name typed by users"),
+    ("scene/offscreen.py", "sudo*|Platform|*doctor", "parts of errors, and of a module"),
+]
+# The tables that have texts in the table of texts itself.
+ROWS = {"kinds": KINDS, "row_formulas": ROW_FORMULAS}
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+SHOWN = [
+    path
+    for path in sorted(PACKAGE.rglob("*"))
+    if path.suffix in (".py", ".html", ".js") and any(fnmatchcase(relative(path), x) for x in SHOWS)
+]
+
+
+def are_of(pattern: str) -> list[str]:
+    """The keys of a pattern, whose * is one part between dots."""
+    wanted = re.compile(re.escape(pattern).replace(r"\*", "[^.]+"))
+    return [key for key in ENGLISH if wanted.fullmatch(key)]
+
+
+def is_no_word(file: str, literal: str) -> bool:
+    return any(
+        fnmatchcase(file, files) and any(fnmatchcase(literal, each) for each in literals.split("|"))
+        for files, literals, _ in NOT_WORDS
+    )
+
+
+def found_in(path: Path) -> list[str]:
+    """The literals of a file that read like words."""
+    source = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        return [literal for _, literal in words_in(source, ROW_TABLES)]
+    return words_of_a_page(source) if path.suffix == ".html" else words_of_a_script(source)
+
+
+def test_no_words_stand_outside_the_table() -> None:
+    for path in SHOWN:
+        found = [each for each in found_in(path) if not is_no_word(relative(path), each)]
+        assert found == [], f"{path}: give each a key in scalarviz/base/texts/english.json"
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("x = 'Forget the old gradients.'", ["Forget the old gradients."]),
+        ("x = f'{n} steps a second'", ["{} steps a second"]),
+        ("x = f\"{'left out' if n else ''}\"", ["left out"]),
+        ("button('Play')", ["Play"]),
+        ("button(tooltip='undo')", ["undo"]),
+        ("x = f'<b title=\"One step\">{n}</b>'", ['<b title="One step">{}</b>']),
+        ("def f(x='last change'): pass", ["last change"]),
+        ("x = {'a b': 'an entry'}", ["an entry"]),
+        ("x = 'y = sign(p - t)', '<b class=\"some thing\">', 'color: red; border: 1px solid;'", []),
+        ("def f() -> 'A type':\n    'A docstring.'\n    raise ValueError('No such thing.')", []),
+        ("re.compile('some words'); warn('Look out!'); x == 'weight gradient'", []),
+    ],
+)
+def test_words_are_told_from_other_literals(code: str, words: list[str]) -> None:
+    assert [literal for _, literal in words_in(code)] == words
+
+
+def test_words_of_pages_and_scripts_are_told_from_the_rest() -> None:
+    page = '<p class="keys">$say_keys <b>One step</b></p><img alt="A picture" title="$title">'
+    assert words_of_a_page(page) == ["A picture", "One step"]
+    script = "one('.now img'); p.alt = 'net'\np.setAttribute('aria-label', go ? 'play' : x.y)"
+    assert words_of_a_script(script)[:2] == ["net", "play"]
+
+
+def test_every_exception_is_needed() -> None:
+    found = [(relative(path), literal) for path in SHOWN for literal in found_in(path)]
+    for files, literals, reason in NOT_WORDS:
+        for each in literals.split("|"):
+            hits = [x for x in found if fnmatchcase(x[0], files) and fnmatchcase(x[1], each)]
+            assert hits, f"no {each!r} ({reason}) is in {files} any more"
+
+
+@cache
+def uses() -> list[tuple[str, Use]]:
+    return [
+        (relative(path), use) for path in FILES for use in uses_in(path.read_text(encoding="utf-8"))
+    ]
+
+
+def test_every_key_that_is_used_exists_and_gets_its_fields() -> None:
+    for file, use in uses():
+        where = f"{file}:{use.line}"
+        assert use.keys, f"{where}: the key must be a literal or an f-string"
+        fields = set()
+        for pattern in use.keys:
+            matching = are_of(pattern)
+            assert matching or use.function == "row_text", f"{where}: there is no {pattern}"
+            fields |= {name for key in matching for name, *_ in fields_of(ENGLISH[key])}
+        given = use.fields
+        if use.function == "plural":
+            fields.discard("count")
+        if use.function != "row_text" and given is not None:
+            assert given == fields, f"{where}: {use.keys} has the fields {fields}, not {given}"
+
+
+def test_every_text_is_used() -> None:
+    used = {key for _, use in uses() for pattern in use.keys for key in are_of(pattern)}
+    scripts = [path.read_text(encoding="utf-8") for path in PACKAGE.glob("pages/web/*.js")]
+    used |= texts_of("\n".join(scripts), ENGLISH).keys()
+    assert ENGLISH.keys() - used == set()
+
+
+def test_a_text_is_words_with_named_fields() -> None:
+    for key, words in ENGLISH.items():
+        assert re.fullmatch(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)+", key), key
+        assert words.strip(), key
+        assert all(name.isidentifier() for name, *_ in fields_of(words)), key
+
+
+def test_the_table_is_sorted_and_has_no_key_twice() -> None:
+    source = Path(table.__file__).with_name("english.json").read_text(encoding="utf-8")
+    keys = re.findall(r'^"([^"]+)":', source, re.MULTILINE)
+    assert keys == sorted(set(keys))
+
+
+def test_texts_of_rows_belong_to_rows() -> None:
+    for key in ENGLISH:
+        if key.startswith("rows."):
+            _, name, row, _ = key.split(".")
+            assert row in ROWS[name], key
+
+
+# What a user meets.
+
+
+def test_a_whole_translation_is_used_without_a_warning(
+    speak: Callable[[object], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    speak(
+        {key: words.upper() if "{" not in words else f"¡{words}!" for key, words in ENGLISH.items()}
+    )
+    assert text("captions.zero_grad.title") == "A NEW STEP BEGINS: THE LAST PUSHES ARE FORGOTTEN."
+    assert text("chart.step", step=1250) == "¡step 1,250!"
+    assert plural("counts.samples", 2) == "¡2 samples!"
+    assert caplog.messages == []
+
+
+def test_a_row_has_its_own_words_unless_a_translation_has_others(
+    speak: Callable[[object], None],
+) -> None:
+    assert row_text("rows.activations.tanh.caption", "tanh bends.") == "tanh bends."
+    speak({**ENGLISH, "rows.activations.tanh.caption": "tanh biegt."})
+    assert row_text("rows.activations.tanh.caption", "tanh bends.") == "tanh biegt."
+
+
+def test_a_translation_replaces_the_captions_of_a_loss(speak: Callable[[object], None]) -> None:
+    new = {"error": "Quadrat(p - t)", "derivative": "zwei (p - t)"}
+    speak(ENGLISH | {f"rows.losses.mse.{field}": words for field, words in new.items()})
+    s = sv.Session(sv.Network([2, 1], output="linear"), data.Xor(), batch=1, engine="python")
+    told = []
+    for _ in s.operations:
+        s.advance(1, "operation")
+        told.append(caption(s).formula)
+    assert {"L = mean of Quadrat(p - t)", "signal = zwei (p - t)"} <= set(told)
+
+
+@pytest.mark.parametrize("words", [5, None, "{step:s}", "{other}", "{step!r}", "{", "{step.real}"])
+def test_what_cannot_be_shown_stays_english_and_is_said_once(
+    words: object, speak: Callable[[object], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    speak({**ENGLISH, "status.nothing": "nichts", "chart.step": words, "no.such.key": "x"})
+    assert text("chart.step", step=1250) == "step 1,250"
+    assert text("status.nothing") == "nichts"
+    assert len(caplog.messages) == 1
+    assert "chart.step" in caplog.text and f"1 of {len(ENGLISH)}" in caplog.text
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{", "[" * 100_000])
+def test_a_file_of_no_texts_leaves_all_english(
+    content: str, speak: Callable[[object], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    speak(content)
+    assert text("status.nothing") == ENGLISH["status.nothing"]
+    assert len(caplog.messages) == 1 and "made_up.json" in caplog.text
+
+
+def test_a_language_without_a_file_leaves_all_english(
+    speak: Callable[[object], None],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    speak({})
+    monkeypatch.setenv("SCALARVIZ_LANGUAGE", "klingon")
+    assert text("status.nothing") == ENGLISH["status.nothing"]
+    assert len(caplog.messages) == 1 and "klingon" in caplog.text
+
+
+def test_an_unknown_key_or_field_is_a_warning_and_no_error() -> None:
+    with pytest.warns(UserWarning, match=r"no\.such\.key"):
+        assert text("no.such.key") == "no.such.key"
+    with pytest.warns(UserWarning, match="step"):
+        assert text("chart.step") == ENGLISH["chart.step"]
+
+
+@pytest.fixture
+def speak(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[[object], None]]:
+    """speak(translation): what is said from now on, by a file of made-up texts."""
+
+    def choose(translation: object) -> None:
+        file = tmp_path / "made_up.json"
+        file.write_text(
+            translation if isinstance(translation, str) else json.dumps(translation),
+            encoding="utf-8",
+        )
+        monkeypatch.setenv("SCALARVIZ_LANGUAGE", str(file))
+        texts.cache_clear()
+
+    yield choose
+    monkeypatch.undo()
+    texts.cache_clear()
+
+
+FOLDER = Path(table.__file__).parent
+SOURCE = (FOLDER / "german.json").read_text(encoding="utf-8")
+GERMAN: dict[str, str] = json.loads(SOURCE)
+ENGLISH_TEXTS: dict[str, str] = json.loads((FOLDER / "english.json").read_text(encoding="utf-8"))
+MENUS = ("File", "Scenes", "Time", "View", "Help")
+OPTIONS = ("map", "shape", "first_setup")  # of scenes
+GERMAN_ROWS: dict[str, Container[str]] = {
+    "kinds": KINDS,
+    "row_formulas": ROW_FORMULAS,
+    "activations": ACTIVATIONS,
+    "controls": CONTROLS,
+    "losses": {**LOSSES, **ROW_LOSSES},
+    "channels": CHANNELS,
+    "scenes": scenes(),
+    "groups": FIRST_CONTROLS,
+    "menus": MENUS,
+    "options": OPTIONS,
+}
+# Words that are German, too, and names of keys, functions and kinds of files.
+SAME = set(
+    "Pause Training Trainings Videos Values Value Enter Esc sigmoid sin cos gif safetensors"
+    " node data grad mark".split()
+)
+
+
+@pytest.fixture
+def german(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("SCALARVIZ_LANGUAGE", "german")
+    texts.cache_clear()
+    yield
+    monkeypatch.undo()
+    texts.cache_clear()
+
+
+def numbers_in(words: str) -> list[str]:
+    return sorted(re.findall(r"(?<!\w)\d+(?:\.\d+)?", re.sub(r"\{[^}]*\}", "", words)))
+
+
+def test_every_text_is_translated_and_has_the_same_fields_and_numbers() -> None:
+    assert ENGLISH_TEXTS.keys() - GERMAN.keys() == set()
+    for key, words in ENGLISH_TEXTS.items():
+        assert fields_of(GERMAN[key]) == fields_of(words), key
+        assert numbers_in(GERMAN[key]) == numbers_in(words), key
+
+
+def test_no_text_stayed_english() -> None:
+    for key, words in ENGLISH_TEXTS.items():
+        if GERMAN[key] == words:
+            plain = re.sub(r"\{[^}]*\}", " ", words)
+            assert set(re.findall(r"[^\W\d_]{3,}", plain)) <= SAME, key
+
+
+def test_other_texts_belong_to_rows() -> None:
+    for key in GERMAN.keys() - ENGLISH_TEXTS.keys():
+        _, name, row, _ = key.split(".")
+        assert row in GERMAN_ROWS[name], key
+
+
+def test_the_file_is_sorted_and_written_as_the_english_one() -> None:
+    ordered = dict(sorted(GERMAN.items()))
+    assert json.dumps(ordered, indent=0, ensure_ascii=False) + "\n" == SOURCE
+
+
+@pytest.mark.usefixtures("german")
+def test_a_step_is_told_in_german_without_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    s = sv.Session(sv.Network([2, 2, 1], output="sigmoid"), data.Xor(), engine="python")
+    told = []
+    for _ in s.operations:
+        s.advance(1, "operation")
+        told.append(caption(s).title)
+    assert told[0] == "Der erste Schritt beginnt: Noch ist nichts geschoben."
+    assert "Neuron 0 addiert, was ankommt." in told
+    assert text("page.html.language") == "de"
+    assert caplog.messages == []
+
+
+# Names of weights, operations, functions, engines and data sets, and what stands in formulas.
+NAMES = set(
+    "layer perceptron weight bias from input affine tanh sigmoid delta signal gradient grad zero "
+    "loss step zero_grad forward backward python".split()
+)
+CONTROL_ROWS = {
+    f"rows.controls.{row.name}.{field}": getattr(row, field)
+    for row in CONTROLS.values()
+    for field in ("about", "text", "label", "help")
+    if isinstance(getattr(row, field), str)
+}
+
+
+def in_capitals(words: str) -> str:
+    return re.sub(r"(\{[^}]*\})|([^{]+)", lambda part: part[1] or part[2].upper(), words)
+
+
+@pytest.fixture
+def capitals(speak: Callable[[object], None]) -> None:
+    """All texts in capitals, but formulas of losses, into which numbers are put."""
+    speak({key: in_capitals(words) for key, words in {**CONTROL_ROWS, **texts()}.items()})
+
+
+def small(shown: list[str]) -> set[str]:
+    """The words with small letters, names left out."""
+    return {word for each in shown for word in re.findall(r"\b[a-z]{3,}\b", each)} - NAMES
+
+
+@pytest.mark.usefixtures("capitals")
+def test_captions(colours: sv.Session) -> None:
+    shown = []
+    for _ in colours.operations:
+        colours.advance(1, "operation")
+        said = caption(colours)
+        if not re.match("tanh|delta", colours.done):  # the words of a row of ACTIVATIONS
+            shown += [said.title, said.formula, *said.numbers]
+    assert small(shown) == set()
+
+
+@pytest.mark.usefixtures("capitals")
+@pytest.mark.parametrize("done", [0, 5, 13])
+def test_pictures(done: int, colours: sv.Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[str] = []
+    draw = Canvas2D.text
+
+    def noted(canvas: Canvas2D, x: float, y: float, words: str, **how: Any) -> float:
+        drawn.append(words)
+        return draw(canvas, x, y, words, **how)
+
+    monkeypatch.setattr(Canvas2D, "text", noted)
+    if done:
+        colours.advance(done, "operation")
+    show = Show(colours, title="TITLE")
+    sv.picture(show, size=(1280, 800), samples=1, pin=3, color="value", cubes="gradient")
+    assert len(drawn) > 20
+    assert small(drawn) <= {"value"}  # a channel
+
+
+@pytest.mark.usefixtures("capitals")
+@pytest.mark.parametrize("steps", [0, 3])
+def test_displays(steps: int, colours: sv.Session) -> None:
+    network = colours.network
+    perceptron = network.layers[0].perceptrons[0]
+    network.bank.frozen[1] = True
+    if steps:
+        colours.advance(steps)
+    for each in (colours, network, perceptron, perceptron.weights[1]):
+        html = each._repr_html_()
+        shown = re.findall(r"<th[^>]*>([^<>]+)<", html)
+        if "svg+xml" in html:
+            shown += [*Drawn(html).texts, Drawn(html).words]
+        assert small(shown) == set(), type(each)
+
+
+@pytest.mark.usefixtures("capitals")
+def test_controls_and_keys() -> None:
+    network = sv.Network([3, 4, 3], "tanh", seed=0)
+    show = Show(sv.Session(network, data.Rgb(), engine="python", batch=2), title="TITLE")
+    controller = Controller(show, FakeStage(show))
+    for row in CONTROLS.values():
+        shown = row.shown(controller.state)
+        assert small([shown.about, shown.text, row.words("label")]) <= {controller.unit}, row.name
+    for _, about in help_rows(controller.state):
+        assert small([re.sub("[A-Z ]*: .*|LAY.*", "", about)]) <= {*THEMES}, about
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (0.43, "0.43"),
+        (-0.5, "-0.5"),
+        (0.000012, "0.000012"),
+        (1.2e-7, "1.2e-7"),
+        (-0.0, "0"),
+        (999_999.0, "1e6"),
+        (12_345.0, "12345"),
+        (math.inf, "inf"),
+    ],
+)
+def test_a_number_of_a_sentence_has_a_zero_before_the_point(value: float, words: str) -> None:
+    assert rounded(value) == words
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (0.43, ".43"),
+        (-0.5, "-.50"),
+        (1.234, "1.23"),
+        (0.004, ".00"),
+        (-0.0049, ".00"),
+        (8e-5, ".00"),
+        (-0.0, "0"),
+        (12.34, "12.3"),
+        (-123.4, "-123"),
+        (12_345.6, "12346"),
+        (-4.31e27, "-4e27"),
+        (math.nan, "nan"),
+        (-math.inf, "-inf"),
+    ],
+)
+def test_a_number_of_a_cube_has_few_letters(value: float, words: str) -> None:
+    assert short(value) == words
+
+
+def test_fewer_digits_make_more_numbers_zero() -> None:
+    assert [short(0.04, digits) for digits in (1, 2, 3)] == [".0", ".04", ".040"]
+
+
+def test_words_on_a_cube_have_their_numbers_so_too() -> None:
+    assert on_cube("0.27\n× -0.105") == ".27\n× -.105"
+    assert on_cube("10.5 and 0") == "10.5 and 0"

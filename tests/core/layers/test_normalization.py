@@ -1,0 +1,439 @@
+"""Affine and BatchNorm: scales and shifts that stay, are learned, or follow the batch."""
+
+import copy
+import logging
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.errors import (
+    FileError,
+    GradientError,
+    InputError,
+    NotFiniteError,
+    OwnershipError,
+    ShapeError,
+)
+from tests.sessions import RUNNABLE, advanced
+from tests.wording import refused
+
+COLUMNS = np.random.default_rng(0).normal([3.0, -50.0, 1e4], [0.1, 7.0, 900.0], (40, 3))
+EASY = np.random.default_rng(1).normal(size=(40, 3))
+Y = np.random.default_rng(2).normal(size=(40, 2))
+
+
+def network(engine: str = "python", dtype: str = "float32") -> sv.Network:
+    layers = [sv.Affine.standardizing(COLUMNS), sv.Dense(3, 4, "tanh"), sv.Dense(4, 2)]
+    return sv.Network(layers, dtype=dtype, engine=engine)
+
+
+def test_it_scales_and_shifts_number_by_number() -> None:
+    layer = sv.Affine(3, [2.0, -1.0, 0.5], [1.0, 0.0, -4.0])
+    np.testing.assert_allclose(layer(EASY), EASY * [2.0, -1.0, 0.5] + [1.0, 0.0, -4.0])
+    assert layer.kernel.tolist() == [2.0, -1.0, 0.5] and layer.bias.tolist() == [1.0, 0.0, -4.0]
+    assert sv.Affine(2)([3.0, 4.0]).tolist() == [3.0, 4.0]
+
+
+def test_of_a_picture_a_channel_has_one_scale_and_shift() -> None:
+    x = np.random.default_rng(0).normal(size=(5, 2, 3, 4))
+    layer = sv.Affine((2, 3, 4), [2.0, 3.0], [1.0, -1.0])
+    expected = x * np.reshape([2.0, 3.0], (2, 1, 1)) + np.reshape([1.0, -1.0], (2, 1, 1))
+    np.testing.assert_allclose(layer(x), expected.reshape(5, -1))
+    assert layer.size == 4 and layer.output_shape == (2, 3, 4)
+
+
+def test_columns_get_mean_0_and_deviation_1() -> None:
+    y = sv.Affine.standardizing(COLUMNS)(COLUMNS)
+    np.testing.assert_allclose(y.mean(axis=0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(y.std(axis=0), 1.0)
+
+
+@pytest.mark.parametrize("shape", [(20, 3, 2, 4), (20, 2, 4)])
+def test_so_do_the_channels_of_pictures(shape: tuple[int, ...]) -> None:
+    x = np.random.default_rng(0).normal(7.0, 3.0, size=shape)
+    layer = sv.Affine.standardizing(x)
+    y = layer(x).reshape(20, layer.features, -1)
+    np.testing.assert_allclose(y.mean(axis=(0, 2)), 0.0, atol=1e-12)
+    np.testing.assert_allclose(y.std(axis=(0, 2)), 1.0)
+    assert layer.input_shape == (1, *shape[1:])[-3:]
+
+
+@pytest.mark.parametrize("constant", [0.1, 1e30, -7.0, 0.0])
+def test_a_constant_column_becomes_0(constant: float) -> None:
+    layer = sv.Affine.standardizing(np.full((3, 1), constant))  # 0.1 has another mean
+    assert layer.kernel.tolist() == [1.0] and not layer(np.full((3, 1), constant)).any()
+
+
+def test_the_mean_of_float32_is_taken_in_double_precision() -> None:
+    x = (np.arange(200_000)[:, np.newaxis] % 7 + 1000.0).astype(np.float32)
+    np.testing.assert_allclose(sv.Affine.standardizing(x)(x).mean(), 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind", "value"),
+    [
+        (lambda: sv.Affine(3, [1.0, 2.0]), ShapeError, (2,)),
+        (lambda: sv.Affine((2, 1, 1), shift=[[1.0], [2.0]]), ShapeError, (2, 1)),
+        (lambda: sv.Affine(2, [1.0, np.nan]), NotFiniteError, "nan"),
+        (lambda: sv.Affine(2, shift=np.inf), InputError, "inf"),
+        (lambda: sv.Affine(2, "much"), InputError, "much"),
+        (lambda: sv.Affine((2, 3)), ShapeError, (2, 3)),
+        (lambda: sv.Network([sv.Affine(1, 1e39)]), InputError, "1e+39"),
+        (lambda: sv.Affine.standardizing([1.0, 2.0]), ShapeError, (2,)),
+        (lambda: sv.Affine.standardizing(np.zeros((0, 2))), ShapeError, (0, 2)),
+        (lambda: sv.Affine.standardizing([[1.0, 2.0], [1.0, np.nan]]), NotFiniteError, "nan"),
+        (lambda: sv.Affine.standardizing([["a", "b"]]), InputError, "a"),
+        (lambda: sv.Affine.standardizing([[0.0, 1.0], [0.0, 1e200]]), InputError, "inf"),
+        (lambda: sv.Affine.standardizing([[0.0], [1e-60]]), InputError, "5e-61"),
+        (lambda: sv.Affine.standardizing([[0.0], [1e-200]]), InputError, "0"),
+    ],
+)
+def test_what_it_cannot_be_is_refused(
+    wrong: Callable[[], object], kind: type[InputError], value: object
+) -> None:
+    with refused(kind, value):
+        wrong()
+
+
+def test_a_column_far_from_0_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    times = np.array([[1.7e9, 1.0], [1.7e9 + 60.0, 2.0], [1.7e9 + 120.0, 4.0]])
+    with caplog.at_level(logging.INFO, "scalarviz"):
+        sv.Affine.standardizing(times[:, 1:])
+        assert not caplog.messages
+        sv.Affine.standardizing(times)
+    assert "column 0" in caplog.messages[0] and "1.7e+09" in caplog.messages[0]
+
+
+# ---- it stays -----------------------------------------------------------------------------------
+
+OPTIMIZERS = {
+    "adam": lambda: sv.Adam(0.1, l2=0.1, clip_norm=0.5),
+    "adamw": lambda: sv.AdamW(0.1),
+    "momentum": lambda: sv.Momentum(0.01, l1=0.1, clip_value=0.1),
+}
+
+
+@pytest.mark.parametrize("engine", RUNNABLE)
+@pytest.mark.parametrize("make", OPTIMIZERS.values(), ids=OPTIMIZERS)
+def test_no_step_moves_it(engine: str, make: Callable[[], sv.Optimizer]) -> None:
+    net = network(engine)
+    before = net.bank.value.copy()
+    net.train(COLUMNS, Y, "mse", make(), steps=20)
+    own = net.layers[0].rows
+    assert (net.bank.value[own] == before[own]).all() and net.layers[0].frozen
+    assert (net.bank.value[own.stop :] != before[own.stop :]).all()
+
+
+def test_its_gradients_do_not_count_for_a_limit_on_the_norm() -> None:
+    clipped, plain = network(), network()
+    clipped.zero_grad()
+    clipped.backward(np.ones_like(clipped.forward(COLUMNS)))
+    rest = np.linalg.norm(clipped.bank.grad[clipped.layers[0].rows.stop :])
+    for net, limit in ((clipped, 1.01 * rest), (plain, 0.0)):
+        optimizer = sv.SGD(0.1, clip_norm=float(limit)) if limit else sv.SGD(0.1)
+        net.zero_grad()
+        net.backward(np.ones_like(net.forward(COLUMNS)))
+        net.step(optimizer)
+    assert np.array_equal(clipped.bank.value, plain.bank.value)
+
+
+def test_engines_agree() -> None:
+    losses = [network(e).train(COLUMNS, Y, "mse", sv.Adam(0.02), steps=20) for e in RUNNABLE]
+    for each in losses:
+        np.testing.assert_allclose(each, losses[0], rtol=2e-4)
+
+
+def by_file(net: sv.Network, path: Path) -> sv.Network:
+    net.save(path / "net.safetensors")
+    return sv.load(path / "net.safetensors")
+
+
+COPIES: dict[str, Callable[[sv.Network, Path], sv.Network]] = {
+    "copy": lambda net, path: net.copy(),
+    "copy.deepcopy": lambda net, path: copy.deepcopy(net),
+    "pickle": lambda net, path: pickle.loads(pickle.dumps(net)),
+    "file": by_file,
+    "fresh": lambda net, path: net.fresh(7),
+}
+
+
+@pytest.mark.parametrize("again", COPIES.values(), ids=COPIES)
+@pytest.mark.parametrize("frozen", [True, False])
+def test_copies_have_it_as_it_is(
+    again: Callable[[sv.Network, Path], sv.Network], frozen: bool, tmp_path: Path
+) -> None:
+    net = network()
+    net.layers[0].freeze(frozen)
+    made = again(net, tmp_path)
+    assert repr(made.layers[0]) == repr(net.layers[0])
+    assert np.array_equal(made.layers[0].kernel, net.layers[0].kernel)
+    assert made.layers[0].frozen == (frozen or again is COPIES["fresh"])
+    made.layers[1].freeze()
+    assert not net.layers[1].frozen
+
+
+def test_one_that_was_unfrozen_learns() -> None:
+    net = network()
+    net.layers[0].unfreeze()
+    before = net.layers[0].kernel.copy()
+    net.train(COLUMNS, Y, "mse", "adam", steps=3)
+    assert (net.layers[0].kernel != before).all()
+
+
+def test_one_used_by_itself_can_join_a_network_as_long_as_it_is_as_it_was_made() -> None:
+    layer = sv.Affine(3, 2.0)
+    layer(EASY)
+    assert layer.bank.frozen.all()
+    with refused(OwnershipError, "Affine"):
+        sv.Network([layer])
+    other = sv.Affine(3, 2.0)
+    assert other.bank.frozen.all()
+    assert sv.Network([other]).layers[0] is other
+    thawed = sv.Affine(3, 2.0)
+    thawed.unfreeze()
+    with pytest.raises(OwnershipError):
+        sv.Network([thawed])
+
+
+def test_its_text_has_the_beginning_of_many_numbers() -> None:
+    assert repr(sv.Affine(2, [1.0, 2.0])) == "Affine(shape=2, scale=[1.0, 2.0], shift=0.0)"
+    assert len(repr(sv.Affine(784, np.arange(784.0)))) < 80
+
+
+# ---- a list of layers and sizes -----------------------------------------------------------------
+
+
+def test_sizes_may_follow_a_layer() -> None:
+    layers: list[Any] = [sv.Affine(3), 8, 2, sv.Affine(2, 5.0)]
+    net = sv.Network(layers, "tanh", output="sigmoid")
+    assert [str(layer) for layer in net] == [
+        "Affine(3 -> 3)", "Dense(3 -> 8)", "Dense(8 -> 2)", "Affine(2 -> 2)",
+    ]  # fmt: skip
+    assert net.activations == ("linear", "tanh", "sigmoid", "linear")
+    assert sv.Network([sv.Affine(3), 2], "tanh").activations == ("linear", "linear")
+
+
+@pytest.mark.parametrize(
+    ("layers", "kind", "value"),
+    [
+        ([3, sv.Affine(3), 2], InputError, "begins with a layer"),
+        ([sv.Affine(3), 0], InputError, "0"),
+        ([sv.Affine(3), 4, sv.Affine(3)], ShapeError, "Affine(3 -> 3)"),
+        ([sv.Affine(3), "tanh"], InputError, "tanh"),
+    ],
+)
+def test_lists_that_do_not_fit_are_refused(
+    layers: list[Any], kind: type[InputError], value: str
+) -> None:
+    with refused(kind, value):
+        sv.Network(layers, "tanh")
+
+
+BATCH = np.random.default_rng(0).normal(2.0, 3.0, (70, 8))
+
+
+def made(engine: str = "python") -> sv.Network:
+    layers = [sv.Dense(8, 6, "tanh"), sv.BatchNorm((3, 1, 2)), sv.Dense(6, 2)]
+    return sv.Network(layers, seed=1, dtype="float64", engine=engine)
+
+
+def session(engine: str = "cpu", seed: int = 1) -> sv.Session:
+    targets = BATCH[:, :2] > 0
+    net = sv.Network([sv.Dense(8, 6), sv.BatchNorm(6), sv.Dense(6, 2)], seed=seed, dtype="float64")
+    return sv.Session(
+        net, (BATCH, targets), batch=20, engine=engine, seed=seed, optimizer=sv.SGD(0.1)
+    )
+
+
+def test_a_forward_has_mean_0_and_variance_1_over_batch_and_pixels() -> None:
+    norm = sv.BatchNorm((2, 2, 2))
+    y = norm.forward(BATCH).reshape(70, 2, norm.pixels)
+    assert y.mean(axis=(0, 2)) == pytest.approx(np.zeros(2), abs=1e-12)
+    assert y.var(axis=(0, 2)) == pytest.approx(np.ones(2), rel=1e-4)
+
+
+def test_a_call_uses_what_it_has_seen_and_changes_nothing() -> None:
+    layer = sv.BatchNorm(8)
+    assert layer(BATCH) == pytest.approx(BATCH, rel=1e-4)  # nothing seen yet: mean 0, variance 1
+    for _ in range(200):
+        layer.forward(BATCH)
+    seen = layer.state.copy()
+    assert layer.running_mean == pytest.approx(BATCH.mean(axis=0))
+    assert layer.running_variance == pytest.approx(BATCH.var(axis=0, ddof=1))
+    expected = (BATCH - BATCH.mean(axis=0)) / np.sqrt(BATCH.var(axis=0, ddof=1) + 1e-5)
+    assert layer(BATCH) == pytest.approx(expected)
+    assert (layer.state == seen).all()
+
+
+@pytest.mark.parametrize("engine", RUNNABLE)
+def test_several_forwards_wait_with_the_statistics_of_their_own_batch(engine: str) -> None:
+    net, plain = made(engine), made()
+    g = np.ones((5, 2))
+    net.forward(BATCH[:5])
+    net.forward(BATCH[5:10])
+    newest, oldest = net.backward(g), net.backward(g)
+    plain.forward(BATCH[5:10])
+    assert plain.backward(g) == pytest.approx(newest)
+    plain.forward(BATCH[:5])
+    assert plain.backward(g) == pytest.approx(oldest)
+
+
+def test_files_keep_the_running_numbers(tmp_path: Path) -> None:
+    s = advanced(session(), 5)
+    s.network.save(tmp_path / "net.safetensors")
+    s.save(tmp_path / "run.safetensors")
+    net = sv.load(tmp_path / "net.safetensors")
+    assert (net.bank.state == s.network.bank.state).all()
+    assert net(BATCH) == pytest.approx(s.network(BATCH))
+    again = sv.Session.load(tmp_path / "run.safetensors")
+    assert (again.network.bank.state == s.network.bank.state).all()
+    again.back(3)
+    s.back(3)
+    assert (again.network.bank.state == s.network.bank.state).all()
+
+
+def test_replicas_have_running_numbers_of_their_own() -> None:
+    replicas = advanced(sv.replicate(session(), seeds=[1, 5, 9]), 6)
+    for bank, seed in zip(replicas.banks, (1, 5, 9), strict=True):
+        alone = advanced(session(seed=seed), 6)
+        assert (bank.state == alone.network.bank.state).all()
+        assert (bank.value == alone.network.bank.value).all()
+    said = replicas.outputs(BATCH)
+    for i, network in enumerate(replicas.networks):
+        assert (said[i] == network.copy().to("cpu")(BATCH)).all()
+
+
+@pytest.mark.parametrize("engine", RUNNABLE)
+def test_a_step_that_is_refused_leaves_the_running_numbers(engine: str) -> None:
+    def made() -> sv.Session:
+        targets = np.array([[1.0], [1e308]])
+        net = sv.Network([sv.BatchNorm(1), sv.Dense(1, 1)], dtype="float64")
+        loss = sv.Loss("mse", factor=100.0)
+        return sv.Session(net, ([[3.0], [7.0]], targets), loss, batch=2, engine=engine)
+
+    refused = made()
+    with pytest.raises(GradientError):
+        refused.advance(1)
+    assert refused.network.bank.state[3:].tolist() == pytest.approx([0.5, 0.9 + 0.1 * 8])
+    by_hand = made()
+    by_hand.advance(len(by_hand.network.program.moments) - 1, "operation")
+    assert (refused.network.bank.state == by_hand.network.bank.state).all()
+    net = made().network.to(engine)
+    with pytest.raises(GradientError):
+        net.train([[3.0], [7.0]], [[1.0], [1e308]], sv.Loss("mse", factor=100.0), steps=1)
+    assert net.bank.state[3:].tolist() == [0.0, 1.0]
+
+
+def test_what_is_written_past_a_session_is_done_again() -> None:
+    s = advanced(session(), 3)
+    s.network.layers[1].running_mean[:] = 7.0  # type: ignore[attr-defined]  # of a layer that has it
+    s.advance(1)
+    known = s.network.bank.state.copy()
+    s.back(1)
+    s.advance(1)
+    assert (s.network.bank.state == known).all()
+
+
+def test_a_file_whose_variance_is_below_0_is_refused(tmp_path: Path) -> None:
+    net = sv.Network([sv.BatchNorm(1), sv.Dense(1, 1)])
+    net.layers[0].running_variance[:] = -1.0  # type: ignore[attr-defined]  # on purpose
+    net.save(tmp_path / "net.safetensors")
+    with refused(FileError, "BatchNorm(1 -> 1)"):
+        sv.load(tmp_path / "net.safetensors")
+
+
+def test_one_thread_gives_the_same_bits_as_two() -> None:
+    import numba
+
+    before, found = numba.get_num_threads(), []
+    try:
+        for threads in (1, 2):
+            numba.set_num_threads(min(threads, before))
+            net = sv.Network(
+                [sv.Conv2d((1, 16, 16), 24, 5), sv.BatchNorm((24, 12, 12)), sv.Dense(3456, 3)],
+                engine="cpu",
+            )
+            x = np.random.default_rng(0).normal(size=(200, 256))
+            net.train(x, x[:, :3], optimizer=sv.Adam(1e-3), steps=2)
+            found.append([net.bank.value.copy(), net.bank.state.copy()])
+    finally:
+        numba.set_num_threads(before)
+    assert all((a == b).all() for a, b in zip(*found, strict=True))
+
+
+# ---- frozen -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", RUNNABLE)
+def test_a_frozen_norm_learns_with_its_running_numbers_and_they_stand_still(engine: str) -> None:
+    net = made(engine)
+    for _ in range(3):
+        net.forward(BATCH)  # some statistics
+    net.forget()
+    net.layers[1].freeze()
+    state, value = net.bank.state.copy(), net.layers[1].bank.value.copy()
+    assert net.forward(BATCH[:9]) == pytest.approx(net(BATCH[:9]), rel=1e-12)
+    net.backward()
+    net.train(BATCH, BATCH[:, :2], "mse", sv.SGD(0.1), steps=20)
+    assert (net.bank.state == state).all()
+    rows = net.layers[1].rows
+    assert (net.bank.value[rows] == value[rows]).all()
+    assert (net.bank.value != value).any()
+    net.layers[1].weight(0).unfreeze()  # one gain may move: the layer learns again
+    net.forward(BATCH)
+    assert (net.bank.state != state).any()
+
+
+@pytest.mark.parametrize("engine", RUNNABLE)
+def test_the_gradients_of_a_frozen_norm_are_right(engine: str) -> None:
+    net = made("python")
+    net.forward(BATCH)
+    net.forget()
+    net.layers[1].freeze()
+    twin = net.copy().to(engine)
+    x, upstream = BATCH[:7], np.random.default_rng(1).normal(size=(7, 2))
+    twin.forward(x)
+    by_inputs = twin.backward(upstream)
+    # With running numbers every sample is by itself, and the network is what a call says it is.
+    for sample, place in [(0, 0), (3, 5), (6, 7)]:
+        nudged = [x.copy(), x.copy()]
+        nudged[0][sample, place] -= 1e-6
+        nudged[1][sample, place] += 1e-6
+        low, high = [float((net(each) * upstream).sum()) for each in nudged]
+        assert by_inputs[sample, place] == pytest.approx((high - low) / 2e-6, rel=1e-5, abs=1e-8)
+    w = twin.layers[0].perceptrons[1].weights[2]
+    ends = []
+    for change in (-1e-6, 1e-6):
+        other = net.copy()
+        other.bank.value[w.index] += change
+        ends.append(float((other(x) * upstream).sum()))
+    assert w.grad == pytest.approx((ends[1] - ends[0]) / 2e-6, rel=1e-5)
+
+
+def test_a_frozen_norm_is_the_same_moment_by_moment_and_after_a_thaw() -> None:
+    runs = []
+    for engine in RUNNABLE:
+        for by_operation in (False, True):
+            s = advanced(session(engine), 2)
+            s.freeze(s.network.layers[1])
+            state = s.network.bank.state.copy()
+            if by_operation:
+                s.advance(3 * len(s.operations), "operation")
+            else:
+                s.advance(3)
+            assert (s.network.bank.state == state).all()
+            s.freeze(s.network.layers[1], on=False)
+            s.advance(2)
+            assert (s.network.bank.state != state).any()
+            runs.append((s.network.bank.value.copy(), s.network.bank.state.copy()))
+            s.seek(0)
+            s.seek(7)
+            assert (s.network.bank.state == runs[-1][1]).all()
+    for value, state in runs:
+        assert value == pytest.approx(runs[0][0], rel=1e-9)
+        assert state == pytest.approx(runs[0][1], rel=1e-9)

@@ -1,0 +1,289 @@
+"""Files of kernels on disk.
+
+Where they are, what is trusted, what is loaded, and what is removed.
+"""
+
+import errno
+import os
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from scalarviz.engines.codegen import cache_files, compiling, kernel_units
+from scalarviz.engines.codegen.cache_files import KernelFile
+from scalarviz.engines.cpu.table import TRAINING
+from scalarviz.errors import EngineError
+from scalarviz.scene.visuals import mip_means
+from tests.wording import refused
+
+SMALL = "ANSWER = 42\n"
+
+
+def test_a_damaged_file_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "small.py"
+    assert cache_files.write(path, SMALL)
+    assert not cache_files.write(path, SMALL)
+    for damaged in ("", SMALL[:6], SMALL.replace("42", "41")):
+        path.write_text(damaged)
+        assert cache_files.write(path, SMALL)
+        assert path.read_text() == SMALL
+    assert [file.name for file in tmp_path.iterdir()] == ["small.py"]
+
+
+def test_a_file_is_named_by_its_text() -> None:
+    one, other = (cache_files.path_of(text, "kind") for text in (SMALL, SMALL + "\n"))
+    assert one == cache_files.path_of(SMALL, "kind") != other
+    assert one.name.startswith("kind_") and one.parent == cache_files.cache_folder()
+
+
+def test_a_kernel_is_compiled_if_its_code_is_there_and_whole(tmp_path: Path) -> None:
+    path, folder = tmp_path / "small.py", tmp_path / "__pycache__"
+    cache_files.keep(folder / "other.answer-1.py312.0123.nbc", b"code of another")
+    assert not cache_files.is_compiled(path)
+    file = folder / "small.answer-1.py312.0123.nbc"
+    cache_files.keep(file, b"its code")
+    assert cache_files.is_compiled(path)
+    whole = file.read_bytes()
+    for damaged in (b"", whole[:-1], whole[:20], b"\0" * len(whole), whole.replace(b"its", b"ITS")):
+        file.write_bytes(damaged)
+        assert not cache_files.is_compiled(path)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        PermissionError(errno.EACCES, "Permission denied"),
+    ],
+)
+def test_a_full_disk_is_said_once_and_nothing_is_left(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    error: OSError,
+) -> None:
+    def full(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(cache_files.os, "replace", full)
+    for name in ("one.py", "other.py"):
+        assert not cache_files.write(tmp_path / name, SMALL)
+    cache_files.keep(tmp_path / "third.nbc", b"code")
+    assert not [*tmp_path.iterdir()]
+    (said,) = caplog.messages
+    assert str(tmp_path) in said and str(error.strerror) in said
+    assert cache_files.run_file(tmp_path / "one.py", SMALL).ANSWER == 42
+    del sys.modules["one"]
+
+
+# ---- one meaning for each name ------------------------------------------------------------------
+
+KERNEL = "import numba\n{}\n\n\n@kernel\ndef {}(x):\n    {}\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (("LIMIT = 1", "one", "return x"), ("LIMIT = 2", "two", "return x")),
+        (("LOW, HIGH = 1, 2", "one", "return x"), ("HIGH, LOW = 1, 2", "two", "return x")),
+        (("", "same", "return x"), ("", "same", "return x + 1")),
+        (("", "load_tile", "return x"), ("load_tile = 2", "two", "return x")),
+    ],
+    ids=["constant", "several", "kernel", "kernel and constant"],
+)
+def test_a_file_gives_no_name_two_meanings(
+    first: tuple[str, ...], second: tuple[str, ...], tmp_path: Path
+) -> None:
+    text = "\n".join([KERNEL.format(*first), "kernel = numba.njit"])
+    cache_files.check_names(text)
+    with refused(EngineError, "two meanings", varies="LOW|HIGH"):
+        cache_files.write(tmp_path / "twice.py", "\n".join([text, KERNEL.format(*second)]))
+    assert not list(tmp_path.iterdir())
+
+
+# ---- the folder ---------------------------------------------------------------------------------
+
+
+def test_a_folder_that_cannot_be_written_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocked = tmp_path / "a file, not a folder"
+    blocked.write_text("")
+    home = tmp_path / "home"
+    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(blocked / "cache"))
+    monkeypatch.setattr(cache_files, "user_cache", lambda: home)
+    assert cache_files.cache_folder() == home
+    monkeypatch.setattr(cache_files, "user_cache", lambda: blocked / "home")
+    monkeypatch.setattr(cache_files.tempfile, "gettempdir", lambda: str(tmp_path))
+    folder = cache_files.cache_folder()
+    assert folder.parent == tmp_path
+    assert cache_files.cache_folder() == folder
+    assert cache_files.write(cache_files.path_of(SMALL, "blocked"), SMALL)
+
+
+def test_where_nothing_can_be_written_kernels_are_compiled_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (blocked := tmp_path / "a file").write_text("")
+
+    def nowhere() -> str:
+        raise FileNotFoundError(2, "No usable temporary directory found in ['/tmp']")
+
+    monkeypatch.delenv("SCALARVIZ_CACHE_DIR", raising=False)
+    monkeypatch.setattr(cache_files, "user_cache", lambda: blocked / "cache")
+    monkeypatch.setattr(cache_files.tempfile, "gettempdir", nowhere)
+    cache_files.tell_not_kept.cache_clear()
+    path = cache_files.path_of(SMALL, "nowhere")
+    assert not cache_files.write(path, SMALL) and not path.exists()
+    assert vars(cache_files.run_file(path, SMALL))["__file__"] == str(path)
+    assert "cannot be kept" in caplog.text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such permissions")
+def test_a_folder_that_others_can_write_is_not_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = tmp_path / "shared"
+    monkeypatch.delenv("SCALARVIZ_CACHE_DIR", raising=False)
+    monkeypatch.setattr(cache_files, "user_cache", lambda: shared)
+    monkeypatch.setattr(cache_files.tempfile, "gettempdir", lambda: str(tmp_path))
+    assert cache_files.cache_folder() == shared
+    assert stat.S_IMODE(shared.stat().st_mode) == 0o700
+    shared.chmod(0o777)
+    folder = cache_files.cache_folder()
+    assert folder != shared
+    folder.chmod(0o777)
+    monkeypatch.setattr(cache_files.tempfile, "tempdir", str(tmp_path))
+    cache_files.own_folder.cache_clear()
+    own = cache_files.cache_folder()
+    assert own not in (folder, shared) and cache_files.cache_folder() == own
+    cache_files.own_folder.cache_clear()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such permissions")
+def test_a_folder_that_is_asked_for_is_not_trusted_either_if_others_can_write_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked, home = tmp_path / "asked", tmp_path / "home"
+    monkeypatch.setattr(cache_files, "user_cache", lambda: home)
+    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(asked))
+    assert cache_files.cache_folder() == asked
+    asked.chmod(0o777)
+    for _ in range(2):
+        assert cache_files.cache_folder() == home
+    (said,) = caplog.messages
+    assert str(asked) in said and "chmod go-w" in said
+    link = tmp_path / "link"
+    link.symlink_to(home)
+    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(link))
+    assert cache_files.cache_folder() == link
+
+
+def test_old_generations_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["kind_old", "kind_new", "kind_now", "other_old"]
+    for name in names:
+        (tmp_path / f"{name}.py").write_text("")
+    kept = tmp_path / "__pycache__"
+    kept.mkdir()
+    for name in names:
+        (kept / f"{name}.answer-1.py312.nbi").write_text("")
+    killed = [kept / "a.new", tmp_path / "b.new"]  # left by processes that were killed
+    for file in killed:
+        file.write_text("")
+    path = tmp_path / "kind_now.py"
+    long_ago = time.time() - 30 * 24 * 3600
+    for old in (tmp_path / "kind_old.py", tmp_path / "other_old.py", path, killed[0]):
+        os.utime(old, (long_ago, long_ago))
+    cache_files.remove_old(path, "kind")
+    assert [*tmp_path.rglob("*.new")] == [killed[1]]
+    left = ["kind_new", "kind_now", "other_old"]
+    assert sorted(file.stem for file in tmp_path.glob("*.py")) == left
+    assert sorted(file.name.partition(".")[0] for file in kept.iterdir()) == left
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from scalarviz.engines.codegen.compiling import import_file
+print(import_file(Path(sys.argv[1])).compiled._cache._cache_file.path("a key"))
+"""
+
+
+class Numbas:
+    """What numba would keep the files of a kernel by."""
+
+    _index_name, _source_stamp, _version = "small.answer-1.py312.nbi", (0.0, 1), "0.62"
+
+    def _dump(self, data: object) -> bytes:
+        import pickle
+
+        return pickle.dumps(data)
+
+
+def test_every_kernel_has_a_file_for_each_set_of_arguments(tmp_path: Path) -> None:
+    file = KernelFile(Numbas(), tmp_path)
+    for number in range(3):
+        file.save(("uint64", number), f"code {number}")
+    assert [file.load(("uint64", number)) for number in range(4)] == [
+        "code 0", "code 1", "code 2", None,
+    ]  # fmt: skip
+    assert len([*tmp_path.iterdir()]) == 3
+
+
+def test_what_was_planted_is_not_unpickled(tmp_path: Path) -> None:
+    file = KernelFile(Numbas(), tmp_path)
+    file.save("a key", "code")
+    path = file.path("a key")
+    whole = path.read_bytes()
+    for damaged in (
+        whole[32:],
+        whole[:-1],
+        whole[:40] + b"\0" * (len(whole) - 40),
+        b"cos\nsystem\n",
+    ):
+        path.write_bytes(damaged)
+        assert file.load("a key") is None
+    other = file.path("another key")
+    other.write_bytes(whole)  # a copy that went wrong
+    assert file.load("another key") is None
+
+
+@pytest.mark.parametrize("module", ["files", "means"])
+def test_all_kernels_that_are_kept_are_kept_so(module: str) -> None:
+    if module == "means":
+        kernels = [each for each in vars(mip_means).values() if hasattr(each, "_cache")]
+        kernels = [each for each in kernels if hasattr(each._cache, "_cache_file")]
+        assert len(kernels) == 5
+    else:
+        paths = [kernel_units.path_of_unit(unit, "float64") for unit in TRAINING.values()]
+        kernels = [compiling.import_file(path).compiled for path in paths]
+        assert len(kernels) > 3
+    files = [each._cache._cache_file for each in kernels]
+    assert all(isinstance(file, KernelFile) for file in files)
+    assert not any(isinstance(file.own, KernelFile) for file in files)
+
+
+def test_all_processes_look_for_the_same_file() -> None:
+    path = kernel_units.path_of_unit(TRAINING["move"], "float64")
+    command = [sys.executable, "-c", PROGRAM, str(path)]
+    names = [subprocess.run(command, check=True, capture_output=True).stdout for _ in range(2)]
+    assert names[0] == names[1]
+    assert names[0].rstrip().endswith(b".nbc")
+
+
+def test_without_a_folder_to_keep_them_in_they_are_compiled_each_time() -> None:
+    """As for a user without a home, in an installation of somebody else."""
+    program = """
+import numpy as np
+from numba.core.caching import CacheImpl
+CacheImpl._locator_classes = []
+from scalarviz.scene.visuals import mip_means
+means, table = np.ones((2, 2, 2), np.float32), np.zeros((2, 2, 4), np.uint8)
+colors, strengths = np.zeros((4, 3), np.float32), np.ones(1, np.float32)
+mip_means.write_levels(means, colors, strengths, table, np.zeros(1, np.int64))
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

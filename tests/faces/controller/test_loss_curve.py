@@ -1,0 +1,808 @@
+"""The mouse on the loss curve: steps, branches, zoom, smoothing, and marks of stops."""
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.base.texts import text
+from scalarviz.base.texts.decimals import rounded
+from scalarviz.faces.controller import playing
+from scalarviz.faces.controller.controller import Controller
+from scalarviz.faces.controller.controls import CONTROLS
+from scalarviz.faces.controller.pointer import LEFT, CurvePointer, Pointer
+from scalarviz.scene.canvas.palette import THEMES, rgb
+from scalarviz.scene.charts import Chart
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
+from scalarviz.story.formats import both, said
+from scalarviz.training.session.callbacks import ConditionView
+from scalarviz.training.session.landscape import Landscape
+from tests.faces.controller.conftest import Clock, Open
+from tests.faces.controller.fake_stage import shown, stage_of
+from tests.machine import until
+from tests.pages.node import in_web
+from tests.pages.states import spec_of
+from tests.sessions import advanced
+from tests.studio import Studio, places
+
+SIZE = (800, 500)
+RIGHT = 2
+
+
+@pytest.fixture
+def session_of_40(colours: sv.Session) -> sv.Session:
+    colours.advance(40)
+    return colours
+
+
+def place(stage: Stage, step: int) -> tuple[float, float]:
+    """Where a step is on the curve."""
+    chart = stage.on_top.chart
+    assert chart is not None
+    return chart.plot.x + step / chart.last * chart.plot.width, chart.plot.bottom - 5.0
+
+
+def test_the_curve_is_dragged_as_a_slider(pointer: Pointer, stage: Stage) -> None:
+    x, y = place(stage, 30)
+    pointer.press(LEFT, x, y)
+    before = stage.eyes.camera
+    for step in (20, 12):
+        pointer.move(*place(stage, step))
+        assert stage.session.step_index == step
+    pointer.move(0.0, y - 200.0)  # far outside it is still held
+    assert stage.session.step_index == 0
+    pointer.release(LEFT, 0.0, y - 200.0)
+    assert stage.eyes.camera == before and stage.session.step_index == 0
+
+
+# A cube.
+
+
+def cube(stage: Stage, row: int) -> tuple[float, float]:
+    """Where a cube is seen."""
+    return places(stage, SIZE)[row]
+
+
+def test_the_scale_grows_when_a_dragged_cube_is_let_go(
+    pointer: Pointer, stage: Stage, studio: Studio
+) -> None:
+    x, y = next(
+        place for row in range(20) if stage.target_at(*(place := cube(stage, row))).row == row
+    )
+    scale, found = stage.scales.stop("value"), []
+    pointer.press(LEFT, x, y)
+    for act in (pointer.move, lambda *at: pointer.release(LEFT, *at)):
+        act(x, y - 300.0)
+        studio.stage(stage, 0.0, SIZE)
+        found.append(stage.scales.stop("value"))
+    assert found[0] == scale < found[1]
+
+
+def test_a_drag_on_a_cube_changes_its_weight_while_outputs_follow(
+    pointer: Pointer, stage: Stage, studio: Studio
+) -> None:
+    session, camera = stage.session, stage.eyes.camera
+    x, y = next(
+        place for row in range(20) if stage.target_at(*(place := cube(stage, row))).row == row
+    )
+    row = stage.target_at(x, y).row
+    assert row is not None
+    before = float(session.network.bank.value[row])
+    outputs = [stage.frame_data().buffers.values[session.network.program.outputs.name].copy()]
+    top = max(1.0, float(abs(session.network.bank.value).max()))
+    pointer.press(LEFT, x, y)
+    for up in (20.0, 50.0):
+        pointer.move(x, y - up)
+        studio.stage(stage, 0.0, SIZE)
+        assert before < float(session.network.bank.value[row]) <= before + 5.0 * top
+        outputs.append(
+            stage.frame_data().buffers.values[session.network.program.outputs.name].copy()
+        )
+    assert len({each.tobytes() for each in outputs}) == 3
+    pointer.release(LEFT, x, y - 50.0)
+    assert stage.eyes.camera == camera and stage.pinned is None
+    (words, action), *_ = stage.chips()
+    assert action == "let it fix that"
+    assert " goes from " in words and " to " in words and "→" not in words
+    moved = np.argmax(np.abs(outputs[-1] - outputs[0]))
+    assert words.endswith(" to ".join(both(*(float(each[moved]) for each in outputs[::2]))))
+    body = """
+        setTexts(data.spec.texts);
+        const [before, after] = data.answers.map((each) => Float64Array.from(each));
+        return answerWords(data.spec.say, before, after, ...data.words.split(":")[0].split(" to "));
+    """
+    given = {"spec": spec_of(session), "answers": outputs[::2], "words": words}
+    assert in_web("handles texts", body, **given) == words
+    pointer.controller.undo()
+    assert float(session.network.bank.value[row]) == before  # the whole drag
+
+
+def test_what_was_pointed_at_is_let_go_when_the_picture_is_dragged(
+    pointer: Pointer, stage: Stage
+) -> None:
+    box, done = stage.on_top.cells[2]
+    x, y = box.x + 2.0, box.y + 2.0
+    for button in (LEFT, RIGHT):
+        pointer.move(x, y)
+        assert stage.over.cell == done
+        pointer.press(button, x, y)
+        pointer.move(x, y - 60.0)
+        assert stage.over.cell == 0
+        pointer.release(button, x, y - 60.0)
+        assert stage.over.cell == 0
+    pointer.press(LEFT, x, y - 60.0)
+    pointer.move(x, y)
+    pointer.release(LEFT, x, y)
+    assert stage.over.cell == done, "it is under the mouse again"
+    pointer.leave()
+    assert stage.over.cell == 0
+
+
+def test_a_click_with_shift_pins_a_weight_beside_the_pinned_one(
+    pointer: Pointer, stage: Stage, studio: Studio
+) -> None:
+    seen = [row for row in range(59) if stage.target_at(*cube(stage, row)).row == row][:4]
+    first, second, third, last = seen
+
+    def click(row: int, shift: bool) -> None:
+        x, y = cube(stage, row)
+        pointer.press(LEFT, x, y, shift=shift)
+        pointer.release(LEFT, x, y)
+        studio.stage(stage, 0.0, SIZE)
+
+    click(first, True)  # nothing is pinned yet: as without shift
+    assert stage.pinned == first and stage.beside == ()
+    click(second, True)
+    click(third, True)
+    assert stage.pinned == first and stage.beside == (second, third)
+    card = stage.frame_data().pinned
+    assert card is not None
+    value = float(stage.session.network.bank.value[second])
+    begun = float(stage.session.branches[0].frames[0].value[second])
+    (line, _) = (
+        each.words for each in card.blocks if "since the start" in getattr(each, "words", "")
+    )
+    assert f": {said(value, 3)}, " in line and said(value - begun) in line
+    click(second, True)
+    assert stage.beside == (third,)
+    assert stage.curve_view.pinned == (third, second)  # the two that were pinned last
+    click(last, False)
+    assert stage.pinned == last and stage.beside == ()
+
+
+@pytest.fixture
+def session_with_branches(colours: sv.Session) -> sv.Session:
+    """Two branches: 0 with 60 steps, and 1, which is shown, from step 20 to 40."""
+    colours.advance(60)
+    colours.seek(20)
+    colours.learning_rate = 1e-9
+    colours.advance(20)
+    return colours
+
+
+@pytest.fixture
+def branch_pointer(opened: Open, stage: Stage) -> Pointer:
+    pointer = Pointer(opened(stage.show, stage))
+    pointer.curve = CurvePointer(pointer.controller, Clock())
+    return pointer
+
+
+def chart_of(stage: Stage, studio: Studio) -> Chart:
+    studio.stage(stage, 0.0, SIZE)
+    assert stage.chart is not None
+    return stage.chart
+
+
+def on_line(chart: Chart, step: float) -> tuple[float, float]:
+    """Where the line of branch 0 is at a step."""
+    points = dict(chart.others)[0]
+    x = chart.plot.x + (step - chart.first) / (chart.last - chart.first) * chart.plot.width
+    return x, float(np.interp(x, *points.T))
+
+
+def on_curve(chart: Chart, step: float) -> tuple[float, float]:
+    """Where a step is on the axis of steps."""
+    x = chart.plot.x + (step - chart.first) / (chart.last - chart.first) * chart.plot.width
+    return x, chart.plot.bottom + 5.0
+
+
+def click(branch_pointer: Pointer, x: float, y: float) -> None:
+    branch_pointer.press(LEFT, x, y)
+    branch_pointer.release(LEFT, x, y)
+
+
+# Numbers.
+
+
+def test_the_mouse_reads_the_loss_of_that_step_and_not_a_mean_of_its_neighbours(
+    session_with_branches: sv.Session, stage: Stage, branch_pointer: Pointer, studio: Studio
+) -> None:
+    session_with_branches.advance(2_000)  # more steps than points of the curve
+    chart = chart_of(stage, studio)
+    for step in 7, 20, 21, 1_333, 2_040:
+        branch_pointer.move(*on_curve(chart, step))
+        curve = stage.frame_data().curve
+        assert curve.pointed is not None
+        assert curve.reads == session_with_branches.current_branch.loss_at(curve.pointed - 1)
+    branch_pointer.move(chart.plot.x, chart.plot.y - 200.0)
+    assert np.isnan(stage.frame_data().curve.reads)
+
+
+def test_under_a_mouse_that_rests_the_step_is_that_of_the_chart_as_it_is_now(
+    session_with_branches: sv.Session, stage: Stage, branch_pointer: Pointer, studio: Studio
+) -> None:
+    x, y = on_curve(chart_of(stage, studio), 30)
+    branch_pointer.move(x, y)
+    assert stage.frame_data().curve.pointed == 30
+    session_with_branches.advance(500)
+    chart = chart_of(stage, studio)
+    pointed = stage.frame_data().curve.pointed
+    assert pointed == chart.step_at(x) and pointed > 200
+    assert branch_pointer.controller.press("g")  # the large chart stands elsewhere
+    chart_of(stage, studio)
+    branch_pointer.controller.press("g")
+    branch_pointer.move(*on_curve(chart, 100))
+    branch_pointer.controller.press("g")
+    chart_of(stage, studio)
+    assert stage.frame_data().curve.pointed is None
+
+
+# Branches.
+
+
+def test_a_click_on_the_line_of_a_branch_goes_to_its_step(
+    branch_pointer: Pointer, stage: Stage, studio: Studio
+) -> None:
+    session = stage.session
+    click(branch_pointer, *on_line(chart_of(stage, studio), 52))
+    assert session.current_branch.number == 0 and session.step_index == 52
+    assert stage.pinned is None
+    curve = stage.frame_data().curve  # the line under the mouse is that of the branch shown now
+    assert curve.meant is None and curve.name == ""
+    branch_pointer.controller.undo()
+    assert session.current_branch.number == 1 and session.step_index == 40
+
+
+def test_a_drag_from_the_line_of_a_branch_is_that_of_the_slider(
+    branch_pointer: Pointer, stage: Stage, studio: Studio
+) -> None:
+    session, chart = stage.session, chart_of(stage, studio)
+    x, y = on_line(chart, 52)
+    branch_pointer.press(LEFT, x, y)
+    branch_pointer.move(on_curve(chart, 10)[0], y)
+    branch_pointer.release(LEFT, on_curve(chart, 10)[0], y)
+    assert session.current_branch.number == 1 and session.step_index == 10
+
+
+def test_the_mouse_on_the_line_of_a_branch_shows_its_name_and_its_loss(
+    stage: Stage, studio: Studio
+) -> None:
+    losses = stage.session.branches[0].losses
+    for large in (False, True):
+        stage.curve_view.large = large
+        x, y = on_line(chart_of(stage, studio), 52)
+        stage.hover_at(x, y)
+        pixels = studio.stage(stage, 0.0, SIZE)
+        (words,) = (each for each in stage.picture().words if "loss" in each and "branch" in each)
+        assert f"loss {losses[51]:#.3g}" in words
+        quiet = rgb((THEMES["dark"].quiet,))[0] * 255.0
+        x, y = on_line(chart_of(stage, studio), 43)
+        near = pixels[round(y) - 4 : round(y) + 4, round(x) - 1 : round(x) + 2]
+        assert np.abs(near - quiet).max(axis=2).min() < 40.0
+        stage.hover_at(0.0, 0.0)
+        studio.stage(stage, 0.0, SIZE)
+        assert not any("loss" in each and "branch" in each for each in stage.picture().words)
+
+
+def test_on_the_line_of_a_long_branch_the_loss_is_that_of_the_step(
+    session_with_branches: sv.Session, stage: Stage, studio: Studio
+) -> None:
+    session_with_branches.switch(0)
+    session_with_branches.seek(60)
+    session_with_branches.advance(2_000)
+    session_with_branches.switch(1)
+    stage.curve_view.large = True
+    losses = session_with_branches.branches[0].losses
+    stage.hover_at(*on_line(chart_of(stage, studio), 1_333))
+    curve = stage.frame_data().curve
+    assert curve.meant == 0 and curve.pointed is not None
+    assert curve.there == losses[curve.pointed - 1]
+
+
+def test_only_the_newest_branches_have_lines(session_with_branches: sv.Session) -> None:
+    stage = Stage(Show(session_with_branches))
+    for i in range(25):
+        session_with_branches.seek(30)
+        session_with_branches.learning_rate = 0.01 + 0.001 * i
+        session_with_branches.advance(2)
+    curve = stage.frame_data().curve
+    assert [line.number for line in curve.others] == list(range(6, 26))
+
+
+# Zoom.
+
+
+def test_the_wheel_shows_the_steps_around_the_pointer(
+    branch_pointer: Pointer, stage: Stage, studio: Studio
+) -> None:
+    chart, camera = chart_of(stage, studio), stage.eyes.camera
+    x, y = on_curve(chart, 30)
+    for _ in range(3):
+        branch_pointer.wheel(1.0, x, y)
+        chart = chart_of(stage, studio)
+        assert chart.step_at(x) == 30
+    assert 0 < chart.first < 30 < chart.last < 60 and stage.eyes.camera == camera
+    near = f"{chart.first:,.0f} to {chart.last:,.0f}"
+    assert any(near in words for words in stage.picture().words)
+    for _ in range(9):
+        branch_pointer.wheel(1.0, x, y)
+        chart = chart_of(stage, studio)
+    assert chart.last - chart.first == pytest.approx(10.0)
+    for _ in range(20):
+        branch_pointer.wheel(-1.0, x, y)
+        chart = chart_of(stage, studio)
+    assert (chart.first, chart.last) == (0.0, 60.0)
+    assert "step 60" in stage.picture().words
+
+
+@pytest.mark.parametrize(("button", "shift"), [(RIGHT, False), (LEFT, True)])
+def test_a_drag_with_the_right_button_or_shift_moves_the_curve(
+    branch_pointer: Pointer, stage: Stage, studio: Studio, button: int, shift: bool
+) -> None:
+    for _ in range(3):
+        branch_pointer.wheel(1.0, *on_curve(chart_of(stage, studio), 30))
+    before, camera = chart_of(stage, studio), stage.eyes.camera
+    x, y = on_curve(before, before.last)
+    branch_pointer.press(button, x, y, shift=shift)
+    for dx in (-20.0, -40.0):
+        branch_pointer.move(x + dx, y)
+        chart_of(stage, studio)
+    branch_pointer.release(button, x - 40.0, y)
+    after = chart_of(stage, studio)
+    steps = 40.0 / before.plot.width * (before.last - before.first)
+    assert after.first - before.first == pytest.approx(steps)
+    assert after.last - before.last == pytest.approx(steps)
+    assert stage.session.step_index == 40 and stage.eyes.camera == camera
+    branch_pointer.press(button, x, y, shift=shift)
+    branch_pointer.move(x + 4000.0, y)
+    branch_pointer.release(button, x + 4000.0, y)
+    assert chart_of(stage, studio).first == 0.0  # no further
+
+
+@pytest.mark.slow
+def test_a_double_click_shows_all_steps_and_goes_nowhere(
+    branch_pointer: Pointer, stage: Stage, studio: Studio
+) -> None:
+    clock = Clock()
+    branch_pointer.curve = CurvePointer(branch_pointer.controller, clock)
+    for _ in range(3):
+        branch_pointer.wheel(1.0, *on_curve(chart_of(stage, studio), 30))
+    place = on_curve(chart_of(stage, studio), 25)
+    click(branch_pointer, *place)
+    click(branch_pointer, *place)  # a second later
+    assert stage.curve_view.is_zoomed and stage.session.step_index == 25
+    branch_pointer.controller.seek(33)
+    clock.now += 10.0
+    click(branch_pointer, *place)
+    clock.now -= 0.8
+    click(branch_pointer, *place)
+    assert not stage.curve_view.is_zoomed and stage.session.step_index == 33
+
+
+def test_escape_shows_all_steps_then_closes_the_large_chart(
+    branch_pointer: Pointer, stage: Stage, studio: Studio
+) -> None:
+    controller, view = branch_pointer.controller, stage.curve_view
+    assert controller.press("g") and view.large
+    for _ in range(3):
+        branch_pointer.wheel(1.0, *on_curve(chart_of(stage, studio), 30))
+    controller.press("escape")
+    assert not view.is_zoomed and view.large
+    controller.press("escape")
+    assert not view.large
+
+
+# The large chart, and means.
+
+
+def test_a_click_on_the_title_makes_the_chart_large_and_small(
+    branch_pointer: Pointer, stage: Stage, studio: Studio
+) -> None:
+    small = chart_of(stage, studio)
+    click(branch_pointer, small.title.x + 10.0, small.title.y + 10.0)
+    large = chart_of(stage, studio)
+    assert large.plot.width > 2.0 * small.plot.width
+    assert large.plot.height > 1.5 * small.plot.height
+    assert not stage.target_at(*on_line(large, 50))  # nothing behind it
+    click(branch_pointer, *on_curve(large, 11))
+    assert stage.session.step_index == 11
+    click(branch_pointer, large.title.x + 10.0, large.title.y + 10.0)
+    assert chart_of(stage, studio).plot == small.plot
+
+
+def test_losses_are_smoothed_if_wanted(stage: Stage) -> None:
+    stage.session.switch(0)
+    stage.session.seek(60)
+    assert not len(stage.frame_data().curve.smoothed)  # it is short
+    stage.curve_view.smooth = True
+    curve = stage.frame_data().curve
+    assert len(curve.smoothed) == len(curve.losses) == 60
+    assert curve.smoothed[30] == pytest.approx(np.mean(stage.session.losses[29:32]))
+    assert curve.smoothed[0] == pytest.approx(np.mean(stage.session.losses[:2]))
+    stage.curve_view.smooth = None
+    assert stage.curve_view.smooths(3_000)
+
+
+def on_strip(chart: Chart, step: float, tile: int) -> tuple[float, float]:
+    """Where a tile of the strip of weights is at a step."""
+    assert chart.strip is not None
+    x = chart.plot.x + (step - chart.first) / (chart.last - chart.first) * chart.plot.width
+    return x, chart.strip.y + (tile + 0.5) / chart.tiles * chart.strip.height
+
+
+@pytest.fixture
+def strip(stage: Stage, studio: Studio) -> Chart:
+    """The large chart, when all moments of the strip are known."""
+    stage.curve_view.large = True
+    chart_of(stage, studio)
+    stage.reading.curves.past.filled.wait()
+    return chart_of(stage, studio)
+
+
+def test_the_mouse_on_the_strip_reads_a_weight_at_a_step(
+    stage: Stage, studio: Studio, strip: Chart, session_with_branches: sv.Session
+) -> None:
+    assert strip.tiles == len(session_with_branches.network.bank)
+    for tile, step in ((0, 7), (12, 33)):
+        stage.hover_at(*on_strip(strip, step, tile))
+        studio.stage(stage, 0.0, SIZE)
+        (said,) = (each for each in stage.picture().words if f"at step {step}" in each)
+        session_with_branches.seek(step)
+        value = rounded(float(session_with_branches.network.bank.value[tile]), 3)
+        session_with_branches.seek(40)
+        assert f": {value} at step" in said
+        assert stage.hover is None  # nothing behind the chart
+
+
+def test_the_colors_of_the_strip_are_those_of_its_numbers(
+    stage: Stage, studio: Studio, strip: Chart, session_with_branches: sv.Session
+) -> None:
+    pixels = studio.stage(stage, 0.0, SIZE)
+    seen = stage.frame_data().curve.past
+    assert seen is not None
+    assert seen.scale == np.abs(seen.over_time.tiles).max()
+    for tile, step in ((3, 5), (20, 30), (40, 38)):
+        x, y = on_strip(strip, step + 0.5, tile)
+        value = seen.over_time.tiles[tile, seen.over_time.moment_at(step + 0.5)]
+        wanted = THEMES["dark"].map(value, seen.scale) * 255.0
+        assert np.abs(pixels[int(y), int(x)] - wanted).max() < 12.0
+
+
+def test_a_click_on_the_strip_goes_to_a_step_and_a_drag_compares_two(
+    branch_pointer: Pointer, stage: Stage, studio: Studio, strip: Chart
+) -> None:
+    session = stage.session
+    click(branch_pointer, *on_strip(strip, 12, 4))
+    assert session.step_index == 12 and stage.curve_view.compared is None
+    branch_pointer.press(LEFT, *on_strip(strip, 30, 4))
+    branch_pointer.move(*on_strip(strip, 10, 6))
+    branch_pointer.release(LEFT, *on_strip(strip, 10, 6))
+    assert stage.curve_view.compared == (10, 30)
+    assert session.step_index == 12
+    studio.stage(stage, 0.0, SIZE)
+    values = {}
+    for step in (10, 30):
+        session.seek(step)
+        values[step] = float(session.network.bank.value[6])
+    first, last = (rounded(values[step], 3) for step in (10, 30))
+    change = rounded(values[30] - values[10], 3)
+    change = change if values[30] < values[10] else f"+{change}"
+    words = stage.picture().words
+    assert any(f"{first} to {last}, by {change}" in each for each in words), words
+    stage.hover_at(0.0, 0.0)
+    studio.stage(stage, 0.0, SIZE)
+    assert any(each.startswith("steps 10 to 30, most:") for each in stage.picture().words)
+    stage.restore()  # Esc
+    assert stage.curve_view.compared is None and stage.curve_view.large
+
+
+def test_tabs_choose_what_the_strip_shows_and_how_it_is_sorted(
+    branch_pointer: Pointer, stage: Stage, studio: Studio, strip: Chart
+) -> None:
+    for name in ("gradient", "change", "distance", "norms", "layer", "value"):
+        box = {tab: box for box, tab in strip.tabs}[name]
+        click(branch_pointer, box.x + box.width / 2, box.y + box.height / 2)
+        studio.stage(stage, 0.0, SIZE)
+        past = stage.frame_data().curve.past
+        assert past is not None
+        assert name in (past.order, past.over_time.kind)
+        assert len(past.over_time.norms) == (2 if past.order == "norms" else 0)
+        assert stage.pinned is None
+
+
+@pytest.fixture
+def terrain(stage: Stage, studio: Studio, session_with_branches: sv.Session) -> Chart:
+    """The large chart with a whole landscape."""
+    session_with_branches.engine = "cpu"  # which computes it soon
+    stage.curve_view.large, stage.curve_view.order = True, "landscape"
+    chart_of(stage, studio)
+    reader = stage.reading.curves.past.terrain
+    reader.planes.wait()
+    chart_of(stage, studio)
+    stage.reading.curves.past.filled.wait()
+    return chart_of(stage, studio)
+
+
+def pixel_of(chart: Chart, place: np.ndarray) -> tuple[float, float]:
+    """Where a point of the plane is."""
+    assert chart.terrain is not None
+    (left, right, bottom, top), box = chart.span, chart.terrain
+    x = box.x + (place[0] - left) / (right - left) * box.width
+    return x, box.bottom - (place[1] - bottom) / (top - bottom) * box.height
+
+
+def test_a_landscape_has_the_path_of_the_branch_and_the_ball_at_the_present(
+    stage: Stage, studio: Studio, terrain: Chart, session_with_branches: sv.Session
+) -> None:
+    seen = stage.frame_data().curve.terrain
+    assert seen is not None and seen.plane is not None and seen.done == 1.0
+    assert seen.steps.tolist() == list(range(41))
+    for step in (0, 10, 20, 25, 40):
+        session_with_branches.seek(step)
+        wanted = seen.plane.place_of(session_with_branches.network.bank.value)
+        assert seen.path[step] == pytest.approx(wanted, abs=1e-9)
+        chart = chart_of(stage, studio)
+        assert chart.ball == pytest.approx(pixel_of(chart, np.array(wanted)), abs=1e-6)
+        again = stage.reading.curves.past.terrain.shown.plane
+        assert again is not None and again.center is seen.plane.center  # the same one
+
+
+def test_the_mouse_on_a_landscape_reads_its_loss_and_goes_to_a_step_of_the_path(
+    branch_pointer: Pointer,
+    stage: Stage,
+    studio: Studio,
+    terrain: Chart,
+    session_with_branches: sv.Session,
+) -> None:
+    seen = stage.frame_data().curve.terrain
+    assert seen is not None and seen.plane is not None
+    at = pixel_of(terrain, np.array([seen.plane.xs[3], seen.plane.ys[30]]))
+    stage.hover_at(*at)
+    studio.stage(stage, 0.0, SIZE)
+    loss = rounded(float(seen.plane.losses[30, 3]), 3)
+    assert any(f"loss {loss} here" in each for each in stage.picture().words)
+    click(branch_pointer, *pixel_of(terrain, seen.path[17]))
+    assert session_with_branches.step_index == 17
+    click(branch_pointer, *at)  # far from the path
+    assert session_with_branches.step_index == 17
+
+
+def test_the_ball_is_dragged_and_one_undo_takes_it_back(
+    branch_pointer: Pointer,
+    stage: Stage,
+    studio: Studio,
+    terrain: Chart,
+    session_with_branches: sv.Session,
+) -> None:
+    seen = stage.frame_data().curve.terrain
+    assert seen is not None and seen.plane is not None
+    before = session_with_branches.network.bank.value.copy()
+    goal = np.array([seen.plane.xs[10], seen.plane.ys[12]])
+    x, y = pixel_of(terrain, goal)
+    branch_pointer.press(LEFT, *terrain.ball)
+    branch_pointer.move((terrain.ball[0] + x) / 2, (terrain.ball[1] + y) / 2)
+    branch_pointer.move(x, y)
+    branch_pointer.release(LEFT, x, y)
+    wanted = seen.plane.values_at(*goal)
+    assert session_with_branches.network.bank.value == pytest.approx(wanted, abs=1e-5)
+    assert chart_of(stage, studio).ball == pytest.approx((x, y), abs=0.5)
+    branch_pointer.controller.undo()
+    assert np.array_equal(session_with_branches.network.bank.value, before)
+
+
+def test_a_landscape_along_two_weights_needs_them_pinned(
+    branch_pointer: Pointer,
+    stage: Stage,
+    studio: Studio,
+    terrain: Chart,
+    session_with_branches: sv.Session,
+) -> None:
+    stage.curve_view.choose("two")
+    studio.stage(stage, 0.0, SIZE)
+    assert text("past.pin_two") in stage.picture().words
+    stage.pin(3)
+    stage.pin(11)
+    studio.stage(stage, 0.0, SIZE)
+    reader = stage.reading.curves.past.terrain
+    reader.planes.wait()
+    chart_of(stage, studio)
+    plane = reader.shown.plane
+    assert plane is not None and np.flatnonzero(plane.across).tolist() == [3]
+    assert np.flatnonzero(plane.up).tolist() == [11]
+    session_with_branches.seek(10)  # the others have other values there
+    chart_of(stage, studio)
+    reader.planes.wait()
+    chart_of(stage, studio)
+    assert reader.shown.plane is not None
+    assert np.array_equal(reader.shown.plane.center, session_with_branches.network.bank.value)
+
+
+def test_a_landscape_is_made_anew_where_the_path_has_left_it(
+    stage: Stage, studio: Studio, terrain: Chart, session_with_branches: sv.Session
+) -> None:
+    before = stage.reading.curves.past.terrain.shown.plane
+    session_with_branches.learning_rate = 5.0
+    session_with_branches.advance(300)
+    chart_of(stage, studio)
+    chart_of(stage, studio)
+    stage.reading.curves.past.terrain.planes.wait()
+    stage.reading.curves.past.filled.wait()
+    chart_of(stage, studio)
+    seen = stage.frame_data().curve.terrain
+    assert seen is not None and seen.plane is not None and seen.plane is not before
+    left, right, bottom, top = seen.plane.span
+    assert ((left <= seen.path[:, 0]) & (seen.path[:, 0] <= right)).all()
+    assert ((bottom <= seen.path[:, 1]) & (seen.path[:, 1] <= top)).all()
+
+
+@pytest.mark.parametrize("plays", [False, True])
+def test_a_landscape_of_the_start_follows_the_path_as_it_grows(
+    stage: Stage, studio: Studio, session_with_branches: sv.Session, plays: bool
+) -> None:
+    session_with_branches.reset()
+    session_with_branches.engine = "cpu"
+    stage.curve_view.large, stage.curve_view.order = True, "landscape"
+    reader = stage.reading.curves.past.terrain
+
+    def shown() -> Any:
+        chart_of(stage, studio)
+        reader.planes.wait()
+        chart_of(stage, studio)
+        return reader.shown.plane
+
+    first = shown()
+    assert np.nan_to_num(first.shares).max() == 0.0
+    session_with_branches.play() if plays else session_with_branches.advance(30)
+    until(lambda: session_with_branches.step_index >= 30)
+    later = shown()
+    session_with_branches.pause()
+    assert later is not None and later.shares[0] > 0.5
+    assert shown().shares[0] > 0.5
+
+
+def test_nothing_is_computed_when_nobody_looks(
+    stage: Stage, studio: Studio, terrain: Chart, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader, stage.patience = stage.reading.curves.past, 0.01
+    monkeypatch.setattr(Landscape, "loss_at", lambda self, values: time.sleep(0.02) or 1.0)
+    reader.terrain.planes.start(points=201)
+    while reader.terrain.planes.done == 0.0:
+        time.sleep(0.01)
+    stage.curve_view.large = False
+    chart_of(stage, studio)
+    assert not reader.terrain.planes.busy and not reader.filled.busy
+    stage.curve_view.large = True
+    chart_of(stage, studio)
+    assert reader.terrain.planes.busy  # again
+    reader.terrain.planes.stop()
+
+
+@pytest.fixture
+def controller(opened: Open, colours: sv.Session) -> Any:
+    return opened(colours, Stage)
+
+
+def told(controller: Controller) -> tuple[str, str]:
+    notices = stage_of(controller)._notices
+    return notices[-1].text, notices[-1].action
+
+
+def test_a_typed_condition_stops_it_and_it_is_told(controller: Controller) -> None:
+    session = controller.session
+    CONTROLS["stop when"].set(controller, "loss < 100 or not finite")
+    assert shown(controller, "stop when").value == "loss < 100 or not finite"
+    controller.step(+1, 5)
+    assert session.step_index == 1
+    assert told(controller)[0].startswith("Stopped at step 1: loss < 100 (it is 0.")
+    CONTROLS["stop when"].set(controller, "weight 3 < 100")
+    controller.play()
+    while session.playing:
+        pass
+    controller.attend()
+    assert session.step_index == 2 and told(controller)[0].startswith("Stopped at step 2: weight 3")
+    CONTROLS["stop when"].set(controller, "gradient norm < 3")
+    assert "did you mean 'grad norm'" in told(controller)[0]
+    assert shown(controller, "stop when").value == "weight 3 < 100"
+    CONTROLS["stop when"].set(controller, " ")
+    assert shown(controller, "stop when").value == "" and session.stop_conditions == []
+    controller.undo()
+    assert session.stop_conditions == ["weight 3 < 100"]
+
+
+def test_the_first_time_is_found_and_a_button_goes_there(controller: Controller) -> None:
+    session = advanced(controller.session, 40)
+    gradients = []
+    for step in range(1, 41):
+        session.seek(step)
+        gradients.append(float(session.network.bank.grad[5]))
+    signs = np.array(gradients) < 0.0
+    first = int(np.flatnonzero(signs[1:] != signs[:-1])[0]) + 2
+    CONTROLS["first time"].set(controller, "gradient 5 changes sign")
+    assert session.step_index == 40
+    assert told(controller)[0] == f"First at step {first}: gradient 5 changes sign"
+    assert stage_of(controller).press(told(controller)[1])
+    assert session.step_index == first
+    CONTROLS["first time"].set(controller, "loss < 0")
+    assert told(controller)[0] == "It was never so up to here: loss < 0"
+    assert controller.search.work is None
+
+
+def test_a_search_shows_how_far_it_is_and_can_be_cancelled(
+    controller: Controller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, search, seen = controller.session, controller.search, []
+    session.advance(20)
+    value, grad = session.network.bank.value.tobytes(), session.clock
+
+    def at_step(step: int) -> None:
+        search._done = step
+        seen.append(search.work)
+        if step == 7:
+            controller.cancel_exports()
+        if search._is_cancelled:
+            raise playing.CancelledError
+
+    monkeypatch.setattr(type(search), "_tell", lambda self, step: at_step(step))
+    CONTROLS["first time"].set(controller, "weight 5 > 100")
+    assert len(seen) == 8 and seen[5].part == 0.25 and "weight 5 > 100" in seen[5].text
+    assert told(controller)[0] == "The search was cancelled: weight 5 > 100"
+    assert (session.network.bank.value.tobytes(), session.clock) == (value, grad)
+    assert controller.search.work is None
+
+
+# Marks on the loss curve.
+
+
+def chart_and_frame_of(stage: Stage, studio: Studio) -> tuple[Chart, Any]:
+    frame = studio.stage(stage, 0.0, SIZE)
+    assert stage.chart is not None
+    return stage.chart, frame
+
+
+def test_marks_stand_on_the_curve_and_a_click_goes_there(
+    controller: Controller, studio: Studio
+) -> None:
+    session, stage = controller.session, controller.stage
+    assert isinstance(stage, Stage)
+    session.advance(60)
+    assert session.first("weight 3 < 100") == 0
+    session.seek(0)
+    session.stop_when(at_twenty)
+    session.advance(60)
+    session.stop_when()
+    session.advance(40)
+    chart, frame = chart_and_frame_of(stage, studio)
+    (x, step) = chart.marks[-1]
+    assert step == 20 and len(chart.marks) == 2
+    accent = 255.0 * rgb((THEMES["dark"].accent,))[0]
+    around = frame[round(chart.plot.y) - 2 : round(chart.plot.y) + 3, round(x) - 2 : round(x) + 3]
+    assert (np.abs(around[..., :3].astype(float) - accent).max(axis=-1) < 40.0).any()
+    pointer = Pointer(controller)
+    pointer.curve = CurvePointer(controller, Clock())
+    for aside in (-4.0, 4.0):
+        session.seek(50)
+        pointer.press(LEFT, x + aside, chart.plot.bottom + 5.0)
+        pointer.release(LEFT, x + aside, chart.plot.bottom + 5.0)
+        assert session.step_index == 20
+    stage.hover_at(x + 3.0, chart.plot.bottom + 5.0)
+    assert stage.frame_data().curve.pointed == 20
+    session.switch(0)
+    chart, _ = chart_and_frame_of(stage, studio)
+    assert [step for _, step in chart.marks] == [0]  # those of another branch are not drawn
+
+
+def at_twenty(view: ConditionView) -> bool:
+    return view.step == 20

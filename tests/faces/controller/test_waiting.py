@@ -1,0 +1,672 @@
+"""A user interface never waits.
+
+For a training, for a long request, for kernels that another process compiles.
+"""
+
+import math
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numba.core.dispatcher import Dispatcher
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.base.texts import text
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.formula import Formula
+from scalarviz.core.formulas.losses import LOSSES
+from scalarviz.engines.codegen import kernel_units
+from scalarviz.engines.codegen.kernel_units import Unit
+from scalarviz.engines.cpu import calls
+from scalarviz.engines.every_kernel import every_kernel
+from scalarviz.engines.expression import cpu_expression as expression
+from scalarviz.engines.expression import expression_kernels
+from scalarviz.faces.controller import changes, precompile
+from scalarviz.faces.controller.changes import set_learning_rate
+from scalarviz.faces.controller.controller import CommandQueue, Controller
+from scalarviz.faces.controller.export import export_to, open_run, save
+from scalarviz.faces.controller.group import Opening
+from scalarviz.faces.scene_file import load, scenes
+from scalarviz.stage.background import AT_ONCE
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
+from scalarviz.story.tour import LONGEST
+from tests.faces.controller.conftest import Open
+from tests.faces.controller.fake_stage import FakeStage, attended, patient
+from tests.machine import until
+from tests.sessions import advanced
+from tests.training.session.test_threads import SOON, Gate
+
+# A hand.
+
+
+def told(seen: list[Any]) -> Callable[[Any, BaseException | None], None]:
+    return lambda result, error: seen.append(error or result)
+
+
+def test_what_is_quick_is_done_at_once() -> None:
+    hand, seen = CommandQueue(), []
+    hand.patience = 10.0
+    for i in range(5):
+        hand.do(lambda i=i: 10 * i, told(seen))
+        assert seen == [10 * j for j in range(i + 1)] and not hand.busy
+    hand.do(lambda: 1 // 0, told(seen))
+    assert isinstance(seen[-1], ZeroDivisionError)
+
+
+def test_what_takes_long_is_told_later_and_in_order() -> None:
+    hand, seen, opened = CommandQueue(), [], threading.Event()
+    hand.patience = 0.0
+    hand.do(lambda: opened.wait(30.0), told(seen))
+    for i in range(5):
+        hand.do(lambda i=i: i, told(seen))
+    assert hand.busy and seen == []
+    opened.set()
+    until(lambda: (hand.attend(), not hand.busy)[1])
+    assert seen == [True, 0, 1, 2, 3, 4]
+
+
+def test_of_what_waits_under_one_name_the_newest_is_done() -> None:
+    hand, seen = CommandQueue(), []
+    hand.patience = 0.0
+    hand.do(lambda: time.sleep(0.1), told(seen))
+    for i in range(50):
+        hand.do(lambda i=i: i, told(seen), "seek")
+    hand.do(lambda: "other", told(seen))
+    hand.do(lambda: "seek", told(seen), "seek")
+    until(lambda: (hand.attend(), not hand.busy)[1])
+    assert seen == [None, 49, "other", "seek"]
+
+
+def test_what_waits_can_be_dropped() -> None:
+    hand, seen = CommandQueue(), []
+    hand.patience = 0.0
+    hand.do(lambda: time.sleep(0.1), told(seen))
+    until(lambda: not hand._waiting)
+    hand.do(lambda: "never", told(seen))
+    hand.do(lambda: "kept", told(seen), kept=True)
+    hand.drop()
+    hand.finish()
+    hand.attend()
+    assert seen == [None, "kept"]
+
+
+def test_what_is_kept_is_reported_alone() -> None:
+    hand, seen = CommandQueue(), []
+    hand.patience = 0.0
+    hand.do(lambda: time.sleep(0.1), told(seen))
+    hand.do(lambda: "kept", told(seen), kept=True)
+    hand.finish()
+    hand.attend(kept=True)
+    assert seen == ["kept"]
+
+
+# A controller.
+
+
+@pytest.fixture
+def gate() -> Iterator[Gate]:
+    gate = Gate()
+    yield gate
+    gate.opened.set()
+    gate.session.pause()
+
+
+@pytest.fixture
+def controller(gate: Gate) -> Any:
+    show = Show(gate.session)
+    return Controller(show, FakeStage(show))  # type: ignore[arg-type]  # as much of one as it needs
+
+
+def settle(controller: Any) -> None:
+    until(lambda: (controller.attend(), not controller.hand.busy)[1])
+
+
+DEEDS: dict[str, Callable[[Any, Path], object]] = {
+    "pause": lambda controller, path: controller.pause(),
+    "play": lambda controller, path: controller.play(),
+    "speed": lambda controller, path: controller.set_speed(100.0),
+    "step": lambda controller, path: controller.step(+1),
+    "far": lambda controller, path: controller.step(+1, 500),
+    "back": lambda controller, path: controller.step(-1),
+    "operation": lambda controller, path: controller.operation(+1),
+    "seek": lambda controller, path: controller.seek(1),
+    "reset": lambda controller, path: controller.reset(),
+    "rate": lambda controller, path: set_learning_rate(controller, 0.25),
+    "scale": lambda controller, path: controller.press("up"),
+    "engine": lambda controller, path: controller.set_engine("python"),
+    "activation": lambda controller, path: controller.set_activation(0, "relu"),
+    "edit": lambda controller, path: controller.edit(3, 0.5),
+    "freeze": lambda controller, path: controller.freeze(3, True),
+    "undo": lambda controller, path: controller.undo(),
+    "sample": lambda controller, path: controller.next_sample(),
+    "branch": lambda controller, path: controller.press("b"),
+    "save": lambda controller, path: save(controller, path / "run.safetensors"),
+    "option": lambda controller, path: controller.set_option("lr", "0.125"),
+    "click": lambda controller, path: controller.click(1.0, 1.0),
+    "quit": lambda controller, path: controller.quit(),
+}
+
+
+@pytest.mark.some(3)
+@pytest.mark.parametrize("deed", DEEDS)
+def test_no_command_waits_for_the_step_that_goes_on(
+    deed: str, controller: Any, gate: Gate, tmp_path: Path
+) -> None:
+    with gate.closed(controller.play):
+        start = time.perf_counter()
+        DEEDS[deed](controller, tmp_path)
+        for _ in range(3):
+            controller.attend()
+            controller.state  # noqa: B018  # to read it is the point
+        controller.playing.undisturbed(lambda: None)
+        assert time.perf_counter() - start < SOON
+    settle(controller)
+    controller.quit()
+    controller.rest()
+    assert not controller.session.playing and not controller.hand.busy
+
+
+def test_no_picture_waits_twice_for_one_step(
+    controller: Any, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[object] = []
+    still = sv.Session.still
+    monkeypatch.setattr(
+        sv.Session, "still", lambda s, seconds: (waits.append(seconds), still(s, seconds))[1]
+    )
+    with gate.closed(controller.play):
+        for _ in range(20):
+            controller.drawing(lambda: None)
+        assert waits == [AT_ONCE]
+    controller.pause()
+    settle(controller)
+
+
+def test_what_was_asked_for_meanwhile_is_done_in_order(controller: Any, gate: Gate) -> None:
+    with gate.closed(controller.play):
+        set_learning_rate(controller, 0.25)
+        controller.press("up")
+        controller.press("up")
+        controller.edit(3, 0.5)
+        controller.freeze(3, True)
+        controller.pause()
+        assert (
+            controller.session.learning_rate == 0.1
+            and not controller.session.current_branch.journal
+        )
+    settle(controller)
+    assert (
+        controller.session.learning_rate == 1.0 and controller.session.network.bank.value[3] == 0.5
+    )
+    kinds = [action.kind for action in controller.session.current_branch.journal]
+    assert kinds == ["learning rate"] * 3 + ["edit", "freeze"]
+    assert controller.state.undoable == 5
+
+
+def test_a_step_that_takes_long_is_taken_while_the_face_goes_on(
+    controller: Any, gate: Gate
+) -> None:
+    start, at = time.perf_counter(), controller.session.step_index
+    gate.opened.clear()
+    controller.step(+1, 3)
+    assert time.perf_counter() - start < SOON and controller.hand.busy
+    controller.attend()
+    gate.opened.set()
+    settle(controller)
+    assert controller.session.step_index == at + 3
+    start = time.perf_counter()
+    gate.opened.clear()
+    for step in range(at + 3):
+        controller.seek(step)
+    assert time.perf_counter() - start < SOON
+    gate.opened.set()
+    settle(controller)
+    assert controller.session.step_index == at + 2
+
+
+def test_an_error_and_a_branch_are_told_when_they_are_there(controller: Any, gate: Gate) -> None:
+    controller.seek(1)
+    controller.hand.patience, gate.seconds = 0.0, 0.1
+    controller.step(+1)
+    controller.set_activation(0, "no such")
+    controller.edit(3, 0.5)
+    assert controller.message == ""
+    settle(controller)
+    first, second = controller.stage.notices
+    assert first.startswith("Unknown activation 'no such'")
+    assert second.startswith("New branch from step 2; the old future is kept")
+    gate.seconds = 0.0
+
+
+def test_an_error_of_the_last_portion_is_told_though_it_was_paused(
+    controller: Any, gate: Gate
+) -> None:
+    with gate.closed(controller.play):
+        controller.pause()
+        assert controller.message == ""
+        gate.session.network.bank.grad[:] = 0.0
+        gate.fails = True
+    until(lambda: (controller.attend(), "the disk is gone" in controller.message)[1])
+    gate.fails = False
+    settle(controller)
+
+
+def test_a_tour_goes_on_though_its_operations_take_long(
+    controller: Any, gate: Gate, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("scalarviz.story.tour.seen", lambda: tmp_path / "seen")
+    monkeypatch.setattr("scalarviz.faces.controller.guide.perf_counter", lambda: now[0])
+    controller.session.reset()
+    now, slow = [0.0], 0.6  # seconds of each step
+    controller.session.on_step(lambda view: now.__setitem__(0, now[0] + slow))
+    controller.hand.patience, gate.seconds = 0.0, 0.05
+    Opening(controller, True, play=False).attend()
+    end = time.perf_counter() + 20.0
+    while controller.guide.tour is not None and time.perf_counter() < end:
+        if not controller.hand.busy:
+            now[0] += 0.05 if now[0] < 7.0 else 5.0  # the pictures come slowly at the end
+        controller.attend()
+        time.sleep(0.002)
+    gate.seconds = 0.0
+    assert controller.session.step_index == 1 + math.ceil(LONGEST / slow)
+    assert (tmp_path / "seen").exists()
+
+
+__all__ = ["patient"]  # a fixture
+
+
+@pytest.fixture
+def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Nothing is compiled yet; kinds are once the file `compiler` / FAMILY is there."""
+    program = f"""
+import pathlib, sys, time
+kind = pathlib.Path({str(tmp_path)!r}) / sys.argv[1].partition("=")[0].partition(":")[0]
+while not kind.exists():
+    time.sleep(0.01)
+"""
+    monkeypatch.setattr(precompile, "COMMAND", ("-c", program))
+    monkeypatch.setattr(
+        precompile, "is_ready", lambda kind: (tmp_path / kind.partition(":")[0]).exists()
+    )
+    return tmp_path
+
+
+@pytest.fixture
+def make(compiler: Path, patient: None, opened: Open) -> Open:
+    return lambda session: opened(Show(session, steps=1_000_000))
+
+
+def network_session(engine: str = "cpu", **given: Any) -> sv.Session:
+    net = sv.Network([2, 2, 1], "tanh", seed=0)
+    return sv.Session(net, ([[0.0, 1.0]], [[1.0]]), optimizer=sv.SGD(0.5), engine=engine, **given)
+
+
+def test_objects_do_the_work_until_the_kernels_are_there(make: Any, compiler: Path) -> None:
+    s = network_session()
+    controller = make(s)
+    assert s.engine == "python" and not controller.warming.held
+    controller.step(+1, 3)
+    controller.attend()
+    assert controller.state.status.startswith("Compiling for float32 networks: ")
+    (compiler / "float32").touch()
+    attended(controller, lambda: s.engine == "cpu")
+    assert (
+        "from now on the engine cpu does the work" in controller.message
+        and not controller.state.status
+    )
+    controller.step(+1, 3)
+    values = s.network.bank.value.copy()
+    controller.seek(0)
+    controller.seek(6)
+    assert (s.network.bank.value == values).all()
+
+
+def test_wherever_one_goes_it_is_the_objects_that_work(make: Any, compiler: Path) -> None:
+    s = network_session()
+    controller = make(s)
+    for deed in (
+        controller.reset,
+        lambda: controller.step(+1, 2),
+        lambda: controller.seek(0),
+        lambda: controller.edit(0, 0.5),
+        controller.undo,
+        lambda: controller.operation(+1),
+        lambda: controller.operation(-1),
+        lambda: controller.switch(0),
+        lambda: controller.switch(1),
+        lambda: [s.seek(0), controller.drawing(lambda: None)],  # past the controller
+        lambda: [s.reset(), controller.drawing(lambda: None)],
+        lambda: controller.set_engine("cpu"),
+        lambda: controller.set_activation(0, "relu"),
+    ):
+        deed()
+        assert s.engine == "python", deed
+    (compiler / "float32").touch()
+    attended(controller, lambda: s.engine == "cpu")
+    controller.reset()
+    attended(controller, lambda: s.engine == "cpu")  # at once, unless the machine is busy
+
+
+def test_who_branches_off_from_what_objects_did_goes_on_with_kernels(
+    make: Any, compiler: Path
+) -> None:
+    s = network_session()
+    controller = make(s)
+    controller.step(+1, 5)
+    (compiler / "float32").touch()
+    attended(controller, lambda: s.engine == "cpu")
+    controller.seek(2)
+    assert s.engine == "python"  # so it was
+    controller.attend()
+    assert s.engine == "python" and s.timeline.branch.number == 0
+    controller.edit(0, 0.25)
+    attended(controller, lambda: s.engine == "cpu")
+    assert s.timeline.branch.number == 1
+
+
+def test_an_engine_that_is_chosen_does_the_work_as_soon_as_it_can(
+    make: Any, compiler: Path
+) -> None:
+    s = network_session("python")
+    controller = make(s)
+    assert not controller.warming.said
+    controller.set_engine("cpu")
+    assert s.engine == "python" and "as soon as it is compiled" in controller.message
+    controller.step(+1)
+    (compiler / "float32").touch()
+    attended(controller, lambda: s.engine == "cpu")
+
+
+def test_what_kernels_have_computed_is_held(make: Any, compiler: Path) -> None:
+    s = advanced(network_session("python"), 3)
+    timeline = s.timeline
+    on_cpu = replace(timeline.trainer.settings, engine="cpu")
+    frames = timeline.branch.frames
+    frames[:] = [replace(frame, settings=on_cpu) for frame in frames]
+    timeline.trainer.adopt(on_cpu)
+    controller = make(s)
+    assert controller.warming.held and controller.stage.asleep
+    clock = s.clock
+    for deed in (
+        controller.play,
+        controller.reset,
+        controller.undo,
+        lambda: controller.step(-1),
+        lambda: controller.edit(0, 1.0),
+        lambda: controller.set_engine("python"),
+        lambda: controller.set_option("map", "grey"),
+        lambda: controller.click(3, 4),
+        lambda: save(controller, compiler / "it.safetensors"),
+        lambda: export_to(controller, compiler / "it.mp4"),
+    ):
+        controller.message = ""
+        deed()
+        assert controller.message == text("notices.wait") and s.clock == clock and s.engine == "cpu"
+    (compiler / "float32").touch()
+    attended(controller, lambda: not controller.warming.held)
+    assert not controller.stage.asleep and s.engine == "cpu"
+
+
+def test_a_network_too_large_for_objects_is_held(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(precompile, "SMALL", 1.0)
+    s = network_session()
+    controller = make(s)
+    assert controller.warming.held and s.engine == "cpu"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda c: c.set_activation(0, "relu"), lambda c: changes.go_wrong(c, "dead")],
+)
+def test_a_change_while_it_plays_waits_for_its_kernels_and_then_plays_on(
+    make: Any, compiler: Path, monkeypatch: pytest.MonkeyPatch, change: Any
+) -> None:
+    """Without that the training itself would compile, for seconds and without a word."""
+    s = network_session("python")  # it stands for kernels that are there
+    kind_of = precompile.kind_of
+
+    def kind(session: sv.Session, engine: str) -> str:
+        has_relu = "relu" in session.network.activations
+        return kind_of(session, "cpu") if engine == "python" and has_relu else ""
+
+    monkeypatch.setattr(precompile, "kind_of", kind)
+    controller = make(s)
+    controller.play()
+    attended(controller, lambda: s.step_index > 2)
+    change(controller)
+    attended(controller, lambda: controller.state.status.startswith("Compiling for float32"))
+    assert controller.warming.held and not s.playing
+    step = s.step_index
+    time.sleep(0.1)
+    controller.attend()
+    assert s.step_index == step
+    (compiler / "float32").touch()
+    attended(controller, lambda: s.playing and s.step_index > step)
+    assert not controller.state.status
+
+
+def test_a_weight_that_is_used_at_many_places_is_work_for_each() -> None:
+    work = {}
+    for name in ("rgb", "digits"):
+        work[name] = precompile.work_of(load(scenes()[name])(engine="python").session)
+    assert work["rgb"] < precompile.SMALL < work["digits"]
+
+
+def test_a_run_is_opened_when_its_kernels_are_there(make: Any, compiler: Path) -> None:
+    kept = advanced(network_session("python"), 2)
+    kept.to("cpu")
+    kept.save(compiler / "it.safetensors")
+    controller = make(network_session("python"))
+    before = controller.session
+    open_run(controller, compiler / "it.safetensors")
+    assert controller.session is before and "opens as soon as" in controller.message
+    (compiler / "float32").touch()
+    attended(controller, lambda: controller.session is not before)
+    assert controller.session.step_index == 2 and controller.session.engine == "cpu"
+    open_run(controller, compiler / "none.safetensors")
+    assert "none.safetensors" in controller.message
+
+
+def test_a_compiled_function_waits_for_its_own(make: Any, compiler: Path) -> None:
+    slope = sv.Value(0.5)
+    line = sv.compile(lambda x: slope * x, inputs=1)
+    s = sv.Session(line, ([[1.0]], [[2.0]]), "mse", sv.SGD(0.1), engine="cpu")
+    controller = make(s)
+    assert s.engine == "python"
+    controller.attend()
+    assert controller.state.status.startswith("Compiling for float64 functions: ")
+    controller.reset()
+    controller.step(+1)
+    (compiler / "expression-float64").touch()
+    attended(controller, lambda: s.engine == "cpu")
+
+
+def test_where_another_process_fails_a_thread_of_this_one_compiles(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled = []
+    monkeypatch.setattr(precompile, "COMMAND", ("-c", "raise SystemExit(1)"))
+    monkeypatch.setattr(precompile, "compile_kind", compiled.append)
+    s = network_session()
+    controller = make(s)
+    attended(controller, lambda: s.engine == "cpu")
+    assert compiled == [precompile.kind_of(s, "cpu")]
+
+
+def test_what_is_noted_as_compiled_is_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
+    assert not precompile.is_ready("means")
+    kept = tmp_path / "kernel.nbc"
+    kept.touch()
+    precompile.mark_of("means").write_text(str(kept))
+    assert precompile.is_ready("means")
+    kept.unlink()
+    assert not precompile.is_ready("means")
+
+
+def bent(x: float) -> float:
+    return 0.5 * x
+
+
+def bent_slope(x: float, y: float) -> float:
+    return 0.5
+
+
+def test_another_process_compiles_the_formulas_of_this_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
+    unit = Unit("test_bent", expression_kernels.unary, Formula("bent", bent, (bent_slope,)))
+    kind = precompile.remembered("float64", [unit], "float64")
+    word = precompile.words_for(kind)
+    assert not precompile.is_ready(kind)
+    assert Path(word.partition("=")[2]).read_text() == kernel_units.text_of(unit, "float64")
+    with monkeypatch.context() as patch:
+        patch.setattr(precompile, "_units", {})  # the other process knows none of them
+        precompile.compile_kind(word)
+    assert precompile.is_ready(kind)
+    (file,) = tmp_path.rglob("*.nbc")
+    file.unlink()
+    assert not precompile.is_ready(kind)
+
+
+def test_a_kind_names_what_a_training_needs_and_no_more() -> None:
+    def units(s: sv.Session) -> set[str]:
+        return {unit.name for unit in precompile._units[precompile.kind_of(s, "cpu")][0]}
+
+    s = network_session("python")
+    found = units(s)
+    assert "cpu_activation_tanh_forward" in found and "cpu_sgd_rows" in found
+    assert not any("relu" in name or "adam" in name for name in found)
+    s.advance(2)
+    s.optimizer = sv.Adam(0.1)
+    assert units(s) - found == {"cpu_adam_rows", "cpu_adam_constants"} and found < units(s)
+
+
+# That nothing is forgotten.
+
+
+def test_what_is_compiled_ahead_is_all_that_kinds_name() -> None:
+    ahead = set(every_kernel())
+    slope = sv.Value(0.5)
+    picture = [sv.Conv2d((1, 4, 4), 2, 3), sv.BatchNorm((2, 2, 2)), sv.Dropout(8, 0.5)]
+    models = [
+        sv.Network([*picture, sv.Dense(8, 3)], dtype="float64"),
+        sv.Network([sv.Residual(sv.Dense(4, 4, "gelu"), sv.LayerNorm(4)), sv.Dense(4, 3)]),
+        sv.compile(lambda x: slope * x.exp().maximum(slope) / x, inputs=1),
+    ]
+    for model in models:
+        samples = np.full((3, model.inputs), 0.5), np.full((3, model.outputs), 0.5)
+        s = sv.Session(model, samples, "huber", sv.AdamW(0.1), batch=2, engine="python")
+        units, dtype, _ = precompile._units[precompile.kind_of(s, "cpu")]
+        assert len(units) > 10 and {(unit, dtype) for unit in units} <= ahead
+
+
+@pytest.mark.slow
+def test_no_training_takes_a_kernel_that_its_kind_does_not_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever network, data, optimizer, loss or scene: what is not loaded is compiled before."""
+    missed: list[Any] = []
+    load_or_compile, load_units = Dispatcher._compile_for_args, kernel_units.load
+
+    def noted(self: Any, *given: Any, **named: Any) -> Any:
+        before = sum(self._cache_misses.values())
+        try:
+            return load_or_compile(self, *given, **named)
+        finally:
+            if sum(self._cache_misses.values()) > before:
+                missed.append((self.py_func.__name__, self.signatures[-1]))
+
+    def named(units: Any, dtype: Any) -> Any:
+        missed.extend((unit.name, dtype) for unit in units if (unit, dtype) not in known)
+        return load_units(units, dtype)
+
+    precompile.compile_kind("means")
+    assert precompile.is_ready("means")
+    monkeypatch.setattr(Dispatcher, "_compile_for_args", noted)
+    for module in (calls, expression):
+        monkeypatch.setattr(module, "load", named)
+    known: set[Any] = set()
+    ahead = set(every_kernel())  # what `scalarviz warm` compiles
+
+    def use(model: Any, samples: Any, *rest: Any, **given: Any) -> None:
+        """What a window does with a session."""
+        session = sv.Session(model, samples, *rest, engine="cpu", **given)
+        know(session)
+        session.advance(3)
+        session.advance(len(session.operations), "operation")
+        session.back(2, "operation")
+        session.seek(0)
+        session.reset()
+        session.advance(2)
+        model(np.full((3, model.inputs), 0.1))
+        assert not missed, missed
+
+    def is_own(unit: Any) -> bool:  # of a formula of a scene, which is compiled with the scene
+        return bool(getattr(unit.row, "digest", ""))
+
+    def know(session: sv.Session) -> None:
+        units, dtype, _ = precompile._units[precompile.kind_of(session, "cpu")]
+        known.clear()
+        known.update((unit, dtype) for unit in units)
+        assert {each for each in known if not is_own(each[0])} <= ahead
+
+    rng = np.random.default_rng(0)
+    few, fixed = (rng.random((9, 4)), rng.random((9, 3))), rng.random((9, 4))
+    fixed.flags.writeable = False
+    columns = fixed, np.asfortranarray(few[1])
+    optimizers = sv.SGD(0.1), sv.Momentum(0.1), sv.Nesterov(0.1), sv.RMSProp(0.01), sv.AdamW(0.01)
+    for dtype in ("float32", "float64"):
+        for name in ACTIVATIONS:
+            use(sv.Network([4, 5, 3], name, output="linear", dtype=dtype), few, batch=4)
+        for loss in LOSSES:
+            use(sv.Network([4, 3], "linear", dtype=dtype), few, loss)
+        for optimizer in optimizers:
+            optimizer.l1 = optimizer.l2 = 0.001
+            many = rng.random((300, 4)), rng.random((300, 3))
+            use(sv.Network([4, 5, 3], "tanh", dtype=dtype), many, "mse", optimizer, batch=64)
+        typed = tuple(np.asfortranarray(table, dtype) for table in columns)
+        for table in (columns, typed, data.Arrays(*columns)):
+            use(sv.Network([4, 3], dtype=dtype), table)
+        slope, shift = sv.Value(0.5), sv.Value(0.1)
+        line = sv.compile(lambda x: (slope * x + shift).tanh(), inputs=1, dtype=dtype)  # noqa: B023
+        for count in (1, 9):
+            use(line, (fixed[:count, :1], few[1][:count, :1]))
+    for path in scenes().values():
+        show = load(path)(engine="cpu")
+        session, stage = show.session, Stage(show)
+        know(session)
+        session.advance(2)
+        session.advance(min(len(session.operations), 80) + 1, "operation")
+        stage.pin(0)
+        stage.frame_data()
+        stage.captioned()
+        session.reset()
+        session.history(0, wait=True)
+        assert not missed, (path, missed)
+
+
+def test_what_is_compiled_ahead_gives_way_to_what_the_user_does() -> None:
+    program = (
+        "import os, runpy; os.nice = print; "
+        "runpy.run_module('scalarviz.faces.controller.precompile', run_name='__main__')"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == f"{precompile.LOW_PRIORITY}\n"

@@ -1,0 +1,174 @@
+"""Sessions under random commands: in sequence, from four threads, and for many minutes."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+import tracemalloc
+from collections import Counter
+from pathlib import Path
+
+import numba
+import pytest
+
+import scalarviz as sv
+from scalarviz.training.session import timeline
+from scalarviz.training.session.branches import EXACT
+from tests.machine import ROOT
+from tests.proofs.at_once import STUCK as STUCK_CROWD
+from tests.proofs.at_once import THREADS as CROWD_THREADS
+from tests.proofs.report import Proof
+from tests.proofs.soak import COUNTED, SPEED, STUCK
+from tests.proofs.user import THREADS, TRAININGS, User
+
+TIMES = (1e-7, 1e-4, 0.02)  # seconds
+
+
+class Clock:
+    """Stands for the time that a training takes, so that keyframes come where the seed says."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.threads = threading.local()
+
+    def perf_counter(self) -> float:
+        mine = self.threads.__dict__
+        chance = mine.setdefault("chance", random.Random(self.seed))
+        mine["now"] = mine.get("now", 0.0) + chance.choice(TIMES)
+        return float(mine["now"])
+
+
+LENGTH = 24  # things that are done before it is compared; twice in each sequence
+
+
+@pytest.mark.slow
+def test_random_sequences_against_a_straight_replay(
+    proof: Proof, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count, names = proof.count(300), list(TRAININGS)
+    begun: Counter[str] = Counter()
+    done = branches = 0
+    try:
+        for seed in range(count):
+            name = names[seed % len(names)]
+            monkeypatch.setattr(timeline, "time", Clock(seed))
+            user = User(TRAININGS[name], seed, tmp_path)
+            begun[user.engine] += 1
+            for _ in range(2):
+                try:
+                    user.live(LENGTH)
+                    user.check()
+                except Exception as error:
+                    error.add_note(f"sequence {seed}, {name} on {user.engine}: {user.story()}")
+                    raise
+            done, branches = done + len(user.done), branches + len(user.courses)
+    finally:
+        numba.set_num_threads(THREADS)
+    proof.seeds = f"0 to {count - 1}"
+    proof.tried = [
+        f"{count} sequences of {done:,} things that a user can do, with {branches:,} branches",
+        "networks: " + ", ".join(names),
+        "begun on " + ", ".join(f"{engine} ({n})" for engine, n in sorted(begun.items())),
+    ]
+    proof.found = [f"every bit is that of the straight way, replayed on 1 and on {THREADS} threads"]
+
+
+AT_ONCE_SEED = 6
+SHOWN = 20  # of what went wrong
+
+
+@pytest.mark.slow
+def test_threads_at_one_session(proof: Proof, tmp_path: Path) -> None:
+    seconds = proof.count(60)
+    command = [
+        sys.executable,
+        "-m",
+        "tests.proofs.at_once",
+        str(seconds),
+        str(AT_ONCE_SEED),
+        str(tmp_path),
+    ]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=seconds + 2 * STUCK_CROWD
+    )
+    assert done.returncode == 0, f"it ended by {done.returncode}: {done.stderr[-5000:]}"
+    found = json.loads(done.stdout.splitlines()[-1])
+    wrong = found["wrong"]
+    assert not wrong, f"{len(wrong)} of {found['calls']} calls:\n" + "\n".join(wrong[:SHOWN])
+    assert not done.stderr or "Traceback" not in done.stderr, done.stderr[-5000:]
+    proof.seeds = str(AT_ONCE_SEED)
+    proof.tried = [
+        f"{CROWD_THREADS} threads with {found['calls']:,} public calls in {seconds} s, "
+        f"{found['branches']:,} branches"
+    ]
+    proof.found = [
+        f"{found['refused']:,} calls refused by a sentence, no other error, nothing left running, "
+        "every bit that of a straight replay and of the saved file"
+    ]
+
+
+SOAK_SEED = 8
+SECONDS = 600  # PROOFS_SHARE=0.1 makes it a minute
+
+
+@pytest.mark.slow
+def test_soak(proof: Proof, tmp_path: Path) -> None:
+    seconds = proof.count(SECONDS)
+    command = [
+        sys.executable,
+        "-m",
+        "tests.proofs.soak",
+        str(seconds),
+        str(SOAK_SEED),
+        str(tmp_path),
+    ]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**os.environ, **COUNTED},
+        capture_output=True,
+        text=True,
+        timeout=seconds + 2 * STUCK,
+    )
+    assert done.returncode == 0, f"it ended by {done.returncode}: {done.stderr[-5000:]}"
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert not found["wrong"], f"{found['wrong']}: {found}"
+    proof.seeds = str(SOAK_SEED)
+    proof.tried = [
+        f"{seconds} s of a session that plays {SPEED:g} steps a second on cpu: {found['steps']:,} "
+        f"steps, {found['branches']} branches",
+        ", ".join(f"{name} ({count:,})" for name, count in found["done"].items()),
+    ]
+    memory = ", ".join(
+        f"memory {name} {early / 2**20:.0f} MiB in the second fifth and {late / 2**20:.0f} MiB "
+        "in the last"
+        for name, (early, late) in found["memory"].items()
+    )
+    proof.found = [
+        f"{memory}, {found['threads']} threads throughout",
+        "every bit at the end that of a straight replay",
+    ]
+    if not found["pictures"]:
+        proof.found.append("no pictures, since there is no OpenGL here")
+
+
+@pytest.mark.slow
+def test_a_training_of_millions_of_steps_keeps_no_more_than_one_of_two() -> None:
+    net = sv.Network([2, 2, 1], "tanh", seed=2)
+    s = sv.Session(net, sv.data.Xor(), "mse", sv.SGD(0.01), engine="cpu", memory=2**20)
+    s.advance(2 * EXACT + 1, progress=False)
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        s.advance(3 * EXACT, progress=False)
+        s.current_branch.curve()
+        after, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # Two times EXACT losses came into being meanwhile, and the room of as many before was freed.
+    assert after - before < 17 * 2**20 and most - before < 50 * 2**20
+    assert len(s.losses) == 5 * EXACT + 1

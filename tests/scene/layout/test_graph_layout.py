@@ -1,0 +1,336 @@
+"""Layouts of graphs, formulas and walls of parameters: in reading order, nothing over another."""
+
+import random
+from collections.abc import Callable
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import scalarviz as sv
+from docs.guide.microgpt import Gpt
+from scalarviz import nn
+from scalarviz.core.bank_arrays import row_numbers
+from scalarviz.core.trace_program import TraceProgram
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.labels import draw_written
+from scalarviz.scene.layout.division import Box
+from scalarviz.scene.layout.formula_layout import LINE, MOST_LINES, of_formula, of_walls
+from scalarviz.scene.layout.graph_layout import block
+from scalarviz.scene.layout.layered import NODE_GAP, GraphLayout, lay_out
+from scalarviz.scene.layout.plates import Layout
+from scalarviz.stage.network_layout import layout_of
+from scalarviz.training.network.named_arrays import Wall
+from scalarviz.training.session.value_session import session_of
+from tests.scene.measures import Words, projection, stage_of, trained
+
+
+def formula() -> sv.Session:
+    a, b = sv.Value(2.0, label="a"), sv.Value(-3.0, label="b")
+    return session_of((a * b + a**2).relu() * b)
+
+
+def neurons() -> sv.Session:
+    random.seed(0)
+    return session_of(nn.MLP(2, [16, 16, 1])([1.0, 2.0]))
+
+
+def decayed() -> sv.Session:
+    """The loss of micrograd's demo: of samples, and of the squares of all parameters."""
+    random.seed(0)
+    network = nn.MLP(2, [16, 16, 1])
+    pairs = np.random.default_rng(0).normal(size=(10, 2)).tolist()
+    losses = [(1.0 - network(pair) * pair[0]).relu() for pair in pairs]
+    squares = [p * p for p in network.parameters()]
+    return session_of(sum(losses[1:], losses[0]) + sum(squares[1:], squares[0]) * 1e-4)
+
+
+def gpt() -> sv.Session:
+    model = Gpt(sv.Value)
+    loss = sv.compile(lambda _: model.loss("ova"), 1, parameters=vars(model), engine="python")
+    return sv.Session(loss, ([[0.0]], [[0.0]]), engine="python")
+
+
+def laid_out(session: sv.Session, shape: float = 1.75) -> tuple[TraceProgram, Layout]:
+    program = session.network.program
+    assert isinstance(program, TraceProgram)
+    return program, layout_of(session, shape, walks=True)
+
+
+def passed_on() -> sv.Session:
+    """A function whose results are an input, a parameter, a constant and a product."""
+    a = sv.Value(2.0, label="a")
+    f = sv.compile(lambda x, y: [x, a, sv.Value(3.0) * 1.0, a * y], 2, engine="python")
+    return sv.Session(f, ([[1.0, 2.0]], [[0.0] * 4]), engine="python")
+
+
+MADE = {made.__name__: made for made in (formula, neurons, decayed, gpt, passed_on)}
+each_graph = pytest.mark.parametrize(
+    "made",
+    [pytest.param(each, marks=pytest.mark.slow if each is gpt else ()) for each in MADE.values()],
+    ids=MADE,
+)
+
+
+@each_graph
+def test_every_node_stands_behind_what_it_takes(made: Callable[[], sv.Session]) -> None:
+    program, layout = laid_out(made())
+    places = {line.values: line.points[0] for line in layout.neurons}
+    for operation in program.operations:
+        for source in operation.sources:
+            if source.name in places and source != operation.target:
+                assert places[source.name][0] < places[operation.target.name][0] - 1.0
+
+
+@each_graph
+@pytest.mark.parametrize("shape", [0.6, 1.75])
+def test_nothing_stands_over_another(made: Callable[[], sv.Session], shape: float) -> None:
+    _, layout = laid_out(made(), shape)
+    boxes = [
+        (line.points[0] - line.radius, line.points[0] + line.radius) for line in layout.neurons
+    ]
+    for plate in layout.plates:
+        end = plate.origin + plate.columns * plate.along + plate.rows * plate.across
+        boxes.append((np.minimum(plate.origin, end), np.maximum(plate.origin, end)))
+    lows, highs = (np.array(side)[:, :2] for side in zip(*boxes, strict=True))
+    for i in range(len(boxes)):
+        over = (lows[i] < highs - 1e-9) & (lows < highs[i] - 1e-9)
+        assert over.all(axis=1).sum() == 1, f"{i} of {len(boxes)}"
+
+
+@each_graph
+def test_every_parameter_has_one_cube(made: Callable[[], sv.Session]) -> None:
+    session = made()
+    _, layout = laid_out(session)
+    rows = [
+        plate.first + row * plate.stride + column
+        for plate in layout.plates
+        for row in range(plate.rows)
+        for column in range(plate.columns)
+    ]
+    assert sorted(rows) == list(row_numbers(session.network))
+
+
+def test_the_squares_of_all_parameters_have_a_word_in_place_of_edges() -> None:
+    program, layout = laid_out(decayed())
+    (last,) = [sign for sign in layout.signs if sign.buffer == program.operations[-1].target.name]
+    assert last.below == "337 weights"
+    ends = [bundle for bundle in layout.wires if bundle.operation == len(program.operations) - 1]
+    assert sum(len(bundle.start) for bundle in ends) < 20
+
+
+def test_blocks_have_the_names_of_arrays() -> None:
+    _, layout = laid_out(gpt())
+    below = {sign.below for sign in layout.signs}
+    assert {"query", "key", "value", "mix", "wide", "narrow", "scores"} <= below
+
+
+def test_a_block_has_the_lines_of_its_array() -> None:
+    names = [f"w[{i}, {j}]" for i in range(16) for j in range(16)]
+    cubes, wide, high = block(range(256), names, np.zeros(3), (3.0, 5.0))
+    assert (len(cubes), cubes[0].columns) == (16, 16) and wide == pytest.approx(high)
+    others, wide, high = block(range(256), ["p"] * 256, np.zeros(3), (3.0, 5.0))
+    assert all(plate.columns == others[0].columns for plate in others)
+    assert wide <= 3.0 + 1e-9 and high <= 5.0 + 1e-9
+
+
+Graph = list[list[int]]
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> Graph:
+    """Nodes in an order in which each is made of earlier ones; all but the last are used."""
+    count = draw(st.integers(1, 24))
+    inputs: Graph = [
+        draw(st.lists(st.integers(0, i - 1), max_size=3)) if i else [] for i in range(count)
+    ]
+    unused = set(range(count - 1)) - {source for sources in inputs for source in sources}
+    inputs[-1] += sorted(unused)
+    return inputs
+
+
+@given(graphs())
+def test_every_node_stands_to_the_right_of_its_inputs(inputs: Graph) -> None:
+    columns = lay_out(inputs, [40.0] * len(inputs)).columns
+    assert all(columns[x] < columns[i] for i, sources in enumerate(inputs) for x in sources)
+    assert min(columns) == 0
+
+
+@given(graphs(), st.randoms(use_true_random=False))
+def test_nothing_lies_on_top_of_another(inputs: Graph, dice: random.Random) -> None:
+    heights = [dice.uniform(20, 60) for _ in inputs]
+    layout = lay_out(inputs, heights)
+    for column in set(layout.columns):
+        spans = [
+            (y - height / 2, y + height / 2)
+            for i, (y, height) in enumerate(zip(layout.heights, heights, strict=True))
+            if layout.columns[i] == column
+        ]
+        # An edge that passes keeps away from every node of the column.
+        spans += {(y, y) for way in layout.ways for c, y in way if c == column}
+        spans.sort()
+        for (_, bottom), (top, _) in pairwise(spans):
+            assert top - bottom >= NODE_GAP - 1e-6
+
+
+@given(graphs())
+def test_an_edge_passes_every_column_between_its_ends(inputs: Graph) -> None:
+    layout = lay_out(inputs, [40.0] * len(inputs))
+    ways = iter(layout.ways)
+    for target, sources in enumerate(inputs):
+        for source in sources:
+            passed = [column for column, _ in next(ways)]
+            assert passed == list(range(layout.columns[source] + 1, layout.columns[target]))
+
+
+def crossed(layout: GraphLayout, inputs: Graph) -> bool:
+    (a, b), (c, d) = [(x[0], i) for i, x in enumerate(inputs) if x]
+    y = layout.heights
+    return (y[a] - y[c]) * (y[b] - y[d]) < 0
+
+
+@pytest.mark.parametrize("inputs", [[[], [], [0], [1], [2, 3]], [[], [], [1], [0], [2, 3]]])
+def test_edges_that_need_not_cross_do_not(inputs: Graph) -> None:
+    layout = lay_out(inputs, [40.0] * 5)
+    assert not crossed(layout, inputs[:4])
+
+
+def test_a_leaf_stands_just_before_its_first_use() -> None:
+    #  0 -> 1 -> 2 -> 4, and 3 -> 4
+    assert lay_out([[], [0], [1], [], [2, 3]], [40.0] * 5).columns == [0, 1, 2, 2, 3]
+
+
+def test_a_passing_edge_is_straight_where_nothing_is_in_its_way() -> None:
+    layout = lay_out([[], [0], [1], [2], [3, 0]], [40.0] * 5)
+    heights = [y for _, y in layout.ways[-1]]
+    assert len(heights) == 3 and max(heights) - min(heights) < 1.0
+
+
+def test_a_node_without_edges_stands_beside_the_others() -> None:
+    layout = lay_out([[], [], [], [0], [3], [4, 1]], [40.0] * 6)
+    ys = [y for i, y in enumerate(layout.heights) if i != 2]
+    assert min(ys) - 60.0 <= layout.heights[2] <= max(ys) + 60.0
+
+
+DARK = THEMES["dark"]
+NAMES = {"height", "damping", "speed", "phase"}
+
+
+def pieces_on_screen(size: tuple[int, int]) -> tuple[list[tuple[str, Box]], Box]:
+    stage = stage_of(trained("expression"), size)
+    see, layout, canvas = projection(stage), stage.frame_data().layout, Words(*size)
+    draw_written(canvas, see, layout, DARK, 1.0)
+    found = list(canvas.found)
+    for plate in layout.plates:
+        xy = see(plate.corners_of(0, 0, 0.42)).xy
+        (left, top), (right, bottom) = xy.min(axis=0).tolist(), xy.max(axis=0).tolist()
+        found.append(("cube", Box(left, top, right - left, bottom - top)))
+    return found, see.box
+
+
+def level_lines(size: tuple[int, int]) -> list[list[tuple[str, float, float]]]:
+    """The words of each line of the formula, and where they are seen."""
+    stage = stage_of(trained("expression"), size)
+    see, lines = projection(stage), dict[float, list[tuple[str, float, float]]]()
+    for each in stage.frame_data().layout.written:
+        if each.least == 0.0:
+            x, y = see(each.middle[np.newaxis]).xy[0].tolist()
+            lines.setdefault(float(each.middle[1]), []).append((each.words, x, y))
+    return [*lines.values()]
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (800, 500), (1920, 1080), (600, 900)], ids=str)
+def test_words_and_cubes_are_read_in_order_and_none_covers_another(size: tuple[int, int]) -> None:
+    found, box = pieces_on_screen(size)
+    assert {words for words, _ in found} >= NAMES
+    lines = [sorted(y for _, _, y in line) for line in level_lines(size)]
+    assert len(lines) == 2 and all(line[-1] - line[0] < 1.0 for line in lines)
+    for words, each in found:
+        assert box.x - 1.0 <= each.x and each.right <= box.right + 1.0, words
+        assert box.y - 1.0 <= each.y and each.bottom <= box.bottom + 8.0, words
+    for (first, one), (second, other) in combinations(found, 2):
+        wide = min(one.right, other.right) - max(one.x, other.x)
+        high = min(one.bottom, other.bottom) - max(one.y, other.y)
+        assert min(wide, high) <= 3.0, (first, second)  # the corner of a cube at a bracket
+
+
+def test_pieces_follow_each_other_and_cubes_stand_for_letters() -> None:
+    pieces = [0, " · ", "exp(", "-", 1, " · ", "x", ")", " + ", 0]
+    layout = of_formula(pieces, [5, 3], ["a", "b"], 3.0)
+    assert layout is not None and [plate.first for plate in layout.plates] == [5, 3]
+    words = [(each.words, *each.middle[:2]) for each in layout.written if each.least == 0.0]
+    assert [each for each, _, _ in words] == ["·", "exp(", "-", "·", "x", ")", "+", "a"]
+    for (_, x, y), (_, after, below) in pairwise(words):
+        assert x < after if y == below else below == pytest.approx(y - LINE)
+
+
+@pytest.mark.parametrize("aspect", [0.4, 1.0, 1.75, 4.0])
+def test_lines_are_as_many_as_make_the_letters_largest(aspect: float) -> None:
+    pieces: list[Any] = [each for i in range(8) for each in (i, " + ")][:-1]
+    layout = of_formula(pieces, range(8), [f"p{i}" for i in range(8)], aspect)
+    assert layout is not None
+    lines = len({float(plate.origin[1]) for plate in layout.plates})
+    assert lines == {0.4: 4, 1.0: 3, 1.75: 2, 4.0: 1}[aspect]
+
+
+def test_a_tall_stage_has_no_more_lines_than_are_asked_for() -> None:
+    pieces = [each for i in range(9) for each in (i, " · ", "x", " + ")][:-1]
+    layout = of_formula(pieces, range(9), [f"p{i}" for i in range(9)], 0.3)
+    assert layout is not None
+    words = [each.middle[1] for each in layout.written if each.least == 0.0]
+    assert len({*map(float, words)}) <= MOST_LINES
+
+
+def test_lines_are_about_equally_long_and_begin_outside_brackets() -> None:
+    pieces = [each for i in range(8) for each in (2 * i, " · relu(", 2 * i + 1, " · x)", " + ")]
+    layout = of_formula(pieces[:-1], range(16), [f"p{i}" for i in range(16)], 1.4)
+    assert layout is not None
+    lines: dict[float, list[Any]] = {}
+    for each in (*layout.plates, *(each for each in layout.written if each.least == 0.0)):
+        middle = each.middle if hasattr(each, "middle") else each.origin
+        lines.setdefault(round(float(middle[1]) / LINE), []).append((float(middle[0]), each))
+    assert len(lines) == 4
+    widths = [np.ptp([x for x, _ in line]) for line in lines.values()]
+    assert max(widths) < 1.25 * min(widths)
+    firsts = [min(line, key=lambda each: each[0])[1] for line in lines.values()]
+    assert [getattr(each, "words", "cube") for each in firsts] == ["cube", "+", "+", "+"]
+
+
+GPT = [(27, 16), (16, 16), (16, 16), (16, 16), (16, 16), (16, 16), (64, 16), (16, 64), (27, 16)]
+MLP = [(16, 3), (16, 17), (1, 17)]
+MIXED = [(), (3,), (2, 5), (), (40,), (9, 1)]
+ASPECTS = [0.5, 1.0, 1.75, 3.0]
+
+
+def laid(shapes: list[tuple[int, ...]], aspect: float) -> tuple[list[np.ndarray], float]:
+    walls, first = {}, 0
+    for number, shape in enumerate(shapes):
+        walls[f"wall {number}"] = Wall(first, shape)
+        first += int(np.prod(shape))
+    layout = of_walls(walls, aspect)
+    assert sorted(i for plate in layout.plates for i in plate.cells()[2]) == [*range(first)]
+    assert [label.name for label in layout.labels] == [*walls]
+    boxes = [
+        np.stack([ends.min(axis=0), ends.max(axis=0)])[:, :2]
+        for ends in (plate.corners() for plate in layout.plates)
+    ]
+    wide, tall = np.max(boxes, axis=(0, 1)) - np.min(boxes, axis=(0, 1))
+    area = sum(np.prod(high - low) for low, high in boxes)
+    return boxes, area / (max(wide, aspect * tall) ** 2 / aspect)
+
+
+@pytest.mark.parametrize("shapes", [GPT, MLP, MIXED, [(1000, 3)]], ids=len)
+@pytest.mark.parametrize("aspect", ASPECTS)
+def test_no_wall_lies_over_another(shapes: list[tuple[int, ...]], aspect: float) -> None:
+    boxes, _ = laid(shapes, aspect)
+    for (low, high), (other_low, other_high) in combinations(boxes, 2):
+        assert (high <= other_low - 1.0).any() or (other_high <= low - 1.0).any()
+
+
+@pytest.mark.parametrize("aspect", [1.0, 1.75])
+@pytest.mark.parametrize("shapes", [GPT, MLP], ids=len)
+def test_walls_fill_three_tenths_of_the_stage(shapes: list[tuple[int, ...]], aspect: float) -> None:
+    assert laid(shapes, aspect)[1] > 0.3

@@ -1,0 +1,229 @@
+"""What is seen of a picture and drawn of a sum, computed without OpenGL.
+
+Silhouettes by depth, terms.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+import scalarviz as sv
+from scalarviz.scene.callout import draw_callout
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.frame_data import FrameData
+from scalarviz.scene.labels import Obstacles, draw_labels, hull, inside
+from scalarviz.scene.layout.division import Box, Projection
+from scalarviz.scene.visuals.picking import half_sides
+from scalarviz.stage.stage import Stage
+from tests.sessions import advanced
+
+NOTHING = -1
+
+
+@dataclass
+class Seen:
+    """What is seen of the cubes and spheres of a picture.
+
+    shown, whole  pixels of each cube that are seen, and that its silhouette has
+    edges         geometric mean of the sides of the box around what is seen of each cube, in pixels
+    spheres       the same two for the spheres: (n, 2)
+    circles       (n, 3), x, y and radius of the spheres
+    picture       the number of what is seen at each pixel: cubes, then spheres; NOTHING elsewhere
+    rows          bank indices of the cubes
+    """
+
+    shown: np.ndarray
+    whole: np.ndarray
+    edges: np.ndarray
+    spheres: np.ndarray
+    circles: np.ndarray
+    picture: np.ndarray
+    rows: np.ndarray
+
+
+def stage_of(show: Any, size: tuple[int, int], **look: Any) -> Stage:
+    """A stage of this size, as in a picture."""
+    stage = Stage(show, reduced_motion=True, **look)
+    stage.silent = True
+    stage.resize(*size)
+    stage.frame_data()  # the camera is fitted
+    return stage
+
+
+def projection(stage: Stage) -> Projection:
+    data = stage.frame_data()
+    box = data.division(*stage._extent).inner
+    points = data.layout.points()
+    reach = (
+        float(np.linalg.norm(points - np.array(stage.eyes.camera.target), axis=1).max(initial=0.0))
+        + 2.0
+    )
+    return Projection(stage.eyes.camera, box, *stage._extent, reach)
+
+
+def look(stage: Stage, fine: int = 1, *, spheres: bool = True) -> Seen:
+    """Look at a picture: cubes and spheres are painted from the farthest to the nearest.
+
+    fine     so many samples a side stand for a pixel: all that is counted are samples
+    spheres  whether there are spheres
+    """
+    data, see = stage.frame_data(), projection(stage)
+    shapes: list[tuple[float, int, np.ndarray]] = []  # depth, number, outline
+    tops = data.cubes.size_scales
+    number, rows = 0, []
+    for plate, top in zip(data.layout.plates, tops, strict=True):
+        row, column, indices = plate.cells()
+        rows.append(indices)
+        half = half_sides(data.cubes.sizes[indices], float(top)) * plate.unit
+        width, height = plate.cell
+        signs = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+        sides = half[:, None, None] * signs / [width, height, 1.0]
+        corners = plate.point(
+            column[:, None] + 0.5 + sides[..., 0], row[:, None] + 0.5 + sides[..., 1], sides[..., 2]
+        )
+        seen = see(corners.reshape(-1, 3))
+        depth = see(plate.point(column + 0.5, row + 0.5)).depth
+        for each, outline in zip(depth, seen.xy.reshape(-1, 8, 2), strict=True):
+            shapes.append((float(each), number, outline))
+            number += 1
+    cubes, circles = number, []
+    for line in data.layout.neurons:
+        if line.shape or not spheres:
+            continue
+        points = line.points if line.one is None else np.vstack([line.points, line.one])
+        seen = see(points)
+        for xy, unit, depth in zip(seen.xy, seen.unit, seen.depth, strict=True):
+            circles.append((*xy, line.radius * unit))
+            shapes.append((float(depth), number, np.array([[*xy, line.radius * unit]])))
+            number += 1
+    picture = np.full((fine * round(see.height), fine * round(see.width)), NOTHING, np.int32)
+    whole = np.zeros(number)
+    for _, which, outline in sorted(shapes, key=lambda shape: -shape[0]):
+        whole[which] = paint(picture, fine * outline, which)
+    flat = picture.ravel()
+    shown = np.bincount(flat[flat >= 0], minlength=number).astype(float)
+    return Seen(
+        shown[:cubes],
+        whole[:cubes],
+        edges_of(picture, cubes),
+        np.stack([shown[cubes:], whole[cubes:]], axis=1),
+        np.array(circles).reshape(-1, 3),
+        picture,
+        np.concatenate(rows),
+    )
+
+
+def paint(picture: np.ndarray, outline: np.ndarray, which: int) -> int:
+    """Paint a convex outline, or a circle given as (1, 3), and return its number of pixels."""
+    circle = outline.shape == (1, 3)
+    reach = outline[0, 2] if circle else 0.0
+    low = np.maximum(np.floor(outline[:, :2].min(axis=0) - reach), 0).astype(int)
+    high = np.ceil(outline[:, :2].max(axis=0) + reach).astype(int)
+    high = np.minimum(high, np.array(picture.shape[::-1]))
+    if (high <= low).any():
+        return 0
+    y, x = np.mgrid[low[1] : high[1], low[0] : high[0]] + 0.5
+    if circle:
+        found = (x - outline[0, 0]) ** 2 + (y - outline[0, 1]) ** 2 < reach**2
+    else:
+        points = np.stack([x, y], axis=-1).reshape(-1, 2)
+        found = inside(points, hull(outline)[np.newaxis]).reshape(x.shape)
+    picture[low[1] : high[1], low[0] : high[0]][found] = which
+    return int(found.sum())
+
+
+def edges_of(picture: np.ndarray, count: int) -> np.ndarray:
+    """The geometric mean of the sides of the box around what is seen of each cube."""
+    y, x = np.nonzero((picture >= 0) & (picture < count))
+    which = picture[y, x]
+    low, high = np.full((count, 2), np.inf), np.full((count, 2), -np.inf)
+    for axis, places in enumerate((x, y)):
+        np.minimum.at(low[:, axis], which, places)
+        np.maximum.at(high[:, axis], which, places + 1)
+    sides = np.where(np.isfinite(low), high - low, 0.0)
+    return np.sqrt(sides.prod(axis=1))
+
+
+def maps_of(stage: Stage) -> np.ndarray:
+    """The geometric mean of the sides of each feature map, in pixels."""
+    data, see = stage.frame_data(), projection(stage)
+    corners = [line.corners() for line in data.layout.neurons if line.shape]
+    xy = see(np.concatenate(corners).reshape(-1, 3)).xy.reshape(-1, 3, 2)
+    last = xy[:, 1] + xy[:, 2] - xy[:, 0]
+    whole = np.concatenate([xy, last[:, np.newaxis]], axis=1)
+    return np.sqrt(np.prod(whole.max(axis=1) - whole.min(axis=1), axis=1))
+
+
+@lru_cache(maxsize=32)
+def trained(name: str) -> Any:
+    """A scene after some steps; "12-64x4-3" and the like are networks of dense layers."""
+    if name[0].isdigit():
+        parts = [part.split("x") for part in name.split("-")]
+        sizes = [int(a) for a, *more in parts for _ in range(int(more[0]) if more else 1)]
+        rng = np.random.default_rng(0)
+        inputs = rng.normal(size=(32, sizes[0]))
+        network = sv.Network(sizes, "tanh", seed=0)
+        return advanced(
+            sv.Session(network, (inputs, np.tanh(inputs @ rng.normal(size=(sizes[0], sizes[-1]))))),
+            20,
+        )
+    show = importlib.import_module(f"scalarviz.scenes.{name}").scene()
+    show.session.advance(20)
+    return show
+
+
+class Words(Canvas2D):
+    """A canvas that remembers the boxes of its texts."""
+
+    def __init__(self, width: float, height: float) -> None:
+        super().__init__(width, height)
+        self.found: list[tuple[str, Box]] = []
+
+    def text(self, x, y, words, *, size=13.0, anchor="left", **look):
+        wide = super().text(x, y, words, size=size, anchor=anchor, **look)
+        left = x - wide * {"left": 0.0, "center": 0.5, "right": 1.0}[anchor]
+        self.found.append((words, Box(left, y - 0.75 * size, wide, 0.8 * size)))
+        return wide
+
+
+DARK = THEMES["dark"]
+
+
+class Notes(Canvas2D):
+    """A canvas that notes boxes and words; all letters have one width."""
+
+    def __init__(self, width: float, height: float) -> None:
+        super().__init__(width, height)
+        self.noted: list[tuple[Any, ...]] = []
+        self.said: list[tuple[Any, ...]] = []
+
+    def measure(self, words: str, *, size: float = 13.0, bold: bool = False) -> float:
+        return 0.6 * size * len(words)
+
+    def box(self, x: float, y: float, width: float, height: float, fill: Any, **look: Any) -> None:
+        self.noted.append((x, y, width, height, fill, look.get("outline")))
+
+    def boxes(self, xy: Any, size: Any, fill: Any, **look: Any) -> None:
+        self.noted += [(*at, *size, fill, look.get("outline")) for at in np.asarray(xy).tolist()]
+
+    def text(self, x: float, y: float, words: str, **look: Any) -> float:
+        self.said.append((x, y, words))
+        return 0.0
+
+
+def drawn_terms(
+    stage: Stage, part: float = 1.0, given: FrameData | None = None
+) -> tuple[Notes, Box | None, Obstacles]:
+    """The notes of a canvas, the box of the stack, and what it was to keep clear of."""
+    frame_data, see = given or stage.frame_data(), projection(stage)
+    size = see.width, see.height
+    taken = draw_labels(Notes(*size), see, frame_data, DARK, 1.0)
+    notes = Notes(*size)
+    box = draw_callout(notes, see, replace(frame_data, part=part), taken, DARK, 1.0)
+    return notes, box, taken

@@ -1,0 +1,187 @@
+"""The callout and the terms of a sum: bars that add up, their path, and what they do not cover."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scalarviz.faces.scene_file import find, load
+from scalarviz.scene.callout import BAR_HIGH, cube_boxes, draw_callout, name_boxes
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.caption_band import draw_opened
+from scalarviz.scene.labels import draw_labels
+from scalarviz.scene.layout.division import Box
+from scalarviz.scene.legend import legend_box
+from scalarviz.scene.pace import SLOW_STEP, SUM, TERMS, TRAVEL, moved, pauses
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
+from tests.scene.measures import Notes, Words, drawn_terms, projection, stage_of
+
+DARK = THEMES["dark"]
+
+
+def stages(name: str, size: tuple[int, int]) -> Any:
+    """The stage of a scene at each operation of a step."""
+    show = Show.of(load(find(name))(engine="python"))
+    show.session.advance(30)
+    for _ in range(len(show.session.operations) - 1):
+        show.session.advance(1, "operation")
+        yield stage_of(show, size)
+
+
+@pytest.mark.some(3)
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        *((name, size) for name in ("circle", "xor", "rgb") for size in ((1280, 800), (800, 500))),
+        # Not rgb and xor: there a sphere of 10 pixels stands in each place that is near enough; of
+        # xor, 1.4 pixels of one are covered.
+        ("circle", (640, 420)),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_the_callout_covers_no_sphere(name: str, size: tuple[int, int]) -> None:
+    found = 0
+    for stage in stages(name, size):
+        frame_data, see, canvas = stage.frame_data(), projection(stage), Words(*size)
+        taken = draw_labels(canvas, see, frame_data, DARK, 1.0)
+        box = draw_callout(canvas, see, frame_data, taken, DARK, 1.0)
+        if box is None:
+            continue
+        found += 1
+        for x, y, radius in taken.spheres.tolist():
+            part = 0.6 * radius  # its number, or its map
+            assert not box.meets(Box(x - part, y - part, 2 * part, 2 * part)), frame_data.moment
+    assert found > 5
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (800, 500)], ids=str)
+def test_all_terms_of_a_caption_stand_beside_the_exhibit(size: tuple[int, int]) -> None:
+    stage = next(each for each in stages("circle", size) if each.frame_data().words.caption.lines)
+    stage.over.opened = True
+    frame_data = stage.frame_data()
+    division = frame_data.division(*size)
+    assert division.exhibit.width
+    panel, _ = draw_opened(Words(*size), division, frame_data, DARK)[-1]
+    assert not panel.meets(division.exhibit)
+
+
+NINE = "rgb xor xnor circle digits retrain texture normalized expression".split()
+SIZES = [(1280, 800), (800, 500), (1920, 1080)]
+LARGE = {"digits", "retrain", "texture"}
+SUMS = [(name, size) for name in NINE[:-1] for size in SIZES]
+QUICK = pytest.mark.some("rgb-(1280, 800)", "circle-(800, 500)", "xnor-(1920, 1080)")
+
+
+def sums(name: str, size: tuple[int, int]) -> Iterator[Stage]:
+    """The stage of a scene at each operation of a step that adds up products."""
+    show = Show.of(load(find(name))(engine="cpu"))
+    show.session.advance(2)
+    for _ in show.session.operations:
+        show.session.advance(1, "operation")
+        stage = stage_of(show, size)
+        caption = stage.frame_data().words.caption
+        if caption is not None and caption.summed is not None:
+            yield stage
+
+
+def bars(notes: Notes) -> list[tuple[float, float, float]]:
+    """Left end, length and top of each bar."""
+    return [(x, wide, y) for x, y, wide, high, *_ in notes.noted if high == BAR_HIGH]
+
+
+@QUICK
+@pytest.mark.parametrize(("name", "size"), SUMS, ids=str)
+def test_bars_add_up_to_the_number_of_the_sphere_within_a_pixel(
+    name: str, size: tuple[int, int]
+) -> None:
+    kinds = set()
+    for stage in sums(name, size):
+        frame_data = stage.frame_data()
+        caption, moment, buffers = frame_data.words.caption, frame_data.moment, frame_data.buffers
+        notes, box, _ = drawn_terms(stage)
+        assert box is not None and caption is not None and moment is not None
+        summed = caption.summed
+        assert summed is not None and 0 < len(summed.largest) <= TERMS
+        values = [each.number * each.weight for each in summed.largest]
+        values += [] if summed.others is None else [summed.others]
+        *products, whole = [wide for _, wide, _ in bars(notes)]
+        at_least = sum(wide == 1.0 for wide in (*products, whole))  # that a pixel is seen of
+        added = np.copysign(products, values).sum() - np.copysign(whole, summed.result)
+        assert abs(added) <= 1.0 + at_least
+        neuron, place = caption.neurons[0]
+        held = buffers.values if moment.kind == "forward" else buffers.flows
+        assert held[neuron][place] == pytest.approx(summed.result, rel=1e-4, abs=1e-6)
+        kinds.add(moment.kind)
+    assert "forward" in kinds and kinds <= {"forward", "input gradient"}
+
+
+@QUICK
+@pytest.mark.parametrize(("name", "size"), SUMS, ids=str)
+def test_a_stack_covers_no_cube_label_sphere_or_exhibit(name: str, size: tuple[int, int]) -> None:
+    for stage in sums(name, size):
+        frame_data, see = stage.frame_data(), projection(stage)
+        _, box, taken = drawn_terms(stage)
+        assert box is not None
+        if name not in LARGE:
+            cubes = cube_boxes(frame_data, see, range(len(frame_data.cubes.sizes)))
+            spheres = [Box(x - r, y - r, 2 * r, 2 * r) for x, y, r in taken.spheres.tolist()]
+            assert not any(map(box.meets, [*cubes, *spheres, *taken.boxes]))
+            assert not any(map(box.meets, name_boxes(see, frame_data, 1.0)))
+        division = frame_data.division(*size)
+        legend = legend_box(division)
+        assert legend is None or not box.meets(legend)
+        assert not division.exhibit.width or not box.meets(division.exhibit)
+
+
+def test_terms_leave_a_quarter_of_a_second_apart_and_stack_in_order() -> None:
+    stage = next(sums("rgb", (1280, 800)))
+    caption = stage.frame_data().words.caption
+    assert caption is not None and caption.summed is not None
+    *ends, _ = sorted(y for _, _, y in bars(drawn_terms(stage)[0]))
+    seen, counts = [], []
+    for frame in range(160):
+        seconds = frame / 100.0
+        notes, _, _ = drawn_terms(stage, min(1.0, seconds / SUM))
+        words = [said for _, _, said in notes.said if said != caption.callout]
+        there = sum(y in ends for _, _, y in bars(notes))
+        seen.append((seconds, words))
+        counts.append(there)
+        if seconds < 2.0 * TRAVEL - 0.01:
+            assert there == 0
+    assert counts == sorted(counts) and counts[-1] == len(ends)
+    firsts = {word: second for second, words in reversed(seen) for word in words}
+    products = [second for word, second in firsts.items() if "×" in word]
+    assert sorted(products) == pytest.approx([TRAVEL * (i + 1) for i in range(TERMS)], abs=0.011)
+    assert not seen[-1][1], "the stack alone is left"
+
+
+def test_with_reduced_motion_the_stack_is_complete_at_once() -> None:
+    for stage in sums("rgb", (1280, 800)):
+        assert stage.frame_data().part == 1.0
+        notes, _, _ = drawn_terms(stage)
+        caption = stage.frame_data().words.caption
+        assert caption is not None and [said for _, _, said in notes.said] == [caption.callout]
+
+
+@pytest.mark.parametrize("name", NINE)
+def test_a_slow_step_takes_at_most_16_seconds_and_a_second_one_half(name: str) -> None:
+    session = load(find(name))(engine="cpu").session
+    program = session.network.program
+    first, again = (pauses(program, again=each) for each in (False, True))
+    assert len(first) == len(again) == len(session.operations)
+    assert sum(first) <= SLOW_STEP + 1e-9 and sum(again) <= 0.5 * sum(first) + 1e-9
+    assert min(first) > 0.45, "too short to be read"
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.1, 0.45, 0.9, 2.4])
+def test_cubes_move_in_three_tenths_of_a_second_from_old_to_new(seconds: float) -> None:
+    parts = np.linspace(0.0, 1.0, 1001)
+    shares = [moved(part, seconds) for part in parts.tolist()]
+    assert shares[0] == 0.0 and shares[-1] == 1.0
+    assert all(0.0 <= a <= b <= 1.0 for a, b in pairwise(shares))
+    if seconds >= 0.3:
+        on_way = parts[[0.0 < share < 1.0 for share in shares]] * seconds
+        assert np.ptp(on_way) == pytest.approx(0.3, abs=0.01)

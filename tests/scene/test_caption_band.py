@@ -1,0 +1,385 @@
+"""The caption in its band: rows of whole terms, bars and boxes, and the marks that go with it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scalarviz.core.program import NONE
+from scalarviz.faces.scene_file import find, load
+from scalarviz.scene import caption_band
+from scalarviz.scene.bead_arrays import beads_of, one_color
+from scalarviz.scene.callout import draw_callout, subject_of, words_of
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import THEMES, contrast, rgb
+from scalarviz.scene.caption_band import (
+    SIZE,
+    colors_of,
+    draw_caption,
+    is_about,
+    rows_of,
+    rows_that_fit,
+    width_of,
+)
+from scalarviz.scene.frame_data import FrameData
+from scalarviz.scene.labels import draw_labels
+from scalarviz.scene.layout.division import Box
+from scalarviz.scene.lights import Lights, lights
+from scalarviz.scene.marks import draw_highlights
+from scalarviz.stage.stage import Stage
+from scalarviz.training.session.caption import Caption, Piece, plain_lines
+from tests.scene.measures import projection, stage_of, trained
+from tests.sessions import advanced
+from tests.studio import Studio
+
+SIZES = [(1280, 800), (800, 500), (640, 420), (1600, 1000)]
+
+
+def canvas() -> Canvas2D:
+    return Canvas2D(1280, 800)
+
+
+def caption_of(name: str, done: int) -> Caption:
+    session = advanced(load(find(name))(engine="cpu").session, 2)
+    session.advance(done, "operation")
+    said: Caption = session.caption()
+    return said
+
+
+def stage_at(done: int, name: str = "rgb", **options: Any) -> Stage:
+    session = advanced(load(find(name))(engine="cpu").session, 2)
+    session.advance(done, "operation")
+    return Stage(session, **options)
+
+
+def drawn(
+    studio: Studio, stage: Stage, size: tuple[int, int] = (1280, 800)
+) -> list[caption_band.PieceBox]:
+    studio.stage(stage, 0.0, size)
+    found: list[caption_band.PieceBox] = stage.on_top.told
+    return found
+
+
+def text_of(rows: list[list[Piece]]) -> str:
+    return " ".join("".join(piece.words for row in rows for piece in row).split())
+
+
+@pytest.mark.parametrize("done", [2, 3, 5, 7])
+def test_in_a_small_picture_without_controls_an_equation_has_the_place_of_the_loss_curve(
+    studio: Studio, done: int
+) -> None:
+    stage = stage_at(done)
+    for silent, wide in ((True, True), (False, False)):
+        stage.silent = silent
+        told_here = drawn(studio, stage, (640, 400))
+        assert (stage.on_top.chart is None) is wide
+        if wide:
+            assert not any(piece.opens for _, piece in told_here)  # nothing is left out
+    stage.silent = True
+    drawn(studio, stage, (800, 500))
+    assert stage.on_top.chart is not None
+    stage.session.advance(1)
+    drawn(studio, stage, (640, 400))
+    assert stage.on_top.chart is not None
+
+
+@pytest.mark.parametrize("width", [2000.0, 600.0, 300.0, 150.0])
+@pytest.mark.parametrize(("name", "done"), [("rgb", 4), ("normalized", 6), ("digits", 4)])
+def test_rows_break_between_terms_and_lose_nothing(name: str, done: int, width: float) -> None:
+    said, sheet = caption_of(name, done), canvas()
+    for lines in (said.lines, said.whole):
+        rows = rows_of(sheet, lines, width, SIZE)
+        whole = "".join(piece.words for line in lines for piece in line)
+        assert text_of(rows).replace(" ", "") == whole.replace(" ", "")
+        kept = [piece for row in rows for piece in row if is_about(piece)]
+        assert kept == [piece for line in lines for piece in line if is_about(piece)]
+        for row in rows:
+            terms = [piece for piece in row if is_about(piece)]
+            assert width_of(sheet, row, SIZE) <= width or len(terms) <= 1
+
+
+def test_sentences_break_at_words_and_brackets_stay_whole() -> None:
+    sheet = canvas()
+    (line,) = plain_lines("Each step moves weights a little, against their grad.")
+    rows = rows_of(sheet, [line], 150.0, SIZE)
+    assert len(rows) > 2 and all(width_of(sheet, row, SIZE) <= 150.0 for row in rows)
+    term = Piece("0.5", neuron=("a", 0))
+    bracket = (Piece("L = ("), term, Piece(" + "), term, Piece(" + "), term, Piece(") / 3"))
+    whole = width_of(sheet, list(bracket), SIZE)
+    for room, is_whole in ((whole + 1.0, True), (whole - 1.0, False)):  # one too long is broken
+        rows = rows_of(sheet, [(*bracket, Piece(" = "), Piece("0.5"))], room, SIZE)
+        joined = ["".join(piece.words for piece in row).strip() for row in rows]
+        assert any("(0.5 + 0.5 + 0.5) / 3" in row for row in joined) == is_whole
+        assert all(width_of(sheet, row, SIZE) <= room for row in rows)
+
+
+def test_without_room_the_formula_goes_first_then_lines_stand_side_by_side() -> None:
+    sheet, lines = canvas(), plain_lines("a = 1", "b = 2", "c = 3")
+    said = Caption("A title.", "z = x × w", lines)
+    texts = [text_of(rows_that_fit(sheet, said, 900.0, SIZE, room)) for room in (4, 3, 1, 0)]
+    assert texts == ["z = x × wa = 1b = 2c = 3", "a = 1b = 2c = 3", "a = 1; b = 2; c = 3", ""]
+    rows = rows_that_fit(sheet, said, 70.0, SIZE, 1)
+    assert rows[0][-1].opens and rows[0][-1].words == "…" and len(rows) == 1
+    (line,) = plain_lines("speed = 0.0045 + 0.0052 = 0.0097")
+    start = "speed = 0.0045 + 0.0052 = "
+    for words, ended in ((start, start[:-2]), ("speed = 0.0045 + ", "speed = 0.0045 ")):
+        room = sheet.measure(f"{words} …", size=SIZE) + 1.0
+        (row,) = rows_that_fit(sheet, Caption("", "", (line, line)), room, SIZE, 1)
+        assert text_of([row]) == f"{ended}…"
+    assert width_of(sheet, rows[0], SIZE) <= 70.0
+
+
+@pytest.mark.some(4)
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("done", [2, 4, 5, 6, 7, 8, 9])
+def test_the_caption_stays_in_its_place_at_every_size(
+    studio: Studio, size: tuple[int, int], done: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows, bars and boxes are inside the band, left of the loss, and large enough to read."""
+    bars: list[Box] = []
+    real = caption_band.draw_bar
+
+    def noted(canvas: Any, box: Box, *rest: Any) -> None:
+        bars.append(box)
+        real(canvas, box, *rest)
+
+    monkeypatch.setattr(caption_band, "draw_bar", noted)
+    stage = stage_at(done)
+    found = drawn(studio, stage, size)
+    division = stage.frame_data().division(*size)
+    place = caption_band.caption_box(division, loss=True)
+    assert found and bars
+    for box in [*bars, *(box for box, _ in found)]:
+        assert place.x - 0.5 <= box.x and box.right <= place.right + 0.5
+        assert box.y >= place.y and box.y + 0.5 * box.height <= place.bottom
+    assert all(bar.bottom <= place.bottom for bar in bars)
+    assert all(box.height >= 1.2 * SIZE for box, _ in found)
+
+
+def test_each_term_has_the_colors_of_its_neuron_and_its_weight() -> None:
+    stage = stage_at(2)
+    frame_data = stage.frame_data()
+    assert frame_data.words.caption is not None
+    first, *_ = [p for p in frame_data.words.caption.pieces if p.row != NONE]
+    theme = THEMES["dark"]
+    neuron, weight = colors_of(first, frame_data, theme)
+    assert neuron == pytest.approx(frame_data.buffers.tints["inputs"][0])  # R is red
+    value = frame_data.cubes.colors[first.row : first.row + 1]
+    assert weight == pytest.approx(theme.map(value, float(frame_data.cubes.color_scales[0]))[0])
+    stage = stage_at(9)  # back: the weight comes first
+    back = stage.frame_data()
+    assert back.words.caption is not None
+    first = next(p for p in back.words.caption.pieces if p.row != NONE)
+    value = back.cubes.colors[first.row : first.row + 1]
+    weight = np.asarray(theme.map(value, float(back.cubes.color_scales[0]))[0])
+    assert colors_of(first, back, theme)[0] == pytest.approx(weight)
+
+
+@pytest.mark.parametrize("pinned", [0, 24])  # a weight, and a bias
+def test_what_came_in_times_delta_has_the_colors_of_two_spheres(pinned: int) -> None:
+    stage = stage_at(11)
+    stage.pin(pinned)
+    frame_data, theme = stage.frame_data(), THEMES["dark"]
+    assert frame_data.words.caption is not None
+    (piece,) = [p for p in frame_data.words.caption.pieces if p.row == pinned]
+    came, behind = colors_of(piece, frame_data, theme)
+    inputs = frame_data.buffers.tints["inputs"]
+    assert came == pytest.approx(inputs[0] if pinned == 0 else one_color(theme))
+    values = frame_data.buffers.values["affine 0"]
+    assert behind == pytest.approx(theme.map(values, frame_data.buffers.scale)[0])
+
+
+def test_before_the_first_step_the_caption_says_what_the_head_has_no_room_for() -> None:
+    stage = stage_at(0)
+    stage.session.seek(0)
+    frame_data, theme = stage.frame_data(), THEMES["dark"]
+    about, found = frame_data.words.about, []
+    for size in ((1280, 800), (1280, 500), (380, 800)):
+        sheet = canvas()
+        draw_caption(sheet, frame_data.division(*size), frame_data, theme)
+        found.append(" ".join(sheet.words))
+    said, *others = found
+    assert said.startswith("No step is done yet.") and about
+    assert all(each.startswith(about) for each in others)
+
+
+def test_a_result_is_not_written_while_its_light_is_on_its_way(studio: Studio) -> None:
+    stage = stage_at(3)
+    stage.frame_data()
+    stage.session.advance(1, "operation")
+    frame_data = stage.frame_data()
+    assert frame_data.moment is not None and frame_data.words.caption is not None
+    division, theme = frame_data.division(1280, 800), THEMES["dark"]
+    drawn_words, boxes = [], []
+    for part in (0.5, 0.8):
+        sheet = canvas()
+        boxes.append(draw_caption(sheet, division, replace(frame_data, part=part), theme))
+        drawn_words.append(sheet.words)
+    result = frame_data.words.caption.lines[0][-1].words
+    early, late = drawn_words
+    assert boxes[0] == boxes[1] and result in late and result not in early
+    assert [a for a, b in zip(early, late, strict=True) if a != b] == ["…"]
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_bars_are_seen_on_the_ground(
+    studio: Studio, theme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn_bars = []
+    real = Canvas2D.box
+
+    def noted(self: Canvas2D, *args: Any, **options: Any) -> None:
+        if args[3] == caption_band.BAR and options.get("outline", "") != "":
+            drawn_bars.append((np.asarray(args[4]), options["outline"]))
+        real(self, *args, **options)
+
+    monkeypatch.setattr(Canvas2D, "box", noted)
+    ground = rgb((THEMES[theme].ground,))[0]
+    for done in (2, 4, 9):
+        stage = stage_at(done, theme=theme)
+        drawn(studio, stage)
+    assert len(drawn_bars) > 10
+    for color, outline in drawn_bars:
+        if outline is not None:
+            color = rgb((outline,))[0]
+        assert contrast(color, ground) >= 3.0
+
+
+def test_a_click_on_what_is_left_out_shows_all_terms(studio: Studio) -> None:
+    stage = stage_at(4)
+    found = drawn(studio, stage)
+    before = list(stage.picture().words)
+    assert not stage.frame_data().opened
+    (more,) = [box for box, piece in found if piece.opens]
+    where = more.x + 0.5 * more.width, more.y + 0.5 * more.height
+    stage.click(*where)
+    found = drawn(studio, stage)
+    assert stage.frame_data().opened and stage.pinned is None
+    rows = {piece.row for _, piece in found if piece.row != NONE}
+    ((_, k),) = {piece.neuron for _, piece in found if (piece.neuron or ("", 0))[0] == "affine 1"}
+    assert rows == {*range(32 + 8 * k, 40 + 8 * k), 56 + k}
+    assert len(stage.picture().words) > len(before) + 10
+    panel = next(box for box, piece in found if not piece.words)
+    scene = stage.frame_data().division(1280, 800).scene
+    assert scene.y <= panel.y and panel.bottom <= scene.bottom
+    stage.hover_at(panel.x + 3.0, panel.y + 3.0)
+    assert stage.hover is None and stage.hover_neuron is None
+    stage.restore()  # Esc
+    assert not stage.frame_data().opened
+    stage.click(*where)
+    stage.click(5.0, 200.0)
+    assert not stage.frame_data().opened and stage.pinned is None
+
+
+def test_a_caption_that_does_not_fit_can_be_opened(studio: Studio) -> None:
+    stage = stage_at(6)
+    size = (640, 420)
+    found = drawn(studio, stage, size)
+    (more,) = [box for box, piece in found if piece.opens]
+    stage.click(more.x + 1.0, more.y + 0.5 * more.height)
+    drawn(studio, stage, size)
+    assert stage.frame_data().opened
+    assert any("L = (" in words for words in stage.picture().words)
+    assert any("L = mean of (p - t)²" in words for words in stage.picture().words)
+
+
+FAR = 350.0  # pixels from what is named to the words that name it, at most
+MARK_SIZES = [(1280, 800), (800, 500)]
+SLOW = "digits", "xnor", "texture", "circle", "normalized"
+DARK = THEMES["dark"]
+
+
+def bright(frame_data: FrameData) -> Lights:
+    return lights(frame_data.layout, None, None, 1.0)
+
+
+def apart(first: Box, second: Box) -> float:
+    """The distance between two boxes; 0 if they meet."""
+    aside = max(first.x - second.right, second.x - first.right, 0.0)
+    high = max(first.y - second.bottom, second.y - first.bottom, 0.0)
+    return float(np.hypot(aside, high))
+
+
+@pytest.mark.parametrize("size", MARK_SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize(
+    "name", ["rgb", "xor", *(pytest.param(n, marks=pytest.mark.slow) for n in SLOW)]
+)
+def test_what_is_named_is_marked_where_it_is_named(name: str, size: tuple[int, int]) -> None:
+    show = trained(name)
+    stage, session = stage_of(show, size), show.session
+    try:
+        for moment in session.operations:
+            session.advance(1, "operation")
+            frame_data, see = stage.frame_data(), projection(stage)
+            caption = frame_data.words.caption
+            assert frame_data.moment is not None and words_of(caption), moment
+            canvas, subject = Canvas2D(*size), subject_of(frame_data, see)
+            taken = draw_labels(Canvas2D(*size), see, frame_data, DARK, 1.0)
+            box = draw_callout(canvas, see, frame_data, taken, DARK, 1.0)
+            whole, (said, *_) = words_of(caption), canvas.words
+            assert said in (whole, whole.rpartition(": ")[2])  # the name is left out to cover less
+            assert apart(box, subject) <= (min(FAR, 60.0) if caption.summed is None else FAR), (
+                moment
+            )
+            assert not box.meets(subject)
+            view = frame_data.division(*size).inner
+            assert box.x >= view.x - 1.0 and box.right <= view.right + 1.0
+            assert box.y >= view.y - 1.0 and box.bottom <= view.bottom + 1.0
+            before = len(canvas.vertices()[0])
+            draw_highlights(canvas, see, frame_data, DARK)
+            assert len(canvas.vertices()[0]) > before, moment
+    finally:
+        session.back(len(session.operations), "operation")
+
+
+@pytest.mark.slow
+def test_the_mark_is_seen_around_its_subject(studio: Studio, monkeypatch: object) -> None:
+    show, size = trained("rgb"), (1280, 800)
+    stage, session = stage_of(show, size), show.session
+    seen = 0
+    try:
+        for _ in session.operations:
+            session.advance(1, "operation")
+            marked = studio.stage(stage, 0.0, size)
+            subject = subject_of(stage.frame_data(), projection(stage))
+            with monkeypatch.context() as patch:
+                patch.setattr("scalarviz.scene.marks.draw_highlights", lambda *given: None)
+                plain = studio.stage(stage, 0.0, size)
+            ys, xs = np.nonzero((marked != plain).any(axis=2))
+            near = (
+                (xs > subject.x - 12)
+                & (xs < subject.right + 12)
+                & (ys > subject.y - 12)
+                & (ys < subject.bottom + 12)
+            )
+            assert near.sum() > 40
+            seen += 1
+    finally:
+        session.back(len(session.operations), "operation")
+    assert seen == 12
+
+
+def test_a_neuron_that_is_looked_at_has_its_ring_and_the_wires_of_both_its_sides() -> None:
+    show = trained("rgb")
+    stage = stage_of(show, (1280, 800))
+    frame_data, see = stage.frame_data(), projection(stage)
+    plain = len(beads_of(frame_data, bright(frame_data), DARK).starts)
+    # Wires that arrive, in two parts each, and those that leave; the place after the last is the 1.
+    for neuron, arrive, leave in (
+        (("inputs", 1), 0, 8),
+        (("inputs", 3), 0, 8),
+        (("tanh 0", 2), 4, 3),
+        (("sigmoid 1", 0), 9, 0),
+    ):
+        looked = replace(frame_data, pinned_neuron=neuron)
+        wires = len(beads_of(looked, bright(looked), DARK).starts) - plain
+        assert wires == 2 * (arrive + leave), neuron
+        canvas = Canvas2D(1280, 800)
+        draw_highlights(canvas, see, looked, DARK)
+        line, place = frame_data.layout.line_of(neuron)
+        x, y = see(line.point(place)).xy[0]
+        middle = canvas.vertices()[0]["a_place"][0, :2]
+        np.testing.assert_allclose(middle, (x, y), atol=0.01)

@@ -1,0 +1,317 @@
+"""Numbers on cubes, moves of cubes, and marks on neurons: which have them, how large, and where."""
+
+import itertools
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scalarviz.base.texts.decimals import on_cube, short
+from scalarviz.faces.scene_file import find, load
+from scalarviz.scene import marks
+from scalarviz.scene.canvas import canvas2d
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import HALO, NUMBER, THEMES
+from scalarviz.scene.cube_numbers import Number, changed, draw_numbers, faces_seen, numbers_on_cubes
+from scalarviz.scene.frame_data import Buffers, CubeValues, FrameData
+from scalarviz.scene.layout.camera import Camera
+from scalarviz.scene.layout.division import Box, Projection
+from scalarviz.scene.layout.plates import Layout, Neurons
+from scalarviz.scene.lights import lights
+from scalarviz.scene.neurons import draw_neurons, write_names
+from scalarviz.scene.picture import draw_scenery
+from scalarviz.scene.visuals.picking import half_sides
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
+from tests.pages.node import in_web
+from tests.scene.measures import DARK, Notes, Words, look, projection, stage_of, trained
+
+SIZES = [(1280, 800), (1366, 700), (800, 500), (3840, 2160)]
+TURNS = [(0.0, 0.0), (17.0, 8.0), (-30.0, 5.0), (40.0, 30.0), (80.0, -10.0), (-60.0, 45.0)]
+every_size = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+
+
+def numbers(stage: Stage, see: Projection | None = None) -> dict[int, Number]:
+    """What is written on the cubes, by bank index."""
+    scale = stage.frame_data().division(*stage._extent).scale
+    canvas = Words(*stage._extent)
+    return numbers_on_cubes(canvas, see or projection(stage), stage.frame_data(), scale)[0]
+
+
+def written(stage: Stage, see: Projection | None = None) -> Words:
+    """A canvas with what is written on the cubes."""
+    scale = stage.frame_data().division(*stage._extent).scale
+    canvas = Words(*stage._extent)
+    draw_numbers(canvas, see or projection(stage), stage.frame_data(), scale)
+    return canvas
+
+
+def apart(boxes: Iterable[Box]) -> bool:
+    return not any(a.meets(b) for a, b in itertools.combinations(boxes, 2))
+
+
+PANEL = 400  # pixels of width
+
+
+def shown(size: tuple[int, int], way: str) -> Stage:
+    """The stage of 3-8-3 with a card, beside the panel of a window, or in a presentation."""
+    wide, high = size
+    stage = stage_of(trained("rgb"), (wide - PANEL, high) if way == "panel" else size)
+    if way == "card":
+        stage.pin(5)
+    stage.present = way == "present"
+    stage.frame_data()  # the camera is fitted
+    return stage
+
+
+@pytest.mark.parametrize("way", ["rest", "card", "panel", "present"])
+@pytest.mark.parametrize("size", [(1280, 800), (1366, 700)], ids=str)
+def test_nine_of_ten_cubes_of_3_8_3_have_a_number(way: str, size: Any) -> None:
+    stage = shown(size, way)
+    found = numbers(stage)
+    stage.pin(None)
+    assert len(found) >= 0.9 * 59
+
+
+def test_a_cube_just_below_1_has_its_number_where_one_of_two_letters_fits() -> None:
+    found = []
+    for value in (0.94, 0.97):
+        show = Show.of(load(find("rgb"))())
+        show.session.network.bank.value[:] = value
+        found.append(numbers(stage_of(show, (720, 450))))
+    assert {each.words for each in found[0].values()} == {".9"}
+    assert {each.words for each in found[1].values()} == {"1"} and len(found[0]) == len(found[1])
+
+
+@every_size
+@pytest.mark.parametrize("name", ["rgb", "xor", "circle", "xnor", "2-12-2"])
+def test_numbers_stand_apart_and_on_their_cubes_after_each_turn(name: str, size: Any) -> None:
+    stage = stage_of(trained(name), size)
+    see = projection(stage)
+    for right, up in TURNS:
+        turned = replace(see, camera=see.camera.orbited(right, up))
+        canvas = written(stage, turned)
+        assert apart(box for _, box in canvas.found)
+
+
+@pytest.mark.parametrize("zoom", [1.0, 2.0, 4.0])
+def test_a_number_has_three_tenths_of_the_height_of_its_face(zoom: float) -> None:
+    stage = stage_of(trained("rgb"), (1280, 800))
+    see = projection(stage)
+    near = replace(see, camera=see.camera.zoomed(zoom))
+    faces, found = faces_seen(near, stage.frame_data(), (), 1.0), numbers(stage, near)
+    highs = dict(zip(faces.rows.tolist(), faces.high.max(axis=1).tolist(), strict=True))
+    wanted = np.array([min(max(0.3 * highs[row], 10.0), 28.0) for row in found])
+    sizes = np.array([number.size for number in found.values()])
+    assert (sizes <= wanted + 1e-9).all() and sizes.min() >= 10.0
+    assert np.isclose(sizes, wanted, rtol=0.03).mean() > 0.6  # others are as wide as their cells
+
+
+@pytest.mark.parametrize("name", ["rgb", "xor"])
+def test_a_number_is_on_what_is_seen_of_its_cube(name: str) -> None:
+    stage = stage_of(trained(name), (1280, 800))
+    for turn in [(0.0, 0.0), (-60.0, 20.0), (150.0, -60.0)]:
+        stage.orbit(*turn)
+        seen, found = look(stage), numbers(stage)
+        place = {row: i for i, row in enumerate(seen.rows.tolist())}
+        for row, number in found.items():
+            assert seen.picture[int(number.y), int(number.x)] == place[row]
+
+
+@every_size
+@pytest.mark.parametrize("way", ["hover", "pinned"])
+def test_the_cubes_of_a_hovered_or_pinned_sum_have_their_numbers(way: str, size: Any) -> None:
+    stage = stage_of(trained("rgb"), size)
+    setattr(stage, way, 40)
+    stage.frame_data()
+    fan, unit = stage.frame_data().layout.fan_of(40)  # type: ignore[misc]  # it has one
+    found = numbers(stage)
+    assert {40, *fan.rows_of(unit), fan.biases + unit} <= set(found)
+    assert all(found[row].depth == -1.0 for row in fan.rows_of(unit))
+
+
+def test_the_hovered_cube_has_its_number_where_cubes_are_too_small_for_any() -> None:
+    stage = stage_of(trained("12-64-3"), (800, 500))
+    assert 100 not in numbers(stage)
+    stage.hover = 100
+    assert 100 in numbers(stage)
+
+
+@pytest.mark.parametrize("operation", [2, 4, 9, 11])
+@pytest.mark.parametrize("size", [(1280, 800), (800, 500)], ids=str)
+def test_the_arithmetic_of_a_caption_is_on_all_of_its_cubes_or_on_none(
+    operation: int, size: Any
+) -> None:
+    show = Show.of(load(find("rgb"))())
+    show.session.advance(20)
+    show.session.advance(operation, "operation")
+    stage = stage_of(show, size)
+    caption = stage.frame_data().words.caption
+    marks = [piece.mark for piece in caption.pieces if piece.mark] if caption else []
+    said = [words for words, _ in written(stage).found]
+    lines = [line for mark in marks for line in on_cube(mark).split("\n")]
+    assert all(line in said for line in lines) or not any("×" in words for words in said)
+
+
+@pytest.mark.parametrize("factor", [1e-4, 0.01, 1.0, 300.0])
+def test_the_stage_writes_plain_decimals(factor: float) -> None:
+    show = Show.of(load(find("rgb"))())
+    show.session.network.bank.value[:] = factor * np.linspace(-3.0, 3.0, 59)
+    stage = stage_of(show, (1280, 800))
+    data, canvas = stage.frame_data(), Words(1280, 800)
+    lit = lights(data.layout, None, None, 0.0)
+    draw_scenery(canvas, projection(stage), data, lit, THEMES["dark"])
+    assert not any(re.search(r"\d[eE][-+]?\d", words) for words, _ in canvas.found)
+
+
+class Inks(Words):
+    """A canvas that remembers the colors of its numbers, and of their halos."""
+
+    inks: frozenset[tuple[Any, Any]] = frozenset()
+
+    def text(self, x: float, y: float, words: str, **look: Any) -> float:
+        if re.fullmatch(r"-?\d?\.\d+", words):
+            self.inks |= {(look["color"], look.get("outline"))}
+        return float(super().text(x, y, words, **look))
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_numbers_on_cubes_and_spheres_have_one_color_with_a_halo(theme: str) -> None:
+    stage = stage_of(trained("rgb"), (1280, 800))
+    data, canvas = stage.frame_data(), Inks(1280, 800)
+    lit = lights(data.layout, None, None, 0.0)
+    draw_scenery(canvas, projection(stage), data, lit, THEMES[theme])
+    assert canvas.inks == {(NUMBER, HALO)}
+
+
+@pytest.fixture
+def moving() -> Stage:
+    """A stage at the beginning of a move."""
+    show = Show.of(load(find("rgb"))(engine="cpu"))
+    show.session.advance(3)
+    show.session.advance(len(show.session.operations) - 1, "operation")
+    stage = Stage(show)
+    stage.resize(1280, 800)
+    stage.frame_data()
+    stage.tick(5.0)
+    show.session.advance(1, "operation")
+    stage.frame_data()
+    return stage
+
+
+def test_no_frame_draws_a_size_outside_the_old_and_the_new_one(moving: Stage) -> None:
+    bank = moving.session.network.bank
+    old, new = moving.frame_data().cubes.before, bank.value.copy()
+    assert old is not None
+    low, high = np.minimum(old, new) - 1e-7, np.maximum(old, new) + 1e-7
+    seen = []
+    for frame in range(110):
+        moving.tick(5.0 + 0.01 * frame)
+        sizes = moving.frame_data().cubes.sizes
+        assert (sizes >= low).all() and (sizes <= high).all()
+        seen.append(float(np.abs(sizes - old).max()))
+    assert seen == sorted(seen) and seen[0] == 0.0
+    np.testing.assert_allclose(sizes, new)
+    on_way = sum(0.0 < each < seen[-1] for each in seen)
+    assert 27 <= on_way <= 31, "frames of 10 ms"
+
+
+def test_a_ghost_is_drawn_from_two_pixels_on(
+    moving: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moving.tick(20.0)
+    frame_data, see, drawn = moving.frame_data(), projection(moving), []
+    frame_data.cubes.before[::3] *= 0.5
+    monkeypatch.setattr(
+        marks, "edges_of", lambda canvas, see, corners, *look: drawn.append(corners)
+    )
+    marks.draw_ghosts(Notes(1280, 800), see, frame_data, DARK)
+    far = 0
+    for number, plate in enumerate(frame_data.layout.plates):
+        row, column, rows = plate.cells()
+        top = float(frame_data.cubes.size_scales[number])
+        sides = [
+            half_sides(each[rows], top)
+            for each in (frame_data.cubes.before, frame_data.cubes.sizes)
+        ]
+        unit = see(plate.point(column + 0.5, row + 0.5)).unit * plate.unit
+        far += int((2.0 * np.abs(sides[1] - sides[0]) * unit >= 2.0).sum())
+    assert 0 < len(drawn) == far < len(frame_data.cubes.sizes)
+
+
+def test_a_change_is_an_arrow_with_its_amount_in_window_and_page() -> None:
+    pairs = [(0.5, 0.53), (-0.4, -0.41), (0.1, 0.1004), (0.3, 0.3), (1.0, 14.25), (0.2, 0.20001)]
+    words = [changed(*pair) for pair in pairs]
+    expected = ["↑ .03", "↓ .01", "↑ .0004", None, f"↑ {short(13.25)}", None]
+    assert words == [[each] if each else [] for each in expected]
+    found = in_web(
+        "cube_numbers", "return data.pairs.map((pair) => changedBy(...pair));", pairs=pairs
+    )
+    assert found == words
+
+
+LINE = Neurons(np.array([[-2.0, 0.0, 0.0], [0.0, 0.0, 0.0], [2.0, 0.0, 0.0]]), "sums", "values")
+NOTHING = np.zeros(0)
+SEE = Projection(Camera(height=8.0, fov=0.0), Box(0.0, 0.0, 400.0, 400.0), 400.0, 400.0)
+
+
+def shapes(buffers: Buffers) -> np.ndarray:
+    """The rows of what is drawn, one for each shape."""
+    cubes = CubeValues(NOTHING, NOTHING, "value", "value", NOTHING, NOTHING)
+    frame_data = FrameData(Layout((), [LINE], (), ()), cubes, buffers)
+    canvas = Canvas2D(400.0, 400.0)
+    draw_neurons(canvas, SEE, LINE, 1.0, frame_data, THEMES["dark"], 1.0)
+    return canvas._quads.rows(1.0)
+
+
+def test_a_saturated_neuron_is_hatched_where_it_stands() -> None:
+    values = {"sums": np.array([0.1, 9.0, -0.2]), "values": np.array([0.1, 1.0, -0.2])}
+    found = shapes(Buffers(values, {"values": np.array([0.0, 0.8, 0.0])}))
+    hatched = found[found[:, canvas2d.HATCH] > 0.0]
+    assert len(hatched) == 1 and hatched[0, canvas2d.HATCH] == np.float32(0.75 * 0.8)
+    np.testing.assert_allclose(hatched[0, canvas2d.MIDDLE], [200.0, 200.0], atol=0.5)
+    del values["values"]  # not computed yet: its sum says nothing of the slope
+    assert not (shapes(Buffers(values, {"values": np.ones(3)}))[:, canvas2d.HATCH] > 0.0).any()
+
+
+def test_a_dropped_neuron_is_crossed_out() -> None:
+    values = {"values": np.array([0.1, 0.0, -0.2])}
+    plain = shapes(Buffers(values))
+    crossed = shapes(Buffers(values, left_out={"values": np.array([0.0, 1.0, 0.0])}))
+    assert len(crossed) > len(plain)
+
+
+@pytest.mark.parametrize(
+    ("apart", "shown"),
+    [
+        (120.0, ["petal length", "petal width"]),
+        (75.0, ["petal\nlength", "petal\nwidth"]),
+        (30.0, ["p...", "p..."]),
+        (20.0, []),
+    ],
+)
+def test_names_that_would_meet_are_in_two_lines(apart: float, shown: list[str]) -> None:
+    canvas = Canvas2D(200, 100)
+    xy = np.array([[20.0, 30.0], [20.0 + apart, 30.0]])
+    line = replace(LINE, names=("petal length", "petal width"))
+    radius, depth, good = np.full(2, 9.0), np.zeros(2), np.ones(2, bool)
+    write_names(canvas, xy, radius, depth, good, line, THEMES["dark"], 1.0, 0.0)
+    assert canvas.words == shown
+
+
+@pytest.mark.parametrize("apart", [60.0, 100.0])
+def test_names_side_by_side_do_not_meet(apart: float) -> None:
+    canvas = Words(400, 200)
+    xy = np.array([[20.0 + apart * i, 30.0] for i in range(4)])
+    names = "sepal length", "a", "petal length or so", "petal width"
+    line = replace(LINE, names=names, points=np.zeros((4, 3)))
+    look = np.full(4, 9.0), np.zeros(4), np.ones(4, bool)
+    write_names(canvas, xy, *look, line, THEMES["dark"], 1.0, 0.0)
+    boxes = [
+        replace(box, height=box.height + 18.0 * words.count("\n")) for words, box in canvas.found
+    ]
+    assert len(boxes) == 4 and all("\n" in each or len(each) <= 14 for each in canvas.words)
+    assert not any(a.meets(b) for a, b in itertools.combinations(boxes, 2))

@@ -1,0 +1,537 @@
+"""Exhibits at the right end of the stage.
+
+Large, legible, in their box; sorted digits and counts.
+"""
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.scene.canvas.palette import THEMES, Theme, class_colors, contrast, rgb
+from scalarviz.scene.exhibits.classified import WRONG, ConfusionMatrix, Sorting, readable_on
+from scalarviz.scene.exhibits.exhibit import Exhibit
+from scalarviz.scene.exhibits.images import Pictures, Swatches
+from scalarviz.scene.exhibits.plots import FAINT, STRONG, FunctionPlot, NeuronMap, Plane
+from scalarviz.scene.layout.division import Box, Division
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
+from tests.studio import Noted, Studio, at, shade
+
+RNG = np.random.default_rng(0)
+DARK = THEMES["dark"]
+COLORS = [RNG.uniform(0.0, 1.0, (8, 3)) for _ in range(3)]
+SWATCHES = Swatches(*COLORS)
+
+VALUES = np.repeat(np.linspace(-1.0, 3.0, 40)[:, np.newaxis], 40, axis=1)  # more further down
+CORNERS = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+ANSWERS = [f"{x:g} {y:g} -> 0.500, should be 1" for x, y in CORNERS]
+PLANE = Plane(VALUES, 1.0, 2.0, CORNERS, np.array([3.0, -1.0, 3.0, -1.0]), ANSWERS)
+PLANE = replace(PLANE, outputs=np.array([2.5, 2.0, 0.5, 0.0]), low=(-6.0, -6.0), high=(6.0, 6.0))
+MANY = RNG.uniform(0.08, 0.92, (250, 2))
+CROWD = replace(PLANE, points=MANY, targets=np.sign(MANY[:, 0] - 0.5) + 1.0, answers=())
+CROWD = replace(CROWD, outputs=RNG.normal(1.0, 1.0, 250), names=("petal length", "petal width"))
+REGRESSION = replace(CROWD, outputs=np.zeros(0))
+
+CLASSES = replace(
+    CROWD,
+    values=np.repeat(np.arange(40)[:, np.newaxis] // 14, 40, axis=1).astype(float),
+    targets=np.arange(250) % 3.0,
+    outputs=np.where(MANY[:, 0] < 0.8, np.arange(250) % 3.0, 0.0),
+    classes=["class 0", "class 1", "class 2"],
+)
+MANY_CLASSES = replace(CLASSES, classes=[f"the class with the number {i}" for i in range(12)])
+
+NAMES = ("target", "output  23.4 dB", "error  (none is grey)")
+
+
+def pictures(rows: int, columns: int) -> Pictures:
+    shown = {name: RNG.uniform(0.0, 1.0, (rows, columns, 3)) for name in ("target", "output", "e")}
+    return Pictures(shown, names=NAMES)
+
+
+X = np.linspace(-1.0, 3.0, 50)
+POINTS = np.array([[-1.0, -1.0], [1.0, 2.0], [3.0, 0.5]])
+GRAPH = FunctionPlot(np.sin(X), -1.0, 3.0, POINTS)
+COUNTS = np.diag(np.full(10, 30)) + RNG.integers(0, 3, (10, 10))
+LABELS = np.repeat(np.arange(10), 8)
+SORTING = Sorting(
+    RNG.random((80, 8, 8)),
+    LABELS,
+    np.where(RNG.random(80) < 0.8, LABELS, RNG.integers(0, 10, 80)),
+    ConfusionMatrix(COUNTS),
+    of="held-out digits",
+    aside="held-out 81.0%",
+)
+EXHIBITS: dict[str, Exhibit] = {
+    "swatches": SWATCHES,
+    "corners": PLANE.marked(np.ones(2)),
+    "crowd": CROWD,
+    "regression": REGRESSION,
+    "classes": CLASSES.marked(np.zeros(2)),
+    "many classes": MANY_CLASSES,
+    "held out": replace(CROWD, tests=MANY[:90], test_targets=np.arange(90) % 2.0, show_tests=True),
+    "neuron": NeuronMap(VALUES, np.clip(VALUES, -1.0, 1.0), CROWD),
+    "square": pictures(16, 16).marked(np.array([0.0, 1.0])),
+    "wide": pictures(8, 40),
+    "high": pictures(40, 8),
+    "function": GRAPH.marked(np.ones(1)),
+    "digits": SORTING,
+    "one class": replace(SORTING, said=np.full(80, 5), pictures=np.ones((80, 14, 14))),
+}
+every_exhibit = pytest.mark.parametrize("exhibit", EXHIBITS.values(), ids=list(EXHIBITS))
+every_theme = pytest.mark.parametrize("theme", THEMES.values(), ids=list(THEMES))
+every_size = pytest.mark.parametrize("size", [(1280, 800), (800, 500), (3840, 2160), (560, 900)])
+
+
+def drawn(
+    exhibit: Exhibit, size: tuple[int, int], theme: Theme = DARK, *, present: bool = False
+) -> tuple[Noted, Box]:
+    """The exhibit in a picture of this size, and its box."""
+    stage = Division.of(*size, present=present)
+    wanted = exhibit.wanted(stage.scene.width, stage.scene.height)
+    division = Division.of(*size, exhibit=wanted, present=present)
+    canvas = Noted(theme.ground, *size, division.scale)
+    exhibit.paint(canvas, division.exhibit, theme)
+    return canvas, division.exhibit
+
+
+def check_order(canvas: Noted, box: Box) -> None:
+    """Nothing leaves the box, and no two texts overlap."""
+    extent, box = canvas.extent(), box.inside(-1.5)  # letters stand on whole pixels
+    assert extent.x >= box.x and extent.y >= box.y
+    assert extent.right <= box.right and extent.bottom <= box.bottom
+    for one, other in combinations(canvas.texts, 2):
+        assert not one.box.meets(other.box), (one, other)
+
+
+# All of them.
+
+
+@every_exhibit
+@every_size
+@pytest.mark.parametrize("present", [False, True], ids=["", "presented"])
+def test_nothing_leaves_its_box_and_no_two_texts_overlap(
+    exhibit: Exhibit, size: tuple[int, int], present: bool
+) -> None:
+    check_order(*drawn(exhibit, size, present=present))
+
+
+def test_a_picture_has_its_exhibit_at_the_right_end_of_the_stage(
+    studio: Studio, colours: sv.Session
+) -> None:
+    stage = Stage(Show(colours))
+    pixels = studio.stage(stage, 0.0, (1280, 800))
+    assert {"in", "out", "goal"} <= set(stage.picture().words)
+    exhibit = stage.frame_data().exhibit
+    assert isinstance(exhibit, Swatches)
+    box = stage.frame_data().division(1280, 800).exhibit
+    assert box.width == exhibit.wanted(1280.0, stage.frame_data().division(1280, 800).scene.height)
+    within = pixels[int(box.y) : int(box.bottom), int(box.x) : int(box.right)].reshape(-1, 3)
+    for color in exhibit.inputs:
+        same = np.abs(within - color * 255.0).max(axis=1) < 2
+        assert same.sum() > 40.0 * 40.0
+
+
+@every_exhibit
+@pytest.mark.parametrize("picture", [(1280, 800), (800, 500)])
+def test_a_box_of_any_shape_is_enough(exhibit: Exhibit, picture: tuple[int, int]) -> None:
+    for size in ((90, 560), (170, 560), (120, 320), (240, 320), (1400, 560), (300, 90)):
+        canvas, box = Noted(DARK.ground, *picture), Box(7.0, 9.0, *map(float, size))
+        exhibit.paint(canvas, box, DARK)
+        check_order(canvas, box)
+
+
+@every_exhibit
+@every_size
+@every_theme
+def test_every_text_can_be_read(exhibit: Exhibit, size: tuple[int, int], theme: Theme) -> None:
+    canvas, _ = drawn(exhibit, size, theme)
+    least = 12.0 if size in ((800, 500), (560, 900)) else 13.0
+    for written in canvas.texts:
+        assert written.size >= least * canvas.scale, written
+        assert written.contrast >= 4.5, written
+
+
+@pytest.mark.parametrize(
+    ("name", "large", "small"),
+    [
+        ("swatches", (150, 190), (110, 130)),
+        ("corners", (300, 360), (220, 250)),
+        ("square", (320, 400), (170, 290)),
+        ("digits", (400, 440), (270, 290)),
+        ("function", (300, 340), (210, 250)),
+    ],
+)
+def test_each_wants_so_much_of_the_stage(
+    name: str, large: tuple[int, int], small: tuple[int, int]
+) -> None:
+    exhibit = EXHIBITS[name]
+    assert large[0] <= exhibit.wanted(1280.0, 600.0) <= large[1]
+    assert small[0] <= exhibit.wanted(800.0, 360.0) <= small[1]
+    assert exhibit.wanted(2560.0, 1200.0) > 1.9 * exhibit.wanted(1280.0, 600.0)
+
+
+@every_exhibit
+def test_none_wants_more_than_its_share(exhibit: Exhibit) -> None:
+    for width, height in ((1280, 600), (800, 360), (400, 800), (3840, 1700), (300, 200)):
+        assert 0.0 < exhibit.wanted(width, height) <= 0.36 * width
+
+
+# Swatches.
+
+
+def places(canvas: Noted, colors: np.ndarray) -> list[Box]:
+    """The box of each color."""
+    return [
+        next(box for box, own in canvas.filled if np.abs(own - color).max() < 1.0 / 255.0)
+        for color in colors
+    ]
+
+
+@every_theme
+def test_an_output_touches_its_target_in_the_row_of_its_input(theme: Theme) -> None:
+    canvas, _ = drawn(SWATCHES, (1280, 800), theme)
+    columns = [places(canvas, colors) for colors in COLORS]
+    for given, said, wanted in zip(*columns, strict=True):
+        assert given.y == said.y == wanted.y and given.width >= 44.0 <= given.height
+        assert said.right == pytest.approx(wanted.x) and given.right < said.x - 5.0
+    assert canvas.words == drawn(SWATCHES, (800, 500))[0].words == ["in", "out", "goal"]
+    for written, (box, *_) in zip(canvas.texts, columns, strict=True):
+        assert abs(written.box.x + written.box.width / 2 - box.x - box.width / 2) < 1.5
+
+
+@every_theme
+def test_a_swatch_like_the_ground_has_an_outline(studio: Studio, theme: Theme) -> None:
+    ground = rgb((theme.ground,))[0]
+    ghost = rgb((theme.ghost,))[0] * 255.0
+    colors = np.stack([ground, [0.9, 0.1, 0.1]])
+    for shown, outlined in (
+        (Swatches(colors, colors[[1, 1]], colors[[1, 1]]), (True, False)),
+        (Swatches(colors[[1, 1]], colors[[1, 1]], colors), (False, True)),
+    ):
+        canvas, _ = drawn(shown, (1280, 800), theme)
+        pixels = studio.paper(canvas, ground)
+        given, said, wanted = [box for box, _ in canvas.filled[1:]][::2]
+        assert said.right == wanted.x
+        for left, right, has in ((given, given, outlined[0]), (said, wanted, outlined[1])):
+            line = pixels[int(left.y + 20.0), [int(left.x), int(right.right - 1.0)]]
+            assert (np.abs(line - ghost).max() < 4) == has
+
+
+# The plane.
+
+
+@every_theme
+def test_a_plane_shows_its_map_and_its_samples(studio: Studio, theme: Theme) -> None:
+    canvas, _ = drawn(PLANE, (1280, 800), theme)
+    pixels = studio.paper(canvas, rgb((theme.ground,))[0])
+    ground = rgb((theme.ground,))[0] * 255.0
+    ((plot, _),) = canvas.images_drawn
+    assert plot.width == pytest.approx(plot.height) and plot.width > 260.0
+    for row in (6, 11, 20, 33):
+        full = shade(theme.name, (VALUES[row, 0] - 1.0) / 2.0)
+        place = (plot.x + 0.75 * plot.width, plot.y + (row + 0.5) / 40 * plot.height)
+        np.testing.assert_allclose(at(pixels, place), ground + FAINT * (full - ground), atol=4)
+    for (x, y), target in zip(CORNERS, PLANE.targets, strict=True):
+        color = shade(theme.name, STRONG if target > 1.0 else -STRONG)
+        place = (plot.x + x * plot.width, plot.y + (1.0 - y) * plot.height)
+        np.testing.assert_allclose(at(pixels, place), color, atol=2)
+
+
+def test_a_plane_names_its_axes_and_says_how_many_are_right() -> None:
+    canvas, _ = drawn(CROWD, (1280, 800))
+    assert {"-6", "6", "petal length"} <= set(canvas.words)
+    large, _ = drawn(replace(PLANE, low=(1316.0, 0.00561), high=(137400.0, 2e7)), (1280, 800))
+    assert {"1320", "0.00561", "137000", "2e+07"} <= set(large.words)
+    right = (CROWD.outputs > 1.0) == (CROWD.targets > 1.0)
+    assert f"{right.sum()} of 250 are right" in canvas.words and "wrong" in canvas.words
+    corners, _ = drawn(PLANE, (1280, 800))
+    assert {"x", "y", "target -1", "target 3", "2 of 4 are right", *ANSWERS} <= set(corners.words)
+    everything = replace(PLANE, outputs=PLANE.targets)
+    assert "wrong" not in drawn(everything, (1280, 800))[0].words
+
+
+@every_theme
+@every_size
+def test_each_class_has_a_color_and_a_name(size: tuple[int, int], theme: Theme) -> None:
+    canvas, _ = drawn(CLASSES, size, theme)
+    colors = class_colors(np.arange(3), theme.ground)
+    ground = rgb((theme.ground,))[0]
+    ((_, map_colors),) = canvas.images_drawn
+    for row in (0, 20, 39):
+        wanted = ground + FAINT * (colors[row // 14] - ground)
+        np.testing.assert_allclose(map_colors[row], np.tile(wanted, (40, 1)))
+    every, *_ = canvas.discs_drawn
+    np.testing.assert_array_equal(every[2], colors[np.arange(250) % 3])
+    assert {"class 0", "class 1", "class 2", "wrong"} <= set(canvas.words)
+    assert not any(words.startswith("target") for words in canvas.words)
+    right = int((CLASSES.outputs == CLASSES.targets).sum())
+    assert 0 < right < 250 and f"{right} of 250 are right" in canvas.words
+    np.testing.assert_array_equal(CLASSES.wrong, CLASSES.outputs != CLASSES.targets)
+
+
+def test_what_is_not_one_of_two_classes_is_not_counted() -> None:
+    canvas, _ = drawn(REGRESSION, (1280, 800))
+    assert not any("right" in words for words in canvas.words)
+
+
+def test_the_wrong_samples_have_a_ring() -> None:
+    canvas, _ = drawn(PLANE, (1280, 800))
+    (every, radius, colors), (wrong, larger, ground), (again, _, inside) = canvas.discs_drawn
+    assert len(every) == 4 and larger > radius and ground == DARK.ground
+    assert wrong.tolist() == again.tolist() == every[[1, 2]].tolist()
+    assert inside.tolist() == colors[[1, 2]].tolist()
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (800, 500)])
+def test_the_sample_in_use_has_a_frame_on_the_map(size: tuple[int, int]) -> None:
+    marked = CROWD.marked(np.array([3.0, -3.0]))
+    canvas, _ = drawn(marked, size)
+    ((plot, _),) = canvas.images_drawn
+    wanted = plot.x + 0.75 * plot.width, plot.y + 0.75 * plot.height
+    assert any(
+        (frame.x + frame.width / 2.0, frame.y + frame.height / 2.0) == pytest.approx(wanted)
+        for frame in canvas.frames
+    )
+    assert size == (800, 500) or "in use" in canvas.words
+
+
+# Pictures.
+
+
+@pytest.mark.parametrize("name", ["square", "wide", "high"])
+def test_pictures_keep_their_proportions_and_stand_where_they_are_largest(name: str) -> None:
+    exhibit = EXHIBITS[name]
+    assert isinstance(exhibit, Pictures)
+    canvas, box = drawn(exhibit, (1280, 800))
+    target, output, error = [place for place, _ in canvas.images_drawn]
+    for place in (target, output, error):
+        assert place.width / place.height == pytest.approx(exhibit.aspect)
+    assert {*canvas.words} == {*NAMES} or name == "high"
+    if name == "wide":  # in a column
+        assert target.x == output.x == error.x and output.width > 0.95 * box.width
+    elif name == "high":  # in a row
+        assert target.y == output.y == error.y
+    else:  # the output on top
+        assert output.bottom < target.y == error.y and output.width > 320.0
+        assert output.width > 2.0 * target.width
+
+
+def test_the_point_in_use_is_marked_in_each_picture() -> None:
+    plain = pictures(16, 16)
+    before = drawn(plain, (1280, 800))[0]._quads.count
+    marked = plain.marked(np.array([0.25, 0.5]))
+    assert drawn(marked, (1280, 800))[0]._quads.count == before + 6
+    assert marked.images is plain.images  # converted once
+
+
+# The curve of a function.
+
+
+def test_a_graph_goes_through_its_outputs(studio: Studio) -> None:
+    canvas, box = drawn(GRAPH, (1280, 800))
+    pixels = studio.paper(canvas, rgb((DARK.ground,))[0])
+    spots, radius, _ = canvas.discs_drawn[0]
+    (x0, y0), (x1, y1) = spots[0], spots[1]  # of (-1, -1) and (1, 2)
+    accent = rgb((DARK.accent,))[0] * 255.0
+    for i in range(2, 48, 5):
+        x = x0 + (X[i] + 1.0) / 2.0 * (x1 - x0)
+        y = y0 + (np.sin(X[i]) + 1.0) / 3.0 * (y1 - y0)
+        near = pixels[int(y) - 2 : int(y) + 3, int(x) - 2 : int(x) + 3].reshape(-1, 3)
+        assert np.abs(near - accent).max(axis=1).min() < 40
+    assert canvas.words == ["2.45", "y", "-1.45", "-1", "3", "x", "output", "samples"]
+    assert radius >= 3.0 and x1 - x0 > 0.4 * box.width
+
+
+def test_the_input_in_use_is_marked_on_the_curve() -> None:
+    marked = GRAPH.marked(X[20:21])
+    assert marked.focus == pytest.approx((X[20], np.sin(X[20])))
+    canvas, _ = drawn(marked, (1280, 800))
+    assert canvas.words[-1] == "in use"
+    (x0, y0), (x1, y1) = canvas.discs_drawn[0][0][:2]
+    frame = canvas.frames[-2]  # the last one is in the key
+    middle = frame.x + frame.width / 2.0, frame.y + frame.height / 2.0
+    wanted = x0 + (X[20] + 1.0) / 2.0 * (x1 - x0), y0 + (np.sin(X[20]) + 1.0) / 3.0 * (y1 - y0)
+    assert middle == pytest.approx(wanted, abs=1e-3)
+
+
+def test_held_out_samples_are_hollow_and_only_drawn_on_demand() -> None:
+    places = RNG.uniform(0.1, 0.9, (60, 2))
+    hidden = replace(CROWD, tests=places, test_targets=np.arange(60) % 2 * 4.0 - 1.0)
+    shown = replace(hidden, show_tests=True)
+    before, _ = drawn(hidden, (1280, 800))
+    after, _ = drawn(shown, (1280, 800))
+    assert "held out" not in before.words and "held out" in after.words
+    assert len(after.discs_drawn) == len(before.discs_drawn) + 2
+    below, hollow = after.discs_drawn[:2]
+    assert len(below[0]) == len(hollow[0]) == 60 and hollow[2] == DARK.ground
+    assert len(after.discs_drawn[2][0]) == 250  # those of the training lie above
+
+
+@every_theme
+def test_a_hollow_sample_has_the_color_of_its_target_around_the_ground(
+    studio: Studio, theme: Theme
+) -> None:
+    one = replace(PLANE, tests=np.array([[0.5, 0.5]]), test_targets=np.array([3.0]))
+    canvas, _ = drawn(replace(one, show_tests=True), (1280, 800), theme)
+    pixels = studio.paper(canvas, rgb((theme.ground,))[0])
+    ((plot, _),) = canvas.images_drawn
+    middle = plot.x + 0.5 * plot.width, plot.y + 0.5 * plot.height
+    np.testing.assert_allclose(at(pixels, middle), rgb((theme.ground,))[0] * 255.0, atol=2)
+    rim = middle[0] + 0.8 * one.radius(plot, 13.0), middle[1]
+    np.testing.assert_allclose(at(pixels, rim), shade(theme.name, STRONG), atol=6)
+
+
+@every_theme
+def test_a_discrete_map_has_two_colors_with_a_smooth_border(theme: Theme) -> None:
+    slope = np.add.outer(np.arange(40.0), np.arange(40.0)) / 39.0 - 0.5
+    canvas, _ = drawn(replace(PLANE, values=slope, discrete=True), (1280, 800), theme)
+    ((_, colors),) = canvas.images_drawn
+    found = np.unique(np.asarray(colors).reshape(-1, 3).round(6), axis=0)
+    ground = rgb((theme.ground,))[0]
+    wanted = ground + FAINT * (theme.map(np.array([-1.0, 1.0])) - ground)
+    np.testing.assert_allclose(found, wanted[np.lexsort(wanted.T[::-1])], atol=1e-5)
+    assert colors.shape == (160, 160, 3)  # finer than the map, whose cells would be seen
+    odd = replace(PLANE, values=np.full((40, 40), np.nan), discrete=True)
+    check_order(*drawn(odd, (1280, 800)))
+
+
+LABELLED = np.repeat(np.arange(10), 8)
+SAID = LABELLED.copy()
+SAID[[3, 77]] = 9, 4  # a 0 is taken for a 9, and a 9 for a 4
+EVEN_COUNTS = np.diag(np.full(10, 30))
+EVEN_COUNTS[0, 9], EVEN_COUNTS[9, 4], EVEN_COUNTS[9, 0] = 1, 6, 2
+FLAT = np.repeat(np.linspace(0.0, 1.0, 80), 64).reshape(80, 8, 8)  # each its own grey
+EVEN_SORTING = Sorting(FLAT, LABELLED, SAID, ConfusionMatrix(EVEN_COUNTS), of="held-out digits")
+BOX = Box(20.0, 30.0, 420.0, 568.0)
+
+
+def painted(sorting: Sorting, box: Box = BOX, theme: Theme = DARK) -> Noted:
+    canvas = Noted(theme.ground, 1280, 800)
+    sorting.paint(canvas, box, theme)
+    return canvas
+
+
+def tiles(canvas: Noted, rows: int = 8) -> tuple[Box, np.ndarray]:
+    """The place of all images, and the size of one with the gaps around it."""
+    ((place, _),) = canvas.images_drawn
+    return place, np.array([place.width / 10.0, place.height / rows])
+
+
+def place_of(canvas: Noted, row: int, column: int) -> np.ndarray:
+    """The middle of an image of 8 x 8 pixels, of those in eight rows; the ninth pixel is a gap."""
+    place, cell = tiles(canvas)
+    return np.array([place.x, place.y]) + (np.array([column, row]) + 4.0 / 9.0) * cell
+
+
+def test_those_that_stand_wrongly_come_first_and_the_others_keep_their_order() -> None:
+    assert [own.tolist() for own in EVEN_SORTING.order][4] == [77, *range(32, 40)]
+    assert EVEN_SORTING.order[9].tolist() == [3, 72, 73, 74, 75, 76, 78, 79]
+    assert EVEN_SORTING.order[0].tolist() == [0, 1, 2, 4, 5, 6, 7]
+
+
+def test_a_column_that_is_too_long_says_how_many_are_left() -> None:
+    chosen, row, column, lacking = EVEN_SORTING.standing(8)
+    assert lacking.tolist() == [0, 0, 0, 0, 2, 0, 0, 0, 0, 0]
+    assert len(chosen) == len(row) == len(column) == 78 and row.max() == 7
+    assert chosen[column == 4].tolist() == [77, *range(32, 38)]
+    everything = replace(EVEN_SORTING, said=np.full(80, 5))
+    assert everything.standing(8)[3].tolist() == [0] * 5 + [73] + [0] * 4
+    assert "+73" in painted(everything).words
+    narrow = painted(everything, Box(0, 0, 150, 300)).words
+    assert "+" in narrow and not any(word.startswith("+7") for word in narrow)
+
+
+@pytest.mark.parametrize("theme", THEMES.values(), ids=list(THEMES))
+def test_each_picture_stands_in_the_column_of_its_class(studio: Studio, theme: Theme) -> None:
+    canvas = painted(EVEN_SORTING, theme=theme)
+    pixels = studio.paper(canvas)
+    tray, ink = rgb((theme.tray, theme.ink))
+    for picture, row, column in zip(*EVEN_SORTING.standing(8)[:3], strict=True):
+        grey = tray + picture / 79.0 * (ink - tray)
+        found = at(pixels, place_of(canvas, row, column))
+        np.testing.assert_allclose(found, grey * 255.0, atol=2)
+    assert (at(pixels, place_of(canvas, 7, 0)) == 0).all()  # one 0 is missing there
+
+
+def test_a_picture_is_the_right_way_up(studio: Studio) -> None:
+    pictures = np.zeros((80, 8, 8))
+    pictures[0, 1, :4] = 1.0  # the upper part, to the left
+    canvas = painted(replace(EVEN_SORTING, pictures=pictures))
+    pixels = studio.paper(canvas)
+    texel = tiles(canvas)[1] / 9.0  # one of nine is a gap
+    for x, y, level in ((-2, -2.5, 255), (2, -2.5, 0), (-2, 2.5, 0), (-2, -3.5, 0)):
+        found = at(pixels, place_of(canvas, 0, 0) + np.array([x, y]) * texel)
+        wanted = rgb((DARK.ink if level else DARK.tray,))[0] * 255.0
+        np.testing.assert_allclose(found, wanted, atol=2)
+
+
+@pytest.mark.parametrize("theme", THEMES.values(), ids=list(THEMES))
+def test_only_a_wrong_one_has_a_frame_and_its_class_in_the_corner(
+    studio: Studio, theme: Theme
+) -> None:
+    canvas = painted(EVEN_SORTING, theme=theme)
+    pixels = studio.paper(canvas)
+    side = 8.0 / 9.0 * tiles(canvas)[1]
+    warning = theme.map([WRONG])[0] * 255.0
+    for picture, row, column in zip(*EVEN_SORTING.standing(8)[:3], strict=True):
+        x, y = place_of(canvas, row, column)
+        strip = pixels[int(y), int(x - side[0] / 2.0 - 2.0) : int(x - side[0] / 2.0)]
+        framed = np.abs(strip - warning).max(axis=1).min() < 20
+        assert framed == (picture in (3, 77))
+        corner = pixels[int(y + side[1] / 2.0), int(x + side[0] / 2.0)]
+        assert (np.abs(corner - warning).max() < 40) == (picture in (3, 77))
+    words = painted(replace(EVEN_SORTING, confusion=ConfusionMatrix(0 * EVEN_COUNTS))).words
+    assert [words.count(str(i)) for i in range(10)] == [3, 2, 2, 2, 2, 2, 2, 2, 2, 3]
+
+
+@pytest.mark.parametrize("theme", THEMES.values(), ids=list(THEMES))
+def test_the_table_has_the_counts_and_stands_under_the_columns(
+    studio: Studio, theme: Theme
+) -> None:
+    canvas = painted(EVEN_SORTING, theme=theme)
+    assert canvas.words.count("30") == 10
+    assert "down: what it is   across: what it was taken for" in canvas.words
+    pixels = studio.paper(canvas)
+    cells = [box for box, _ in canvas.filled if 12.0 < box.height < 20.0 and box.width > 30.0]
+    assert len(cells) == 100
+    place, cell = tiles(canvas)
+    colors = EVEN_SORTING.confusion.colors(rgb((theme.tray,))[0], theme.map)
+    for (i, j), box in zip(np.ndindex(10, 10), cells, strict=True):
+        assert box.x == pytest.approx(place.x + j * cell[0])
+        assert place.bottom < box.y and box.bottom <= BOX.bottom
+        np.testing.assert_allclose(
+            at(pixels, (box.x + 3.0, box.y + 3.0)), colors[i, j] * 255, atol=2
+        )
+
+
+def test_a_cell_is_stronger_the_larger_its_share_of_its_row() -> None:
+    ground = rgb((DARK.tray,))[0]
+    colors = ConfusionMatrix(EVEN_COUNTS).colors(ground, DARK.map)
+    away = np.linalg.norm(colors - ground, axis=2)
+    assert away[9, 4] > away[9, 0] > away[0, 9] > 0.1 and away[1, 1] > away[0, 0] > away[9, 9]
+    assert not away[EVEN_COUNTS == 0].any()
+    assert colors[0, 0, 2] > colors[0, 0, 0] and colors[9, 4, 0] > colors[9, 4, 2]
+    assert (ConfusionMatrix(0 * EVEN_COUNTS).colors(ground, DARK.map) == ground).all()
+
+
+@pytest.mark.parametrize("theme", THEMES.values(), ids=list(THEMES))
+def test_a_count_can_be_read_on_its_cell(theme: Theme) -> None:
+    for share in np.linspace(0.0, 1.0, 21):
+        counts = np.round(100.0 * np.array([[1.0 - share, share], [share, 1.0 - share]]))
+        confusion = ConfusionMatrix(counts.astype(np.int64))
+        colors = confusion.colors(rgb((theme.tray,))[0], theme.map).reshape(-1, 3)
+        assert contrast(readable_on(colors), colors).min() >= 4.5
+
+
+def test_what_is_confused_most_is_said() -> None:
+    assert EVEN_SORTING.words() == [
+        "300 of 309 held-out digits are right, 97.1%; 9 was taken for 4 6 times"
+    ]
+    rarely = replace(EVEN_SORTING, confusion=ConfusionMatrix(np.minimum(EVEN_COUNTS, 1)))
+    assert rarely.words() == ["10 of 13 held-out digits are right, 76.9%"]
+    nothing = replace(EVEN_SORTING, confusion=ConfusionMatrix(0 * EVEN_COUNTS))
+    assert nothing.words() == ["0 of 0 held-out digits are right, 0.0%"]

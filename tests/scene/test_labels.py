@@ -1,0 +1,399 @@
+"""Names and colors beside neurons, the legend and the key to the marks.
+
+Legible, and never over cubes.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.base.texts import text
+from scalarviz.base.texts.decimals import short
+from scalarviz.faces.scene_file import find, load
+from scalarviz.pages.scene_data import camera_data, layout_data
+from scalarviz.scene.callout import draw_callout, draw_spoken
+from scalarviz.scene.canvas import canvas2d
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.frame_data import FrameData
+from scalarviz.scene.labels import Tied, draw_labels, draw_thread, draw_tied, is_on, tied_colors
+from scalarviz.scene.layout.division import Box, Division
+from scalarviz.scene.legend import (
+    SIZE,
+    SMALL,
+    draw_legend,
+    draw_marks_key,
+    draw_squares,
+    legend_box,
+    mark_rows,
+)
+from scalarviz.scene.lights import lights
+from scalarviz.scene.picture import draw_scenery
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
+from tests.pages.node import in_web
+from tests.pages.states import SEE, box_data
+from tests.scene.measures import NOTHING, Words, look, projection, stage_of, trained
+from tests.sessions import advanced
+
+DARK = THEMES["dark"]
+FAST = ["rgb", "xor", "xnor", "circle", "normalized", "expression"]
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("digits", "retrain", "texture")]
+every_size = pytest.mark.parametrize("size", [(1280, 800), (800, 500)], ids=str)
+
+
+class Boxes(Words):
+    """A canvas that remembers its boxes, too."""
+
+    def __init__(self, width: float, height: float) -> None:
+        super().__init__(width, height)
+        self.boxes: list[tuple[Box, object]] = []
+
+    def box(self, x, y, width, height, fill, **look):
+        self.boxes.append((Box(x, y, width, height), fill))
+        super().box(x, y, width, height, fill, **look)
+
+
+def covered(stage: Stage, place: Box) -> int:
+    """How many pixels of cubes and spheres are in a box."""
+    picture, part = look(stage).picture, np.round([place.x, place.right, place.y, place.bottom])
+    left, right, top, bottom = np.maximum(part.astype(int), 0)
+    return int((picture[top:bottom, left:right] != NOTHING).sum())
+
+
+@pytest.mark.some(3)
+@every_size
+@pytest.mark.parametrize("name", [*FAST, *SLOW])
+def test_the_name_of_a_layer_lies_over_no_cube_and_no_sphere(
+    name: str, size: tuple[int, int]
+) -> None:
+    stage, canvas = stage_of(trained(name), size), Boxes(*size)
+    data = stage.frame_data()
+    draw_labels(canvas, projection(stage), data, DARK, 1.0)
+    found = [each for each in canvas.found if each[0].startswith("layer")]
+    assert len(found) >= sum(label.around is not None for label in data.layout.labels) - 1
+    assert [words for words, place in found if covered(stage, place)] == []
+    for words, place in found:
+        below = [box for box, fill in canvas.boxes if fill == DARK.ground]
+        assert any(box.x <= place.x and box.right >= place.right for box in below), words
+
+
+@pytest.mark.some(3)
+@every_size
+@pytest.mark.parametrize("name", ["rgb", "xor", "xnor", "circle", "normalized"])
+def test_the_name_of_an_input_lies_over_no_cube(name: str, size: tuple[int, int]) -> None:
+    stage, canvas = stage_of(trained(name), size), Words(*size)
+    data, names = stage.frame_data(), stage.plan.neurons[0].names
+    lit = lights(data.layout, stage.session.network.program, None, 1.0)
+    draw_scenery(canvas, projection(stage), data, lit, DARK, 1.0)
+    found = [each for each in canvas.found if each[0] in names]
+    assert len(found) >= len(names)
+    assert [words for words, place in found if covered(stage, place)] == []
+
+
+TIED_SIZES = [(1280, 800), (1366, 700), (800, 500), (1920, 1080)]
+
+
+def colours(*hidden: int) -> sv.Session:
+    net = sv.Network([3, *hidden, 3], "tanh", "sigmoid", seed=1)
+    return advanced(sv.Session(net, data.Rgb(), "mse", batch=64, engine="python"), 3)
+
+
+def tied(stage: Stage) -> list[Tied]:
+    frame_data, see = stage.frame_data(), projection(stage)
+    return tied_colors(see, frame_data, frame_data.division(*stage._extent).scale)
+
+
+@pytest.mark.some(3)
+@pytest.mark.parametrize("size", TIED_SIZES)
+@pytest.mark.parametrize("hidden", [(8,), (4,), (6, 5)])
+def test_colors_are_near_their_neurons_and_cover_nothing(
+    size: tuple[int, int], hidden: tuple[int, ...]
+) -> None:
+    stage = stage_of(colours(*hidden), size)
+    seen, see, found = look(stage), projection(stage), tied(stage)
+    assert [list(each.colors) for each in found] == [
+        ["IN"],
+        ["OUT", "goal"],
+    ]
+    division = stage.frame_data().division(*size)
+    for each in found:
+        _, y, _, side = each.place
+        color = each.box.x, y - side / 2, each.box.right, y + side / 2
+        left, top, right, bottom = map(round, color)
+        assert (seen.picture[top:bottom, left:right] == -1).all(), "something is below a color"
+        assert division.scene.x <= left < right <= division.exhibit.x
+        assert each.box.y >= division.scene.y
+        spheres, reach = see(each.line.points), each.line.radius
+        aside = np.maximum(np.maximum(color[0] - spheres.xy[:, 0], spheres.xy[:, 0] - right), 0.0)
+        apart = np.maximum(np.maximum(color[1] - spheres.xy[:, 1], spheres.xy[:, 1] - bottom), 0.0)
+        far = np.hypot(aside, apart) - reach * spheres.unit
+        assert 0.0 < far.min() <= 120.0 * division.scale
+
+
+def test_they_are_those_of_the_sample_and_the_gap_is_named() -> None:
+    stage = stage_of(colours(8), (1280, 800))
+    frame_data, see = stage.frame_data(), projection(stage)
+    (given,), (answer, goal) = (each.colors.values() for each in tied(stage))
+    assert np.allclose(given, frame_data.buffers.values["inputs"])
+    assert np.allclose(goal, 1.0 - given)
+    canvas = Canvas2D(1280, 800)
+    draw_tied(canvas, see, frame_data, THEMES["dark"], 1.0)
+    assert canvas.words == ["IN", "OUT", "goal", f"off by {short(np.abs(answer - goal).max())}"]
+
+
+def test_where_the_gap_stands_below_it_leaves_the_wires_of_the_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stage, canvas = stage_of(colours(8), (720, 450)), Canvas2D(720, 450)
+    placed: dict[str, tuple[float, float]] = {}
+    monkeypatch.setattr(canvas, "text", lambda x, y, words, **_: placed.update({words: (x, y)}))
+    draw_tied(canvas, projection(stage), stage.frame_data(), THEMES["dark"], 1.0)
+    (x, y), (goal, _) = next(placed[words] for words in placed if "off" in words), placed["goal"]
+    assert y > placed["OUT"][1] and 0.5 * (placed["OUT"][0] + goal) < x <= goal
+
+
+def test_what_is_not_computed_yet_is_empty() -> None:
+    s = colours(8)
+    s.advance(1, "operation")
+    stage = stage_of(s, (1280, 800))
+    canvas = Canvas2D(1280, 800)
+    draw_tied(canvas, projection(stage), stage.frame_data(), THEMES["dark"], 1.0)
+    assert canvas.words == ["IN", "OUT", "goal"]
+
+
+def test_only_colors_have_them() -> None:
+    s = advanced(sv.Session(sv.Network([2, 3, 1]), data.Circle(), "mse", engine="python"), 1)
+    assert tied(stage_of(s, (1280, 800))) == []
+
+
+@pytest.mark.parametrize("size", TIED_SIZES[:3])
+def test_a_page_has_them_at_the_same_places(size: tuple[int, int]) -> None:
+    stage = stage_of(colours(8), size)
+    see, frame_data = projection(stage), stage.frame_data()
+    body = f"""{SEE}
+    const layout = new Layout(unpackedAll(data.layout));
+    const found = tiedColors({{frame: {{layout, ...data.frame}}, see, scale: data.scale}});
+    return found.map(({{box, x, y, side, colors}}) =>
+      [box.x, box.y, box.width, box.height, x, y, side, ...Object.values(colors).flat()]);"""
+    buffers = frame_data.buffers
+    numbers = {"values": buffers.values, "answers": buffers.answers, "target": buffers.target}
+    found = in_web(
+        "camera layout arrays labels",
+        body,
+        layout=layout_data(frame_data.layout),
+        camera=camera_data(see.camera),
+        box=box_data(see.box),
+        size=size,
+        reach=see.reach,
+        scale=frame_data.division(*size).scale,
+        frame=numbers,
+    )
+    for own, other in zip(tied(stage), found, strict=True):
+        x, y, _, side = own.place
+        expected = [*own.box.place, x, y, side, *np.concatenate([*own.colors.values()])]
+        np.testing.assert_allclose(other, expected, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize("name", ["circle", "texture"])
+def test_a_thread_leads_from_the_output_to_the_point_in_use(name: str) -> None:
+    """A click where it ends would put in the same point."""
+    pixels = np.random.default_rng(0).random((9, 15, 3))
+    learned = data.Circle() if name == "circle" else data.Texture(pixels)
+    s = sv.Session(sv.Network([2, 4, 3 if name == "texture" else 1]), learned, engine="python")
+    stage = stage_of(advanced(s, 1), (1280, 800))
+    frame_data = stage.frame_data()
+    canvas, exhibit = Canvas2D(1280, 800), frame_data.exhibit
+    assert exhibit is not None and exhibit.spot() is None
+    exhibit.paint(canvas, frame_data.division(1280, 800).exhibit, THEMES["dark"])
+    spot = exhibit.spot()
+    assert spot is not None
+    given = frame_data.buffers.values["inputs"]
+    np.testing.assert_allclose([*exhibit.inputs_at(*spot).values()], given, atol=1e-3)
+    before, see, line = canvas._quads.count, projection(stage), frame_data.layout.neurons[-1]
+    draw_thread(canvas, see, line, spot, THEMES["dark"])
+    (thread,) = canvas._quads.rows(1.0)[before:]
+    middle, seen = thread[canvas2d.MIDDLE], see(line.points)
+    start = 2.0 * middle - spot
+    apart = np.hypot(*(start - seen.xy.mean(axis=0)))
+    assert apart == pytest.approx(line.radius * seen.unit.max(), abs=0.5)
+
+
+NAMED = re.compile(r"\b(?:neuron|wave) \d+")
+SIZES = [(1280, 800), (800, 500)]
+SCENES = {"rgb": 10, "xor": 10, "xnor": 8, "circle": 8, "normalized": 6, "texture": 1}
+
+
+def moments(name: str, steps: int, size: tuple[int, int]) -> Iterator[Stage]:
+    """The stage of a scene at each operation of some steps, with several samples."""
+    show = Show.of(load(find(name))(engine="cpu" if name == "texture" else "python"))
+    session = show.session
+    for step in range(steps):
+        session.advance(5)
+        session.focus = step % session.trainer.batches.size
+        for _ in range(len(session.operations) - 1):
+            session.advance(1, "operation")
+            yield stage_of(show, size)
+        session.advance(1, "operation")
+
+
+def title_of(stage: Stage) -> str:
+    caption = stage.frame_data().words.caption
+    assert caption is not None
+    return caption.title.lower()
+
+
+def written(stage: Stage, part: float = 1.0) -> list[tuple[str, Box]]:
+    """The words beside the neurons of a stage, of which no name covers a sphere or a label."""
+    frame_data, see = replace(stage.frame_data(), part=part), projection(stage)
+    canvas = Words(see.width, see.height)
+    taken = draw_labels(Words(see.width, see.height), see, frame_data, DARK, 1.0)
+    box = draw_callout(canvas, see, frame_data, taken, DARK, 1.0)
+    boxes = [*taken.boxes, *([box] if box is not None else [])]
+    taken.boxes[:], first = boxes, len(canvas.words)
+    draw_spoken(canvas, see, frame_data, taken, DARK, 1.0)
+    for name, place in canvas.found[first:]:
+        assert not is_on(place, taken.spheres) and not any(map(place.meets, boxes)), name
+    return [(words.lower(), place) for words, place in canvas.found]
+
+
+def without_a_name(stage: Stage) -> list[str]:
+    seen = " ".join(words for words, _ in written(stage))
+    return [each for each in NAMED.findall(title_of(stage)) if each not in seen]
+
+
+@pytest.mark.some("rgb-1-(1280, 800)", "xnor-1-(800, 500)", "circle-1-(1280, 800)")
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize(("name", "steps"), [*dict.fromkeys(SCENES, 1).items()])
+def test_a_neuron_that_a_sentence_names_has_its_name_beside_it(
+    name: str, steps: int, size: tuple[int, int]
+) -> None:
+    told = [(title_of(each), without_a_name(each)) for each in moments(name, steps, size)]
+    assert len(told) > 9 * steps and any(NAMED.search(title) for title, _ in told)
+    assert [each for each in told if each[1]] == []
+
+
+@pytest.mark.slow
+def test_600_sentences_name_no_sphere_without_a_name() -> None:
+    told = [
+        (title_of(stage), without_a_name(stage))
+        for name, steps in SCENES.items()
+        for stage in moments(name, steps, SIZES[0])
+    ]
+    assert len(told) >= 600
+    assert [each for each in told if each[1]] == []
+
+
+def test_a_sum_has_its_name_before_its_number_is_there() -> None:
+    stage = next(each for each in moments("rgb", 1, SIZES[0]) if "adds up" in title_of(each))
+    found = [written(stage, part)[-1] for part in (0.1, 1.0)]
+    (early, place), (late, last) = found
+    assert early == "neuron 0" and late.startswith("neuron 0: ")
+    assert (place.x, place.y) == (last.x, last.y)
+
+
+@pytest.mark.parametrize("thing", [0, ("affine 0", 5)], ids=str)
+def test_the_neurons_of_a_card_have_their_names(thing: int | tuple[str, int]) -> None:
+    stage = stage_of(Show.of(load(find("rgb"))(engine="python")), SIZES[0])
+    stage.pin(thing)
+    pinned = stage.frame_data().pinned
+    assert pinned is not None
+    assert [words for words, _ in written(stage)] == NAMED.findall(pinned.name.lower())
+
+
+@pytest.mark.parametrize(
+    ("size", "wanted"),
+    [
+        ((1280, 800), SIZE), ((800, 500), SIZE), ((360, 400), SMALL), ((640, 240), SMALL),
+        ((300, 400), None), ((360, 100), None),
+    ],
+)  # fmt: skip
+def test_the_legend_is_smaller_where_there_is_little_room(size: Any, wanted: Any) -> None:
+    box = legend_box(Division.of(*size))
+    assert (None if box is None else (box.width, box.height)) == wanted
+
+
+@pytest.mark.parametrize("clipped", [0, 1234])
+@pytest.mark.parametrize("grown", [None, (1.0, 2.0)])
+def test_a_small_legend_says_its_ends_and_what_is_new(clipped: int, grown: Any) -> None:
+    cubes = replace(stage_of(trained("rgb"), (360, 400)).frame_data().cubes)
+    cubes = replace(cubes, clipped=clipped, grown=grown)
+    canvas, division = Words(360, 400), Division.of(360, 400)
+    draw_legend(canvas, division, cubes, THEMES["dark"])
+    said = [words for words, _ in canvas.found]
+    last = "scale 1 → 2" if grown else "(1,234 beyond)" if clipped else "value"
+    assert said == ["-1", "+1", last]
+    box = legend_box(division)
+    assert box is not None and all(
+        box.x <= each.x and each.right <= box.right for _, each in canvas.found
+    )
+
+
+def frame_at(name: str, operation: int) -> FrameData:
+    show = Show.of(load(find(name))())
+    show.session.advance(300)
+    show.session.advance(operation, "operation")
+    return stage_of(show, (800, 500)).frame_data()
+
+
+def names_of(frame_data: FrameData) -> set[str]:
+    return {name for name, _ in mark_rows(frame_data)}
+
+
+def test_the_key_explains_the_marks_of_the_picture_alone() -> None:
+    plain = frame_at("circle", 0)
+    assert len(plain.buffers.saturated) and names_of(plain) >= {text("marks.cube.name")}
+    none = replace(plain, buffers=replace(plain.buffers, saturated={}, flows={}))
+    few = {text(f"marks.{name}.name") for name in ("cube", "sphere", "numbers")}
+    assert names_of(none) == few
+    for name, given in {
+        "striped": {"saturated": {"tanh 0": np.array([0.0, 0.5])}},
+        "crossed": {"left_out": {"tanh 0": np.array([0.0, 1.0])}},
+        "dot": {"flows": {"tanh 0": np.array([0.0, 1.0])}},
+    }.items():
+        found = names_of(replace(none, buffers=replace(none.buffers, **given)))
+        assert found - few == {text(f"marks.{name}.name")}
+    numbers = none.cubes.colors
+    for name, field in {"arrow": "pushes", "before": "before", "frozen": "frozen"}.items():
+        found = names_of(replace(none, cubes=replace(none.cubes, **{field: numbers})))
+        assert found - few == {text(f"marks.{name}.name")}
+    changed = replace(none.cubes, clipped=2, grown=(1.0, 2.0))
+    assert names_of(replace(none, cubes=changed)) - few == {"(2 beyond)", "scale 1 → 2"}
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (800, 500), (360, 400)])
+def test_the_key_stands_above_the_legend_and_says_all(size: Any) -> None:
+    canvas, division, frame_data = Words(*size), Division.of(*size), frame_at("circle", 10)
+    assert draw_marks_key(canvas, division, frame_data, THEMES["dark"]) is None
+    shown = replace(frame_data, marks=True)
+    box = draw_marks_key(canvas, division, shown, THEMES["dark"])
+    legend = legend_box(division)
+    assert box is not None and legend is not None and box.bottom <= legend.y
+    assert box.y >= division.scene.y and box.right <= division.scene.right
+    said = " ".join(words for words, _ in canvas.found)
+    for name, meaning in mark_rows(shown):
+        assert name in said and meaning.split()[-1] in said
+    for _, each in canvas.found:
+        assert box.x <= each.x and each.right <= box.right and each.bottom <= box.bottom
+
+
+def test_the_squares_of_the_scale_stand_around_one_line_from_end_to_end() -> None:
+    middles: list[Any] = []
+
+    class Squares(Words):
+        def boxes(self, corners: Any, sizes: Any, *given: Any, **look: Any) -> None:
+            middles.extend(corners + sizes / 2.0)
+
+    draw_squares(Squares(300.0, 40.0), 10.0, 20.0, 200.0, 16.0, THEMES["dark"], 1.0)
+    across, down = np.transpose(middles)
+    np.testing.assert_allclose(down, 20.0)
+    np.testing.assert_allclose(
+        [across[0], across[-1], np.ptp(np.diff(across))], [18, 202, 0], atol=1e-9
+    )

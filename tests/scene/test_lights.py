@@ -1,0 +1,391 @@
+"""Light.
+
+Fronts keep the color of their number, and the operation or sum that is shown is bright.
+"""
+
+import itertools
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import scalarviz as sv
+from scalarviz.core.program import Program
+from scalarviz.pages.scene_data import layout_data
+from scalarviz.scene.bead_arrays import beads_of
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.layout.beads import beads
+from scalarviz.scene.layout.camera import Camera
+from scalarviz.scene.layout.plates import HALF, UP, Layout
+from scalarviz.scene.lights import BACK, DIM, FOCUS_SECONDS, Lights, focus_of, lights
+from scalarviz.scene.visuals.picking import half_sides
+from scalarviz.scene.visuals.shaders import FOG
+from scalarviz.stage.stage import Stage
+from tests.pages.node import in_web
+from tests.pages.states import convolved, made
+from tests.scene.canvas.test_palette import cielab, difference
+from tests.scene.measures import look, projection, stage_of, trained
+from tests.sessions import advanced, networks
+from tests.studio import WHITE, Studio, at, framed, ground_of, ids_of, plate, shade
+
+SCENES = ["rgb", "xor", "xnor", "circle", "expression"]
+MORE = ["normalized", "retrain", "digits", "texture"]
+
+
+def fronts(studio: Studio, name: str, theme: str, value: float, **turned: Any) -> list[np.ndarray]:
+    """For each wall, the colors of the largest faces in sight, where all cubes have one number."""
+    stage = stage_of(trained(name), (1280, 800), theme=theme)
+    stage.orbit(turned.get("right", 0.0), turned.get("up", 0.0))
+    see, layout = projection(stage), stage.frame_data().layout
+    count = max(each.indices.stop for each in layout.plates)
+    cubes = studio.cubes(layout.plates, np.full(count, value), theme=theme)
+    cubes.fog(see.deep(layout.points()))
+    pixels = studio.look(cubes, see)
+    cubes.ids = True
+    ids = ids_of(studio.look(cubes, see, WHITE))
+    toward = see.camera.toward
+    way = np.eye(3)[np.abs(toward).argmax()] * np.sign(toward)
+    found = []
+    for each in layout.plates:
+        row, column, indices = each.cells()
+        x, y = see(each.point(column + 0.5, row + 0.5) + HALF * each.unit * way).xy.astype(int).T
+        own = (x >= 0) & (x < 1280) & (y >= 0) & (y < 800)
+        own[own] = ids[y[own], x[own]] == indices[own]
+        found.append(pixels[y[own], x[own]] / 255.0)
+    assert sum(len(each) > 0 for each in found) > 1
+    return [each for each in found if len(each)]
+
+
+def test_the_difference_of_colors_is_that_of_published_pairs() -> None:
+    one = np.array(
+        [(50, 2.6772, -79.7751), (50, -1.0, 2.0), (50, 2.5, 0), (2.0776, 0.0795, -1.1350)]
+    )
+    other = np.array([(50, 0, -82.7485), (50, 0, 0), (73, 25, -18), (0.9033, -0.0636, -0.5514)])
+    np.testing.assert_allclose(difference(one, other), [2.0425, 2.3669, 27.1492, 0.9082], atol=1e-4)
+
+
+# Large networks as they open: turned until two faces look almost equally large, both are lit.
+@pytest.mark.some(6)
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize(
+    ("name", "turned"),
+    [
+        *itertools.product(SCENES, [{}, {"right": 150.0}, {"right": -150.0}, {"up": 200.0}]),
+        *((each, {}) for each in MORE),
+    ],
+    ids=str,
+)
+def test_fronts_of_equal_values_have_the_color_of_the_legend_on_all_walls(
+    studio: Studio, name: str, turned: dict[str, float], theme: str
+) -> None:
+    for value in (-1.0, -0.3, 0.0, 0.8):
+        square = cielab(shade(theme, value) / 255.0)
+        walls = [cielab(colors) for colors in fronts(studio, name, theme, value, **turned)]
+        assert all(difference(each, square).max() <= 3.0 for each in walls)
+        apart = [difference(a, b[:, np.newaxis]).max() for a in walls for b in walls]
+        assert max(apart) <= 3.0
+
+
+def test_an_edge_is_lit_toward_the_light_and_dark_away_from_it(studio: Studio) -> None:
+    flat = plate(1, 1)
+    see = framed([flat], fov=0.0, azimuth=20.0, elevation=15.0)
+    pixels = studio.look(studio.cubes([flat], [0.0]), see)
+    places = [(0.5, 0.5 + 0.97 * side * HALF, HALF) for side in (-1.0, 0.0, 1.0)]
+    upper, middle, lower = (at(pixels, see(flat.point(*each)).xy[0]).sum() for each in places)
+    assert upper > 1.1 * middle and lower < 0.8 * middle
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_sides_are_darker_deep_between_cubes_and_the_less_room_these_leave(
+    studio: Studio, theme: str
+) -> None:
+    line = plate(1, 3)
+    see = framed([line], 640, 240, fov=0.0, azimuth=10.0)
+
+    def seen(size: float, column: int) -> np.ndarray:
+        pixels = studio.look(studio.cubes([line], np.zeros(3), [size] * 3, theme=theme), see)
+        half = half_sides(np.array([size]), 1.0)[0]
+        places = [line.point(column + 0.5 + half, 0.5, part * half) for part in (-0.5, 0.5)]
+        return np.array([at(pixels, see(each).xy[0]).sum() for each in places], float)
+
+    (deep, ahead), last = seen(1.0, 0), seen(1.0, 2)
+    small = seen(0.1, 0)
+    assert last[0] == last[1] and deep < 0.85 * ahead < 0.95 * last[1]
+    assert deep < small[0] < small[1]
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_sides_fade_into_the_ground_with_the_distance(studio: Studio, theme: str) -> None:
+    walls = [plate(1, 1, i, origin=(1.5 * i, 0, -5.0 * i)) for i in range(3)]
+    see = framed(walls, 640, 240, fov=10.0, azimuth=30.0)
+    cubes = studio.cubes(walls, np.full(3, 0.7), theme=theme)
+    cubes.fog(see.deep(np.concatenate([each.corners() for each in walls])))
+    pixels = studio.look(cubes, see)
+    sides = [at(pixels, see(each.point(0.5 + HALF, 0.5)).xy[0]) for each in walls]
+    clear, ground = 0.66 * shade(theme, 0.7), ground_of(theme)
+    parts = [
+        float((side - clear) @ (ground - clear) / ((ground - clear) @ (ground - clear)))
+        for side in sides
+    ]
+    assert -0.02 < parts[0] < 0.1 * FOG + 0.05 and parts[0] < parts[1] - 0.05 < parts[2] - 0.1
+    assert parts[2] <= FOG + 0.02
+
+
+def test_wires_fade_as_far_as_sides_do() -> None:
+    from scalarviz.scene.bead_arrays import clear
+
+    layout = stage_of(trained("rgb"), (1280, 800)).frame_data().layout
+    points, camera = layout.points(), Camera(azimuth=-50.0, elevation=15.0)
+    order = np.argsort(-(points @ camera.toward))
+    np.testing.assert_allclose(clear(layout, camera, points[order])[[0, -1]], [1.0, 1.0 - FOG])
+    assert (np.diff(clear(layout, camera, points[order])) <= 1e-12).all()
+
+
+def test_a_sphere_has_the_light_of_cubes(studio: Studio) -> None:
+    from scalarviz.scene.visuals.spheres import SpheresVisual
+
+    studio.canvas.set_current()
+    for azimuth, left in ((-50.0, True), (-20.0, False)):
+        see = framed(
+            [plate(1, 1, origin=(-0.5, 0.5, 0.0))], 200, 200, azimuth=azimuth, elevation=15
+        )
+        ball = SpheresVisual()
+        grey = np.full((1, 3), 0.5)
+        ball.set_data(np.zeros((1, 3)), np.array([HALF]), grey, grey, np.ones(1))
+        pixels = studio.look(ball, see).sum(axis=2)
+        x, y = see(np.zeros((1, 3))).xy[0].astype(int)
+        away = int(0.6 * HALF * see(UP[np.newaxis]).unit[0])
+        assert pixels[y - away, x] > pixels[y, x] > pixels[y + away, x]
+        assert (pixels[y, x - away] > pixels[y, x + away]) == left
+
+
+PARTS = (0.0, 0.2, 0.5, 0.8, 1.0)
+
+
+def laid_out(program: Program) -> Layout:
+    return beads(program, lambda layer: ("", ""))
+
+
+@given(made=networks())
+def test_every_operation_of_every_network_has_its_light(made: object) -> None:
+    program = made[0].program
+    layout = laid_out(program)
+    for moment in program.moments:
+        touched = {i for i, p in enumerate(layout.plates) if p.operation == moment.operation}
+        for part in PARTS:
+            shown = lights(layout, program, moment, part)
+            assert len(shown.plates) == len(shown.white) == len(layout.plates)
+            assert len(shown.neurons) == len(layout.neurons)
+            assert len(shown.wires) == len(layout.wires)
+            assert set(np.unique([*shown.plates, *shown.neurons])) <= {DIM, 1.0}
+            assert ((shown.white >= 0.0) & (shown.white <= 1.0)).all()
+            if moment.kind in ("zero_grad", "step"):
+                resting = DIM if moment.kind == "step" else 1.0
+                assert (shown.plates == 1.0).all() and (shown.neurons == resting).all()
+                continue
+            bright = {i for i, each in enumerate(shown.plates) if each == 1.0}
+            assert bright <= touched  # what takes no part is dim
+            if moment.kind in ("forward", "weight gradient"):
+                assert bright == touched
+            assert set(np.flatnonzero(shown.white)) <= bright
+            for j, glow in enumerate(shown.wires):
+                if glow is not None:
+                    assert layout.wires[j].operation == moment.operation
+                    assert 0.0 <= glow.span[0] <= glow.span[1] <= 1.0
+                    assert not glow.back or moment.kind in BACK
+            assert shown.back == (moment.kind in BACK)
+            assert (shown.neurons == 1.0).any()
+
+
+def test_light_goes_on_without_a_leap() -> None:
+    program = sv.Network([3, 8, 3], "tanh", seed=0).program
+    layout = laid_out(program)
+    parts = np.linspace(0.0, 0.999, 60)
+
+    def course(name: str) -> list[Lights]:
+        (moment,) = [each for each in program.moments if each.name == name]
+        return [lights(layout, program, moment, part) for part in parts]
+
+    for name in ("affine 0", "affine 1", "input gradient 1", "weight gradient 0"):
+        shown = course(name)
+        for before, after in pairwise(shown):
+            assert np.abs(after.white - before.white).max() < 0.1
+            assert (after.plates == before.plates).all()
+            for first, last in zip(before.wires, after.wires, strict=True):
+                assert (first is None) == (last is None)
+                if first is not None and last is not None:
+                    ways = zip(first.span, last.span, strict=True)
+                    assert max(abs(a - b) for a, b in ways) < 0.08
+
+
+def test_light_goes_from_left_to_right_and_on_the_way_back_from_right_to_left() -> None:
+    program = sv.Network([3, 8, 3], "tanh", seed=0).program
+    layout = beads(program, lambda layer: ("", ""))
+    moments = {moment.name: moment for moment in program.moments}
+
+    def heads(name: str, part: float) -> dict[bool, tuple[float, float, bool]]:
+        """By whether wires leave neurons: where light is, and whether it goes back."""
+        shown = lights(layout, program, moments[name], part)
+        glows = zip(layout.wires, shown.wires, strict=True)
+        return {w.outgoing: (*glow.span, glow.back) for w, glow in glows if glow is not None}
+
+    early, late = heads("affine 0", 0.2), heads("affine 0", 0.75)
+    assert early[True][0] < early[True][1] < 1.0 and early[False][:2] == (0.0, 0.0)
+    assert late[True][:2] == (1.0, 1.0) and late[False][1] > 0.0 and not late[False][2]
+    early, late = heads("input gradient 1", 0.2), heads("input gradient 1", 0.75)
+    assert 0.0 < early[False][0] < early[False][1] and early[True][:2] == (1.0, 1.0)
+    assert late[False][:2] == (0.0, 0.0) and late[True][0] < 1.0 and late[True][2]
+    meets = heads("weight gradient 0", 0.3)
+    assert meets[True][1] > 0.5 and not meets[True][2]
+    assert meets[False][0] < 0.5 and meets[False][2]
+
+
+def test_cubes_on_wires_brighten_as_they_are_touched() -> None:
+    program = sv.Network([3, 8, 3], "tanh", seed=0).program
+    layout = beads(program, lambda layer: ("", ""))
+    moments = {moment.name: moment for moment in program.moments}
+    for name, layer in (("affine 0", 0), ("weight gradient 1", 1), ("input gradient 1", 1)):
+        for part in PARTS:
+            shown = lights(layout, program, moments[name], part)
+            own = np.array([p.layer == layer for p in layout.plates])
+            weights = own & np.array([p.role == "weight" for p in layout.plates])
+            assert not shown.white[~own].any()
+            assert (shown.white[weights] > 0.3).all() == (part == 0.5)
+
+
+def luminance(pixels: np.ndarray) -> np.ndarray:
+    """Relative luminance, as contrasts are computed from."""
+    parts = pixels / 255.0
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return np.asarray(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def with_pin(stage: Stage, row: int) -> Stage:
+    stage.pin(row)
+    return stage
+
+
+def with_neuron(stage: Stage, name: str, place: int) -> Stage:
+    stage.hover_neuron = name, place
+    return stage
+
+
+def told(operations: int) -> Stage:
+    s = advanced(made(3, 4, 2), 1)
+    s.advance(operations, "operation")
+    return stage_of(s, (1280, 800))
+
+
+CASES: dict[str, Any] = {
+    "a pinned weight": lambda: with_pin(stage_of(made(3, 4, 2), (1280, 800)), 5),
+    "a pinned bias": lambda: with_pin(stage_of(made(3, 4, 2), (1280, 800)), 13),
+    "a neuron": lambda: with_neuron(stage_of(made(3, 4, 2), (1280, 800)), "tanh 0", 2),
+    "an input": lambda: with_neuron(stage_of(made(3, 4, 2), (1280, 800)), "inputs", 1),
+    "the 1": lambda: with_neuron(stage_of(made(3, 4, 2), (1280, 800)), "inputs", 3),
+    "a kernel": lambda: with_pin(stage_of(convolved(), (1280, 800)), 11),
+    "a sum that is told": lambda: told(2),
+    "products that are told": lambda: told(8),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_cells_and_neurons_of_a_sum_are_in_focus_and_a_page_has_the_same(case: str) -> None:
+    stage = CASES[case]()
+    frame_data = stage.frame_data()
+    focus, layout = focus_of(frame_data), frame_data.layout
+    assert focus is not None
+    lit = set()
+    for each, (left, top, right, bottom) in zip(layout.plates, focus.cells, strict=True):
+        row, column, indices = each.cells()
+        inside = (column >= left) & (column <= right) & (row >= top) & (row <= bottom)
+        lit |= set(indices[inside].tolist())
+    assert lit == focus.rows
+    fans = [layout.fan_of(row) for row in focus.rows]
+    ends = np.concatenate([fan.ends[[unit]] for fan, unit in fans if fan is not None] or [[]])
+    for line, mask in zip(layout.neurons, focus.neurons, strict=True):
+        known = (np.abs(line.points[:, np.newaxis] - ends) < 1e-9).all(axis=2).any(axis=1)
+        assert mask[: len(line.points)][known].all()
+    caption, moment = frame_data.words.caption, frame_data.moment
+    pieces = () if caption is None else caption.pieces
+    found = in_web(
+        "layout arrays lights",
+        """
+        const layout = new Layout(unpackedAll(data.layout));
+        const focus = focusOf({layout, ...data.frame});
+        return {cells: focus.cells, neurons: focus.neurons, rows: [...focus.rows]};""",
+        layout=layout_data(layout),
+        frame={
+            "hoverRow": -1,
+            "pinnedRow": -1 if stage.pinned is None else stage.pinned,
+            "hoverNeuron": stage.hover_neuron,
+            "pinnedNeuron": None,
+            "moment": None if moment is None else {"kind": moment.kind},
+            "caption": None if caption is None else {"rows": list(caption.rows)},
+            "pieces": [{"row": piece.row} for piece in pieces],
+        },
+    )
+    np.testing.assert_array_equal(found["cells"], focus.cells)
+    assert found["neurons"] == [mask.tolist() for mask in focus.neurons]
+    assert set(found["rows"]) == focus.rows
+
+
+def test_at_rest_and_at_a_step_nothing_falls_back() -> None:
+    s = advanced(made(3, 4, 2), 1)
+    assert focus_of(stage_of(s, (1280, 800)).frame_data()) is None
+    s.advance(len(s.operations), "operation")
+    assert focus_of(stage_of(s, (1280, 800)).frame_data()) is None
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_what_is_out_of_focus_has_half_the_light_or_the_contrast_that_is_kept(
+    studio: Studio, theme: str
+) -> None:
+    size = 1280, 800
+    stage = stage_of(trained("rgb"), size, theme=theme)
+    seen, rest = look(stage), studio.stage(stage, size=size)
+    stage.hover_neuron = "tanh 0", 2
+    frame_data = stage.frame_data()
+    focus = focus_of(frame_data)
+    assert focus is not None
+    after = studio.stage(stage, size=size)
+    dims = lights(frame_data.layout, None, None, 1.0, focus)
+    assert (dims.outside == dims.level).all() and (dims.plates == 1.0).all()
+    ground, out, kept = luminance(rest[200, 5]), [], []
+    for number, row in enumerate(seen.rows.tolist()):
+        own = seen.picture == number
+        was, now = (float(np.median(luminance(each[own]))) for each in (rest, after))
+        (kept if row in focus.rows else out).append((was, now))
+    was, now = np.array(out).T
+    # The front of a cube near zero has little more at rest than the contrast that is kept.
+    least = 3.2 * (ground + 0.05) - 0.05 if theme == "dark" else (ground + 0.05) / 12.0 - 0.05
+    apart, before, kept_light = np.abs(now - ground), np.abs(was - ground), abs(least - ground)
+    assert (apart <= np.maximum(0.5 * before, kept_light)).all()
+    assert np.median(apart / before) < 0.95
+    was, now = np.array(kept).T
+    np.testing.assert_allclose(now, was, atol=0.02)
+
+
+def test_no_wire_is_before_a_cube() -> None:
+    stage = stage_of(trained("rgb"), (1280, 800))
+    stage.hover_neuron = "tanh 0", 2
+    frame_data, see = stage.frame_data(), projection(stage)
+    lit = lights(frame_data.layout, None, None, 1.0, focus_of(frame_data))
+    beads = beads_of(frame_data, lit, THEMES["dark"], see.camera)
+    farthest = max(see(plate.corners()).depth.max() for plate in frame_data.layout.plates)
+    assert min(see(beads.starts).depth.min(), see(beads.ends).depth.min()) > farthest
+
+
+@pytest.mark.parametrize("calm", [False, True])
+def test_all_else_falls_back_within_a_moment(calm: bool) -> None:
+    stage = Stage(made(3, 4, 2))
+    stage.reduced_motion = calm
+    stage.tick(1.0)
+    assert stage.frame_data().attention == 1.0
+    stage.hover_neuron = "tanh 0", 1
+    found = []
+    for now in (1.0, 1.0 + FOCUS_SECONDS / 2, 1.0 + FOCUS_SECONDS, 3.0):
+        stage.tick(now)
+        found.append(stage.frame_data().attention)
+    assert found == pytest.approx([1.0] * 4 if calm else [0.0, 0.5, 1.0, 1.0])

@@ -1,0 +1,522 @@
+"""Panels, the strip of operations and the loss scale.
+
+They show what the arrays say, pixel by pixel.
+"""
+
+import itertools
+import math
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.faces.scene_file import find, load
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import THEMES, Theme, rgb
+from scalarviz.scene.charts import (
+    AXIS,
+    SHARES,
+    LossScale,
+    apart,
+    draw_history,
+    draw_loss,
+    round_down,
+    round_up,
+    shown,
+    thinned,
+)
+from scalarviz.scene.frame_data import (
+    BranchLine,
+    Card,
+    CardLine,
+    CardTable,
+    CubeValues,
+    Curve,
+    FrameData,
+    History,
+    Measured,
+)
+from scalarviz.scene.inspector import draw_inspector, wrapped
+from scalarviz.scene.layout.division import Box, Division
+from scalarviz.scene.layout.plates import Layout
+from scalarviz.scene.strip import draw_hovered, draw_strip
+from scalarviz.story.names import cells_of
+from tests.scene.measures import Words
+from tests.studio import Studio, at
+
+WIDTH, HEIGHT = 300, 320
+BOX = Box(10.0, 10.0, 280.0, 300.0)
+DARK = THEMES["dark"]
+RNG = np.random.default_rng(0)
+
+
+def drawn_in(pixels: np.ndarray, color: str, within: int = 2) -> np.ndarray:
+    """Where a color is, as (x, y) of each pixel."""
+    own = rgb((color[:7],))[0] * 255.0
+    y, x = np.nonzero(np.abs(pixels - own).max(axis=2) <= within)
+    return np.stack([x, y], axis=1) + 0.5
+
+
+# The loss.
+
+LOSSES = 10.0 ** np.linspace(0.0, -2.0, 11)
+
+
+def curve(**more: object) -> Curve:
+    return Curve(np.arange(1.0, 12.0), LOSSES, 11.0, float(LOSSES[-1]), **more)
+
+
+def plot_of(box: Box, right: float = 4.0) -> Box:
+    return Box(box.x + AXIS, box.y + 22.0, box.width - AXIS - right, box.height - 37.0)
+
+
+def loss_place(step: float, loss: float, last: float = 11.0, right: float = 4.0) -> np.ndarray:
+    """On a scale from 0.01 to 1."""
+    plot = plot_of(BOX, right)
+    up = (np.log10(loss) + 2.0) / 2.0
+    return np.array([plot.x + step / last * plot.width, plot.bottom - up * plot.height])
+
+
+def test_the_curve_passes_through_the_losses(studio: Studio) -> None:
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    draw_loss(canvas, BOX, curve(), DARK)
+    line = drawn_in(studio.paper(canvas), DARK.accent)
+    for step, loss in enumerate(LOSSES[:-1], 1):
+        assert np.hypot(*(line - loss_place(step, loss)).T).min() < 1.6
+    assert {"loss 0.0100", "1", "0.1", "0.01", "0", "step 11"} <= set(canvas.words)
+
+
+def test_another_branch_is_a_thin_line(studio: Studio) -> None:
+    others = [BranchLine(1, np.arange(1.0, 22.0), np.full(21, 0.3))]
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    draw_loss(canvas, BOX, curve(others=others), DARK)
+    pixels = drawn_in(studio.paper(canvas), DARK.ghost, 40)
+    for step in (3.0, 12.0, 20.0):
+        assert np.hypot(*(pixels - loss_place(step, 0.3, 21.0)).T).min() < 1.5
+    assert "grey: other branch" in canvas.words and "step 21" in canvas.words
+
+
+def test_a_mean_is_strong_and_the_losses_are_faint(studio: Studio) -> None:
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    draw_loss(canvas, BOX, curve(smoothed=np.full(11, 0.05)), DARK)
+    strong = drawn_in(studio.paper(canvas), DARK.accent, 40)
+    assert np.hypot(*(strong - loss_place(3.5, 0.05)).T).min() < 1.5
+    assert np.hypot(*(strong - loss_place(2.0, LOSSES[1])).T).min() > 20.0
+    faint = drawn_in(studio.paper(canvas), DARK.accent, 180)
+    assert np.hypot(*(faint - loss_place(2.0, LOSSES[1])).T).min() < 1.5
+
+
+def test_only_the_steps_wanted_are_drawn(studio: Studio) -> None:
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    chart = draw_loss(canvas, BOX, curve(first=4.0, last=8.0), DARK)
+    assert chart is not None and (chart.first, chart.last, chart.end) == (4.0, 8.0, 11.0)
+    assert "steps 4 to 8 of 11" in canvas.words and "0" not in canvas.words
+    line = drawn_in(studio.paper(canvas), DARK.accent)
+    plot = plot_of(BOX)
+    assert plot.x - 5.0 < line[:, 0].min() and line[:, 0].max() < plot.right + 5.0
+    assert [chart.step_at(x) for x in (0.0, plot.x + plot.width / 2.0, 999.0)] == [4, 6, 8]
+
+
+def test_a_line_is_meant_near_it_but_not_where_the_curve_is() -> None:
+    others = [
+        BranchLine(1, np.arange(1.0, 12.0), np.full(11, 0.3)),
+        BranchLine(2, np.arange(1.0, 12.0), np.full(11, 0.02)),
+    ]
+    chart = draw_loss(Canvas2D(WIDTH, HEIGHT), BOX, curve(others=others), DARK)
+    assert chart is not None
+    for number, loss in ((1, 0.3), (2, 0.02)):
+        x, y = loss_place(6.5, loss)
+        assert [chart.branch_at(x, y + dy) for dy in (0, -5, 5)] == [number] * 3
+        assert chart.branch_at(x, y - 12.0) is None
+    assert chart.branch_at(*loss_place(2.0, LOSSES[1])) is None
+
+
+def test_metrics_have_curves_and_numbers(studio: Studio) -> None:
+    steps = np.array([2.0, 8.0, 11.0])
+    metrics = (
+        Measured("held out", False, steps, np.array([0.5, 0.3, 0.3])),
+        Measured("accuracy", True, steps, np.array([0.25, 0.75, 0.75])),
+    )
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    draw_loss(canvas, BOX, curve(metrics=metrics), DARK)
+    pixels = studio.paper(canvas)
+    held_out = drawn_in(pixels, DARK.ink, 40)
+    assert np.hypot(*(held_out - loss_place(9.5, 0.3, right=SHARES)).T).min() < 1.5
+    accuracy, plot = drawn_in(pixels, DARK.metric, 40), plot_of(BOX, SHARES)
+    place = plot.x + 9.5 / 11.0 * plot.width, plot.bottom - 0.75 * plot.height
+    assert np.hypot(*(accuracy - place).T).min() < 1.5
+    assert {"loss 0.0100", "held out 0.300", "accuracy 75%"} <= set(canvas.words)
+    for late in (replace(curve(metrics=metrics), at=12.0), curve(metrics=metrics, pointed=10)):
+        draw_loss(canvas := Canvas2D(900, HEIGHT), replace(BOX, width=880.0), late, DARK)
+        step = 11 if late.pointed is None else 8
+        assert {f"held out 0.300 (step {step})", f"accuracy 75% (step {step})"} <= set(canvas.words)
+        draw_loss(canvas := Canvas2D(WIDTH, HEIGHT), BOX, late, DARK)
+        assert "accuracy 75%" not in canvas.words
+    assert {"0%", "50%", "100%"} <= set(canvas.words)
+
+
+def test_a_mark_is_on_the_curve(studio: Studio) -> None:
+    for given, place in ((curve(marks=[(4, "grown")]), loss_place(4.0, LOSSES[3])),):
+        draw_loss(canvas := Canvas2D(WIDTH, HEIGHT), BOX, given, DARK)
+        marked = drawn_in(studio.paper(canvas), DARK.accent)
+        near = np.hypot(*(marked - place).T) < 3.0
+        assert near.sum() > 20
+
+
+def test_numbers_beside_the_loss_end_where_the_chart_does() -> None:
+    numbers = np.array([2.0]), np.array([0.5])
+    metrics = tuple(Measured(f"metric {i}", False, *numbers) for i in range(4))
+    for width in range(240, 420, 4):
+        canvas = Words(width + 20.0, HEIGHT)
+        draw_loss(canvas, Box(10.0, 10.0, width, 300.0), curve(metrics=metrics), DARK)
+        assert max(box.right for _, box in canvas.found) <= width + 10.0
+
+
+def test_a_picture_says_its_step_once() -> None:
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    draw_loss(canvas, BOX, curve(), DARK, "step 11")
+    assert canvas.words.count("step 11") == 1
+    draw_loss(canvas, BOX, curve(), DARK, "step 4")
+    assert "step 4" in canvas.words
+
+
+def test_losses_below_zero_have_a_curve_and_numbers() -> None:
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    falling = replace(curve(), losses=np.linspace(1.0, -3.0, len(curve().losses)), loss=-3.0)
+    chart = draw_loss(canvas, BOX, falling, DARK)
+    assert chart is not None and np.isfinite(chart.own).all()
+    assert {"-3", "0", "1"} <= set(canvas.words) and "no step yet" not in canvas.words
+
+
+def test_a_long_curve_keeps_its_highest_and_its_lowest() -> None:
+    y = RNG.normal(size=5_000)
+    y[1234], y[4321] = 99.0, -99.0
+    points = np.stack([np.arange(5_000.0), y], axis=1)
+    found = thinned(points, 100.0)
+    assert len(found) == 200 and {99.0, -99.0} <= set(found[:, 1].tolist())
+    assert thinned(points[:150], 100.0) is not None and len(thinned(points[:150], 100.0)) == 150
+
+
+def history(steps: object, values: object, known: object) -> History:
+    return History(np.array(steps, float), np.array(values, float), np.array(known, bool))
+
+
+def test_a_history_goes_from_the_first_value_to_the_last(studio: Studio) -> None:
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    box = Box(10.0, 10.0, 258.0, 76.0)
+    shown = history([0.0, 100.0, 200.0], [-1.0, 3.0, 1.0], [True, True])
+    draw_history(canvas, box, shown, DARK)
+    pixels = studio.paper(canvas)
+    line = drawn_in(pixels, DARK.accent)
+    plot = history_plot(canvas, box)
+    for part, up in ((0.25, 0.5), (0.5, 1.0), (0.75, 0.75)):
+        place = [plot.x + part * plot.width, plot.bottom - 2.0 - up * (plot.height - 4.0)]
+        assert np.hypot(*(line - place).T).min() < 1.6
+    end = plot.right, plot.bottom - 2.0 - 0.5 * (plot.height - 4.0)
+    np.testing.assert_allclose(at(pixels, end), rgb((DARK.ink,))[0] * 255.0, atol=3)
+    assert canvas.words == ["-1", "3", "0", "step 200"]
+
+
+def history_plot(canvas: Canvas2D, box: Box) -> Box:
+    axis = max(canvas.measure(each, size=12.0) for each in ("-1", "3")) + 6.0
+    return Box(box.x + axis, box.y + 4.0, box.width - axis - 4.0, box.height - 21.0)
+
+
+def test_a_history_is_dotted_where_it_is_not_known(studio: Studio) -> None:
+    """Along the line there is ground between dots, but not where the values are known."""
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    box = Box(10.0, 10.0, 258.0, 76.0)
+    draw_history(canvas, box, history([0.0, 100.0, 200.0], [-1.0, 3.0, 3.0], [True, False]), DARK)
+    line, plot = drawn_in(studio.paper(canvas), DARK.accent, 60), history_plot(canvas, box)
+    gaps = []
+    for half in (0, 1):
+        left = plot.x + half * plot.width / 2.0
+        columns = set(line[:, 0].astype(int))
+        wanted = range(int(left) + 4, int(left + plot.width / 2.0) - 6)
+        gaps.append(sum(x not in columns for x in wanted) / len(wanted))
+    assert gaps[0] == 0.0 and 0.3 < gaps[1] < 0.9
+
+
+# Panels and the inspector.
+
+
+CARD = Card(
+    3,
+    "input B → neuron 1",
+    blocks=[
+        CardLine("0.54 → 0.52", "large", "step 300"),
+        history([0.0, 1.0, 2.0], [0.5, 0.25, 0.75], [True, True]),
+        CardLine("Why did it change?", "strong"),
+        CardLine(
+            "Input B sent 0.27, neuron 1 was off by delta 0.0018: added up, that is grad -0.0063."
+        ),
+        CardTable(
+            ("sample", "x", "delta", "x × delta"),
+            [(str(i), "0.5", f"0.00{i}1", f"0.00{i}") for i in range(9)],
+            [(f"... {9 - i} more", "", "", "0.07") for i in range(9)] + [()],
+            ("grad", "", "", "-0.0063"),
+            0,
+        ),
+        *(CardLine(f"m{i} = 0.9 × 0.01 + 0.1 × -0.00625 + 0.0000001 = 0.48") for i in range(4)),
+    ],
+)
+
+
+def words_of(card: Card, box: Box) -> list[str]:
+    canvas = Canvas2D(WIDTH, 700)
+    draw_inspector(canvas, box, card, DARK)
+    return list(canvas.words)
+
+
+def test_the_inspector_writes_all_that_is_on_the_card() -> None:
+    said = words_of(CARD, Box(10.0, 10.0, 280.0, 640.0))
+    whole = " ".join(" ".join(said).split())
+    for block in CARD.blocks:
+        if isinstance(block, CardLine):
+            assert block.words in whole and block.aside in whole
+    for cells in [["sample", "x"], ["0.0021", "0.002"], ["grad", "-0.0063"], ["0", "step 2"]]:
+        assert set(cells) <= set(said)
+    assert not any("more" in words for words in said)
+
+
+def test_where_there_is_less_room_rows_go_first_then_the_history_and_nothing_is_cut_off(
+    studio: Studio,
+) -> None:
+    seen = []
+    for height in (640.0, 470.0, 368.0, 310.0, 250.0, 150.0, 60.0):
+        box = Box(10.0, 10.0, 280.0, height)
+        canvas = Canvas2D(WIDTH, 700)
+        draw_inspector(canvas, box, CARD, DARK)
+        letters = (studio.paper(canvas) > 100).all(axis=2).nonzero()
+        assert letters[0].max() < box.bottom - 4.0 and letters[1].max() < box.right - 4.0
+        said = canvas.words
+        rows = sum(each.startswith("0.00") and len(each) == 5 for each in said)
+        seen.append((rows, "step 2" in said, any(words.startswith("m3") for words in said)))
+        assert (said[-1] == "...") == (not seen[-1][2])
+    assert seen[0] == (9, True, True) and 0 < seen[1][0] < 9 and seen[1][1:] == (True, True)
+    assert seen[2][1:] == (False, True) and seen[3] == (0, False, True)
+    assert not seen[-1][2]
+    assert [each[0] for each in seen] == sorted((each[0] for each in seen), reverse=True)
+
+
+def test_long_names_in_a_table_leave_room_for_its_numbers() -> None:
+    name = "pixel 14, 14 of map 12 of layer 3"
+    table = CardTable(("from", "x", "weight", "x × weight"), [(name, "0.12", "-0.12", "0.015")], [])
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    draw_inspector(canvas, Box(10.0, 10.0, 270.0, 300.0), Card(3, "a", blocks=[table]), DARK)
+    assert canvas.words[-3:] == ["0.12", "-0.12", "0.015"]
+    assert canvas.words[-4].startswith("pixel 1") and canvas.words[-4].endswith("...")
+    numbers = ("-0.1234", "-0.1234", "-0.12345")
+    table = CardTable(("from", "x", "weight", "x × weight"), [("neuron 7", *numbers)], [])
+    draw_inspector(canvas, Box(10.0, 10.0, 260.0, 300.0), Card(3, "a", blocks=[table]), DARK)
+    assert canvas.words[-4:] == ["7", *numbers]
+
+
+def test_points_of_numbers_stand_below_each_other_in_a_column_of_a_card() -> None:
+    rows = [("neuron 1", "-12.5", "0.125"), ("neuron 2", "3", "1.4e-8"), ("neuron 3", ".25", "-2")]
+    table = CardTable(("from", "x", "weight"), rows, [], ("sum", "-9.25", "0.1250"))
+    canvas = Words(WIDTH, HEIGHT)
+    draw_inspector(canvas, Box(10.0, 10.0, 260.0, 300.0), Card(3, "a", blocks=[table]), DARK)
+    for column in zip(*rows, table.total, strict=True):
+        points = [
+            box.x + canvas.measure(words.partition(".")[0], bold=words in table.total)
+            for words, box in canvas.found
+            if words in column[1:] and any(map(str.isdigit, words)) and words[0] != "n"
+        ]
+        assert not points or (len(points) >= 3 and np.ptp(points) < 1.0)
+
+
+def test_a_long_formula_is_broken_before_its_operators() -> None:
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    line = "  w = w - learning_rate * gradient * something_else"
+    parts = wrapped(canvas, line, 150.0, 11.0)
+    assert len(parts) > 1 and " ".join(" ".join(parts).split()) == line.strip()
+    assert all(canvas.measure(part, size=11) <= 150.0 for part in parts)
+    assert parts[0].startswith("  w") and parts[1].startswith("    ")
+
+
+def test_a_history_and_its_numbers_grow_with_the_picture(studio: Studio) -> None:
+    sizes = []
+    for scale in (1.0, 2.0):
+        canvas = Canvas2D(WIDTH * scale, HEIGHT * scale)
+        box = Box(0.0, 0.0, 260.0 * scale, 60.0 * scale)
+        draw_history(canvas, box, history(range(3), [0.0, 1.0, 0.5], [1, 1]), DARK, scale)
+        pixels = drawn_in(studio.paper(canvas), DARK.quiet, 60)
+        high = pixels[pixels[:, 1] < 20.0 * scale]
+        sizes.append(np.ptp(high[:, 1]) + 1.0)
+    assert 1.6 < sizes[1] / sizes[0] < 2.4
+
+
+def test_what_stands_for_the_rows_of_a_long_sum_is_never_left_out() -> None:
+    rows = [(str(i), "1", "0.5", "0.5") for i in range(6)]
+    rests = [(f"... {90 - i} more", "", "", "9") for i in range(7)]
+    table = CardTable(("sample", "x", "delta", "x × delta"), rows, rests, ("grad", "", "", "9"))
+    for height in range(60, 260, 6):
+        said = words_of(Card(3, "a", blocks=[table]), Box(0.0, 0.0, 280.0, float(height)))
+        count = sum(said[i + 1 : i + 3] == ["1", "0.5"] for i in range(len(said)))
+        assert not count or f"... {90 - count} more" in said
+
+
+SIZES = [(1280, 800), (800, 500), (640, 420), (420, 300), (260, 210), (2560, 1600)]
+
+
+def program_of(name: str) -> object:
+    if name == "deep":
+        return sv.Network([3, *[4] * 16, 3], "tanh", seed=0).program
+    if name == "3-8-3":
+        return sv.Network([3, 8, 3], "tanh", output="sigmoid", seed=0).program
+    return load(find(name))(engine="python").session.network.program
+
+
+def sight(program: object, current: int = 0, **more: object) -> FrameData:
+    nothing = np.zeros(0)
+    cubes = CubeValues(nothing, nothing, "value", "gradient", np.ones(0), np.ones(0))
+    strip = cells_of(program, program.moments)
+    return FrameData(Layout([], [], [], []), cubes, strip=strip, current=current, **more)
+
+
+def drawn(frame_data: FrameData, size: tuple[float, float], theme: Theme = DARK) -> object:
+    canvas = Canvas2D(*size)
+    division = Division.of(*size)
+    return canvas, division, draw_strip(canvas, division, frame_data, theme)
+
+
+def test_a_step_is_said_in_plain_words_under_three_parts() -> None:
+    canvas, _, _ = drawn(sight(program_of("3-8-3")), (1280, 800))
+    assert canvas.words == [
+        *("forward →", "clear", "layer 0: add up", "tanh", "layer 1: add up", "sigmoid"),
+        *("error", "compare"),
+        *("← backward and learn", "layer 1: slope", "push", "pass back", "layer 0: slope"),
+        *("push", "move"),
+    ]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", ["3-8-3", "digits", "normalized", "expression", "deep"])
+def test_cells_lie_in_the_strip_side_by_side_and_the_current_one_is_there(
+    name: str, size: tuple[int, int]
+) -> None:
+    program = program_of(name)
+    for current in range(len(program.moments) + 1):
+        canvas, division, places = drawn(sight(program, current), size)
+        boxes = [box for box, _ in places]
+        for left, right in itertools.pairwise(boxes):
+            assert left.right <= right.x + 1e-6
+        assert all(
+            division.strip.y <= box.y and box.bottom <= division.strip.bottom for box in boxes
+        )
+        assert all(box.x > 0.0 and box.right < size[0] for box in boxes)
+        dones = [done for _, done in places]
+        assert dones == sorted(dones)
+        if size[0] >= 640:
+            assert current <= dones[-1]
+            assert {"forward →", "error", "← backward and learn"} <= set(canvas.words)
+
+
+def test_where_there_is_little_room_operations_of_a_layer_share_a_cell() -> None:
+    canvas, _, _ = drawn(sight(program_of("3-8-3"), 0), (800, 500))
+    assert canvas.words == [
+        *("forward →", "clear", "layer 0", "layer 1", "error", "compare"),
+        *("← backward and learn", "layer 1", "layer 0", "move"),
+    ]
+    canvas, _, places = drawn(sight(program_of("3-8-3"), 8), (800, 500))  # but for the current one
+    assert canvas.words == [
+        *("forward →", "…", "error", "compare"),
+        *("← backward and learn", "layer 1: slope", "push", "pass back", "layer 0", "move"),
+    ]
+    assert [done for _, done in places] == [6, 7, 8, 9, 11, 12]
+    canvas, _, _ = drawn(sight(program_of("deep"), 20), (800, 500))
+    assert "…" in canvas.words and {"layer 9: add up", "tanh"} <= set(canvas.words)
+
+
+def test_where_there_is_room_for_one_cell_it_is_the_current_one_and_an_empty_bar_is_not_drawn() -> (
+    None
+):
+    program = program_of("deep")
+    canvas, _, places = drawn(sight(program, 20), (330, 300))
+    assert canvas.words == ["forward →", "layer 9"] and [done for _, done in places] == [21]
+    for current, size in ((0, (330, 300)), (20, (120, 300))):
+        canvas, _, places = drawn(sight(program, current), size)
+        assert canvas.words == [] and places == [] and not canvas.vertices()[2]
+
+
+@pytest.mark.parametrize("theme", THEMES.values(), ids=list(THEMES))
+def test_only_the_current_operation_is_lit(studio: Studio, theme: Theme) -> None:
+    program = program_of("3-8-3")
+    for current in range(len(program.moments) + 1):
+        canvas, _, places = drawn(sight(program, current), (1280, 800), theme)
+        pixels = studio.paper(canvas)
+        for box, done in places:
+            fill = theme.accent if done > 6 else theme.light
+            corner = at(pixels, (box.x + 3.0, box.y + box.height / 2.0))
+            lit = np.abs(corner - rgb((fill[:7],))[0] * 255.0).max() < 8
+            assert lit == (done == current)
+
+
+def test_the_name_that_the_session_uses_is_written_over_the_cell_under_the_mouse() -> None:
+    frame_data = sight(program_of("3-8-3"))
+    for done, technical in ((2, "affine 0"), (8, "weight gradient 1"), (0, "")):
+        canvas, division, places = drawn(frame_data, (1280, 800))
+        before = len(canvas.words)
+        draw_hovered(canvas, places, replace(frame_data, hovered=done), DARK, division.scale)
+        assert canvas.words[before:] == [technical] * bool(done)
+
+
+def test_losses_above_zero_have_a_logarithmic_scale() -> None:
+    scale = LossScale.of(np.array([0.8, 0.03]))
+    assert (scale.low, scale.high, scale.is_linear) == (0.03, 0.8, False)
+    found = scale.up(np.array([0.03, 0.8, 0.0, -1.0, math.nan]))
+    np.testing.assert_allclose(found, [0.0, 1.0, math.nan, math.nan, math.nan], atol=1e-12)
+    assert LossScale(0.01, 1.0).ticks(200.0) == pytest.approx([0.01, 0.1, 1.0])
+    assert LossScale(0.2, 0.8).ticks(200.0) == [0.2, 0.8]
+    assert len(LossScale(1e-12, 1.0).ticks(60.0)) <= 3
+    assert LossScale(0.001, 0.2).ticks(29.0) == [0.001, 0.2]  # an axis has two numbers at least
+
+
+@pytest.mark.parametrize(
+    ("losses", "low", "high"),
+    [
+        ([-3.0, -4.7], -4.8, -3.0),
+        ([2.3, -0.4], -0.5, 2.5),
+        ([-7.0], -7.0, -6.0),
+        ([5.0, -95.0], -100.0, 20.0),
+    ],
+)
+def test_with_losses_below_zero_it_is_linear(losses: list[float], low: float, high: float) -> None:
+    scale = LossScale.of(np.array(losses))
+    assert (scale.low, scale.high) == pytest.approx((low, high)) and scale.is_linear
+    assert scale.up(np.array([low, (low + high) / 2.0, high])) == pytest.approx([0.0, 0.5, 1.0])
+    ticks = scale.ticks(1000.0)
+    assert low <= ticks[0] + 1e-9 and ticks[-1] <= high + 1e-9 and 3 < len(ticks) < 13
+    assert ticks == pytest.approx([round(each, 9) for each in ticks])
+    assert 2 <= len(scale.ticks(50.0)) <= 3
+
+
+def test_any_finite_losses_have_a_scale() -> None:
+    largest = sys.float_info.max
+    for losses in ([largest, -largest], [-5e-324], [5e-324, -5e-324], [largest], [5e-324, largest]):
+        scale = LossScale.of(np.array(losses))
+        assert math.isfinite(scale.high - scale.low) and scale.low < scale.high
+        assert len(scale.ticks(100.0)) > 1
+
+
+def test_of_a_logarithm_zeros_are_left_out() -> None:
+    assert shown(np.array([0.0, 1.0, math.inf, math.nan])).tolist() == [1.0]
+    assert shown(np.array([0.0, -1.0, math.inf])).tolist() == [0.0, -1.0]
+
+
+@pytest.mark.parametrize("between", [1.0, 1.9999, 2.0, 4.9, 5.0, 9.99, 1e-7, 3e200])
+def test_four_to_ten_steps_are_between_two_losses(between: float) -> None:
+    assert 4.0 - 1e-9 <= between / apart(between) <= 10.0 + 1e-9
+
+
+@pytest.mark.parametrize("value", [1e-7, 0.3, 0.999999999999999, 1.0, 7.3, 999.9999999999999])
+def test_plain_numbers_enclose_a_number(value: float) -> None:
+    assert value / 2.01 <= round_down(value) <= value <= round_up(value) <= 1.51 * value
+
+
+def test_no_number_is_too_large_for_a_plain_one() -> None:
+    for value in (1e308, 1.7e308, sys.float_info.max):
+        assert value <= round_up(value) <= sys.float_info.max

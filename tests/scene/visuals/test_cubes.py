@@ -1,0 +1,487 @@
+"""Cubes: each shows its own number, as a color and as a size, with float textures or without."""
+
+from itertools import permutations, product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.scene.canvas.palette import THEMES, contrast, rgb
+from scalarviz.scene.layout.camera import CAMERAS, Camera
+from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, UP, Plate
+from scalarviz.scene.visuals import opengl
+from scalarviz.scene.visuals.picking import half_sides, pick
+from scalarviz.scene.visuals.shaders import HALF, LEAST
+from tests.studio import (
+    BLACK,
+    WHITE,
+    Studio,
+    at,
+    facing,
+    framed,
+    ids_of,
+    place,
+    plate,
+    project,
+    shade,
+)
+
+NETWORK = sv.Network([3, 8, 3], "tanh", output="sigmoid", seed=0)
+PLATES = facing(NETWORK.program).plates
+COUNT = len(NETWORK.bank)
+BLUE, ORANGE = -1.0, 1.0
+
+
+def cells(plates: list[Plate]) -> list[tuple[Plate, int, int, int]]:
+    """Each cube's plate, row, column and row of the bank."""
+    return [
+        (each, row, column, each.index_of(row, column))
+        for each in plates
+        for row in range(each.rows)
+        for column in range(each.columns)
+    ]
+
+
+def face(see, each: Plate, row: int, column: int, half: float = HALF) -> np.ndarray:
+    """Where the middle of a cube's front is seen."""
+    return see(each.point(column + 0.5, row + 0.5, half)).xy[0]
+
+
+# Colors.
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("camera", CAMERAS)
+def test_each_parameter_has_a_cube_in_the_color_of_its_value(
+    studio: Studio, camera: str, theme: str
+) -> None:
+    values = np.random.default_rng(1).uniform(-1.5, 1.5, COUNT)
+    values[7] = np.nan
+    cubes = studio.cubes(PLATES, values, theme=theme, scale=1.2)
+    see = project(
+        CAMERAS[camera].framing(np.concatenate([p.corners() for p in PLATES]), 1.5), PLATES
+    )
+    pixels = studio.look(cubes, see)
+    found = cells(PLATES)
+    assert sorted(index for *_, index in found) == list(range(COUNT)) and COUNT == 59
+    for each, row, column, index in found:
+        seen = at(pixels, face(see, each, row, column))
+        np.testing.assert_allclose(seen, shade(theme, values[index], 1.2), atol=2)
+
+
+def test_beyond_the_scale_is_the_color_of_the_end_and_no_number_is_magenta(studio: Studio) -> None:
+    values = np.array([np.nan, np.inf, -np.inf, 1e30, -3.0, 1.0, -1.0, 1e-40, -0.0])
+    flat = plate(1, len(values))
+    for floats in (True, False):
+        see = framed([flat], fov=0.0)
+        pixels = studio.look(studio.cubes([flat], values, floats=floats), see)
+        seen = [at(pixels, face(see, flat, 0, i)) for i in range(len(values))]
+        expected = shade("dark", np.clip(values, -1.0, 1.0))
+        np.testing.assert_allclose(seen, expected, atol=2)
+        assert seen[0].tolist() == [255, 0, 255]
+
+
+@pytest.mark.parametrize("top", [1e38, 1e300])
+def test_numbers_that_exceed_a_float_are_drawn_as_the_largest(studio: Studio, top: float) -> None:
+    flat = plate(1, 3)
+    see = framed([flat], fov=0.0)
+    given = np.array([top, -top, 0.0])
+    pixels = studio.look(studio.cubes([flat], given, given, scale=top, top=top), see)
+    for i, value in enumerate((1.0, -1.0, 0.0)):
+        seen = at(pixels, face(see, flat, 0, i))
+        np.testing.assert_allclose(seen, shade("dark", value), atol=2)
+    highs = []
+    for i, value in ((0, 1.0), (2, 0.0)):
+        column = pixels[:, round(see(flat.point(i + 0.5, 0.5)).xy[0, 0])]
+        highs.append((np.abs(column - shade("dark", value)) <= 3.0).all(axis=1).sum())
+    assert highs[0] > 1.5 * highs[1] > 0.0
+
+
+def test_each_plate_has_a_scale_of_its_own(studio: Studio) -> None:
+    plates = [plate(1, 1), plate(1, 1, 1, origin=(2, 0, 0))]
+    see = framed(plates, fov=0.0)
+    pixels = studio.look(studio.cubes(plates, [0.5, 0.5], scale=[1.0, 0.5]), see)
+    for each, value in zip(plates, (0.5, 1.0), strict=True):
+        np.testing.assert_allclose(at(pixels, face(see, each, 0, 0)), shade("dark", value), atol=2)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_a_weight_near_zero_stands_out_from_the_ground(theme: str) -> None:
+    look = THEMES[theme]
+    assert contrast(look.map(0.0), rgb((look.ground,))[0]) >= 3.0
+
+
+@pytest.mark.parametrize("index", [0, 10, 23, 25, 31, 40, 57])
+def test_a_changed_weight_changes_its_own_cube_and_no_other(studio: Studio, index: int) -> None:
+    rng = np.random.default_rng(index)
+    values, sizes = rng.uniform(-1.0, 1.0, COUNT), 10.0 ** rng.uniform(-4.0, 0.0, COUNT)
+    see = framed(PLATES, azimuth=-25.0, elevation=20.0)
+    cubes = studio.cubes(PLATES, values, sizes)
+    before = studio.look(cubes, see)
+    values[index] += 0.7
+    sizes[index] = 1.0
+    cubes.numbers(values, sizes)
+    after = studio.look(cubes, see)
+    cubes.ids = True
+    own = ids_of(studio.look(cubes, see, WHITE)) == index
+    changed = (before != after).any(axis=2)
+    assert changed.sum() > 20 and not (changed & ~own).any()
+    (box,) = [
+        see(each.point(column + 0.5, row + 0.5) + HALF * np.array(list(product((-1, 1), repeat=3))))
+        for each, row, column, found in cells(PLATES)
+        if found == index
+    ]
+    y, x = np.nonzero(changed)
+    assert (box.xy.min(axis=0) - 1.0 <= [x.min(), y.min()]).all()
+    assert (box.xy.max(axis=0) + 1.0 >= [x.max(), y.max()]).all()
+
+
+# Sizes.
+
+
+def widths(pixels: np.ndarray, see, each: Plate, theme: str = "dark") -> list[int]:
+    """How many pixels the cubes of the first row are wide, in their middle."""
+    found = []
+    for column in range(each.columns):
+        left, y = see(each.point(column, 0.5)).xy[0]
+        right = see(each.point(column + 1.0, 0.5)).xy[0, 0]
+        run = pixels[int(y), round(left) : round(right)]
+        found.append(int((run != BLACK).any(axis=1).sum()))
+    return found
+
+
+@pytest.mark.parametrize("floats", [True, False])
+def test_the_side_of_a_cube_follows_the_square_root_of_its_size(
+    studio: Studio, floats: bool
+) -> None:
+    sizes = np.array([0.0, 0.01, -0.04, 0.25, 1.0, 1e-9, -50.0, 3e-38, np.inf, np.nan])
+    line = plate(1, len(sizes))
+    see = framed([line], 1200, 120, fov=0.0)
+    cubes = studio.cubes([line], np.full(len(sizes), 0.6), sizes, floats=floats)
+    parts = np.array([0.0, 0.1, 0.2, 0.5, 1.0, 0.0, 1.0, 0.0, 1.0, 1.0])
+    unit = see(line.point(0, 0)).unit[0]
+    expected = 2.0 * HALF * unit * (LEAST + (1.0 - LEAST) * parts)
+    assert unit > 80.0 and LEAST == 0.45
+    np.testing.assert_allclose(widths(studio.look(cubes, see), see, line), expected, atol=1.1)
+    cubes.scales(1.0, 4.0)
+    parts = np.minimum(np.sqrt(np.abs(np.nan_to_num(sizes, nan=4.0)) / 4.0), 1.0)
+    expected = 2.0 * HALF * unit * (LEAST + (1.0 - LEAST) * parts)
+    np.testing.assert_allclose(widths(studio.look(cubes, see), see, line), expected, atol=1.1)
+
+
+@pytest.mark.parametrize("azimuth", [0.0, 50.0])
+@pytest.mark.parametrize("axes", [(1.3 * RIGHT, DOWN, NEAR), (0.9 * DOWN, 1.7 * RIGHT, NEAR)])
+def test_cubes_stay_cubes_in_cells_that_are_not_square(
+    studio: Studio, axes: tuple[np.ndarray, ...], azimuth: float
+) -> None:
+    values = np.linspace(-1.0, 1.0, 12)
+    each = Plate(0, 3, 4, 4, np.zeros(3), *axes)
+    see = framed([each], azimuth=azimuth, elevation=0.3 * azimuth)
+    cubes = studio.cubes([each], values, values)
+    cubes.ids = True
+    seen = ids_of(studio.look(cubes, see, WHITE))
+    for row, column in np.ndindex(3, 4):
+        index = each.index_of(row, column)
+        half = each.unit * HALF * (LEAST + (1.0 - LEAST) * np.sqrt(abs(values[index])))
+        corners = each.point(column + 0.5, row + 0.5) + half * np.array(
+            list(product((-1, 1), repeat=3))
+        )
+        y, x = np.nonzero(seen == index)
+        box = see(corners).xy
+        found = [x.min(), y.min(), x.max() + 1, y.max() + 1]
+        if not azimuth:  # else a neighbor may hide a part
+            np.testing.assert_allclose(found, [*box.min(axis=0), *box.max(axis=0)], atol=1.2)
+        rng = np.random.default_rng(index)
+        for at_x, at_y in rng.uniform(box.min(axis=0), box.max(axis=0), (8, 2)):
+            around = seen[int(at_y) - 1 : int(at_y) + 2, int(at_x) - 1 : int(at_x) + 2]
+            if len(np.unique(around)) == 1:
+                picked = pick([each], see.matrix, *see.across(at_x, at_y), half_of(values))
+                assert picked == around[1, 1]
+
+
+def half_of(values: np.ndarray):
+    """Half the side of a cube, for picking."""
+    return lambda _, index: float(half_sides(values[index : index + 1], 1.0)[0])
+
+
+# Where numbers come from.
+
+
+BANK = 17_000_000
+LARGE = [  # side by side, far enough apart
+    plate(3, 5000),
+    plate(40, 30, 4_194_304 + 17, 4097, origin=(6000, 0, 0)),
+    plate(40, 30, 16_777_216 - 100, 5000, origin=(7000, 0, 0)),
+    plate(30, 7, 16_777_216 + 4095, 33, origin=(8000, 0, 0)),
+    plate(3390, 5000, 5_000, 5000, origin=(0, -100, 0)),
+    plate(5600, 3001, 0, 3001, origin=(6000, -100, 0)),
+]
+
+
+@pytest.mark.slow
+def test_the_right_number_is_found_however_far_into_the_bank(studio: Studio) -> None:
+    numbers = np.random.default_rng(0).uniform(-1.0, 1.0, BANK).astype(np.float32)
+    cubes = studio.cubes(LARGE, numbers)
+    for number, each in enumerate(LARGE):
+        rng = np.random.default_rng(number)
+        rows, columns = each.rows - 1, each.columns - 1
+        places = [(0, 0), (rows, columns), (0, columns), (rows // 2, columns // 3)]
+        places += [(int(rng.integers(each.rows)), int(rng.integers(each.columns))) for _ in "123"]
+        for row, column in places:
+            middle = tuple(each.point(column + 0.5, row + 0.5).tolist())
+            see = project(Camera(middle, height=7.0, fov=0.0), [each], 160, 120)
+            pixels = studio.look(cubes, see)
+            for y, x in product(range(row - 3, row + 4), range(column - 3, column + 4)):
+                if 0 <= y <= rows and 0 <= x <= columns:
+                    value = numbers[each.index_of(y, x)]
+                    seen = at(pixels, face(see, each, y, x))
+                    np.testing.assert_allclose(seen, shade("dark", value), atol=2)
+
+
+@pytest.mark.slow
+def test_only_what_is_near_is_sent_and_it_is_there_when_one_comes_near(studio: Studio) -> None:
+    values = np.random.default_rng(0).uniform(-1.0, 1.0, 2 * 400 * 400)
+    plates = [plate(400, 400), plate(400, 400, 160_000, origin=(500, 0, 0))]
+    cubes = studio.cubes(plates, values)
+    studio.look(cubes, framed(plates, fov=0.0))  # as means only
+    for each in plates:
+        for row, column in ((0, 0), (399, 399), (123, 321)):
+            middle = tuple(each.point(column + 0.5, row + 0.5).tolist())
+            see = project(Camera(middle, height=5.0, fov=0.0), plates)
+            seen = at(studio.look(cubes, see), (160, 120))
+            value = values[each.index_of(row, column)]
+            np.testing.assert_allclose(seen, shade("dark", value), atol=2)
+    values[160_000 + 123 * 400 + 321] = ORANGE
+    cubes.numbers(values, np.ones(len(values)))
+    np.testing.assert_allclose(
+        at(studio.look(cubes, see), (160, 120)), shade("dark", ORANGE), atol=2
+    )
+
+
+# In space.
+
+
+def orientations() -> list[np.ndarray]:
+    """All ways to put a plate along the axes, mirrored ones included."""
+    return [
+        np.array(axes) * np.array(signs)[:, np.newaxis]
+        for axes in permutations((RIGHT, UP, NEAR))
+        for signs in product((1.0, -1.0), repeat=3)
+    ]
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize("fov", [0.0, 40.0])
+def test_plates_that_are_turned_or_mirrored_are_drawn_right_side_out(
+    studio: Studio, fov: float
+) -> None:
+    values = np.linspace(-1.0, 1.0, 4)
+    for axes in orientations():
+        each = plate(2, 2, axes=axes)
+        see = framed([each], 120, 90, azimuth=30.0, elevation=25.0, fov=fov)
+        cubes = studio.cubes([each], values)
+        pixels = studio.look(cubes, see)
+        # Of the four, the cube that is nearest to the eye is wholly seen: its three outer faces.
+        places = [each.point(c + 0.5, r + 0.5)[()] for r in (0, 1) for c in (0, 1)]
+        nearest = int(np.argmax([place @ see.camera.toward for place in places]))
+        for axis in (RIGHT, UP, NEAR):
+            outward = axis * np.sign(axis @ see.camera.toward)
+            # What looks largest has its own color; the other sides are lit from above.
+            bright = 1.18 if outward[1] > 0.5 else 1.0 if axis is NEAR else 0.66
+            seen = at(pixels, see(places[nearest] + HALF * outward).xy[0])
+            expected = np.minimum(bright * shade("dark", values[nearest]), 255.0)
+            np.testing.assert_allclose(seen, expected, atol=2.5)
+
+
+def test_what_is_nearer_hides_what_is_behind_it(studio: Studio) -> None:
+    flat, behind = plate(3, 3), plate(3, 3, 9, origin=(0.5, -0.5, -3.0))
+    through = plate(3, 3, 18, origin=(1.5, 0.0, 1.5), axes=(-NEAR, DOWN, RIGHT))
+    values = np.repeat([BLUE, ORANGE, 0.0], 9)
+    for order in permutations((flat, behind, through)):
+        for fov in (0.0, 50.0):
+            see = framed(order, azimuth=35.0, elevation=10.0, fov=fov)
+            cubes = studio.cubes(list(order), values)
+            cubes.ids = True
+            found = ids_of(studio.look(cubes, see, WHITE))
+            seen = see(np.concatenate([each.corners() for each in order]))
+            assert np.nanmax(np.abs(seen.depth)) <= 1.0
+            # The front of the middle cube of the first plate is half inside the third.
+            for each, row, column, index in cells(list(order)):
+                x, y = face(see, each, row, column)
+                own, top = float(face_depth(see, each, row, column)), int(found[int(y), int(x)])
+                if top not in (index, -1):
+                    (other,) = [p for p in order if p.place_of(top)]
+                    r, c = other.place_of(top)
+                    box = other.point(c + 0.5, r + 0.5) + HALF * np.array(
+                        list(product((-1, 1), repeat=3))
+                    )
+                    assert see(box).depth.min() < own
+    assert at(studio.look(studio.cubes([flat], values), framed([flat])), (160, 120))[2] > 200
+
+
+def face_depth(see, each: Plate, row: int, column: int) -> float:
+    return see(each.point(column + 0.5, row + 0.5, HALF)).depth[0]
+
+
+def test_an_eye_among_the_cubes_sees_them_in_a_mirror_too(studio: Studio) -> None:
+    from vispy import gloo
+
+    each = plate(7, 7)
+    cubes = studio.cubes([each], np.random.default_rng(0).uniform(-1.0, 1.0, 49))
+    see = project(Camera((5.0, -4.0, 0.0), 70.0, 5.0, height=1.0, fov=60.0), [each])
+
+    def draw() -> None:
+        gloo.set_viewport(0, 0, 320, 240)
+        gloo.set_state(depth_test=True, blend=False, cull_face=False)
+        gloo.clear(color=(0.0, 0.0, 0.0, 1.0), depth=True)
+        place(cubes, np.diag([-1.0, 1.0, 1.0, 1.0]) @ see.matrix, 320, 240)
+        cubes.draw()
+
+    direct, mirrored = studio.look(cubes, see), studio.shoot(draw, 320, 240)
+    assert len(np.unique(direct.reshape(-1, 3), axis=0)) > 50
+    assert (np.abs(direct - mirrored[:, ::-1]).max(axis=2) > 2).mean() < 0.01
+
+
+STRANGE = [0.0, -0.0, np.nan, np.inf, -np.inf, 3.4e38, -1e30, 1e-45, -1e-38, 1.2e-38, 1.0, -2.0]
+STRANGE += [np.nextafter(np.float32(1.0), np.float32(0.0)), 0.1, 1 / 3, 2.0**-126, 2.0**127]
+
+
+def difference(studio: Studio, plates: Any, see: Any, *numbers: Any, **scales: Any) -> np.ndarray:
+    """How far the two ways to send numbers are apart, pixel by pixel."""
+    first, second = (
+        studio.look(studio.cubes(plates, *numbers, **scales, floats=floats), see)
+        for floats in (True, False)
+    )
+    assert len(np.unique(first.reshape(-1, 3), axis=0)) > 4
+    return np.abs(first - second).max(axis=2)
+
+
+@pytest.mark.parametrize("fov", [0.0, 40.0])
+def test_bytes_give_the_same_picture_as_floats(studio: Studio, fov: float) -> None:
+    rng = np.random.default_rng(0)
+    plates = [plate(9, 14), plate(7, 3, 126, 5, origin=(2, 1, -4))]
+    values, sizes = rng.normal(size=170), 10.0 ** rng.uniform(-7.0, 1.0, 170)
+    see = framed(plates, azimuth=-30.0, elevation=20.0, fov=fov)
+    apart = difference(studio, plates, see, values, sizes, scale=[1.3, 0.7], top=[2.0, 0.5])
+    assert (apart > 1).mean() < 1e-3
+
+
+def test_bytes_hold_every_float(studio: Studio) -> None:
+    values = np.array(STRANGE * 2, np.float32)
+    line = plate(2, len(STRANGE))
+    see = framed([line], 340, 60, fov=0.0)
+    for sizes in (np.ones(len(values)), values):
+        assert (difference(studio, [line], see, values, sizes) > 1).mean() < 2e-3
+
+
+def test_bytes_give_the_same_means(studio: Studio) -> None:
+    rng = np.random.default_rng(0)
+    each = plate(300, 200)
+    see = framed([each], elevation=50.0)
+    values = rng.normal(size=each.size)
+    assert (difference(studio, [each], see, values, np.abs(values)) > 1).mean() < 1e-3
+
+
+def test_bytes_count_cubes_as_well_as_floats(studio: Studio) -> None:
+    count = 9_000_000
+    plates = [
+        plate(60, 40, 4_194_304 + 17, 4097),
+        plate(60, 40, 8_388_608 + 4095, 5000, origin=(50, 0, 0)),
+    ]
+    numbers = np.ones(count, np.float32)
+    visuals = [studio.cubes(plates, numbers, floats=floats) for floats in (True, False)]
+    for visual in visuals:
+        visual.ids = True
+    for each in plates:
+        for row, column in ((0, 0), (59, 39), (31, 17)):
+            middle = tuple(each.point(column + 0.5, row + 0.5).tolist())
+            see = project(Camera(middle, height=7.0, fov=0.0), plates, 80, 60)
+            first, second = (ids_of(studio.look(visual, see, WHITE)) for visual in visuals)
+            np.testing.assert_array_equal(first, second)
+            assert first[30, 40] == each.index_of(row, column)
+
+
+# Which way is taken.
+
+
+def test_floats_arrive_here(studio: Studio) -> None:
+    studio.canvas.set_current()
+    assert opengl.has_float_textures() and opengl.arrive(opengl.SENT)
+    each = plate(1, 1)
+    cubes = studio.cubes([each], np.ones(1))
+    studio.look(cubes, framed([each]))
+    assert cubes.floats
+
+
+@pytest.mark.parametrize("kind", ["half as precise", "clamped to one", "not there", "an error"])
+def test_a_driver_that_harms_floats_is_found_out(
+    studio: Studio, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = opengl.texture_of
+
+    def texture_of(data: Any) -> Any:
+        if kind == "an error":
+            raise RuntimeError("GL got errors (glTexImage2D): GL_INVALID_VALUE")
+        if kind == "not there":
+            return honest(0.0 * data)
+        if kind == "clamped to one":
+            return honest(np.clip(data, 0.0, 1.0))
+        with np.errstate(over="ignore"):
+            return honest(data.astype(np.float16).astype(np.float32))
+
+    studio.canvas.set_current()
+    monkeypatch.setattr(opengl, "texture_of", texture_of)
+    assert not opengl.arrive(opengl.SENT)
+
+
+def test_a_context_is_asked_once(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(opengl, "arrive", lambda sent: asked.append(sent) or False)
+    opengl.KNOWN.pop(studio.canvas.context, None)
+    try:
+        made = [studio.cubes([plate(1, 1)], np.ones(1)) for _ in range(2)]
+        for each in made:
+            studio.look(each, framed([plate(1, 1)]))
+    finally:
+        opengl.KNOWN.pop(studio.canvas.context, None)
+    assert len(asked) == 1 and [each.floats for each in made] == [False, False]
+
+
+def test_asking_leaves_the_picture_as_it_was(studio: Studio) -> None:
+    from vispy import gloo
+
+    opengl.KNOWN.pop(studio.canvas.context, None)
+
+    def draw() -> None:
+        gloo.clear(color=(0.0, 0.0, 1.0, 1.0))
+        gloo.set_viewport(8, 4, 40, 30)
+        assert opengl.has_float_textures()
+        program = gloo.Program(
+            "attribute vec2 a_at; void main() { gl_Position = vec4(a_at, 0.0, 1.0); }",
+            "void main() { gl_FragColor = vec4(1.0, 0.0, 0.0, 1.0); }",
+        )
+        program["a_at"] = np.array([(-1, -1), (1, -1), (-1, 1), (1, 1)], np.float32)
+        program.draw("triangle_strip")
+
+    red = studio.shoot(draw, 64, 48)[..., 0] > 127
+    y, x = np.nonzero(red)
+    assert (x.min(), x.max(), y.min(), y.max()) == (8, 47, 14, 43)
+
+
+def test_floats_arrive_where_a_picture_is_clipped_and_it_stays_clipped(studio: Studio) -> None:
+    from vispy import gloo
+
+    opengl.KNOWN.pop(studio.canvas.context, None)
+
+    def draw() -> None:
+        gloo.clear(color=(0.0, 0.0, 1.0, 1.0))
+        gloo.set_state(scissor_test=True)
+        gloo.set_scissor(8, 4, 40, 30)
+        assert opengl.has_float_textures()
+        gloo.clear(color=(1.0, 0.0, 0.0, 1.0))
+        gloo.set_state(scissor_test=False)
+
+    red = studio.shoot(draw, 64, 48)[..., 0] > 127
+    y, x = np.nonzero(red)
+    assert (x.min(), x.max(), y.min(), y.max()) == (8, 47, 14, 43)

@@ -1,0 +1,412 @@
+"""Spheres, wires and picking.
+
+In their place, with true depth, and found under the pixel where they are seen.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scalarviz.core.program import NONE
+from scalarviz.scene.layout.camera import Camera
+from scalarviz.scene.layout.division import Projection
+from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, UP, Plate
+from scalarviz.scene.visuals.picking import half_sides, pick
+from scalarviz.scene.visuals.shaders import HALF, LEAST
+from scalarviz.scene.visuals.spheres import SpheresVisual, WiresVisual
+from tests.studio import WHITE, Studio, framed, ids_of, place, plate, project
+
+WIDTH, HEIGHT = 320, 240
+GREY, RED = (0.5, 0.5, 0.5), (1.0, 0.0, 0.0)
+STAGE = [plate(9, 12, origin=(-6.0, 4.5, 0.0))]
+every_fov = pytest.mark.parametrize("fov", [0.0, 30.0, 70.0])
+
+
+def seen_from(fov: float, azimuth: float = 0.0, elevation: float = 0.0) -> Projection:
+    return project(Camera(azimuth=azimuth, elevation=elevation, fov=fov), STAGE, WIDTH, HEIGHT)
+
+
+def spheres(centers: Any, radii: Any, fills: Any = GREY, line: float = 0.0) -> Any:
+    count = len(centers)
+    visual = SpheresVisual()
+    visual.set_data(
+        np.array(centers, float),
+        np.broadcast_to(radii, count).astype(float),
+        np.broadcast_to(fills, (count, 3)),
+        np.broadcast_to(WHITE, (count, 3)),
+        np.full(count, line),
+    )
+    return visual
+
+
+def wires(starts: Any, ends: Any, color: Any = (1, 1, 1, 1), width: Any = 1.0) -> Any:
+    count = len(starts)
+    visual = WiresVisual()
+    visual.set_data(
+        np.array(starts, float),
+        np.array(ends, float),
+        np.broadcast_to(color, (count, 4)),
+        np.broadcast_to(width, count).astype(float),
+    )
+    return visual
+
+
+def shown(
+    studio: Studio, see: Projection, visuals: Sequence[Any], ratio: int = 1, ground: float = 0.0
+) -> np.ndarray:
+    """The pixels of visuals, drawn one after the other."""
+    from vispy import gloo
+
+    width, height = WIDTH * ratio, HEIGHT * ratio
+    studio.canvas.set_current()
+
+    def draw() -> None:
+        gloo.set_viewport(0, 0, width, height)
+        gloo.set_state(depth_test=True, blend=False, cull_face=False)
+        gloo.clear(color=(ground, ground, ground, 1.0), depth=True)
+        for visual in visuals:
+            place(visual, see.matrix, width, height, ratio)
+            visual.draw()
+
+    return studio.shoot(draw, width, height)
+
+
+def outline(see: Projection, center: np.ndarray, radius: float) -> np.ndarray:
+    """Many points of the surface of a sphere, projected: their hull is its outline."""
+    way = np.random.default_rng(0).normal(size=(40_000, 3))
+    return see(center + radius * way / np.linalg.norm(way, axis=1, keepdims=True)).xy
+
+
+@every_fov
+def test_a_sphere_is_seen_where_its_surface_is(studio: Studio, fov: float) -> None:
+    see = seen_from(fov, 25.0, 15.0)
+    for center in ([0.0, 0.0, 0.0], [3.0, 2.0, 1.0], [-3.0, -2.0, -2.0]):
+        pixels = shown(studio, see, [spheres([center], 1.1)])[:, :, 0]
+        points = outline(see, np.array(center), 1.1)
+        rows, columns = np.nonzero(pixels > 60)  # half covered, of a grey of 128
+        found = [columns.min(), rows.min(), columns.max() + 1, rows.max() + 1]
+        expected = [*points.min(axis=0), *points.max(axis=0)]
+        np.testing.assert_allclose(found, expected, atol=1.1)
+
+
+def test_its_edge_is_smooth_and_its_outline_has_a_width_in_logical_pixels(studio: Studio) -> None:
+    see = seen_from(0.0)
+    unit = see(np.zeros((1, 3))).unit[0]
+    radius = 30.0 / unit
+    plain = shown(studio, see, [spheres([[0, 0, 0]], radius, WHITE)])[:, :, 0] / 255.0
+    assert plain.sum() == pytest.approx(np.pi * 900.0, rel=0.1)  # in the shade it is darker
+    assert ((plain > 0.05) & (plain < 0.6)).sum() > 60
+    for ratio in (1, 2):
+        pixels = shown(studio, see, [spheres([[0, 0, 0]], radius, RED, 4.0)], ratio)
+        row = pixels[HEIGHT * ratio // 2, :, 1]  # the fill has no green
+        half = row[: WIDTH * ratio // 2]
+        assert (half / 255.0).sum() == pytest.approx(4.0 * ratio, abs=0.6)
+
+
+@every_fov
+def test_light_comes_from_above_and_from_before_what_cubes_show_most(
+    studio: Studio, fov: float
+) -> None:
+    for azimuth, side in ((60.0, 1), (50.0, 1), (-60.0, -1)):
+        see = seen_from(fov, azimuth, 20.0)
+        pixels = shown(studio, see, [spheres([[0, 0, 0]], 2.0)])[:, :, 0]
+        (x, y), reach = see(np.zeros((1, 3))).xy[0], 1.2 * see(np.zeros((1, 3))).unit[0]
+        lit = pixels[int(y - reach), int(x + side * reach)]
+        dark = pixels[int(y + reach), int(x - side * reach)]
+        assert dark + 12 < lit <= 1.1 * 128
+
+
+@every_fov
+def test_spheres_that_cross_are_cut_where_their_surfaces_meet(studio: Studio, fov: float) -> None:
+    see = seen_from(fov, 20.0, 10.0)
+    centers = np.array([[-0.9, 0.0, 0.0], [0.9, 0.3, 0.4]])
+    for order in ([0, 1], [1, 0]):
+        fills = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])[order]
+        pixels = shown(studio, see, [spheres(centers[order], 2.0, fills)])
+        points = first_hits(see, centers, 2.0)
+        wrong = 0
+        for (y, x), first in points.items():
+            wrong += int(np.argmax(pixels[y, x, [0, 2]])) != first
+        assert len(points) > 300 and wrong <= 0.02 * len(points)
+
+
+def first_hits(see: Projection, centers: np.ndarray, radius: float) -> dict[tuple[int, int], int]:
+    """Which of two spheres a ray meets first, by pixel; pixels near their outlines are left out."""
+    inverse = np.linalg.inv(see.matrix)
+    found = {}
+    for y in range(2, HEIGHT, 4):
+        for x in range(2, WIDTH, 4):
+            at = 2.0 * (x + 0.5) / WIDTH - 1.0, 1.0 - 2.0 * (y + 0.5) / HEIGHT
+            ends = [inverse @ [*at, depth, 1.0] for depth in (-1.0, 1.0)]
+            start, end = (each[:3] / each[3] for each in ends)
+            ray = (end - start) / np.linalg.norm(end - start)
+            hits = []
+            for center in centers:
+                along = float((center - start) @ ray)
+                inside = radius**2 - float((center - start) @ (center - start)) + along**2
+                hits.append(along - np.sqrt(inside) if inside > 0.1 else np.inf)
+            if abs(hits[0] - hits[1]) > 0.05 and min(hits) < np.inf:
+                found[y, x] = int(np.argmin(hits))
+    return found
+
+
+def test_a_sphere_stands_in_a_plate_as_deep_as_it_is(studio: Studio) -> None:
+    see = seen_from(30.0)
+    values = np.full(108, -1.0)
+    cubes = studio.cubes(STAGE, values)
+    for height, covers in ((-1.0, False), (1.0, True)):
+        for order in (0, 1):
+            ball = spheres([[0.5, 0.0, height]], 0.4, RED)
+            both = [cubes, ball] if order else [ball, cubes]
+            pixels = shown(studio, see, both)
+            x, y = see(np.array([[0.5, 0.0, height]])).xy[0]
+            assert (pixels[int(y), int(x), 0] > 200) == covers
+
+
+def test_nothing_is_drawn_of_a_sphere_around_or_behind_the_eye(studio: Studio) -> None:
+    see = seen_from(30.0)
+    eye = see.camera.distance * NEAR
+    visual = spheres([eye, eye + 3.0 * NEAR], [2.0, 1.0])
+    assert not shown(studio, see, [visual]).any()
+
+
+# Wires.
+
+
+@every_fov
+@pytest.mark.parametrize("width", [1.0, 3.0, 8.0])
+def test_a_wire_is_as_wide_near_as_far(studio: Studio, fov: float, width: float) -> None:
+    see = seen_from(fov, 40.0, 10.0)
+    start, end = np.array([-6.0, 0.0, 4.0]), np.array([6.0, 0.0, -4.0])
+    for ratio in (1, 2):
+        pixels = shown(studio, see, [wires([start], [end], width=width)], ratio)[:, :, 0] / 255.0
+        ends = see(np.array([start, end])).xy * ratio
+        way = ends[1] - ends[0]
+        slope = abs(way[0]) / np.linalg.norm(way)
+        first, last = sorted(ends[:, 0].clip(0, WIDTH * ratio))
+        for x in np.linspace(first, last, 7)[1:-1]:
+            assert pixels[:, int(x)].sum() * slope == pytest.approx(width * ratio, rel=0.12)
+
+
+def test_a_wire_thinner_than_a_pixel_is_fainter(studio: Studio) -> None:
+    see = seen_from(0.0)
+    line = [-5 * RIGHT], [5 * RIGHT]
+    for width in (0.25, 0.5, 1.0):
+        pixels = shown(studio, see, [wires(*line, width=width)])[:, WIDTH // 2, 0]
+        assert pixels.sum() / 255.0 == pytest.approx(width, abs=0.03)
+    half = shown(studio, see, [wires(*line, color=(1.0, 0.5, 0.0, 0.5), width=5.0)])
+    assert half[HEIGHT // 2, WIDTH // 2].tolist() == pytest.approx([128, 64, 0], abs=1)
+
+
+@every_fov
+def test_wires_end_in_spheres_and_pass_before_and_behind_them(studio: Studio, fov: float) -> None:
+    see = seen_from(fov)
+    ball = spheres([[0, 0, 0]], 1.0, RED)
+    for height, visible in ((1.5, True), (0.0, False), (-1.5, False)):
+        line = wires([[-4.0, 0.0, height]], [[4.0, 0.0, height]], (0, 0, 1, 1), 5.0)
+        pixels = shown(studio, see, [ball, line])
+        y = int(see(np.array([[0.0, 0.0, height]])).xy[0, 1])
+        assert (pixels[y, WIDTH // 2, 2] > 200) == visible
+        beside = see(np.array([[-2.5, 0.0, height]])).xy[0]
+        assert pixels[int(beside[1]), int(beside[0]), 2] > 200
+
+
+def test_wires_that_cross_mix_and_leave_the_depth_to_others(studio: Studio) -> None:
+    see = seen_from(0.0)
+    first = [-4 * RIGHT + NEAR], [4 * RIGHT + NEAR]
+    second = [-4 * UP - NEAR], [4 * UP - NEAR]
+    both = wires([*first[0], *second[0]], [*first[1], *second[1]], (1, 1, 1, 0.5), 7.0)
+    pixels = shown(studio, see, [both])
+    assert pixels[HEIGHT // 2, WIDTH // 2, 0] == pytest.approx(191, abs=1)
+    after = shown(studio, see, [both, spheres([[0, 0, 0]], 1.0, RED)])
+    assert after[HEIGHT // 2, WIDTH // 2].tolist()[1:] == [0, 0]
+
+
+def test_a_wire_from_behind_the_eye_is_seen_from_where_it_comes_into_view(studio: Studio) -> None:
+    see = seen_from(40.0)
+    eye = see.camera.distance * NEAR
+    start, end = eye + 5.0 * NEAR - 0.5 * UP, -0.5 * UP + 2.0 * RIGHT
+    pixels = shown(studio, see, [wires([start], [end], width=3.0)])
+    x, y = see(end[np.newaxis]).xy[0]
+    assert pixels[int(y) - 3 : int(y) + 4, int(x) - 3 : int(x) + 1].max() > 200
+    assert not pixels[: HEIGHT // 2 - 5].any() and pixels[HEIGHT // 2 + 20 :].any()
+    assert not shown(studio, see, [wires([start], [start + NEAR])]).any()
+
+
+@every_fov
+def test_a_wire_beyond_the_far_plane_is_behind_everything(studio: Studio, fov: float) -> None:
+    see = seen_from(fov)
+    places = np.array([[-4.0, 0.0, 0.0], [4.0, 0.0, 0.0]])
+    line = wires(*see.camera.behind(places, 1000.0)[:, np.newaxis], (0, 0, 1, 1), 5.0)
+    pixels = shown(studio, see, [spheres([[0, 0, -4]], 1.0, RED), line])
+    left, middle = see(np.array([[-2.5, 0.0, 0.0], [0.0, 0.0, 0.0]])).xy.astype(int)
+    assert pixels[left[1], left[0]].tolist() == [0, 0, 255]
+    assert pixels[middle[1], middle[0], 2] < 100 < pixels[middle[1], middle[0], 0]
+
+
+def test_a_visual_is_uploaded_again_only_where_it_changed(studio: Studio) -> None:
+    see = seen_from(0.0)
+    ball = spheres([[0, 0, 0]], 1.0, RED)
+    first = shown(studio, see, [ball])
+    assert not ball._quads._stale
+    same = np.zeros((1, 3)), np.ones(1), np.array([RED]), np.array([WHITE]), np.zeros(1)
+    ball.set_data(*same)
+    assert not ball._quads._stale
+    blue = np.array([[0.0, 0.0, 1.0]])
+    ball.set_data(*same[:2], blue, *same[3:])
+    assert ball._quads._stale == {"a_fill"}
+    np.testing.assert_array_equal(shown(studio, see, [ball])[:, :, 2], first[:, :, 0])
+    ball.release()
+    np.testing.assert_array_equal(shown(studio, see, [ball])[:, :, 2], first[:, :, 0])
+    assert ball.bounds(0) == (0.0, 0.0)
+
+
+AXES = [
+    *((RIGHT, DOWN, NEAR), (DOWN, RIGHT, NEAR), (RIGHT, UP, NEAR), (DOWN, -RIGHT, NEAR)),
+    *((NEAR, DOWN, RIGHT), (UP, NEAR, -RIGHT), (RIGHT, DOWN, -NEAR)),
+]
+RATIOS = (1.0, 1.25, 1.5, 2.0)
+PICK_WIDTH, PICK_HEIGHT = 96, 64
+
+
+def world(rng: np.random.Generator, first: int) -> tuple[list[Plate], int]:
+    """Some plates, turned and mirrored, near each other and through each other.
+
+    Their cells are square, or wider than high; cubes in cells below 1 are smaller.
+    """
+    plates = []
+    for _ in range(rng.integers(1, 5)):
+        rows, columns = rng.integers(1, 9, 2).tolist()
+        stride = columns + int(rng.integers(0, 5))
+        origin = rng.normal(size=3) * [4.0, 4.0, 3.0]
+        axes = np.array(AXES[rng.integers(len(AXES))])
+        wide = np.array([rng.choice([1.0, 1.3, 0.62]), rng.choice([1.0, 0.62]), 1.0])
+        plates.append(plate(rows, columns, first, stride, origin, axes * wide[:, np.newaxis]))
+        first += rows * stride + int(rng.integers(0, 20))
+    return plates, first
+
+
+def camera_at(rng: np.random.Generator, plates: list[Plate], *, near: bool) -> Camera:
+    azimuth, elevation = rng.uniform(-85.0, 85.0, 2).tolist()
+    fov = float(rng.choice([0.0, 28.0, 60.0]))
+    whole = framed(
+        plates, PICK_WIDTH, PICK_HEIGHT, azimuth=azimuth, elevation=elevation, fov=fov
+    ).camera
+    if not near:
+        return whole.zoomed(float(rng.uniform(0.3, 1.2)))
+    each = plates[rng.integers(len(plates))]
+    place = each.point(rng.uniform(0, each.columns), rng.uniform(0, each.rows)).tolist()
+    height = max(0.6, whole.height * float(rng.uniform(0.05, 0.6)))
+    return Camera(tuple(place), azimuth, elevation, height, fov)
+
+
+class Eye:
+    """Who asks what is at a pixel, by logical or device pixels."""
+
+    def __init__(self, plates: list[Plate], see: Projection, sizes: np.ndarray, ratio: float):
+        self.plates, self.see, self.ratio = plates, see, ratio
+        self.halves = half_sides(sizes.astype(np.float64), 1.0)
+        self.matrix = see.matrix
+
+    def __call__(self, x: float, y: float) -> int:
+        place = self.see.across(x / self.ratio, y / self.ratio)
+        return pick(self.plates, self.matrix, *place, lambda _, index: self.halves[index])
+
+    def around(self, x: float, y: float) -> set[int]:
+        return {self(x + dx, y + dy) for dx in (-0.5, 0.0, 0.5) for dy in (-0.5, 0.0, 0.5)}
+
+
+def disagreements(studio: Studio, seeds: range, samples: int) -> tuple[int, int, int]:
+    """How many pixels there were, on how many of them a cube, and at how many edges they differ."""
+    asked = hits = edges = 0
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        plates, count = world(rng, 70_000 if seed % 3 == 0 else 0)
+        sizes = (10.0 ** rng.uniform(-5.0, 0.0, count)).astype(np.float32)
+        ratio = RATIOS[seed % 4]
+        see = project(camera_at(rng, plates, near=seed % 2 == 1), plates, PICK_WIDTH, PICK_HEIGHT)
+        cubes = studio.cubes(plates, sizes, sizes)
+        cubes.ids = True
+        seen = ids_of(studio.look(cubes, see, WHITE, ratio))
+        eye = Eye(plates, see, sizes, ratio)
+        pixels = rng.integers((0, 0), seen.shape, (samples, 2)).tolist()
+        there = np.argwhere(seen != NONE)
+        if len(there):
+            pixels += there[rng.integers(len(there), size=samples)].tolist()
+        for row, column in pixels:
+            found = eye(column + 0.5, row + 0.5)
+            if found != seen[row, column]:
+                assert len(eye.around(column + 0.5, row + 0.5)) > 1, (seed, row, column)
+                edges += 1
+            hits += found != NONE
+        asked += len(pixels)
+    return asked, hits, edges
+
+
+def test_what_is_picked_is_what_is_seen(studio: Studio) -> None:
+    asked, hits, edges = disagreements(studio, range(36), 60)
+    assert asked > 4_000 and hits > 0.5 * asked and edges < 0.005 * asked
+
+
+@pytest.mark.slow
+def test_what_is_picked_is_what_is_seen_from_a_thousand_places(studio: Studio) -> None:
+    asked, hits, edges = disagreements(studio, range(1_000, 2_000), 100)
+    assert hits > 0.5 * asked and edges < 0.001 * asked
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize("first", [65_530, 1_000_003, 8_388_700])
+def test_rows_far_into_the_bank_are_picked(studio: Studio, first: int) -> None:
+    each = plate(4, 4, first, 5)
+    see = framed([each], 64, 64, azimuth=20.0, elevation=15.0)
+    sizes = np.ones(first + 30, np.float32)
+    cubes = studio.cubes([each], sizes)
+    cubes.ids = True
+    seen = ids_of(studio.look(cubes, see, WHITE))
+    eye = Eye([each], see, sizes, 1.0)
+    for row, column in np.ndindex(4, 4):
+        x, y = see(each.point(column + 0.5, row + 0.5, HALF)).xy[0]
+        index = each.index_of(row, column)
+        assert seen[int(y), int(x)] == index == eye(int(x) + 0.5, int(y) + 0.5)
+
+
+def test_a_large_plate_is_picked_from_a_flat_angle(studio: Studio) -> None:
+    each = plate(700, 900)
+    sizes = np.random.default_rng(0).uniform(0.0, 1.0, each.size).astype(np.float32) ** 8
+    for elevation in (0.0, 60.0, 84.0):
+        camera = Camera((450.0, -350.0, 0.0), 0.0, elevation, 60.0, 20.0)
+        see = project(camera, [each], PICK_WIDTH, PICK_HEIGHT)
+        cubes = studio.cubes([each], sizes, sizes)
+        cubes.ids = True
+        seen = ids_of(studio.look(cubes, see, WHITE))
+        eye = Eye([each], see, sizes, 1.0)
+        pixels = np.random.default_rng(1).integers((0, 0), seen.shape, (150, 2)).tolist()
+        same = [eye(x + 0.5, y + 0.5) == seen[y, x] for y, x in pixels]
+        apart = [len(eye.around(x + 0.5, y + 0.5)) > 1 for y, x in pixels]
+        assert all(a or b for a, b in zip(same, apart, strict=True)) and sum(same) >= 148
+
+
+@pytest.mark.parametrize("axes", [(RIGHT, DOWN, NEAR), (RIGHT, UP, NEAR)])
+def test_an_eye_between_the_cubes_sees_the_ones_around_it(studio: Studio, axes: object) -> None:
+    each = plate(9, 9, axes=axes)
+    sizes = np.zeros(81, np.float32)
+    cubes = studio.cubes([each], sizes, sizes)
+    cubes.ids = True
+    for angles in ((80.0, 0.0), (-70.0, 20.0), (0.0, 80.0)):
+        target = tuple(each.point(5.0, 5.0).tolist())
+        see = project(Camera(target, *angles, 0.3, 40.0), [each], 64, 64)
+        eye = target + see.camera.distance * see.camera.toward
+        assert abs(eye[2]) < HALF
+        seen, picked = ids_of(studio.look(cubes, see, WHITE)), Eye([each], see, sizes, 1.0)
+        places = [(x, y) for x in range(1, 64, 6) for y in range(1, 64, 6)]
+        same = [picked(x + 0.5, y + 0.5) == seen[y, x] for x, y in places]
+        assert np.mean(same) > 0.97 and (seen != NONE).mean() > 0.1
+
+
+def test_half_a_side_is_what_the_shader_draws() -> None:
+    sizes = np.array([2.0, -2.0, 2e-2, 2e-4, 0.0, 1e-300, 100.0, np.inf, -np.inf, np.nan])
+    parts = np.array([1.0, 1.0, 0.1, 0.01, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0])
+    expected = HALF * (LEAST + (1.0 - LEAST) * parts)
+    np.testing.assert_allclose(half_sides(sizes, 2.0), expected, atol=1e-12)

@@ -1,0 +1,35 @@
+"""What the tests of stages share."""
+
+import pytest
+
+import scalarviz as sv
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
+from tests.studio import Studio, Walk, face
+
+SIZE = (800, 600)
+
+
+@pytest.fixture
+def faced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cubes are seen from the front."""
+    face(monkeypatch)
+
+
+@pytest.fixture
+def stage(colours: sv.Session, faced: None) -> Stage:
+    colours.advance(3)
+    return Stage(Show(colours, title="colours", about="About it."), "dark", "flat")
+
+
+def words(studio: Studio, stage: Stage, size: tuple[int, int] = SIZE) -> list[str]:
+    """All that is written on the picture."""
+    studio.stage(stage, 0.0, size)
+    return list(stage.picture().words)
+
+
+@pytest.fixture
+def walk(studio: Studio, faced: None, monkeypatch: pytest.MonkeyPatch) -> Walk:
+    """Pictures without numbers on the cubes, whose colors and sizes are measured."""
+    monkeypatch.setattr("scalarviz.scene.picture.draw_numbers", lambda *given: None)
+    return Walk(studio)

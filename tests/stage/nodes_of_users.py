@@ -1,0 +1,95 @@
+"""A window with vispy visuals of a user beside the cubes; test_cubes_node.py runs it."""
+
+from typing import Any
+
+import numpy as np
+
+import scalarviz as sv
+from scalarviz.scene.visuals.shaders import HALF
+from scalarviz.stage.stage import Stage
+
+LIME, RED = (0, 255, 0), (255, 0, 0)
+BELOW = 9.0  # pixels from the middle of a cube
+
+
+def made() -> sv.Session:
+    network = sv.Network([2, 3, 1], "tanh", seed=1)
+    return sv.Session(network, sv.data.Xor(), "mse", sv.SGD(0.5), engine="python")
+
+
+def squares(stage: Stage, view: Any) -> None:
+    """A green square before the first cube, a red one behind the second, as the camera sees it."""
+    from vispy import scene
+
+    camera = stage.eyes.camera
+    eye = np.array(camera.target) + camera.distance * camera.toward
+    for index, (apart, color) in enumerate(((1.0, "lime"), (-1.0, "red"))):
+        middle = cube(stage, index)
+        way = (eye - middle) / np.linalg.norm(eye - middle)
+        scene.visuals.Markers(
+            pos=(middle + apart * way)[np.newaxis],
+            symbol="square",
+            size=41,
+            edge_width=0,
+            face_color=color,
+            parent=view.scene,
+            antialias=0,
+        )
+
+
+def cube(stage: Stage, index: int) -> np.ndarray:
+    """The middle of the cube of a bank index."""
+    plate, row, column = stage.plan.plate_of(index)
+    return plate.point(column + 0.5, row + 0.5)
+
+
+def seen(stage: Stage, pixels: np.ndarray, ratio: float = 1.0) -> str:
+    """What is seen at the two cubes, below their numbers."""
+    height, width = pixels.shape[:2]
+    see = stage.picture().see(stage.frame_data(), stage.eyes.camera, width / ratio, height / ratio)
+    found = []
+    for index, color in enumerate((LIME, RED)):
+        x, y = see(cube(stage, index)[np.newaxis]).xy[0] * ratio
+        found.append(
+            (np.abs(pixels[int(y + BELOW * ratio), int(x)].astype(int) - color) <= 2).all()
+        )
+    return f"green {found[0]}, red {found[1]}"
+
+
+def in_a_window() -> None:
+    from PySide6.QtCore import QTimer
+    from PySide6.QtWidgets import QApplication
+
+    from scalarviz.faces.window.application import application
+    from scalarviz.faces.window.main_window import MainWindow
+
+    application()
+
+    def opened() -> Any:
+        windows = [each for each in QApplication.topLevelWidgets() if isinstance(each, MainWindow)]
+        return next(each for each in windows if each.isVisible())
+
+    def nodes(view: Any) -> None:
+        squares(opened().controller.stage, view)
+
+    def look() -> None:
+        image = opened().view.widget.grabFramebuffer()
+        pixels = np.array(
+            [
+                [image.pixelColor(x, y).getRgb()[:3] for x in range(image.width())]
+                for y in range(image.height())
+            ]
+        )
+        print(seen(opened().controller.stage, pixels))
+        opened().close()
+
+    timer = QTimer()
+    timer.setSingleShot(True)
+    timer.timeout.connect(look)
+    timer.start(1500)
+    sv.watch(made(), play=False, size=(900, 600), nodes=nodes)
+
+
+if __name__ == "__main__":
+    assert HALF < 1.0  # the squares are outside the cubes
+    in_a_window()

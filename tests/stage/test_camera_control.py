@@ -1,0 +1,191 @@
+"""The camera and the box that the network fills: free of panels, until a user chooses a view."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.core.program import Program
+from scalarviz.scene.layout.beads import beads
+from scalarviz.scene.layout.camera import EDGE
+from scalarviz.scene.layout.division import Box, Division, Projection
+from scalarviz.scene.layout.plates import Layout
+from scalarviz.scene.legend import legend_box
+from scalarviz.scene.neurons import boxes_below
+from scalarviz.stage.camera_control import BOX_SECONDS, QUICK, CameraController, ViewBox
+from scalarviz.stage.network_layout import shape_of
+from scalarviz.stage.stage import Stage
+
+SIZE = (1280.0, 800.0)
+SIZES = [SIZE, (800.0, 500.0), (640.0, 800.0), (500.0, 900.0), (2400.0, 600.0), (3840.0, 2160.0)]
+NETWORKS = {
+    "3-8-3": sv.Network([3, 8, 3], "tanh", seed=0).program,
+    "12-64-64-3": sv.Network([12, 64, 64, 3], "tanh", seed=0).program,
+    "narrow": sv.Network([2] * 12, "tanh", seed=0).program,
+}
+
+
+def laid_out(program: Program, shape: float = 1.75) -> Layout:
+    return beads(program, lambda layer: (f"layer {layer}", ""), {}, shape)
+
+
+def places(eyes: CameraController, size: tuple[float, float], box: Box | None = None) -> np.ndarray:
+    """Where all of the network is seen."""
+    see = Projection(eyes.camera, box or eyes.inner, *size)
+    return see(eyes.layout.points()).xy
+
+
+def fills(box: Box, xy: np.ndarray) -> bool:
+    """Whether all is in the box, and reaches from edge to edge in one direction."""
+    parts = (xy - [box.x, box.y]) / [box.width, box.height]
+    is_inside = parts.min() >= EDGE - 1e-6 and parts.max() <= 1.0 - EDGE + 1e-6
+    return bool(is_inside and np.ptp(parts, axis=0).max() > 1.0 - 2.0 * EDGE - 1e-3)
+
+
+@pytest.mark.some(3)
+@pytest.mark.parametrize("camera", ["perspective", "orthographic", "flat"])
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_projected_network_fills_the_free_stage(name: str, camera: str) -> None:
+    eyes = CameraController(laid_out(NETWORKS[name]), camera)
+    for size in SIZES:
+        for exhibit in (0.0, 250.0):
+            inner = Division.of(*size, exhibit=exhibit).inner
+            eyes.frame(size, inner)
+            while eyes.tick(0.0) and eyes.tick(9.0):
+                pass
+            assert fills(inner, places(eyes, size)), (size, exhibit)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_legend_is_kept_clear(name: str) -> None:
+    covered = 0
+    for size in SIZES:
+        division = Division.of(*size)
+        legend = legend_box(division)
+        eyes = CameraController(laid_out(NETWORKS[name], shape_of(division.inner)), "perspective")
+        eyes.frame(size, division.inner)
+        xy = places(eyes, size)
+        covered += int(in_corner(xy, legend).any())
+        eyes.frame(size, division.inner, legend)
+        xy = places(eyes, size)
+        assert not in_corner(xy, legend).any() and eyes.inner == division.inner
+        box = division.inner
+        if legend is not None:  # names stand below spheres
+            see = Projection(eyes.camera, eyes.inner, *size)
+            names = [boxes_below(see, line, division.scale) for line in eyes.layout.neurons]
+            assert not any(box.meets(legend) for boxes in names for box in boxes)
+        assert xy.min() >= min(box.x, box.y) and (xy.max(axis=0) <= [box.right, box.bottom]).all()
+    assert covered or name == "12-64-64-3"  # else this shows nothing
+
+
+def in_corner(xy: np.ndarray, box: Box | None) -> np.ndarray:
+    if box is None:
+        return np.zeros(len(xy), bool)
+    return (xy[:, 0] < box.right) & (xy[:, 1] > box.y)
+
+
+def test_another_layout_is_seen_from_its_own_side_until_the_user_moves() -> None:
+    wide, high = (laid_out(NETWORKS["12-64-64-3"], shape) for shape in (4.0, 0.5))
+    turned = {name: view.orbited(-3.0, 0.0) for name, view in high.views.items()}
+    high = replace(high, views=turned)
+    eyes = CameraController(wide, "perspective")
+    eyes.frame(SIZE)
+    eyes.follow(high)
+    assert eyes.camera.azimuth == high.views["perspective"].azimuth
+    assert fills(eyes.inner, places(eyes, SIZE)) and not eyes.tick(0.0)
+    for change in (
+        lambda: eyes.zoom(2.0, 500.0, 300.0),
+        lambda: eyes.move(30.0, 10.0),
+    ):
+        eyes.look("perspective")
+        eyes.tick(0.0), eyes.tick(9.0)
+        change()
+        chosen = eyes.camera
+        eyes.follow(wide)
+        assert eyes.camera == chosen and eyes.layout is wide
+        eyes.frame(SIZE, Division.of(*SIZE, card=300.0).inner)
+        assert eyes.camera == chosen and not eyes.tick(0.0)
+        eyes.frame(SIZE)
+        eyes.follow(high)
+
+
+@pytest.mark.parametrize("cuts", [False, True])
+def test_a_camera_that_was_turned_fits_the_network_again_from_its_angle(cuts: bool) -> None:
+    """A panel opens, the window changes its size, and the network is laid out anew."""
+    closed, open_ = Division.of(*SIZE).inner, Division.of(*SIZE, card=300.0).inner
+    wide, high = (laid_out(NETWORKS["12-64-64-3"], shape) for shape in (4.0, 0.5))
+    eyes = CameraController(wide, "perspective", cuts=cuts)
+    eyes.frame(SIZE, closed)
+    first = eyes.camera
+    eyes.orbit(40.0, 12.0)
+    turned = eyes.camera
+    assert turned.target == first.target and turned.height == first.height
+    eyes.frame(SIZE, closed)
+    assert eyes.camera == turned  # while it is turned, the distance stays
+    for size, box in ((SIZE, open_), (SIZE, closed), ((900.0, 700.0), None)):
+        eyes.frame(size, box)
+        eyes.tick(0.0), eyes.tick(9.0)
+        assert fills(eyes.inner, places(eyes, size)), (size, box)
+    eyes.follow(high)
+    assert fills(eyes.inner, places(eyes, (900.0, 700.0)))
+    assert (eyes.camera.azimuth, eyes.camera.elevation) == (turned.azimuth, turned.elevation)
+
+
+def test_who_turns_the_camera_while_a_card_opens_has_the_network_beside_the_card() -> None:
+    eyes = CameraController(laid_out(NETWORKS["3-8-3"]), "perspective")
+    eyes.frame(SIZE, Division.of(*SIZE).inner)
+    box = Division.of(*SIZE, card=300.0).inner
+    eyes.frame(SIZE, box)
+    eyes.tick(0.0), eyes.tick(0.1 * QUICK)
+    eyes.orbit(0.0, 0.0)
+    assert fills(box, places(eyes, SIZE)) and not eyes.tick(0.2)
+
+
+def test_a_card_that_opens_moves_the_network_aside_quickly() -> None:
+    eyes = CameraController(laid_out(NETWORKS["3-8-3"]), "orthographic")
+    open_, closed = Division.of(*SIZE, card=300.0).inner, Division.of(*SIZE).inner
+    eyes.frame(SIZE, closed)
+    for before, box in ((closed, open_), (open_, closed)):
+        first = places(eyes, SIZE, before)
+        eyes.frame(SIZE, box)
+        np.testing.assert_allclose(places(eyes, SIZE, box), first, atol=1e-6)  # nothing jumps
+        assert eyes.tick(5.0) and eyes.tick(5.0 + 0.5 * QUICK)
+        assert not fills(box, places(eyes, SIZE))
+        assert eyes.tick(5.0 + QUICK) and fills(box, places(eyes, SIZE))
+        assert not eyes.tick(5.0 + 2.0 * QUICK) and QUICK <= 0.2
+
+
+WIDE, SHORT = Box(0.0, 0.0, 100.0, 50.0), Box(0.0, 0.0, 60.0, 50.0)
+VIEW_SIZE = (200.0, 100.0)
+
+
+def test_it_moves_from_one_box_to_another_and_back() -> None:
+    box = ViewBox(cuts=False)
+    assert box.at(WIDE, VIEW_SIZE, 0.0) == WIDE and not box.tick(0.0)
+    widths = []
+    for now in (1.0, 1.05, 1.1, 1.15, 1.01 + BOX_SECONDS, 2.0):
+        moves = box.tick(now)
+        widths.append(box.at(SHORT, VIEW_SIZE, now).width)
+        assert moves == (1.0 < now < 2.0)
+    assert widths[0] == 100.0 and widths[-2:] == [60.0, 60.0]
+    assert widths == sorted(widths, reverse=True) and widths[2] == pytest.approx(80.0)
+    box.at(WIDE, VIEW_SIZE, 3.0)
+    middle = box.at(WIDE, VIEW_SIZE, 3.1)
+    assert box.at(SHORT, VIEW_SIZE, 3.1) == middle  # it turns round where it is
+
+
+def test_a_stage_makes_room_for_a_card_in_a_moment(colours: sv.Session) -> None:
+    stage = Stage(colours)
+    stage.resize(1280.0, 800.0)
+    first = stage.frame_data()
+    stage.pin(3)
+    for now, part in ((5.0, 0.0), (5.1, 0.5), (5.01 + BOX_SECONDS, 1.0)):
+        moves = stage.tick(now)
+        shown = stage.frame_data()
+        parts = shown.division(1280.0, 800.0)
+        assert parts.card.width and (moves or part == 0.0)
+        view, before = shown.view or parts.inner, first.division(1280.0, 800.0).inner
+        right = before.right + part * (parts.inner.right - before.right)
+        assert view.right == pytest.approx(right)
+        assert stage.eyes.inner == view

@@ -1,0 +1,523 @@
+"""The exhibits of a session: chosen by its data and its network, maps of neurons, sorted digits."""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.base.checks import FloatArray
+from scalarviz.faces.scene_file import find, load
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.exhibits.classified import Sorting
+from scalarviz.scene.exhibits.images import Pictures
+from scalarviz.scene.exhibits.plots import FunctionPlot, NeuronMap, Plane, cells
+from scalarviz.scene.frame_data import Drawing
+from scalarviz.scene.inspector import draw_inspector
+from scalarviz.scene.layout.division import Box
+from scalarviz.scene.neuron_images import tiled
+from scalarviz.scene.neurons import draw_neurons
+from scalarviz.stage.data_exhibits import (
+    ASKED_DIGITS,
+    ASKED_SLOWLY,
+    PORTION,
+    SHOWN_DIGITS,
+    can_be_finer,
+    exhibit_of,
+    held_out_loss,
+    resized,
+    sorting,
+)
+from scalarviz.stage.sample_pass import forward
+from scalarviz.stage.stage import PlaneMaps, Stage
+from tests.sessions import advanced
+from tests.studio import Noted, Studio, at, shade
+
+
+def session(layers: list[Any], learned: object, **options: Any) -> sv.Session:
+    return sv.Session(sv.Network(layers, seed=0), learned, engine="python", **options)
+
+
+# What is learned.
+
+
+def test_the_plane_is_asked_at_the_middles_of_its_cells_the_top_first() -> None:
+    s = session([2, 1], data.Circle(scale=5.0))
+    s.network.bank.value[:] = [1.0, 100.0, 0.0]  # x + 100 y
+    plane = exhibit_of(s)
+    assert isinstance(plane, Plane)
+    rows, columns = plane.values.shape
+    step = 12.0 / columns
+    assert plane.values[0, 0] == pytest.approx(-6 + step / 2 + 100 * (6 - step / 2), rel=1e-5)
+    assert plane.values[-1, -1] == pytest.approx(6 - step / 2 + 100 * (-6 + step / 2), rel=1e-5)
+    assert (plane.middle, plane.reach, rows) == (0.5, 0.5, columns)
+    np.testing.assert_allclose(plane.points * 12 - 6, s.data.training[0][: len(plane.points)])
+
+
+def test_the_corners_are_spelled_out() -> None:
+    s = session([2, 1], data.Xnor())
+    s.network.bank.value[:] = [0.25, 0.5, 0.0]
+    exhibit = exhibit_of(s)
+    assert exhibit is not None
+    assert exhibit.words() == [
+        "0 0 -> 0.000, should be 1",
+        "0 1 -> 0.500, should be 0",
+        "1 0 -> 0.250, should be 0",
+        "1 1 -> 0.750, should be 1",
+    ]
+
+
+def test_a_loss_that_takes_logits_shows_outputs_as_its_sigmoid_makes_them() -> None:
+    s = session([2, 1], data.Xnor(), loss="sigmoid_cross_entropy")
+    s.network.bank.value[:] = [1.0, 1.0, -0.25]
+    plane = exhibit_of(s)
+    assert isinstance(plane, Plane)
+    wanted = 1.0 / (1.0 + np.exp(-np.array([-0.25, 0.75, 0.75, 1.75])))
+    np.testing.assert_allclose(plane.outputs, wanted, rtol=1e-6)
+    assert plane.wrong.tolist() == [True, True, True, False]
+    assert plane.words()[3] == "1 1 -> 0.852, should be 1"
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("loss", ["softmax_cross_entropy", "mse"])
+def test_classes_have_a_map_of_the_largest_output(classes: int, loss: str) -> None:
+    inputs = np.random.default_rng(0).normal(size=(30, 2))
+    labels = np.arange(30) % classes
+    targets = labels if loss == "softmax_cross_entropy" else np.eye(classes)[labels]
+    s = session([2, classes], data.Arrays(inputs, targets), loss=loss)
+    plane = exhibit_of(s)
+    assert isinstance(plane, Plane)
+    assert plane.classes == [f"class {i}" for i in range(classes)]
+    assert plane.targets.tolist() == labels.tolist()
+    said = np.argmax(s.network(inputs), axis=1)
+    assert plane.outputs.tolist() == said.tolist()
+    assert plane.verdict() == f"{(said == labels).sum()} of 30 are right"
+    rows, columns = plane.values.shape
+    middles = (np.arange(columns) + 0.5) / columns
+    across = plane.low[0] + middles * (plane.high[0] - plane.low[0])
+    top = plane.high[1] - 0.5 / rows * (plane.high[1] - plane.low[1])
+    first_row = s.network(np.stack([across, np.full(columns, top)], axis=1))
+    assert plane.values[0].tolist() == np.argmax(first_row, axis=1).tolist()
+    s.network.bank.value[0] = np.nan
+    plane = exhibit_of(s)
+    assert isinstance(plane, Plane) and plane.wrong.all() and np.isnan(plane.values).all()
+
+
+def test_few_samples_of_classes_say_their_class_and_classes_have_the_names_of_the_outputs() -> None:
+    learned = data.Arrays([[0, 0], [0, 1], [1, 0]], np.eye(3))
+    learned.output_names = ["ash", "oak", "elm"]
+    s = session([2, 3], learned, loss="softmax_cross_entropy")
+    s.network.bank.value[:] = [0, 0, 0, 2, 2, 0, 1, 0, 0]
+    plane = exhibit_of(s)
+    assert isinstance(plane, Plane) and plane.classes == ["ash", "oak", "elm"]
+    assert plane.words() == [
+        "0 0 -> ash, should be ash",
+        "0 1 -> oak, should be oak",
+        "1 0 -> elm, should be elm",
+    ]
+
+
+def test_one_input_gives_a_curve() -> None:
+    s = session([1, 1], ([[3.0], [1.0], [2.0]], [6.0, 2.0, 4.0]))
+    s.network.bank.value[:] = [2.0, 0.0]
+    graph = exhibit_of(s)
+    assert isinstance(graph, FunctionPlot)
+    assert (graph.low, graph.high) == (1.0, 3.0)
+    np.testing.assert_allclose(graph.outputs, np.linspace(2.0, 6.0, len(graph.outputs)), rtol=1e-6)
+    assert graph.points.tolist() == [[3.0, 6.0], [1.0, 2.0], [2.0, 4.0]]
+
+
+@pytest.mark.parametrize("transform", ["identity", "zoom", "flip"])
+def test_a_texture_gives_target_output_and_loss(transform: str) -> None:
+    picture = np.random.default_rng(0).random((10, 200, 3))
+    s = session([2, 3], data.Texture(picture, transform=transform), batch=4)
+    pictures = exhibit_of(s)
+    assert isinstance(pictures, Pictures)
+    target, output, loss = pictures.pictures.values()
+    assert target.shape == output.shape == loss.shape == (2, 50, 3)
+    points, colors = s.data.pixels()
+    row = 2 * 200 + 4 * 7 + 2  # of every four rows and columns the third is taken
+    assert target[0, 7].tolist() == colors[row].tolist()
+    np.testing.assert_allclose(output[0, 7], s.network(points[row]), rtol=1e-6)
+    wanted = np.clip((output - target) * 0.5 * 10 + 0.5, 0.0, 1.0)
+    np.testing.assert_allclose(loss, wanted, atol=1e-6)
+    assert pictures.words() == ["PSNR " + pictures.said.split("PSNR ")[1]]
+
+
+def test_a_fine_texture_has_every_pixel_evaluated_in_portions() -> None:
+    picture = np.random.default_rng(0).random((60, 90, 3))
+    s = session([2, 3], data.Texture(picture), batch=4)
+    asked: list[int] = []
+
+    def ask(points: FloatArray) -> FloatArray:
+        asked.append(len(points))
+        return np.asarray(s.network(points))
+
+    with ThreadPoolExecutor(1) as background:
+        pictures = background.submit(exhibit_of, s, ask, fine=True).result()
+    assert isinstance(pictures, Pictures)
+    points, colors = s.data.pixels()
+    assert asked == [PORTION, 60 * 90 - PORTION]
+    assert exhibit_of(s, ask, fine=True) is not None and asked[2:] == [60 * 90]
+    target, output, _ = [each.reshape(-1, 3) for each in pictures.pictures.values()]
+    np.testing.assert_array_equal(target, colors)
+    np.testing.assert_allclose(output, s.network(points), rtol=1e-6)
+    assert len(exhibit_of(s, ask).pictures["target"]) == 30  # type: ignore[union-attr]  # it is there
+
+
+def test_only_a_texture_can_be_finer_and_not_with_the_python_engine() -> None:
+    pixels = np.zeros((4, 4, 3))
+    for engine, learned, finer in (
+        ("cpu", data.Texture(pixels), True),
+        ("python", data.Texture(pixels), False),
+        ("cpu", data.Rgb(levels=2), False),
+    ):
+        network = sv.Network([learned.inputs, 3], seed=0)
+        assert can_be_finer(sv.Session(network, learned, engine=engine)) is finer
+
+
+def test_a_plane_has_the_names_and_ends_of_its_axes_and_outputs_of_two_classes() -> None:
+    plane = exhibit_of(session([2, 1], data.Circle(scale=5.0)))
+    assert isinstance(plane, Plane)
+    assert plane.names == ("x", "y") and (plane.low, plane.high) == ((-6.0, -6.0), (6.0, 6.0))
+    assert len(plane.outputs) == len(plane.points)
+    inputs = np.array([[0.0, 7.0, 2.0], [0.0, 8.0, 3.0], [0.0, 9.0, 1.0]])
+    s = session([3, 1], (inputs, np.array([[0.0], [1.0], [2.0]])))
+    s.network.bank.value[:] = [0.0, 1.0, 0.0, 0.0]
+    plane = exhibit_of(s)
+    assert isinstance(plane, Plane)
+    assert plane.names == ("x2", "x3") and plane.axes == (1, 2) and not len(plane.outputs)
+    marked = plane.marked(np.array([0.0, plane.low[0], plane.high[1]]))
+    assert marked.focus is not None and marked.focus.tolist() == [0.0, 1.0]
+
+
+def test_what_has_many_inputs_is_not_drawn() -> None:
+    many = np.random.default_rng(0).random((5, 4)), np.zeros((5, 1))
+    assert exhibit_of(session([4, 1], many)) is None
+
+
+def test_data_that_a_function_makes_is_drawn_too() -> None:
+    made = data.Generated(
+        lambda step, batch, seed: (np.linspace(0, 1, batch)[:, np.newaxis], np.ones((batch, 1))),
+        inputs=1,
+        outputs=1,
+    )
+    assert isinstance(exhibit_of(session([1, 1], made, batch=6)), FunctionPlot)
+
+
+def test_the_loss_of_what_is_held_out() -> None:
+    s = session([2, 1], data.Moons(samples=40))
+    inputs, targets = s.data.held_out
+    assert held_out_loss(s) == pytest.approx(np.mean((s.network(inputs) - targets) ** 2))
+    assert held_out_loss(session([2, 1], data.Xor())) is None
+
+
+RNG = np.random.default_rng(0)
+NAMED = RNG.integers(0, 10, 900)
+PICTURES = RNG.integers(0, 256, (900, 8, 8))
+
+
+def digits(**settings: Any) -> data.Digits:
+    return data.Digits(**{"pictures": PICTURES, "labels": NAMED, "held_out": 500} | settings)
+
+
+def knowing(known: data.Digits, *, mistakes: int = 0) -> Any:
+    """A network that knows what is held out by heart, but for the first so many."""
+    inputs, targets = known.held_out or known.training
+    answers = {row.tobytes(): target for row, target in zip(inputs, targets, strict=True)}
+
+    def ask(asked: np.ndarray) -> np.ndarray:
+        said = np.array([answers[row.tobytes()] for row in asked])
+        said[:mistakes] = np.roll(said[:mistakes], 1, axis=1)  # one digit further, 9 becomes 0
+        return said
+
+    return ask
+
+
+def test_held_out_digits_are_counted_and_eight_of_each_are_shown() -> None:
+    known = digits()
+    shown = sorting(knowing(known), known, "cpu")
+    assert shown.confusion.all == shown.confusion.right == ASKED_DIGITS
+    assert np.bincount(shown.labels).tolist() == [SHOWN_DIGITS // 10] * 10
+    assert (shown.said == shown.labels).all()
+    assert (shown.title, shown.aside) == ("by prediction  held-out 100.0%", "held-out 100.0%")
+    assert shown.of == "held-out digits"
+
+
+def test_what_is_shown_are_the_pictures_of_what_is_said() -> None:
+    known = digits()
+    shown = sorting(knowing(known, mistakes=ASKED_DIGITS), known, "cpu")
+    assert ((shown.labels + 1) % 10 == shown.said).all() and shown.confusion.accuracy == 0.0
+    assert known.held_out is not None
+    rows = {row.tobytes(): label for row, label in zip(*known.held_out, strict=True)}
+    for picture, label in zip(shown.pictures, shown.labels, strict=True):
+        assert rows[np.float32(picture.ravel()).tobytes()][label] == 1.0
+
+
+def test_mistakes_are_counted_by_what_it_is_and_what_is_said() -> None:
+    known = digits()
+    counts = sorting(knowing(known, mistakes=100), known, "cpu").confusion.counts
+    labels = NAMED[400:800]
+    wanted = np.zeros((10, 10), int)
+    for i, label in enumerate(labels):
+        wanted[label, (label + 1) % 10 if i < 100 else label] += 1
+    assert counts.tolist() == wanted.tolist()
+
+
+def test_without_held_out_digits_it_is_asked_for_those_it_trains_on() -> None:
+    known = digits(held_out=0.0)
+    shown = sorting(knowing(known), known, "cpu")
+    assert shown.aside == "training 100.0%" and shown.of == "training digits"
+
+
+def test_a_large_picture_is_reduced_to_averages() -> None:
+    large = RNG.integers(0, 256, (900, 56, 56))
+    known = digits(pictures=large)
+    shown = sorting(knowing(known), known, "cpu")
+    assert shown.pictures.shape[1:] == (28, 28)
+    place = np.flatnonzero(NAMED[400:] == NAMED[400])[0] + 400
+    first = np.flatnonzero(shown.labels == NAMED[place])[0]
+    wanted = large[place].reshape(28, 2, 28, 2).mean(axis=(1, 3)) / 255.0
+    np.testing.assert_allclose(shown.pictures[first], wanted, atol=1e-6)
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
+def test_numbers_that_are_none_are_sorted_too(odd: float) -> None:
+    known = digits()
+    shown = sorting(lambda inputs: np.full((len(inputs), 10), odd), known, "cpu")
+    assert (shown.said == 0).all() and shown.confusion.all == ASKED_DIGITS
+    outputs = np.full((ASKED_DIGITS, 10), np.nan)
+    outputs[:, 7] = -5.0
+    assert (sorting(lambda inputs: outputs, known, "cpu").said == 7).all()
+
+
+def test_a_session_that_learns_digits_shows_them() -> None:
+    network = sv.Network([sv.Dense(64, 10)], seed=0)
+    session = sv.Session(network, digits(), "softmax_cross_entropy", engine="python")
+    shown = exhibit_of(session)
+    assert isinstance(shown, Sorting) and shown.confusion.all == ASKED_SLOWLY
+    assert isinstance(exhibit_of(session, knowing(session.data)), Sorting)  # a copy may be asked
+    assert exhibit_of(session, knowing(session.data)).aside == "held-out 100.0%"
+
+
+def test_a_smaller_picture_is_made_of_averages_and_a_larger_one_of_the_nearest() -> None:
+    small = np.arange(16.0).reshape(4, 4)
+    assert resized(small, 2, 2).tolist() == [[2.5, 4.5], [10.5, 12.5]]
+    assert resized(small[:2, :2], 4, 2).tolist() == [[0, 1], [0, 1], [4, 5], [4, 5]]
+
+
+SIZE = (1280, 800)
+THEME = THEMES["dark"]
+
+
+def learned(samples: object, sizes: Any = (2, 4, 1), **options: Any) -> sv.Session:
+    network = sv.Network([*sizes], "tanh", "tanh", seed=0, dtype="float64")
+    return sv.Session(network, samples, batch=10, engine="python", **options)
+
+
+def circle(**options: Any) -> data.Circle:
+    return data.Circle(scale=5.0, signed=True, **options)
+
+
+@pytest.mark.parametrize("features", [None, "x2,y2,siny"])
+def test_a_map_has_the_number_of_each_neuron_at_each_place(features: str | None) -> None:
+    known = circle(features=features)
+    session = advanced(learned(known, (known.inputs, 4, 1)), 20)
+    stage = Stage(session)
+    stage.frame_data()
+    maps = PlaneMaps(stage.reading).now()
+    assert maps is not None
+    side = maps.values["inputs"].shape[1]
+    for row, column in ((0, 0), (7, 31), (39, 12)):
+        place = np.array([column + 0.5, side - row - 0.5]) / side * 12.0 - 6.0
+        way = forward(
+            session.network.program,
+            session.network.bank.value,
+            known.inputs_of(place[np.newaxis])[0],
+        )
+        for name, values in way.values.items():
+            np.testing.assert_allclose(maps.values[name][:, row, column], values, rtol=1e-12)
+
+
+def test_the_map_of_the_output_is_what_is_learned_of_features_too() -> None:
+    known = circle(features="x,x2,xy")
+    session = learned(known, (3, 3, 1))
+    stage = Stage(session)
+    plane = stage.frame_data().exhibit
+    maps = PlaneMaps(stage.reading).now()
+    assert isinstance(plane, Plane) and maps is not None and plane.axes == ()
+    end = session.network.program.outputs.name
+    np.testing.assert_allclose(maps.values[end][0], plane.values)
+    np.testing.assert_allclose(maps.parts(end)[0], plane.values)  # targets are -1 and 1
+
+
+def test_maps_follow_the_training_and_are_not_made_twice_of_the_same() -> None:
+    session = learned(circle())
+    stage = Stage(session)
+    stage.neuron_maps = True
+    first = stage.frame_data().maps
+    same = stage.frame_data().maps
+    assert first is not None and same is not None and first.values is same.values
+    session.advance(5)
+    later = stage.frame_data().maps
+    assert later is not None
+    assert np.abs(later.values["affine 0"] - first.values["affine 0"]).max() > 1e-6
+
+
+def test_a_network_too_large_for_maps_has_none() -> None:
+    stage = Stage(learned(circle(), (2, 100, 1)))
+    stage.neuron_maps = True
+    small = stage.frame_data().maps
+    assert small is not None and small.values["inputs"].shape == (2, 20, 20)
+    stage = Stage(learned(circle(), (2, 400, 1)))
+    stage.neuron_maps = True
+    assert stage.frame_data().maps is None
+
+
+def test_own_inputs_on_the_map_set_all_features() -> None:
+    known = circle(features="x2,sinx,xy")
+    stage = Stage(learned(known, (3, 2, 1)))
+    plane = stage.frame_data().exhibit
+    assert isinstance(plane, Plane)
+    canvas = Noted("#000000", 400.0, 500.0)
+    plane.paint(canvas, stage.frame_data().division(1280, 800).exhibit, THEME)
+    box = plane._plots[0]
+    found = plane.inputs_at(box.x + 0.75 * box.width, box.y + 0.25 * box.height)
+    wanted = known.inputs_of(np.array([[3.0, 3.0]]))[0]
+    np.testing.assert_allclose([found[i] for i in range(3)], wanted, atol=1e-5)
+
+
+def test_the_sample_in_use_is_marked_where_it_lies_though_only_its_features_are_known() -> None:
+    known = circle(features="x2,y2")
+    session = learned(known, (2, 2, 1))
+    stage = Stage(session)
+    plane = stage.frame_data().exhibit
+    assert isinstance(plane, Plane) and plane.focus is not None
+    inputs = session.trainer.batches.at(0)[0][0]
+    row = int(np.flatnonzero((known.training[0] == inputs).all(axis=1))[0])
+    np.testing.assert_allclose(plane.focus * 12.0 - 6.0, known.points[row])
+
+
+# On spheres.
+
+
+def test_each_map_has_its_own_place_among_the_tiles_of_all() -> None:
+    images = np.random.default_rng(0).random((3, 2, 4, 3))
+    whole, places = tiled(images)
+    high, wide, _ = whole.shape
+    for image, place in zip(images, places, strict=True):
+        left, top, right, bottom = place * [wide, high, wide, high] - 0.5  # middles of its corners
+        rows, columns = np.arange(top, bottom + 1.0), np.arange(left, right + 1.0)
+        cells_there = np.ix_(rows.round().astype(int), columns.round().astype(int))
+        np.testing.assert_array_equal(whole[cells_there], image)
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "large"), [("circle", 9, 6), ("xor", 7, 7), ("xnor", 19, 0)]
+)
+def test_the_first_picture_of_a_plane_has_a_map_on_each_sphere(
+    name: str, most: int, large: int
+) -> None:
+    """Of these, `large` have at least 44 pixels."""
+    stage = Stage(load(find(name))(engine="python"))
+    stage.session.advance(1)
+    shown = stage.frame_data()
+    see = stage.picture().see(shown, stage.eyes.camera, *SIZE)
+    count = wide = 0
+    for line in shown.layout.neurons:
+        wide += np.count_nonzero(2.0 * line.radius * see(line.points).unit >= 44.0)
+        canvas = Noted("#000000", *SIZE)
+        draw_neurons(canvas, see, line, 1.0, shown, THEME, 1.0)
+        drawn = any(batch.image is not None for batch in canvas.vertices()[2])
+        count += drawn * len(line.points)
+    assert count == most and wide >= large
+
+
+def test_maps_are_coarser_while_it_plays_and_finer_at_rest() -> None:
+    stage = Stage(learned(circle()))
+    session = stage.session
+    session.play(1.0)
+    played = stage.frame_data().maps
+    session.pause()
+    rested = stage.frame_data().maps
+    assert played is not None and played.values["inputs"].shape == (2, 20, 20)
+    assert rested is not None and rested.values["inputs"].shape == (2, 40, 40)
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_a_sphere_shows_its_map_as_a_disc_and_keeps_its_rim(studio: Studio, theme: str) -> None:
+    known = data.Xor()
+    network = sv.Network([2, 1], "tanh", "tanh", seed=0)
+    stage = Stage(sv.Session(network, known, batch=4, engine="python"), theme)
+    stage.neuron_maps = False
+    plain = studio.stage(stage, 0.0, SIZE)
+    stage.neuron_maps = True
+    pixels, shown = studio.stage(stage, 0.0, SIZE), stage.frame_data()
+    see = stage.picture().see(shown, stage.eyes.camera, *SIZE)
+    line = shown.layout.neurons[0]
+    seen = see(line.points)
+    (x, y), radius = seen.xy[0], line.radius * float(seen.unit[0])
+    assert radius > 15.0
+    for part in (-0.6, 0.0, 0.6):  # the input x grows from left to right, from 0 to 1
+        wanted = shade(theme, 0.8 * (0.5 + 0.5 * part / 0.86))
+        np.testing.assert_allclose(at(pixels, (x + part * radius, y)), wanted, atol=6)
+    for way in ((-0.93, 0.0), (0.65, -0.65)):  # the rim, also where a square would cover it
+        place = x + way[0] * radius, y + way[1] * radius
+        np.testing.assert_allclose(at(pixels, place), at(plain, place), atol=3)
+
+
+def test_a_neuron_that_is_not_computed_yet_has_no_map(studio: Studio) -> None:
+    session = learned(circle())
+    stage = Stage(session)
+    stage.neuron_maps = True
+    session.advance(1, "operation")
+    stage.tick(0.0)
+    stage.tick(100.0)
+    shown = stage.frame_data()
+    assert shown.maps is not None and "affine 0" not in shown.buffers.values
+    see = stage.picture().see(shown, stage.eyes.camera, *SIZE)
+    lines = {line.values: line for line in shown.layout.neurons}
+    counts = {}
+    for name, line in lines.items():
+        canvas = Noted("#000000", *SIZE)
+        draw_neurons(canvas, see, line, 1.0, shown, THEME, 1.0)
+        counts[name] = sum(batch.image is not None for batch in canvas.vertices()[2])
+    assert counts == {"inputs": 1, "tanh 0": 0, "tanh 1": 0}
+
+
+# On the card.
+
+
+def test_the_card_of_a_neuron_has_its_map_with_axes_and_samples() -> None:
+    stage = Stage(learned(circle()))
+    stage.neuron_maps = False
+    stage.pin(("tanh 0", 2))
+    shown = stage.frame_data()
+    assert shown.maps is None and shown.pinned is not None  # none on the spheres
+    (drawing,) = (each for each in shown.pinned.blocks if isinstance(each, Drawing))
+    found = drawing.exhibit
+    assert isinstance(found, NeuronMap)
+    weights, bias = stage.session.network.bank.value[4:6], stage.session.network.bank.value[10]
+    places = cells(40) * 12.0 - 6.0
+    np.testing.assert_allclose(found.values.ravel(), np.tanh(places @ weights + bias))
+    canvas = Noted("#000000", *SIZE)
+    draw_inspector(canvas, Box(600.0, 20.0, 300.0, 600.0), shown.pinned, THEME)
+    assert {"-6", "6", "x", "y", *found.words()} <= set(canvas.words)
+    ((box, _),) = canvas.images_drawn
+    assert box.width == pytest.approx(box.height) and box.width > 150.0
+    assert any(len(xy) == 250 for xy, *_ in canvas.discs_drawn)
+
+
+@pytest.mark.parametrize(("high", "drawn"), [(600.0, 140.0), (330.0, 60.0), (150.0, 0.0)])
+def test_a_low_card_has_a_smaller_map_and_a_lower_one_none(high: float, drawn: float) -> None:
+    stage = Stage(learned(circle()))
+    stage.pin(("tanh 0", 2))
+    card = stage.frame_data().pinned
+    assert card is not None
+    canvas = Noted("#000000", *SIZE)
+    draw_inspector(canvas, Box(600.0, 20.0, 260.0, high), card, THEME)
+    sizes = [box.width for box, _ in canvas.images_drawn]
+    assert (sizes[0] >= drawn) if drawn else not sizes
+    assert canvas.extent().bottom <= 20.0 + high

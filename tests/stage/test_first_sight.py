@@ -1,0 +1,117 @@
+"""What a picture shows before anybody has done anything: plain numbers, and no text on another."""
+
+import itertools
+import re
+from typing import Any
+
+import pytest
+
+from scalarviz.faces.controller.options import Recipe
+from scalarviz.faces.scene_file import find, load
+from scalarviz.scene import picture
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
+from tests.studio import Noted, Studio, Written
+
+SIZES = (1280, 800), (800, 500), (600, 900)
+STEPS = 300
+SLOW = "digits", "expression", "normalized", "retrain", "rgb", "texture", "xnor", "xor"
+
+
+def check_words(studio: Studio, stage: Stage, size: tuple[int, int], at: str) -> None:
+    """Draw a picture, and compare the boxes of all its texts but numbers, which cubes may hide."""
+    drawn: list[Noted] = []
+
+    def noted(width: float, height: float, ratio: float, scale: float) -> Noted:
+        drawn.append(Noted(THEMES["dark"].ground, width, height, scale))
+        return drawn[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(picture, "Canvas2D", noted)
+        stage.refresh()
+        studio.stage(stage, 0.0, size)
+    words = [each for each in drawn[-1].texts if not is_number(each.words)]
+    assert words
+    for one, other in itertools.combinations(words, 2):
+        assert not meet(one, other), (at, size, one, other)
+
+
+def is_number(words: str) -> bool:
+    try:
+        float(words)
+    except ValueError:
+        return False
+    return True
+
+
+def meet(one: Written, other: Written) -> bool:
+    return one.box.inside(0.5).meets(other.box.inside(0.5))
+
+
+def shown(name: str, **options: Any) -> Show:
+    return Recipe(load(find(name)), {"engine": "cpu", **options}).make({})
+
+
+@pytest.mark.parametrize("present", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", ["circle", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]
+)
+def test_no_two_texts_overlap(studio: Studio, name: str, present: bool) -> None:
+    show = shown(name)
+    session, stage = show.session, Stage(show)
+    stage.present = present
+    session.advance(STEPS)
+    for operation in range(len(session.operations) + 1):
+        for size in SIZES:
+            check_words(studio, stage, size, f"operation {operation}")
+        session.advance(1, "operation")
+
+
+def test_what_is_measured_has_room_beside_and_below_the_loss(studio: Studio) -> None:
+    stage = Stage(shown("circle"))
+    stage.session.advance(1000)  # held-out loss and accuracy
+    for size in SIZES:
+        check_words(studio, stage, size, "at the end")
+        found = [words for words in stage.picture().words if words.startswith("held")]
+        assert len(found) == 2 or size != SIZES[0]  # smaller ones have less room
+    stage.curve_view.large = True
+    studio.stage(stage, 0.0, SIZES[0])
+    assert {"0%", "50%", "100%"} <= set(stage.picture().words)  # the scale of the accuracy
+
+
+# An exponent, and what rounds to zero with a sign: 4e-3, 1.2e+07, -0, +.00, ≈0.
+NOT_PLAIN = re.compile(r"(?<![\w#])[\d.]+e[-+]?\d|[-+≈](?:0(?:\.0*)?|\.0+)(?![\d.])")
+SCENES = "circle digits expression normalized retrain rgb texture xnor xor".split()
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize("name", SCENES)
+def test_no_number_has_an_exponent_or_is_a_zero_with_a_sign(studio: Studio, name: str) -> None:
+    """Neither in the first picture nor where the tour ends."""
+    drawn: list[Noted] = []
+
+    def noted(width: float, height: float, ratio: float, scale: float) -> Noted:
+        drawn.append(Noted(THEMES["dark"].ground, width, height, scale))
+        return drawn[-1]
+
+    stage = Stage(shown(name))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(picture, "Canvas2D", noted)
+        for steps in (0, 300):
+            stage.session.advance(steps)
+            stage.refresh()
+            studio.stage(stage, 0.0, (1280, 800))
+            words = [each.words for each in drawn[-1].texts]
+            assert words
+            assert [each for each in words if NOT_PLAIN.search(each)] == [], steps
+
+
+@pytest.mark.parametrize("words", ["4e-3", "-8e-5", "1.2e+07", "-0", "x -.00", "+0.0", "≈0"])
+def test_what_is_not_plain_is_found(words: str) -> None:
+    assert NOT_PLAIN.search(words)
+
+
+@pytest.mark.parametrize("words", ["-0.5", "+.05", "layer 0", "-.007", "0.00012", "#806e66"])
+def test_what_is_plain_is_not(words: str) -> None:
+    assert not NOT_PLAIN.search(words)

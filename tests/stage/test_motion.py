@@ -1,0 +1,471 @@
+"""Motion: which operation is highlighted, how far, and which gradients are shown as arrows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.scene.lights import lights
+from scalarviz.scene.pace import ARRIVES, EACH_WAVE, LONGEST, SHORTEST, WAVE, longest, moved
+from scalarviz.stage.channels import ChannelSource
+from scalarviz.stage.live_values import LiveValues
+from scalarviz.stage.motion import BEHIND, Motion, Wave, passed, plain_count, pushes
+from scalarviz.stage.network_layout import layout_of
+from scalarviz.stage.stage import Stage
+from tests.machine import until
+from tests.pages.node import in_web
+
+
+class Viewer:
+    """A reading and its motion, looked at now and then."""
+
+    def __init__(self, session: sv.Session, *, cuts: bool = False) -> None:
+        self.session = session
+        self.reading = LiveValues(session)
+        self.motion = Motion(self.reading, cuts=cuts)
+
+    def look(self, now: float) -> bool:
+        """Whether something moves."""
+        moving = self.motion.tick(now)
+        self.reading.refresh()
+        self.motion.follow(now)
+        return moving
+
+    def shown(self) -> tuple[str, float]:
+        moment, part = self.motion.shown()
+        return (moment.name if moment else ""), round(part, 6)
+
+    def seconds(self, number: int) -> float:
+        """The seconds for an operation of a step, from 0."""
+        return longest(self.reading.program, self.reading.moments[number])
+
+    def mixed(self, color: str = "value", size: str = "gradient"):
+        reading = self.reading
+        source = ChannelSource(reading.numbers, reading.last.value, reading.program, reading.way)
+        return self.motion.mixed(color, size, source)
+
+
+@pytest.fixture
+def viewer(colours: sv.Session) -> Viewer:
+    colours.advance(2)
+    return Viewer(colours)
+
+
+def test_an_operation_is_shown_from_its_beginning_to_its_end(viewer: Viewer) -> None:
+    names = [moment.name for moment in viewer.reading.moments]
+    for number, name in enumerate(names):
+        viewer.session.advance(1, "operation")
+        start = 10.0 * (number + 1)
+        viewer.look(start)
+        assert viewer.shown() == (name, 0.0) and viewer.motion.walking
+        seconds = viewer.seconds(number)
+        assert viewer.look(start + 0.3 * seconds) and viewer.shown() == (name, 0.3)
+        assert not viewer.look(start + seconds + 1e-9) and viewer.shown() == (name, 1.0)
+        assert viewer.motion.done == (number + 1) % len(names)
+
+
+def test_an_operation_that_is_undone_runs_backward_and_leaves_the_one_before(
+    viewer: Viewer,
+) -> None:
+    names = [moment.name for moment in viewer.reading.moments]
+    viewer.session.advance(len(names), "operation")
+    viewer.look(1.0)
+    for number, name in reversed(list(enumerate(names))):
+        viewer.session.back(1, "operation")
+        start = 1000.0 - 10.0 * number
+        viewer.look(start)
+        assert viewer.shown() == (name, 1.0)
+        assert viewer.motion.done == (number + 1) % len(names)
+        assert (viewer.reading.held is not None) == (name in ("zero_grad", "step"))
+        seconds = viewer.seconds(number)
+        viewer.look(start + 0.3 * seconds)
+        assert viewer.shown() == (name, 0.7)
+        assert not viewer.look(start + seconds + 1e-9) and viewer.reading.held is None
+        assert viewer.shown() == (names[number - 1] if number else "", 1.0)
+        assert viewer.motion.done == number
+
+
+@pytest.mark.parametrize(
+    "move",
+    [
+        lambda s: s.advance(1),
+        lambda s: s.back(2),
+        lambda s: s.seek(0),
+        lambda s: (s.branch(), s.advance(1, "operation")),
+    ],
+)
+def test_a_leap_is_not_shown_as_an_operation(
+    viewer: Viewer, move: Callable[[sv.Session], None]
+) -> None:
+    viewer.session.advance(1, "operation")
+    viewer.look(0.0)
+    assert viewer.motion.walking
+    move(viewer.session)
+    viewer.look(0.1)
+    assert not viewer.motion.walking and viewer.shown() == ("", 1.0)
+
+
+def test_who_goes_quickly_sees_short_operations(viewer: Viewer) -> None:
+    now = 0.0
+    for pause, seconds, hasty in ((9.0, LONGEST, False), (0.5, 0.4, True), (0.01, SHORTEST, True)):
+        viewer.look(now + 0.99 * pause)
+        now += pause
+        viewer.session.advance(1, "operation")
+        viewer.look(now)
+        assert viewer.motion.hasty == hasty
+        if not hasty or viewer.shown()[1] == 0.0:
+            viewer.motion.tick(now + 0.5 * seconds)
+            assert viewer.shown()[1] == pytest.approx(0.5)
+
+
+FRAME = 1.0 / 60.0
+
+
+def watch(
+    viewer: Viewer, start: float, seconds: float, frame: float = FRAME
+) -> list[tuple[int, float]]:
+    """The operations and parts seen from a time on, those of consecutive pictures."""
+    seen = []
+    for i in range(round(seconds / frame)):
+        viewer.look(start + i * frame)
+        seen.append((viewer.motion.current, viewer.shown()[1]))
+    return seen
+
+
+def runs(seen: list[tuple[int, float]]) -> list[int]:
+    """The operations in the order in which they were shown; each may have many pictures."""
+    order: list[int] = []
+    for number, _ in seen:
+        if not order or order[-1] != number:
+            order.append(number)
+    return order
+
+
+def falls(seen: list[tuple[int, float]]) -> int:
+    """How often the part of an operation was smaller than in the picture before."""
+    pairs = list(pairwise(seen))
+    return sum(a[0] == b[0] and b[1] < a[1] for a, b in pairs)
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize("rate", [0.25, 1.0, 3.0, 12.0, 36.0])
+def test_each_operation_is_shown_once_in_order_whatever_the_speed(
+    viewer: Viewer, rate: float
+) -> None:
+    count, seen, now = len(viewer.reading.moments), [], 100.0
+    for i in range(2 * count):
+        viewer.session.advance(1, "operation")
+        until = 100.0 + (i + 1) / rate
+        while now < until:
+            viewer.look(now)
+            seen.append((viewer.motion.current, viewer.shown()[1]))
+            unseen = len(runs(seen))
+            assert unseen > i or now - (100.0 + unseen / rate) <= BEHIND + FRAME
+            now += FRAME
+    seen += watch(viewer, now, 3.0)
+    assert runs(seen) == [*range(1, count + 1)] * 2
+    assert not falls(seen) and seen[-1] == (count, 1.0)
+
+
+def test_light_catches_up_with_a_picture_that_took_two_seconds(viewer: Viewer) -> None:
+    count = len(viewer.reading.moments)
+    viewer.session.advance(2, "operation")
+    seen = watch(viewer, 10.0, 1.0)
+    viewer.session.advance(3, "operation")
+    viewer.look(13.0)
+    assert viewer.motion.current == 3  # and not the last one at once
+    seen += watch(viewer, 13.0, 1.0)
+    assert runs(seen) == [1, 2, 3, 4, 5] and not falls(seen)
+    late = [number for number, _ in seen[60:]]
+    assert late.index(5) * FRAME < 2 * BEHIND
+    viewer.session.advance(3 * count - 1, "operation")  # three steps on, in one picture
+    seen = watch(viewer, 16.0, 1.0)
+    assert runs(seen) == [1, 2, 3, 4]  # of the step that is under way
+
+
+def test_whoever_turns_round_sees_both_ways(viewer: Viewer) -> None:
+    viewer.session.advance(3, "operation")
+    watch(viewer, 0.0, 2.0)
+    viewer.session.advance(1, "operation")
+    seen = watch(viewer, 10.0, 0.3)
+    viewer.session.back(1, "operation")
+    seen += watch(viewer, 10.3, 3.0)
+    assert runs(seen) == [4, 3]
+    parts = [part for number, part in seen if number == 4]
+    top = parts.index(max(parts))
+    assert parts[: top + 1] == sorted(parts[: top + 1])
+    assert parts[top:] == sorted(parts[top:], reverse=True)
+
+
+def test_results_are_shown_when_the_light_has_arrived(viewer: Viewer) -> None:
+    names = [moment.name for moment in viewer.reading.moments]
+    for name, buffer, kind in (
+        ("affine 0", "affine 0", "values"),
+        ("tanh 0", "tanh 0", "values"),
+        ("delta 1", "affine 1", "flows"),
+    ):
+        viewer.session.seek(2)
+        viewer.session.advance(names.index(name), "operation")
+        watch(viewer, 0.0, 3.0)
+        viewer.session.advance(1, "operation")
+        start = 10.0 * (1 + names.index(name))
+        viewer.look(start)
+        for part, there in ((0.1, False), (ARRIVES - 0.01, False), (ARRIVES + 0.01, True)):
+            viewer.look(start + viewer.seconds(names.index(name)) * part)
+            buffers = viewer.reading.buffers(viewer.motion.done)
+            assert (buffer in getattr(buffers, kind)) == there, (name, part)
+        viewer.look(start + 2.0)
+        viewer.session.back(1, "operation")
+        viewer.look(start + 4.0)
+        for part, there in ((0.1, True), (1.1 - ARRIVES, False)):
+            viewer.look(start + 4.0 + viewer.seconds(names.index(name)) * part)
+            buffers = viewer.reading.buffers(viewer.motion.done)
+            assert (buffer in getattr(buffers, kind)) == there, (name, part)
+
+
+def test_no_later_number_is_shown_with_an_earlier_light(viewer: Viewer) -> None:
+    """Numbers of the bank and of the sample are those of the operation that is lit."""
+    session, count = viewer.session, len(viewer.reading.moments)
+    known = []  # values and gradients after each operation
+    for _ in range(2 * count):
+        session.advance(1, "operation")
+        bank = session.network.bank
+        known.append((bank.value.copy(), bank.grad.copy()))
+    session.back(2 * count, "operation")
+    viewer.look(0.0)
+    viewer.motion.stop()
+    done, now = 0, 10.0
+    for portion in (3, 5, 1, 2, 4, 3, 2):  # across the end of the step, as a slow picture does
+        session.advance(portion, "operation")
+        for _ in range(60):
+            viewer.look(now)
+            now += FRAME
+            moment, part = viewer.motion.shown()
+            if moment is None:
+                continue
+            number = viewer.motion.current
+            if runs_back(done, number, count):
+                done += 1
+            place = done - 1
+            colors = viewer.mixed().colors
+            old = known[place - 1][0] if place else known[0][0]
+            if moment.kind == "step":
+                part = moved(part, viewer.motion.seconds)
+            allowed = old + part * (known[place][0] - old)
+            np.testing.assert_allclose(colors, allowed, atol=1e-6)
+            if moment.kind == "weight gradient" and part >= 1.0:
+                rows = viewer.reading.program.operations[moment.operation].parameters
+                grad = viewer.motion.gradients[1]
+                np.testing.assert_array_equal(grad[rows], known[place][1][rows])
+    assert done == 20 and not viewer.reading.held
+
+
+def runs_back(done: int, number: int, count: int) -> bool:
+    """Whether the operation `number` of a step is the one after the first `done`."""
+    return done % count + 1 == number
+
+
+def test_of_a_way_over_many_steps_the_last_one_is_shown() -> None:
+    assert passed((2, 3), (2, 6), 12).numbers == [4, 5, 6]
+    assert passed((2, 10), (3, 2), 12).numbers == [11, 12, 1, 2]
+    olds = [(True, True), (True, False), (False, False), (False, False)]
+    assert passed((2, 10), (3, 2), 12).olds == olds
+    assert passed((3, 0), (2, 10), 12).olds == [(False, True), (False, False)]
+    assert passed((3, 2), (2, 10), 12).numbers == [2, 1, 12, 11]
+    far = passed((2, 3), (6, 3), 12)
+    assert far.skips and far.numbers == [1, 2, 3] and not any(map(any, far.olds))
+    assert passed((2, 3), (6, 0), 12).numbers == []
+    assert passed((6, 3), (2, 9), 12).numbers == [11, 10]
+
+
+def test_cubes_go_from_the_numbers_before_to_those_after(viewer: Viewer) -> None:
+    bank = viewer.session.network.bank
+    count = len(viewer.reading.moments)
+    viewer.session.advance(count - 1, "operation")
+    viewer.look(0.0)
+    old, grad = bank.value.copy(), bank.grad.copy()
+    viewer.session.advance(1, "operation")
+    new = bank.value.copy()
+    viewer.look(10.0)
+    for part in (0.0, 0.5, 1.0):
+        viewer.look(10.0 + (LONGEST + 1e-9) * part)
+        mixed = viewer.mixed("value", "value")
+        np.testing.assert_allclose(mixed.colors, old + part * (new - old), atol=1e-7)
+        assert mixed.sizes is mixed.colors
+        np.testing.assert_array_equal(mixed.before, old)
+        assert viewer.mixed("value", "gradient").before is None
+    viewer.session.advance(1, "operation")  # zero_grad
+    viewer.look(20.0)
+    np.testing.assert_allclose(viewer.mixed().sizes, grad, rtol=1e-5)
+    viewer.look(22.0)
+    assert not viewer.mixed().sizes.any() and viewer.mixed().before is None
+
+
+def played(rate: float, seconds: float = 4.0) -> list[tuple[float | None, int]]:
+    """The parts of waves, and how many steps each stands for, at each picture."""
+    wave, found = Wave(), []
+    for frame in range(int(seconds / FRAME)):
+        now = frame * FRAME
+        found.append((wave.at(int(now * rate), now), wave.every))
+    return found
+
+
+def begun(found: list[tuple[float | None, int]]) -> int:
+    """How many waves began."""
+    return sum(part == 0.0 for part, _ in found)
+
+
+@pytest.mark.parametrize("rate", [1.0, 3.0, 5.0, 10.0])
+def test_each_step_has_a_wave(rate: float) -> None:
+    found = played(rate)[60:]
+    assert begun(found) == pytest.approx(3.0 * rate, abs=1)
+    assert {every for _, every in found} <= {0, 1}
+    longest = min(WAVE, 2.0 / rate)
+    lit = [part is not None for part, _ in found]
+    assert 0.3 * longest < np.mean(lit) / rate <= 1.0 / rate
+
+
+@pytest.mark.parametrize(("rate", "every"), [(30.0, 20), (100.0, 80), (1000.0, 800), (45e3, 36000)])
+def test_of_many_steps_one_in_so_many_is_shown(rate: float, every: int) -> None:
+    found = played(rate)[120:]
+    assert all(each == pytest.approx(every, rel=0.15) for _, each in found)
+    assert begun(found) == pytest.approx(2.0 / WAVE, abs=1)
+    parts = [part for part, _ in found if part is not None]
+    assert len(parts) > 0.9 * len(found) and max(parts) > 0.9
+
+
+def test_after_a_jump_or_a_pause_there_is_none() -> None:
+    wave = Wave()
+    for frame in range(60):
+        wave.at(frame // 6, frame * FRAME)
+    assert wave.every == 1 and wave.at(3, 1.0) is None and wave.every == 0
+    for frame in range(60):
+        wave.at(frame // 6, 2.0 + frame * FRAME)
+    assert wave.every == 1 and wave.at(20, 9.0) is None and wave.every == 0
+
+
+def test_counts_are_said_in_round_numbers() -> None:
+    assert [plain_count(each) for each in (10.2, 19.4, 23, 96, 127, 1249, 123456)] == [
+        10, 19, 20, 100, 130, 1200, 120000,
+    ]  # fmt: skip
+
+
+def test_light_runs_forward_and_then_back() -> None:
+    net = sv.Network([3, 4, 3], "tanh", "sigmoid", seed=0)
+    s = sv.Session(net, sv.data.Rgb("invert"), "mse", batch=8)
+    layout, program = layout_of(s), net.program
+    seen = []
+    for part in np.linspace(0.02, 0.98, 49).tolist():
+        lit = lights(layout, program, None, 1.0, None, 1.0, part)
+        assert (lit.plates == 1.0).all() and (lit.white == 0.0).all() and (lit.neurons == 1.0).all()
+        glows = [(layout.wires[j].operation, each.back) for j, each in enumerate(lit.wires) if each]
+        assert len({operation for operation, _ in glows}) <= 1
+        seen += [(operation, any(back for _, back in glows)) for operation, _ in glows[:1]]
+    first, last = (i for i, each in enumerate(program.operations) if each.kind == "affine")
+    assert [*dict.fromkeys(seen)] == [(first, False), (last, False), (last, True), (first, True)]
+    rest = lights(layout, program, None, 1.0)
+    assert not any(rest.wires)
+
+
+def test_a_stage_shows_it_while_whole_steps_play_and_says_how_many() -> None:
+    net = sv.Network([3, 4, 3], "tanh", "sigmoid", seed=0)
+    s = sv.Session(net, sv.data.Rgb("invert"), "mse", batch=8, engine="python")
+    stage, now, lit = Stage(s), [0.0], [False]
+
+    def look() -> tuple[float | None, str]:
+        now[0] += FRAME
+        moving = stage.tick(now[0])
+        assert moving or not lit[0]  # then the next picture is asked for
+        seen = stage.frame_data()
+        lit[0] = seen.wave is not None
+        return seen.wave, str(seen.words.caption)
+
+    s.play(None)
+    until(lambda: look()[0] is not None and "th step is shown" in look()[1])
+    s.pause()
+    assert look()[0] is None and stage._wave.every == 0
+    calm = Stage(s, reduced_motion=True)
+    s.play(None)
+    for frame in range(30):
+        calm.tick(frame * FRAME)
+        assert calm.frame_data().wave is None
+    s.pause()
+
+
+def test_a_page_has_the_same_waves() -> None:
+    for rate in (3.0, 10.0, 30.0, 700.0):
+        times = [frame * FRAME for frame in range(200)]
+        found = in_web(
+            "motion",
+            """
+            const wave = new Wave(data.pace);
+            return data.times.map((time, i) => [wave.at(data.steps[i], time), wave.every]);
+            """,
+            times=times,
+            steps=[int(time * rate) for time in times],
+            pace={"eachWave": EACH_WAVE, "wave": WAVE, "ofRate": 1.0},
+        )
+        ours = played(rate, 200.5 * FRAME)
+        for (part, every), (one, other) in zip(found, ours, strict=True):
+            assert every == other and part == (None if one is None else pytest.approx(one))
+
+
+GRAD = np.arange(1.0, 60.0)
+
+
+def of(session: sv.Session, name: str, part: float = 1.0, frozen: list[int] | None = None):
+    program = session.network.program
+    names = [moment.name for moment in program.moments]
+    mask = np.zeros(len(GRAD), np.bool_)
+    mask[frozen or []] = True
+    current = names.index(name) + 1
+    return pushes(program, program.moments, current, part, 2.0 * GRAD, GRAD, mask)
+
+
+def test_only_gradients_that_are_computed_push(colours: sv.Session) -> None:
+    for name in ("affine 0", "sigmoid 1", "loss", "delta 1"):
+        assert of(colours, name) is None
+    found = of(colours, "weight gradient 1")
+    rows = colours.network.program.operations[2].parameters
+    last = np.arange(rows.start, rows.stop)
+    np.testing.assert_array_equal(np.flatnonzero(np.isfinite(found)), last)
+    np.testing.assert_array_equal(found[last], GRAD[last])
+    np.testing.assert_array_equal(of(colours, "input gradient 1"), found)
+    np.testing.assert_array_equal(of(colours, "weight gradient 0"), GRAD)
+
+
+def test_they_grow_when_light_meets_at_the_cubes_and_go_into_the_step(colours: sv.Session) -> None:
+    assert of(colours, "weight gradient 1", 0.5) is None
+    np.testing.assert_allclose(
+        of(colours, "weight gradient 1", 0.75), 0.5 * of(colours, "weight gradient 1")
+    )
+    half = of(colours, "weight gradient 0", 0.75)
+    assert half[0] == 0.5 * GRAD[0] and half[-1] == GRAD[-1]
+    np.testing.assert_allclose(of(colours, "step", 0.25), 0.5 * GRAD)
+    assert of(colours, "step", 0.5) is None and of(colours, "step") is None
+
+
+def test_old_gradients_shrink_to_nothing_and_frozen_weights_are_not_pushed(
+    colours: sv.Session,
+) -> None:
+    np.testing.assert_allclose(of(colours, "zero_grad", 0.25), 1.5 * GRAD)
+    assert of(colours, "zero_grad") is None
+    found = of(colours, "weight gradient 0", frozen=[3, 40])
+    np.testing.assert_array_equal(np.flatnonzero(np.isnan(found)), [3, 40])
+
+
+@pytest.mark.parametrize("name", ["zero_grad", "weight gradient 0", "step"])
+def test_infinite_gradients_do_not_disturb_the_others(name: str, colours: sv.Session) -> None:
+    program = colours.network.program
+    current = [moment.name for moment in program.moments].index(name) + 1
+    infinite, mask = np.where(GRAD < 3.0, -np.inf, GRAD), np.zeros(len(GRAD), np.bool_)
+    for part in (0.0, 0.25, 0.75, 1.0):
+        found = pushes(program, program.moments, current, part, infinite, infinite, mask)
+        usual = pushes(program, program.moments, current, part, GRAD, GRAD, mask)
+        assert (found is None) == (usual is None)
+        if found is not None:
+            np.testing.assert_array_equal(found[2:], usual[2:])

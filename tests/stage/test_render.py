@@ -1,0 +1,601 @@
+"""Pictures, videos and pages without a window: what they hold, their pace, and their memory."""
+
+import io
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.base.checks import shorten
+from scalarviz.base.interrupt import Stop
+from scalarviz.base.texts import texts
+from scalarviz.errors import FileError, InputError, UnknownNameError
+from scalarviz.faces.cli.commands import application
+from scalarviz.scene.layout.camera import Camera
+from scalarviz.stage import background, render
+from scalarviz.stage.background import PORTION, Portions
+from scalarviz.stage.encoders import encoder_for
+from scalarviz.stage.render_options import PASTS, RenderOptions, drawn
+from scalarviz.story.names import names_of_cells
+from tests.machine import ROOT
+from tests.stage.many_pictures import MOST, grown, linux
+from tests.wording import refused
+
+SMALL: dict[str, Any] = {"size": (320, 200), "samples": 1}
+
+
+@pytest.fixture
+def session() -> sv.Session:
+    net = sv.Network([3, 8, 3], "tanh", "sigmoid", seed=0)
+    return sv.Session(net, data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8, engine="python")
+
+
+def state(session: sv.Session) -> tuple[Any, ...]:
+    bank = session.network.bank
+    return session.clock, bank.value.tobytes(), bank.grad.tobytes(), len(session.losses)
+
+
+def opened(path: Path) -> Any:
+    from PIL import Image
+
+    return Image.open(path)
+
+
+@pytest.mark.usefixtures("opengl")
+def test_a_picture_is_a_png_of_what_comes_back(session: sv.Session, tmp_path: Path) -> None:
+    session.advance(20)
+    before = state(session)
+    frame = sv.picture(session, tmp_path / "net.png", **SMALL)
+    assert frame.shape == (200, 320, 3) and frame.dtype == np.uint8
+    assert np.array_equal(np.asarray(opened(tmp_path / "net.png")), frame)
+    assert state(session) == before and session.pinned == []
+
+
+@pytest.mark.usefixtures("opengl")
+def test_the_same_moment_gives_the_same_bytes(session: sv.Session, tmp_path: Path) -> None:
+    session.advance(5)
+    frames = [sv.picture(session, **SMALL) for _ in range(2)]
+    assert np.array_equal(*frames)
+    session.advance(50)
+    assert not np.array_equal(frames[0], sv.picture(session, **SMALL))
+
+
+@pytest.mark.usefixtures("opengl")
+def test_options_change_the_picture(session: sv.Session) -> None:
+    session.advance(5)
+    plain = sv.picture(session, **SMALL)
+    for options in (
+        {"theme": "light"},
+        {"camera": "flat"},
+        {"camera": Camera(azimuth=40.0, height=8.0)},
+        {"color": "gradient"},
+        {"cubes": "w*x"},
+        {"per_layer": True},
+        {"pin": 3},
+        {"pin": session.network.layers[0].perceptrons[1]},
+        {"samples": 2},
+    ):
+        assert not np.array_equal(plain, sv.picture(session, **{**SMALL, **options})), options
+    assert sv.picture(session, size=(320, 200), ratio=2.0, samples=1).shape == (400, 640, 3)
+
+
+@pytest.mark.usefixtures("opengl")
+def test_samples_are_averages(session: sv.Session) -> None:
+    fine = sv.picture(session, size=(320, 200), ratio=2.0, samples=1).astype(float)
+    means = fine.reshape(200, 2, 320, 2, 3).mean(axis=(1, 3))
+    smooth = sv.picture(session, size=(320, 200), samples=2).astype(float)
+    assert np.abs(means - smooth).max() <= 1.0
+
+
+@pytest.mark.usefixtures("opengl")
+@pytest.mark.parametrize(
+    ("options", "value"),
+    [
+        ({"size": (4, 200)}, "not 4"),
+        ({"size": (320, 20000)}, "20000"),
+        ({"samples": 9}, "not 9"),
+        ({"ratio": 0.0}, "0.0"),
+        ({"theme": "dim"}, "'dim'"),
+        ({"camera": "front"}, "'front'"),
+        ({"colour": "value"}, "'colour'"),
+        ({"color": "values"}, "'values'"),
+        ({"look": "maps"}, "'maps'"),
+    ],
+)
+def test_a_mistake_is_one_sentence(
+    session: sv.Session, options: dict[str, Any], value: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "net.png"
+    with refused(InputError, value):
+        sv.picture(session, path, **{**SMALL, **options})
+    assert not path.exists()
+
+
+@pytest.mark.usefixtures("opengl")
+@pytest.mark.parametrize("size", [(800,), (1, 2, 3), 800, "800x500", {800, 500}, np.array(5)])
+def test_a_size_has_a_width_and_a_height(session: sv.Session, size: Any, tmp_path: Path) -> None:
+    takes: list[Callable[[], object]] = [
+        lambda: sv.picture(session, size=size),
+        lambda: sv.record(session, tmp_path / "a.gif", 1, size=size),
+        lambda: sv.storyboard(session, tmp_path / "a.html", size=size),
+        lambda: sv.watch(session, size=size),
+        lambda: RenderOptions(size=size),
+    ]
+    sentence = "a picture has a width and a height, such as size=(800, 500), not "
+    sentence += shorten(size.tolist() if isinstance(size, np.ndarray) else size)
+    for take in takes:
+        with refused(InputError, shorten(size.tolist() if isinstance(size, np.ndarray) else size)):
+            take()
+    assert session.step_index == 0 and not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("opengl")
+@pytest.mark.parametrize(
+    ("save", "name"),
+    [(sv.picture, "net.bmp"), (sv.record, "net.avi"), (sv.storyboard, "net.pdf")],
+)
+def test_other_kinds_of_files_are_refused_before_anything_is_done(
+    session: sv.Session, save: Callable[..., object], name: str, tmp_path: Path
+) -> None:
+    before = state(session)
+    with refused(InputError, name):
+        save(session, tmp_path / name)
+    assert state(session) == before and not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("opengl")
+def test_a_folder_that_is_not_there(session: sv.Session, tmp_path: Path) -> None:
+    with refused(FileError, "'tmp_path/none'"):
+        sv.picture(session, tmp_path / "none" / "net.png", **SMALL)
+
+
+@pytest.mark.usefixtures("opengl")
+@pytest.mark.parametrize("name", ["none/a.mp4", "none/a.gif"])
+def test_a_video_that_could_not_be_kept_trains_nothing(
+    session: sv.Session, name: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("av", reason="videos take PyAV")
+    with refused(FileError, "'tmp_path/none'"):
+        sv.record(session, tmp_path / name, 5, **SMALL)
+    with refused(FileError, "'tmp_path/none'"):
+        sv.storyboard(session, tmp_path / "none" / "a.html")
+    assert session.step_index == 0
+
+
+@pytest.mark.usefixtures("opengl")
+@pytest.mark.some("1-operation", "2-step")
+@pytest.mark.parametrize("unit", ["step", "operation"])
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_video_of_steps_holds_its_sample(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, count: int, unit: Any
+) -> None:
+    seen: list[Any] = []
+
+    def noted(canvas: Any, stage: Any, look: RenderOptions) -> Any:
+        frame = drawn(canvas, stage, look)
+        seen.append([each.reading.way.values["inputs"].tolist() for each in stage.stages])
+        return frame
+
+    monkeypatch.setattr(render, "drawn", noted)
+    sessions = [
+        sv.Session(sv.Network([3, 2, 3]), data.Rgb("invert"), batch=8) for _ in range(count)
+    ]
+    sv.record(
+        sessions,
+        tmp_path / "a.gif",
+        4,
+        every=1,
+        unit=unit,
+        hold=0.1 if unit == "operation" else None,
+        fps=10,
+        **SMALL,
+    )
+    changes = sum(a != b for a, b in pairwise(seen))
+    assert changes == (0 if unit == "step" else 3)
+
+
+@pytest.mark.usefixtures("opengl")
+def test_a_look_is_kept_and_its_options_can_be_changed(session: sv.Session, tmp_path: Path) -> None:
+    look = RenderOptions(size=(160, 100), samples=1)
+    sv.record(session, tmp_path / "a.gif", 1, every=1, fps=2, look=look)
+    with opened(tmp_path / "a.gif") as gif:
+        assert gif.size == (160, 100)
+    assert sv.picture(session, look=look, size=(200, 120)).shape == (120, 200, 3)
+
+
+@pytest.mark.usefixtures("opengl")
+def test_in_the_middle_of_a_step_it_shows_what_was_done_last(session: sv.Session) -> None:
+    session.advance(1, "operation")
+    frames = []
+    for _ in range(3):
+        session.advance(1, "operation")
+        frames.append(sv.picture(session, size=(640, 480), samples=1, camera="flat"))
+    assert all((a != b).any(axis=2).mean() > 0.02 for a, b in pairwise(frames))
+
+
+@pytest.mark.usefixtures("opengl")
+def test_a_video_trains_and_has_as_many_pictures_as_it_says(
+    session: sv.Session, tmp_path: Path
+) -> None:
+    av = pytest.importorskip("av", reason="videos take PyAV")
+    told: list[tuple[int, int]] = []
+    count = sv.record(
+        session,
+        tmp_path / "net.mp4",
+        steps=20,
+        every=5,
+        fps=10,
+        progress=lambda done, total: told.append((done, total)),
+        **SMALL,
+    )
+    assert session.step_index == 20 and count == 5 + 10
+    assert told == [(2, 5), (3, 5), (4, 5), (5, 5)]
+    with av.open(str(tmp_path / "net.mp4")) as file:
+        frames = [frame.to_ndarray(format="rgb24") for frame in file.decode(video=0)]
+    assert len(frames) == count and frames[0].shape == (200, 320, 3)
+    apart = [np.abs(a.astype(int) - b).mean() for a, b in pairwise(frames[:5])]
+    assert min(apart) > 0.05  # every one of them shows something else
+
+
+@pytest.mark.usefixtures("opengl")
+def test_a_time_of_operations_is_a_time_and_goes_with_operations(
+    session: sv.Session, tmp_path: Path
+) -> None:
+    with refused(InputError, "unit='operation'"):
+        sv.record(session, tmp_path / "x.gif", 1, hold=0.5)
+    for hold in (0.0, 61.0, "long"):
+        with refused(InputError, hold):
+            sv.record(session, tmp_path / "x.gif", 1, unit="operation", hold=hold)  # type: ignore[arg-type]  # on purpose
+    assert session.step_index == 0
+
+
+@pytest.mark.usefixtures("opengl")
+@pytest.mark.slow
+def test_in_a_video_light_moves_in_every_operation_and_its_caption_can_be_read(
+    session: sv.Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[int, float, str]] = []
+
+    def noted(canvas: Any, stage: Any, look: Any) -> Any:
+        frame_data = stage.frame_data()
+        assert len(frame_data.strip) == len(session.operations)
+        seen.append((frame_data.current, frame_data.part, frame_data.words.caption.title))
+        return drawn(canvas, stage, look)
+
+    monkeypatch.setattr(render, "drawn", noted)
+    small = {**SMALL, "size": (96, 64)}
+    sv.record(session, tmp_path / "op.gif", 1, unit="operation", fps=10, **small, progress=False)
+    for number, _ in enumerate(session.operations, 1):
+        parts = [part for current, part, _ in seen[1:] if current == number]
+        assert len(parts) >= 12, "1.2 seconds"
+        assert parts == sorted(parts) and parts[0] == 0.0 and parts[-1] == 1.0
+        assert len(set(parts)) >= 8
+        (said,) = {title for current, _, title in seen[1:] if current == number}
+        session.seek(0)
+        session.advance(number, "operation")
+        assert said == session.caption().title
+
+
+@pytest.mark.usefixtures("opengl")
+def test_the_camera_of_a_video_can_move(session: sv.Session, tmp_path: Path) -> None:
+    pytest.importorskip("av", reason="videos take PyAV")
+    av = pytest.importorskip("av")
+    session.learning_rate = 0.0  # nothing else moves
+    sv.record(session, tmp_path / "orbit.mp4", 4, every=1, move="orbit", **SMALL)
+    with av.open(str(tmp_path / "orbit.mp4")) as file:
+        frames = [frame.to_ndarray(format="rgb24").astype(int) for frame in file.decode(video=0)]
+    assert np.abs(frames[1][40:150, :320] - frames[3][40:150, :320]).mean() > 1.0
+    with refused(UnknownNameError, "'spin'"):
+        sv.record(session, tmp_path / "no.mp4", 4, move="spin", **SMALL)
+    assert not (tmp_path / "no.mp4").exists()
+
+
+@pytest.mark.usefixtures("opengl")
+def test_layouts_that_are_gone_are_refused(session: sv.Session, tmp_path: Path) -> None:
+    words = ["render", "rgb", "-o", "x.png", "--layout", "posters"]
+    for call in (
+        lambda: sv.picture(session, layout="crossbar"),  # type: ignore[call-arg]  # on purpose
+        lambda: sv.record(session, tmp_path / "no.mp4", 1, layout="posters"),  # type: ignore[call-arg]
+        lambda: sv.storyboard(session, tmp_path / "no.html", layout="beads"),  # type: ignore[call-arg]
+        lambda: sv.Cubes(session, layout="posters"),  # type: ignore[call-arg]
+        lambda: application(words)(words, standalone_mode=False),
+    ):
+        with refused(Exception, "layout"):
+            call()
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("opengl")
+@pytest.mark.slow
+def test_a_video_approaches_turns_and_passes_cameras(
+    session: sv.Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Camera] = []
+
+    def noted(canvas: Any, stage: Any, look: Any) -> Any:
+        frame = drawn(canvas, stage, look)
+        seen.append(stage.eyes.camera)
+        return frame
+
+    monkeypatch.setattr(render, "drawn", noted)
+
+    def passed(**move: Any) -> tuple[Camera, list[Camera]]:
+        """The camera at rest, and those of the frames."""
+        seen.clear()
+        sv.record(session, tmp_path / "it.gif", 4, every=1, **SMALL, **move, progress=False)
+        return seen[0], seen[1:]
+
+    rest, cameras = passed(move="approach")
+    heights = [camera.height / rest.height for camera in cameras]
+    assert heights[0] > 1.5 and heights[-1] < 0.6 and heights == sorted(heights, reverse=True)
+    own = [replace(rest, azimuth=10.0), replace(rest, height=0.5 * rest.height)]
+    cameras = passed(cameras=own)[1]
+    for camera, given in zip((cameras[0], cameras[-1]), own, strict=True):
+        assert camera.azimuth == pytest.approx(given.azimuth)
+        assert camera.height == pytest.approx(given.height)
+    angles = [camera.azimuth - rest.azimuth for camera in passed(move="orbit")[1]]
+    assert min(angles) == angles[0] == -22.0 and max(angles) > 15.0 and angles[-1] == 0.0
+    assert len({camera.height for camera in seen[1:]}) > 1  # each fits the network
+
+
+@pytest.mark.usefixtures("opengl")
+def test_a_video_that_fails_leaves_no_file_and_an_old_one_whole(
+    session: sv.Session, tmp_path: Path
+) -> None:
+    pytest.importorskip("av", reason="videos take PyAV")
+    path = tmp_path / "net.mp4"
+    path.write_bytes(b"old")
+
+    def stop(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sv.record(session, path, steps=4, every=1, progress=stop, pin=3, **SMALL)
+    assert session.pinned == []
+    assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.usefixtures("opengl")
+def test_a_storyboard_has_every_operation_and_leaves_the_session_where_it_is(
+    session: sv.Session, tmp_path: Path
+) -> None:
+    session.advance(3)
+    session.advance(4, "operation")
+    before = state(session)
+    count = sv.storyboard(session, tmp_path / "step.html", size=(320, 200))
+    text = (tmp_path / "step.html").read_text(encoding="utf-8")
+    assert count == 12 == text.count("data:image/png;base64,")
+    assert texts()["captions.zero_grad.title"] in text
+    assert "What is wrong goes back to neuron 0, times the weights." in text
+    program = session.network.program
+    named = names_of_cells(program, program.moments)
+    assert re.findall(r'<button type="button">([^<]+)</button></li>', text) == named
+    assert "layer 0: add up" in named
+    assert state(session) == before
+    session.edit(0, 0.5)  # nothing lies ahead that an edit would leave behind
+    assert len(session.branches) == 1
+
+
+@pytest.mark.usefixtures("opengl")
+def test_a_storyboard_tells_how_far_it_is(session: sv.Session, tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    count = sv.storyboard(
+        *(session, tmp_path / "step.html"),
+        progress=lambda done, total: told.append((done, total)),
+        title="A step",
+        **SMALL,
+    )
+    assert "<title>A step</title>" in (tmp_path / "step.html").read_text()
+    assert told == [(each + 1, count) for each in range(count)]
+
+
+@pytest.mark.usefixtures("opengl")
+def test_a_storyboard_of_an_expression(tmp_path: Path) -> None:
+    a = sv.Value(0.5, label="a")
+    line = sv.compile(lambda x: a * x, inputs=1, engine="python")
+    s = sv.Session(line, ([[1.0], [2.0]], [[2.0], [4.0]]), "mse", sv.SGD(0.1), engine="python")
+    s.advance(2)
+    before = state(s)[:2]
+    count = sv.storyboard(s, tmp_path / "a.html", size=(320, 200))
+    assert count == len(s.operations) and state(s)[:2] == before
+
+
+FIRST_PICTURE = """
+import sys
+import scalarviz as sv
+s = sv.Session(sv.Network([3, 8, 3]), sv.data.Rgb("invert"), batch=8, engine="python")
+sv.picture(s, sys.argv[1])
+print("numba" in sys.modules)
+"""
+
+
+@pytest.mark.usefixtures("opengl")
+def test_a_first_picture_does_not_wait_for_a_compiler(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", FIRST_PICTURE, str(tmp_path / "net.png")]
+    assert subprocess.run(words, check=True, capture_output=True).stdout.split() == [b"False"]
+
+
+@pytest.mark.usefixtures("opengl")
+def test_a_video_ends_where_the_training_stops_by_itself() -> None:
+    s = sv.Session(sv.Network([2, 3, 1], seed=0), sv.data.Xor(), optimizer=sv.SGD(1e20))
+    s.stop_when("not finite", "loss < 100")
+    with Stop() as stop:
+        assert len(list(render.by_steps(s, 50, 2, stop))) == 1 and s.step_index == 1
+        s.stop_when("not finite")
+        assert len(list(render.by_steps(s, 50, 1, stop))) < 10
+    assert "not finite" in s.stopped
+
+
+@pytest.mark.usefixtures("opengl")
+@pytest.mark.some("value", "norms", "landscape")
+@pytest.mark.parametrize("past", [*PASTS, "gradient norms"])
+def test_a_picture_may_show_the_past_below_the_network(session: sv.Session, past: str) -> None:
+    session.engine = "cpu"
+    session.advance(60)
+    before = state(session)
+    look: dict[str, Any] = {"size": (640, 400), "samples": 1}
+    plain = sv.picture(session, **look)
+    frame = sv.picture(session, **look, past=past)
+    assert state(session) == before
+    assert np.array_equal(frame, sv.picture(session, **look, past=past))  # it waits for all of it
+    band = slice(330, 400)  # caption and controls below are the same but for the loss curve
+    assert np.array_equal(frame[band, :300], plain[band, :300])
+    assert (frame[170:300, 60:400] != plain[170:300, 60:400]).any(axis=2).mean() > 0.3
+    assert len({frame.tobytes(), plain.tobytes()}) == 2
+    with refused(UnknownNameError, "unknown past 'landscap'"):
+        sv.picture(session, **look, past="landscap")
+
+
+@pytest.mark.usefixtures("opengl")
+def test_videos_and_storyboards_may_show_the_past(session: sv.Session, tmp_path: Path) -> None:
+    session.engine = "cpu"
+    session.advance(40)
+    session.seek(0)
+    path = tmp_path / "run.gif"
+    look: dict[str, Any] = {"size": (640, 400), "samples": 1}
+    sv.record(session, path, steps=40, every=20, past="landscape", **look)
+    frames = []
+    with opened(path) as film:
+        for i in range(film.n_frames):
+            film.seek(i)
+            frames.append(np.asarray(film.convert("RGB")).astype(int))
+    below = slice(230, 300), slice(60, 480)
+    apart = np.abs(frames[-1][below] - frames[0][below]).max(axis=2) > 60
+    assert 0.0 < apart.mean() < 0.1  # the ball alone has moved
+    sv.storyboard(session, tmp_path / "plain.html", **look)
+    sv.storyboard(session, tmp_path / "past.html", past="norms", **look)
+    assert (tmp_path / "plain.html").read_bytes() != (tmp_path / "past.html").read_bytes()
+
+
+SIZE = (64, 48)
+
+
+def frames(count: int) -> np.ndarray:
+    random = np.random.default_rng(0)
+    coarse = random.integers(0, 256, (count, 3, 4, 3), dtype=np.uint8)
+    return coarse.repeat(16, axis=1).repeat(16, axis=2)
+
+
+def test_a_video_holds_its_pictures_and_begins_with_its_index(tmp_path: Path) -> None:
+    av = pytest.importorskip("av", reason="videos take PyAV")
+    path, shown = tmp_path / "a.mp4", frames(30)
+    with encoder_for(path, SIZE, 1.0, 10) as encoder:
+        for frame in shown:
+            encoder.add(frame)
+    data = path.read_bytes()
+    assert 0 < data.find(b"moov") < data.find(b"mdat")  # a browser can play it from the start
+    with av.open(io.BytesIO(data)) as file:
+        read = [frame.to_ndarray(format="rgb24") for frame in file.decode(video=0)]
+    apart = [np.abs(a.astype(int) - b).mean() for a, b in zip(read, shown, strict=True)]
+    assert max(apart) < 20.0
+
+
+# A process that writes videos for ever is killed at a random moment, again and again.
+KILLS = """
+import os, random, signal, sys, time
+import numpy as np
+from scalarviz.stage.encoders import encoder_for
+
+path, kills = sys.argv[1], int(sys.argv[2])
+frames = np.random.default_rng(0).integers(0, 256, (100, 48, 64, 3), dtype=np.uint8)
+chance = random.Random(0)
+for _ in range(kills):
+    child = os.fork()
+    while not child:
+        with encoder_for(path, (64, 48), 1.0, 10) as encoder:
+            for frame in frames[: chance.randrange(1, 100)]:
+                encoder.add(frame)
+    time.sleep(chance.uniform(0.05, 0.2))
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+with encoder_for(path, (64, 48), 1.0, 10) as encoder:
+    encoder.add(frames[0])
+"""
+
+
+@pytest.mark.some(1)
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="kills a process as Unix does")
+@pytest.mark.parametrize("kills", [5, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", [".mp4", ".gif"])
+def test_a_kill_leaves_no_part_of_a_video(kind: str, kills: int, tmp_path: Path) -> None:
+    pytest.importorskip("av", reason="videos take PyAV")
+    folder, temporary = tmp_path / "folder", tmp_path / "temporary"
+    folder.mkdir()
+    temporary.mkdir()
+    command = [sys.executable, "-c", KILLS, str(folder / f"a{kind}"), str(kills)]
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert [*os.listdir(temporary), *os.listdir(folder)] == [f"a{kind}"]
+
+
+class FakeSession:
+    """A session whose steps take some seconds of a clock of its own, and do nothing else."""
+
+    step_index, now = 0, 0.0
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def advance(self, count: int) -> None:
+        self.step_index += count
+        self.now += count * self.seconds
+
+
+@pytest.fixture
+def fake_session(monkeypatch: pytest.MonkeyPatch) -> FakeSession:
+    made = FakeSession(1e-6)
+    monkeypatch.setattr(background, "perf_counter", lambda: made.now)
+    return made
+
+
+def take(portions: Portions, count: int) -> None:
+    for _ in range(count):
+        portions.take(np.inf)
+
+
+@pytest.mark.parametrize("seconds", [1e-6, 1e-3, 0.5])
+def test_a_portion_takes_about_as_long_whatever_a_step_costs(
+    fake_session: FakeSession, seconds: float
+) -> None:
+    fake_session.seconds = seconds
+    portions = Portions(fake_session)
+    take(portions, 30)
+    start = fake_session.now
+    take(portions, 1)
+    assert max(PORTION / 2, seconds) <= fake_session.now - start <= max(2 * PORTION, seconds) * 1.01
+
+
+def test_a_portion_becomes_smaller_where_steps_become_slower(fake_session: FakeSession) -> None:
+    portions = Portions(fake_session)
+    take(portions, 30)
+    fake_session.seconds = 1e-3
+    take(portions, 30)
+    assert portions.size <= 20
+
+
+@linux
+@pytest.mark.usefixtures("studio")
+@pytest.mark.slow
+def test_pictures_of_any_size_leave_no_memory_behind() -> None:
+    assert grown("picture", 24) < MOST
+
+
+@linux
+@pytest.mark.usefixtures("studio")
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "count"), [("thread", 24), ("export", 12), ("view", 48)])
+def test_neither_do_those_of_threads_and_videos_and_notebooks(name: str, count: int) -> None:
+    assert grown(name, count) < MOST

@@ -1,0 +1,214 @@
+"""Scales of colors and sizes, and metrics in the chart of the losses."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import scalarviz as sv
+from scalarviz.stage.channels import GROWTH_SECONDS, STOPS, ChannelSource, Scales, stop_above
+from scalarviz.stage.curves import SMOOTHED_PART, measured_of, smoothed_of
+from scalarviz.stage.stage import Stage
+from tests.pages.node import in_web
+from tests.sessions import advanced
+from tests.studio import plate
+
+PLATES = [plate(2, 3), plate(1, 4, 6)]
+
+
+def numbers(*largest: float, grads: float = 0.0) -> ChannelSource:
+    """Ten numbers on two plates, of which the first have these magnitudes."""
+    first, *second = largest
+    value = np.array([first, 0, 0, 0, 0, 0, *(second or [0.0]), 0, 0, 0], float)
+    grad = np.full(10, grads)
+    shown: Any = SimpleNamespace(value=value, grad=grad, slots={})
+    program: Any = SimpleNamespace(affines=[])
+    return ChannelSource(shown, value, program, SimpleNamespace(values={}))
+
+
+def of_layers() -> list[Any]:
+    """A plate of layer 0 and one of layer 1."""
+    return [replace(each, layer=layer) for layer, each in enumerate(PLATES)]
+
+
+@given(st.floats(1e-300, 1e300))
+def test_a_stop_is_1_2_or_5_times_a_power_of_ten_and_the_next_above(number: float) -> None:
+    stop = stop_above(number)
+    digits, power = f"{stop:e}".split("e")
+    assert float(digits) in (1.0, 2.0, 5.0)
+    assert number * (1.0 - 1e-12) <= stop
+    below = {1.0: 0.5, 2.0: 1.0, 5.0: 2.0}[float(digits)] * float(f"1e{power}")
+    assert below < number
+
+
+def test_a_scale_grows_at_most_once_in_five_seconds() -> None:
+    scales = Scales()
+    scales.choose([(numbers(0.8), PLATES)])
+    grown = []
+    for tenth in range(200):
+        now = 100.0 + tenth / 10.0
+        scales.follow([(numbers(0.9 * 1.2**tenth), PLATES)], now)
+        if not grown or scales.of("value", PLATES)[0] != grown[-1][1]:
+            grown.append((now, scales.of("value", PLATES)[0]))
+    times = [now for now, _ in grown]
+    assert len(times) >= 4 and np.diff(times[1:]).min() >= GROWTH_SECONDS - 1e-6
+    assert [stop for _, stop in grown] == sorted(stop for _, stop in grown)
+
+
+def test_what_exceeds_a_scale_that_may_not_grow_yet_is_counted() -> None:
+    scales = Scales()
+    scales.choose([(numbers(0.8), PLATES)])
+    scales.follow([(numbers(1.5), PLATES)], 0.0)
+    source = numbers(2.5, -7.0)
+    scales.follow([(source, PLATES)], 4.9)
+    assert scales.of("value", PLATES).tolist() == [2.0, 2.0]
+    assert scales.clipped(PLATES, source.numbers.value) == 2
+    scales.follow([(source, PLATES)], 5.0)
+    assert scales.of("value", PLATES).tolist() == [10.0, 10.0]
+    assert scales.clipped(PLATES, source.numbers.value) == 0
+
+
+def test_growth_is_said_for_some_seconds() -> None:
+    scales = Scales()
+    scales.choose([(numbers(0.8), PLATES)])
+    assert scales.grown(0.0) is None
+    scales.follow([(numbers(3.0), PLATES)], 10.0)
+    assert scales.grown(10.0) == scales.grown(11.9) == (1.0, 5.0)
+    assert scales.grown(12.0) is None
+    scales.follow([(numbers(3.0), PLATES)], 20.0)
+    assert scales.grown(20.0) is None
+    scales.choose([(numbers(0.8), PLATES)])
+    assert scales.grown(10.0) is None
+
+
+def test_growth_of_the_sizes_is_not_said_of_the_colors() -> None:
+    scales = Scales()
+    scales.color = "gradient"
+    scales.choose([(numbers(0.8, grads=0.1), PLATES)])
+    scales.follow([(numbers(3.0, grads=0.1), PLATES)], 10.0)
+    assert scales.grown(10.0) is None
+    scales.follow([(numbers(3.0, grads=0.3), PLATES)], 20.0)
+    assert scales.grown(20.0) == (0.1, 0.5)
+
+
+def test_each_layer_may_have_its_own() -> None:
+    scales, plates = Scales(), of_layers()
+    scales.per_layer = True
+    scales.choose([(numbers(0.8, 30.0), plates)])
+    assert scales.of("value", plates).tolist() == [1.0, 50.0]
+    assert scales.clipped(plates, numbers(0.9, 49.0).numbers.value) == 0
+    assert scales.clipped(plates, numbers(1.1, 49.0).numbers.value) == 1
+    scales.follow([(numbers(1.5, 30.0), plates)], 0.0)
+    assert scales.of("value", plates).tolist() == [2.0, 50.0]
+
+
+def test_the_first_gradient_has_a_scale_of_its_own_and_changes_no_other() -> None:
+    scales = Scales()
+    scales.size = "gradient"
+    scales.choose([(numbers(0.8), PLATES)])  # before the first step there is no gradient
+    assert scales.of("gradient", PLATES).tolist() == [1.0, 1.0]
+    scales.follow([(numbers(0.8, grads=3e-4), PLATES)], 1.0)
+    assert scales.of("gradient", PLATES) == pytest.approx([5e-4, 5e-4])
+    assert scales.of("value", PLATES).tolist() == [1.0, 1.0]
+    assert scales.grown(1.0) is None  # it has not grown, it is the first
+    scales.follow([(numbers(1.5, grads=3e-4), PLATES)], 1.1)
+    assert scales.of("value", PLATES).tolist() == [2.0, 2.0]
+
+
+def test_a_scale_waits_while_a_cube_is_dragged_and_grows_when_it_is_let_go() -> None:
+    scales = Scales()
+    scales.choose([(numbers(0.5), PLATES)])
+    found = []
+    scales.held = True
+    for seconds, value in enumerate((0.7, 1.4, 1.5)):
+        if seconds == 2:
+            scales.let_go()
+        scales.follow([(numbers(value), PLATES)], 10.0 * seconds)
+        found.append(scales.stop("value"))
+    body = """
+      const scales = new Scales(data.stops, data.patience);
+      scales.choose("value", [0.5]);
+      return [0.7, 1.4, 1.5].map((value, seconds) => {
+        scales.hold(seconds < 2);
+        scales.follow("value", [value], 10 * seconds);
+        return scales.of("value");
+      });"""
+    assert found == in_web("scales", body, stops=STOPS, patience=GROWTH_SECONDS) == [0.5, 0.5, 2.0]
+
+
+X = np.random.default_rng(0).normal(size=(40, 2))
+
+
+def session(**more: Any) -> sv.Session:
+    net = sv.Network([2, 4, 2], activation="tanh", seed=0)
+    data = sv.data.Arrays(X, (X[:, 0] > 0).astype(int), classes=2, share=0.5)
+    settings = {"loss": "softmax_cross_entropy", "batch": 10, "engine": "python", "seed": 0}
+    return sv.Session(net, data, optimizer=sv.Adam(0.1), **settings, **more)
+
+
+def test_held_out_loss_and_accuracy_are_drawn_up_to_now() -> None:
+    s = session(metrics=["accuracy"], every=2)
+    stage = Stage(s)
+    s.advance(6)
+    held_out, accuracy = stage.frame_data().curve.metrics
+    assert (held_out.name, held_out.share) == ("held out", False)
+    assert (accuracy.name, accuracy.share) == ("held-out accuracy", True)
+    steps, values = s.metrics["held_out_accuracy"]
+    np.testing.assert_array_equal(accuracy.steps, steps)
+    np.testing.assert_array_equal(accuracy.values, values)
+    assert steps.tolist() == [2, 4, 6]
+    s.seek(3)
+    assert stage.frame_data().curve.metrics[0].steps.tolist() == [2]
+
+
+def test_the_curve_of_a_network_that_has_grown_goes_on_from_that_before() -> None:
+    first = advanced(session(), 30)
+    second = advanced(sv.add_neurons(first, 0), 10)
+    first.advance(5)  # nothing of the second
+    third = sv.remove_neuron(second, 0, 0)
+    stage = Stage(third)
+    curve = stage.frame_data().curve
+    assert curve.span == (-40.0, 0.0) and curve.marks == [(0, third.origin.did.capitalize())]
+    caption = stage.frame_data().words.caption
+    assert caption is not None and caption.title.startswith("Neuron 0 removed from layer 0 after s")
+    assert curve.steps.tolist() == list(range(-39, 1))
+    expected = np.concatenate([first.losses[:30], second.losses])
+    np.testing.assert_array_equal(curve.losses, expected)
+    third.advance(20)
+    stage.read()
+    curve = stage.frame_data().curve
+    assert curve.span == (-40.0, 20.0) and curve.steps.tolist() == list(range(-39, 21))
+    np.testing.assert_array_equal(curve.losses, np.concatenate([expected, third.losses]))
+    stage.curve_view.first = 5.0
+    assert stage.frame_data().curve.span == (5.0, 20.0)
+
+
+def test_the_mean_of_losses_is_drawn_once_there_are_enough() -> None:
+    assert smoothed_of(np.ones(2 * SMOOTHED_PART - 1)).tolist() == []
+    np.testing.assert_array_equal(smoothed_of(np.full(2 * SMOOTHED_PART, 0.5)), 0.5)
+
+
+def test_which_metrics_are_drawn() -> None:
+    def points(*values: float) -> Any:
+        return np.arange(len(values)), np.array(values)
+
+    known = {
+        "mae": points(0.2, 0.1),
+        "share_above": points(0.0, 1.0),
+        "held_out_loss": points(1.0),
+        "r2": points(-3.0, 0.5),
+    }
+    drawn = measured_of(known)
+    assert [(each.name, each.share) for each in drawn] == [
+        ("held out", False),
+        ("share above", True),
+    ]
+    del known["held_out_loss"], known["share_above"]
+    assert [(each.name, each.share) for each in measured_of(known)] == [
+        ("mae", False),
+        ("r2", False),
+    ]

@@ -1,0 +1,520 @@
+"""One training step, seen.
+
+What every operation lights up and marks, forward and back, also as a page.
+"""
+
+import base64
+import hashlib
+import re
+import struct
+import zlib
+from collections.abc import Callable
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.base.texts.decimals import short
+from scalarviz.errors import InputError
+from scalarviz.scene.canvas.palette import THEMES, rgb
+from scalarviz.scene.lights import FLASH
+from scalarviz.scene.visuals.picking import half_sides
+from scalarviz.scene.visuals.shaders import LEAST
+from scalarviz.stage.storyboard_page import COLORS, StoryboardStill, page
+from scalarviz.training.session.caption import Caption, plain_lines
+from tests.studio import (
+    NAMES,
+    SIZE,
+    Studio,
+    Walk,
+    above_number,
+    assert_dimmed,
+    at,
+    biases,
+    ground_of,
+    lit,
+    shade,
+    widths,
+)
+from tests.wording import refused
+
+# Which layers' plates are bright while an operation is shown; the rest is dim.
+BRIGHT = {
+    "zero_grad": {0, 1},
+    "affine 0": {0},
+    "affine 1": {1},
+    "step": {0, 1},
+    "weight gradient 1": {1},
+    "input gradient 1": {1},
+    "weight gradient 0": {0},
+}
+
+
+@pytest.mark.slow
+def test_what_takes_no_part_is_dim(walk: Walk) -> None:
+    seen = []
+    for _ in NAMES:
+        name = walk.go()
+        seen.append(name)
+        pixels, colors = walk.look(1.0), walk.colors()
+        if name == "step":
+            continue  # numbers lie on the cubes
+        for layer, row, _, index, xy in walk.cubes():
+            bias = row >= 0 and index in biases(walk)
+            bright = layer in BRIGHT.get(name, ()) and not (bias and name == "input gradient 1")
+            if not bright:
+                assert_dimmed(at(pixels, xy), colors[index], "dark")
+                continue
+            np.testing.assert_allclose(at(pixels, xy), colors[index], atol=2.5)
+        assert walk.stage.frame_data().moment.name == name
+    assert seen == NAMES
+
+
+def whiteness(walk: Walk, pixels: np.ndarray, light: str = "#ffffff") -> dict[int, float]:
+    """How far each cube's color is on its way to the light's, by default white."""
+    colors, found = walk.colors(), {}
+    for _, _, _, index, xy in walk.cubes():
+        room = 255.0 * rgb((light,))[0] - colors[index]
+        found[index] = float(((at(pixels, xy) - colors[index]) @ room) / (room @ room))
+    return found
+
+
+def test_all_cubes_flash_violet_where_rows_and_columns_meet(walk: Walk) -> None:
+    for name, layer in (("weight gradient 1", 1), ("weight gradient 0", 0)):
+        walk.go_to(name)
+        course = [
+            whiteness(walk, walk.look(part), THEMES["dark"].accent)
+            for part in (0.0, 0.25, 0.5, 0.8)
+        ]
+        own = [index for each, _, _, index, _ in walk.cubes() if each == layer]
+        means = [np.mean([white[index] for index in own]) for white in course]
+        assert means[2] == pytest.approx(FLASH, abs=0.05)
+        assert max(means[0], means[1], means[3]) < 0.05
+
+
+def test_white_light_runs_along_the_wires_at_work(walk: Walk) -> None:
+    walk.go_to("affine 0")
+    wires = next(w for w in walk.stage.plan.wires if w.operation == 0)
+    start, end = wires.start[1], wires.end[1]
+
+    def brightness(part: float) -> np.ndarray:
+        """Along the wire of the second sum, between the cubes."""
+        pixels = walk.look(part)
+        places = walk.see(start + np.linspace(0.0, 1.0, 200)[:, None] * (end - start)).xy
+        light = np.array([at(pixels, place).mean() for place in places])
+        unit = walk.unit()
+        plate = walk.stage.plan.plates[0]
+        columns = (places[:, 0] - walk.see(plate.point(0, 0)).xy[0, 0]) / unit
+        between = np.abs(columns - np.round(columns)) < 0.1
+        return light[between & (columns > 0.5) & (columns < plate.columns + 0.1)]
+
+    before, early = brightness(0.0), brightness(0.6)
+    count = len(early)
+    assert before.max() < 120 and early[-count // 6 :].max() < 120
+    assert early[count // 10 : count // 3].min() > 150 and brightness(0.95).max() < 120
+
+
+# Back.
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(  # with marks the rest falls back first, whichever way time goes
+    ("marks", "part"), [(False, 0.1), (False, 0.3), (False, 0.7), (True, 0.4), (True, 0.6)]
+)
+def test_going_back_shows_the_same_pictures_in_reverse(
+    studio: Studio, part: float, marks: bool
+) -> None:
+    walk = Walk(studio, marks=marks)
+    inner = walk.stage.frame_data().division(*SIZE).inner
+
+    def picture(part: float) -> np.ndarray:
+        return walk.look(part)[int(inner.y) : int(inner.bottom), : int(inner.right)]
+
+    forward = {walk.go(): picture(part) for _ in NAMES}
+    for _ in NAMES:
+        name = walk.go(-1)
+        assert np.abs(picture(1.0 - part) - forward[name]).max() <= 2, name
+
+
+@pytest.mark.parametrize("move", [lambda s: s.advance(1), lambda s: s.seek(0), lambda s: s.reset()])
+def test_after_any_other_move_all_is_bright(walk: Walk, move: Callable[[sv.Session], None]) -> None:
+    walk.go_to("affine 1")
+    move(walk.session)
+    walk.now += 10.0
+    pixels, colors = walk.look(0.0), walk.colors()
+    assert walk.stage.frame_data().moment is None
+    for _, _, _, index, xy in walk.cubes():
+        np.testing.assert_allclose(at(pixels, xy), colors[index], atol=2.5)
+
+
+def without_arrows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have no arrows beside the cubes whose widths are measured."""
+    monkeypatch.setattr("scalarviz.stage.stage.pushes", lambda *given: None)
+
+
+# Sizes.
+
+
+def test_a_weight_gradient_grows_the_cubes_of_its_layer_only(
+    walk: Walk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_arrows(monkeypatch)
+    walk.stage.size = "gradient"
+    for name, layer in (("weight gradient 1", 1), ("weight gradient 0", 0)):
+        walk.go_to(name)
+        start, half, end = (widths(walk, walk.look(part)) for part in (0.0, 0.6, 1.0))
+        for each, _, _, index, _ in walk.cubes():
+            if each == layer:
+                assert start[index] == pytest.approx(LEAST, abs=0.08)
+                assert start[index] - 0.08 <= half[index] <= end[index] + 0.08
+            else:
+                assert end[index] == pytest.approx(start[index], abs=0.08)
+        shown = walk.stage.frame_data().cubes
+        parts = np.sqrt(np.minimum(np.abs(shown.sizes) / shown.size_scales[0], 1.0))
+        for each, _, _, index, _ in walk.cubes():
+            if each == layer:
+                expected = LEAST + (1.0 - LEAST) * parts[index]
+                assert end[index] == pytest.approx(expected, abs=0.08)
+        assert parts.max() > 0.5
+
+
+def test_each_cube_is_pushed_by_an_arrow_up_or_down(walk: Walk) -> None:
+    """Its head is where it points to: there is more of it."""
+    walk.go_to("weight gradient 0")
+    pixels, unit = walk.look(1.0), walk.unit()
+    shown = walk.stage.frame_data().cubes
+    push = rgb((THEMES["dark"].push,))[0] * 255.0
+    ways, half = [], half_sides(shown.sizes, float(shown.size_scales[0]))
+    for _, _, _, index, (x, y) in walk.cubes():
+        left, reach = round(x + half[index] * unit), round(0.5 * unit)
+        around = pixels[round(y) - reach : round(y) + reach, left - 6 : left + 7]
+        inked = (np.abs(around - push).max(axis=2) < 24).sum(axis=1)
+        above, below = inked[:reach].sum(), inked[reach:].sum()
+        assert above + below > 10
+        if abs(int(above) - int(below)) > 2:
+            ways.append((above > below) == (shown.pushes[index] < 0.0))
+    assert len(ways) > 40 and np.mean(ways) > 0.95
+
+
+def test_a_step_has_the_old_size_around_the_new_one(walk: Walk) -> None:
+    walk.session.learning_rate = 30.0  # so that sizes change
+    walk.go_to("weight gradient 0")
+    old = walk.session.network.bank.value.copy()
+    assert walk.go() == "step"
+    pixels, unit = walk.look(1.0), walk.unit()
+    shown = walk.stage.frame_data().cubes
+    assert shown.pushes is None and shown.sizes is shown.colors
+    np.testing.assert_array_equal(shown.before, old)
+    was, now = (half_sides(each, float(shown.size_scales[0])) for each in (old, shown.sizes))
+    ground, seen = ground_of("dark"), 0
+    for _, _, _, index, (x, y) in walk.cubes():
+        if (was - now)[index] * unit < 2.0:
+            continue  # only those that have shrunk stand free
+        seen += 1
+        edge = round(x - was[index] * unit)
+        column = pixels[round(y) + 4, edge - 2 : edge + 3]
+        assert np.abs(column - ground).max() > 60
+    assert seen > 3
+
+
+# Neurons.
+
+
+def test_a_sphere_is_empty_then_holds_the_sum_and_then_the_activation(walk: Walk) -> None:
+    hidden = walk.stage.plan.neurons[1]
+    empty = rgb((THEMES["dark"].tray,))[0] * 255.0
+    known = {"inputs"}
+    for name, shown in (("zero_grad", ""), ("affine 0", "affine 0"), ("tanh 0", "tanh 0")):
+        walk.go_to(name)
+        pixels, buffers = walk.look(1.0), walk.stage.frame_data().buffers
+        known |= {shown} if shown else set()
+        assert set(buffers.values) == known
+        values = buffers.values.get(shown)
+        colors = np.tile(empty, (8, 1)) if values is None else shade("dark", values, buffers.scale)
+        for place, color in zip(above_number(walk.see, hidden), colors, strict=True):
+            np.testing.assert_allclose(at(pixels, place), lit(color), atol=8)
+        if values is not None:
+            numbers = {short(float(value)) for value in values}
+            assert numbers <= set(walk.stage.picture().words)
+
+
+def test_at_the_loss_each_output_has_a_bar_and_its_error(walk: Walk) -> None:
+    for name in NAMES:
+        walk.go_to(name)
+        pixels, frame_data = walk.look(1.0), walk.stage.frame_data()
+        outputs, see = walk.stage.plan.neurons[-1], walk.see
+        assert ("sigmoid 1" in frame_data.buffers.values) == (NAMES.index(name) >= 4)
+        if frame_data.buffers.target is None:
+            continue
+        errors = frame_data.buffers.values["sigmoid 1"] - frame_data.buffers.target
+        below = see(outputs.points).xy + np.array([0.0, outputs.radius * walk.unit() + 22.5])
+        for place, error in zip(below, errors, strict=True):
+            bar = shade("dark", np.sign(error) * 0.8)
+            shown = np.abs(at(pixels, place) - bar).max() < 8
+            assert shown == (name == "loss")
+
+
+NASTY = "<script>alert(\"1\")</script> & 'more'"
+VOID = set("meta link img input path br".split())
+
+
+def png(color: tuple[int, int, int], width: int = 32, height: int = 20) -> bytes:
+    """A picture of one colour."""
+
+    def chunk(kind: bytes, body: bytes) -> bytes:
+        checked = kind + body
+        return struct.pack(">I", len(body)) + checked + struct.pack(">I", zlib.crc32(checked))
+
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    rows = (b"\0" + bytes(color) * width) * height
+    body = chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + body
+
+
+@pytest.fixture
+def stills() -> list[StoryboardStill]:
+    return [
+        StoryboardStill(
+            "zero_grad", Caption("All gradients are set to 0.", "grad = 0"), png((9, 9, 9)), "A"
+        ),
+        StoryboardStill(
+            "affine 0",
+            Caption("Each adds up.", "z = w x + ... + b", plain_lines("1 * 2 = 2", "a < b")),
+            png((200, 90, 20), 1280, 800),
+            "Plates & lines.",
+        ),
+        StoryboardStill(
+            NASTY, Caption(NASTY, NASTY, plain_lines(NASTY, "x" * 150)), png((20, 90, 200)), NASTY
+        ),
+    ]
+
+
+class Reader(HTMLParser):
+    """What is in a page; it fails where an element is not closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[tuple[str, str]] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if data.strip():
+            self.words.append((self.open[-1] if self.open else "", data))
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+def test_a_page_is_well_formed_and_says_its_language(stills: list[StoryboardStill]) -> None:
+    text = page(stills, "one step")
+    reader = Reader(text)
+    assert text.startswith("<!DOCTYPE html>\n")
+    assert reader.all("html") == [{"lang": "en"}]
+    assert ("title", "one step") in reader.words and ("h1", "one step") in reader.words
+
+
+def test_a_page_asks_nobody_for_anything(stills: list[StoryboardStill]) -> None:
+    text = page(stills, "one step")
+    reader = Reader(text)
+    assert "http:" not in text and "https:" not in text
+    for _, attributes in reader.elements:
+        for name in ("src", "href", "action", "srcset", "data", "poster"):
+            assert attributes.get(name, "data:").startswith(("data:", "#"))  # type: ignore[union-attr]  # it is there
+        assert not any(name.startswith("on") or name == "style" for name in attributes)
+    assert "@import" not in text and "url(" not in text
+
+
+def test_the_browser_is_told_to_run_only_what_is_in_the_page(stills: list[StoryboardStill]) -> None:
+    reader = Reader(page(stills, "one step"))
+    (policy,) = [each["content"] or "" for each in reader.all("meta") if "Security" in str(each)]
+    assert policy.startswith("default-src 'none'; img-src data:;") and "unsafe" not in policy
+    for tag in ("style", "script"):
+        (text,) = [words for where, words in reader.words if where == tag]
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy
+
+
+def test_what_users_wrote_is_text(stills: list[StoryboardStill]) -> None:
+    text = page(stills, NASTY)
+    reader = Reader(text)
+    assert len(reader.all("script")) == 1 and text.count("<script") == 1
+    assert ("h1", NASTY) in reader.words and ("h2", NASTY) in reader.words
+    assert ("button", NASTY) in reader.words and ("code", "a < b") in reader.words
+    assert [each["alt"] for each in reader.all("img")[2:]] == ["A", "Plates & lines.", NASTY]
+
+
+def test_every_still_stands_in_the_page_once_without_any_script(
+    stills: list[StoryboardStill],
+) -> None:
+    text = page(stills, "one step")
+    pictures = [each for each in Reader(text).all("img") if "src" in each]
+    found = [base64.b64decode((each["src"] or "").partition("base64,")[2]) for each in pictures]
+    assert found == [still.picture for still in stills]
+    assert [each["width"] for each in pictures] == ["32", "1280", "32"]
+    body = unescape(text.partition("<main>")[2])
+    frames = body.partition('class="frames"')[2]
+    for still in stills:
+        caption = still.caption
+        for said in (still.name, still.alt, caption.title, caption.formula, *caption.numbers):
+            assert said in frames
+    style = text.partition("<style>")[2].partition("</style>")[0]
+    assert ".stage, .scripted .frames { display: none; }" in style
+
+
+def test_the_strip_lists_the_operations_and_the_slider_reaches_them(
+    stills: list[StoryboardStill],
+) -> None:
+    reader = Reader(page(stills, "one step"))
+    (slider,) = reader.all("input")
+    assert (slider["min"], slider["max"], slider["type"]) == ("0", "2", "range")
+    names = [words for where, words in reader.words if where == "button"]
+    assert names == [still.name for still in stills]
+    assert [b["aria-label"] for b in reader.all("button") if "aria-label" in b] == [
+        "back",
+        "play",
+        "forward",
+    ]
+    assert {"aria-live": "polite"} in reader.all("figcaption")
+
+
+def luminance(color: str) -> float:
+    parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    r, g, b = (x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts)
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_text_has_contrast(stills: list[StoryboardStill], theme: str) -> None:
+    text = page(stills, "a", dark=theme == "dark")
+    assert f"color-scheme: {theme};" in text
+    colors = dict(re.findall(r"--([\w-]+): (#\w{6});", COLORS[theme]))
+    assert colors["back"] in text.partition("@media print")[0]
+
+    def contrast(a: str, b: str) -> float:
+        low, high = sorted([luminance(colors[a]), luminance(colors[b])])
+        return (high + 0.05) / (low + 0.05)
+
+    assert contrast("text", "back") > 12 and contrast("quiet", "back") > 7
+    assert contrast("strong", "on-strong") > 12 and contrast("edge", "back") > 3
+
+
+def test_a_page_without_stills_is_refused() -> None:
+    with refused(InputError):
+        page([], "nothing")
+
+
+CHROMIUM = Path("/usr/bin/chromium")
+
+
+@pytest.fixture
+def browser() -> Any:
+    if not CHROMIUM.exists():
+        pytest.skip(f"there is no {CHROMIUM}: apt-get install chromium")
+    api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
+    with api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.mark.slow
+def test_a_browser_steps_through_the_page(
+    browser: Any, stills: list[StoryboardStill], tmp_path: Path
+) -> None:
+    file = tmp_path / "step.html"
+    file.write_text(page(stills, NASTY), encoding="utf-8")
+    tab = browser.new_page(viewport={"width": 1280, "height": 800})
+    asked, complaints = [], []
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.on("console", lambda message: complaints.append(message.text))
+    tab.on("pageerror", lambda error: complaints.append(str(error)))
+    tab.on("dialog", lambda dialog: complaints.append("a dialog"))
+    tab.goto(file.as_uri())
+
+    def here() -> tuple[str, int, str]:
+        title = tab.inner_text(".stage h2")
+        assert tab.get_attribute(".now", "src").startswith("data:image/png;base64,")
+        assert tab.locator("nav [aria-current=step]").count() == 1
+        current = tab.inner_text("nav [aria-current=step]")
+        return title, int(tab.input_value("input")), current
+
+    first = ("All gradients are set to 0.", 0, "zero_grad")
+    second = ("Each adds up.", 1, "affine 0")
+    third = (NASTY, 2, NASTY)
+    assert here() == first
+    shot = tab.screenshot(path=tmp_path / "first.png")
+    seen = [tab.get_attribute(".now", "src")]
+    for key, wanted in [
+        ("ArrowRight", second), ("End", third), ("ArrowRight", third), ("ArrowLeft", second),
+        ("Home", first), ("ArrowLeft", first), ("ArrowRight", second),
+    ]:  # fmt: skip
+        tab.keyboard.press(key)
+        assert here() == wanted
+    seen.append(tab.get_attribute(".now", "src"))
+    assert tab.get_attribute(".now", "alt") == "Plates & lines."
+    assert "1 * 2 = 2" in tab.inner_text(".stage figcaption")
+    tab.wait_for_timeout(300)
+    assert tab.screenshot(path=tmp_path / "second.png") != shot and len(set(seen)) == 2
+
+    tab.locator("input").fill("2")
+    assert here() == third
+    tab.locator("input").press("ArrowLeft")  # one operation, not two
+    assert here() == second
+    tab.click("nav button >> nth=0")
+    assert here() == first
+    tab.click("[aria-label=forward]")
+    assert here() == second
+    tab.click("[aria-label=back]")
+    assert here() == first
+
+    tab.keyboard.press(" ")  # it plays to the end, and stops there
+    assert tab.get_attribute(".stage figcaption", "aria-live") == "off"
+    tab.wait_for_selector("nav li:nth-child(3) [aria-current]", timeout=5000)
+    tab.wait_for_selector("[aria-label=play]", timeout=5000)
+    assert here() == third
+    assert all(url.startswith(("file:", "data:")) for url in asked), asked
+    assert [url for url in asked if url.startswith("file:")] == [file.as_uri()]
+    assert complaints == []
+
+    for width in (320, 390, 768, 1400):
+        tab.set_viewport_size({"width": width, "height": 800})
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.slow
+def test_without_scripts_and_on_paper_all_stills_are_there(
+    browser: Any, stills: list[StoryboardStill], tmp_path: Path
+) -> None:
+    file = tmp_path / "step.html"
+    stills = [*stills, stills[0]]
+    file.write_text(page(stills, "one step"), encoding="utf-8")
+    plain = browser.new_context(java_script_enabled=False).new_page()
+    plain.goto(file.as_uri())
+    assert plain.locator(".frames h2").all_inner_texts() == [s.caption.title for s in stills]
+    assert all(plain.locator(".frames img").nth(i).is_visible() for i in range(4))
+    assert not plain.locator(".stage").is_visible()
+
+    paper = browser.new_page()
+    paper.goto(file.as_uri())
+    assert not paper.locator(".frames").is_visible()
+    paper.emulate_media(media="print")
+    assert all(paper.locator(".frames figure").nth(i).is_visible() for i in range(4))
+    assert not paper.locator(".stage").is_visible()
+    assert len(re.findall(rb"/Type\s*/Page\b", paper.pdf(format="A4"))) == 2

@@ -1,0 +1,696 @@
+"""Captions of operations, of a training that plays and of the tour, against numpy."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
+from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.errors import ShapeError
+from scalarviz.faces.scene_file import find, load
+from scalarviz.stage.live_values import LiveValues
+from scalarviz.stage.stage import Stage
+from scalarviz.story import captions
+from scalarviz.story.captions import caption, progress_of
+from scalarviz.story.equations import EquationTerm, in_brackets, sum_line
+from scalarviz.story.formats import agreeing, both, fill, pretty, said, written_alike
+from scalarviz.story.tour import PARTS, tour_caption
+from scalarviz.training.session.branches import Clock
+from scalarviz.training.session.caption import Caption
+from tests.pages.node import in_web
+from tests.pages.states import spec_of
+from tests.sessions import advanced
+from tests.story.caption_reader import NUMBER, agrees, equations, value_of
+from tests.wording import refused
+
+
+def rgb(batch: int = 8, optimizer: sv.Optimizer | None = None, **options: Any) -> sv.Session:
+    network = sv.Network([3, 8, 3], "tanh", "sigmoid", seed=0)
+    optimizer = optimizer or sv.SGD(0.5)
+    return sv.Session(
+        network, data.Rgb(), optimizer=optimizer, batch=batch, engine="python", **options
+    )
+
+
+def walk(session: sv.Session, row: int | None = None) -> dict[str, Caption]:
+    """What is said after each operation of the next step."""
+    told = {}
+    for name in session.operations:
+        session.advance(1, "operation")
+        told[name] = caption(session, row)
+    return told
+
+
+def numbers_in(line: str) -> list[float]:
+    """The numbers of a line."""
+    return [float(found) for found in NUMBER.findall(line)]
+
+
+def close(value: float) -> Any:
+    """As near as two digits are."""
+    return pytest.approx(float(value), rel=6e-2, abs=1e-12)
+
+
+# The whole of a step.
+
+
+def test_a_step_is_told_in_plain_sentences() -> None:
+    s = advanced(rgb(8), 2)
+    titles = {name: said.title for name, said in walk(s, 3 * 5 + 1).items()}
+    prediction, target = s.numbers("sigmoid 1").outputs, s.trainer.batches.at(2)[1]
+    assert prediction is not None
+    p, t = float(prediction[0, 2]), float(target[0, 2])
+    slope = 1.0 - float(s.numbers("tanh 0").outputs[0, 5]) ** 2
+    old, new = titles["step"].rstrip(".").split(" from ")[-1].split(" to ")
+    assert float(new) == close(s.network.bank.value[16]) and old != new
+    assert list(titles.values()) == [
+        "A new step begins: the last pushes are forgotten.",
+        "Neuron 5 adds up what arrives.",
+        "Neuron 5: tanh squeezes it between -1 and 1.",
+        "Output B adds up what arrives.",
+        f"Output B is {said(p)}; it should be {said(t)}.",
+        f"The loss says how far off the outputs are: {said(s.loss, 3)}.",
+        f"Output B is {said(t - p)} too low: the loss falls if it goes up.",
+        f"The weight from neuron 5 to output B is pushed {way(s, 32 + 2 * 8 + 5)}: "
+        "its gradient is input times error signal.",
+        "What is wrong goes back to neuron 5, times the weights.",
+        f"Neuron 5 is at {said(float(s.numbers('tanh 0').outputs[0, 5]))}, "
+        f"where tanh has the slope {said(slope)}: {said(slope)} of what arrives goes on.",
+        f"The weight from input G to neuron 5 is pushed {way(s, 16)}: "
+        "its gradient is input times error signal.",
+        f"The weight from input G to neuron 5 moves from {old} to {new}.",
+    ]
+
+
+def way(session: sv.Session, row: int) -> str:
+    """Where a weight is pushed by its grad."""
+    return "down" if session.network.bank.grad[row] > 0.0 else "up"
+
+
+def test_the_formulas_of_a_step() -> None:
+    assert [said.formula for said in walk(rgb(8)).values()] == [
+        "every gradient = 0",
+        "z = x × w + ... + bias",
+        "a = tanh(z)",
+        "z = a × w + ... + bias",
+        "p = sigmoid(z)",
+        "L = mean of (p - t)²",
+        "signal = 2 × (p - t) / (8 samples × 3 outputs) × p × (1 - p)",
+        "gradient = a × signal",
+        "arrives = sum of w × signal",
+        "signal = arrives × (1 - a²)",
+        "gradient = x × signal",
+        "new w = w - lr × gradient",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("z", "words"),
+    [
+        (0.1, "is at 0.1, where tanh is steep: 0.99 of what arrives goes on."),
+        (0.9, "is at 0.716, where tanh has the slope 0.49: 0.49 of what arrives goes on."),
+        (2.0, "is at 0.964, where tanh is nearly flat: only 0.071 of what arrives goes on."),
+        (0.8, "is at 0.664, where tanh has the slope 0.56: 0.56 of what arrives goes on."),
+        (0.4, "is at 0.38, where tanh is steep: 0.86 of what arrives goes on."),
+        (30.0, "is at 1, where tanh is flat: nothing goes on."),
+    ],
+)
+def test_a_slope_is_told_as_it_is_here(z: float, words: str) -> None:
+    network = sv.Network([1, 1, 1], "tanh", seed=0, dtype="float64")
+    network.bank.value[:] = [z, 0.0, 1.0, 0.0]
+    s = sv.Session(network, ([[1.0]], [[0.0]]), optimizer=sv.SGD(0.1), engine="python")
+    assert walk(s)["delta 0"].title == f"Neuron 0 {words}"
+
+
+def test_relu_says_what_became_of_the_sum() -> None:
+    network = sv.Network([1, 2, 1], "relu", seed=0, dtype="float64")
+    network.bank.value[:2] = 1.0, -1.0
+    s = sv.Session(network, ([[1.0]], [[0.0]]), optimizer=sv.SGD(0.1), engine="python")
+    s.advance(3, "operation")
+    assert caption(s, 0).title == "The sum of neuron 0 is above 0: relu lets it through."
+    assert caption(s, 1).title == "The sum of neuron 1 is not above 0: relu makes it 0."
+
+
+@pytest.mark.parametrize("batch", [1, 2, 8])
+def test_a_gradient_is_that_of_the_sample_and_then_of_the_batch(batch: int) -> None:
+    s = rgb(batch)
+    s.focus, row = batch - 1, 32 + 9
+    told = walk(s, row)["weight gradient 1"]
+    grad, found = float(s.network.bank.grad[row]), s.explain(row)
+    assert found.products is not None and found.g is not None
+    own = f"{said_as(told, found.x[-1])} × {said_as(told, found.g[-1])}"
+    assert own in told.numbers[0]
+    (marked,) = [piece for piece in told.pieces if piece.mark]
+    assert marked.row == row and marked.mark.replace("\n", " ") == marked.words
+    assert numbers_in(told.numbers[-1])[-1] == close(grad)
+    assert told.numbers[0].startswith("gradient = " if batch == 1 else f"sample {batch - 1}: ")
+    more = {1: "", 2: " + 1 more sample (", 8: " + ... 7 more samples ("}[batch]
+    assert more in told.numbers[-1] and (" more " in told.numbers[-1]) == bool(more)
+
+
+def said_as(told: Caption, value: float) -> str:
+    """A number as a caption writes it, with as many digits as it needs there."""
+    written = [said(value, digits) for digits in range(2, 10)]
+    return next(each for each in written if each in NUMBER.findall(told.numbers[0]))
+
+
+def test_a_neuron_is_followed_as_a_weight_is() -> None:
+    s = rgb(8)
+    told = {}
+    for name in s.operations:
+        s.advance(1, "operation")
+        told[name] = caption(s, neuron=("tanh 0", 6))
+    assert told["affine 0"].neurons[0] == ("affine 0", 6)
+    assert told["tanh 0"].neurons[0] == ("tanh 0", 6)
+    assert told["delta 0"].neurons[0] == ("tanh 0", 6)
+    assert told["input gradient 1"].neurons[0] == ("tanh 0", 6)
+    assert told["weight gradient 0"].rows == (18,) == told["step"].rows
+    s.advance(2, "operation")
+    assert caption(s, neuron=("inputs", 2)).rows == () and "Neuron" in caption(s).title
+    pieces = caption(s, neuron=("inputs", 2)).pieces
+    assert ("inputs", 2) in [piece.neuron for piece in pieces]
+    s.advance(2, "operation")
+    assert caption(s, neuron=("sigmoid 1", 1)).neurons == (("affine 1", 1),)
+
+
+def test_at_the_very_start_nothing_is_computed() -> None:
+    assert caption(rgb()) == Caption("No step is done yet.")
+    first = walk(rgb())["zero_grad"]
+    assert first.title == "The first step begins: nothing is pushed yet."
+    assert first.numbers == ("The weight from input R to neuron 0: gradient 0",)
+    assert first.callout == "gradient 0"
+
+
+# Nothing is moved.
+
+
+def state(s: sv.Session) -> tuple[Any, ...]:
+    bank, timeline = s.network.bank, s.timeline
+    kept = [block for block in bank.blocks.values() if block.any()]  # zeros are as good as none
+    arrays = [bank.value, bank.grad, bank.frozen, bank.scaling, *kept]
+    journals = [[repr(action) for action in branch.journal] for branch in s.branches]
+    counts = bank.step_count, bank.has_gradients, repr(timeline.loss), s.losses.tolist()
+    return s.clock, [array.tobytes() for array in arrays], journals, counts
+
+
+@pytest.mark.parametrize("optimizer", [sv.SGD(0.5), sv.Adam(0.01)])
+def test_telling_leaves_the_session_where_it_is(optimizer: sv.Optimizer) -> None:
+    s, alone = rgb(optimizer=optimizer), rgb(optimizer=optimizer)
+    for _ in range(30):
+        s.advance(1, "operation")
+        alone.advance(1, "operation")
+        before = state(s)
+        assert caption(s, 7) == caption(s, 7)
+        assert state(s) == before == state(alone)
+    s.advance(3)
+    alone.advance(3)
+    assert state(s) == state(alone)
+
+
+def test_a_sum_whose_weights_were_changed_is_not_claimed() -> None:
+    s = advanced(rgb(), 2, "operation")
+    s.edit(1, 5.0)
+    (line,) = caption(s, 0).numbers
+    assert line.endswith("(a weight was changed since)") and "×" not in line
+
+
+# Other networks, losses and optimizers.
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_every_optimizer_ends_at_the_new_value(name: str) -> None:
+    s = advanced(rgb(optimizer=sv.Optimizer(name, 0.05, clip_norm=0.01, l2=0.001)), 2)
+    told = caption(s, 3)
+    slots = OPTIMIZERS[name].slots
+    assert [
+        line.split(" = ")[0] for line in told.numbers if line.startswith((*slots, "gradient"))
+    ] == [
+        "gradient used",
+        "gradient used",
+        *slots,
+    ]
+    assert numbers_in(told.numbers[0])[-1] == close(float(s.network.bank.value[3]))
+    assert told.formula.startswith("new w = w ") and " - lr × " in told.formula
+    for arithmetic, result in equations(told):
+        assert agrees(value_of(arithmetic), result)
+
+
+def test_a_step_too_small_for_two_digits_is_seen_all_the_same() -> None:
+    s = rgb(optimizer=sv.SGD(1e-4))
+    before = float(s.network.bank.value[3])
+    s.advance(1)
+    (piece,) = [piece for piece in caption(s, 3).pieces if piece.row == 3]
+    old, new = piece.mark.split("\n→ ")
+    assert float(old) == pytest.approx(before, rel=1e-5, abs=1e-7) and old != new
+    assert float(new) == pytest.approx(s.network.bank.value[3], rel=1e-5, abs=1e-7)
+
+
+def test_what_has_no_words_is_called_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(captions.CAPTIONS, "loss")
+    assert walk(rgb())["loss"] == Caption("Loss.")
+
+
+def test_a_frozen_weight_stays() -> None:
+    s = rgb()
+    s.freeze(2)
+    s.advance(1)
+    assert caption(s, 2).title.startswith(
+        "The weight from input B to neuron 0 is frozen: it stays "
+    )
+    said_of_all = "all that are not frozen move at once, for all 8 samples together"
+    assert said_of_all in caption(s, 1).numbers
+
+
+@pytest.mark.parametrize("name", [*LOSSES, *ROW_LOSSES])
+@pytest.mark.parametrize("mean", ["all", "samples", "none"])
+@pytest.mark.parametrize("batch", [1, 2])
+def test_every_loss_is_told(name: str, mean: Any, batch: int) -> None:
+    network = sv.Network([3, 4, 3], "tanh", seed=0)
+    loss = sv.Loss(name, factor=0.5, mean=mean)
+    s = sv.Session(network, data.Rgb(), loss, sv.SGD(0.01), batch=batch, engine="python")
+    told = walk(s, 0)
+    assert loss.row.error and pretty(loss.row.error) in told["loss"].formula
+    assert loss.row.slope and pretty(loss.row.slope) in told["delta 1"].formula
+    assert told["loss"].formula.startswith("L = 0.5 × ") and "0.5 × " in told["delta 1"].formula
+    upstream = float(s.numbers("affine 1").upstream[0, 0])
+    assert numbers_in(told["delta 1"].numbers[0])[-1] == close(upstream)
+    assert numbers_in(told["loss"].numbers[-1])[-1] == close(s.loss)
+    for said_now in (told["loss"], told["delta 1"]):
+        for arithmetic, result in equations(said_now):
+            assert agrees(value_of(arithmetic), result)
+
+
+def as_python(formula: str) -> str:
+    """A formula of a row, for Python."""
+    formula = re.sub(r"\|([^|]*)\|", r"abs(\1)", formula.replace("e^p", "exp(p)"))
+    formula = re.sub(r"(\d|\b[apt]) ([(apt])", r"\1 * \2", formula)
+    return formula.replace("^", "**")
+
+
+NAMES = {
+    **{name: row.value for name, row in ACTIVATIONS.items()},
+    "exp": np.exp,
+    "log": np.log,
+    "cos": np.cos,
+    "sign": np.sign,
+    "clip": np.clip,
+}
+
+
+@pytest.mark.parametrize("name", [name for name in ACTIVATIONS if name != "linear"])
+def test_every_activation_is_told_and_its_slope_is_the_derivative(name: str) -> None:
+    network = sv.Network([3, 4, 3], name, seed=0)
+    s = sv.Session(network, data.Rgb(), optimizer=sv.SGD(0.01), batch=2, engine="python")
+    told = walk(s)
+    held = s.numbers(f"{name} 0")
+    largest = int(np.abs(held.inputs[0]).argmax())
+    z, a = (float(x[0, largest]) for x in (held.inputs, held.outputs))
+    assert told[f"{name} 0"].numbers[0].startswith(f"{name}(")
+    called, *between, last = told[f"{name} 0"].numbers[0].split(" = ")
+    assert [*numbers_in(called), float(last)] == [close(z), close(a)]
+    assert all(agrees(value_of(each), last) for each in between)  # its formula
+    slope = ACTIVATIONS[name].slope
+    if slope and "if" not in slope:
+        text, names = as_python(slope), {**NAMES, "a": a, "z": z}
+        assert eval(text, names) == pytest.approx(ACTIVATIONS[name].derivative(z, a), rel=1e-6)
+
+
+# How numbers look.
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [
+        (0.15449, 3, "0.154"),
+        (-0.0, 2, "0"),
+        (-0.10512, 3, "-0.105"),
+        (0.8, 2, "0.8"),
+        (1.3, 2, "1.3"),
+        (1234.6, 2, "1235"),
+        (0.00023, 2, "0.00023"),
+        (1.44e-8, 2, "1.4e-8"),
+        (9.99e-5, 2, "0.0001"),
+        (2e12, 2, "2e12"),
+        (-0.5, 2, "-0.5"),
+        (0.996, 2, "1"),
+        (float("nan"), 2, "nan"),
+        (float("-inf"), 2, "-inf"),
+    ],
+)
+def test_numbers_are_those_of_a_pocket_calculator(value: float, digits: int, text: str) -> None:
+    assert said(value, digits) == text
+
+
+def test_two_numbers_get_the_digits_that_tell_them_apart() -> None:
+    assert both(0.154, 0.151) == ("0.154", "0.151")
+    assert both(0.15401, 0.15402) == ("0.15401", "0.15402")
+    assert both(1.0, 1.0) == ("1", "1")
+
+
+def test_numbers_take_the_place_of_names_only() -> None:
+    assert fill("a (1 - a^2) / tan(a)", {"a": "-0.5"}) == "-0.5 × (1 - (-0.5)²) / tan(-0.5)"
+    assert fill("-p / (-p)^2 - p", {"p": "-0.3"}) == "-(-0.3) / (-(-0.3))² + 0.3"
+    assert fill("sqrt(v) + e^z", {"v": "4"}) == "sqrt(4) + e^z"
+    assert fill("log(1 + e^p) - t * p", {"p": "-0.3", "t": "1"}) == "log(1 + e^(-0.3)) - 1 × -0.3"
+    assert fill("2 (p - t)", {"p": "0.4", "t": "-0.3"}) == "2 × (0.4 + 0.3)"
+
+
+def test_operands_get_digits_until_the_result_is_right() -> None:
+    def product(v: Sequence[float]) -> float:
+        return v[0] * v[1]
+
+    assert agreeing((0.5, 0.5), product, 0.25) == (["0.5", "0.5"], "0.25", True)
+    shown, result, _ = agreeing((0.1442, 0.1442), product, 0.1442**2)
+    assert shown == ["0.144", "0.144"] and result == "0.021"
+    assert agreeing((0.5, 0.5), product, 0.3) == (["0.5", "0.5"], "0.3", False)
+
+
+def test_a_long_sum_keeps_its_largest_terms_in_their_order() -> None:
+    terms = [EquationTerm((float(value),)) for value in (1, -9, 2, 0, 8, 7)] + [
+        EquationTerm((5.0,), stays=True)
+    ]
+    words = "".join(piece.words for piece in sum_line(terms, 14.0))
+    assert words == "-9 + 8 + 7 + ... 3 more (3) + 5 = 14"
+    words = "".join(piece.words for piece in sum_line(terms, 14.0, keep=3))
+    assert words == "-9 + 0 + 8 + ... 3 more (10) + 5 = 14"
+    words = "".join(piece.words for piece in sum_line(terms[:4], -6.0))
+    assert words == "1 + -9 + 2 + 0 = -6"
+
+
+# In the session.
+
+
+def test_a_session_says_what_it_did_last() -> None:
+    s = rgb()
+    assert str(s.caption()) == "No step is done yet."
+    for _ in s.operations:
+        s.advance(1, "operation")
+        assert s.caption() == caption(s)
+        assert s.caption(s.network.weight(7)) == caption(s, 7) == s.caption(7)
+    assert s.caption(7).rows == (7,) and " moves from " in str(s.caption(7))
+    lines = str(s.caption(7)).splitlines()
+    assert lines == [s.caption(7).title, s.caption(7).formula, *s.caption(7).numbers]
+
+
+def test_a_caption_of_a_weight_that_there_is_not() -> None:
+    with refused(ShapeError, "59"):
+        rgb().caption(59)
+
+
+def test_where_there_are_classes_the_right_output_is_told() -> None:
+    inputs, targets = np.random.default_rng(0).random((4, 3)), np.eye(5)[[3, 1, 4, 0]]
+    network = sv.Network([3, 6, 5], "tanh", seed=0)
+    s = sv.Session(network, (inputs, targets), "softmax_cross_entropy", engine="python")
+    for sample in range(4):
+        s.focus = sample
+        told = walk(s)
+        right = int(np.argmax(s.trainer.run.targets()[sample]))
+        assert told["affine 1"].neurons == (("affine 1", right),)
+        assert told["delta 1"].title == f"The loss falls if output {right} goes up."
+        assert f"share of output {right}: -log(" in told["loss"].numbers[0]
+        assert told["step"].rows[0] in range(18 + 6 + 6 * right, 18 + 6 + 6 * right + 6)
+        assert told["weight gradient 1"].rows == told["step"].rows == told["zero_grad"].rows
+        largest = int(np.abs(s.numbers("affine 0").outputs[sample]).argmax())
+        assert told["affine 0"].neurons == (("affine 0", largest),)
+        assert told["input gradient 1"].neurons == (("tanh 0", largest),)
+
+
+def test_the_first_operation_on_digits_looks_through_a_window_with_contrast() -> None:
+    s = load(find("digits"))(engine="cpu").session
+    for sample in range(8):
+        s.focus = sample
+        s.advance(2, "operation")
+        told = s.caption()
+        factors = [piece.words.split(" × ")[0] for piece in told.whole[0] if " × " in piece.words]
+        assert sum(float(each) != 0.0 for each in factors) >= 3, told
+        s.advance(1, "step")
+
+
+def test_a_weight_that_is_not_pushed_is_not_the_one_that_is_told() -> None:
+    s = load(find("digits"))(engine="cpu").session
+    told = walk(s)
+    (row,) = told["weight gradient 4"].rows
+    sums = s.network.program.operations[-1]
+    first = sums.weights + (row - sums.weights) // 64 * 64
+    grad = np.abs(s.network.bank.grad[first : first + 64])
+    assert grad[0] == 0.0 and row == first + grad.argmax() and told["step"].rows[0] == row
+
+
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_a_step_is_told_after_a_seek_and_after_loading(engine: str, tmp_path: Path) -> None:
+    x, y = np.array([[0.0, 1.0], [0.0, -1.0]]), np.eye(2)
+    net = sv.Network([2, 3, 2], "relu", seed=0)
+    s = sv.Session(net, data.Arrays(x, y), "softmax_cross_entropy", sv.SGD(0.1), engine=engine)
+    s.advance(3)
+    said = str(s.caption())
+    s.save(tmp_path / "it.safetensors")
+    s.seek(1), s.caption(), s.seek(3)
+    loaded = sv.Session.load(tmp_path / "it.safetensors")
+    assert str(s.caption()) == str(loaded.caption()) == said
+
+
+def test_before_relu_the_sum_that_goes_on_is_told() -> None:
+    s = load(find("digits"))(engine="cpu").session
+    told = walk(s)
+    for layer in (0, 2):
+        sums = s.numbers(f"convolution {layer}").outputs[s.focus]
+        assert abs(sums.min()) > sums.max() > 0.0 or layer
+        largest = int(sums.argmax())
+        assert told[f"convolution {layer}"].neurons[0][1] == largest
+        assert told[f"delta {layer}"].neurons[0][1] == largest
+        assert "above 0" in told[f"relu {layer}"].title
+
+
+@pytest.mark.parametrize("sample", [0, 3])
+def test_the_neuron_with_the_largest_sum_of_a_layer_is_told(sample: int) -> None:
+    s = rgb()
+    s.focus = sample
+    told = walk(s)
+    for name, slope in (("affine 0", "delta 0"), ("affine 1", "delta 1")):
+        largest = int(np.abs(s.numbers(name).outputs[sample]).argmax())
+        assert told[name].neurons == ((name, largest),)
+        assert told[slope].neurons[0][1] == largest
+        operation = next(each for each in s.network.program.operations if each.name == name)
+        rows = told[name.replace("affine", "weight gradient")].rows
+        assert (rows[0] - operation.weights) // operation.shape[1] == largest
+
+
+def test_a_step_says_that_the_batch_decides() -> None:
+    s = advanced(rgb(8), 1)
+    together, again = s.caption().numbers[-2:]
+    assert together == "all weights move at once, for all 8 samples together"
+    old, new = again.removeprefix("the loss of all 8 samples, computed again: ").split(" → ")
+    assert agrees(s.loss, old) and float(new) != float(old)
+    s = advanced(rgb(1), 1)
+    together, again = s.caption().numbers[-2:]
+    assert together == "all weights move at once"
+    assert again.startswith("the loss of this sample, computed again: ")
+
+
+def test_a_number_is_written_alike_wherever_a_caption_has_it() -> None:
+    third = 1.0 / 3.0
+
+    def made() -> list[str]:
+        shown, total, _ = agreeing([third, -0.33], sum, third - 0.33)
+        return [said(third), *shown, total, said(0.5)]
+
+    assert made()[0] == "0.33" and made()[1] == "0.3333"
+    assert written_alike(made) == ["0.3333", "0.3333", "-0.33", "0.0033", "0.5"]
+    assert made()[0] == "0.33"
+
+
+def test_a_gradient_that_is_summed_over_two_places_stands_on_the_cube_of_its_weight() -> None:
+    net = sv.Network([sv.Conv2d((1, 1, 3), 1, (1, 2)), sv.Dense(2, 1)], seed=0)
+    x = np.random.default_rng(0).random((6, 3))
+    s = sv.Session(net, (x, x[:, :1]), batch=3, engine="python")
+    _, line = walk(s, 0)["weight gradient 0"].lines
+    assert line[-1].row == 0 and line[-1].mark == f"gradient\n{line[-1].words}"
+
+
+def test_a_negative_number_beside_a_sign_stands_in_brackets() -> None:
+    assert (in_brackets("-0.5"), in_brackets("0.5")) == ("(-0.5)", "0.5")
+
+
+def walk_before_update(session: sv.Session, row: int | None = None) -> dict[str, Caption]:
+    """What is said after each operation of the next step before the update."""
+    told = {}
+    for name in session.operations[:-1]:
+        session.advance(1, "operation")
+        told[name] = caption(session, row)
+    return told
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sums_of_infinities_are_told(dtype: str, seed: int) -> None:
+    network = sv.Network([3, 6, 4], "relu", seed=seed, dtype=dtype)
+    network.bank.value[:] *= 0.2 * np.finfo(dtype).max
+    pairs = np.random.default_rng(seed).normal(size=(5, 3)), np.ones((5, 4))
+    for row in (None, 0, 51):
+        s = sv.Session(network.copy(), pairs, optimizer=sv.SGD(0.1), engine="python")
+        told = walk_before_update(s, row)
+        assert all(said.title and said.numbers for said in told.values())
+        assert "inf" in str(told["loss"]) or "nan" in str(told["loss"])
+
+
+def test_a_share_too_small_for_a_number_is_told() -> None:
+    network = sv.Network([1, 2], seed=0, dtype="float64")
+    network.bank.value[:] = [0.0, 2000.0, 0.0, 0.0]
+    s = sv.Session(network, ([[1.0]], [0]), "softmax_cross_entropy", engine="python")
+    assert walk_before_update(s)["loss"].numbers[0] == "share of output 0: -log(0) ≈ 2000"
+
+
+def test_the_outputs_of_a_large_batch_are_not_gone_through_one_by_one() -> None:
+    pairs = np.ones((40, 1)), np.ones((40, 2000))
+    s = sv.Session(sv.Network([1, 2000], seed=0), pairs, optimizer=sv.SGD(0.1), engine="python")
+    assert walk_before_update(s)["loss"].numbers[-1].endswith(", over 40 samples")
+    s.advance(1, "operation")
+    assert "computed again" not in str(caption(s))
+
+
+class Losses:
+    """A branch that knows losses."""
+
+    journal: Sequence[Any] = ()
+    actions_at = staticmethod(lambda place: [])
+
+    def __init__(self, losses: list[float]) -> None:
+        self.losses = losses
+
+    def losses_between(self, start: int, end: int) -> list[float]:
+        return self.losses[start:end]
+
+
+def reading_of_losses(losses: list[float], verdict: str) -> Any:
+    """A reading after so many steps."""
+    clock = Clock(len(losses))
+    here = SimpleNamespace(
+        clock=clock, branch=Losses(losses), loss=losses[-1] if losses else float("nan")
+    )
+    return SimpleNamespace(here=here, learned=SimpleNamespace(verdict=lambda: verdict))
+
+
+CHANGES = {
+    0.1: "has fallen to a tenth",
+    0.3: "has fallen to a quarter",
+    0.5: "has halved",
+    0.66: "has fallen by a third",
+    0.9: "has fallen a little",
+    1.0: "hardly changes",
+    1.5: "has risen",
+}
+
+
+def test_the_sentence_is_of_the_numbers_that_are_shown(colours: sv.Session) -> None:
+    reading = LiveValues(colours)
+    assert progress_of(reading) == "No step is done yet."
+    reading.refresh()
+    assert progress_of(reading) == "Step 0: 0 of 8 colours are nearly right."
+    for step in range(4, 240, 4):
+        colours.advance(4)
+        reading.refresh()
+        half = step // 2
+        since = half if half < 10 else half // 10 * 10 if half < 100 else 100
+        assert reading.learned is not None
+        start = f"Step {step}: {reading.learned.verdict()}; the "
+        assert progress_of(reading).startswith(start)
+        assert progress_of(reading).endswith(f" since step {since}.")
+
+
+def test_losses_from_before_a_change_are_not_compared(colours: sv.Session) -> None:
+    colours.advance(300)
+    colours.edit(3, 9.0)
+    colours.learning_rate = 0.2
+    reading = LiveValues(colours)
+    for step, since in ((300, None), (301, None), (302, 301), (306, 303), (330, 310)):
+        colours.advance(step - colours.step_index)
+        reading.refresh()
+        found = progress_of(reading)
+        assert found.endswith(f" since step {since}." if since else "colours are nearly right.")
+    colours.seek(300)
+    reading.refresh()
+    assert progress_of(reading).endswith(" since step 100.")
+
+
+@pytest.mark.parametrize("verdict", ["3 of 4 are right", ""])
+def test_it_says_how_the_loss_has_changed_and_a_page_says_the_same(
+    verdict: str, colours: sv.Session
+) -> None:
+    runs = [[1.0] * 50 + [change] * 50 for change in CHANGES]
+    runs += [[0.5], [], [0.5, float("nan")], [0.0, 0.0], [0.123456] * 2500]
+    said = [progress_of(reading_of_losses(losses, verdict)) for losses in runs]
+    start = verdict or "the loss is {}"
+    for words, (change, how) in zip(said, CHANGES.items(), strict=False):
+        it = "the loss" if verdict else "it"
+        assert words == f"Step 100: {start.format(f'{change:.3g}')}; {it} {how} since step 50."
+    assert said[len(CHANGES)] == f"Step 1: {start.format(0.5)}."
+    assert said[-1].startswith("Step 2,500: ") and said[-1].endswith(" since step 1,000.")
+    spec = spec_of(colours)
+    body = """
+        setTexts(data.spec.texts);
+        return data.runs.map((each) => {
+            const [losses, known] = [new LossRecord(), each.map(Number)];
+            losses.write(0, known);
+            const state = { step: known.length, loss: known.at(-1) ?? NaN };
+            return progressOf(data.spec.say.progress, state, losses, data.verdict);
+        });
+    """
+    given = [[str(loss) if loss != loss else loss for loss in losses] for losses in runs]
+    pages = in_web("captions loss_record texts", body, spec=spec, runs=given, verdict=verdict)
+    assert pages == said
+
+
+def xor(outputs: int = 1, loss: str = "mse") -> sv.Session:
+    net = sv.Network([2, 3, outputs], "tanh", seed=0)
+    inputs = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    targets = [[float(i == j % 2) for j in range(outputs)] for i in (1, 0, 0, 1)]
+    return sv.Session(net, (inputs, targets), loss, sv.SGD(0.5), engine="python")
+
+
+def reading_of(session: sv.Session) -> LiveValues:
+    reading = LiveValues(session)
+    reading.refresh()
+    return reading
+
+
+@pytest.mark.parametrize("outputs", [1, 3, 6])
+def test_it_says_how_far_the_output_is_off(outputs: int) -> None:
+    session = xor(outputs)
+    session.focus = 2
+    session.advance(session.operations.index("loss") + 1, "operation")
+    words = tour_caption("error", reading_of(session)).title
+    inputs, targets = session.trainer.batches.at(0)
+    off = np.abs(session.network(inputs)[2] - targets[2]).max()
+    if outputs > 4:
+        assert words.endswith(f"the loss is {said(session.loss)}.")
+    else:
+        assert f" {said(float(off))} " in words
+
+
+def test_it_says_what_runs_in(colours: sv.Session) -> None:
+    digits = sv.Session(sv.Network([64, 10], seed=0), data.Digits(), engine="python")
+    said = [
+        tour_caption("forward", reading_of(s)).title.split()[1] for s in (colours, digits, xor())
+    ]
+    assert said == ["colour", "picture", "sample"]
+
+
+def test_the_picture_says_one_sentence_a_part(colours: sv.Session) -> None:
+    stage, words = Stage(colours), []
+    colours.advance(6, "operation")
+    for part in (*PARTS, ""):
+        stage.part_of_tour = part
+        caption = stage.frame_data().words.caption
+        assert caption is not None
+        words.append(caption.title)
+        assert bool(caption.formula) == (part == "")
+    assert len(set(words)) == len(words) == 7
+    assert all(len(each) < 72 for each in words[:6]), "they stand in one line"
