@@ -11,7 +11,7 @@ TABLES = {
     "core.formulas.activations.ACTIVATIONS": "activation",
     "core.formulas.losses.LOSSES": "loss",
     "core.formulas.losses.ROW_LOSSES": "loss",
-    "core.formulas.metrics.METRICS": "metric",
+    "core.formulas.metric_formulas.METRICS": "metric",
     "core.formulas.optimizers.OPTIMIZERS": "optimizer",
     "core.formulas.optimizers.SCHEDULES": "schedule",
     "core.formulas.initializers.INITIALIZERS": "initializer",

@@ -19,7 +19,7 @@ from scalarviz import data
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.initializers import BIASES, INITIALIZERS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.core.formulas.metrics import METRICS
+from scalarviz.core.formulas.metric_formulas import METRICS
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES
 from scalarviz.core.layers import LAYERS
 from scalarviz.data import DATA_SETS

@@ -23,7 +23,7 @@ from scalarviz.base.messages import LONGEST_LINE, caution, visible
 from scalarviz.core.bank import Bank
 from scalarviz.core.formulas.formula import make, pick
 from scalarviz.core.formulas.losses import Loss
-from scalarviz.core.formulas.metrics import METRICS, MetricRow, rows_of_metrics
+from scalarviz.core.formulas.metric_formulas import METRICS, MetricRow, rows_of_metrics
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
 from scalarviz.core.formulas.randomness import check_seed
 from scalarviz.core.layers import Layer

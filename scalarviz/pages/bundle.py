@@ -47,7 +47,7 @@ POLICY = {
 
 
 @dataclass(frozen=True)
-class Module:
+class ScriptModule:
     """A module of JavaScript: its text without imports and exports.
 
     imports  the modules that it imports, each with the names that it takes from there
@@ -60,7 +60,7 @@ class Module:
     names: Mapping[str, bool]
 
 
-def module_of(name: str, source: str) -> Module:
+def module_of(name: str, source: str) -> ScriptModule:
     """Return a module; raise ValueError for an import or export of another form."""
     imports: dict[str, list[str]] = {}
     for names, other in IMPORT.findall(source):
@@ -76,7 +76,7 @@ def module_of(name: str, source: str) -> Module:
         )
     lines = TOP.findall(source)
     names = {each: bool(exported) for exported, line in lines for each in declared_in(line)}
-    return Module(name, imports, text, names)
+    return ScriptModule(name, imports, text, names)
 
 
 def declared_in(line: str) -> list[str]:
@@ -89,9 +89,9 @@ def declared_in(line: str) -> list[str]:
     return [each[1] for each in found if each]
 
 
-def in_order(start: str, read: Read) -> list[Module]:
+def in_order(start: str, read: Read) -> list[ScriptModule]:
     """Return a module after all that it imports, each once; raise ValueError for a circle."""
-    found: dict[str, Module] = {}
+    found: dict[str, ScriptModule] = {}
 
     def visit(name: str, way: tuple[str, ...]) -> None:
         if name in way:
@@ -113,7 +113,7 @@ def bundle(start: str, read: Read) -> str:
     one imports a name that is not there, or if the script could end its element in HTML.
     """
     modules = in_order(start, read)
-    homes: dict[str, Module] = {}
+    homes: dict[str, ScriptModule] = {}
     for module in modules:
         for name in module.names:
             if name in homes:

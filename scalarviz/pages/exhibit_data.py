@@ -10,7 +10,7 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula_trees import function_tree
-from scalarviz.core.formulas.metrics import HELD_OUT, LOSS, cut
+from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS, cut
 from scalarviz.data import Digits, Rgb, Texture
 from scalarviz.data.batches import Pair
 from scalarviz.data.data_set import TableSet

@@ -224,7 +224,7 @@ def take(session: Session, probe: FloatArray, steps: int, every: int, most: int)
     kept = [*range(first, first + steps, every)]
     walked = kept[:: -(-len(kept) // most)]
     wanted = sorted({*kept, *(step + 1 for step in walked), first + steps})
-    taken, camera = Taken(), Camera(twin, probe)
+    taken, camera = Taken(), RecordedCamera(twin, probe)
     with Progress(steps) as bar:
         try:
             for step in wanted:
@@ -246,7 +246,7 @@ def take(session: Session, probe: FloatArray, steps: int, every: int, most: int)
 
 
 @final
-class Camera:
+class RecordedCamera:
     """Takes the numbers of a session at its moments."""
 
     def __init__(self, session: Session, probe: FloatArray) -> None:

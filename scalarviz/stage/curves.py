@@ -12,7 +12,7 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import plural, text
 from scalarviz.base.texts.decimals import rounded
-from scalarviz.core.formulas.metrics import HELD_OUT, LOSS, METRICS
+from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS, METRICS
 from scalarviz.engines.engine import SnapshotValues
 from scalarviz.errors import InputError
 from scalarviz.scene.frame_data import BranchLine, Curve, Measured, PastWeights, Terrain

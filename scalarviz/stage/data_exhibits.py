@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.losses import Loss
-from scalarviz.core.formulas.metrics import predictions_of
+from scalarviz.core.formulas.metric_formulas import predictions_of
 from scalarviz.data import DataSet, Digits, Rgb, Texture, psnr
 from scalarviz.data.batches import Pair
 from scalarviz.data.data_set import TableSet

@@ -12,7 +12,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
-from scalarviz.core.formulas.metrics import predictions_of
+from scalarviz.core.formulas.metric_formulas import predictions_of
 from scalarviz.core.program import Program
 from scalarviz.data import DataSet
 from scalarviz.data.data_set import TableSet

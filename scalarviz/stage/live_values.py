@@ -10,7 +10,7 @@ from typing import Any, TypeVar, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.formulas.metrics import predictions_of
+from scalarviz.core.formulas.metric_formulas import predictions_of
 from scalarviz.core.program import Moment, Program
 from scalarviz.engines.engine import HostSnapshot, SnapshotValues
 from scalarviz.errors import EngineError, ScalarvizError

@@ -15,7 +15,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.formula import pick
-from scalarviz.core.formulas.metrics import predictions_of
+from scalarviz.core.formulas.metric_formulas import predictions_of
 from scalarviz.engines.reference import program_forward
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.exhibits.exhibit import Exhibit

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import plural, text
-from scalarviz.core.formulas.metrics import predictions_of
+from scalarviz.core.formulas.metric_formulas import predictions_of
 from scalarviz.core.program import NONE, Program
 from scalarviz.errors import InputError
 from scalarviz.scene.exhibits.plots import cells as cells_of_a_map

@@ -15,7 +15,7 @@ from scalarviz.base.checks import FloatArray, answered, not_copied, shorten, siz
 from scalarviz.base.messages import caution, visible
 from scalarviz.base.progress import Progress
 from scalarviz.base.texts import text
-from scalarviz.core.formulas.metrics import rows_of_metrics
+from scalarviz.core.formulas.metric_formulas import rows_of_metrics
 from scalarviz.errors import FileError, InputError, OrderError
 from scalarviz.files.atomic import as_path, shown
 from scalarviz.files.runs import bits_of

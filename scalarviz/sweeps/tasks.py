@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.bank import Bank
-from scalarviz.core.formulas.metrics import MetricRow, measured, predictions_of
+from scalarviz.core.formulas.metric_formulas import MetricRow, measured, predictions_of
 from scalarviz.data.batches import GeneratedBatches
 from scalarviz.engines.engine import ORDER_OF_SUMS
 from scalarviz.errors import EngineError, FileError, GradientError, InputError, UpdateError

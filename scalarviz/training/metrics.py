@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray, as_floats, is_one_each, one_hot
 from scalarviz.base.leaf_calls import confusion_html
-from scalarviz.core.formulas.metrics import METRICS, cut
+from scalarviz.core.formulas.metric_formulas import METRICS, cut
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
 
 __all__ = [

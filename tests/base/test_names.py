@@ -15,7 +15,7 @@ from scalarviz.base import near_names
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.initializers import INITIALIZERS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.core.formulas.metrics import METRICS
+from scalarviz.core.formulas.metric_formulas import METRICS
 from scalarviz.core.formulas.optimizers import SCHEDULES
 from scalarviz.engines.registry import AUTO, ENGINES
 from scalarviz.errors import InputError, UnknownNameError

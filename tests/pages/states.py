@@ -13,7 +13,7 @@ import numpy as np
 
 import scalarviz as sv
 from scalarviz.base.texts import texts
-from scalarviz.core.formulas.metrics import predictions_of
+from scalarviz.core.formulas.metric_formulas import predictions_of
 from scalarviz.pages.bundle import bundle, packed, texts_of
 from scalarviz.pages.caption_data import caption_data
 from scalarviz.pages.page import module_text

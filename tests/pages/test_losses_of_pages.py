@@ -12,7 +12,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.texts import texts
-from scalarviz.core.formulas.metrics import METRICS
+from scalarviz.core.formulas.metric_formulas import METRICS
 from scalarviz.pages import page as module
 from scalarviz.pages.bundle import packed
 from scalarviz.pages.caption_data import loss_data

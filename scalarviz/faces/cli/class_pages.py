@@ -34,7 +34,7 @@ from scalarviz.pages.addresses import is_loopback, listening, numeric, seen_by_o
 from scalarviz.pages.lessons.answers import AnswerTable, table_in
 from scalarviz.pages.lessons.lesson import (
     Lesson,
-    Picture,
+    LessonPicture,
     handouts,
     lesson_of,
     lessons,
@@ -136,7 +136,7 @@ def entry_of(name: str, path: Path) -> Entry:
     if path.suffix == ".py":
         return Entry(name, row_text(f"rows.scenes.{name}.about", about(path)))
     lesson = lesson_of(path)
-    has_picture = any(isinstance(part, Picture) for part in lesson.parts)
+    has_picture = any(isinstance(part, LessonPicture) for part in lesson.parts)
     return Entry(name, text("class.lesson" if has_picture else "class.text"), lesson.title)
 
 
@@ -238,7 +238,7 @@ def named(name: str) -> Lesson:
     return lesson_of(path_of_lesson(name) or pick(lessons() | handouts(), name, "lesson"))
 
 
-def check_moment(picture: Picture, name: str) -> None:
+def check_moment(picture: LessonPicture, name: str) -> None:
     """Raise InputError for a moment that the picture of a lesson does not understand."""
     try:
         read_link(f"{name}#{urlencode(picture.moment)}")
@@ -252,7 +252,7 @@ def page_of_lesson(lesson: Lesson, *, collects: bool = False, links: str = "") -
     Raises InputError for a moment that a picture does not understand.
     """
     for each in lesson.parts:
-        if isinstance(each, Picture):
+        if isinstance(each, LessonPicture):
             check_moment(each, lesson.name)
 
     def shown(name: str) -> Any:

@@ -90,7 +90,7 @@ def main(words: Sequence[str] | None = None) -> None:
 def obey(words: Sequence[str]) -> None:
     """Run a command line; print errors of scalarviz and of scenes as sentences."""
     try:
-        from scalarviz.faces.cli.parameters import is_completing, words_to_complete
+        from scalarviz.faces.cli.command_parameters import is_completing, words_to_complete
 
         words = without_language(words)
         if not words and not is_completing():
@@ -115,7 +115,12 @@ def application(words: Sequence[str]) -> Typer:
     """Return all commands; only the scene that the words name is loaded."""
     import typer
 
-    from scalarviz.faces.cli.parameters import QuietCommand, QuietGroup, beginning, sweep_command
+    from scalarviz.faces.cli.command_parameters import (
+        QuietCommand,
+        QuietGroup,
+        beginning,
+        sweep_command,
+    )
 
     class Commands(QuietGroup):
         """The commands, with escaped control characters in typer's errors."""
@@ -304,7 +309,7 @@ def command(verb: str, scene: Scene, name: str) -> Callable[..., None]:
     """Return a function with the options of a scene and a command as parameters, for typer."""
     from typer import Context
 
-    from scalarviz.faces.cli.parameters import as_parameters, with_parameters
+    from scalarviz.faces.cli.command_parameters import as_parameters, with_parameters
     from scalarviz.faces.scene_options import (
         PAGING,
         RENDERING,
@@ -338,7 +343,7 @@ def open_command() -> Callable[..., None]:
     """Return the function of `scalarviz open` with its options as parameters, for typer."""
     import typer
 
-    from scalarviz.faces.cli.parameters import as_parameters, beginning, with_parameters
+    from scalarviz.faces.cli.command_parameters import as_parameters, beginning, with_parameters
     from scalarviz.faces.scene_options import RUNNING, WATCHING
 
     def run(**given: Any) -> None:
@@ -553,7 +558,7 @@ def command_of_several(verb: str, words: Sequence[str]) -> Callable[..., None]:
     """
     import typer
 
-    from scalarviz.faces.cli.parameters import as_parameters, with_parameters
+    from scalarviz.faces.cli.command_parameters import as_parameters, with_parameters
     from scalarviz.faces.scene_file import load
     from scalarviz.faces.scene_options import RENDERING, RUNNING, SHARED, WATCHING, own_options
 

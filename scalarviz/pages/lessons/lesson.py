@@ -52,7 +52,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Picture:
+class LessonPicture:
     """A place for a picture that trains.
 
     scene    the name of a scene, or the path of a saved run; "" for the one of a cell
@@ -73,7 +73,7 @@ class End:
 
 
 END = End()
-Part = Text | Question | Picture | End
+Part = Text | Question | LessonPicture | End
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ def notebook_parts(cells: Any, sources: list[str], spoken: Translation) -> Itera
             code = "" if source.startswith("sv.watch(") else listing(source)
             yield Text(code + "".join(map(printed, outputs)))
             images = [data["image/png"] for data in map(data_of, outputs) if "image/png" in data]
-            yield Picture(cell=number, image="".join(images[-1:]))
+            yield LessonPicture(cell=number, image="".join(images[-1:]))
         elif called == "sv.predictions":
             yield END
         else:
@@ -282,7 +282,7 @@ def prose(words: str, path: Path) -> Text:
     return Text(html)
 
 
-def block(kind: str, content: str, path: Path, key: str) -> Question | Picture:
+def block(kind: str, content: str, path: Path, key: str) -> Question | LessonPicture:
     """Return the question or the picture of a block; raise InputError for a fault in it."""
     try:
         table = tomllib.loads(content)
@@ -296,7 +296,7 @@ def block(kind: str, content: str, path: Path, key: str) -> Question | Picture:
     scene = table.pop("scene", "")
     if not isinstance(scene, str) or not scene:
         raise InputError(f'a picture in {path.name} has no scene: write scene = "rgb"')
-    return Picture(scene, moment=table)
+    return LessonPicture(scene, moment=table)
 
 
 # Texts of lessons as HTML: Markdown, with formulas between dollars as MathML.

@@ -21,7 +21,7 @@ from scalarviz.base.texts import text, texts
 from scalarviz.errors import EngineError, InputError
 from scalarviz.pages.bundle import POLICY, bundle, html, packed_bytes, stated_policy, texts_of
 from scalarviz.pages.lessons.answers import FORMAT
-from scalarviz.pages.lessons.lesson import END, End, Lesson, Part, Picture, Text, inline_of
+from scalarviz.pages.lessons.lesson import END, End, Lesson, LessonPicture, Part, Text, inline_of
 from scalarviz.pages.lessons.questions import Question
 from scalarviz.pages.page import colors_of_page, loader, module_text, page_of, said_in, size_words
 from scalarviz.pages.plain_pages import version
@@ -40,7 +40,7 @@ def lesson_page(
     collects  whether its answers can be sent to where it comes from
     links     to other pages, as `links_of` returns them
     """
-    pictures = [each for each in lesson.parts if isinstance(each, Picture)]
+    pictures = [each for each in lesson.parts if isinstance(each, LessonPicture)]
     pages = {id(each): page_in(lesson, each, scene) for each in pictures}
     given = lesson.parts if END in lesson.parts else (*lesson.parts, END)
     parts = [part_html(each, pages) for each in given]
@@ -54,7 +54,7 @@ def lesson_page(
     return content
 
 
-def page_in(lesson: Lesson, picture: Picture, scene: Callable[[str], Any]) -> str:
+def page_in(lesson: Lesson, picture: LessonPicture, scene: Callable[[str], Any]) -> str:
     """Return the page of a picture; "" if what a notebook shows cannot train in a page.
 
     Raises InputError if a package is missing.
@@ -96,7 +96,7 @@ def filled(
 ) -> bytes:
     """Return the page with its data."""
     script = bundle("lesson.js", module_text)
-    shown = {id(each): each for each in lesson.parts if isinstance(each, Picture)}
+    shown = {id(each): each for each in lesson.parts if isinstance(each, LessonPicture)}
     data = {
         "lesson": lesson.name,
         "questions": [told(each) for each in lesson.parts if isinstance(each, Question)],

@@ -1,4 +1,4 @@
-// The metrics of the table in core/formulas/metrics.py, measured by the worker at every some steps.
+// The metrics of the table in core/formulas/metric_formulas.py, measured by the worker at every some steps.
 
 import { indexOfLargest, lossOf, readAnswers } from "./formulas.js";
 

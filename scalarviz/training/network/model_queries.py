@@ -8,7 +8,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray, shorten
 from scalarviz.core.formulas.losses import Loss
-from scalarviz.core.formulas.metrics import predictions_of
+from scalarviz.core.formulas.metric_formulas import predictions_of
 from scalarviz.core.precision import Precision
 from scalarviz.core.program import NONE, Operation, Program, columns
 from scalarviz.errors import InputError

@@ -23,7 +23,7 @@ from scalarviz.base.checks import (
     true_or_false,
 )
 from scalarviz.core.formulas.formula import pick
-from scalarviz.core.formulas.metrics import HELD_OUT, LOSS, METRICS
+from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS, METRICS
 from scalarviz.core.weight import Part, Weight
 from scalarviz.errors import InputError, OrderError
 from scalarviz.training.session.branches import Series

@@ -20,7 +20,7 @@ import numpy as np
 from scalarviz.base.checks import FloatArray, check_signature, shorten
 from scalarviz.base.limits import LONGEST_CONDITION, MOST_CONDITIONS
 from scalarviz.core.formulas.formula import table
-from scalarviz.core.formulas.metrics import HELD_OUT, LOSS, METRICS
+from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS, METRICS
 from scalarviz.core.program import NONE, Operation
 from scalarviz.data.data_set import TableSet
 from scalarviz.engines.reference import OperationArrays, operation_backward, program_forward

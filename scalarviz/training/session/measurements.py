@@ -11,7 +11,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.shell_commands import needed
-from scalarviz.core.formulas.metrics import (
+from scalarviz.core.formulas.metric_formulas import (
     HELD_OUT,
     LOSS,
     MetricRow,

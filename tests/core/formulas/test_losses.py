@@ -8,7 +8,12 @@ from sklearn import metrics as known
 
 import scalarviz as sv
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES, LossRow, RowLossRow
-from scalarviz.core.formulas.metrics import METRICS, measured, predictions_of, rows_of_metrics
+from scalarviz.core.formulas.metric_formulas import (
+    METRICS,
+    measured,
+    predictions_of,
+    rows_of_metrics,
+)
 from scalarviz.errors import InputError, NotFiniteError, OrderError, ShapeError, UnknownNameError
 from tests.wording import refused
 

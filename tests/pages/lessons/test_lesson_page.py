@@ -22,7 +22,7 @@ from scalarviz.faces.cli.commands import application
 from scalarviz.pages.lessons.lesson import (
     HANDOUTS,
     Lesson,
-    Picture,
+    LessonPicture,
     Text,
     Translation,
     html_of,
@@ -258,7 +258,7 @@ def test_a_lesson_has_the_questions_and_pictures_of_its_notebook(number: str) ->
     parts = lesson_of(path).parts
     keys = [f"{number}/{each.key}" for each in parts if isinstance(each, Question)]
     assert keys == asked and len(keys) >= 5
-    assert sum(isinstance(each, Picture) for each in parts) == sum(
+    assert sum(isinstance(each, LessonPicture) for each in parts) == sum(
         each.split("\n")[-1].startswith("sv.watch(") for each in sources
     )
     texts = "".join(each.html for each in parts if hasattr(each, "html"))
@@ -311,7 +311,7 @@ def test_lessons_lead_to_the_glossary_which_leads_to_their_pages() -> None:
 
 def without_pictures(lesson: Any) -> Any:
     """The lesson in a page that is made in no time."""
-    parts = tuple(each for each in lesson.parts if not isinstance(each, Picture))
+    parts = tuple(each for each in lesson.parts if not isinstance(each, LessonPicture))
     return replace(lesson, parts=parts)
 
 
@@ -330,7 +330,7 @@ def test_the_ten_questions_are_the_same_before_and_after() -> None:
 @pytest.mark.parametrize("number", ["01", "02", "03", "04", "05", "10"])
 def test_its_pictures_train_from_where_the_notebook_shows_them(number: str) -> None:
     lesson = lesson_of(lessons()[number])
-    pictures = [each for each in lesson.parts if isinstance(each, Picture)]
+    pictures = [each for each in lesson.parts if isinstance(each, LessonPicture)]
     shown = [shown_by(lesson.code, each.cell) for each in pictures]
     sessions: list[Any] = [each for each in shown if isinstance(each, sv.Session)]
     assert any(each.network.layers for each in sessions)
@@ -341,7 +341,9 @@ def test_its_pictures_train_from_where_the_notebook_shows_them(number: str) -> N
 def test_a_moment_that_a_question_shows_is_one_of_its_picture(number: str) -> None:
     """A page cannot go back before the step that its session stands at."""
     lesson = lesson_of(lessons()[number])
-    shown = [shown_by(lesson.code, each.cell) for each in lesson.parts if isinstance(each, Picture)]
+    shown = [
+        shown_by(lesson.code, each.cell) for each in lesson.parts if isinstance(each, LessonPicture)
+    ]
     first = min(getattr(each, "step_index", 0) for each in shown)
     asked = [each for each in lesson.parts if isinstance(each, Question) and each.see]
     steps = [int(parse_qs(each.see)["step"][0]) for each in asked]

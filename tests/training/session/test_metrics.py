@@ -13,7 +13,7 @@ from sklearn import metrics as known
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.core.formulas.metrics import METRICS
+from scalarviz.core.formulas.metric_formulas import METRICS
 from scalarviz.errors import (
     FileError,
     InputError,
