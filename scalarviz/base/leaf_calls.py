@@ -2,51 +2,43 @@
 
 A package imports only from those above it. These calls are the exceptions: `Network.save`,
 `Weight._repr_html_` and the like end in one of them. The module of a function is imported when the
-function is first called.
+function is first called; its arguments are counted here, and its result has its type.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-LEAF_CALLS = {
-    "value_html": "stage.displays.value_display",
-    "weight_html": "stage.displays.weight_display",
-    "perceptron_html": "stage.displays.html_tables",
-    "network_html": "stage.displays.html_tables",
-    "session_html": "faces.notebook.session_display",
-    "confusion_html": "stage.displays.html_tables",
-    "caption_and_edit": "story.captions",
-    "save_network": "files.networks",
-    "save_expression": "files.expressions",
-    "save_model": "files.onnx.writing",
-    "export_network": "files.shaders.network_export",
-    "save_timeline": "files.runs",
-    "load_timeline": "files.runs",
-    "save_text": "files.atomic",
-}
+LEAF_CALLS: dict[str, str] = {}  # names of the functions, and their modules
 
-if TYPE_CHECKING:  # a type checker knows the functions themselves
-    from scalarviz.faces.notebook.session_display import session_html as session_html
-    from scalarviz.files.atomic import save_text as save_text
-    from scalarviz.files.expressions import save_expression as save_expression
-    from scalarviz.files.networks import save_network as save_network
-    from scalarviz.files.onnx.writing import save_model as save_model
-    from scalarviz.files.runs import load_timeline as load_timeline
-    from scalarviz.files.runs import save_timeline as save_timeline
-    from scalarviz.files.shaders.network_export import export_network as export_network
-    from scalarviz.stage.displays.html_tables import confusion_html as confusion_html
-    from scalarviz.stage.displays.html_tables import network_html as network_html
-    from scalarviz.stage.displays.html_tables import perceptron_html as perceptron_html
-    from scalarviz.stage.displays.value_display import value_html as value_html
-    from scalarviz.stage.displays.weight_display import weight_html as weight_html
-    from scalarviz.story.captions import caption_and_edit as caption_and_edit
-else:
 
-    def __getattr__(name: str) -> Callable[..., Any]:
-        """Return a function that imports the one of this name when it is called."""
-        if name not in LEAF_CALLS:
-            raise AttributeError(name)
-        return lambda *args: getattr(import_module(f"scalarviz.{LEAF_CALLS[name]}"), name)(*args)
+def later(module: str, name: str) -> Callable[..., Any]:
+    """Return a function that imports the one of this name when it is called."""
+
+    def call(*args: object) -> Any:
+        return getattr(import_module(f"scalarviz.{module}"), name)(*args)
+
+    LEAF_CALLS[name] = module
+    return call
+
+
+value_html: Callable[[object], str] = later("stage.displays.value_display", "value_html")
+weight_html: Callable[[object], str] = later("stage.displays.weight_display", "weight_html")
+perceptron_html: Callable[[object], str] = later("stage.displays.html_tables", "perceptron_html")
+network_html: Callable[[object], str] = later("stage.displays.html_tables", "network_html")
+session_html: Callable[[object], str] = later("faces.notebook.session_display", "session_html")
+confusion_html: Callable[[object], str] = later("stage.displays.html_tables", "confusion_html")
+caption_and_edit: Callable[[object, int | None], Any] = later("story.captions", "caption_and_edit")
+save_network: Callable[[object, object], None] = later("files.networks", "save_network")
+save_expression: Callable[[object, object], None] = later("files.expressions", "save_expression")
+save_model: Callable[[object, object], None] = later("files.onnx.writing", "save_model")
+export_network: Callable[..., None] = later("files.shaders.network_export", "export_network")
+save_timeline: Callable[[object, object, bool, int | None], None] = later(
+    "files.runs", "save_timeline"
+)
+load_timeline: Callable[[object, object, int | None, object], Any] = later(
+    "files.runs", "load_timeline"
+)
+save_text: Callable[[str, object], None] = later("files.atomic", "save_text")

@@ -931,7 +931,8 @@ class Session:
         was edited since has a line more. Raises ShapeError for a row that the network lacks.
         """
         row = None if weight is None else one_row(self.network, weight)
-        return caption_and_edit(self, row)
+        found: Caption = caption_and_edit(self, row)
+        return found
 
     # The past.
 
