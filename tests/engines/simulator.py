@@ -137,7 +137,7 @@ one_type_or_both = pytest.mark.parametrize("dtype", ["float64", *slow("float32")
 whole_or_not = pytest.mark.parametrize("whole", [True, False], ids=["whole steps", "kernels"])
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
 def simulator() -> Iterator[None]:
     """Threads of a block take turns; and two of them do not both make the one shared array.
 
