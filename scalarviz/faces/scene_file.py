@@ -102,7 +102,7 @@ def print_scenes() -> None:
 
 MOST_FRAMES = 10  # the last ones, for endless recursion
 LONGEST = 300  # characters of an error
-FORMER = "write `from scalarviz import Show` instead"  # of `scalarviz.stage.show`
+FORMER = "write `from scalarviz import Show` instead"  # modules inside the package move
 
 
 def is_users(file: str) -> bool:
@@ -206,7 +206,7 @@ def in_words(error: BaseException) -> str:
     if isinstance(error, ScalarvizError):
         return text
     if isinstance(error, ModuleNotFoundError):
-        former = (error.name or "").startswith("scalarviz.stage")
+        former = (error.name or "").startswith("scalarviz.")
         text += f": {FORMER if former else 'install the package that has it, or correct the name'}"
     name = type(error).__name__
     return f"{name}: {text}" if text else name

@@ -494,9 +494,9 @@ def test_a_row_formula_that_branches_goes_sample_by_sample(
 ) -> None:
     row = RowFormula("largest", largest, largest_backward)
     monkeypatch.setitem(ROW_FORMULAS, "largest", row)
-    called = "test_kernel_source_largest(x[:, n], y[:, n], settings_0)"
+    called = "test_kernel_units_largest(x[:, n], y[:, n], settings_0)"
     assert called in text_of("row_forward", row, "float32")
-    called = "test_kernel_source_largest_backward_tile(x, y, memo,"
+    called = "test_kernel_units_largest_backward_tile(x, y, memo,"
     assert called in text_of("row_backward", row, "float32")
     changed = Kernels("float32", row)
     x = np.random.default_rng(0).random((5, 21))
@@ -528,9 +528,9 @@ def between(x: float) -> float:
 
 def test_two_formulas_of_one_name_do_not_clash() -> None:
     found = forward(between)
-    assert found.count("def test_kernel_source_scale(") == 1
-    assert found.count("def test_kernel_source_scale_2(") == 1
-    assert "test_kernel_source_scale(x) if x > _0_0 else test_kernel_source_scale_2(x)" in found
+    assert found.count("def test_kernel_units_scale(") == 1
+    assert found.count("def test_kernel_units_scale_2(") == 1
+    assert "test_kernel_units_scale(x) if x > _0_0 else test_kernel_units_scale_2(x)" in found
     assert "return _2_0 * x" in found and "return _3_0 * x" in found
 
 

@@ -508,8 +508,8 @@ WRONG = {
         "the package that has it, or correct the name",
     ),
     "a module of scalarviz that is gone": (
-        "from scalarviz.stage.show import Show\n",
-        "mine.py, line 1: ModuleNotFoundError: No module named 'scalarviz.stage.*': write `from "
+        "from scalarviz.view.show import Show\n",
+        "mine.py, line 1: ModuleNotFoundError: No module named 'scalarviz.view': write `from "
         "scalarviz import Show` instead",
     ),
     "a mistake that scalarviz answers": (

@@ -150,7 +150,7 @@ def test_what_no_test_has_found_is_tried_first_and_what_is_explained_stays(
 @pytest.mark.parametrize(
     ("path", "first", "last"),
     [
-        ("data/rgb.py", ["scalarviz/data/rgb.py", "tests/data/test_plane.py"], "data"),
+        ("data/plane.py", ["scalarviz/data/plane.py", "tests/data/test_plane.py"], "data"),
         ("engines/cuda/gpu_layout.py", ["scalarviz/engines/cuda/gpu_layout.py"], "engines"),
     ],
 )

@@ -166,7 +166,7 @@ export function cellAfter(key, /** @type {number[]} */ [i, j], { rows, columns }
 }
 
 /** Shows the tables in an element; `look` and `pin` are called with {row} or null. */
-export class Walls {
+class Walls {
   constructor(element, say, { look, pin }) {
     const tables = wallsOf(say).map((wall) => new WallTable(wall, look, pin));
     this.tables = tables;

@@ -474,7 +474,7 @@ def test_a_card_whose_arithmetic_comes_late_is_sent_anew(monkeypatch: pytest.Mon
         time.sleep(0.1)
         return blocks_of_weight(*given, **options)
 
-    monkeypatch.setattr(narration, "arithmetic", slowly)
+    monkeypatch.setattr(narration, "blocks_of_weight", slowly)
     page = opened(large(300, 300, 200, 10))
     reading = page.link.stage.reading
     reading.patience = 0.0

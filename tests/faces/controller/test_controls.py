@@ -559,6 +559,13 @@ OF_SCRIPTS = (
     "the loss is a name",
     "this network is trained by another session",
     "pass epochs=",
+    "pass share=",
+    "targets with classes=",
+    "it was saved without its samples",
+    "1 must be a number that float32 can hold",
+    "all perceptrons of this network",
+    "biases come and go in networks",
+    "data with standardize=True",
 )
 
 

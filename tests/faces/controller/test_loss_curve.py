@@ -17,164 +17,20 @@ from scalarviz.scene.canvas.palette import THEMES, rgb
 from scalarviz.scene.charts import Chart
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
-from scalarviz.story.formats import both, said
 from scalarviz.training.session.callbacks import ConditionView
 from scalarviz.training.session.landscape import Landscape
 from tests.faces.controller.conftest import Clock, Open
 from tests.faces.controller.fake_stage import shown, stage_of
 from tests.machine import until
-from tests.pages.node import in_web
-from tests.pages.states import spec_of
 from tests.sessions import advanced
-from tests.studio import Studio, places
+from tests.studio import Studio
 
 SIZE = (800, 500)
 RIGHT = 2
 
 
 @pytest.fixture
-def session_of_40(colours: sv.Session) -> sv.Session:
-    colours.advance(40)
-    return colours
-
-
-def place(stage: Stage, step: int) -> tuple[float, float]:
-    """Where a step is on the curve."""
-    chart = stage.on_top.chart
-    assert chart is not None
-    return chart.plot.x + step / chart.last * chart.plot.width, chart.plot.bottom - 5.0
-
-
-def test_the_curve_is_dragged_as_a_slider(pointer: Pointer, stage: Stage) -> None:
-    x, y = place(stage, 30)
-    pointer.press(LEFT, x, y)
-    before = stage.eyes.camera
-    for step in (20, 12):
-        pointer.move(*place(stage, step))
-        assert stage.session.step_index == step
-    pointer.move(0.0, y - 200.0)  # far outside it is still held
-    assert stage.session.step_index == 0
-    pointer.release(LEFT, 0.0, y - 200.0)
-    assert stage.eyes.camera == before and stage.session.step_index == 0
-
-
-# A cube.
-
-
-def cube(stage: Stage, row: int) -> tuple[float, float]:
-    """Where a cube is seen."""
-    return places(stage, SIZE)[row]
-
-
-def test_the_scale_grows_when_a_dragged_cube_is_let_go(
-    pointer: Pointer, stage: Stage, studio: Studio
-) -> None:
-    x, y = next(
-        place for row in range(20) if stage.target_at(*(place := cube(stage, row))).row == row
-    )
-    scale, found = stage.scales.stop("value"), []
-    pointer.press(LEFT, x, y)
-    for act in (pointer.move, lambda *at: pointer.release(LEFT, *at)):
-        act(x, y - 300.0)
-        studio.stage(stage, 0.0, SIZE)
-        found.append(stage.scales.stop("value"))
-    assert found[0] == scale < found[1]
-
-
-def test_a_drag_on_a_cube_changes_its_weight_while_outputs_follow(
-    pointer: Pointer, stage: Stage, studio: Studio
-) -> None:
-    session, camera = stage.session, stage.eyes.camera
-    x, y = next(
-        place for row in range(20) if stage.target_at(*(place := cube(stage, row))).row == row
-    )
-    row = stage.target_at(x, y).row
-    assert row is not None
-    before = float(session.network.bank.value[row])
-    outputs = [stage.frame_data().buffers.values[session.network.program.outputs.name].copy()]
-    top = max(1.0, float(abs(session.network.bank.value).max()))
-    pointer.press(LEFT, x, y)
-    for up in (20.0, 50.0):
-        pointer.move(x, y - up)
-        studio.stage(stage, 0.0, SIZE)
-        assert before < float(session.network.bank.value[row]) <= before + 5.0 * top
-        outputs.append(
-            stage.frame_data().buffers.values[session.network.program.outputs.name].copy()
-        )
-    assert len({each.tobytes() for each in outputs}) == 3
-    pointer.release(LEFT, x, y - 50.0)
-    assert stage.eyes.camera == camera and stage.pinned is None
-    (words, action), *_ = stage.chips()
-    assert action == "let it fix that"
-    assert " goes from " in words and " to " in words and "→" not in words
-    moved = np.argmax(np.abs(outputs[-1] - outputs[0]))
-    assert words.endswith(" to ".join(both(*(float(each[moved]) for each in outputs[::2]))))
-    body = """
-        setTexts(data.spec.texts);
-        const [before, after] = data.answers.map((each) => Float64Array.from(each));
-        return answerWords(data.spec.say, before, after, ...data.words.split(":")[0].split(" to "));
-    """
-    given = {"spec": spec_of(session), "answers": outputs[::2], "words": words}
-    assert in_web("handles texts", body, **given) == words
-    pointer.controller.undo()
-    assert float(session.network.bank.value[row]) == before  # the whole drag
-
-
-def test_what_was_pointed_at_is_let_go_when_the_picture_is_dragged(
-    pointer: Pointer, stage: Stage
-) -> None:
-    box, done = stage.on_top.cells[2]
-    x, y = box.x + 2.0, box.y + 2.0
-    for button in (LEFT, RIGHT):
-        pointer.move(x, y)
-        assert stage.over.cell == done
-        pointer.press(button, x, y)
-        pointer.move(x, y - 60.0)
-        assert stage.over.cell == 0
-        pointer.release(button, x, y - 60.0)
-        assert stage.over.cell == 0
-    pointer.press(LEFT, x, y - 60.0)
-    pointer.move(x, y)
-    pointer.release(LEFT, x, y)
-    assert stage.over.cell == done, "it is under the mouse again"
-    pointer.leave()
-    assert stage.over.cell == 0
-
-
-def test_a_click_with_shift_pins_a_weight_beside_the_pinned_one(
-    pointer: Pointer, stage: Stage, studio: Studio
-) -> None:
-    seen = [row for row in range(59) if stage.target_at(*cube(stage, row)).row == row][:4]
-    first, second, third, last = seen
-
-    def click(row: int, shift: bool) -> None:
-        x, y = cube(stage, row)
-        pointer.press(LEFT, x, y, shift=shift)
-        pointer.release(LEFT, x, y)
-        studio.stage(stage, 0.0, SIZE)
-
-    click(first, True)  # nothing is pinned yet: as without shift
-    assert stage.pinned == first and stage.beside == ()
-    click(second, True)
-    click(third, True)
-    assert stage.pinned == first and stage.beside == (second, third)
-    card = stage.frame_data().pinned
-    assert card is not None
-    value = float(stage.session.network.bank.value[second])
-    begun = float(stage.session.branches[0].frames[0].value[second])
-    (line, _) = (
-        each.words for each in card.blocks if "since the start" in getattr(each, "words", "")
-    )
-    assert f": {said(value, 3)}, " in line and said(value - begun) in line
-    click(second, True)
-    assert stage.beside == (third,)
-    assert stage.curve_view.pinned == (third, second)  # the two that were pinned last
-    click(last, False)
-    assert stage.pinned == last and stage.beside == ()
-
-
-@pytest.fixture
-def session_with_branches(colours: sv.Session) -> sv.Session:
+def session(colours: sv.Session) -> sv.Session:
     """Two branches: 0 with 60 steps, and 1, which is shown, from step 20 to 40."""
     colours.advance(60)
     colours.seek(20)
@@ -184,7 +40,7 @@ def session_with_branches(colours: sv.Session) -> sv.Session:
 
 
 @pytest.fixture
-def branch_pointer(opened: Open, stage: Stage) -> Pointer:
+def pointer(opened: Open, stage: Stage) -> Pointer:
     pointer = Pointer(opened(stage.show, stage))
     pointer.curve = CurvePointer(pointer.controller, Clock())
     return pointer
@@ -209,43 +65,43 @@ def on_curve(chart: Chart, step: float) -> tuple[float, float]:
     return x, chart.plot.bottom + 5.0
 
 
-def click(branch_pointer: Pointer, x: float, y: float) -> None:
-    branch_pointer.press(LEFT, x, y)
-    branch_pointer.release(LEFT, x, y)
+def click(pointer: Pointer, x: float, y: float) -> None:
+    pointer.press(LEFT, x, y)
+    pointer.release(LEFT, x, y)
 
 
 # Numbers.
 
 
 def test_the_mouse_reads_the_loss_of_that_step_and_not_a_mean_of_its_neighbours(
-    session_with_branches: sv.Session, stage: Stage, branch_pointer: Pointer, studio: Studio
+    session: sv.Session, stage: Stage, pointer: Pointer, studio: Studio
 ) -> None:
-    session_with_branches.advance(2_000)  # more steps than points of the curve
+    session.advance(2_000)  # more steps than points of the curve
     chart = chart_of(stage, studio)
     for step in 7, 20, 21, 1_333, 2_040:
-        branch_pointer.move(*on_curve(chart, step))
+        pointer.move(*on_curve(chart, step))
         curve = stage.frame_data().curve
         assert curve.pointed is not None
-        assert curve.reads == session_with_branches.current_branch.loss_at(curve.pointed - 1)
-    branch_pointer.move(chart.plot.x, chart.plot.y - 200.0)
+        assert curve.reads == session.current_branch.loss_at(curve.pointed - 1)
+    pointer.move(chart.plot.x, chart.plot.y - 200.0)
     assert np.isnan(stage.frame_data().curve.reads)
 
 
 def test_under_a_mouse_that_rests_the_step_is_that_of_the_chart_as_it_is_now(
-    session_with_branches: sv.Session, stage: Stage, branch_pointer: Pointer, studio: Studio
+    session: sv.Session, stage: Stage, pointer: Pointer, studio: Studio
 ) -> None:
     x, y = on_curve(chart_of(stage, studio), 30)
-    branch_pointer.move(x, y)
+    pointer.move(x, y)
     assert stage.frame_data().curve.pointed == 30
-    session_with_branches.advance(500)
+    session.advance(500)
     chart = chart_of(stage, studio)
     pointed = stage.frame_data().curve.pointed
     assert pointed == chart.step_at(x) and pointed > 200
-    assert branch_pointer.controller.press("g")  # the large chart stands elsewhere
+    assert pointer.controller.press("g")  # the large chart stands elsewhere
     chart_of(stage, studio)
-    branch_pointer.controller.press("g")
-    branch_pointer.move(*on_curve(chart, 100))
-    branch_pointer.controller.press("g")
+    pointer.controller.press("g")
+    pointer.move(*on_curve(chart, 100))
+    pointer.controller.press("g")
     chart_of(stage, studio)
     assert stage.frame_data().curve.pointed is None
 
@@ -254,26 +110,26 @@ def test_under_a_mouse_that_rests_the_step_is_that_of_the_chart_as_it_is_now(
 
 
 def test_a_click_on_the_line_of_a_branch_goes_to_its_step(
-    branch_pointer: Pointer, stage: Stage, studio: Studio
+    pointer: Pointer, stage: Stage, studio: Studio
 ) -> None:
     session = stage.session
-    click(branch_pointer, *on_line(chart_of(stage, studio), 52))
+    click(pointer, *on_line(chart_of(stage, studio), 52))
     assert session.current_branch.number == 0 and session.step_index == 52
     assert stage.pinned is None
     curve = stage.frame_data().curve  # the line under the mouse is that of the branch shown now
     assert curve.meant is None and curve.name == ""
-    branch_pointer.controller.undo()
+    pointer.controller.undo()
     assert session.current_branch.number == 1 and session.step_index == 40
 
 
 def test_a_drag_from_the_line_of_a_branch_is_that_of_the_slider(
-    branch_pointer: Pointer, stage: Stage, studio: Studio
+    pointer: Pointer, stage: Stage, studio: Studio
 ) -> None:
     session, chart = stage.session, chart_of(stage, studio)
     x, y = on_line(chart, 52)
-    branch_pointer.press(LEFT, x, y)
-    branch_pointer.move(on_curve(chart, 10)[0], y)
-    branch_pointer.release(LEFT, on_curve(chart, 10)[0], y)
+    pointer.press(LEFT, x, y)
+    pointer.move(on_curve(chart, 10)[0], y)
+    pointer.release(LEFT, on_curve(chart, 10)[0], y)
     assert session.current_branch.number == 1 and session.step_index == 10
 
 
@@ -298,26 +154,26 @@ def test_the_mouse_on_the_line_of_a_branch_shows_its_name_and_its_loss(
 
 
 def test_on_the_line_of_a_long_branch_the_loss_is_that_of_the_step(
-    session_with_branches: sv.Session, stage: Stage, studio: Studio
+    session: sv.Session, stage: Stage, studio: Studio
 ) -> None:
-    session_with_branches.switch(0)
-    session_with_branches.seek(60)
-    session_with_branches.advance(2_000)
-    session_with_branches.switch(1)
+    session.switch(0)
+    session.seek(60)
+    session.advance(2_000)
+    session.switch(1)
     stage.curve_view.large = True
-    losses = session_with_branches.branches[0].losses
+    losses = session.branches[0].losses
     stage.hover_at(*on_line(chart_of(stage, studio), 1_333))
     curve = stage.frame_data().curve
     assert curve.meant == 0 and curve.pointed is not None
     assert curve.there == losses[curve.pointed - 1]
 
 
-def test_only_the_newest_branches_have_lines(session_with_branches: sv.Session) -> None:
-    stage = Stage(Show(session_with_branches))
+def test_only_the_newest_branches_have_lines(session: sv.Session) -> None:
+    stage = Stage(Show(session))
     for i in range(25):
-        session_with_branches.seek(30)
-        session_with_branches.learning_rate = 0.01 + 0.001 * i
-        session_with_branches.advance(2)
+        session.seek(30)
+        session.learning_rate = 0.01 + 0.001 * i
+        session.advance(2)
     curve = stage.frame_data().curve
     assert [line.number for line in curve.others] == list(range(6, 26))
 
@@ -326,23 +182,23 @@ def test_only_the_newest_branches_have_lines(session_with_branches: sv.Session) 
 
 
 def test_the_wheel_shows_the_steps_around_the_pointer(
-    branch_pointer: Pointer, stage: Stage, studio: Studio
+    pointer: Pointer, stage: Stage, studio: Studio
 ) -> None:
     chart, camera = chart_of(stage, studio), stage.eyes.camera
     x, y = on_curve(chart, 30)
     for _ in range(3):
-        branch_pointer.wheel(1.0, x, y)
+        pointer.wheel(1.0, x, y)
         chart = chart_of(stage, studio)
         assert chart.step_at(x) == 30
     assert 0 < chart.first < 30 < chart.last < 60 and stage.eyes.camera == camera
     near = f"{chart.first:,.0f} to {chart.last:,.0f}"
     assert any(near in words for words in stage.picture().words)
     for _ in range(9):
-        branch_pointer.wheel(1.0, x, y)
+        pointer.wheel(1.0, x, y)
         chart = chart_of(stage, studio)
     assert chart.last - chart.first == pytest.approx(10.0)
     for _ in range(20):
-        branch_pointer.wheel(-1.0, x, y)
+        pointer.wheel(-1.0, x, y)
         chart = chart_of(stage, studio)
     assert (chart.first, chart.last) == (0.0, 60.0)
     assert "step 60" in stage.picture().words
@@ -350,55 +206,55 @@ def test_the_wheel_shows_the_steps_around_the_pointer(
 
 @pytest.mark.parametrize(("button", "shift"), [(RIGHT, False), (LEFT, True)])
 def test_a_drag_with_the_right_button_or_shift_moves_the_curve(
-    branch_pointer: Pointer, stage: Stage, studio: Studio, button: int, shift: bool
+    pointer: Pointer, stage: Stage, studio: Studio, button: int, shift: bool
 ) -> None:
     for _ in range(3):
-        branch_pointer.wheel(1.0, *on_curve(chart_of(stage, studio), 30))
+        pointer.wheel(1.0, *on_curve(chart_of(stage, studio), 30))
     before, camera = chart_of(stage, studio), stage.eyes.camera
     x, y = on_curve(before, before.last)
-    branch_pointer.press(button, x, y, shift=shift)
+    pointer.press(button, x, y, shift=shift)
     for dx in (-20.0, -40.0):
-        branch_pointer.move(x + dx, y)
+        pointer.move(x + dx, y)
         chart_of(stage, studio)
-    branch_pointer.release(button, x - 40.0, y)
+    pointer.release(button, x - 40.0, y)
     after = chart_of(stage, studio)
     steps = 40.0 / before.plot.width * (before.last - before.first)
     assert after.first - before.first == pytest.approx(steps)
     assert after.last - before.last == pytest.approx(steps)
     assert stage.session.step_index == 40 and stage.eyes.camera == camera
-    branch_pointer.press(button, x, y, shift=shift)
-    branch_pointer.move(x + 4000.0, y)
-    branch_pointer.release(button, x + 4000.0, y)
+    pointer.press(button, x, y, shift=shift)
+    pointer.move(x + 4000.0, y)
+    pointer.release(button, x + 4000.0, y)
     assert chart_of(stage, studio).first == 0.0  # no further
 
 
 @pytest.mark.slow
 def test_a_double_click_shows_all_steps_and_goes_nowhere(
-    branch_pointer: Pointer, stage: Stage, studio: Studio
+    pointer: Pointer, stage: Stage, studio: Studio
 ) -> None:
     clock = Clock()
-    branch_pointer.curve = CurvePointer(branch_pointer.controller, clock)
+    pointer.curve = CurvePointer(pointer.controller, clock)
     for _ in range(3):
-        branch_pointer.wheel(1.0, *on_curve(chart_of(stage, studio), 30))
+        pointer.wheel(1.0, *on_curve(chart_of(stage, studio), 30))
     place = on_curve(chart_of(stage, studio), 25)
-    click(branch_pointer, *place)
-    click(branch_pointer, *place)  # a second later
+    click(pointer, *place)
+    click(pointer, *place)  # a second later
     assert stage.curve_view.is_zoomed and stage.session.step_index == 25
-    branch_pointer.controller.seek(33)
+    pointer.controller.seek(33)
     clock.now += 10.0
-    click(branch_pointer, *place)
+    click(pointer, *place)
     clock.now -= 0.8
-    click(branch_pointer, *place)
+    click(pointer, *place)
     assert not stage.curve_view.is_zoomed and stage.session.step_index == 33
 
 
 def test_escape_shows_all_steps_then_closes_the_large_chart(
-    branch_pointer: Pointer, stage: Stage, studio: Studio
+    pointer: Pointer, stage: Stage, studio: Studio
 ) -> None:
-    controller, view = branch_pointer.controller, stage.curve_view
+    controller, view = pointer.controller, stage.curve_view
     assert controller.press("g") and view.large
     for _ in range(3):
-        branch_pointer.wheel(1.0, *on_curve(chart_of(stage, studio), 30))
+        pointer.wheel(1.0, *on_curve(chart_of(stage, studio), 30))
     controller.press("escape")
     assert not view.is_zoomed and view.large
     controller.press("escape")
@@ -409,17 +265,17 @@ def test_escape_shows_all_steps_then_closes_the_large_chart(
 
 
 def test_a_click_on_the_title_makes_the_chart_large_and_small(
-    branch_pointer: Pointer, stage: Stage, studio: Studio
+    pointer: Pointer, stage: Stage, studio: Studio
 ) -> None:
     small = chart_of(stage, studio)
-    click(branch_pointer, small.title.x + 10.0, small.title.y + 10.0)
+    click(pointer, small.title.x + 10.0, small.title.y + 10.0)
     large = chart_of(stage, studio)
     assert large.plot.width > 2.0 * small.plot.width
     assert large.plot.height > 1.5 * small.plot.height
     assert not stage.target_at(*on_line(large, 50))  # nothing behind it
-    click(branch_pointer, *on_curve(large, 11))
+    click(pointer, *on_curve(large, 11))
     assert stage.session.step_index == 11
-    click(branch_pointer, large.title.x + 10.0, large.title.y + 10.0)
+    click(pointer, large.title.x + 10.0, large.title.y + 10.0)
     assert chart_of(stage, studio).plot == small.plot
 
 
@@ -453,22 +309,22 @@ def strip(stage: Stage, studio: Studio) -> Chart:
 
 
 def test_the_mouse_on_the_strip_reads_a_weight_at_a_step(
-    stage: Stage, studio: Studio, strip: Chart, session_with_branches: sv.Session
+    stage: Stage, studio: Studio, strip: Chart, session: sv.Session
 ) -> None:
-    assert strip.tiles == len(session_with_branches.network.bank)
+    assert strip.tiles == len(session.network.bank)
     for tile, step in ((0, 7), (12, 33)):
         stage.hover_at(*on_strip(strip, step, tile))
         studio.stage(stage, 0.0, SIZE)
         (said,) = (each for each in stage.picture().words if f"at step {step}" in each)
-        session_with_branches.seek(step)
-        value = rounded(float(session_with_branches.network.bank.value[tile]), 3)
-        session_with_branches.seek(40)
+        session.seek(step)
+        value = rounded(float(session.network.bank.value[tile]), 3)
+        session.seek(40)
         assert f": {value} at step" in said
         assert stage.hover is None  # nothing behind the chart
 
 
 def test_the_colors_of_the_strip_are_those_of_its_numbers(
-    stage: Stage, studio: Studio, strip: Chart, session_with_branches: sv.Session
+    stage: Stage, studio: Studio, strip: Chart, session: sv.Session
 ) -> None:
     pixels = studio.stage(stage, 0.0, SIZE)
     seen = stage.frame_data().curve.past
@@ -482,14 +338,14 @@ def test_the_colors_of_the_strip_are_those_of_its_numbers(
 
 
 def test_a_click_on_the_strip_goes_to_a_step_and_a_drag_compares_two(
-    branch_pointer: Pointer, stage: Stage, studio: Studio, strip: Chart
+    pointer: Pointer, stage: Stage, studio: Studio, strip: Chart
 ) -> None:
     session = stage.session
-    click(branch_pointer, *on_strip(strip, 12, 4))
+    click(pointer, *on_strip(strip, 12, 4))
     assert session.step_index == 12 and stage.curve_view.compared is None
-    branch_pointer.press(LEFT, *on_strip(strip, 30, 4))
-    branch_pointer.move(*on_strip(strip, 10, 6))
-    branch_pointer.release(LEFT, *on_strip(strip, 10, 6))
+    pointer.press(LEFT, *on_strip(strip, 30, 4))
+    pointer.move(*on_strip(strip, 10, 6))
+    pointer.release(LEFT, *on_strip(strip, 10, 6))
     assert stage.curve_view.compared == (10, 30)
     assert session.step_index == 12
     studio.stage(stage, 0.0, SIZE)
@@ -510,11 +366,11 @@ def test_a_click_on_the_strip_goes_to_a_step_and_a_drag_compares_two(
 
 
 def test_tabs_choose_what_the_strip_shows_and_how_it_is_sorted(
-    branch_pointer: Pointer, stage: Stage, studio: Studio, strip: Chart
+    pointer: Pointer, stage: Stage, studio: Studio, strip: Chart
 ) -> None:
     for name in ("gradient", "change", "distance", "norms", "layer", "value"):
         box = {tab: box for box, tab in strip.tabs}[name]
-        click(branch_pointer, box.x + box.width / 2, box.y + box.height / 2)
+        click(pointer, box.x + box.width / 2, box.y + box.height / 2)
         studio.stage(stage, 0.0, SIZE)
         past = stage.frame_data().curve.past
         assert past is not None
@@ -524,9 +380,9 @@ def test_tabs_choose_what_the_strip_shows_and_how_it_is_sorted(
 
 
 @pytest.fixture
-def terrain(stage: Stage, studio: Studio, session_with_branches: sv.Session) -> Chart:
+def terrain(stage: Stage, studio: Studio, session: sv.Session) -> Chart:
     """The large chart with a whole landscape."""
-    session_with_branches.engine = "cpu"  # which computes it soon
+    session.engine = "cpu"  # which computes it soon
     stage.curve_view.large, stage.curve_view.order = True, "landscape"
     chart_of(stage, studio)
     reader = stage.reading.curves.past.terrain
@@ -545,14 +401,14 @@ def pixel_of(chart: Chart, place: np.ndarray) -> tuple[float, float]:
 
 
 def test_a_landscape_has_the_path_of_the_branch_and_the_ball_at_the_present(
-    stage: Stage, studio: Studio, terrain: Chart, session_with_branches: sv.Session
+    stage: Stage, studio: Studio, terrain: Chart, session: sv.Session
 ) -> None:
     seen = stage.frame_data().curve.terrain
     assert seen is not None and seen.plane is not None and seen.done == 1.0
     assert seen.steps.tolist() == list(range(41))
     for step in (0, 10, 20, 25, 40):
-        session_with_branches.seek(step)
-        wanted = seen.plane.place_of(session_with_branches.network.bank.value)
+        session.seek(step)
+        wanted = seen.plane.place_of(session.network.bank.value)
         assert seen.path[step] == pytest.approx(wanted, abs=1e-9)
         chart = chart_of(stage, studio)
         assert chart.ball == pytest.approx(pixel_of(chart, np.array(wanted)), abs=1e-6)
@@ -561,11 +417,7 @@ def test_a_landscape_has_the_path_of_the_branch_and_the_ball_at_the_present(
 
 
 def test_the_mouse_on_a_landscape_reads_its_loss_and_goes_to_a_step_of_the_path(
-    branch_pointer: Pointer,
-    stage: Stage,
-    studio: Studio,
-    terrain: Chart,
-    session_with_branches: sv.Session,
+    pointer: Pointer, stage: Stage, studio: Studio, terrain: Chart, session: sv.Session
 ) -> None:
     seen = stage.frame_data().curve.terrain
     assert seen is not None and seen.plane is not None
@@ -574,41 +426,33 @@ def test_the_mouse_on_a_landscape_reads_its_loss_and_goes_to_a_step_of_the_path(
     studio.stage(stage, 0.0, SIZE)
     loss = rounded(float(seen.plane.losses[30, 3]), 3)
     assert any(f"loss {loss} here" in each for each in stage.picture().words)
-    click(branch_pointer, *pixel_of(terrain, seen.path[17]))
-    assert session_with_branches.step_index == 17
-    click(branch_pointer, *at)  # far from the path
-    assert session_with_branches.step_index == 17
+    click(pointer, *pixel_of(terrain, seen.path[17]))
+    assert session.step_index == 17
+    click(pointer, *at)  # far from the path
+    assert session.step_index == 17
 
 
 def test_the_ball_is_dragged_and_one_undo_takes_it_back(
-    branch_pointer: Pointer,
-    stage: Stage,
-    studio: Studio,
-    terrain: Chart,
-    session_with_branches: sv.Session,
+    pointer: Pointer, stage: Stage, studio: Studio, terrain: Chart, session: sv.Session
 ) -> None:
     seen = stage.frame_data().curve.terrain
     assert seen is not None and seen.plane is not None
-    before = session_with_branches.network.bank.value.copy()
+    before = session.network.bank.value.copy()
     goal = np.array([seen.plane.xs[10], seen.plane.ys[12]])
     x, y = pixel_of(terrain, goal)
-    branch_pointer.press(LEFT, *terrain.ball)
-    branch_pointer.move((terrain.ball[0] + x) / 2, (terrain.ball[1] + y) / 2)
-    branch_pointer.move(x, y)
-    branch_pointer.release(LEFT, x, y)
+    pointer.press(LEFT, *terrain.ball)
+    pointer.move((terrain.ball[0] + x) / 2, (terrain.ball[1] + y) / 2)
+    pointer.move(x, y)
+    pointer.release(LEFT, x, y)
     wanted = seen.plane.values_at(*goal)
-    assert session_with_branches.network.bank.value == pytest.approx(wanted, abs=1e-5)
+    assert session.network.bank.value == pytest.approx(wanted, abs=1e-5)
     assert chart_of(stage, studio).ball == pytest.approx((x, y), abs=0.5)
-    branch_pointer.controller.undo()
-    assert np.array_equal(session_with_branches.network.bank.value, before)
+    pointer.controller.undo()
+    assert np.array_equal(session.network.bank.value, before)
 
 
 def test_a_landscape_along_two_weights_needs_them_pinned(
-    branch_pointer: Pointer,
-    stage: Stage,
-    studio: Studio,
-    terrain: Chart,
-    session_with_branches: sv.Session,
+    pointer: Pointer, stage: Stage, studio: Studio, terrain: Chart, session: sv.Session
 ) -> None:
     stage.curve_view.choose("two")
     studio.stage(stage, 0.0, SIZE)
@@ -622,20 +466,20 @@ def test_a_landscape_along_two_weights_needs_them_pinned(
     plane = reader.shown.plane
     assert plane is not None and np.flatnonzero(plane.across).tolist() == [3]
     assert np.flatnonzero(plane.up).tolist() == [11]
-    session_with_branches.seek(10)  # the others have other values there
+    session.seek(10)  # the others have other values there
     chart_of(stage, studio)
     reader.planes.wait()
     chart_of(stage, studio)
     assert reader.shown.plane is not None
-    assert np.array_equal(reader.shown.plane.center, session_with_branches.network.bank.value)
+    assert np.array_equal(reader.shown.plane.center, session.network.bank.value)
 
 
 def test_a_landscape_is_made_anew_where_the_path_has_left_it(
-    stage: Stage, studio: Studio, terrain: Chart, session_with_branches: sv.Session
+    stage: Stage, studio: Studio, terrain: Chart, session: sv.Session
 ) -> None:
     before = stage.reading.curves.past.terrain.shown.plane
-    session_with_branches.learning_rate = 5.0
-    session_with_branches.advance(300)
+    session.learning_rate = 5.0
+    session.advance(300)
     chart_of(stage, studio)
     chart_of(stage, studio)
     stage.reading.curves.past.terrain.planes.wait()
@@ -650,10 +494,10 @@ def test_a_landscape_is_made_anew_where_the_path_has_left_it(
 
 @pytest.mark.parametrize("plays", [False, True])
 def test_a_landscape_of_the_start_follows_the_path_as_it_grows(
-    stage: Stage, studio: Studio, session_with_branches: sv.Session, plays: bool
+    stage: Stage, studio: Studio, session: sv.Session, plays: bool
 ) -> None:
-    session_with_branches.reset()
-    session_with_branches.engine = "cpu"
+    session.reset()
+    session.engine = "cpu"
     stage.curve_view.large, stage.curve_view.order = True, "landscape"
     reader = stage.reading.curves.past.terrain
 
@@ -665,10 +509,10 @@ def test_a_landscape_of_the_start_follows_the_path_as_it_grows(
 
     first = shown()
     assert np.nan_to_num(first.shares).max() == 0.0
-    session_with_branches.play() if plays else session_with_branches.advance(30)
-    until(lambda: session_with_branches.step_index >= 30)
+    session.play() if plays else session.advance(30)
+    until(lambda: session.step_index >= 30)
     later = shown()
-    session_with_branches.pause()
+    session.pause()
     assert later is not None and later.shares[0] > 0.5
     assert shown().shares[0] > 0.5
 

@@ -195,7 +195,11 @@ def check(outputs: Floats, case: Case) -> None:
 
 def asked(request: pytest.FixtureRequest) -> list[str]:
     """The cases of the tests of this run that take a fixture."""
-    taking = [each for each in request.session.items if request.fixturename in each.fixturenames]
+    taking = [
+        each
+        for each in request.session.items
+        if request.fixturename in getattr(each, "fixturenames", ())
+    ]
     return [each.callspec.params["name"] for each in taking]  # type: ignore[attr-defined]  # all have
 
 

@@ -20,6 +20,7 @@ from scalarviz.scene.picture import Picture
 from scalarviz.scene.visuals import cubes as cubes_module
 from scalarviz.scene.visuals.shaders import PROGRAMS, as_es
 from scalarviz.stage.stage import Stage
+from tests.machine import ROOT
 from tests.scene import es_compiler
 from tests.studio import BLACK, Studio, at, framed, plate, shade
 from tests.wording import refused
@@ -67,13 +68,13 @@ def test_the_compiler_is_a_strict_one() -> None:
     assert all(said[:3]) and not said[3]
 
 
-# They try what a driver can do, or draw several pictures at once in a context without a window.
-NOT_IN_PAGES = "probe", "evaluate"
+# They try what a driver can do, or draw a picture again in a context without a window.
+NOT_IN_PAGES = "probe", "smooth"
 
 
 def test_every_shader_of_the_view_is_among_them() -> None:
     whole = "".join(text for pair in PROGRAMS.values() for text in pair)
-    for path in FOLDER.parents[1].joinpath("scalarviz").rglob("*"):
+    for path in ROOT.joinpath("scalarviz", "scene").rglob("*"):
         if path.suffix in (".vert", ".frag", ".glsl") and path.stem not in NOT_IN_PAGES:
             assert path.read_text(encoding="utf-8") in whole, path
 
