@@ -131,7 +131,8 @@ def report(options: Options) -> None:
         if why := fetched(Path(folder)):
             print(f"    {why}")
         files = files_of(Path(folder))
-    from tests.pages.browser import BROWSERS, CHROMIUM, FIREFOX  # needs pytest
+    from tests.pages.browser import BROWSERS, FIREFOX  # needs pytest
+    from tests.pages.software import CHROMIUM
 
     for name, program in {"chromium": CHROMIUM, "firefox": FIREFOX}.items():
         if not program.exists():

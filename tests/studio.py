@@ -3,12 +3,13 @@
 An OpenGL context, layouts that face the eye, a canvas that records what is drawn.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pytest
 
 import scalarviz as sv
 from scalarviz import data
@@ -37,6 +38,9 @@ from scalarviz.scene.visuals.shaders import HALF
 from scalarviz.stage import cubes_node, network_layout
 from scalarviz.stage.narration import NO_CAPTION
 from scalarviz.stage.stage import Stage
+
+if TYPE_CHECKING:  # benchmarks draw with it, and need no pytest
+    import pytest
 
 BLACK = (0.0, 0.0, 0.0)
 WHITE = (1.0, 1.0, 1.0)

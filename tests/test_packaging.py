@@ -420,8 +420,8 @@ def names(path: str) -> list[str]:
 
 
 def test_a_module_is_near_to_its_examples_and_to_tests_that_import_it() -> None:
-    found = names("scalarviz/data/rgb.py")
-    assert found[0] == "scalarviz/data/rgb.py" and "tests/data/test_plane.py" in found
+    found = names("scalarviz/data/plane.py")
+    assert found[0] == "scalarviz/data/plane.py" and "tests/data/test_plane.py" in found
     assert "tests/training/session/test_undo.py" not in found
 
 

@@ -9,21 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.virtual_screen import virtual_screen
 
-from tests.faces.window.conftest import virtual_screen
-
-CHROMIUM = Path("/usr/bin/chromium")
-SOFTWARE = "--use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader".split()
-
-
-@contextmanager
-def launched(player: Any) -> Iterator[Any]:
-    """Chromium, driven by a Playwright."""
-    words = ["--no-sandbox", "--ignore-gpu-blocklist", *SOFTWARE]
-    browser = player.chromium.launch(executable_path=str(CHROMIUM), args=words)
-    yield browser
-    browser.close()
-
+from tests.pages.software import CHROMIUM, launched
 
 FIREFOX = Path("/usr/bin/firefox-esr")
 PATIENCE = 60.0  # seconds; a busy machine may take them, what never comes is an error

@@ -27,7 +27,7 @@ from typing import Any
 
 from tests.faces.browser.framed import SeenPage
 from tests.machine import ROOT
-from tests.pages.browser import CHROMIUM, launched
+from tests.pages.software import CHROMIUM, launched
 
 KERNEL = "SCALARVIZ_KERNEL_PYTHON"
 PATIENCE = 60.0  # seconds; a busy machine may take them, an answer that never comes is an error

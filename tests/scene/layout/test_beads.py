@@ -283,7 +283,7 @@ def units_of(line: Neurons) -> np.ndarray:
 
 
 def stands_at(line: Neurons, places: np.ndarray, group: int) -> bool:
-    """Whether the units of a group are at these places; each has as many units."""
+    """Whether the units of a group are at these places; all groups have equal numbers of units."""
     points = units_of(line)
     if len(points) % max(1, len(places)):
         return False
