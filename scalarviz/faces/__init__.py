@@ -1,1 +1,1 @@
-"""What people use: the window, notebooks, the terminal, the command line."""
+"""What people use: the window, notebooks, pages in a browser, the command line."""
