@@ -18,7 +18,7 @@ import numpy.typing as npt
 from scalarviz.base.checks import FloatArray, answered, shorten, size
 from scalarviz.base.limits import enough_memory
 from scalarviz.core import bank_arrays
-from scalarviz.core.device_arrays import Away
+from scalarviz.core.device_arrays import DeviceNumbers
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.errors import InputError, OrderError
@@ -157,7 +157,7 @@ class Bank:
     ) -> None:
         self._value, self._grad, self._frozen, self._state = value, grad, frozen, state
         self._blocks = blocks
-        self.away = Away()
+        self.away = DeviceNumbers()
         self._cleared: Marks = np.zeros(len(value), np.bool_)  # since the last backward
         self._moved: Marks = np.zeros(len(value), np.bool_)  # by the step counted last
         self._state[0] = 1.0
@@ -256,7 +256,7 @@ class Bank:
                 array[:] = found
 
     def fetch(self) -> None:
-        """Copy numbers that an engine has left on a device to the arrays; see `Away`."""
+        """Copy numbers that an engine has left on a device to the arrays; see `DeviceNumbers`."""
         if self.away.keeper is not None:
             self.away.fetch(self.guard)
 
@@ -292,7 +292,7 @@ class Bank:
         """Leave out lock and session, and row names if their layer or network is copied too."""
         self.fetch()
         named = hasattr(getattr(self.name_of, "__self__", None), "bank")
-        about = {"guard": nullcontext(), "_session": None, "away": Away()}
+        about = {"guard": nullcontext(), "_session": None, "away": DeviceNumbers()}
         return {**self.__dict__, **about, **({"name_of": None} if named else {})}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

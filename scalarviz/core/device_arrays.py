@@ -1,4 +1,4 @@
-"""Away: numbers of a bank that an engine has left on a device, until somebody reads them.
+"""DeviceNumbers: numbers of a bank that an engine has left on a device, until somebody reads them.
 
 Only a session lets an engine do so, while it takes portions of steps: to copy a large bank to the
 host after each portion takes longer than the portion. Whoever reads the bank then has them fetched
@@ -43,7 +43,7 @@ def nobody() -> None:
 
 
 @final
-class Away:
+class DeviceNumbers:
     """Where the newest values, gradients and slots of a bank are.
 
     keeper   has them on a device; None: they are in the arrays

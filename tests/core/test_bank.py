@@ -16,7 +16,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.core.bank import Bank
 from scalarviz.core.bank_arrays import start_scaling
-from scalarviz.core.device_arrays import Away
+from scalarviz.core.device_arrays import DeviceNumbers
 from scalarviz.core.precision import Precision
 from scalarviz.core.weight import Part
 from scalarviz.engines.kernel_threads import Guard
@@ -386,7 +386,7 @@ class Keeper:
 
 
 def test_they_are_not_fetched_within_a_portion_of_another_thread() -> None:
-    away, keeper, guard = Away(), Keeper(), Guard()
+    away, keeper, guard = DeviceNumbers(), Keeper(), Guard()
     away.leave(keeper)
     with guard:  # as a portion of background play holds it
         reader = Thread(target=away.fetch, args=(guard,))

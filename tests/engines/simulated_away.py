@@ -1,7 +1,7 @@
 """Numbers that the cuda engine leaves on the GPU between portions; run by `test_cuda.py`.
 
 In numba's simulator. The training with which they are compared brings the bank back after every
-call of the engine, as all of them did before there was `Away`.
+call of the engine, as all of them did before there were `DeviceNumbers`.
 """
 
 import copy
@@ -16,7 +16,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.core import device_arrays
-from scalarviz.core.device_arrays import Away
+from scalarviz.core.device_arrays import DeviceNumbers
 from scalarviz.engines.cuda.device_memory import Memory
 from scalarviz.engines.cuda.engine import CudaRun
 from scalarviz.errors import EngineError
@@ -52,7 +52,7 @@ def brought_back(s: sv.Session) -> sv.Session:
     """The session with numbers that never stay away."""
     bank = s.network.bank
 
-    class Home(Away):  # type: ignore[misc]  # final, but for this
+    class Home(DeviceNumbers):  # type: ignore[misc]  # final, but for this
         allowed = property(lambda self: False, lambda self, on: None)  # type: ignore[assignment]  # of another kind
 
     bank.away = Home()
@@ -209,7 +209,7 @@ def test_a_fetch_that_takes_long_is_made_more_rarely(monkeypatch: pytest.MonkeyP
         def fetch(self) -> None:
             now[0] += 0.2
 
-    place = Away()
+    place = DeviceNumbers()
     place.leave(Slow())
     assert place.is_due
     monkeypatch.setattr(device_arrays, "EVERY", 1 / 60)
