@@ -41,7 +41,7 @@ PAGES = sorted((ROOT / "docs" / "guide").glob("*.md"))
 README = ROOT / "README.md"
 
 
-SLOW = ("microgpt", "sweeps")
+SLOW = ("microgpt", "own-formulas", "sweeps")
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,7 @@ def test_its_derivatives_are_found_by_recording() -> None:
     assert row.by_parameter(0, x, a, 0.0) == pytest.approx(by_slope)
 
 
+@pytest.mark.some("float64-1e-14")
 @pytest.mark.usefixtures("layer_table")
 @pytest.mark.parametrize(("dtype", "bound"), [("float64", 1e-14), ("float32", 2e-5)])
 def test_engines_agree(dtype: str, bound: float) -> None:
@@ -349,6 +350,7 @@ def kink(x: float) -> float:
     return x if x > 0.0 else 0.0
 
 
+@pytest.mark.some("python-cube", "cpu-smooth")
 @pytest.mark.parametrize("function", [cube, smooth, bent])
 @pytest.mark.parametrize("engine", ["python", "cpu"])
 def test_a_derivative_is_found_by_itself(

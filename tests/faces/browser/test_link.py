@@ -276,6 +276,7 @@ def test_who_looks_on_changes_nothing() -> None:
     assert s.step_index == 0
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     "value",
     ["/etc/passwd", "C:\\x", "..", "mine.png", "none.png", "private"],

@@ -236,6 +236,7 @@ def tells(words: str, number: float) -> bool:
     )
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("number", [0, 1])
 @pytest.mark.parametrize("shows", ["pinned", "hovered", "colours"])
 def test_the_answer_is_nowhere_before_it_is_given(

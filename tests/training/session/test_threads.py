@@ -814,7 +814,7 @@ def check(seed: int, seconds: float, path: Path) -> None:
 def test_four_threads_that_do_anything_leave_a_training_that_can_be_replayed(
     tmp_path: Path,
 ) -> None:
-    check(0, 2.0, tmp_path)
+    check(0, 1.0, tmp_path)
 
 
 @pytest.mark.slow

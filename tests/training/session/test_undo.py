@@ -352,7 +352,7 @@ def grown_at(line: Line, make: Callable[[], sv.Session], clock: Clock) -> sv.Ses
     return sv.add_neurons(line.replayed(make, clock), 0)
 
 
-@pytest.mark.some(60)
+@pytest.mark.some(20)
 @pytest.mark.parametrize("seed", range(1500))
 def test_random_sequences_lead_where_a_straight_training_leads(
     undo_session: sv.Session, seed: int

@@ -81,12 +81,14 @@ def checks() -> Iterator[Any]:
                 yield pytest.param(each, check, id=f"{kind.__name__}-{engine}-{name}")
 
 
+@pytest.mark.some(36)
 @pytest.mark.parametrize(("estimator", "check"), [*checks()])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_a_check_of_scikit_learn_holds(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
+@pytest.mark.some("load_iris-0.95", "load_wine-0.97")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     ("load", "floor"), [(load_iris, 0.95), (load_wine, 0.97), (load_digits, 0.91)]
