@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.virtual_screen import virtual_screen
 
+from tests.faces.window.conftest import virtual_screen
 from tests.pages.software import CHROMIUM, launched
 
 FIREFOX = Path("/usr/bin/firefox-esr")
