@@ -198,7 +198,8 @@ def asked(request: pytest.FixtureRequest) -> list[str]:
     taking = [
         each
         for each in request.session.items
-        if request.fixturename in getattr(each, "fixturenames", ())
+        if getattr(each, "module", None) is request.module
+        and request.fixturename in each.fixturenames  # type: ignore[attr-defined]  # all have them
     ]
     return [each.callspec.params["name"] for each in taking]  # type: ignore[attr-defined]  # all have
 
