@@ -289,7 +289,6 @@ def operations(probe: Any, dtype: str) -> list[str]:
     return [re.sub(r"%\w+", "%", line) for line in lines]
 
 
-@pytest.mark.some(1)
 @pytest.mark.parametrize(("chosen", "name"), CASES)
 def test_the_operations_of_a_formula_are_those_among_all_formulas(
     chosen: Chosen, name: str, monkeypatch: pytest.MonkeyPatch
