@@ -40,8 +40,8 @@ notebooks: .venv/ready-for-notebooks ## open the lessons in JupyterLab
 	@.venv/bin/python -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) --notebook-dir=notebooks
 
 # Kernels are compiled while one core checks types; an end before that ends both.
-test: .venv/ready-to-test ## style, types and the quick tests: 5 minutes on two cores
-	@echo "Style, types and tests take some 5 minutes on two cores, less when kernels are compiled already."
+test: .venv/ready-to-test ## style, types and the quick tests: 8 minutes on two cores
+	@echo "Style, types and tests take some 8 minutes on two cores, 6 when kernels are compiled already."
 	@.venv/bin/python -m tests.warm & warming=$$!; \
 	    trap 'exit 130' INT TERM; trap 'kill $$warming 2>/dev/null' EXIT; \
 	    $(MAKE) --no-print-directory lint && wait $$warming
