@@ -31,6 +31,7 @@ from benchmarks.on_gpu_first import (
     there,
 )
 from benchmarks.on_gpu_machine import SIMULATED, TOOLKIT
+from scalarviz.engines.cuda.fused_steps import MOST_LAYERS
 from tests.engines.machine_code import all_formulas
 from tests.engines.on_card import OUTCOMES
 
@@ -192,14 +193,16 @@ def bits() -> None:
 
 
 def rows() -> Iterator[tuple[str, Any, Any]]:
-    """A network with every activation, one with most kinds of layers, and each optimizer."""
+    """Networks with every activation, one with most kinds of layers, and each optimizer."""
     import scalarviz as sv
     from scalarviz.core.formulas.activations import ACTIVATIONS
     from scalarviz.core.optimizer import Optimizer
 
     names = ["tanh", "relu"] if SIMULATED else list(ACTIVATIONS)
-    net = sv.Network([sv.Dense(5, 5, name) for name in names], dtype="float32", seed=1)
-    yield "every activation", net, adam()
+    for first in range(0, len(names), MOST_LAYERS):  # of the fused kernel
+        some = names[first : first + MOST_LAYERS]
+        net = sv.Network([sv.Dense(5, 5, name) for name in some], dtype="float32", seed=1)
+        yield f"activations {some[0]} to {some[-1]}", net, adam()
     for make in [sv.Adam] if SIMULATED else Optimizer.__subclasses__():
         yield f"optimizer {make.__name__}", network([3, 9, 2]), make(1e-3, clip_norm=0.1)
     yield "kinds of layers", every_layer(), adam()

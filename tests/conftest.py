@@ -53,12 +53,6 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-class FakeDevice:
-    """Device functions ask which GPU they are compiled for: this one, where there is none."""
-
-    compute_capability = (9, 0)
-
-
 @pytest.fixture(scope="session")
 def compile_ptx() -> Iterator[Callable[..., str]]:
     """compile_ptx(function, *argument_types): the PTX text of a device function."""
@@ -66,6 +60,8 @@ def compile_ptx() -> Iterator[Callable[..., str]]:
         pytest.skip("numba-cuda is not available for this system or Python")
     from numba import cuda
     from numba.cuda import dispatcher
+
+    from tests.engines.machine_code import FakeDevice
 
     def compile_for_device(function: Callable[..., Any], *argument_types: Any) -> str:
         text, _ = cuda.compile_ptx(

@@ -21,7 +21,6 @@ from scalarviz.engines.codegen.cuda_file import CudaUnit, products_rounded
 from scalarviz.engines.codegen.formula_loops import InUse
 from scalarviz.engines.codegen.kernel_units import Dtype, form_of
 from scalarviz.engines.cuda import kernels, launches
-from tests.conftest import FakeDevice
 
 ARCHITECTURE = "sm_90a"
 # In PTX: operations that the next compiler may fuse, in one kernel and not in another.
@@ -41,6 +40,12 @@ IN_USE = [
     ("LOSSES", "mse"), ("KINDS_OF_LOSSES", "LOSSES"), ("OPTIMIZERS", "adam"),
     ("SCHEDULES", "constant"), ("DRAWS", "shuffled"),
 ]  # fmt: skip
+
+
+class FakeDevice:
+    """Device functions ask which GPU they are compiled for: this one, where there is none."""
+
+    compute_capability = (9, 0)
 
 
 @dataclass(frozen=True)

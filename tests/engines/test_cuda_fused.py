@@ -30,9 +30,8 @@ from scalarviz.data.batches import (
 from scalarviz.engines.cuda import fused_steps
 from scalarviz.engines.cuda.fused_steps import FusedChoice, fused_functions
 from scalarviz.engines.engine import RunOutcome
-from tests.conftest import FakeDevice
 from tests.engines.agreement import MAKERS
-from tests.engines.machine_code import IN_USE, all_formulas, unit
+from tests.engines.machine_code import IN_USE, FakeDevice, all_formulas, unit
 from tests.engines.ptx.card import SHARED, Card, Fused, unguarded
 from tests.engines.test_cuda import needs_numba_cuda
 

@@ -22,12 +22,12 @@ from scalarviz.engines.codegen import cuda_file
 from scalarviz.engines.codegen.cuda_file import products_rounded
 from scalarviz.engines.codegen.kernel_units import Dtype
 from scalarviz.engines.cuda import kernels
-from tests.conftest import FakeDevice
 from tests.engines.machine_code import (
     EVERY,
     GPU,
     IN_USE,
     NOT_ROUNDED,
+    FakeDevice,
     as_launched,
     linked,
     ptx_of,

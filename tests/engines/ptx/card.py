@@ -25,8 +25,7 @@ from scalarviz.engines.cuda import device_memory, fused_steps, missing
 from scalarviz.engines.cuda.engine import CudaEngine
 from scalarviz.engines.cuda.fused_steps import FusedChoice, ShapeTable
 from scalarviz.engines.cuda.launches import Device
-from tests.conftest import FakeDevice
-from tests.engines.machine_code import GPU, made_once, ptx_of
+from tests.engines.machine_code import GPU, FakeDevice, made_once, ptx_of
 from tests.engines.ptx.translate import BLOCK, GRID, POLL, Program, translate
 
 BITS = 24
