@@ -23,11 +23,12 @@ from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.program import KINDS, NONE, Buffer, Operation, Program
 from scalarviz.core.trace_program import TraceProgram
 from scalarviz.engines.wasm.page_memory import moment_data
-from scalarviz.scene.frame_data import Card, CardLine, CardTable, Drawing, History
+from scalarviz.scene.frame_data import Drawing, History
 from scalarviz.scene.pace import TERMS
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.stage.stage import Stage
 from scalarviz.story.backward_captions import way_around
+from scalarviz.story.caption import Card, CardLine, CardTable
 from scalarviz.story.captions import AVERAGED, LOSS_CHANGES, Numbered
 from scalarviz.story.equations import CORRECTED, CORRECTION, FUNCTIONS, corrected
 from scalarviz.story.forward_captions import loss_text, own_formula

@@ -23,7 +23,7 @@ from scalarviz.scene.legend import legend_box
 from scalarviz.scene.lights import BACK, are_at
 from scalarviz.scene.marks import corners_of
 from scalarviz.scene.pace import ARRIVES, travelled
-from scalarviz.training.session.caption import Caption, Summand, Summed
+from scalarviz.story.caption import Caption, Summand, Summed
 
 # Terms of a sum of products: their numbers travel along the wires and stack up to the sum.
 

@@ -19,7 +19,7 @@ from scalarviz.scene.frame_data import FrameData, PictureWords
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.neuron_images import painted
 from scalarviz.scene.pace import ARRIVES
-from scalarviz.training.session.caption import Caption, Neuron, Piece
+from scalarviz.story.caption import Caption, Neuron, Piece
 
 PieceBox = tuple[Box, Piece]  # the box of a piece on the picture
 Line = tuple[Piece, ...]

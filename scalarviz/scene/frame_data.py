@@ -10,16 +10,15 @@ from typing import Any
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.program import NONE, Moment
+from scalarviz.core.program import Moment
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.layout.division import SMALL, Box, Division
 from scalarviz.scene.layout.plates import Layout
-from scalarviz.training.session.caption import Caption, Neuron, Piece
+from scalarviz.story.caption import Caption, Card, Cell, Neuron, Piece
 from scalarviz.training.session.landscape import LossPlane
 from scalarviz.training.session.over_time import OverTime
 
 NOTHING = np.zeros(0)
-FORWARD, ERROR, BACKWARD = "forward", "error", "backward"  # parts of a step
 CARD = 0.235  # width of a card, as a share of that of the picture
 
 
@@ -216,37 +215,6 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class CardLine:
-    """A line of a card, which is continued in further ones: a sentence, or a formula.
-
-    look   "plain", "quiet", "strong" for a heading, "bold", or "large" for the numbers of a change
-    aside  quiet words behind it
-    """
-
-    words: str
-    look: str = "plain"
-    aside: str = ""
-
-
-@dataclass(frozen=True)
-class CardTable:
-    """Columns of numbers on a card, of which as many rows are shown as there is room for.
-
-    head    names of the columns
-    rows    the cells of each row
-    rests   what stands for the rows that are left out, if the first 0, 1, 2 ... are shown
-    total   cells of the last row; empty for none
-    marked  index of the row of the focus sample, or NONE
-    """
-
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    rests: Sequence[Sequence[str]]
-    total: Sequence[str] = ()
-    marked: int = NONE
-
-
-@dataclass(frozen=True)
 class History:
     """The values of a weight: solid between values that are known one by one, dotted elsewhere.
 
@@ -290,21 +258,6 @@ class NeuronMaps:
 
 
 @dataclass(frozen=True)
-class Card:
-    """What is written about a cube or a neuron.
-
-    row     bank index; NONE for a neuron
-    facts   pairs of name and value, beside the cube or sphere
-    blocks  what the inspector shows, from top to bottom
-    """
-
-    row: int
-    name: str
-    facts: Sequence[tuple[str, str]] = ()
-    blocks: Sequence[CardLine | CardTable | History | Drawing] = ()
-
-
-@dataclass(frozen=True)
 class PictureWords:
     """The text of a picture.
 
@@ -319,28 +272,6 @@ class PictureWords:
     clock: str = ""
     caption: Caption | None = None
     is_new: bool = False
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One operation of a step, in the strip.
-
-    part       FORWARD, ERROR or BACKWARD
-    layer      its layer, such as "layer 0", or ""
-    name       plain name; `technical` is that of the session
-    done       number of operations of the step that are done after it
-    """
-
-    part: str
-    layer: str
-    name: str
-    technical: str
-    done: int
-
-    @property
-    def key(self) -> tuple[str, str, int]:
-        """Equal for the operations of one layer in one part; others have a key of their own."""
-        return self.part, self.layer, 0 if self.layer else self.done
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.charts import draw_history
 from scalarviz.scene.exhibits.exhibit import Exhibit
-from scalarviz.scene.frame_data import Card, CardLine, CardTable, Drawing, FrameData, History
+from scalarviz.scene.frame_data import Drawing, FrameData, History
 from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import Layout
 from scalarviz.scene.legend import legend_box
 from scalarviz.scene.marks import corners_of
-from scalarviz.training.session.caption import Neuron
+from scalarviz.story.caption import Card, CardLine, CardTable, Neuron
 
 # The card, set in the height that is free.
 

@@ -23,7 +23,7 @@ from scalarviz.scene.past_charts import (
     status_of_weights,
 )
 from scalarviz.scene.strip import Place
-from scalarviz.training.session.caption import Piece
+from scalarviz.story.caption import Piece
 from scalarviz.training.session.over_time import KINDS, ORDERS
 
 LOSS_SHARE = 0.4  # of a large chart that the losses have

@@ -10,8 +10,9 @@ from itertools import groupby
 from scalarviz.base.texts import text
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
-from scalarviz.scene.frame_data import BACKWARD, ERROR, Cell, FrameData
+from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Box, Division
+from scalarviz.story.caption import BACKWARD, ERROR, Cell
 
 Place = tuple[Box, int]  # the box of a cell, and how many operations are done after it
 SIZE, PAD, BETWEEN = 13.0, 7.0, 14.0  # letters, space in a cell, and between two parts of a step

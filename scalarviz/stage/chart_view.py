@@ -6,7 +6,7 @@ from typing import final
 
 from scalarviz.scene.charts import Chart
 from scalarviz.scene.overlay import ALONG, OnTop
-from scalarviz.training.session.caption import Piece
+from scalarviz.story.caption import Piece
 from scalarviz.training.session.over_time import KINDS
 
 FEWEST = 10.0  # steps that are shown at least, if there are so many

@@ -23,9 +23,9 @@ from scalarviz.scene.inspector import box_around
 from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.marks import corners_of, mark_of
 from scalarviz.stage.channels import stop_above
+from scalarviz.story.caption import Caption
 from scalarviz.story.formats import said
 from scalarviz.story.names import names_of, neuron_name
-from scalarviz.training.session.caption import Caption
 from scalarviz.training.session.session import Session
 
 SMALLEST_HANDLE = 12.0  # pixels of a cube that can be dragged; elsewhere a drag turns the network

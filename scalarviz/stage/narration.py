@@ -15,9 +15,6 @@ from scalarviz.core.program import NONE
 from scalarviz.errors import ScalarvizError
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.frame_data import (
-    Card,
-    CardLine,
-    CardTable,
     Drawing,
     History,
     NeuronMaps,
@@ -30,13 +27,13 @@ from scalarviz.stage.live_values import LiveValues
 from scalarviz.stage.motion import Motion
 from scalarviz.stage.pointing import PointerTarget
 from scalarviz.stage.show import Show
+from scalarviz.story.caption import Caption, Card, CardLine, CardTable, Neuron
 from scalarviz.story.captions import OF_THE_LOSS, caption_at, progress_of
 from scalarviz.story.cards import drawing_of, facts_of, neuron_card, node_card, numbers_of
 from scalarviz.story.formats import digits_between, said
 from scalarviz.story.names import came_from
 from scalarviz.story.weight_card import Blocks, blocks_about, title_of
 from scalarviz.training.session.branches import Clock
-from scalarviz.training.session.caption import Caption, Neuron
 from scalarviz.training.session.explanation import done_in
 from scalarviz.training.session.replays import POINTS
 from scalarviz.training.session.session import Session

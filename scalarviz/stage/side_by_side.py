@@ -39,10 +39,10 @@ from scalarviz.stage.pointed import Messages
 from scalarviz.stage.show import Several, Show, alike, sizes_of
 from scalarviz.stage.stage import Stage
 from scalarviz.story.by_neuron import ByNeuron
+from scalarviz.story.caption import Neuron
 from scalarviz.story.formats import said
 from scalarviz.story.names import cells_of as cells_in
 from scalarviz.story.weight_card import title_of
-from scalarviz.training.session.caption import Neuron
 from scalarviz.training.session.timeline import Position
 
 # What mouse and keyboard do.

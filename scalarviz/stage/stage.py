@@ -20,7 +20,7 @@ from scalarviz.engines.reference import program_forward
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.exhibits.plots import Plane, cells
-from scalarviz.scene.frame_data import Card, CubeValues, FrameData, NeuronMaps, Pane, PictureWords
+from scalarviz.scene.frame_data import CubeValues, FrameData, NeuronMaps, Pane, PictureWords
 from scalarviz.scene.layout.division import Division
 from scalarviz.scene.legend import legend_box
 from scalarviz.scene.lights import FOCUS_SECONDS, focus_of
@@ -47,9 +47,9 @@ from scalarviz.stage.pointing import same_in
 from scalarviz.stage.show import Show
 from scalarviz.story.batch_sum import BatchSum
 from scalarviz.story.by_neuron import ByNeuron
+from scalarviz.story.caption import Caption, Card
 from scalarviz.story.names import cells_of
 from scalarviz.story.tour import tour_caption
-from scalarviz.training.session.caption import Caption
 from scalarviz.training.session.timeline import Position
 
 

@@ -17,7 +17,7 @@ from scalarviz.base.package_files import fingerprint, text_beside
 from scalarviz.base.texts import text
 from scalarviz.errors import InputError
 from scalarviz.scene.canvas.palette import MAPS
-from scalarviz.training.session.caption import Caption
+from scalarviz.story.caption import Caption
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

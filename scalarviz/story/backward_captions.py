@@ -15,6 +15,7 @@ from scalarviz.core.formulas.formula_words import formula_of, written
 from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS
 from scalarviz.core.formulas.losses import LossRow, log_sum_exp
 from scalarviz.core.program import NONE, Buffer, Operation, Program, parametric_rows
+from scalarviz.story.caption import Caption, Piece, plain_lines
 from scalarviz.story.equations import (
     FIRST_ON_CUBE,
     PRODUCT,
@@ -45,7 +46,6 @@ from scalarviz.story.forward_captions import (
 )
 from scalarviz.story.names import sentence
 from scalarviz.story.traced_weight import TracedWeight, weights_from
-from scalarviz.training.session.caption import Caption, Piece, plain_lines
 
 LONGEST = 40  # letters of a slope with numbers; of a longer one there is only the number
 FLAT, STEEP = 0.1, 0.8  # shares of the largest slope of an activation, or of 1

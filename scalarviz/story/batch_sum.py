@@ -12,9 +12,9 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.core.program import NONE, Moment, Operation
+from scalarviz.story.caption import Caption, Piece
 from scalarviz.story.formats import agreeing, exact_sum, said, written_alike
 from scalarviz.story.traced_weight import TracedWeight, explained_neuron, explained_row
-from scalarviz.training.session.caption import Caption, Piece
 from scalarviz.training.session.session import Session
 
 MOST = 4_000_000  # products of an input and an output of an operation; more are not added up

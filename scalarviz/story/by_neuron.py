@@ -16,7 +16,7 @@ from scalarviz.errors import InputError
 from scalarviz.scene.frame_data import Buffers
 from scalarviz.scene.layout.plates import Layout
 from scalarviz.scene.lights import rows_of_sum
-from scalarviz.training.session.caption import Caption, Neuron
+from scalarviz.story.caption import Caption, Neuron
 
 MOST = 60  # neurons of a layer
 KINDS = {"affine", "activation"}  # of operations

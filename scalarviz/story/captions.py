@@ -19,6 +19,7 @@ from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.program import NONE, Moment, Program
 from scalarviz.stage.live_values import LiveValues
 from scalarviz.story.backward_captions import BACKWARD_KINDS, delta, row_back
+from scalarviz.story.caption import Caption, Neuron, Piece, plain_lines
 from scalarviz.story.equations import (
     FIRST_ON_CUBE,
     LONGEST_FORMULA,
@@ -73,7 +74,6 @@ from scalarviz.story.traced_weight import (
     row_beside,
 )
 from scalarviz.training.session.branches import Clock
-from scalarviz.training.session.caption import Caption, Neuron, Piece, plain_lines
 from scalarviz.training.session.explanation import Explanation, FormulaLine, explain, last_edit
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.stops import KIND

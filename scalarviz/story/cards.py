@@ -15,17 +15,17 @@ from scalarviz.core.formulas.losses import LossRow, RowLossRow
 from scalarviz.core.program import NONE, Operation, Places, Program
 from scalarviz.core.trace_program import TraceProgram, numbers_within, slopes_of_node
 from scalarviz.scene.exhibits.plots import NeuronMap, Plane
-from scalarviz.scene.frame_data import Card, CardLine, CardTable, Drawing, NeuronMaps
+from scalarviz.scene.frame_data import Drawing, NeuronMaps
 from scalarviz.scene.layout.plates import Layout, Neurons
 from scalarviz.stage.live_values import LiveValues
 from scalarviz.stage.pointing import buffer_of, count_of
+from scalarviz.story.caption import Card, CardLine, CardTable, Neuron, Piece
 from scalarviz.story.equations import MOST_ROWS, ProductRow, equation, product_table
 from scalarviz.story.formats import agreeing, pretty, said
 from scalarviz.story.forward_captions import activation_line, error_at, loss_term, loss_text
 from scalarviz.story.names import entitled, name_in, named, names_in
 from scalarviz.story.node_captions import computed
 from scalarviz.story.traced_weight import weights_from, weights_into
-from scalarviz.training.session.caption import Neuron, Piece
 
 NEURON_DIGITS = 3  # fewest of a number
 FEW_TERMS = 12  # terms of a sum in the order of the picture; of more, the largest come first

@@ -15,8 +15,8 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import decimals, text
 from scalarviz.core.formulas.formula_words import in_words
 from scalarviz.core.program import NONE
-from scalarviz.scene.frame_data import CardLine, CardTable
 from scalarviz.scene.pace import TERMS
+from scalarviz.story.caption import CardLine, CardTable, Neuron, Piece, Summand, Summed
 from scalarviz.story.formats import (
     FEW,
     MOST,
@@ -30,7 +30,6 @@ from scalarviz.story.formats import (
     value_of,
     written_apart,
 )
-from scalarviz.training.session.caption import Neuron, Piece, Summand, Summed
 from scalarviz.training.session.explanation import Explanation, FormulaLine
 
 SHOWN_TERMS = 3  # terms of a long sum

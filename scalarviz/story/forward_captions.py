@@ -16,6 +16,7 @@ from scalarviz.core.formulas.formula_words import WrittenFormula, formula_of, va
 from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS
 from scalarviz.core.formulas.losses import LossRow, RowLossRow, by_nothing, log_sum_exp
 from scalarviz.core.program import NONE, parametric_rows
+from scalarviz.story.caption import Caption, Neuron, Piece, plain_lines
 from scalarviz.story.equations import (
     MOST_TERMS,
     PRODUCT,
@@ -37,7 +38,6 @@ from scalarviz.story.equations import (
 from scalarviz.story.formats import FEW, MOST, both, exact_sum, fill, pretty, said, written_apart
 from scalarviz.story.names import sentence, short_name
 from scalarviz.story.traced_weight import TracedWeight, weights_into
-from scalarviz.training.session.caption import Caption, Neuron, Piece, plain_lines
 
 CaptionFn = Callable[[TracedWeight], Caption]
 

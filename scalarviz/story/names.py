@@ -12,11 +12,10 @@ from scalarviz.base.texts import row_text, text
 from scalarviz.core.program import NONE, Buffer, Moment, Operation, Program, Windows
 from scalarviz.core.trace_program import TraceProgram, formula_words, sign_of_node
 from scalarviz.data import DataSet
-from scalarviz.scene.frame_data import BACKWARD, ERROR, FORWARD, Cell
 from scalarviz.scene.neurons import LETTERS
 from scalarviz.scene.strip import label
+from scalarviz.story.caption import BACKWARD, ERROR, FORWARD, Cell, Neuron
 from scalarviz.story.formats import pretty
-from scalarviz.training.session.caption import Neuron
 from scalarviz.training.session.session import Session
 
 LONGEST_FORMULA = 48  # letters of the formula of a node

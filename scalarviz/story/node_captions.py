@@ -15,6 +15,7 @@ from scalarviz.core.trace_program import (
     slopes_of_node,
     spelled_out,
 )
+from scalarviz.story.caption import Caption, Neuron, Piece
 from scalarviz.story.equations import (
     PRODUCT,
     CaptionLine,
@@ -29,7 +30,6 @@ from scalarviz.story.equations import (
 from scalarviz.story.formats import FEW, said
 from scalarviz.story.names import entitled, named
 from scalarviz.story.traced_weight import TracedWeight
-from scalarviz.training.session.caption import Caption, Neuron, Piece
 
 DIGITS = 3  # fewest of a result
 SHORT = 24  # letters of the formula of what a node takes

@@ -18,8 +18,8 @@ from scalarviz.base.texts import text
 from scalarviz.core.program import Moment
 from scalarviz.engines.codegen.cache_files import cache_folder
 from scalarviz.stage.live_values import LiveValues
+from scalarviz.story.caption import Caption
 from scalarviz.story.formats import said
-from scalarviz.training.session.caption import Caption
 
 # When each part of the tour ends, in seconds.
 STAND, FORWARD, ERROR, BACKWARD, STEP, END = 1.0, 3.5, 4.5, 7.0, 8.0, 10.0

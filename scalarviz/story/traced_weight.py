@@ -17,10 +17,10 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.core.bank_arrays import row_numbers
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.program import NONE, Buffer, Moment, Operation, Places, Program, Windows
+from scalarviz.story.caption import Neuron
 from scalarviz.story.names import neuron_name, sentence, weight_name
 from scalarviz.training.network.model import Model
 from scalarviz.training.session.branches import Clock
-from scalarviz.training.session.caption import Neuron
 from scalarviz.training.session.explanation import OperationNumbers
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.timeline import Timeline

@@ -10,7 +10,7 @@ import numpy as np
 from scalarviz.base.texts import plural, text
 from scalarviz.core.program import NONE, Moment, Operation, Program
 from scalarviz.core.trace_program import TraceProgram
-from scalarviz.scene.frame_data import CardLine, CardTable
+from scalarviz.story.caption import CardLine, CardTable, Neuron
 from scalarviz.story.equations import (
     ProductRow,
     WrittenNumbers,
@@ -21,7 +21,6 @@ from scalarviz.story.equations import (
 from scalarviz.story.formats import said
 from scalarviz.story.names import name_in, name_of_moment, named, names_in, weight_name
 from scalarviz.story.names import sentence as sentence_of
-from scalarviz.training.session.caption import Neuron
 from scalarviz.training.session.explanation import (
     Explanation,
     LastChange,

@@ -29,9 +29,9 @@ from scalarviz.errors import (
     ShapeError,
     UnknownNameError,
 )
-from scalarviz.scene.frame_data import CardLine
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
+from scalarviz.story.caption import CardLine
 from scalarviz.story.captions import caption
 from scalarviz.story.weight_card import blocks_about
 from tests.ctrl_c import at_each_moment

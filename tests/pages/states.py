@@ -17,16 +17,16 @@ from scalarviz.core.formulas.metric_formulas import predictions_of
 from scalarviz.pages.bundle import bundle, packed, texts_of
 from scalarviz.pages.caption_data import caption_data
 from scalarviz.pages.page import module_text
-from scalarviz.scene.frame_data import Card, FrameData
+from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Box
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.stage.pointing import buffer_of
 from scalarviz.stage.stage import Stage
+from scalarviz.story.caption import Caption, Card, Neuron
 from scalarviz.story.captions import caption
 from scalarviz.story.cards import NeuronNumbers, neuron_card
 from scalarviz.story.names import names_of
 from scalarviz.story.weight_card import blocks_about, title_of
-from scalarviz.training.session.caption import Caption, Neuron
 from tests.pages.node import run_script
 
 

@@ -30,7 +30,7 @@ from scalarviz.scene.layout.division import Box
 from scalarviz.scene.lights import Lights, lights
 from scalarviz.scene.marks import draw_highlights
 from scalarviz.stage.stage import Stage
-from scalarviz.training.session.caption import Caption, Piece, plain_lines
+from scalarviz.story.caption import Caption, Piece, plain_lines
 from tests.scene.measures import projection, stage_of, trained
 from tests.sessions import advanced
 from tests.studio import Studio

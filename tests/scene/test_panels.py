@@ -29,9 +29,6 @@ from scalarviz.scene.charts import (
 )
 from scalarviz.scene.frame_data import (
     BranchLine,
-    Card,
-    CardLine,
-    CardTable,
     CubeValues,
     Curve,
     FrameData,
@@ -42,6 +39,7 @@ from scalarviz.scene.inspector import draw_inspector, wrapped
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.layout.plates import Layout
 from scalarviz.scene.strip import draw_hovered, draw_strip
+from scalarviz.story.caption import Card, CardLine, CardTable
 from scalarviz.story.names import cells_of
 from tests.scene.measures import Words
 from tests.studio import Studio, at

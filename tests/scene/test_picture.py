@@ -16,7 +16,7 @@ import scalarviz as sv
 from scalarviz.scene import overlay
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES, rgb
-from scalarviz.scene.frame_data import Buffers, Card, CardLine, CubeValues, FrameData, PictureWords
+from scalarviz.scene.frame_data import Buffers, CubeValues, FrameData, PictureWords
 from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.camera import CAMERAS, Camera
 from scalarviz.scene.layout.division import Box, Division
@@ -25,7 +25,7 @@ from scalarviz.scene.legend import explain_arrows, legend_box
 from scalarviz.scene.overlay import OnTop, clearest, corners, draw_chips
 from scalarviz.scene.picture import Picture
 from scalarviz.scene.visuals.shaders import FOG, HALF
-from scalarviz.training.session.caption import Caption, plain_lines
+from scalarviz.story.caption import Caption, Card, CardLine, plain_lines
 from tests.scene.measures import look, stage_of, trained
 from tests.studio import Studio, above_number, assert_dimmed, at, facing, ground_of, lit, shade
 

@@ -13,7 +13,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.core.program import NONE
 from scalarviz.scene.exhibits.images import Pictures, Swatches
-from scalarviz.scene.frame_data import CardTable, History
+from scalarviz.scene.frame_data import History
 from scalarviz.stage import background, data_exhibits
 from scalarviz.stage.background import AT_ONCE, LONGEST_REST, REST, Answer, Throttle
 from scalarviz.stage.channels import ChannelSource, names_of, read
@@ -31,6 +31,7 @@ from scalarviz.stage.sample_pass import (
 )
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
+from scalarviz.story.caption import CardTable
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.value_session import session_of
 from tests.machine import until

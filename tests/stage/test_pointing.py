@@ -21,7 +21,7 @@ from scalarviz.scene.visuals.picking import half_sides
 from scalarviz.scene.visuals.shaders import HALF
 from scalarviz.stage.pointing import DIRECTIONS, PointerTarget, next_target, places_of
 from scalarviz.stage.stage import Stage
-from scalarviz.training.session.caption import Caption
+from scalarviz.story.caption import Caption
 from tests.stage.conftest import SIZE, words
 from tests.studio import Studio, places
 from tests.wording import refused

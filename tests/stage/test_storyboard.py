@@ -25,7 +25,7 @@ from scalarviz.scene.lights import FLASH
 from scalarviz.scene.visuals.picking import half_sides
 from scalarviz.scene.visuals.shaders import LEAST
 from scalarviz.stage.storyboard_page import COLORS, StoryboardStill, page
-from scalarviz.training.session.caption import Caption, plain_lines
+from scalarviz.story.caption import Caption, plain_lines
 from tests.studio import (
     NAMES,
     SIZE,

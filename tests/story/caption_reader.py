@@ -8,7 +8,7 @@ import numpy as np
 
 from scalarviz.base.texts import texts
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.training.session.caption import Caption
+from scalarviz.story.caption import Caption
 
 # What may stand before an equation: names of quantities. Everything else is arithmetic.
 NAMES = r"signal|dL/dp|gradient used|gradient|L|m|v|velocity|square|w after decay|goes on"

@@ -21,19 +21,18 @@ from scalarviz.core.program import NONE
 from scalarviz.faces.scene_file import find, load
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
-from scalarviz.scene.frame_data import Card, CardLine
 from scalarviz.scene.lights import lights
 from scalarviz.scene.neurons import draw_errors
 from scalarviz.stage.narration import blocks_of_weight
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.story.backward_captions import BACKWARD_KINDS
+from scalarviz.story.caption import Caption, Card, CardLine, Piece
 from scalarviz.story.captions import FORWARD_KINDS, caption
 from scalarviz.story.formats import said as in_words
 from scalarviz.story.names import weight_name
 from scalarviz.story.tour import tour_caption
 from scalarviz.story.traced_weight import path_of_weight, weights_from, weights_into
-from scalarviz.training.session.caption import Caption, Piece
 from scalarviz.training.session.value_session import session_of
 from tests.scene.measures import projection, stage_of
 from tests.sessions import advanced, networks

@@ -19,12 +19,12 @@ from scalarviz.faces.scene_file import find, load
 from scalarviz.stage.live_values import LiveValues
 from scalarviz.stage.stage import Stage
 from scalarviz.story import captions
+from scalarviz.story.caption import Caption
 from scalarviz.story.captions import caption, progress_of
 from scalarviz.story.equations import EquationTerm, in_brackets, sum_line
 from scalarviz.story.formats import agreeing, both, fill, pretty, said, written_alike
 from scalarviz.story.tour import PARTS, tour_caption
 from scalarviz.training.session.branches import Clock
-from scalarviz.training.session.caption import Caption
 from tests.pages.node import in_web
 from tests.pages.states import spec_of
 from tests.sessions import advanced

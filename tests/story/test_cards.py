@@ -13,10 +13,11 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.scene.frame_data import Card, CardLine, CardTable, History
+from scalarviz.scene.frame_data import History
 from scalarviz.stage.live_values import LiveValues
 from scalarviz.stage.pointing import buffer_of, count_of
 from scalarviz.stage.stage import Stage
+from scalarviz.story.caption import Card, CardLine, CardTable
 from scalarviz.story.cards import neuron_card, node_card, numbers_of
 from scalarviz.story.equations import ProductRow, change_between, product_table
 from tests.sessions import advanced

@@ -14,10 +14,9 @@ from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
 from scalarviz.core.formulas.elementary import divide
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES, LossRow, RowLossRow
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, OptimizerRow
-from scalarviz.scene.frame_data import Card, CardLine
 from scalarviz.stage.stage import Stage
+from scalarviz.story.caption import Caption, Card, CardLine
 from scalarviz.story.captions import caption
-from scalarviz.training.session.caption import Caption
 from tests.sessions import advanced
 from tests.story.caption_reader import FUNCTIONS, OWN_NAMES, agrees, as_python, equations
 

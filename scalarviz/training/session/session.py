@@ -33,6 +33,7 @@ from scalarviz.core.precision import Precision
 from scalarviz.core.weight import Part, Weight
 from scalarviz.data import DataSet
 from scalarviz.errors import InputError, OrderError, OwnershipError
+from scalarviz.story.caption import Caption
 from scalarviz.training.network.model import Model
 from scalarviz.training.network.model_queries import (
     check_activation,
@@ -57,7 +58,6 @@ from scalarviz.training.session.callbacks import (
     is_rising,
     place_of_best,
 )
-from scalarviz.training.session.caption import Caption
 from scalarviz.training.session.conditions import Function, checked
 from scalarviz.training.session.explanation import (
     Explanation,

@@ -18,7 +18,6 @@ from scalarviz.faces.browser.link import COMMANDS
 from scalarviz.faces.browser.wire import LEAST
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.scene_options import OptionInfo
-from scalarviz.scene.frame_data import CardLine
 from scalarviz.scene.visuals.mip_levels import spread_of
 from scalarviz.stage import narration
 from scalarviz.stage.channels import largest
@@ -26,6 +25,7 @@ from scalarviz.stage.curves import measured_of
 from scalarviz.stage.narration import blocks_of_weight
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
+from scalarviz.story.caption import CardLine
 from scalarviz.story.weight_card import blocks_about
 from scalarviz.training.session.value_session import session_of
 from tests.faces.browser.pages import FakePage, linked, opened

@@ -34,7 +34,7 @@ from scalarviz.stage.live_values import LiveValues
 from scalarviz.stage.sample_pass import SampleContext, forward
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
-from scalarviz.training.session.caption import Caption
+from scalarviz.story.caption import Caption
 from tests.faces.controller.conftest import Open
 from tests.faces.controller.fake_stage import chips_of, shown
 from tests.sessions import advanced, inverting

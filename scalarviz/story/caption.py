@@ -1,12 +1,14 @@
-"""Caption: what the last operation did, as a sentence, its arithmetic, and where that is seen."""
+"""Captions and cards: sentences, arithmetic and tables, and where in the picture they are seen."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from scalarviz.core.program import NONE
+from scalarviz.story.facts import NONE, Neuron
 
-Neuron = tuple[str, int]  # the name of a buffer of the program, and the place in it
+FORWARD, ERROR, BACKWARD = "forward", "error", "backward"  # parts of a step
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,3 +107,71 @@ class Caption:
 def plain_lines(*lines: str) -> tuple[tuple[Piece, ...], ...]:
     """Return lines that consist of one piece each, about nothing in the picture."""
     return tuple((Piece(line),) for line in lines)
+
+
+@dataclass(frozen=True)
+class CardLine:
+    """A line of a card, which is continued in further ones: a sentence, or a formula.
+
+    look   "plain", "quiet", "strong" for a heading, "bold", or "large" for the numbers of a change
+    aside  quiet words behind it
+    """
+
+    words: str
+    look: str = "plain"
+    aside: str = ""
+
+
+@dataclass(frozen=True)
+class CardTable:
+    """Columns of numbers on a card, of which as many rows are shown as there is room for.
+
+    head    names of the columns
+    rows    the cells of each row
+    rests   what stands for the rows that are left out, if the first 0, 1, 2 ... are shown
+    total   cells of the last row; empty for none
+    marked  index of the row of the focus sample, or NONE
+    """
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    rests: Sequence[Sequence[str]]
+    total: Sequence[str] = ()
+    marked: int = NONE
+
+
+@dataclass(frozen=True)
+class Card:
+    """What is written about a cube or a neuron.
+
+    row     bank index; NONE for a neuron
+    facts   pairs of name and value, beside the cube or sphere
+    blocks  what the inspector shows, from top to bottom: lines, tables, and drawings of `scene`
+    """
+
+    row: int
+    name: str
+    facts: Sequence[tuple[str, str]] = ()
+    blocks: Sequence[Any] = ()
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One operation of a step, in the strip.
+
+    part       FORWARD, ERROR or BACKWARD
+    layer      its layer, such as "layer 0", or ""
+    name       plain name; `technical` is that of the session
+    done       number of operations of the step that are done after it
+    """
+
+    part: str
+    layer: str
+    name: str
+    technical: str
+    done: int
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """Equal for the operations of one layer in one part; others have a key of their own."""
+        return self.part, self.layer, 0 if self.layer else self.done
