@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from scalarviz.core.program import NONE, Moment, Program
+from scalarviz.story.facts import TERMS
 
 SHORTEST, LONGEST = 0.1, 0.9  # seconds for one operation
 SLOWEST = 2.4  # seconds for one operation while it plays slowly
 ARRIVES = 0.8  # part of an operation from which its results are shown
-TERMS, TRAVEL = 4, 0.25  # terms of a sum that travel, one after the other, and seconds for each
+TRAVEL = 0.25  # seconds for each of the terms of a sum that travel, one after the other
 SUM = (TERMS + 1) * TRAVEL / ARRIVES  # seconds for a sum of products
 MOVE = 0.3  # seconds in which cubes get their new size
 REST = 0.3  # seconds from the end of an operation to the next one, in a slow step

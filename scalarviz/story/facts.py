@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 NONE = -1  # in place of an index
+TERMS = 4  # terms of a sum that travel
 Neuron = tuple[str, int]  # the name of a buffer, and the place in it
 Function = Callable[..., float]
 Numbers = Sequence[float]
@@ -207,7 +208,6 @@ class Facts:
     row_names         of parameters that are not named by the neurons that they join, by row
     lines             rows of neurons of the picture
     learning          whether an operation differs in training and evaluation
-    terms             terms of a sum that travel
     is_graph          whether it is a compiled function; `program` is its TraceProgram then
     tint              of the inputs: "rgb", "grey" or ""
     """
@@ -222,7 +222,6 @@ class Facts:
     row_names: Mapping[int, str]
     lines: Sequence[NeuronLine]
     learning: bool
-    terms: int
     activations: Mapping[str, ActivationFacts]
     parametrics: Mapping[str, ParametricFacts]
     loss: LossFacts
@@ -339,7 +338,8 @@ class State:
     loss             of the batch
     value, grad      numbers of the bank; `bank_state` its other ones; `frozen` 1 or 0 for each row
     grad_before      gradients at the start of the step, before they are cleared
-    before           values before the step; None before the first one
+    before           values before the step; None before the first one. While a step is walked,
+                     `earlier` are those before the step that was the last
     values           numbers of the focus sample by buffer, as far as they are computed
     gradients        theirs
     target           targets of the sample, or None
@@ -362,6 +362,7 @@ class State:
     frozen: Sequence[Any] = ()
     grad_before: Numbers | None = None
     before: Numbers | None = None
+    earlier: Numbers | None = None
     values: Mapping[str, Numbers] = field(default_factory=dict)
     gradients: Mapping[str, Numbers] = field(default_factory=dict)
     target: Numbers | None = None

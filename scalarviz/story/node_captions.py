@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 
+import numpy as np
+
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
-from scalarviz.core.program import NONE, Buffer
+from scalarviz.core.program import NONE, Buffer, Operation
 from scalarviz.core.trace import Trace
 from scalarviz.core.trace_program import (
     Node,
     TraceProgram,
+    formula_words,
     numbers_within,
     slopes_of_node,
     spelled_out,
 )
-from scalarviz.story.caption import Caption, Neuron, Piece
+from scalarviz.story.caption import Caption, Piece
 from scalarviz.story.equations import (
     PRODUCT,
     CaptionLine,
@@ -27,18 +30,31 @@ from scalarviz.story.equations import (
     sum_line,
     whole_line,
 )
-from scalarviz.story.formats import FEW, said
-from scalarviz.story.names import entitled, named
+from scalarviz.story.captions import step, zero_grad
+from scalarviz.story.facts import Neuron
+from scalarviz.story.formats import FEW, pretty, said
+from scalarviz.story.forward_captions import CaptionFn, loss
 from scalarviz.story.traced_weight import TracedWeight
 
 DIGITS = 3  # fewest of a result
+LONGEST_FORMULA = 48  # letters of the formula of a node
 SHORT = 24  # letters of the formula of what a node takes
 FEW_OPERANDS = 3  # lines on the way back; of more, those with the largest gradients
 
 
 def program_of(ctx: TracedWeight) -> TraceProgram:
-    assert isinstance(ctx.program, TraceProgram)
-    return ctx.program
+    found: TraceProgram = ctx.facts.program
+    return found
+
+
+def operation_of(ctx: TracedWeight) -> Operation:
+    return program_of(ctx).operations[ctx.moment.operation]
+
+
+def of_focus(ctx: TracedWeight, numbers: FloatArray) -> FloatArray:
+    """Return the focus sample's row of an array."""
+    found: FloatArray = numbers[ctx.sample].astype(np.float64)
+    return found
 
 
 def numbers_of(ctx: TracedWeight, read: Callable[[Buffer], FloatArray]) -> dict[int, float]:
@@ -48,16 +64,47 @@ def numbers_of(ctx: TracedWeight, read: Callable[[Buffer], FloatArray]) -> dict[
     """
     program = program_of(ctx)
     found: dict[int, float] = {}
-    for buffer in dict.fromkeys(ctx.operation.sources):
-        found |= zip(program.places_of(buffer), ctx.of_sample(read(buffer)).tolist(), strict=True)
+    for buffer in dict.fromkeys(operation_of(ctx).sources):
+        found |= zip(program.places_of(buffer), of_focus(ctx, read(buffer)).tolist(), strict=True)
     return found
+
+
+def node_name(program: TraceProgram, name: str) -> str:
+    """Return the name of a node of a compiled function, by the name of its buffer."""
+    if name == program.outputs.name:
+        return text("captions.end.output.only")
+    return named(program, program.place_of[name])
+
+
+def named(program: TraceProgram, place: int, most: int = LONGEST_FORMULA) -> str:
+    """Return the label of a value, or its formula as sentences write it.
+
+    What is too long for that is named as its operation, such as "relu 12".
+    """
+    label = program.trace.label(place - program.trace.first_made)
+    words = label or formula_words(program.trace, place, most)
+    if "…" in words and place in program.node_at:
+        return program.operations[program.node_at[place]].name
+    return pretty(words).replace("−", "-")
+
+
+def entitled(program: TraceProgram, place: int) -> str:
+    """Return the label of a value, and its formula; of many equal ones, how many they are."""
+    label = program.trace.label(place - program.trace.first_made)
+    found = pretty(formula_words(program.trace, place, LONGEST_FORMULA)).replace("−", "-")
+    if label and "…" not in found:
+        found = text("captions.node.label", label=label, formula=found)
+    elif label or "…" in found:
+        found = named(program, place)
+    count = program.node(place).size
+    return text("captions.node.equal", count=count, name=found) if count > 1 else found
 
 
 def node_forward(ctx: TracedWeight) -> Caption:
     """A node with the numbers of the focus sample."""
     program, node = program_of(ctx), program_of(ctx).nodes[ctx.moment.operation]
-    run, own = ctx.session.timeline.trainer.run, (ctx.operation.target.name, 0)
-    results = ctx.of_sample(run.values(ctx.operation.target))
+    run, own = ctx.state.run, (operation_of(ctx).target.name, 0)
+    results = of_focus(ctx, run.values(operation_of(ctx).target))
     name = entitled(program, program.trace.first_made + node.root)
     if node.count > 1:
         mean = said(float(results.mean()))
@@ -172,11 +219,11 @@ def itself(ctx: TracedWeight) -> Caption:
 def node_back(ctx: TracedWeight) -> Caption:
     """What goes back from a node to all that it takes: the slope times what came back."""
     program, node = program_of(ctx), program_of(ctx).nodes[ctx.moment.operation]
-    trace, run, target = program.trace, ctx.session.timeline.trainer.run, ctx.operation.target
-    subjects = [subject_of(program, each.offset) for each in dict.fromkeys(ctx.operation.sources)]
+    trace, run, target = program.trace, ctx.state.run, operation_of(ctx).target
+    subjects = [subject_of(program, each.offset) for each in dict.fromkeys(operation_of(ctx).sources)]
     rows = tuple(row for row, _ in subjects if row != NONE)
     neurons = (target.name, 0), *(each for _, each in subjects if each is not None)
-    came = float(ctx.of_sample(run.gradients(target)).sum())
+    came = float(of_focus(ctx, run.gradients(target)).sum())
     about = {"name": entitled(program, trace.first_made + node.root), "gradient": said(came)}
     if node.count > 1:
         title = text("captions.node.back_all", **about)
@@ -206,11 +253,11 @@ def operand_lines(
     ctx: TracedWeight, place: int, name: str, parts: Sequence[tuple[float, float]]
 ) -> list[CaptionLine]:
     """Return the gradient of what a node takes: what it had, and slopes times what came back."""
-    program, run = program_of(ctx), ctx.session.timeline.trainer.run
+    program, run = program_of(ctx), ctx.state.run
     row, neuron = subject_of(program, place)
     buffer = program.node(place)
     gradients = run.gradients(buffer)[:, [program.places_of(buffer).index(place)]]
-    result = float(ctx.of_sample(gradients)[0])
+    result = float(of_focus(ctx, gradients)[0])
     terms = [EquationTerm(part, PRODUCT, row, neuron) for part in parts]
     before = result - sum(term.value for term in terms)
     if abs(before) > 1e-9 * max(1.0, abs(result)):
@@ -231,7 +278,7 @@ def batch_line(ctx: TracedWeight, name: str, row: int, gradients: FloatArray) ->
 
 def of_sample(ctx: TracedWeight, line: CaptionLine) -> CaptionLine:
     """Return a line that says which sample has these numbers, if there are several."""
-    if len(ctx.session.timeline.trainer.run.targets()) < 2:
+    if len(ctx.state.run.targets()) < 2:
         return line
     return Piece(text("captions.sample", sample=ctx.sample) + ": "), *line
 
@@ -243,3 +290,17 @@ def subject_of(program: TraceProgram, place: int) -> tuple[int, Neuron | None]:
         return int(program.rows[number]), None
     is_drawn = place < program.trace.inputs or place in program.node_at
     return NONE, (program.node(place).name, 0) if is_drawn else None
+
+
+def loss_or_value(ctx: TracedWeight) -> Caption:
+    return itself(ctx) if ctx.facts.loss.is_value else loss(ctx)
+
+
+# By the kind of the moment.
+TELLERS: dict[str, CaptionFn] = {
+    "zero_grad": zero_grad,
+    "forward": node_forward,
+    "loss": loss_or_value,
+    "operand gradient": node_back,
+    "step": step,
+}

@@ -204,11 +204,31 @@ def cases_of(function: Callable[..., float], names: Sequence[str]) -> list[list[
     There are two lists: with the formulas of the functions that it calls, and without. Each case
     has its conditions, as trees that hold or not, its texts, and the tree that they compute.
     """
-    return [[*cases(function, names, inline=inline)] for inline in (True, False)]
+    return [[*trees_of(function, names, inline=inline)] for inline in (True, False)]
 
 
-def cases(function: Callable[..., float], names: Sequence[str], *, inline: bool) -> Iterator[Tree]:
-    """Yield the cases of a function; see `cases_of`."""
+def trees_of(
+    function: Callable[..., float], names: Sequence[str], *, inline: bool
+) -> Iterator[Tree]:
+    """Yield the cases of a function as trees; see `cases_of`."""
+    for writer, part in written_cases(function, names, inline=inline):
+        trees = [expression_tree(code, names, writer.functions) for code in writer.tests]
+        tree = expression_tree(part.code, names, writer.functions)
+        text = part.within(PRODUCT)
+        if tree is None or None in trees:
+            return
+        yield {
+            "tests": [[test, holds] for test, holds in zip(trees, writer.choices, strict=True)],
+            "text": text if len(text) <= LONGEST else "",
+            "alone": part.text,
+            "tree": tree,
+        }
+
+
+def written_cases(
+    function: Callable[..., float], names: Sequence[str], *, inline: bool
+) -> Iterator[tuple[CaseWriter, Term]]:
+    """Yield a writer for each case of a function, with what was chosen, and what it has written."""
     waiting: list[list[bool]] = [[]]
     for _ in range(MOST_CASES):
         if not waiting:
@@ -220,16 +240,6 @@ def cases(function: Callable[..., float], names: Sequence[str], *, inline: bool)
         except (UnwritableError, RecursionError):
             return
         first = len(chosen)
-        chosen = chosen + [True] * (len(writer.tests) - first)
+        writer.choices = chosen = [*chosen, *[True] * (len(writer.tests) - first)]
         waiting += [[*chosen[:i], False] for i in range(first, len(chosen))]
-        trees = [expression_tree(code, names, writer.functions) for code in writer.tests]
-        tree = expression_tree(part.code, names, writer.functions)
-        text = part.within(PRODUCT)
-        if tree is None or None in trees:
-            return
-        yield {
-            "tests": [[test, holds] for test, holds in zip(trees, chosen, strict=True)],
-            "text": text if len(text) <= LONGEST else "",
-            "alone": part.text,
-            "tree": tree,
-        }
+        yield writer, part

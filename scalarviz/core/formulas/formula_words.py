@@ -220,7 +220,11 @@ class FormulaWriter:
 
     def function_of(self, part: Term) -> Callable[..., float]:
         """Return the function that computes a part from numbers of the names."""
-        code, names, known = compile(part.code, "<formula>", "eval"), self.names, self.functions
+        return self.code_function(part.code)
+
+    def code_function(self, source: str) -> Callable[..., float]:
+        """Return the function that computes an expression of the names."""
+        code, names, known = compile(source, "<formula>", "eval"), self.names, self.functions
 
         def compute(*numbers: float) -> float:
             values = dict(zip(names, numbers, strict=True))

@@ -1,0 +1,532 @@
+"""The reader: Facts and State of a session, which captions, cards and pages are made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import product
+from typing import Any, overload
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.texts import row_text, text, texts
+from scalarviz.core.bank_arrays import row_numbers
+from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
+from scalarviz.core.formulas.formula_trees import written_cases
+from scalarviz.core.formulas.formula_words import (
+    LONGEST,
+    PRODUCT,
+    WrittenFormula,
+    formula_of,
+    same,
+    value_at,
+    written,
+)
+from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS
+from scalarviz.core.formulas.losses import Loss, LossRow, RowLossRow, by_nothing
+from scalarviz.core.program import KINDS, NONE, Buffer, Moment, Operation, Program
+from scalarviz.core.trace_program import TraceProgram
+from scalarviz.story.caption import Caption
+from scalarviz.story.captions import caption_of_state, with_line
+from scalarviz.story.equations import change_between
+from scalarviz.story.facts import (
+    ActivationFacts,
+    BatchNumbers,
+    BufferFacts,
+    Cases,
+    Explained,
+    Facts,
+    FormulaCase,
+    LossFacts,
+    LossPart,
+    MomentFacts,
+    Neuron,
+    OperationFacts,
+    ParametricFacts,
+    State,
+)
+from scalarviz.story.node_captions import TELLERS, node_name
+from scalarviz.training.session.branches import Clock
+from scalarviz.training.session.explanation import done_in, explain, explained_of, last_edit
+from scalarviz.training.session.naming import is_output, names_of, names_of_cells, writer_of
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.stops import KIND
+from scalarviz.training.session.timeline import Timeline
+from scalarviz.training.session.value_session import VALUE
+
+# ---- Facts --------------------------------------------------------------------------------------
+
+POINTS = -1.3, -0.2, 0.0, 0.4, 0.9, 2.7  # numbers at which a case must agree with its function
+SLOPES_AT = -2.0, -0.5, 0.0, 0.5, 2.0
+_known: WeakKeyDictionary[Session, tuple[Any, Facts]] = WeakKeyDictionary()
+
+
+def facts_of(session: Session) -> Facts:
+    """Return the facts of a session, which are made again when its network, data or loss change."""
+    program, loss = session.network.program, session.timeline.trainer.loss
+    names = names_of(session)
+    key = program, loss, loss.row, {**names}, session.data.input_tint, id(texts())
+    before = _known.get(session)
+    if before is not None and before[0][:3] == key[:3] and before[0][3:] == key[3:]:
+        return before[1]
+    found = make_facts(session, program, loss, names)
+    _known[session] = key, found
+    return found
+
+
+def make_facts(
+    session: Session, program: Program, loss: Loss, names: Mapping[str, Sequence[str]]
+) -> Facts:
+    """Return the facts of a session; `names` are those of input and output neurons."""
+    is_graph = isinstance(program, TraceProgram)
+    operations = [] if is_graph else program.operations
+    formulas = {each.formula for each in operations}
+    titles = names_of_cells(program, program.moments)
+    return Facts(
+        program.inputs.name,
+        program.outputs.name,
+        nodes(program) if isinstance(program, TraceProgram) else neurons(program, names),
+        [operation_facts(program, each) for each in operations],
+        [
+            moment_facts(moment, title)
+            for moment, title in zip(program.moments, titles, strict=True)
+        ],
+        program.first_parameters,
+        next(iter(row_numbers(session.network)), NONE),
+        RowNames(session),
+        (),
+        any(each.about.learning for each in program.operations),
+        {name: activation_facts(name) for name in sorted(formulas & set(ACTIVATIONS))},
+        {
+            name: ParametricFacts(row.parameters, row.value, row.derivative)
+            for name, row in PARAMETRIC_FORMULAS.items()
+            if name in formulas
+        },
+        loss_facts(loss, program.outputs.size),
+        is_graph,
+        session.data.input_tint,
+        program if is_graph else None,
+    )
+
+
+class RowNames(Mapping[int, str]):
+    """The names of the parameters of a session's network, each made when it is asked for."""
+
+    def __init__(self, session: Session) -> None:
+        self.network = session.network
+
+    def __getitem__(self, row: int) -> str:
+        return str(self.network.name_of(row))
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(row_numbers(self.network))
+
+    def __len__(self) -> int:
+        return len(row_numbers(self.network))
+
+
+def nodes(program: TraceProgram) -> dict[str, BufferFacts]:
+    """Return inputs, nodes and outputs of a compiled function by name."""
+    known = {*program.place_of, program.outputs.name}
+    return {name: BufferFacts(1, (), "node", [node_name(program, name)]) for name in known}
+
+
+def neurons(program: Program, given: Mapping[str, Sequence[str]]) -> dict[str, BufferFacts]:
+    """Return the buffers of a network by name; `given` are the names of its ends."""
+    outputs = {each for each in program.buffers if is_output(program, each)}
+    hidden = {each.label for each in program.operations if each.target not in outputs}
+    return {
+        each.name: buffer_facts(program, each, given, each in outputs, len(hidden) > 1)
+        for each in program.buffers
+    }
+
+
+def buffer_facts(
+    program: Program,
+    buffer: Buffer,
+    given: Mapping[str, Sequence[str]],
+    is_end: bool,
+    has_layers: bool,
+) -> BufferFacts:
+    """Return a buffer of a network.
+
+    given       names of inputs and outputs, by the names of their buffers
+    is_end      whether it holds outputs, or the sums that they are computed from
+    has_layers  whether neurons of several layers must be told apart
+    """
+    writer = writer_of(program, buffer)
+    role, named = "hidden", buffer
+    if buffer == program.inputs:
+        role = "input"
+    elif is_end:
+        role, named = "output", program.outputs
+    return BufferFacts(
+        buffer.size,
+        buffer.shape,
+        role,
+        () if role == "hidden" else given.get(named.name, ()),
+        str(writer.label or writer.layer) if writer and has_layers else "",
+        writer is not None and writer.formula == "frequency_encoding",
+    )
+
+
+def operation_facts(program: Program, operation: Operation) -> OperationFacts:
+    """Return an operation, its place in the bank, and its names and texts."""
+    name, kind = operation.formula or operation.kind, operation.about
+    row = f"rows.row_formulas.{name}"
+    around = way_around(program, operation) if operation.kind == "branch" else None
+    return OperationFacts(
+        operation.kind,
+        operation.formula,
+        operation.name,
+        operation.source.name,
+        operation.target.name,
+        [source.name for source in operation.sources],
+        around and around.name,
+        operation.weights,
+        operation.biases,
+        operation.shape,
+        operation.outputs_per_bias,
+        len(operation.parameters),
+        [*map(float, operation.settings)],
+        operation.state,
+        kind.multiplies,
+        (operation.held_by.start, operation.held_by.stop),
+        operation.layer,
+        operation.label,
+        row_text(f"rows.kinds.{kind.name}.meaning", kind.meaning),
+        row_text(f"rows.kinds.{kind.name}.plain", name),
+        row_text(f"{row}.caption", text("captions.row", name=name)),
+        row_text(f"{row}.formula", f"y = {name}(x)"),
+    )
+
+
+def way_around(program: Program, branch: Operation) -> Buffer | None:
+    """Return the sum that the only other way of a branch leads to at once, as in a Residual."""
+    before, last = program.readers(branch.source)[-2:]
+    return last.target if before is branch and last.kind == "sum" else None
+
+
+def moment_facts(moment: Moment, title: str) -> MomentFacts:
+    return MomentFacts(
+        moment.kind,
+        moment.phase,
+        moment.name,
+        moment.operation,
+        moment.layer,
+        [each.name for each in moment.values],
+        [each.name for each in moment.gradients],
+        title,
+    )
+
+
+def activation_facts(name: str) -> ActivationFacts:
+    """Return an activation with its formulas and captions."""
+    row, key = ACTIVATIONS[name], f"rows.activations.{name}"
+    slopes = (abs(row.derivative(x, row.value(x))) for x in SLOPES_AT)
+    caption = row.caption or text("captions.activation", unit="{unit}", name=name)
+    own = own_formula(row)
+    return ActivationFacts(
+        row.value,
+        row.derivative,
+        min(1.0, max(slopes)),
+        own.alone if own is not None else "",
+        [] if row.caption or row.slope else formula_cases(row.value, ("z",)),
+        row.slope or written(row.derivative, ("z", "a")),
+        "" if " if " in row.slope else row.slope,
+        [] if row.slope else formula_cases(row.derivative, ("z", "a")),
+        row_text(f"{key}.caption", caption),
+        row.zero_caption and row_text(f"{key}.zero_caption", row.zero_caption),
+        row.backward_caption and row_text(f"{key}.backward_caption", row.backward_caption),
+    )
+
+
+def own_formula(row: ActivationFormula) -> WrittenFormula | None:
+    """Return the formula of an activation without captions of its own, of z; None if it has none."""
+    return None if row.caption or row.slope else formula_of(row.value, ("z",))
+
+
+@lru_cache(maxsize=256)
+def formula_cases(function: Callable[..., float], names: tuple[str, ...]) -> Cases:
+    """Return what captions write of a function, for each case of its conditions."""
+    return [[*cases(function, names, inline=inline)] for inline in (True, False)]
+
+
+def cases(
+    function: Callable[..., float], names: tuple[str, ...], *, inline: bool
+) -> Iterator[FormulaCase]:
+    """Yield the cases of a function; one that does not agree with it is not written."""
+    for writer, part in written_cases(function, names, inline=inline):
+        tests = [
+            (writer.code_function(code), holds)
+            for code, holds in zip(writer.tests, writer.choices, strict=True)
+        ]
+        compute, words = writer.function_of(part), part.within(PRODUCT)
+        points = [
+            each
+            for each in product(POINTS, repeat=len(names))
+            if all(bool(test(*each)) == holds for test, holds in tests)
+        ]
+        agrees = all(same(value_at(compute, *at), value_at(function, *at)) for at in points)
+        is_shown = agrees and len(words) <= LONGEST
+        yield FormulaCase(tests, words if is_shown else "", part.text, compute)
+
+
+def loss_facts(loss: Loss, outputs: int) -> LossFacts:
+    """Return a loss for so many outputs: its settings, formulas and texts."""
+    row = loss.row
+    return LossFacts(
+        row.name,
+        loss.factor,
+        loss.mean,
+        loss.divisor(outputs),
+        row.logits,
+        isinstance(row, LossRow),
+        loss_part(row, "error"),
+        loss_part(row, "derivative"),
+        None if isinstance(row, LossRow) else lambda p, t: row.value([*p], [*t]),
+        row is VALUE,
+    )
+
+
+def loss_part(row: LossRow | RowLossRow, part: str) -> LossPart:
+    """Return the "error" of a loss, or its "derivative"."""
+    words = loss_text(row, part)
+    if not isinstance(row, LossRow):
+        return LossPart(words, [], None)
+    function = row.value if part == "error" else row.derivative
+    is_own = words == written(function, ("p", "t"))
+
+    def compute(p: float, t: float) -> float:
+        return value_at(function, p, t) * row.weight(p, t)
+
+    return LossPart(words, formula_cases(function, ("p", "t")) if is_own else [], compute)
+
+
+def loss_text(row: LossRow | RowLossRow, part: str) -> str:
+    """Return the "error" of a loss or its "derivative" as captions write it, of p and t."""
+    by_hand, mark = (row.error, "") if part == "error" else (row.slope, "'")
+    if not by_hand and isinstance(row, LossRow) and row.weight is by_nothing:
+        by_hand = written(row.value if part == "error" else row.derivative, ("p", "t"))
+    return row_text(f"rows.losses.{row.name}.{part}", by_hand or f"{row.name}{mark}(p, t)")
+
+
+# ---- State --------------------------------------------------------------------------------------
+
+# Actions after a step that do not change the network's outputs.
+HARMLESS = {
+    *("learning rate", "own rate", "optimizer", "data", "samples", "batch", "engine", "freeze"),
+    KIND,
+}
+MOST_SAMPLES, MOST_OUTPUTS = 4096, 65_536  # of a batch whose loss is computed once more
+
+
+class Later(Sequence[float]):
+    """Numbers that take time, computed when one of them is asked for."""
+
+    def __init__(self, make: Callable[[], FloatArray]) -> None:
+        self.make: Callable[[], FloatArray] = lru_cache(maxsize=None)(make)
+
+    @overload
+    def __getitem__(self, place: int) -> float: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[float]: ...
+    def __getitem__(self, place: int | slice) -> Any:
+        return self.make()[place]
+
+    def __len__(self) -> int:
+        return len(self.make())
+
+
+class Numbers(Mapping[str, Any]):
+    """Arrays by the names of their buffers, each read when it is asked for.
+
+    read  returns the array of a buffer
+    """
+
+    def __init__(self, buffers: Mapping[str, Buffer], read: Callable[[Buffer], Any]) -> None:
+        self.buffers, self.read = buffers, lru_cache(maxsize=None)(read)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.read(self.buffers[name])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.buffers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.buffers)
+
+    def __len__(self) -> int:
+        return len(self.buffers)
+
+
+def state_of(session: Session) -> State:
+    """Return the present moment of a session; the caller holds its lock while it is read."""
+    timeline, bank = session.timeline, session.network.bank
+    trainer, (step, operation) = timeline.trainer, timeline.clock.place
+    common = State(step, operation, NONE, False, timeline.loss, bank.value, bank.grad)
+    common = replace(common, bank_state=bank.state, frozen=bank.frozen)
+    if (step, operation) == (0, 0):
+        return common
+    run, program = trainer.run, session.network.program
+    targets = run.targets()
+    focus, moments = min(session.focus, len(targets) - 1), session.trainer.moments
+    moment = (operation or len(moments)) - 1
+    done = moments[: moment + 1]
+    values = {each.name: each for found in done for each in found.values}
+    flows = {each.name: each for found in done for each in found.gradients}
+    values = {} if program.is_graph else {program.inputs.name: program.inputs, **values}
+    flows = {} if program.is_graph else flows
+    return replace(
+        common,
+        moment=moment,
+        grad_before=Later(lambda: old_gradients(timeline)),
+        before=Later(lambda: values_at_work(timeline)) if not operation else bank.value,
+        earlier=Later(lambda: values_earlier(timeline)) if operation and step else None,
+        values=Numbers(values, lambda each: run.values(each)[focus].astype(float).tolist()),
+        gradients=Numbers(flows, lambda each: run.gradients(each)[focus].astype(float).tolist()),
+        target=targets[focus].astype(float).tolist(),
+        batch=len(targets),
+        focus=focus,
+        all=BatchNumbers(
+            Numbers(values, lambda each: run.values(each).astype(float).ravel()),
+            Numbers(flows, lambda each: run.gradients(each).astype(float).ravel()),
+            Later(lambda: targets.astype(float).ravel()),
+        ),
+        again=loss_again(session) if done[-1].kind == "step" else None,
+        edited=edits(session),
+        explained=lambda row: explained_now(session, row),
+        run=run,
+    )
+
+
+def old_gradients(timeline: Timeline) -> FloatArray:
+    """Return the gradients at the start of this step, before zero_grad.
+
+    They are read from a keyframe, or the step before is replayed; the timeline ends where it was.
+    """
+    now, actions = timeline.clock, timeline.branch.actions_at((timeline.clock.step, 0))
+    frame = timeline.branch.frame_before(now.step)
+    if frame is not None and frame.step == now.step and not actions:
+        return frame.grad
+    with timeline.visit(Clock(now.step, 0, len(actions))):
+        return timeline.trainer.bank.grad.copy()
+
+
+def values_at_work(timeline: Timeline) -> FloatArray:
+    """Return the values that the last step moved."""
+    with timeline.at_work():
+        return timeline.trainer.bank.value.copy()
+
+
+def values_earlier(timeline: Timeline) -> FloatArray:
+    """Return the values before the last whole step, while the next one is walked."""
+    with timeline.visit_end(timeline.clock.step - 1):
+        return timeline.trainer.bank.value.copy()
+
+
+def edits(session: Session) -> dict[int, float]:
+    """Return what a user has changed since the last step: the values before, by row."""
+    timeline = session.timeline
+    rows = [each.details["rows"] for each in done_in(timeline) if each.kind == "edit"]
+    if not rows:
+        return {}
+    step = timeline.clock.step
+    frame = timeline.branch.frame_before(step)
+    if frame is not None and frame.step == step:
+        before = frame.value
+    else:
+        with timeline.visit(Clock(step)):
+            before = timeline.trainer.bank.value.copy()
+    every = np.unique(np.concatenate([np.ravel(each) for each in rows]))
+    return {int(row): float(before[row]) for row in every}
+
+
+def loss_again(session: Session) -> float | None:
+    """Return the loss of the same batch by the weights after the step; None if it is not known.
+
+    Dropout and the like differ in training and evaluation, and a user's function may fail.
+    """
+    timeline, trainer, network = session.timeline, session.timeline.trainer, session.network
+    actions = timeline.branch.actions_at(timeline.clock.place)[: timeline.clock.actions]
+    with timeline.at_work():
+        inputs, targets = trainer.batches.at(timeline.clock.step)
+    is_plain = not any(each.about.learning for each in network.program.operations)
+    is_small = len(inputs) <= MOST_SAMPLES and targets.size <= MOST_OUTPUTS
+    if not (is_plain and is_small and all(each.kind in HARMLESS for each in actions)):
+        return None
+    found = value_at(lambda: trainer.loss(network(inputs), targets))
+    return None if math.isnan(found) and not math.isnan(timeline.loss) else found
+
+
+def explained_now(session: Session, row: int) -> Explained:
+    """Return how a weight moves in the step that the session shows."""
+    timeline, trainer = session.timeline, session.timeline.trainer
+    # Within at_work the session must not be used: it would journal the older numbers as edits.
+    with timeline.at_work():
+        found, optimizer = explain(trainer, row, timeline.clock.operation), trainer.settings.optimizer
+        slots = optimizer.row.slots
+        block = trainer.bank.slot_block(slots)
+        kept = {name: float(slot[row]) for name, slot in zip(slots, block, strict=True)}
+        return explained_of(found, optimizer, kept, bool(trainer.bank.frozen.any()))
+
+
+# ---- captions -----------------------------------------------------------------------------------
+
+
+def caption(session: Session, row: int | None = None, neuron: Neuron | None = None) -> Caption:
+    """Return the caption of the last moment; the session does not change.
+
+    session  the session
+    row      bank index of the weight whose numbers are shown; None: one of `explained_neuron`
+    neuron   the neuron whose numbers are shown instead, as buffer and place; None: no neuron
+    """
+    with session.doing(), np.errstate(all="ignore"):  # infinities are shown as they are
+        facts, state = facts_of(session), state_of(session)
+        if not facts.is_graph:
+            return caption_of_state(facts, state, row, neuron)
+        row = row_followed(session, facts.moments[state.moment]) if row is None else row
+        return caption_of_state(facts, state, row, None, tellers=TELLERS)
+
+
+def row_followed(session: Session, moment: MomentFacts) -> int:
+    """Return the parameter of a compiled function that is followed by default.
+
+    It is one that learns, if any; of a step, the one that is pushed most. NONE without any.
+    """
+    rows, bank = row_numbers(session.network), session.network.bank
+    if rows and moment.kind == "step":
+        pushes = np.nan_to_num(np.abs(bank.grad[np.array(rows)]))
+        return int(rows[int(pushes.argmax())])
+    return next((row for row in rows if not bank.frozen[row]), next(iter(rows), NONE))
+
+
+def caption_at(
+    place: tuple[int, int], session: Session, row: int | None, neuron: Neuron | None
+) -> Caption:
+    """Return the caption of the operation before a place of the clock, as `caption` does.
+
+    place  step and operation, a moment of this branch; the session is there, or visits it
+    """
+    timeline = session.timeline
+    with session.doing():
+        if timeline.clock.place == place:
+            return caption(session, row, neuron)
+        with timeline.visit(Clock(*place)):
+            timeline.remember()  # else the numbers there would be journalled as edits
+            return caption(session, row, neuron)
+
+
+def caption_and_edit(session: Session, row: int | None) -> Caption:
+    """Return the caption of the last moment, with the edit of the weight at `row`, if any, last."""
+    with session.doing():
+        found = caption(session, row)
+        edit = None if row is None else last_edit(session.timeline, row)
+    if edit is None:
+        return found
+    old, new, _ = change_between(edit.old, edit.new)
+    return with_line(found, text("captions.edited", old=old, new=new, step=edit.step))
