@@ -32,7 +32,8 @@ from scalarviz.story.caption import Card, CardLine, CardTable
 from scalarviz.story.captions import AVERAGED, LOSS_CHANGES, Numbered
 from scalarviz.story.equations import CORRECTED, CORRECTION, FUNCTIONS, corrected
 from scalarviz.story.forward_captions import loss_text, own_formula
-from scalarviz.story.names import cells_of, entitled, is_output, names_of, names_of_cells, writer_of
+from scalarviz.training.session.node_captions import entitled
+from scalarviz.training.session.naming import cells_of, is_output, names_of, names_of_cells, writer_of
 from scalarviz.training.session.explanation import FormulaLine, constant_lines, update_lines
 from scalarviz.training.session.session import Session
 

@@ -44,7 +44,7 @@ from scalarviz.scene.canvas.palette import (
 )
 from scalarviz.stage.show import Show
 from scalarviz.story.first_controls import first_groups
-from scalarviz.story.names import came_from
+from scalarviz.training.session.naming import came_from
 from scalarviz.training.session.session import Session
 
 LARGEST = 10_000_000  # bytes of a page

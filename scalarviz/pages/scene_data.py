@@ -36,7 +36,7 @@ from scalarviz.stage.motion import gradients_of
 from scalarviz.stage.network_layout import TINTS, layout_of
 from scalarviz.stage.sample_pass import FLAT
 from scalarviz.stage.show import Show
-from scalarviz.story.by_neuron import has_neurons, walked
+from scalarviz.stage.by_neuron import has_neurons, walked
 from scalarviz.training.session.session import Session
 
 # Shapes of the free stage, width by height, for which there is a layout: phones to wide screens.

@@ -20,8 +20,7 @@ from scalarviz.scene.overlay import LANDSCAPE
 from scalarviz.stage.background import Throttle
 from scalarviz.stage.channels import largest
 from scalarviz.stage.chart_view import CurveView, OverlayPointer
-from scalarviz.story.names import sentence
-from scalarviz.story.weight_card import title_of
+from scalarviz.story.names import sentence, weight_title
 from scalarviz.training.session.branches import Branch, Series, means_of
 from scalarviz.training.session.landscape import LossPlane, LossPlanes
 from scalarviz.training.session.over_time import (
@@ -32,6 +31,7 @@ from scalarviz.training.session.over_time import (
     WeightsOverTime,
     moments_of,
 )
+from scalarviz.training.session.reading import facts_of
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.timeline import Position
 
@@ -386,7 +386,7 @@ def name_of_tile(session: Session, seen: OverTime, tile: int) -> str:
         label = next(name for name, first, count in seen.groups if tile < first + count)
         layer = text("plates.layer", label=label) if label else ""
         return plural("past.tile", len(rows), layer=layer).strip().rstrip(",")
-    return title_of(session, session.network.program, int(rows[0]))
+    return weight_title(facts_of(session), int(rows[0]))
 
 
 # The loss over a plane through the weights, with the path of a training on it.
@@ -499,7 +499,7 @@ class TerrainReader:
 def names_of_directions(session: Session, plane: LossPlane, pins: Sequence[int]) -> tuple[str, str]:
     """Return what the directions are: two weights, or shares of the path."""
     if pins:
-        across, up = (title_of(session, session.network.program, row) for row in pins)
+        across, up = (weight_title(facts_of(session), row) for row in pins)
         return across, up
     first, second = (f"{100.0 * share:.3g}" for share in plane.shares)
     return text("past.axis.main", share=first), text("past.axis.main", share=second)

@@ -25,7 +25,9 @@ from scalarviz.scene.marks import corners_of, mark_of
 from scalarviz.stage.channels import stop_above
 from scalarviz.story.caption import Caption
 from scalarviz.story.formats import said
-from scalarviz.story.names import names_of, neuron_name
+from scalarviz.story.names import neuron_name
+from scalarviz.training.session.naming import names_of
+from scalarviz.training.session.reading import facts_of
 from scalarviz.training.session.session import Session
 
 SMALLEST_HANDLE = 12.0  # pixels of a cube that can be dragged; elsewhere a drag turns the network
@@ -201,14 +203,14 @@ def caption_of_custom(session: Session, inputs: FloatArray, outputs: FloatArray)
         known = list(names_of(session).get(name, ()))
         if len(numbers) == 1 and not known:
             return said(float(numbers[0]))
-        names = known or [neuron_name(session, (name, i)) for i in range(len(numbers))]
+        names = known or [neuron_name(facts_of(session), (name, i)) for i in range(len(numbers))]
         pairs = zip(names, numbers.tolist(), strict=True)
         return ", ".join(f"{each} {said(number)}" for each, number in pairs)
 
     answer = listed(program.outputs.name, outputs)
     if not answer:
         largest = int(np.argmax(outputs))
-        name = neuron_name(session, (program.outputs.name, largest))
+        name = neuron_name(facts_of(session), (program.outputs.name, largest))
         return Caption(text("own.says.largest", name=name))
     given = listed(program.inputs.name, inputs)
     return Caption(

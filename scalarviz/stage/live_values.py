@@ -23,8 +23,10 @@ from scalarviz.stage.data_exhibits import can_be_finer, exhibit_of, is_quick, ne
 from scalarviz.stage.handles import target_of
 from scalarviz.stage.network_layout import tints_of
 from scalarviz.stage.sample_pass import SampleContext, SamplePass, backward, forward
-from scalarviz.story.by_neuron import NeuronPart
+from scalarviz.stage.by_neuron import NeuronPart
+from scalarviz.story.facts import Facts, State
 from scalarviz.training.session.explanation import OperationNumbers, done_in
+from scalarviz.training.session.reading import facts_of
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.timeline import Position
 from scalarviz.training.session.trainer import Trainer
@@ -263,6 +265,25 @@ class LiveValues:
             raw,
         )
         return self.neurons.cut(found, self.program.outputs) if done and self.neurons else found
+
+    def moment(self, done: int) -> tuple[Facts, State]:
+        """Return facts and state after `done` moments of the step."""
+        return facts_of(self.session), self.state(done)
+
+    def state(self, done: int) -> State:
+        """Return the sample after `done` moments of the step, 0 for all of them, as cards read it."""
+        found, (step, operation, _) = self.buffers(done), self.place
+        return State(
+            step,
+            operation,
+            value=self.numbers.value,
+            loss=self.session.loss,
+            grad=self.numbers.grad,
+            values=found.values,
+            gradients=found.flows if done else self.way.flows,
+            target=found.target,
+            focus=self.session.focus,
+        )
 
     def _grown(self, done: int) -> dict[str, FloatArray]:
         """Return the gradients of a compiled function after `done` moments, as far as they are."""

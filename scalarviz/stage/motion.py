@@ -28,7 +28,7 @@ from scalarviz.scene.pace import (
 )
 from scalarviz.stage.channels import ChannelSource, read
 from scalarviz.stage.live_values import LiveValues, Sample
-from scalarviz.story.by_neuron import ByNeuron, NeuronPart, walked
+from scalarviz.stage.by_neuron import ByNeuron, NeuronPart, walked
 
 BEHIND = 0.25  # seconds that the light is behind the clock, at most about
 CHANGED = (

@@ -31,11 +31,12 @@ from scalarviz.story.caption import Caption, Card, CardLine, CardTable, Neuron
 from scalarviz.story.captions import OF_THE_LOSS, caption_at, progress_of
 from scalarviz.story.cards import drawing_of, facts_of, neuron_card, node_card, numbers_of
 from scalarviz.story.formats import digits_between, said
-from scalarviz.story.names import came_from
+from scalarviz.training.session.naming import came_from
 from scalarviz.story.weight_card import Blocks, blocks_about, title_of
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.explanation import done_in
 from scalarviz.training.session.replays import POINTS
+from scalarviz.training.session.reading import facts_of
 from scalarviz.training.session.session import Session
 
 NO_CAPTION = Caption("")
@@ -170,7 +171,7 @@ def hover_card(reading: LiveValues, row: int | None, source: ChannelSource) -> C
     ]
     if session.network.bank.frozen[row]:
         facts.append((text("card.frozen"), text("card.frozen.meaning")))
-    return Card(row, title_of(session, reading.program, row), facts)
+    return Card(row, weight_title(facts_of(session), row), facts)
 
 
 @final
@@ -264,13 +265,13 @@ class Cards:
         if not session.playing and (moved := self.moved(row)):
             blocks.insert(before_heading(blocks), CardLine(moved, "quiet"))
         blocks[:0] = [self._beside(other, source) for other in beside]
-        return Card(row, title_of(session, self.reading.program, row), blocks=blocks)
+        return Card(row, weight_title(facts_of(session), row), blocks=blocks)
 
     def _beside(self, row: int, source: ChannelSource) -> CardLine:
         """Return the line of a weight that is pinned beside another one."""
         value = float(source.numbers.value[row])
         since = value - float(self.session.branches[0].frames[0].value[row])
-        name = title_of(self.session, self.reading.program, row)
+        name = weight_title(facts_of(self.session), row)
         fields = {"value": said(value, DIGITS), "change": f"{'+' * (since > 0.0)}{said(since)}"}
         return CardLine(text("card.beside", name=name, **fields))
 

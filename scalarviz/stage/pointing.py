@@ -14,6 +14,7 @@ from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import Layout, Neurons, Plate
 from scalarviz.scene.visuals.picking import half_sides, nearest, ray_at
+from scalarviz.story.facts import NeuronLine
 from scalarviz.story.caption import Neuron
 from scalarviz.training.network.model import Model
 from scalarviz.training.session.trainer import rows_of
@@ -135,6 +136,14 @@ def neuron_of(network: Model, layout: Layout, part: object) -> Neuron | None:
 def count_of(line: Neurons) -> int:
     """Return the number of neurons of a line, the 1 of the biases included."""
     return len(line.points) + (line.one is not None)
+
+
+def neuron_lines(layout: Layout) -> list[NeuronLine]:
+    """Return the rows of neurons of a picture, as cards know them."""
+    return [
+        NeuronLine(each.values, each.sums, each.also, len(each.points), each.one is not None)
+        for each in layout.neurons
+    ]
 
 
 def same_in(layout: Layout, before: Layout, neuron: Neuron | None) -> Neuron | None:

@@ -35,7 +35,7 @@ from scalarviz.stage.storyboard_page import StoryboardStill, page
 from scalarviz.stage.sweep_look import sweep_look
 from scalarviz.stage.sweep_stage import SweepStage
 from scalarviz.story.caption import Neuron
-from scalarviz.story.names import names_of_cells
+from scalarviz.training.session.naming import names_of_cells
 from scalarviz.sweeps.sweep import Sweep
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.shared_clock import SharedClock

@@ -38,11 +38,12 @@ from scalarviz.stage.handles import Grip, Handle
 from scalarviz.stage.pointed import Messages
 from scalarviz.stage.show import Several, Show, alike, sizes_of
 from scalarviz.stage.stage import Stage
-from scalarviz.story.by_neuron import ByNeuron
+from scalarviz.stage.by_neuron import ByNeuron
 from scalarviz.story.caption import Neuron
 from scalarviz.story.formats import said
-from scalarviz.story.names import cells_of as cells_in
-from scalarviz.story.weight_card import title_of
+from scalarviz.training.session.naming import cells_of as cells_in
+from scalarviz.story.names import weight_title
+from scalarviz.training.session.reading import facts_of
 from scalarviz.training.session.timeline import Position
 
 # What mouse and keyboard do.
@@ -701,7 +702,7 @@ def pinned_of(stage: Stage) -> tuple[str, str, str]:
     if row is None:
         return NO_NUMBER, NO_NUMBER, NO_NUMBER
     numbers = float(reading.numbers.value[row]), float(reading.numbers.grad[row])
-    name = title_of(stage.session, reading.program, row)
+    name = weight_title(facts_of(stage.session), row)
     return said(numbers[0], 3), said(numbers[1]), name
 
 

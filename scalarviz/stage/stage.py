@@ -45,10 +45,10 @@ from scalarviz.stage.network_layout import layout_of, shape_of
 from scalarviz.stage.pointed import Pointed
 from scalarviz.stage.pointing import same_in
 from scalarviz.stage.show import Show
-from scalarviz.story.batch_sum import BatchSum
-from scalarviz.story.by_neuron import ByNeuron
+from scalarviz.stage.batch_sum import BatchSum
+from scalarviz.stage.by_neuron import ByNeuron
 from scalarviz.story.caption import Caption, Card
-from scalarviz.story.names import cells_of
+from scalarviz.training.session.naming import cells_of
 from scalarviz.story.tour import tour_caption
 from scalarviz.training.session.timeline import Position
 
@@ -478,7 +478,7 @@ class Stage(Pointed):
         if self.hidden is not None:
             return Caption(self.hidden.title, rows=(self.hidden.row,))
         if self.part_of_tour:
-            return tour_caption(self.part_of_tour, self.reading)
+            return tour_caption(self.part_of_tour, *self.reading.moment(0))
         return None if added is None else added.caption(self.adding)
 
     def _fit(self, seen: FrameData) -> None:

@@ -64,7 +64,7 @@ from scalarviz.story.forward_captions import (
     weighted,
 )
 from scalarviz.story.names import sentence
-from scalarviz.story.node_captions import itself, node_back, node_forward
+from scalarviz.training.session.node_captions import itself, node_back, node_forward
 from scalarviz.story.traced_weight import (
     TracedWeight,
     explained_neuron,

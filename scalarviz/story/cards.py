@@ -24,7 +24,7 @@ from scalarviz.story.equations import MOST_ROWS, ProductRow, equation, product_t
 from scalarviz.story.formats import agreeing, pretty, said
 from scalarviz.story.forward_captions import activation_line, error_at, loss_term, loss_text
 from scalarviz.story.names import entitled, name_in, named, names_in
-from scalarviz.story.node_captions import computed
+from scalarviz.training.session.node_captions import computed
 from scalarviz.story.traced_weight import weights_from, weights_into
 
 NEURON_DIGITS = 3  # fewest of a number

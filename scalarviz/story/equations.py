@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
-import numpy as np
-
-from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import decimals, text
-from scalarviz.core.formulas.formula_words import in_words
-from scalarviz.core.program import NONE
-from scalarviz.scene.pace import TERMS
-from scalarviz.story.caption import CardLine, CardTable, Neuron, Piece, Summand, Summed
+from scalarviz.story.caption import CardLine, CardTable, Piece, Summand, Summed
+from scalarviz.story.facts import NONE, Explained, NamedFormula, Neuron, UpdateLine
 from scalarviz.story.formats import (
     FEW,
     MOST,
@@ -30,7 +23,6 @@ from scalarviz.story.formats import (
     value_of,
     written_apart,
 )
-from scalarviz.training.session.explanation import Explanation, FormulaLine
 
 SHOWN_TERMS = 3  # terms of a long sum
 MOST_TERMS = 64  # terms of one that is shown as a whole
@@ -90,7 +82,7 @@ def equation(
     about    the neuron whose number the result is, or None
     least    fewest digits; by default 2
     """
-    terms = [part for part in parts if isinstance(part, EquationTerm)]
+    terms = [part for part in parts if not isinstance(part, str)]
     values = [number for term in terms for number in term.numbers]
     exact = [term.exact for term in terms for _ in term.numbers]
     shown, ending, agrees = agreeing(values, compute, result, least, exact)
@@ -167,25 +159,26 @@ def sum_line(
 
 def is_changed(terms: Sequence[EquationTerm], result: float) -> bool:
     """Return whether a sum is not the result, since a weight was changed after the engine added."""
-    parts = np.array([term.value for term in terms])
-    rough = 2e-3 * float(np.abs(parts).sum()) + 1e-6  # tolerance for parts in half precision
-    return abs(float(parts.sum()) - result) > rough
+    parts = [term.value for term in terms]
+    rough = 2e-3 * sum(map(abs, parts)) + 1e-6  # tolerance for parts in half precision
+    return abs(sum(parts) - result) > rough
 
 
 def summed(
-    terms: Sequence[EquationTerm], result: float, one: Neuron, *, back: bool = False
+    terms: Sequence[EquationTerm], result: float, one: Neuron, most: int, back: bool = False
 ) -> Summed | None:
     """Return a sum whose largest terms travel; None if there is none to show.
 
     terms   all terms, in the order of the picture: the number of a neuron, and the weight
     result  what the engine has
     one     the neuron "1", from which the bias comes
+    most    terms that travel
     back    whether the weight is the first factor
     """
     if is_changed(terms, result) or not math.isfinite(result):
         return None
     order = sorted(range(len(terms)), key=lambda i: -abs(terms[i].value))
-    largest, others = sorted(order[:TERMS]), order[TERMS:]
+    largest, others = sorted(order[:most]), order[most:]
     found = []
     for term in (terms[i] for i in largest):
         number, weight = (1.0, *term.numbers)[-2:][:: -1 if back else 1]
@@ -245,16 +238,6 @@ LEAST_EXPONENT = -290  # power of ten of a first digit; that of the last one is 
 MOST_ROWS = 40  # rows of a table that are written out
 LONGEST_FORMULA = 110  # letters of a formula that is written out
 SPREAD = 5  # digits of the largest number of a column
-NAME = re.compile(r"\b[A-Za-z_]\w*\b")
-CORRECTED = re.compile(r"\b(\w+) / (correction\d?)\b")
-ALONE = re.compile(r"(?<!\w)\((\w+)\)")  # brackets around a name, not those of a function
-CORRECTION = re.compile(r"1(?:\.0)? - power\((\w+), step\)")
-FUNCTIONS: dict[str, Callable[..., float]] = {
-    "sqrt": math.sqrt,
-    "power": pow,
-    "sign": lambda x: float(np.sign(x)),
-    "clip": lambda x, limit: max(-limit, min(limit, x)),
-}
 
 
 @dataclass(frozen=True)
@@ -286,75 +269,95 @@ def product_table(
     marked    index of the row of the focus sample, or NONE
     least     digits of the sum, if it can have them; by default 2
     """
-    shown = products[:MOST_ROWS]
-    values = np.array([each.value for each in products])
-    if not np.isfinite(values).all():
+    shown, values = products[:MOST_ROWS], [each.value for each in products]
+    rests = [0.0]  # sums of the products from each one on
+    for value in values[::-1]:
+        rests.append(rests[-1] + value)
+    rests = rests[::-1][: len(shown) + 1]
+    if not all(map(math.isfinite, values)):
         rows = [(p.name, said(p.first), said(p.second), said(p.value)) for p in shown]
-        return CardTable(head, rows, rests_of(values, "", len(shown)), marked=marked)
+        return CardTable(head, rows, rests_of(len(values), [""] * len(rests)), marked=marked)
+    largest, whole = max(map(abs, values), default=0.0), exact_sum(values)
     for digits in (least, max(FEW, least - 1), *range(least + 1, MOST + 1)):
-        column = NumberColumn.of(values, digits, has_total=bool(total))
-        if column.agrees:
+        place, total_place = places_of(largest, whole, digits, len(values), total != "")
+        column = column_of(values[: len(shown)], rests, place, exponent_of(largest))
+        if not total or adds_up(column, rounded_to(whole, total_place), total_place):
             break
     rows = []
-    for i, each in enumerate(shown):
-        first, second = factors(each, column.terms[i], column.place)
-        rows.append((each.name, first, second, column.write(column.terms[i])))
-    rests = rests_of(values, column, len(shown))
-    sum_of = (total, "", "", column.write(column.total, column.total_place)) if total else ()
-    return CardTable(head, rows, rests, sum_of, marked)
+    for each, product in zip(shown, column.terms, strict=True):
+        first, second = factors(each, product, place)
+        rows.append((each.name, first, second, column.write(product)))
+    sum_of: tuple[str, ...] = ()
+    if total:
+        ending = written_to(rounded_to(whole, total_place), total_place, column.exponent)
+        sum_of = (total, "", "", ending)
+    return CardTable(
+        head, rows, rests_of(len(values), [*map(column.write, column.rests)]), sum_of, marked
+    )
 
 
 @dataclass(frozen=True)
 class NumberColumn:
-    """Numbers that end at the same decimal place, 10 ** place, and their sum at another one.
+    """Numbers that end at the same decimal place, 10 ** place.
 
-    terms   the numbers, rounded
-    rests   the rounded sums of the numbers from each index on
-    agrees  whether the numbers as they are written add up to the sum as it is written, with any
-            number of them written and the others added up
+    terms     the numbers, rounded
+    rests     the rounded sums of all numbers from each index on
+    exponent  power of ten of the largest number
     """
 
-    terms: FloatArray
-    rests: FloatArray
-    total: float
+    terms: Sequence[float]
+    rests: Sequence[float]
     place: int
-    total_place: int
     exponent: int
-    agrees: bool
 
-    @staticmethod
-    def of(values: FloatArray, digits: int, *, has_total: bool) -> NumberColumn:
-        """Round numbers, so that their sum has some digits."""
-        total, largest = math.fsum(values), float(np.abs(values).max(initial=0.0))
-        top = exponent_of(largest)
-        finest = top - SPREAD
-        total_place = max(exponent_of(total) - digits + 1, finest + 1)
-        place = total_place - (len(values) > 1)
-        if not has_total:
-            total_place = place = max(top - digits, finest)
-        if top < decimals.MOST:
-            total_place, place = min(total_place, 0), min(place, 0)
-        rest = np.cumsum(values[::-1])[::-1]
-        terms, rests = rounded_to(values, place), rounded_to(np.append(rest, 0.0), place)
-        written = float(rounded_to(np.array([total]), total_place)[0])
-        shown = np.concatenate([[0.0], np.cumsum(terms[:MOST_ROWS])])
-        sums = shown + rests[: len(shown)]
-        agrees = bool((np.abs(sums - written) < 0.4999 * 10.0**total_place).all())
-        return NumberColumn(terms, rests, written, place, total_place, top, agrees or not has_total)
+    def write(self, value: float) -> str:
+        """Return a number of the column as it is written."""
+        return written_to(value, self.place, self.exponent)
 
-    def write(self, value: float, place: int | None = None) -> str:
-        """Return a number that ends at a decimal place."""
-        return written_to(value, self.place if place is None else place, self.exponent)
+
+def column_of(
+    values: Sequence[float], rests: Sequence[float], place: int, exponent: int
+) -> NumberColumn:
+    """Return numbers, rounded at a decimal place."""
+    terms = [rounded_to(value, place) for value in values]
+    return NumberColumn(terms, [rounded_to(rest, place) for rest in rests], place, exponent)
+
+
+def places_of(
+    largest: float, total: float, digits: int, count: int, has_total: bool
+) -> tuple[int, int]:
+    """Return the decimal places at which numbers and their sum end, so that it has some digits."""
+    top = exponent_of(largest)
+    finest = top - SPREAD
+    total_place = max(exponent_of(total) - digits + 1, finest + 1)
+    place = total_place - (1 if count > 1 else 0)
+    if not has_total:
+        total_place = place = max(top - digits, finest)
+    return (min(place, 0), min(total_place, 0)) if top < decimals.MOST else (place, total_place)
+
+
+def adds_up(column: NumberColumn, total: float, total_place: int) -> bool:
+    """Return whether numbers as they are written add up to their sum as it is written.
+
+    It must, with any count of them written and the others added up.
+    """
+    shown, sums = 0.0, [column.rests[0]]
+    for term, rest in zip(column.terms, column.rests[1:], strict=True):
+        shown += term
+        sums.append(shown + rest)
+    return all(abs(each - total) < 0.4999 * 10.0**total_place for each in sums)
 
 
 def exponent_of(value: float) -> int:
     """Return the power of ten of the first digit."""
-    return max(LEAST_EXPONENT, math.floor(math.log10(abs(value)))) if value else decimals.LEAST
+    if value == 0.0:
+        return decimals.LEAST
+    return max(LEAST_EXPONENT, int(f"{value:.16e}".partition("e")[2]))
 
 
-def rounded_to(values: FloatArray, place: int) -> FloatArray:
-    found: FloatArray = np.round(values / 10.0**place) * 10.0**place
-    return found
+def rounded_to(value: float, place: int) -> float:
+    """Return a number that is rounded at a decimal place; halves go to the even digit."""
+    return round(value / 10.0**place) * 10.0**place
 
 
 def written_to(value: float, place: int, exponent: int) -> str:
@@ -362,7 +365,7 @@ def written_to(value: float, place: int, exponent: int) -> str:
     if value == 0.0:
         return "0"
     if decimals.LEAST <= exponent < decimals.MOST:
-        return decimals.stripped(f"{value + 0.0:.{max(0, -place)}f}")
+        return decimals.stripped(f"{value:.{max(0, -place)}f}")
     mantissa = decimals.stripped(f"{value / 10.0**exponent:.{max(0, exponent - place)}f}")
     return f"{mantissa}e{exponent}"
 
@@ -376,14 +379,22 @@ def factors(product: ProductRow, result: float, place: int) -> tuple[str, str]:
     return shown
 
 
-def rests_of(values: FloatArray, column: NumberColumn | str, most: int) -> list[tuple[str, ...]]:
-    """Return what stands for the rows that are left out, by the number of those shown."""
-    found: list[tuple[str, ...]] = []
-    for count in range(most + 1):
-        left = len(values) - count
-        rest = column if isinstance(column, str) else column.write(float(column.rests[count]))
-        found.append((text("card.more", count=left), "", "", rest) if left else ())
-    return found
+def rests_of(count: int, rests: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return what stands for the rows that are left out, by the number of those shown.
+
+    count  number of all rows
+    rests  sums of those left out, as they are written
+    """
+    return [
+        (text("card.more", count=count - i), "", "", rest) if i < count else ()
+        for i, rest in enumerate(rests)
+    ]
+
+
+def largest_first(numbers: Sequence[float]) -> list[int]:
+    """Return the places of numbers, the largest magnitudes first; what is no number comes last."""
+    sizes = [-abs(each) if each == each else math.inf for each in numbers]
+    return sorted(range(len(sizes)), key=lambda i: sizes[i])
 
 
 def change_between(old: float, new: float) -> tuple[str, str, str]:
@@ -411,53 +422,47 @@ class WrittenNumbers:
     grad: str
 
 
-def optimizer_rows(
-    lines: Sequence[FormulaLine], slots: Sequence[str], found: Explanation, known: WrittenNumbers
-) -> list[CardLine]:
+def optimizer_rows(found: Explained, written: WrittenNumbers) -> list[CardLine]:
     """Return the lines of an optimizer with numbers in place of names.
 
-    lines  of an Explanation
-    slots  numbers that the optimizer keeps for each weight
-    found  the Explanation
-    known  numbers that are on the card
+    written  numbers that are on the card
     """
-    rows = []
-    powers = {
-        line.name: match[1]
-        for line in lines
-        if (match := CORRECTION.fullmatch(line.pattern)) is not None
-    }
-    changing = {"w", "g", "scale", *slots, *(f"{slot}_corrected" for slot in slots)}
-    changing |= {line.name for line in lines if not is_exact(line)}
-    for i, line in enumerate(lines):
-        is_last = i == len(lines) - 1
-        is_own = line.is_own_rate
-        name = text("card.own_rate") if is_own else title_of_line(line.name, is_last)
-        if line.name == "g" and not line.pattern:
+    rows, slots = [], [*found.kept]
+    exact = [line.name for line in found.lines if is_exact(line)]
+    changing = ["w", "g", "scale", *slots, *(f"{slot}_corrected" for slot in slots)]
+    changing += [line.name for line in found.lines if line.name not in exact]
+    for i, line in enumerate(found.lines):
+        is_last = i == len(found.lines) - 1
+        name = text("card.own_rate") if line.own_rate else title_of_line(line.name, is_last)
+        if line.card is None and line.name == "g":
             rows.append(CardLine(text("card.no_grad")))
-        elif line.name == "w" and not line.pattern:
+        elif line.card is None and line.name == "w":
             rows.append(CardLine(text("card.refused")))
-        elif not line.pattern and line.name in slots:
-            rows.append(CardLine("{}: {} → {}".format(name, *both(line.known[name], line.value))))
-        elif is_own and not line.pattern:
+        elif line.card is None and line.name in slots:
+            old, new = both(line.known[line.name], line.value)
+            rows.append(CardLine(f"{name}: {old} → {new}"))
+        elif line.card is None and line.own_rate:
             rows.append(CardLine(f"{name} = {exactly(line.value)}"))
-        elif line.pattern and (line.name == "lr" or not line.is_same):
-            rows += corrections(line, powers, changing)
-            own = {"g": known.grad} if line.known.get("g") == found.grad else {}
-            own |= {"w": known.old} if line.known.get("w") == found.value else {}
-            result = known.new if is_last else ""
-            rows.append(equation_of(corrected(line), name, changing, own, result))
+        elif line.card is not None and (line.name == "lr" or not line.same):
+            rows += corrections(line, changing)
+            own = {}
+            if "g" in line.known and line.known["g"] == found.grad:
+                own["g"] = written.grad
+            if "w" in line.known and line.known["w"] == found.value:
+                own["w"] = written.old
+            result = written.new if is_last else ""
+            rows.append(equation_of(corrected(line), line.card, name, changing, own, result))
     return rows
 
 
-def is_exact(line: FormulaLine) -> bool:
+def is_exact(line: UpdateLine) -> bool:
     """Return whether a number is written with all its digits: a rate, or a short constant."""
-    return line.name == "lr" or (line.is_same and is_short(line.value))
+    return line.name == "lr" or (line.same and is_short(line.value))
 
 
 def is_short(value: float) -> bool:
     """Return whether a number has at most two digits."""
-    return math.isclose(float(f"{value:.1e}"), value, rel_tol=1e-12)
+    return abs(float(f"{value:.1e}") - value) <= 1e-12 * abs(value)
 
 
 def title_of_line(name: str, is_last: bool) -> str:
@@ -469,30 +474,28 @@ def title_of_line(name: str, is_last: bool) -> str:
     return text("card.rate") if name == "lr" else name
 
 
-def corrections(
-    line: FormulaLine, powers: Mapping[str, str], changing: Collection[str]
-) -> list[CardLine]:
+def corrections(line: UpdateLine, changing: Collection[str]) -> list[CardLine]:
     """Return a line for each number that is divided by a correction, such as Adam's m and v."""
     found = []
-    for name, correction in CORRECTED.findall(line.pattern):
-        pattern = f"{name} / (1 - {powers[correction]}^step)"
-        value = line.known[name] / line.known[correction]
-        own = FormulaLine("", "", value, pattern, line.known)
-        found.append(equation_of(own, text("card.corrected", name=name), changing))
+    for each in line.corrections:
+        value = line.known[each.name] / line.known[each.by]
+        own = replace(line, name="", value=value)
+        name = text("card.corrected", name=each.name)
+        found.append(equation_of(own, each.card, name, changing))
     return found
 
 
-def corrected(line: FormulaLine) -> FormulaLine:
-    """Return a line with the corrected numbers in the place of their quotients."""
-    known = dict(line.known)
-    for name, correction in CORRECTED.findall(line.pattern):
-        known[f"{name}_corrected"] = known[name] / known[correction]
-    pattern = ALONE.sub(r"\1", CORRECTED.sub(r"\1_corrected", line.pattern))
-    return replace(line, pattern=pattern, known=known)
+def corrected(line: UpdateLine) -> UpdateLine:
+    """Return a line that knows the corrected numbers, too."""
+    known = {**line.known}
+    for each in line.corrections:
+        known[f"{each.name}_corrected"] = known[each.name] / known[each.by]
+    return replace(line, known=known)
 
 
 def equation_of(
-    line: FormulaLine,
+    line: UpdateLine,
+    card: NamedFormula,
     name: str,
     changing: Collection[str],
     own: Mapping[str, str] | None = None,
@@ -500,33 +503,28 @@ def equation_of(
 ) -> CardLine:
     """Return a formula with numbers: "new w = 0.54 - 0.5 × 0.036 = 0.52".
 
-    line      the formula
+    line      has the numbers and the result
+    card      the formula
     name      what its value is called
     changing  names of numbers that need not be exact; the others are settings
     own       some numbers as they are written elsewhere
     result    the value as it is written elsewhere; "": with as few digits as agree
     """
-    names = [n for n in dict.fromkeys(NAME.findall(line.pattern)) if n in line.known]
-    fixed = {n: exactly(line.known[n]) for n in names if n not in changing}
-    code = compile(line.pattern.replace("^", "**"), "<formula>", "eval")
-    functions = {**FUNCTIONS, **line.calls}
-    words = in_words(line.pattern, names, functions) or line.pattern
-    for given in (fixed | dict(own or {}), fixed):
+    known, names = line.known, card.names
+    fixed = {n: exactly(known[n]) for n in names if n not in changing}
+    is_change = line.name == "w" and "w" in names
+    least = digits_between(known["w"], line.value) if is_change else FEW
+    for given in ({**fixed, **(own or {})}, fixed):
         free = [n for n in names if n not in given]
-        compute = partial(evaluated, code, functions, given, free)
-        values = [line.known[n] for n in free]
-        least = (
-            digits_between(line.known["w"], line.value)
-            if line.name == "w" and "w" in names
-            else FEW
-        )
+        compute = partial(evaluated, card, given, free)
+        values = [known[n] for n in free]
         shown, ending, agrees = agreeing(values, compute, line.value, least)
         if result:
             shown, agrees = until(values, compute, result)
             ending = result
         if agrees:
             break
-    formula = fill(words, {**given, **dict(zip(free, shown, strict=True))})
+    formula = fill(card.words, {**given, **dict(zip(free, shown, strict=True))})
     if len(formula) > LONGEST_FORMULA:
         formula = "..."
     sign = "=" if agrees else "≈"
@@ -534,24 +532,19 @@ def equation_of(
 
 
 def evaluated(
-    code: Any,
-    functions: Mapping[str, Callable[..., float]],
-    given: Mapping[str, str],
-    names: Sequence[str],
-    numbers: Sequence[float],
+    card: NamedFormula, given: Mapping[str, str], names: Sequence[str], numbers: Sequence[float]
 ) -> float:
-    """Return what a compiled formula gives with some numbers as written, and others."""
+    """Return what a formula gives with some numbers as written, and others."""
     known = {name: float(number) for name, number in given.items()}
-    known |= dict(zip(names, numbers, strict=True))
-    return float(eval(code, {"__builtins__": {}, **functions}, known))
+    return card.compute({**known, **dict(zip(names, numbers, strict=True))})
 
 
 def until(
     values: Sequence[float], compute: Callable[[Sequence[float]], float], result: str
 ) -> tuple[list[str], bool]:
     """Return numbers with as few digits as give a result that is written already."""
-    decimals = len(result.partition("e")[0].partition(".")[2])
-    place = 10.0 ** (int(result.partition("e")[2] or 0) - decimals)
+    mantissa, _, power = result.partition("e")
+    place = 10.0 ** (int(power or "0") - len(mantissa.partition(".")[2]))
     for digits in range(FEW, MOST + 3):
         shown = [said(value, digits) for value in values]
         if abs(value_of(compute, shown) - float(result)) <= 0.5 * place:

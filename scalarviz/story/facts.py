@@ -142,11 +142,14 @@ class ActivationFacts:
 
 @dataclass(frozen=True)
 class ParametricFacts:
-    """A formula with parameters: functions of the input and of these."""
+    """A formula with parameters: functions of the input and of these.
+
+    value, derivative  None where a page cannot compute it
+    """
 
     parameters: Sequence[str]
-    value: Function
-    derivative: Function
+    value: Function | None
+    derivative: Function | None
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
-from scalarviz.base.checks import FloatArray
-from scalarviz.base.texts import plural, row_text, text
-from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
-from scalarviz.core.formulas.formula_words import WrittenFormula, formula_of, value_at, written
-from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS
-from scalarviz.core.formulas.losses import LossRow, RowLossRow, by_nothing, log_sum_exp
-from scalarviz.core.program import NONE, parametric_rows
-from scalarviz.story.caption import Caption, Neuron, Piece, plain_lines
+from scalarviz.base.texts import plural, text
+from scalarviz.story.caption import Caption, Piece, plain_lines
 from scalarviz.story.equations import (
     MOST_TERMS,
     PRODUCT,
@@ -35,11 +27,23 @@ from scalarviz.story.equations import (
     sums,
     whole_line,
 )
+from scalarviz.story.facts import (
+    NONE,
+    ActivationFacts,
+    Cases,
+    FormulaCase,
+    LossFacts,
+    LossPart,
+    Neuron,
+    Numbers,
+)
 from scalarviz.story.formats import FEW, MOST, both, exact_sum, fill, pretty, said, written_apart
-from scalarviz.story.names import sentence, short_name
-from scalarviz.story.traced_weight import TracedWeight, weights_into
+from scalarviz.story.names import sentence, short_name, unraveled
+from scalarviz.story.traced_weight import TracedWeight, largest_place, weights_into
 
 CaptionFn = Callable[[TracedWeight], Caption]
+NAME = re.compile(r"\b[A-Za-z_]\w*\b")
+RESULT = re.compile(r"^\w+ =")  # what a formula begins with
 
 
 def caption_of(key: str, *lines: CaptionLine, **fields: object) -> Caption:
@@ -55,34 +59,52 @@ def about(ctx: TracedWeight, caption: Caption, value: float, what: str = "") -> 
           input, with what arrives there
     """
     neuron = ctx.before if what == "arrives" else ctx.behind
-    words = text(
-        f"captions.callout{'.arrives' if what == 'arrives' else '.delta' if what else ''}",
-        unit=ctx.called(neuron),
-        value=said(value),
-    )
+    key = f"captions.callout.{what}" if what else "captions.callout"
+    words = text(key, unit=ctx.called(neuron), value=said(value))
     return replace(caption, neurons=(neuron,), callout=words)
+
+
+def floats(numbers: Numbers) -> list[float]:
+    """Return numbers of a state as a list."""
+    return [float(each) for each in numbers]
+
+
+def mean(numbers: Sequence[float]) -> float:
+    return exact_sum(numbers) / len(numbers)
+
+
+def variance(numbers: Sequence[float]) -> float:
+    middle = mean(numbers)
+    return mean([(each - middle) * (each - middle) for each in numbers])
+
+
+def largest(numbers: Sequence[float]) -> float:
+    """Return the largest number; NaN if one of them is none."""
+    return math.nan if any(each != each for each in numbers) else max(numbers)
+
+
+def first_of(items: Sequence[int], wanted: int) -> int:
+    """Return the first place where a number stands among others, or NONE."""
+    return next((place for place, each in enumerate(items) if each == wanted), NONE)
 
 
 def weighted(ctx: TracedWeight) -> Caption:
     """The weighted sum of one output."""
-    operation, (output, column) = ctx.operation, ctx.place
-    x, y = ctx.of_sample(ctx.numbers.inputs), float(ctx.of_sample(ctx.numbers.outputs)[output])
-    bank, (rows, read) = ctx.network.bank, weights_into(operation, output)
-    source = operation.source.name
+    operation, value, (output, column) = ctx.operation, ctx.state.value, ctx.place
+    x, y = ctx.inputs, float(ctx.outputs[output])
+    rows, read = weights_into(ctx.facts, operation, output)
+    source = operation.source
     terms = [
-        EquationTerm(
-            (float(x[i]), float(bank.value[row])), PRODUCT, row, (source, i), SECOND_ON_CUBE
-        )
-        for row, i in zip(rows.tolist(), read.tolist(), strict=True)
+        EquationTerm((float(x[i]), float(value[row])), PRODUCT, row, (source, i), SECOND_ON_CUBE)
+        for row, i in zip(rows, read, strict=True)
     ]
-    kept = np.flatnonzero(read == column)
     kind, has_bias = operation.kind, operation.biases != NONE
     if has_bias:
-        row = operation.biases + output // operation.outputs_per_bias
+        row = operation.biases + output // operation.each
         word = text("plates.shift" if kind == "scale" else "plates.bias")
         named, mark = f"{word} {{}}".format, "{}\n× 1".format
-        terms.append(EquationTerm((float(bank.value[row]),), named, row, mark=mark, stays=True))
-    keep = int(kept[0]) if ctx.chosen and len(kept) else NONE
+        terms.append(EquationTerm((float(value[row]),), named, row, mark=mark, stays=True))
+    keep = first_of(read, column) if ctx.chosen else NONE
     kind = "shifted" if kind == "scale" and has_bias else kind
     line = sum_line(terms, y, keep=keep, about=ctx.behind)
     whole = (whole_line(terms, y, keep=keep, about=ctx.behind),) if is_long(terms) else ()
@@ -95,31 +117,35 @@ def weighted(ctx: TracedWeight) -> Caption:
 
 def activation(ctx: TracedWeight) -> Caption:
     name, place = ctx.operation.formula, ctx.place[0]
-    z, a = ctx.of_sample(ctx.numbers.inputs)[place], ctx.of_sample(ctx.numbers.outputs)[place]
-    row, unit = ACTIVATIONS[name], ctx.called(ctx.behind)
-    words = row.caption or text("captions.activation", unit="{unit}", name=name)
-    if row.zero_caption and a == 0.0:
-        words = row_text(f"rows.activations.{name}.zero_caption", row.zero_caption)
-    else:
-        words = row_text(f"rows.activations.{name}.caption", words)
-    line = activation_line(row, float(z), float(a), ctx.before, ctx.behind)
-    own = own_formula(row)
-    formula = f"a = {name}(z)" + (f" = {pretty(own.alone)}" if own is not None else "")
-    title = sentence(words.replace("{unit}", unit))
-    return about(ctx, Caption(title, formula, (line,)), float(a))
+    z, a = float(ctx.inputs[place]), float(ctx.outputs[place])
+    row = ctx.facts.activations[name]
+    words = row.zero if row.zero and a == 0.0 else row.caption
+    title = sentence(words.replace("{unit}", ctx.called(ctx.behind)))
+    if row.value is None:
+        return replace(plain(ctx), title=title)
+    line = activation_line(name, row, z, a, ctx.before, ctx.behind)
+    formula = f"a = {name}(z)" + (f" = {pretty(row.alone)}" if row.alone else "")
+    return about(ctx, Caption(title, formula, (line,)), a)
 
 
-def own_formula(row: ActivationFormula, *at: float) -> WrittenFormula | None:
-    """Return the formula of an activation without captions of its own, of z; None if it has none.
+def case_of(cases: Cases, numbers: Mapping[str, float]) -> FormulaCase | None:
+    """Return what captions write of a formula with these numbers, by name; None for nothing.
 
-    row  the activation
-    at   z, of which only the case that it meets is written; by default all cases
+    It is the first case whose conditions hold, of those with the formulas of functions that it
+    calls, else of those without.
     """
-    return None if row.caption or row.slope else formula_of(row.value, ("z",), at)
+    values = [*numbers.values()]
+    for each in cases:
+        met = (case for case in each if all(test(*values) == is_so for test, is_so in case.tests))
+        found = next(met, None)
+        if found is not None and found.text:
+            return found
+    return None
 
 
 def activation_line(
-    row: ActivationFormula,
+    name: str,
+    row: ActivationFacts,
     z: float,
     a: float,
     before: Neuron | None = None,
@@ -129,15 +155,16 @@ def activation_line(
 ) -> CaptionLine:
     """Return what an activation makes of a number, as a line.
 
-    row            the activation
+    name, row      the activation, which can be computed
     z, a           the number, and the result
     before, behind the neurons that have them
     least          fewest digits; by default 2
     """
-    parts: list[EquationTerm | str] = [f"{row.name}(", EquationTerm((z,), neuron=before), ")"]
-    own = own_formula(row, z)
+    parts: list[EquationTerm | str] = [f"{name}(", EquationTerm((z,), neuron=before), ")"]
+    own, value = case_of(row.cases, {"z": z}), row.value
     if own is None:
-        return equation(parts, lambda v: row.value(v[0]), a, about=behind, least=least)
+        assert value is not None
+        return equation(parts, lambda v: value(v[0]), a, about=behind, least=least)
     formula, compute = own.alone, own.compute
     parts[-1] = ") = "
     parts.append(EquationTerm((z,), lambda number: fill(formula, {"z": number})))
@@ -146,48 +173,51 @@ def activation_line(
 
 def parametric(ctx: TracedWeight) -> Caption:
     """A formula with parameters, of one number."""
-    operation, place = ctx.operation, ctx.place[0]
-    x, y = (float(ctx.of_sample(each)[place]) for each in (ctx.numbers.inputs, ctx.numbers.outputs))
-    name, value = operation.formula, ctx.network.bank.value
-    row = PARAMETRIC_FORMULAS[name]
-    own = [
-        EquationTerm((float(value[each]),), row=each) for each in parametric_rows(operation, place)
-    ]
-    parts: list[EquationTerm | str] = [f"{name}(", EquationTerm((x,), neuron=ctx.before)]
-    for term in own:
-        parts += [", ", term]
-    line = equation([*parts, ")"], lambda v: row.value(*v), y, about=ctx.behind)
+    name, place, numbers = ctx.operation.formula, ctx.place[0], ctx.state.value
+    x, y = float(ctx.inputs[place]), float(ctx.outputs[place])
+    row = ctx.facts.parametrics[name]
     title = sentence(text("captions.parametric", unit=ctx.called(ctx.behind), name=name))
+    value = row.value
+    if value is None:
+        return replace(plain(ctx), title=title)
+    parts: list[EquationTerm | str] = [f"{name}(", EquationTerm((x,), neuron=ctx.before)]
+    for each in parameter_rows(ctx, place):
+        parts += [", ", EquationTerm((float(numbers[each]),), row=each)]
+    line = equation([*parts, ")"], lambda v: value(*v), y, about=ctx.behind)
     formula = f"y = {name}(x, {', '.join(row.parameters)})"
     return about(ctx, Caption(title, formula, (line,)), y)
+
+
+def parameter_rows(ctx: TracedWeight, output: int) -> list[int]:
+    """Return the rows of the parameters that a formula has for an output."""
+    rows, first = [], ctx.operation.weights
+    for each in ctx.operation.settings:  # so many consecutive outputs share a parameter
+        rows.append(first + output // int(each))
+        first += len(ctx.outputs) // int(each)
+    return rows
 
 
 def plain(ctx: TracedWeight) -> Caption:
     """Caption of a kind without one of its own: the meaning in its table row."""
     name = (ctx.operation.formula or ctx.operation.kind).replace("_", " ")
-    read, y = map(ctx.held, ctx.operation.sources), ctx.of_sample(ctx.numbers.outputs)
-    kind = ctx.operation.about
-    meaning = pretty(row_text(f"rows.kinds.{kind.name}.meaning", kind.meaning))
-    inputs = ", ".join(listed(each.tolist()) for each in read)
-    lines = plain_lines(f"{inputs} → {listed(y.tolist())}")
-    caption = Caption(text("captions.plain", name=name), meaning, lines)
-    return about(ctx, caption, float(y[ctx.place[0]]))
+    inputs = ", ".join(listed(ctx.held(each)) for each in ctx.operation.sources)
+    lines = plain_lines(f"{inputs} → {listed(ctx.outputs)}")
+    caption = Caption(text("captions.plain", name=name), pretty(ctx.operation.meaning), lines)
+    return about(ctx, caption, float(ctx.outputs[ctx.place[0]]))
 
 
 def unchanged(ctx: TracedWeight) -> Caption:
     """A branch, or a concatenation: the numbers go on as they are."""
-    y = ctx.of_sample(ctx.numbers.outputs)
-    is_branch, line = ctx.operation.kind == "branch", plain_lines(listed(y.tolist()))
+    is_branch, line = ctx.operation.kind == "branch", plain_lines(listed(ctx.outputs))
     caption = caption_of("branch" if is_branch else "concatenation", *line)
-    return about(ctx, caption, float(y[ctx.place[0]]))
+    return about(ctx, caption, float(ctx.outputs[ctx.place[0]]))
 
 
 def joined(ctx: TracedWeight) -> Caption:
     place, second = ctx.place[0], ctx.operation.sources[1]
-    straight = float(ctx.held(second)[place])
-    x, y = (float(each[place]) for each in map(ctx.of_sample, ctx.ends))
+    x, y = float(ctx.inputs[place]), float(ctx.outputs[place])
     terms = [
-        EquationTerm((straight,), neuron=(second.name, place)),
+        EquationTerm((float(ctx.held(second)[place]),), neuron=(second, place)),
         EquationTerm((x,), neuron=ctx.before),
     ]
     line = sum_line(terms, y, about=ctx.behind)
@@ -195,10 +225,9 @@ def joined(ctx: TracedWeight) -> Caption:
 
 
 def product(ctx: TracedWeight) -> Caption:
-    place, result = ctx.place[0], float(ctx.of_sample(ctx.numbers.outputs)[ctx.place[0]])
-    numbers = [float(ctx.held(source)[place]) for source in ctx.operation.sources]
-    ends = [(source.name, place) for source in ctx.operation.sources]
-    line = sum_line([product_term(numbers, *ends)], result, about=ctx.behind)
+    place, (a, b) = ctx.place[0], ctx.operation.sources
+    numbers, result = [float(ctx.held(each)[place]) for each in (a, b)], float(ctx.outputs[place])
+    line = sum_line([product_term(numbers, (a, place), (b, place))], result, about=ctx.behind)
     return about(ctx, caption_of("product", line, unit=ctx.called(ctx.behind)), result)
 
 
@@ -209,14 +238,15 @@ def product_term(numbers: Sequence[float], first: Neuron, second: Neuron) -> Equ
 
 def dropout(ctx: TracedWeight) -> Caption:
     """Whether the traced number is dropped, and how many others are."""
-    (rate,), place = ctx.operation.settings, ctx.place[0]
-    x, y = map(ctx.of_sample, ctx.ends)
-    unit, own_x, own_y = ctx.called(ctx.behind), float(x[place]), float(y[place])
-    some, left_out = int(np.count_nonzero(x)), int(np.sum((y == 0.0) & (x != 0.0)))
+    rate, place = float(ctx.operation.settings[0]), ctx.place[0]
+    x, y = floats(ctx.inputs), floats(ctx.outputs)
+    unit, own_x, own_y = ctx.called(ctx.behind), x[place], y[place]
+    kept = [after for before, after in zip(x, y, strict=True) if before != 0.0]
+    some, left_out = len(kept), len([after for after in kept if after == 0.0])
     count = text("captions.dropout.count", left_out=left_out, some=some)
     if some < len(x):
         count = text("captions.dropout.zeros", count=count, others=len(x) - some)
-    if own_y == 0.0 != own_x:
+    if own_y == 0.0 and own_x != 0.0:
         out: CaptionLine = (Piece(text("captions.dropout.own", x=said(own_x)), neuron=ctx.behind),)
         lines = out, *plain_lines(count)
         return about(ctx, caption_of("dropout_out", *lines, unit=unit), own_y)
@@ -239,130 +269,123 @@ def standardizing(x: float, mean: float, variance: float, eps: float) -> list[Eq
 def standardized(mean: float) -> Callable[[Sequence[float]], float]:
     """Return what computes (x - mean) / sqrt(variance + eps) from x, |mean|, variance and eps."""
     sign = -1.0 if mean < 0.0 else 1.0
-    return lambda v: float((v[0] - sign * v[1]) / np.sqrt(v[2] + v[3]))
+    return lambda v: (v[0] - sign * v[1]) / math.sqrt(v[2] + v[3])
 
 
 def batch_norm(ctx: TracedWeight) -> Caption:
     """Mean and variance of one feature over all samples and pixels."""
-    operation, place = ctx.operation, ctx.place[0]
-    features, pixels, eps = (operation.settings[i] for i in range(3))
+    operation, place, kept = ctx.operation, ctx.place[0], ctx.state.bank_state
+    features, pixels, eps = (float(each) for each in operation.settings[:3])
     feature = place // int(pixels)
-    own = feature_of(ctx, ctx.numbers.inputs, feature)
-    x, y = (float(each[place]) for each in map(ctx.of_sample, ctx.ends))
-    mean, variance = float(own.mean()), float(own.var())
-    is_held = operation.is_held(ctx.network.bank.frozen)
-    over = text("captions.batch_norm.over", count=own.size)
-    if is_held:
+    held, every = is_held(ctx), ctx.of_batch("values", operation.source)
+    if held and len(kept):
         first = operation.state + feature
-        mean, variance = (float(ctx.network.bank.state[i]) for i in (first, first + int(features)))
+        middle, spread = float(kept[first]), float(kept[first + int(features)])
         over = text("captions.batch_norm.running")
-    parts = standardizing(x, mean, variance, eps)
-    line = equation(parts, standardized(mean), y, about=ctx.behind)
-    numbers = {"mean": said(mean, 3), "variance": said(variance, 3)}
+    elif not held and every is not None:
+        own = feature_of(ctx, every, feature)
+        middle, spread = mean(own), variance(own)
+        over = text("captions.batch_norm.over", count=len(own))
+    else:
+        return plain(ctx)
+    y = float(ctx.outputs[place])
+    parts = standardizing(float(ctx.inputs[place]), middle, spread, eps)
+    line = equation(parts, standardized(middle), y, about=ctx.behind)
+    numbers = {"mean": said(middle, 3), "variance": said(spread, 3)}
     over = text("captions.batch_norm.feature", feature=feature, over=over, **numbers)
     lines, unit = (line, *plain_lines(over)), ctx.called(ctx.behind)
-    caption = caption_of("frozen_batch_norm" if is_held else "batch_norm", *lines, unit=unit)
+    caption = caption_of("frozen_batch_norm" if held else "batch_norm", *lines, unit=unit)
     return about(ctx, caption, y)
 
 
-def feature_of(ctx: TracedWeight, numbers: FloatArray | None, feature: int) -> FloatArray:
-    """Return a feature of all samples."""
-    assert numbers is not None
-    features = int(ctx.operation.settings[0])
-    found: FloatArray = numbers.astype(np.float64).reshape(len(numbers), features, -1)[:, feature]
-    return found
+def is_held(ctx: TracedWeight) -> bool:
+    """Return whether the layer is frozen as a whole, so that its running statistics stop."""
+    first, end = ctx.operation.held
+    return first < end and all(ctx.state.frozen[row] for row in range(first, end))
+
+
+def feature_of(ctx: TracedWeight, numbers: Numbers, feature: int) -> list[float]:
+    """Return a feature of all samples of a batch norm."""
+    features, pixels = int(ctx.operation.settings[0]), int(ctx.operation.settings[1])
+    size = features * pixels
+    return [float(each) for i, each in enumerate(numbers) if i % size // pixels == feature]
 
 
 # Operations on a whole sample: norms, pooling, softmax, waves.
 
-LineFn = Callable[[TracedWeight, FloatArray, float], tuple[CaptionLine, ...]]
+LineFn = Callable[[TracedWeight, list[float], float], tuple[CaptionLine, ...]]
 
 
 def row_formula(ctx: TracedWeight) -> Caption:
     """One number of a row formula, with its arithmetic if it has some here."""
-    name, unit = ctx.operation.formula, ctx.called(ctx.behind)
-    title = row_text(f"rows.row_formulas.{name}.caption", text("captions.row", name=name))
-    formula = row_text(f"rows.row_formulas.{name}.formula", f"y = {name}(x)")
-    x, y = map(ctx.of_sample, ctx.ends)
-    own = float(y[ctx.place[0]])
-    if name in ROW_LINES:
-        lines = ROW_LINES[name](ctx, x, own)
+    operation, own = ctx.operation, float(ctx.outputs[ctx.place[0]])
+    if operation.formula in ROW_LINES:
+        lines = ROW_LINES[operation.formula](ctx, floats(ctx.inputs), own)
     else:
-        lines = plain_lines(f"{listed(x.tolist())} → {listed(y.tolist())}")
-    caption = Caption(sentence(title.replace("{unit}", unit)), formula, lines)
-    return about(ctx, caption, own)
+        lines = plain_lines(f"{listed(ctx.inputs)} → {listed(ctx.outputs)}")
+    title = sentence(operation.caption.replace("{unit}", ctx.called(ctx.behind)))
+    return about(ctx, Caption(title, operation.written, lines), own)
 
 
-def layer_norm(ctx: TracedWeight, x: FloatArray, y: float) -> tuple[CaptionLine, ...]:
-    mean, variance, eps = float(x.mean()), float(x.var()), float(ctx.operation.settings[-1])
-    parts = standardizing(float(x[ctx.place[0]]), mean, variance, eps)
-    line = equation(parts, standardized(mean), y, about=ctx.behind)
-    numbers = {"mean": said(mean, 3), "variance": said(variance, 3)}
+def layer_norm(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:
+    middle, spread, eps = mean(x), variance(x), float(ctx.operation.settings[-1])
+    parts = standardizing(x[ctx.place[0]], middle, spread, eps)
+    line = equation(parts, standardized(middle), y, about=ctx.behind)
+    numbers = {"mean": said(middle, 3), "variance": said(spread, 3)}
     return line, *plain_lines(text("captions.layer_norm.over", count=len(x), **numbers))
 
 
-def rms_norm(ctx: TracedWeight, x: FloatArray, y: float) -> tuple[CaptionLine, ...]:
-    square, eps = float(np.mean(x * x)), float(ctx.operation.settings[-1])
-    parts: list[EquationTerm | str] = [
-        EquationTerm((float(x[ctx.place[0]]),), neuron=ctx.before),
-        " / sqrt(",
-    ]
+def rms_norm(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:
+    square, eps = mean([each * each for each in x]), float(ctx.operation.settings[-1])
+    own = EquationTerm((x[ctx.place[0]],), neuron=ctx.before)
+    parts: list[EquationTerm | str] = [own, " / sqrt("]
     parts += [EquationTerm((square,)), " + ", EquationTerm((eps,), exact=True), ")"]
     line = equation(parts, lambda v: v[0] / math.sqrt(v[1] + v[2]), y, about=ctx.behind)
     return line, *plain_lines(text("captions.rms_norm.over", count=len(x), square=said(square, 3)))
 
 
-def softmax(ctx: TracedWeight, x: FloatArray, y: float) -> tuple[CaptionLine, ...]:
-    top, own = float(x.max()), float(x[ctx.place[0]])
-    total = float(np.exp(x - top).sum())
-    parts: list[EquationTerm | str] = [
-        "exp(",
-        EquationTerm((own,), neuron=ctx.before),
-        " - ",
-        EquationTerm((top,)),
-    ]
+def softmax(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:
+    top, own = largest(x), EquationTerm((x[ctx.place[0]],), neuron=ctx.before)
+    total = exact_sum(math.exp(each - top) for each in x)
+    parts: list[EquationTerm | str] = ["exp(", own, " - ", EquationTerm((top,))]
     parts += [") / ", EquationTerm((total,))]
     line = equation(parts, lambda v: math.exp(v[0] - v[1]) / v[2], y, about=ctx.behind)
     return line, *plain_lines(text("captions.softmax.over", count=len(x), top=said(top, 3)))
 
 
-def log_softmax(ctx: TracedWeight, x: FloatArray, y: float) -> tuple[CaptionLine, ...]:
-    top, own = float(x.max()), float(x[ctx.place[0]])
-    total = float(np.exp(x - top).sum())
-    parts: list[EquationTerm | str] = [
-        EquationTerm((own,), neuron=ctx.before),
-        " - ",
-        EquationTerm((top,)),
-        " - log(",
-    ]
+def log_softmax(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:
+    top, own = largest(x), EquationTerm((x[ctx.place[0]],), neuron=ctx.before)
+    total = exact_sum(math.exp(each - top) for each in x)
+    parts: list[EquationTerm | str] = [own, " - ", EquationTerm((top,)), " - log("]
     parts += [EquationTerm((total,)), ")"]
     line = equation(parts, lambda v: v[0] - v[1] - math.log(v[2]), y, about=ctx.behind)
     return line, *plain_lines(text("captions.log_softmax.over", count=len(x), top=said(top, 3)))
 
 
-def waves(ctx: TracedWeight, x: FloatArray, y: float) -> tuple[CaptionLine, ...]:
-    octaves, place = int(ctx.operation.settings[0]), ctx.place[0]
-    which, wave = divmod(place, 2 * octaves)
-    name, function = (("sin", math.sin), ("cos", math.cos))[wave % 2]
+def waves(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:
+    count, place = 2 * int(ctx.operation.settings[0]), ctx.place[0]
+    which, wave = place // count, place % count
+    name, function = ("cos", math.cos) if wave % 2 else ("sin", math.sin)
     times = 2.0 ** (wave // 2)
-    number = EquationTerm((float(x[which]),), neuron=(ctx.operation.source.name, which))
+    number = EquationTerm((x[which],), neuron=(ctx.operation.source, which))
     before = f"{times:.0f} × " if times > 1.0 else ""
     parts: list[EquationTerm | str] = [f"{name}({before}π × ", number, ")"]
     line = equation(parts, lambda v: function(times * math.pi * v[0]), y, about=ctx.behind)
     return (line,)
 
 
-def spread(ctx: TracedWeight, x: FloatArray, y: float) -> tuple[CaptionLine, ...]:
+def spread(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:
     channel = ctx.place[0] // int(ctx.operation.settings[0])
-    number = EquationTerm((float(x[channel]),), neuron=(ctx.operation.source.name, channel))
-    return (equation([number], sum, y, about=ctx.behind),)
+    number = EquationTerm((x[channel],), neuron=(ctx.operation.source, channel))
+    return (equation([number], lambda v: v[0], y, about=ctx.behind),)
 
 
 def window(ctx: TracedWeight, place: int) -> list[int]:
     """Return the inputs in the window of an output of a pooling."""
-    channels, height, width, kernel, stride, padding = map(int, ctx.operation.settings[:6])
+    settings = [int(each) for each in ctx.operation.settings[:6]]
+    channels, height, width, kernel, stride, padding = settings
     high, wide = ((side + 2 * padding - kernel) // stride + 1 for side in (height, width))
-    channel, line, column = (int(i) for i in np.unravel_index(place, (channels, high, wide)))
+    channel, line, column = unraveled(place, (channels, high, wide))
     top, left = line * stride - padding, column * stride - padding
     return [
         (channel * height + i) * width + j
@@ -371,19 +394,18 @@ def window(ctx: TracedWeight, place: int) -> list[int]:
     ]
 
 
-def window_terms(ctx: TracedWeight, x: FloatArray) -> list[EquationTerm]:
-    source = ctx.operation.source.name
-    places = window(ctx, ctx.place[0])
-    return [EquationTerm((float(x[i]),), neuron=(source, i)) for i in places[:MOST_TERMS]]
+def window_terms(ctx: TracedWeight, x: Sequence[float]) -> list[EquationTerm]:
+    places = window(ctx, ctx.place[0])[:MOST_TERMS]
+    return [EquationTerm((x[i],), neuron=(ctx.operation.source, i)) for i in places]
 
 
-def max_pool(ctx: TracedWeight, x: FloatArray, y: float) -> tuple[CaptionLine, ...]:
+def max_pool(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:
     terms = window_terms(ctx, x)
     parts: list[EquationTerm | str] = [text("captions.max_pool.of"), *between(terms, ", "), ")"]
-    return (equation(parts, max, y, about=ctx.behind),)
+    return (equation(parts, lambda v: max(v), y, about=ctx.behind),)
 
 
-def average_pool(ctx: TracedWeight, x: FloatArray, y: float) -> tuple[CaptionLine, ...]:
+def average_pool(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:
     return (average_line(ctx, window_terms(ctx, x), y, ctx.behind),)
 
 
@@ -420,29 +442,29 @@ def is_small(samples: int, outputs: int) -> bool:
 
 def predicted(ctx: TracedWeight, plainly: Caption) -> Caption:
     """Return the caption of the last operation: the prediction beside the target."""
-    prediction, target = (each[ctx.sample].astype(np.float64) for each in ctx.answers)
-    place, unit = ctx.place[0], ctx.called(ctx.behind)
-    formula = re.sub(r"^\w+ =", "p =", plainly.formula)
-    name = ctx.operation.target.name
-    if ctx.loss.row.logits:
-        top, right = int(np.argmax(prediction)), int(np.argmax(target))
-        words = [text("captions.largest", unit=ctx.called((name, top)))] * (len(target) > 1)
-        words += [text("captions.right", unit=ctx.called((name, right)))] * (len(target) > 1)
-        pairs = zip(words, (top, right), strict=False)
-        pieces, title = [Piece(each, neuron=(name, at)) for each, at in pairs], plainly.title
+    prediction, target = (floats(each) for each in ctx.answers)
+    place, name = ctx.place[0], ctx.operation.target
+    pieces: list[Piece] = []
+    if ctx.facts.loss.logits:
+        title, top, right = plainly.title, largest_place(prediction), largest_place(target)
+        if len(target) > 1:
+            first = text("captions.largest", unit=ctx.called((name, top)))
+            second = text("captions.right", unit=ctx.called((name, right)))
+            pieces = [Piece(first, neuron=(name, top)), Piece(second, neuron=(name, right))]
     else:
-        own, should = both(float(prediction[place]), float(target[place]))
+        own, should = both(prediction[place], target[place])
+        unit = ctx.called(ctx.behind)
         title = sentence(text("captions.last", unit=unit, prediction=own, target=should))
         others = [i for i in range(len(target)) if i != place][:SHOWN_TERMS]
-        pieces = []
         for i in others:
-            p, t = both(float(prediction[i]), float(target[i]))
-            unit_now = short_name(ctx.session, i)
-            words_now = text("captions.should", unit=unit_now, prediction=p, target=t)
-            pieces.append(Piece(words_now, neuron=(name, i)))
+            p, t = both(prediction[i], target[i])
+            words = text("captions.should", unit=short_name(ctx.facts, i), prediction=p, target=t)
+            pieces.append(Piece(words, neuron=(name, i)))
         left = len(target) - 1 - len(others)
-        pieces += [Piece(text("captions.others", count=left))] * (left > 0)
+        if left > 0:
+            pieces.append(Piece(text("captions.others", count=left)))
     lines = (*plainly.lines, with_signs(pieces)) if pieces else plainly.lines
+    formula = RESULT.sub("p =", plainly.formula)
     return replace(plainly, title=title, formula=formula, lines=lines)
 
 
@@ -456,75 +478,77 @@ def with_signs(pieces: Sequence[Piece]) -> CaptionLine:
 
 def loss(ctx: TracedWeight) -> Caption:
     """The errors of the focus sample, and the loss of the batch."""
-    function, row = ctx.loss, ctx.loss.row
-    outputs = ctx.answers[0].shape[1]
-    error = pretty(loss_text(row, "error"))
-    mean = "sum" if function.mean == "none" else "mean"
-    if function.mean == "samples" and isinstance(row, LossRow) and outputs > 1:
-        mean = "mean_of_sums"
-    factor = "" if function.factor == 1.0 else f"{said(function.factor, MOST)} × "
-    formula = f"L = {factor}{text(f'captions.loss.formula.{mean}', error=error)}"
+    function, behind = ctx.facts.loss, ctx.facts.outputs
+    outputs, whole = len(ctx.answers[0]), ctx.state.loss
+    way = "sum" if function.mean == "none" else "mean"
+    if function.mean == "samples" and function.scalar and outputs > 1:
+        way = "mean_of_sums"
+    words = text(f"captions.loss.formula.{way}", error=pretty(function.error.text))
+    caption = Caption(
+        text("captions.loss.title", loss=said(whole, 3)),
+        f"L = {factor_of(function)}{words}",
+        neurons=tuple((behind, i) for i in range(min(outputs, MOST_TERMS))),
+        callout=text("captions.callout.loss", loss=said(whole)),
+    )
+    if (function.error.compute if function.scalar else function.of_row) is None:
+        return replace(caption, lines=plain_lines(only(whole)))
     terms, line = errors_of(ctx)
-    whole = ctx.session.timeline.loss
     parts, total = part_lines(ctx, terms, whole)
-    title = text("captions.loss.title", loss=said(whole, 3))
-    caption = Caption(title, formula, (line, *parts))
-    if total:
-        caption = replace(caption, whole=(line, *parts[:-1], total))
-    behind = ctx.program.outputs.name
-    neurons = tuple((behind, i) for i in range(min(outputs, MOST_TERMS)))
-    words = text("captions.callout.loss", loss=said(whole))
-    return replace(caption, neurons=neurons, callout=words)
+    caption = replace(caption, lines=(line, *parts))
+    return caption if total is None else replace(caption, whole=(line, *parts[:-1], total))
+
+
+def factor_of(function: LossFacts) -> str:
+    """Return the factor of a loss as formulas begin with it."""
+    return "" if function.factor == 1.0 else f"{said(function.factor, MOST)} × "
+
+
+def only(whole: float) -> str:
+    """Return the loss without its parts, in words."""
+    return text("captions.loss.only", loss=said(whole, 3))
 
 
 def errors_of(ctx: TracedWeight) -> tuple[list[float], CaptionLine]:
     """Return the errors of the focus sample, and a line with some of them."""
-    row, sample, name = ctx.loss.row, ctx.sample, ctx.program.outputs.name
-    p, t = (each[sample].astype(np.float64).tolist() for each in ctx.answers)
-    if not isinstance(row, LossRow):
-        return row_error(ctx, p, t)
-    errors = [error_at(row, a, b) for a, b in zip(p, t, strict=True)]
+    function, name = ctx.facts.loss, ctx.facts.outputs
+    p, t = (floats(each) for each in ctx.answers)
+    errors = errors_in(function, p, t)
+    if not function.scalar:
+        return errors, row_line(ctx, p, t, errors[0])
     pieces: list[Piece] = []
     for i in range(min(len(p), SHOWN_TERMS)):
-        term, compute = loss_term(row, "error", p[i], t[i], (name, i))
-        start = [f"{short_name(ctx.session, i)}: "] if len(p) > 1 else []
-        pieces += [Piece("; ")] * bool(pieces)
+        term, compute = loss_term(function.error, p[i], t[i], (name, i))
+        start = [f"{short_name(ctx.facts, i)}: "] if len(p) > 1 else []
+        pieces += [Piece("; ")] if pieces else []
         pieces += equation([*start, term], compute, errors[i], about=(name, i))
     left = len(p) - SHOWN_TERMS
-    pieces += [Piece("; "), Piece(text("captions.others", count=left))] * (left > 0)
+    pieces += [Piece("; "), Piece(text("captions.others", count=left))] if left > 0 else []
     return errors, tuple(pieces)
 
 
-def error_at(row: LossRow, p: float, t: float) -> float:
-    """Return the error of one number."""
-    return value_at(row.value, p, t) * row.weight(p, t)
-
-
-def loss_text(row: LossRow | RowLossRow, part: str) -> str:
-    """Return the "error" of a loss or its "derivative" as captions write it, of p and t."""
-    by_hand, mark = (row.error, "") if part == "error" else (row.slope, "'")
-    if not by_hand and isinstance(row, LossRow) and row.weight is by_nothing:
-        by_hand = written(row.value if part == "error" else row.derivative, ("p", "t"))
-    return row_text(f"rows.losses.{row.name}.{part}", by_hand or f"{row.name}{mark}(p, t)")
+def errors_in(function: LossFacts, p: Sequence[float], t: Sequence[float]) -> list[float]:
+    """Return the error of each output of a sample, or the one of a loss that takes all together."""
+    if not function.scalar:
+        assert function.of_row is not None
+        return [function.of_row(p, t)]
+    compute = function.error.compute
+    assert compute is not None
+    return [compute(a, b) for a, b in zip(p, t, strict=True)]
 
 
 def loss_term(
-    row: LossRow, part: str, p: float, t: float, neuron: Neuron
+    part: LossPart, p: float, t: float, neuron: Neuron
 ) -> tuple[EquationTerm, Callable[[Sequence[float]], float]]:
-    """Return the "error" of a loss or its "derivative" as a term, and what computes it.
+    """Return the error of a loss or its slope as a term, and what computes it.
 
     Of a formula with conditions, the term is the case that p and t meet.
     """
-    function, formula = row.value if part == "error" else row.derivative, loss_text(row, part)
-    if formula == written(function, ("p", "t")):
-        own = formula_of(function, ("p", "t"), (p, t))
-        if own is not None:
-            return term_of(own.text, {"p": p, "t": t}, own.compute, neuron)
-
-    def compute(p: float, t: float) -> float:
-        return value_at(function, p, t) * row.weight(p, t)
-
-    return term_of(formula, {"p": p, "t": t}, compute, neuron)
+    known = {"p": p, "t": t}
+    own = case_of(part.cases, known)
+    if own is not None:
+        return term_of(own.text, known, own.compute, neuron)
+    assert part.compute is not None
+    return term_of(part.text, known, part.compute, neuron)
 
 
 def term_of(
@@ -540,7 +564,8 @@ def term_of(
     function  of all of them
     neuron    the neuron that the term is about
     """
-    names = [each for each in known if re.search(rf"\b{each}\b", formula)]
+    written = NAME.findall(formula)
+    names = [each for each in known if each in written]
 
     def words(*numbers: str) -> str:
         return fill(formula, dict(zip(names, numbers, strict=True)))
@@ -552,24 +577,23 @@ def term_of(
     return EquationTerm(tuple(known[each] for each in names), words, neuron=neuron), compute
 
 
-def row_error(ctx: TracedWeight, p: list[float], t: list[float]) -> tuple[list[float], CaptionLine]:
-    """Return the error of a sample whose loss takes all outputs together, and its line."""
-    row, name = ctx.loss.row, ctx.program.outputs.name
-    assert not isinstance(row, LossRow)
-    error = row.value(p, t)
-    right = int(np.argmax(t))
-    if row.name != "softmax_cross_entropy" or t[right] != 1.0 or sum(map(abs, t)) != 1.0:
+def log_sum_exp(z: Sequence[float]) -> float:
+    """Return log(sum of exp(z)) without overflow: the largest is subtracted first."""
+    top = largest(z)
+    return top + math.log(exact_sum(math.exp(each - top) for each in z))
+
+
+def row_line(ctx: TracedWeight, p: list[float], t: list[float], error: float) -> CaptionLine:
+    """Return the line of the error of a sample whose loss takes all outputs together."""
+    function, name, right = ctx.facts.loss, ctx.facts.outputs, largest_place(t)
+    is_softmax = function.name == "softmax_cross_entropy"
+    if not is_softmax or t[right] != 1.0 or sum(abs(each) for each in t) != 1.0:
         words = text("captions.loss.error", error=said(error, 3))
-        if row.name != "softmax_cross_entropy":
-            words = f"{row.name}: {words}"
-        return [error], plain_lines(words)[0]
+        return plain_lines(words if is_softmax else f"{function.name}: {words}")[0]
     share = math.exp(p[right] - log_sum_exp(p))
     start = text("captions.loss.share", unit=ctx.called((name, right)))
-    parts: list[EquationTerm | str] = [
-        f"{start}: ",
-        EquationTerm((share,), "-log({})".format, neuron=(name, right)),
-    ]
-    return [error], equation(parts, lambda v: -math.log(v[0]), error, about=(name, right))
+    term = EquationTerm((share,), "-log({})".format, neuron=(name, right))
+    return equation([f"{start}: ", term], lambda v: -math.log(v[0]), error, about=(name, right))
 
 
 def part_lines(
@@ -579,40 +603,41 @@ def part_lines(
 
     The second part is the last line with all samples, if some are left out.
     """
-    function, row = ctx.loss, ctx.loss.row
-    samples, outputs = ctx.answers[0].shape
-    divisor = (function.divisor(outputs) or 1) if isinstance(row, LossRow) else 1
-    scale = function.factor / divisor
+    function, samples = ctx.facts.loss, ctx.samples
+    divisor = (function.divisor or 1) if function.scalar else 1
+    scale, last = function.factor / divisor, samples == 1
     own = exact_sum(errors) * scale
-    found = []
-    last = samples == 1
+    found: list[CaptionLine] = []
     if len(errors) > 1 or scale != 1.0:
         terms = shortened([EquationTerm((each,)) for each in errors], 0, SHOWN_TERMS)
-        before = "" if function.factor == 1.0 else f"{said(function.factor, MOST)} × "
-        is_sum = len(terms) > 1 and (before or divisor > 1)
+        before = factor_of(function)
+        is_sum = len(terms) > 1 and (before != "" or divisor > 1)
         inner: list[EquationTerm | str] = ["(", *between(terms), ")"] if is_sum else between(terms)
         start = "L = " if last else text("captions.sample", sample=ctx.sample) + ": "
-        end = f" / {divisor}" if divisor > 1 else ""
+        end = [f" / {divisor}"] if divisor > 1 else []
         add = sums(terms)
-        parts: list[EquationTerm | str] = [start + before, *inner, *([end] if end else [])]
+        parts: list[EquationTerm | str] = [start + before, *inner, *end]
         found.append(equation(parts, lambda v: add(v) * scale, whole if last else own))
     if last:
-        return found or [plain_lines(text("captions.loss.only", loss=said(whole, 3)))[0]], None
-    if not is_small(samples, samples * outputs):
+        return found or [plain_lines(only(whole))[0]], None
+    if not is_small(samples, samples * len(ctx.answers[0])):
         words = text("captions.loss.over", loss=said(whole, 3), count=samples)
         return [*found, *plain_lines(words)], None
-    each = [EquationTerm((error * scale,)) for error in ctx.once(lambda: errors_of_samples(ctx))]
-    others = exact_sum(term.value for i, term in enumerate(each) if i != ctx.sample)
+    each, count = errors_of_samples(ctx), 1 if function.mean == "none" else samples
+    others = whole * count - own
+    if each is not None:
+        others = exact_sum(error * scale for i, error in enumerate(each) if i != ctx.sample)
     more = plural("captions.more_samples", samples - 1, rest="{}").format
     terms = [EquationTerm((own,)), EquationTerm((others,), more, opens=True)]
-    every = shortened(each, ctx.sample, MOST_TERMS)
-    total = written_apart(lambda: mean_line(ctx, every, whole))
-    return [*found, mean_line(ctx, terms, whole)], total
+    found.append(mean_line(terms, count, whole))
+    if each is None:
+        return found, None
+    every = shortened([EquationTerm((error * scale,)) for error in each], ctx.sample, MOST_TERMS)
+    return found, written_apart(lambda: mean_line(every, count, whole))
 
 
-def mean_line(ctx: TracedWeight, terms: Sequence[EquationTerm], whole: float) -> CaptionLine:
-    """Return the loss as the mean, or the sum, of parts of samples."""
-    count = 1 if ctx.loss.mean == "none" else len(ctx.answers[0])
+def mean_line(terms: Sequence[EquationTerm], count: int, whole: float) -> CaptionLine:
+    """Return the loss as the mean, or the sum if `count` is 1, of parts of samples."""
     add = sums(terms)
     parts: list[EquationTerm | str] = ["L = ", *between(terms)]
     if count > 1:
@@ -620,15 +645,12 @@ def mean_line(ctx: TracedWeight, terms: Sequence[EquationTerm], whole: float) ->
     return equation(parts, lambda v: add(v) / count, whole)
 
 
-def errors_of_samples(ctx: TracedWeight) -> list[float]:
-    """Return the error of each sample of the batch."""
-    pairs = zip(*(numbers.astype(np.float64).tolist() for numbers in ctx.answers), strict=True)
-    return [error_of(ctx, p, t) for p, t in pairs]
-
-
-def error_of(ctx: TracedWeight, p: list[float], t: list[float]) -> float:
-    """Return the error of a sample from its outputs and targets, added up."""
-    row = ctx.loss.row
-    if not isinstance(row, LossRow):
-        return row.value(p, t)
-    return exact_sum(error_at(row, a, b) for a, b in zip(p, t, strict=True))
+def errors_of_samples(ctx: TracedWeight) -> list[float] | None:
+    """Return the error of each sample of the batch; None if the state does not have them."""
+    function, size = ctx.facts.loss, len(ctx.answers[0])
+    p, t = ctx.of_batch("values", ctx.facts.outputs), ctx.of_batch("targets")
+    if p is None or t is None:
+        return None
+    starts = range(0, ctx.samples * size, size)
+    pairs = [(floats(p[first : first + size]), floats(t[first : first + size])) for first in starts]
+    return [exact_sum(errors_in(function, own, wanted)) for own, wanted in pairs]

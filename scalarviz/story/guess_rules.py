@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
-from scalarviz.training.session.session import Session
+from scalarviz.story.facts import Facts, State
+from scalarviz.story.names import owns
 
 SAME = 1e-12  # of a number: a smaller change is none
 NEAR = 0.1  # of the change, or of the gradient: so far off is near enough
@@ -28,35 +27,33 @@ class GuessQuestion:
     row: int
     at: int
 
-    def number(self, session: Session) -> float:
-        """Return the number that is asked about, as it is now."""
-        bank = session.network.bank
-        return float((bank.value if self.kind == "value" else bank.grad)[self.row])
+
+def number_asked(question: GuessQuestion, state: State) -> float:
+    """Return the number that is asked about, as it is now."""
+    return float((state.value if question.kind == "value" else state.grad)[question.row])
 
 
-def can_guess(session: Session) -> bool:
+def can_guess(facts: Facts, state: State) -> bool:
     """Return whether there are layers, and a weight that moves."""
-    network = session.network
-    return not network.program.is_graph and not np.asarray(network.bank.frozen).all()
+    return not facts.is_graph and not all(state.frozen)
 
 
-def question_of(session: Session, number: int, pinned: int | None) -> GuessQuestion:
+def question_of(facts: Facts, state: State, number: int, pinned: int | None) -> GuessQuestion:
     """Return a question by its number, from 0: the even ones are about a value.
 
     pinned  bank index of the weight that it is about; None: one of those that move
     """
-    rows = np.flatnonzero(~np.asarray(session.network.bank.frozen))
-    place = session.step_index * OF_STEP + number * OF_NUMBER
-    row = int(rows[place % len(rows)]) if pinned is None else pinned
-    moments, operations = session.trainer.moments, session.network.program.operations
+    rows = [row for row, is_frozen in enumerate(state.frozen) if not is_frozen]
+    place = state.step * OF_STEP + number * OF_NUMBER
+    row = rows[place % len(rows)] if pinned is None else pinned
     sums = [  # of a shared weight there are several
         i
-        for i, moment in enumerate(moments)
-        if moment.kind == "weight gradient" and row in operations[moment.operation].parameters
+        for i, moment in enumerate(facts.moments)
+        if moment.kind == "weight gradient" and owns(facts.operations[moment.operation], row)
     ]
     if number % 2 and sums:
         return GuessQuestion("gradient", row, sums[-1])
-    return GuessQuestion("value", row, len(moments) - 1)
+    return GuessQuestion("value", row, len(facts.moments) - 1)
 
 
 def way_of(old: float, new: float) -> int | None:

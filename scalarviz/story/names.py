@@ -95,6 +95,12 @@ def weight_title(facts: Facts, row: int) -> str:
     return text("card.title.weight", before=before, unit=unit)
 
 
+def name_of_row(facts: Facts, row: int) -> str:
+    """Return the name of a weight in the first operation that has it."""
+    homes = [each for each in facts.operations if owns(each, row)]
+    return weight_name(facts, homes[0] if homes else None, row)
+
+
 def sentence(words: str) -> str:
     """Return a sentence with a capital letter."""
     return words[:1].upper() + words[1:]

@@ -7,18 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from contextlib import suppress
-from pathlib import Path
 from typing import final
 
-import numpy as np
-
-from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
-from scalarviz.core.program import Moment
-from scalarviz.engines.codegen.cache_files import cache_folder
-from scalarviz.stage.live_values import LiveValues
 from scalarviz.story.caption import Caption
+from scalarviz.story.cards import read_answers
+from scalarviz.story.facts import Facts, State
 from scalarviz.story.formats import said
 
 # When each part of the tour ends, in seconds.
@@ -36,38 +30,19 @@ SPEEDS = 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0
 SLOWEST = 0.35  # seconds from one picture to the next; more do not count
 LONG = 0.1  # seconds of steps at once
 LONGEST = 1.5  # seconds of all steps, after which those that are still due are left out
-SEEN = "tour-seen"
-
-
-def was_seen() -> bool:
-    """Return whether the tour was shown on this machine before."""
-    with suppress(OSError):
-        return seen().exists()
-    return False
-
-
-def note_seen() -> None:
-    """Note that the tour was shown on this machine."""
-    with suppress(OSError):
-        seen().touch()
-
-
-def seen() -> Path:
-    return cache_folder() / SEEN
 
 
 @final
 class Tour:
     """One step in its operations, and then some more, faster and faster.
 
-    moments  of the step; however many they are, the tour takes ten seconds
+    kinds    of the moments of the step; however many they are, the tour takes ten seconds
     stills   whether each part is one picture, for readers without motion; by default False
 
     `count` tells it what has been done. Of a network whose steps take long it takes fewer.
     """
 
-    def __init__(self, moments: Sequence[Moment], *, stills: bool = False) -> None:
-        kinds = [moment.kind for moment in moments]
+    def __init__(self, kinds: Sequence[str], *, stills: bool = False) -> None:
         loss = kinds.index("loss")
         self._times = [
             STAND,  # clears the gradients, together with the first operation
@@ -125,35 +100,28 @@ TINTS = "rgb", "grey"  # of inputs that are a color, and a picture
 FEW = 4  # outputs up to which the largest distance from a target is said
 
 
-def tour_caption(part: str, reading: LiveValues) -> Caption:
-    """Return the sentence of a part of the tour, with the numbers of the reading.
+def tour_caption(part: str, facts: Facts, state: State) -> Caption:
+    """Return the sentence of a part of the tour, with the numbers of the focus sample.
 
-    part     "stand", "forward", "error", "backward", "step" or "faster"
-    reading  of the session
+    part  "stand", "forward", "error", "backward", "step" or "faster"
     """
     if part == "error":
-        return Caption(error_of(reading))
+        return Caption(error_words(facts, state))
     if part == "forward":
-        tint = reading.session.data.input_tint
-        kind = tint if tint in TINTS else "sample"
+        kind = facts.tint if facts.tint in TINTS else "sample"
         return Caption(text(f"captions.tour.forward.{kind}"))
     return Caption(text(f"captions.tour.{part}"))
 
 
-def error_of(reading: LiveValues) -> str:
+def error_words(facts: Facts, state: State) -> str:
     """Return how far the outputs of the focus sample are off; for many outputs, the loss."""
-    known = reading.buffers(0)
-    target, off = known.target, distance(known.answers, known.target)
-    loss = reading.session.loss
-    if off == off and target is not None and len(target) <= FEW:
-        return text(f"captions.tour.error.{'one' if len(target) == 1 else 'some'}", off=said(off))
-    if loss == loss:
-        return text("captions.tour.error.loss", loss=said(loss))
+    target, outputs = state.target, state.values.get(facts.outputs)
+    if target is not None and outputs is not None and len(outputs) == len(target) <= FEW:
+        answers = read_answers(outputs, facts.loss.logits)
+        off = max(abs(a - t) for a, t in zip(answers, target, strict=True))
+        if off == off:
+            kind = "one" if len(target) == 1 else "some"
+            return text(f"captions.tour.error.{kind}", off=said(off))
+    if state.loss == state.loss:
+        return text("captions.tour.error.loss", loss=said(state.loss))
     return text("captions.tour.error")
-
-
-def distance(outputs: FloatArray | None, target: FloatArray | None) -> float:
-    """Return the largest distance of an output from its target; NaN if there is none."""
-    if outputs is None or target is None or outputs.shape != target.shape:
-        return float("nan")
-    return float(np.abs(outputs - target).max(initial=0.0))

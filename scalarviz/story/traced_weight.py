@@ -10,16 +10,7 @@ from functools import cached_property
 from math import isqrt
 
 from scalarviz.story.facts import NONE, Facts, MomentFacts, Neuron, Numbers, OperationFacts, State
-from scalarviz.story.names import (
-    first_channel,
-    neuron_name,
-    owns,
-    per_unit,
-    sentence,
-    unraveled,
-    uses_of,
-    weight_name,
-)
+from scalarviz.story.names import first_channel, neuron_name, owns, per_unit, sentence, unraveled, uses_of, weight_name
 
 PUSHING = ("weight gradient", "step")  # moments at which gradients are known
 Path = list[tuple[int, int]]  # output and input of each operation

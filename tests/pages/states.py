@@ -25,7 +25,7 @@ from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import Caption, Card, Neuron
 from scalarviz.story.captions import caption
 from scalarviz.story.cards import NeuronNumbers, neuron_card
-from scalarviz.story.names import names_of
+from scalarviz.training.session.naming import names_of
 from scalarviz.story.weight_card import blocks_about, title_of
 from tests.pages.node import run_script
 

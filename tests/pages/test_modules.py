@@ -18,7 +18,7 @@ import scalarviz as sv
 from scalarviz.core.program import Moment
 from scalarviz.pages import page
 from scalarviz.pages.engine_data import engine_data, initial_data, training_of
-from scalarviz.story.by_neuron import ByNeuron, walked
+from scalarviz.stage.by_neuron import ByNeuron, walked
 from scalarviz.story.tour import Tour
 from tests.pages.node import InPage, data_in, floats, in_web, run_script
 from tests.pages.test_engine import rgb, xor
@@ -46,7 +46,7 @@ def test_the_tour_of_a_page_has_the_schedule_of_the_window() -> None:
       }}
       return told;
     """
-    tour = Tour([Moment(kind, "", "") for kind in KINDS])
+    tour = Tour(KINDS)
     expected = []
     for i in range(101):
         if i == 90:

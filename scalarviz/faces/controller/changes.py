@@ -32,6 +32,7 @@ from scalarviz.story.caption import Neuron
 from scalarviz.story.names import sentence, short_name
 from scalarviz.training.session.branches import Clock, did_in_words
 from scalarviz.training.session.growth import add_neurons, insert_layer, remove_layer, remove_neuron
+from scalarviz.training.session.reading import facts_of
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.trainer import settings_now
 from scalarviz.training.session.user_changes import Change
@@ -503,7 +504,7 @@ def answers_of(session: Session) -> dict[str, FloatArray | None]:
     is_one_hot = known.shape[1] > 1 and ((known == 0.0) | (known == 1.0)).all()
     if is_one_hot and (known.sum(axis=1) == 1.0).all():
         places = sorted(np.argmax(known, axis=1).tolist())
-        names = [short_name(session, place) for place in places]
+        names = [short_name(facts_of(session), place) for place in places]
         rows = [np.eye(known.shape[1])[place] for place in places]
     else:
         names, rows = [", ".join(f"{x:g}" for x in row) for row in known.tolist()], list(known)

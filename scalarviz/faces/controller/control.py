@@ -24,11 +24,12 @@ from scalarviz.faces.controller.changes import (
 from scalarviz.faces.controller.options import OptionChoice, rate_now
 from scalarviz.faces.controller.playing import WALKED
 from scalarviz.scene.frame_data import Work
-from scalarviz.story.by_neuron import has_neurons
+from scalarviz.stage.by_neuron import has_neurons
 from scalarviz.story.first_controls import FIRST_CONTROLS
 from scalarviz.story.guess_rules import can_guess
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.measurements import measured_names
+from scalarviz.training.session.reading import bank_now, facts_of
 from scalarviz.training.session.session import Session, Unit
 from scalarviz.training.session.stops import in_one_text
 from scalarviz.training.session.timeline import Position
@@ -281,7 +282,7 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
         help=stage.help,
         marks=stage.marks,
         guesses=controller.guessing.on,
-        can_guess=can_guess(session),
+        can_guess=can_guess(facts_of(session), bank_now(session)),
         message=controller.message,
         status=stage.status,
         stops=in_one_text(session.stop_conditions),

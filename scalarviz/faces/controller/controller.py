@@ -46,7 +46,7 @@ from scalarviz.faces.scene_options import as_number
 from scalarviz.stage.background import AT_ONCE
 from scalarviz.stage.show import Show
 from scalarviz.stage.side_by_side import AnyStage
-from scalarviz.story.by_neuron import check_neurons
+from scalarviz.stage.by_neuron import check_neurons
 from scalarviz.story.plain_errors import as_sentence
 from scalarviz.training.session.branches import Branch
 from scalarviz.training.session.session import Session

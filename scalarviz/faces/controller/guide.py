@@ -5,21 +5,32 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, final
 
 from scalarviz.base.texts import text
+from scalarviz.engines.codegen.cache_files import cache_folder
 from scalarviz.faces.controller.precompile import computes
 from scalarviz.scene.frame_data import Guess
 from scalarviz.scene.pace import pauses
-from scalarviz.story.batch_sum import can_add_up
+from scalarviz.stage.batch_sum import can_add_up
 from scalarviz.story.formats import both, said
-from scalarviz.story.guess_rules import GuessQuestion, can_guess, is_near, question_of, way_of
-from scalarviz.story.names import sentence, weight_name
-from scalarviz.story.tour import SLOWEST, STEP, Tour, note_seen
+from scalarviz.story.guess_rules import (
+    GuessQuestion,
+    can_guess,
+    is_near,
+    number_asked,
+    question_of,
+    way_of,
+)
+from scalarviz.story.names import name_of_row, sentence
+from scalarviz.story.tour import SLOWEST, STEP, Tour
 from scalarviz.training.session.branches import Clock
+from scalarviz.training.session.reading import bank_now, facts_of
 from scalarviz.training.session.session import Session, Unit
 
 if TYPE_CHECKING:
@@ -28,9 +39,27 @@ if TYPE_CHECKING:
 
 OPERATION = 0.45  # seconds for each operation of a walk
 LONGEST_WALK = 3.0  # seconds
+SEEN = "tour-seen"
 SAMPLE = 1.2  # seconds for each sample of a batch that is added up
 LONGEST_SUM = 10.0  # seconds
 SUM_STANDS = 1.5  # seconds for which the whole sum stands
+
+
+def was_seen() -> bool:
+    """Return whether the tour was shown on this machine before."""
+    with suppress(OSError):
+        return seen().exists()
+    return False
+
+
+def note_seen() -> None:
+    """Note that the tour was shown on this machine."""
+    with suppress(OSError):
+        seen().touch()
+
+
+def seen() -> Path:
+    return cache_folder() / SEEN
 
 
 @final
@@ -245,7 +274,7 @@ class Guide:
             return controller.tell(text("notices.wait"))
         controller.pause()
         self._then = then or self._play_on
-        self.tour = Tour(session.timeline.here.moments, stills=controller.stage.reduced_motion)
+        self.tour = Tour([each.kind for each in session.timeline.here.moments], stills=controller.stage.reduced_motion)
         self._seconds, self._looked = 0.0, math.inf
         self._lead(1 if session.clock.operation else 0, "step")
         controller.stage.offer({text("notices.skip"): self.skip})
@@ -358,7 +387,7 @@ class Guessing:
         if stage.own is not None:
             stage.own = None
             controller.tell(text("own.left"))
-        self.on, stage.guess = can_guess(controller.session), None
+        self.on, stage.guess = can_guess(facts_of(controller.session), bank_now(controller.session)), None
         if not self.on:
             return controller.tell(text("guess.not_here"))
         go = partial(to_question, controller.session, self.asked, stage.pinned)
@@ -369,8 +398,7 @@ class Guessing:
         session = self.controller.session
         if self.on and session.clock.operation == question.at:
             self._question, self._at = question, session.timeline.here
-            uses = [x for x in session.network.program.operations if question.row in x.parameters]
-            name = sentence(weight_name(session, uses[0], question.row))
+            name = sentence(name_of_row(facts_of(session), question.row))
             title = text(f"guess.asks.{question.kind}", name=name)
             self.controller.stage.guess = Guess(question.row, question.kind, title)
 
@@ -381,7 +409,7 @@ class Guessing:
         """Say which way it goes, and to which number; "" for none."""
         if self.controller.stage.hidden is not None and self._is_here():
             question = self._question
-            now = said(question.number(self.controller.session), 3)
+            now = said(number_asked(question, bank_now(self.controller.session)), 3)
             title = f"{text(f'guess.number.{question.kind}', now=now)} {typed}_"
             about = question.row, question.kind, title
             self.controller.stage.guess = Guess(*about, way, labels(question)[way], typed)
@@ -472,7 +500,7 @@ def compute(
 def to_question(session: Session, number: int, pinned: int | None) -> GuessQuestion:
     """Go to the moment at which a question is asked, and return it."""
     with session.doing():
-        question = question_of(session, number, pinned)
+        question = question_of(facts_of(session), bank_now(session), number, pinned)
         ahead = (question.at - session.clock.operation) % len(session.trainer.moments)
         session.advance(ahead, "operation")
     return question
@@ -480,6 +508,6 @@ def to_question(session: Session, number: int, pinned: int | None) -> GuessQuest
 
 def numbers_of(session: Session, question: GuessQuestion) -> tuple[float, float]:
     """Return the number that is asked about, before and after the operation, which is done."""
-    before = question.number(session)
+    before = number_asked(question, bank_now(session))
     session.advance(1, "operation")
-    return before, question.number(session)
+    return before, number_asked(question, bank_now(session))

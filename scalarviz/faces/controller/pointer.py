@@ -18,7 +18,8 @@ from scalarviz.stage.curves import TerrainReader, nearest_step
 from scalarviz.stage.handles import Grip, Handle
 from scalarviz.story.equations import change_between
 from scalarviz.story.formats import both
-from scalarviz.story.names import neuron_name, sentence, weight_name
+from scalarviz.training.session.reading import facts_of
+from scalarviz.story.names import name_of_row, neuron_name, sentence
 
 NOTCH = 1.15  # zoom factor per notch of the wheel
 
@@ -314,8 +315,7 @@ def let_go(controller: Controller, handle: Handle, up: float) -> None:
 
 def tell_dragged(controller: Controller, handle: Handle, up: float) -> None:
     session = controller.session
-    uses = (each for each in session.network.program.operations if handle.row in each.parameters)
-    name = sentence(weight_name(session, next(uses, None), handle.row))
+    name = sentence(name_of_row(facts_of(session), handle.row))
     old, new, _ = change_between(handle.value, handle.value_at(up))
     words = text("notices.dragged", name=name, old=old, new=new)
     if not session.playing:
@@ -336,7 +336,7 @@ def answer_words(controller: Controller, handle: Handle, old: str, new: str) -> 
         return ""
     place = int(np.argmax(np.abs(after - before)))
     start, end = both(float(before[place]), float(after[place]))
-    unit = neuron_name(session, (session.network.program.outputs.name, place))
+    unit = neuron_name(facts_of(session), (session.network.program.outputs.name, place))
     what = text("notices.dragged.answer") if len(after) == 1 else unit
     fields = {"old": old, "new": new, "what": what, "start": start, "end": end}
     return text("notices.dragged.moves", **fields) if start != end else ""

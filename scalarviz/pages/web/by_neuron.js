@@ -1,5 +1,5 @@
 // Which neurons of the last operation are shown, where one goes by neurons; as
-// story/by_neuron.py.
+// stage/by_neuron.py.
 
 import { rowsOfSum } from "./lights.js";
 

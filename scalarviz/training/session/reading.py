@@ -49,7 +49,7 @@ from scalarviz.story.facts import (
     ParametricFacts,
     State,
 )
-from scalarviz.story.node_captions import TELLERS, node_name
+from scalarviz.training.session.node_captions import TELLERS, node_name
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.explanation import done_in, explain, explained_of, last_edit
 from scalarviz.training.session.naming import is_output, names_of, names_of_cells, writer_of
@@ -364,12 +364,18 @@ class Numbers(Mapping[str, Any]):
         return len(self.buffers)
 
 
+def bank_now(session: Session) -> State:
+    """Return the clock and the numbers of the bank."""
+    timeline, bank = session.timeline, session.network.bank
+    step, operation = timeline.clock.place
+    found = State(step, operation, NONE, False, timeline.loss, bank.value, bank.grad)
+    return replace(found, bank_state=bank.state, frozen=bank.frozen)
+
+
 def state_of(session: Session) -> State:
     """Return the present moment of a session; the caller holds its lock while it is read."""
-    timeline, bank = session.timeline, session.network.bank
+    timeline, bank, common = session.timeline, session.network.bank, bank_now(session)
     trainer, (step, operation) = timeline.trainer, timeline.clock.place
-    common = State(step, operation, NONE, False, timeline.loss, bank.value, bank.grad)
-    common = replace(common, bank_state=bank.state, frozen=bank.frozen)
     if (step, operation) == (0, 0):
         return common
     run, program = trainer.run, session.network.program

@@ -28,6 +28,7 @@ from scalarviz.story.guess_rules import (
     GuessQuestion,
     can_guess,
     is_near,
+    number_asked,
     question_of,
     way_of,
 )
@@ -538,7 +539,7 @@ def test_questions_are_about_a_value_and_a_gradient_by_turns() -> None:
     session = plain_session_of()
     for step in range(3):
         for number in range(4):
-            question = question_of(session, number, None)
+            question = question_of(facts_of(session), bank_now(session), number, None)
             assert question.row == (step * OF_STEP + number * OF_NUMBER) % 13
             before = session.operations[question.at]
             layer = int(question.row >= 9)
@@ -550,28 +551,29 @@ def test_questions_are_about_a_value_and_a_gradient_by_turns() -> None:
 def test_a_question_is_about_the_pinned_weight_else_about_one_that_moves() -> None:
     session = plain_session_of()
     session.freeze(range(12))
-    assert can_guess(session)
-    assert {question_of(session, number, None).row for number in range(9)} == {12}
-    assert {question_of(session, number, 3).row for number in range(9)} == {3}
+    assert can_guess(facts_of(session), bank_now(session))
+    assert {question_of(facts_of(session), bank_now(session), number, None).row for number in range(9)} == {12}
+    assert {question_of(facts_of(session), bank_now(session), number, 3).row for number in range(9)} == {3}
     session.freeze(12)
-    assert not can_guess(session)
+    assert not can_guess(facts_of(session), bank_now(session))
 
 
 def test_there_is_nothing_to_guess_in_an_expression() -> None:
-    assert not can_guess(Show.of(sv.Value(0.5) * 2.0).session)
+    session = Show.of(sv.Value(0.5) * 2.0).session
+    assert not can_guess(facts_of(session), bank_now(session))
 
 
 def test_the_gradient_of_a_shared_weight_is_asked_about_before_its_last_sum() -> None:
     shared = sv.Dense(2, 2, "tanh")
     net = sv.Network([shared, shared, sv.Dense(2, 1, "sigmoid")], seed=0)
     session = sv.Session(net, data.Xor(), "mse", sv.SGD(0.5), engine="python")
-    question = question_of(session, 1, 0)
+    question = question_of(facts_of(session), bank_now(session), 1, 0)
     assert session.operations[question.at] == "weight gradient 0"
     session.advance(question.at + 1, "operation")
-    grad = question.number(session)
+    grad = number_asked(question, bank_now(session))
     session.advance(1)
     assert grad == float(session.network.bank.grad[0]) != 0.0
-    assert np.isfinite(GuessQuestion("value", 0, 0).number(session))
+    assert np.isfinite(number_asked(GuessQuestion("value", 0, 0), bank_now(session)))
 
 
 def test_pages_have_the_same_rules() -> None:
@@ -595,6 +597,6 @@ def test_pages_have_the_same_rules() -> None:
     for _ in range(4):
         for number in range(4):
             asks.append((session.step_index, number))
-            found.append(question_of(session, number, None).row)
+            found.append(question_of(facts_of(session), bank_now(session), number, None).row)
         session.advance()
     assert in_web("guess_rules", body, asks=asks, rows=[*range(13)]) == found

@@ -16,7 +16,7 @@ from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.group import Opening
 from scalarviz.faces.controller.guide import SAMPLE, SUM_STANDS
 from scalarviz.stage.show import Show
-from scalarviz.story import tour
+from scalarviz.faces.controller import guide as tour
 from scalarviz.story.tour import (
     BACKWARD,
     END,
@@ -126,7 +126,7 @@ def test_speed_rises_at_the_end() -> None:
 
 @pytest.mark.usefixtures("own_cache")
 def test_where_steps_take_long_there_are_fewer() -> None:
-    going, now = Tour(session_of([2, 2, 1]).timeline.here.moments), STEP
+    going, now = Tour([each.kind for each in session_of([2, 2, 1]).trainer.moments]), STEP
     going.count(*going.due(now))
     done, longest = 0, 0
     while not going.is_over(now):
@@ -142,7 +142,7 @@ def test_where_steps_take_long_there_are_fewer() -> None:
 
 @pytest.mark.usefixtures("own_cache")
 def test_a_step_that_waited_for_the_machine_leaves_none_out() -> None:
-    going, now, done = Tour(session_of([2, 2, 1]).timeline.here.moments), STEP, 0
+    going, now, done = Tour([each.kind for each in session_of([2, 2, 1]).trainer.moments]), STEP, 0
     going.count(*going.due(now))
     while not going.is_over(now):
         steps, _ = going.due(now)
@@ -361,7 +361,7 @@ def test_one_sample_is_no_sum(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_where_there_is_no_sum_it_says_so(adder: Adder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scalarviz.story.batch_sum.MOST", 3)
+    monkeypatch.setattr("scalarviz.stage.batch_sum.MOST", 3)
     adder.controller.guide.add_up()
     assert adder.stage.notices == ["There is no sum over samples that can be shown here"]
     adder.watch(3.0)

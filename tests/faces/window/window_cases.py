@@ -66,7 +66,7 @@ from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.visuals.opengl import Smooth
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
-from scalarviz.story import tour
+from scalarviz.faces.controller import guide as tour
 from scalarviz.story.first_controls import FIRST_CONTROLS
 from tests.additions import test_new_controls
 from tests.faces.controller.fake_stage import GROUNDS, FakeStage

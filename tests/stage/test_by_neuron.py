@@ -13,7 +13,7 @@ from scalarviz.errors import InputError
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.lights import focus_of, lights, rows_of_sum
 from scalarviz.stage.stage import Stage
-from scalarviz.story.by_neuron import ByNeuron, check_neurons, has_neurons
+from scalarviz.stage.by_neuron import ByNeuron, check_neurons, has_neurons
 from scalarviz.story.captions import caption
 from tests.sessions import image, inverting
 from tests.studio import NAMES, Studio, go_by_neurons

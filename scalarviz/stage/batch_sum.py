@@ -15,6 +15,7 @@ from scalarviz.core.program import NONE, Moment, Operation
 from scalarviz.story.caption import Caption, Piece
 from scalarviz.story.formats import agreeing, exact_sum, said, written_alike
 from scalarviz.story.traced_weight import TracedWeight, explained_neuron, explained_row
+from scalarviz.training.session.reading import facts_of, state_of
 from scalarviz.training.session.session import Session
 
 MOST = 4_000_000  # products of an input and an output of an operation; more are not added up
@@ -58,18 +59,18 @@ class BatchSum:
             moment = last_moment(session)
             if moment is None or moment.kind != "weight gradient":
                 return None
-            step = session.timeline.clock.step
-            neuron = explained_neuron(session, moment, step) if pinned is None else None
-            followed = pinned if neuron is None else explained_row(session, moment, neuron)
-            traced = TracedWeight(session, moment, NONE if followed is None else followed, neuron)
-            numbers, row = traced.numbers, traced.own_row
-            if numbers.inputs is None or numbers.upstream is None:
-                return None
-            if not can_add_up(traced.operation):
+            facts, state = facts_of(session), state_of(session)
+            here = facts, state, facts.moments[state.moment]
+            neuron = explained_neuron(*here) if pinned is None else None
+            followed = pinned if neuron is None else explained_row(*here, neuron)
+            traced = TracedWeight(*here, NONE if followed is None else followed, neuron)
+            operation = session.network.program.operations[moment.operation]
+            numbers, row = session.numbers(operation.name), traced.own_row
+            if numbers.inputs is None or numbers.upstream is None or not can_add_up(operation):
                 return None
             ones = np.ones((len(numbers.inputs), 1))
             return BatchSum(
-                traced.operation,
+                operation,
                 np.hstack([numbers.inputs.astype(np.float64), ones]),
                 numbers.upstream.astype(np.float64),
                 row,
