@@ -29,12 +29,26 @@ from scalarviz.stage.network_layout import layout_of
 from scalarviz.stage.stage import Stage
 from scalarviz.story.backward_captions import way_around
 from scalarviz.story.caption import Card, CardLine, CardTable
-from scalarviz.story.captions import AVERAGED, LOSS_CHANGES, Numbered
-from scalarviz.story.equations import CORRECTED, CORRECTION, FUNCTIONS, corrected
+from scalarviz.story.captions import AVERAGED, LOSS_CHANGES
 from scalarviz.story.forward_captions import loss_text, own_formula
+from scalarviz.training.session.explanation import (
+    CORRECTED,
+    FUNCTIONS,
+    FormulaLine,
+    Numbered,
+    constant_lines,
+    corrected,
+    powers_of,
+    update_lines,
+)
+from scalarviz.training.session.naming import (
+    cells_of,
+    is_output,
+    names_of,
+    names_of_cells,
+    writer_of,
+)
 from scalarviz.training.session.node_captions import entitled
-from scalarviz.training.session.naming import cells_of, is_output, names_of, names_of_cells, writer_of
-from scalarviz.training.session.explanation import FormulaLine, constant_lines, update_lines
 from scalarviz.training.session.session import Session
 
 Data = dict[str, Any]  # what JSON can hold
@@ -275,8 +289,7 @@ def lines_of(row: OptimizerRow, settings: Mapping[str, float]) -> tuple[list[Dat
     for numbers in product(PROBES, repeat=len(changing)):
         known = dict(zip(changing, numbers, strict=True)) | {"lr": 0.5, **settings, "step": 1.0}
         lines = constant_lines(row, known)
-        matches = [(each.name, CORRECTION.fullmatch(each.pattern)) for each in lines]
-        powers = {name: match[1] for name, match in matches if match is not None}
+        powers = powers_of(lines)
         update = update_lines(row, known)
         key = tuple(f"{each.name} = {each.pattern}" for each in update)
         if key not in found:

@@ -154,7 +154,7 @@ class ParametricFacts:
 
 @dataclass(frozen=True)
 class LossPart:
-    """The error of a loss, or its slope: a text, the cases, and a function of prediction and target.
+    """The error of a loss, or its slope: a text, its cases, a function of prediction and target.
 
     compute  with the weight of the target; None where a page cannot compute it, and of a loss that
              takes all outputs together
@@ -308,6 +308,7 @@ class Explained:
     frozen         whether it is frozen; `is_any_frozen` whether any weight is
     lines          the optimizer's arithmetic, from the gradient to the new value; empty if the
                    weight is frozen, or the numbers before the step are not known
+    clips          whether all gradients are limited together, so that a step waits for all of them
     """
 
     row: int
@@ -318,6 +319,22 @@ class Explained:
     frozen: bool
     is_any_frozen: bool
     lines: Sequence[UpdateLine]
+    clips: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LastChange:
+    """The last change of one weight.
+
+    step      number of whole steps done when it was made, the one that moved it included
+    is_edit   whether a user set it, else the step moved it
+    old, new  its values before and after
+    """
+
+    step: int
+    is_edit: bool
+    old: float
+    new: float
 
 
 # ---- State --------------------------------------------------------------------------------------

@@ -19,18 +19,28 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.arithmetic import where
+from scalarviz.core.formulas.elementary import sqrt
 from scalarviz.core.formulas.formula_words import (
     DEEPEST,
     UnwritableError,
     arguments_of,
     assignment,
     called,
+    in_words,
     syntax_of,
     variables,
 )
 from scalarviz.core.formulas.optimizers import OptimizerRow, clip, regularize
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.program import Buffer, Moment, Operation
+from scalarviz.story.facts import (
+    Correction,
+    Explained,
+    LastChange,
+    NamedFormula,
+    NumberedFormula,
+    UpdateLine,
+)
 from scalarviz.training.session.branches import Action, Clock
 from scalarviz.training.session.timeline import Position, Timeline
 from scalarviz.training.session.trainer import Trainer
@@ -290,21 +300,6 @@ def condition_lines(
 
 
 # What changed a weight last, a step or a user, and its values before and after.
-
-
-@dataclass(frozen=True, slots=True)
-class LastChange:
-    """The last change of one weight.
-
-    step      number of whole steps done when it was made, the one that moved it included
-    is_edit   whether a user set it, else the step moved it
-    old, new  its values before and after
-    """
-
-    step: int
-    is_edit: bool
-    old: float
-    new: float
 
 
 def last_change(timeline: Timeline, row: int) -> LastChange | None:
@@ -625,3 +620,146 @@ def renamed(line: FormulaLine, names: Mapping[str, str]) -> FormulaLine:
     known = {own.get(name, name): value for name, value in line.known.items()}
     name = names.get(line.name, line.name)
     return replace(line, name=name, formula=pattern, pattern=pattern, known=known)
+
+
+# The same arithmetic for captions and cards: words, and functions of numbers.
+
+CORRECTED = re.compile(r"\b(\w+) / (correction\d?)\b")
+ALONE = re.compile(r"(?<!\w)\((\w+)\)")  # brackets around a name, not those of a function
+CORRECTION = re.compile(r"1(?:\.0)? - power\((\w+), step\)")
+
+
+def sign(x: float) -> float:
+    return float(np.sign(x))
+
+
+FUNCTIONS: dict[str, Callable[..., float]] = {
+    "sqrt": math.sqrt,
+    "power": pow,
+    "sign": sign,
+    "clip": lambda x, limit: max(-limit, min(limit, x)),
+}
+FUNCTIONS_WITH_NUMBERS: dict[str, Callable[..., float]] = {
+    "sqrt": sqrt,
+    "sign": sign,
+    "clip": lambda x, low, high: min(max(x, low), high),
+}
+
+
+def explained_of(
+    found: Explanation, optimizer: Optimizer, kept: Mapping[str, float], is_any_frozen: bool
+) -> Explained:
+    """Return an explanation as captions and cards read it.
+
+    optimizer      of the step
+    kept           its own numbers for the weight before the step, by slot
+    is_any_frozen  whether any weight is frozen
+    """
+    powers = powers_of(found.lines)
+    return Explained(
+        found.row,
+        found.value,
+        found.grad,
+        kept,
+        tuple(optimizer.settings),
+        found.frozen,
+        is_any_frozen,
+        tuple(update_line(line, powers) for line in found.lines),
+        clips=optimizer.clip_norm < np.inf,
+    )
+
+
+def powers_of(lines: Sequence[FormulaLine]) -> dict[str, str]:
+    """Return the settings whose powers make corrections, by the names of these corrections."""
+    matches = [(line.name, CORRECTION.fullmatch(line.pattern)) for line in lines]
+    return {name: match[1] for name, match in matches if match is not None}
+
+
+def update_line(line: FormulaLine, powers: Mapping[str, str]) -> UpdateLine:
+    """Return a line with its words, and with functions that compute it; `powers` as above."""
+    functions, short = {**FUNCTIONS, **line.calls}, corrected(line)
+    is_written = line.name == "lr" or not line.is_same
+    return UpdateLine(
+        line.name,
+        line.formula,
+        line.value,
+        line.known,
+        in_words(line.formula, line.known, line.calls) or line.formula,
+        None if line.is_same else numbered_formula(line),
+        named_formula(short, functions) if is_written and line.pattern else None,
+        [
+            Correction(name, by, named_formula(divided(line, name, powers[by]), FUNCTIONS))
+            for name, by in CORRECTED.findall(line.pattern)
+        ],
+        same=line.is_same,
+        own_rate=line.is_own_rate,
+    )
+
+
+def corrected(line: FormulaLine) -> FormulaLine:
+    """Return a line with the corrected numbers in the place of their quotients."""
+    known = dict(line.known)
+    for name, correction in CORRECTED.findall(line.pattern):
+        known[f"{name}_corrected"] = known[name] / known[correction]
+    pattern = ALONE.sub(r"\1", CORRECTED.sub(r"\1_corrected", line.pattern))
+    return replace(line, pattern=pattern, known=known)
+
+
+def divided(line: FormulaLine, name: str, power: str) -> FormulaLine:
+    """Return the line of a number that is divided by a correction made of a power."""
+    return replace(line, pattern=f"{name} / (1 - {power}^step)")
+
+
+def named_formula(line: FormulaLine, functions: Mapping[str, Callable[..., float]]) -> NamedFormula:
+    """Return the formula of a card."""
+    names = [each for each in dict.fromkeys(NAME.findall(line.pattern)) if each in line.known]
+    words = in_words(line.pattern, names, functions) or line.pattern
+    return NamedFormula(words, names, function_of(line.pattern.replace("^", "**"), functions))
+
+
+def numbered_formula(line: FormulaLine) -> NumberedFormula | None:
+    """Return a line with _0_, _1_ ... in place of its numbers; None of a sentence."""
+    functions = {**FUNCTIONS_WITH_NUMBERS, **line.calls}
+    numbered = Numbered(constants=line.formula != line.pattern)
+    try:
+        code = ast.unparse(numbered.visit(ast.parse(line.formula, mode="eval")))
+    except SyntaxError:
+        return None
+    names = [f"_{i}_" for i in range(len(numbered.numbers))]
+    words = in_words(code, names, functions)
+    return NumberedFormula(words, numbered.numbers, function_of(code, functions))
+
+
+def function_of(
+    code: str, functions: Mapping[str, Callable[..., float]]
+) -> Callable[[Mapping[str, float]], float]:
+    """Return a function of a dict of the names in an expression."""
+    compiled, known = compile(code, "<formula>", "eval"), {"__builtins__": {}, **functions}
+    return lambda numbers: float(eval(compiled, known, numbers))
+
+
+class Numbered(ast.NodeTransformer):
+    """An expression with a name of its own in place of each number.
+
+    numbers  these numbers: a name, or a constant
+    """
+
+    def __init__(self, *, constants: bool) -> None:
+        self.constants = constants
+        self.numbers: list[str | float] = []
+
+    def next(self, number: str | float) -> ast.expr:
+        self.numbers.append(number)
+        return ast.Name(f"_{len(self.numbers) - 1}_", ast.Load())
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self.next(node.id)
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        if self.constants and isinstance(node.value, (int, float)):
+            return self.next(float(node.value))
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        arguments = [self.visit(each) for each in node.args]
+        return ast.Call(node.func, arguments, [])
