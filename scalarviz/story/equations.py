@@ -9,7 +9,7 @@ from functools import partial
 
 from scalarviz.base.texts import decimals, text
 from scalarviz.story.caption import CardLine, CardTable, Piece, Summand, Summed
-from scalarviz.story.facts import NONE, TERMS, Explained, NamedFormula, Neuron, UpdateLine
+from scalarviz.story.facts import NONE, Explained, NamedFormula, Neuron, UpdateLine
 from scalarviz.story.formats import (
     FEW,
     MOST,
@@ -165,19 +165,20 @@ def is_changed(terms: Sequence[EquationTerm], result: float) -> bool:
 
 
 def summed(
-    terms: Sequence[EquationTerm], result: float, one: Neuron, *, back: bool = False
+    terms: Sequence[EquationTerm], result: float, one: Neuron, most: int, back: bool = False
 ) -> Summed | None:
     """Return a sum whose largest terms travel; None if there is none to show.
 
     terms   all terms, in the order of the picture: the number of a neuron, and the weight
     result  what the engine has
     one     the neuron "1", from which the bias comes
+    most    terms that travel
     back    whether the weight is the first factor
     """
     if is_changed(terms, result) or not math.isfinite(result):
         return None
     order = sorted(range(len(terms)), key=lambda i: -abs(terms[i].value))
-    largest, others = sorted(order[:TERMS]), order[TERMS:]
+    largest, others = sorted(order[:most]), order[most:]
     found = []
     for term in (terms[i] for i in largest):
         number, weight = (1.0, *term.numbers)[-2:][:: -1 if back else 1]
