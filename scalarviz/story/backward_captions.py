@@ -23,7 +23,7 @@ from scalarviz.story.equations import (
     summed,
     whole_line,
 )
-from scalarviz.story.facts import NONE, ActivationFacts
+from scalarviz.story.facts import NONE, TERMS, ActivationFacts
 from scalarviz.story.formats import agreeing, exact_sum, pretty, said
 from scalarviz.story.forward_captions import (
     CaptionFn,
@@ -201,7 +201,7 @@ def weighted_back(ctx: TracedWeight) -> Caption:
     whole = (whole_line(terms, arrived, keep=keep, about=ctx.before),) if is_long(terms) else ()
     kind = "scale" if len(operation.shape) == 1 else "sum"
     caption = caption_of(f"weighted_back.{kind}", line, unit=ctx.called(ctx.before))
-    added = summed(terms, arrived, ctx.behind, back=True)
+    added = summed(terms, arrived, ctx.behind, TERMS, back=True)
     return about(ctx, replace(caption, whole=whole, summed=added), arrived, "arrives")
 
 
@@ -219,9 +219,7 @@ def norm_back(ctx: TracedWeight) -> Caption:
     if known is None:
         return row_back(ctx)
     (x, y, g), eps = known
-    result, own, own_y = (
-        float(each[place]) for each in (ctx.gradient, ctx.upstream, ctx.outputs)
-    )
+    result, own, own_y = (float(each[place]) for each in (ctx.gradient, ctx.upstream, ctx.outputs))
     centred = ctx.operation.formula != "rms_norm"
     shift, stretch = mean(g), mean([a * b for a, b in zip(g, y, strict=True)])
     spread = variance(x) if centred else mean([each * each for each in x])

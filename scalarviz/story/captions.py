@@ -1,32 +1,22 @@
-"""Captions of the moments of a session, with their numbers."""
+"""Captions of the moments of a step, with their numbers, and of a training that plays."""
 
 from __future__ import annotations
 
-import ast
 import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
-import numpy as np
-
-from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import plural, text
-from scalarviz.core.bank_arrays import row_numbers
-from scalarviz.core.formulas.elementary import sqrt
-from scalarviz.core.formulas.formula_words import in_words, value_at
-from scalarviz.core.optimizer import Optimizer
-from scalarviz.core.program import NONE, Moment, Program
-from scalarviz.stage.live_values import LiveValues
 from scalarviz.story.backward_captions import BACKWARD_KINDS, delta, row_back
-from scalarviz.story.caption import Caption, Neuron, Piece, plain_lines
+from scalarviz.story.caption import Caption, Piece, plain_lines
 from scalarviz.story.equations import (
     FIRST_ON_CUBE,
     LONGEST_FORMULA,
     PRODUCT,
     CaptionLine,
     EquationTerm,
-    change_between,
     ending_on,
     equation,
     in_brackets,
@@ -35,6 +25,7 @@ from scalarviz.story.equations import (
     sum_line,
     whole_line,
 )
+from scalarviz.story.facts import NONE, Explained, Facts, Neuron, Numbers, State, UpdateLine
 from scalarviz.story.formats import (
     FEW,
     both,
@@ -52,9 +43,10 @@ from scalarviz.story.forward_captions import (
     batch_norm,
     caption_of,
     dropout,
-    is_small,
+    floats,
     joined,
     loss,
+    mean,
     parametric,
     plain,
     predicted,
@@ -64,74 +56,34 @@ from scalarviz.story.forward_captions import (
     weighted,
 )
 from scalarviz.story.names import sentence
-from scalarviz.training.session.node_captions import itself, node_back, node_forward
 from scalarviz.story.traced_weight import (
     TracedWeight,
     explained_neuron,
     explained_row,
-    first_row,
-    old_gradient,
     row_beside,
 )
-from scalarviz.training.session.branches import Clock
-from scalarviz.training.session.explanation import Explanation, FormulaLine, explain, last_edit
-from scalarviz.training.session.session import Session
-from scalarviz.training.session.stops import KIND
-from scalarviz.training.session.timeline import Position
-from scalarviz.training.session.value_session import VALUE
 
 # The step: the optimizer's arithmetic for one weight, and the new loss.
 
-# Actions after a step that do not change the network's outputs.
-HARMLESS = {
-    *("learning rate", "own rate", "optimizer", "data", "samples", "batch", "engine", "freeze"),
-    KIND,
-}
 RATE_DIGITS = 6
-PLACE_OF_NUMBER = re.compile(r"_(\d+)_")  # its place in what `Numbered` has found
-
-
-def clip(g: float, low: float, high: float) -> float:
-    return min(max(g, low), high)
-
-
-def sign(w: float) -> float:
-    return float((w > 0.0) - (w < 0.0))
-
-
-FUNCTIONS_BEFORE = {"sqrt": sqrt, "clip": clip, "sign": sign}  # of lines before the update
+PLACE_OF_NUMBER = re.compile(r"_(\d+)_")  # its place in a `NumberedFormula`
 
 
 def step(ctx: TracedWeight) -> Caption:
     """The optimizer's arithmetic, and the new loss."""
-    if ctx.row == NONE:
+    state = ctx.state
+    if ctx.row == NONE or state.explained is None:
         return Caption(text("captions.step.empty"))
-    timeline, trainer = ctx.session.timeline, ctx.session.timeline.trainer
-    actions = timeline.branch.actions_at(timeline.clock.place)[: timeline.clock.actions]
-    # Within at_work the session must not be used: it would journal the older numbers as edits.
-    with timeline.at_work():
-        found = explain(trainer, ctx.row, timeline.clock.operation)
-        optimizer = trainer.settings.optimizer
-        inputs, targets = trainer.batches.at(timeline.clock.step)
-        slots = optimizer.row.slots
-        block = trainer.bank.slot_block(slots)
-        kept = {name: float(slot[ctx.row]) for name, slot in zip(slots, block, strict=True)}
-    caption = moved(found, optimizer, kept, ctx.name_of(ctx.row))
-    count = len(inputs)
+    found = state.explained(ctx.row)
+    caption = moved(found, float(state.value[ctx.row]), ctx.name_of(ctx.row))
     if caption.lines:
-        who = text(f"captions.step.{'some' if ctx.network.bank.frozen.any() else 'all'}")
-        together = plural("captions.step.together", count, who=who)
-        caption = with_line(caption, together)
+        who = text(f"captions.step.{'some' if found.is_any_frozen else 'all'}")
+        caption = with_line(caption, plural("captions.step.together", ctx.samples, who=who))
     caption = replace(caption, title=ctx.opened(caption.title))
-    # Dropout and the like differ in training and evaluation mode.
-    is_plain = not any(operation.about.learning for operation in ctx.network.program.operations)
-    few = is_small(count, targets.size)
-    if is_plain and few and all(action.kind in HARMLESS for action in actions):
-        again = ctx.once(lambda: value_at(lambda: trainer.loss(ctx.network(inputs), targets)))
-        if again == again or timeline.loss != timeline.loss:  # else a function of users raised
-            old, new = both(timeline.loss, again)
-            words = plural("captions.step.loss", count, old=old, new=new)
-            caption = with_line(caption, words)
+    if state.again is not None:
+        old, new = both(state.loss, state.again)
+        words = plural("captions.step.loss", ctx.samples, old=old, new=new)
+        caption = with_line(caption, words)
     return caption
 
 
@@ -142,29 +94,33 @@ def with_line(caption: Caption, words: str) -> Caption:
     return replace(caption, lines=(*caption.lines, *line), whole=whole)
 
 
-def moved(
-    found: Explanation, optimizer: Optimizer, kept: Mapping[str, float], name: str
-) -> Caption:
-    """Return how a weight moves: the optimizer's formula, and the same with its numbers."""
+def moved(found: Explained, now: float, name: str) -> Caption:
+    """Return how a weight moves: the optimizer's formula, and the same with its numbers.
+
+    now   the weight at the moment that is shown
+    name  what it is called
+    """
     row, old = found.row, found.value
-    if not found.lines:
+    if not found.lines and (found.frozen or now == old):
         kind = "frozen" if found.frozen else "still"
         title = text(f"captions.stays.{kind}", name=name, value=said(old, 3))
         return Caption(title, rows=(row,))
-    exactly = {line.name for line in found.lines if is_exact(line)} | set(optimizer.settings)
+    if not found.lines or not found.lines[-1].follows:
+        return changed(found, found.lines[-1].value if found.lines else now, name)
+    exactly = [*found.settings, *(line.name for line in found.lines if is_exact(line))]
     names = {"g": "gradient", "w": "w"}
     before: list[CaptionLine] = []
     for line in found.lines[:-1]:
-        if line.is_same:
+        if line.same:
             continue
-        if line.is_own_rate:
+        if line.own_rate:
             rate = said(line.value, RATE_DIGITS)
             before += plain_lines(text("captions.step.own_rate", rate=rate))
             continue
         key = {"g": "clipped", "w": "decayed"}.get(line.name, "")
         name_now = text(f"captions.computed.{key}") if key else line.name
-        if not line.pattern and line.name in kept:  # of an update that cannot be followed
-            change = "{}: {} → {}".format(name_now, *both(kept[line.name], line.value))
+        if line.card is None and line.name in found.kept:  # of an update that cannot be followed
+            change = "{}: {} → {}".format(name_now, *both(found.kept[line.name], line.value))
             before += plain_lines(change)
         else:
             before.append(formula_line(line, exactly=exactly, start=f"{name_now} = "))
@@ -180,62 +136,47 @@ def moved(
     ended = tuple(replace(piece, mark=mark) if piece.row == row else piece for piece in ended)
     if not any(piece.row == row for piece in ended):
         ended = *ended[:-1], replace(ended[-1], row=row, mark=mark)
-    formula = in_words(last.formula, last.known, last.calls) or last.formula
-    formula = text("captions.step.formula", formula=pretty(fill(formula, names)))
+    formula = text("captions.step.formula", formula=pretty(fill(last.words, names)))
     whole = (ended, *before)
-    lines = tuple(map(folded, whole))
-    return Caption(title, formula, lines, whole if lines != whole else (), rows=(row,))
+    lines = tuple(folded(line) for line in whole)
+    return Caption(title, formula, lines, whole if any(map(is_folded, whole)) else (), rows=(row,))
 
 
-def ending(found: Explanation, exactly: Collection[str], digits: int) -> tuple[CaptionLine, str]:
+def changed(found: Explained, now: float, name: str) -> Caption:
+    """Return how a weight has changed, where it is not known how that comes about."""
+    old, new = both(found.value, now)
+    title = text("captions.step.title", name=name, old=old, new=new)
+    line = Piece(old, found.row, mark=f"{old}\n→ {new}"), Piece(f" → {new}")
+    return Caption(title, "", (line,), rows=(found.row,))
+
+
+def ending(found: Explained, exactly: Collection[str], digits: int) -> tuple[CaptionLine, str]:
     """Return the last line of an optimizer, and the old number as it is written."""
     line = formula_line(found.lines[-1], exactly=exactly, row=found.row, least=digits)
-    if "w" not in {line.name for line in found.lines[:-1]}:  # else that after decay
+    if not any(each.name == "w" for each in found.lines[:-1]):  # else that after decay
         for piece in line:
             if piece.row == found.row:
                 return line, piece.words
     return line, said(found.value, digits)
 
 
+def is_folded(line: CaptionLine) -> bool:
+    """Return whether a line is too long to be shown as it is."""
+    return sum(len(piece.words) for piece in line) > LONGEST_FORMULA
+
+
 def folded(line: CaptionLine) -> CaptionLine:
     """Return a line that is short enough: of a long one the weight, "..." and the result."""
-    if sum(len(piece.words) for piece in line) <= LONGEST_FORMULA:
+    if not is_folded(line):
         return line
     own = [replace(piece, words=f"{piece.words} ") for piece in line[:-1] if piece.row != NONE][:1]
-    start = line[0].words.partition(" = ")
-    head = [Piece("".join(start[:2]))] if start[1] else []
+    start, sign, _ = line[0].words.partition(" = ")
+    head = [Piece(start + sign)] if sign else []
     return (*head, *own, Piece("...", opens=True), *line[-2:])
 
 
-class Numbered(ast.NodeTransformer):
-    """An expression with a name of its own in place of each number.
-
-    numbers  these numbers: a name, or a constant
-    """
-
-    def __init__(self, *, constants: bool) -> None:
-        self.constants = constants
-        self.numbers: list[str | float] = []
-
-    def next(self, number: str | float) -> ast.expr:
-        self.numbers.append(number)
-        return ast.Name(f"_{len(self.numbers) - 1}_", ast.Load())
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return self.next(node.id)
-
-    def visit_Constant(self, node: ast.Constant) -> ast.expr:
-        if self.constants and isinstance(node.value, (int, float)):
-            return self.next(float(node.value))
-        return node
-
-    def visit_Call(self, node: ast.Call) -> ast.expr:
-        arguments = [self.visit(each) for each in node.args]
-        return ast.Call(node.func, arguments, [])
-
-
 def formula_line(
-    line: FormulaLine,
+    line: UpdateLine,
     *,
     exactly: Collection[str] = (),
     start: str = "",
@@ -244,24 +185,20 @@ def formula_line(
 ) -> CaptionLine:
     """Return a line of the optimizer with numbers in place of its names.
 
-    line     the line, a formula of Python
+    line     the line
     exactly  names whose numbers are not rounded
     start    words before the formula
     row      bank index of the weight that `w` in it is; NONE for none
     least    fewest digits; by default 2
     """
-    functions = {**FUNCTIONS_BEFORE, **line.calls}
-    numbered = Numbered(constants=line.formula != line.pattern)
-    try:
-        code = ast.unparse(numbered.visit(ast.parse(line.formula, mode="eval")))
-    except SyntaxError:  # a sentence
+    numbered = line.numbered
+    if numbered is None:  # a sentence
         return plain_lines(f"{start}{line.formula}")[0]
-    names = [f"_{i}_" for i in range(len(numbered.numbers))]
     parts: list[EquationTerm | str] = [start] if start else []
     order = []
-    pieces = PLACE_OF_NUMBER.split(in_words(code, names, functions))
+    pieces = PLACE_OF_NUMBER.split(numbered.words)
     for i, piece in enumerate(pieces):
-        if not i % 2:
+        if i % 2 == 0:
             parts += [pretty(piece)] if piece else []
             continue
         number = numbered.numbers[int(piece)]
@@ -270,14 +207,12 @@ def formula_line(
         words = in_brackets if holds else "{}".format
         own = row if number == "w" else NONE
         parts.append(EquationTerm((value,), words, own, exact=number in exactly))
-        order.append(names[int(piece)])
-    if len(order) < len(names):  # it cannot be written
+        order.append(f"_{piece}_")
+    if len(order) < len(numbered.numbers):  # it cannot be written
         return plain_lines(f"{start}{said(line.value)}")[0]
-    compiled = compile(code, "<formula>", "eval")
 
     def compute(v: Sequence[float]) -> float:
-        numbers = dict(zip(order, v, strict=True))
-        return float(eval(compiled, {"__builtins__": {}, **functions}, numbers))
+        return numbered.compute(dict(zip(order, v, strict=True)))
 
     return equation(parts, compute, line.value, least=least)
 
@@ -285,83 +220,69 @@ def formula_line(
 # The moments.
 
 
-def caption(session: Session, row: int | None = None, neuron: Neuron | None = None) -> Caption:
-    """Return the caption of the last moment; the session does not change.
+def caption_of_state(
+    facts: Facts,
+    state: State,
+    row: int | None = None,
+    neuron: Neuron | None = None,
+    tellers: Mapping[str, CaptionFn] | None = None,
+) -> Caption:
+    """Return the caption of the last moment of a state.
 
-    session  the session
     row      bank index of the weight whose numbers are shown; None: one of `explained_neuron`
     neuron   the neuron whose numbers are shown instead, as buffer and place; None: no neuron
+    tellers  captions by the kind of the moment; by default those of a network
     """
-    with session.doing(), np.errstate(all="ignore"):  # infinities are shown as they are
-        step, operation = session.timeline.clock.place
-        if (step, operation) == (0, 0):
-            return Caption(text("captions.before"))
-        moment = session.trainer.moments[operation - 1]
-        program = session.network.program
-        tellers = OF_EXPRESSIONS if program.is_graph else CAPTIONS
-        if moment.kind not in tellers:
-            return Caption(f"{moment.name[:1].upper()}{moment.name[1:]}.")
-        chosen = row is not None or neuron is not None
-        if neuron is not None and is_one(program, neuron):
-            row, neuron = bias_behind(program, neuron), None
-        if row is not None or program.is_graph:
-            neuron = None
-        elif neuron is None:
-            neuron = explained_neuron(session, moment, step - (operation == 0))
-            row = None if neuron is None else explained_row(session, moment, neuron)
-        if chosen and neuron is not None:
-            row = row_beside(program, neuron)
-        followed = row_followed(session, moment) if row is None else int(row)
-        traced = TracedWeight(session, moment, followed, neuron, chosen)
-        return written_alike(lambda: tellers[moment.kind](traced))
+    if state.moment == NONE:
+        return Caption(text("captions.before"))
+    moment = facts.moments[state.moment]
+    tell = (CAPTIONS if tellers is None else tellers).get(moment.kind)
+    if tell is None:
+        return Caption(f"{sentence(moment.name)}.")
+    chosen = row is not None or neuron is not None
+    if neuron is not None and is_one(facts, neuron):
+        row, neuron = bias_behind(facts, neuron), None
+    if row is not None or facts.is_graph:
+        neuron = None
+    elif neuron is None:
+        neuron = explained_neuron(facts, state, moment)
+    if neuron is not None:
+        row = row_beside(facts, neuron) if chosen else explained_row(facts, state, moment, neuron)
+    row = first_row(facts, state) if row is None else row
+    traced = TracedWeight(facts, state, moment, row, neuron, chosen)
+    return written_alike(lambda: tell(traced))
 
 
-def caption_at(
-    place: tuple[int, int], session: Session, row: int | None, neuron: Neuron | None
-) -> Caption:
-    """Return the caption of the operation before a place of the clock, as `caption` does.
-
-    place  step and operation, a moment of this branch; the session is there, or visits it
-    """
-    timeline = session.timeline
-    with session.doing():
-        if timeline.clock.place == place:
-            return caption(session, row, neuron)
-        with timeline.visit(Clock(*place)):
-            timeline.remember()  # else the numbers there would be journalled as edits
-            return caption(session, row, neuron)
+def first_row(facts: Facts, state: State) -> int:
+    """Return the weight that is followed by default, one that learns if any; NONE without."""
+    learning = (row for row, frozen in enumerate(state.frozen) if not frozen)
+    return next(learning, facts.first_row)
 
 
-def row_followed(session: Session, moment: Moment) -> int:
-    """Return the weight that is followed by default: of a graph that moves, the one pushed most."""
-    rows = row_numbers(session.network)
-    if not rows or moment.kind != "step" or not session.network.program.is_graph:
-        return first_row(session.network)
-    pushes = np.nan_to_num(np.abs(session.network.bank.grad[np.array(rows)]))
-    return int(rows[int(pushes.argmax())])
-
-
-def is_one(program: Program, neuron: Neuron) -> bool:
+def is_one(facts: Facts, neuron: Neuron) -> bool:
     """Return whether a neuron is the 1 of the biases, which stands behind the last place."""
-    sizes = {buffer.name: buffer.size for buffer in program.buffers}
-    return neuron[1] >= sizes.get(neuron[0], neuron[1] + 1)
+    name, place = neuron
+    return name in facts.buffers and place >= facts.buffers[name].size
 
 
-def bias_behind(program: Program, neuron: Neuron) -> int:
+def bias_behind(facts: Facts, neuron: Neuron) -> int:
     """Return the first bias that a 1 is multiplied by."""
-    found = [each.biases for each in program.operations if each.source.name == neuron[0]]
-    return next((row for row in found if row != NONE), program.operations[0].weights)
+    found = [each.biases for each in facts.operations if each.source == neuron[0]]
+    return next((row for row in found if row != NONE), facts.operations[0].weights)
 
 
 # Captions of a network's moments.
+
+GRADIENT = "gradient = "
 
 
 def zero_grad(ctx: TracedWeight) -> Caption:
     if ctx.row == NONE:
         return caption_of("zero_grad")
-    old = old_gradient(ctx.session.timeline, ctx.row)
-    is_first = old == 0.0 and ctx.session.timeline.clock.step == 0
-    words = "0" if is_first else f"{said(old)} → 0"
+    before = ctx.state.grad_before
+    old = 0.0 if before is None else float(before[ctx.row])
+    is_first = old == 0.0 and ctx.state.step == 0
+    words = "0" if is_first or before is None else f"{said(old)} → 0"
     start = ctx.opened(text("captions.zero_grad.of", name=ctx.name_of(ctx.row)))
     line = Piece(f"{start} "), Piece(words, ctx.row, mark="gradient\n0")
     found = caption_of("zero_grad", line)
@@ -378,41 +299,37 @@ def forward(ctx: TracedWeight) -> Caption:
 def weight_gradient(ctx: TracedWeight) -> Caption:
     """Input times delta: of the focus sample, over its places, and added up over the batch."""
     operation, row = ctx.operation, ctx.own_row
-    if not operation.about.multiplies:
+    if not operation.multiplies:
         return slope_times_signal(ctx, row)
-    written, read = operation.uses(row)
+    written, read = ctx.uses(row)
     name, bias = ctx.name_of(row), read is None
     formula = "gradient = signal" if bias else f"gradient = {ctx.letter} × signal"
-    if not len(written):
+    if not written:
         words = plain_lines(text("explanation.beyond"))
         title = sentence(text("captions.weight_gradient.none", name=name))
         return Caption(title, formula, words, rows=(row,))
-    inputs, upstream = ctx.numbers.inputs, ctx.numbers.upstream
-    assert inputs is not None and upstream is not None
-    deltas = upstream[:, written].astype(np.float64)
-    x = np.ones_like(deltas) if read is None else inputs[:, read].astype(np.float64)
-    total = float((x * deltas).sum())
+    products = products_of(ctx, row)
+    total = products.total
     kind = "bias_title" if bias else "title"
     if total == 0.0:
-        kind = "no_delta" if not deltas.any() else "no_input" if not x.any() else "none"
+        kind = products.lacking
     elif total != total:
         kind = "nan"
     way = text(f"captions.way.{'down' if total > 0.0 else 'up'}")
     title = sentence(text(f"captions.weight_gradient.{kind}", name=name, way=way))
-    lines, whole = gradient_lines(ctx, row, x, deltas)
+    lines, whole = gradient_lines(ctx, row, products)
     if len(written) > 1:
         formula = plural("captions.weight_gradient.used", len(written), formula=formula)
-    middle = ctx.operation.target.name, int(written[len(written) // 2])
-    neurons = [middle] if len(written) == 1 else []
+    neurons = [(operation.target, written[0])] if len(written) == 1 else []
     if len(written) == 1 and read is not None:
-        neurons.append((operation.source.name, int(read[0])))
+        neurons.append((operation.source, read[0]))
     callout = text("captions.callout.grad", grad=lines[-1][-1].words)
     return Caption(title, formula, lines, whole, (row,), tuple(neurons), callout)
 
 
 def slope_times_signal(ctx: TracedWeight, row: int) -> Caption:
     """The gradient of a parameter that is no factor of an input."""
-    name, grad = ctx.name_of(row), float(ctx.network.bank.grad[row])
+    name, grad = ctx.name_of(row), float(ctx.state.grad[row])
     kind = "none" if grad == 0.0 else "nan" if grad != grad else "slope"
     way = text(f"captions.way.{'down' if grad > 0.0 else 'up'}")
     title = sentence(text(f"captions.weight_gradient.{kind}", name=name, way=way))
@@ -422,72 +339,118 @@ def slope_times_signal(ctx: TracedWeight, row: int) -> Caption:
     return Caption(title, formula, (line,), rows=(row,), callout=callout)
 
 
-def gradient_lines(
-    ctx: TracedWeight, row: int, x: FloatArray, deltas: FloatArray
-) -> tuple[tuple[CaptionLine, ...], tuple[CaptionLine, ...]]:
-    """Return the gradient of a weight in lines, and with all samples if some are left out.
+Pairs = Sequence[tuple[float, float]]  # input and delta of a sample, at each place of a weight
 
-    x, deltas  factors of the products, shape (samples, places)
+
+@dataclass(frozen=True)
+class GradientProducts:
+    """The products that add up to the gradient of a weight.
+
+    own    factors of those of the focus sample
+    every  those of each sample; None if the state has the focus sample only
+    grad   the gradient in the bank
     """
-    operation, sample, (samples, places) = ctx.operation, ctx.sample, x.shape
-    written, read = operation.uses(row)
-    behind = [(operation.target.name, int(i)) for i in written]
-    before: Sequence[Neuron | None] = [None] * places
-    if read is not None:
-        before = [(operation.source.name, int(i)) for i in read]
 
-    def products(index: int) -> list[EquationTerm]:
-        """The products of a sample; the neurons have the numbers of the focus sample only."""
-        numbers = [*zip(x[index].tolist(), deltas[index].tolist(), strict=True)]
-        if index != sample:
-            return [EquationTerm(pair, PRODUCT) for pair in numbers]
-        ends = zip(numbers, before, behind, strict=True)
-        return [EquationTerm(pair, PRODUCT, neuron=a, behind=b) for pair, a, b in ends]
+    own: Pairs
+    every: Sequence[Pairs] | None
+    grad: float
 
-    own = products(sample)
-    sums = (x * deltas).sum(axis=1)
-    total = float(sums.sum())
-    grad = total if len(homes_of(ctx, row)) > 1 else float(ctx.network.bank.grad[row])
-    first = own[0]
-    if places == 1:  # it stands on the cube
-        own = [replace(first, row=row, mark=FIRST_ON_CUBE)]
-    if samples == 1:
-        line = sum_line(own, grad, start="gradient = ")
-        whole = whole_line(own, grad, start="gradient = ")
-        if places > 1:
-            line, whole = ending_on(line, row), ending_on(whole, row)
-        return (line,), ((whole,) if is_long(own) else ())
-    start = text("captions.sample", sample=sample) + ": "
-    line = sum_line(own, float(sums[sample]), start=start)
-    rest = exact_sum(sums[i] for i in range(samples) if i != sample)
-    more = plural("captions.more_samples", samples - 1, rest="{}").format
-    added = sum_line(
-        [EquationTerm((float(sums[sample]),)), EquationTerm((rest,), more, opens=True)],
-        grad,
-        start="gradient = ",
+    @cached_property
+    def sums(self) -> list[float]:
+        """Sums of the products of each sample, if they are known."""
+        return [] if self.every is None else [added_up(pairs) for pairs in self.every]
+
+    @property
+    def total(self) -> float:
+        return self.grad if self.every is None else exact_sum(self.sums)
+
+    @property
+    def lacking(self) -> str:
+        """Which factors are all 0, as keys of texts have it."""
+        pairs = [pair for each in self.every or () for pair in each]
+        if pairs and all(delta == 0.0 for _, delta in pairs):
+            return "no_delta"
+        return "no_input" if pairs and all(x == 0.0 for x, _ in pairs) else "none"
+
+
+def added_up(pairs: Pairs) -> float:
+    """Return a sum of products."""
+    return exact_sum(x * delta for x, delta in pairs)
+
+
+def products_of(ctx: TracedWeight, row: int) -> GradientProducts:
+    """Return the products that add up to the gradient of a weight of the operation."""
+    source, target = ctx.operation.source, ctx.operation.target
+    written, read = ctx.uses(row)
+
+    def pairs(x: Numbers, deltas: Numbers, first: int, behind: int) -> Pairs:
+        """Input and delta at each place of the sample whose numbers begin there."""
+        numbers = [1.0] * len(written) if read is None else [float(x[first + i]) for i in read]
+        return [(a, float(deltas[behind + i])) for a, i in zip(numbers, written, strict=True)]
+
+    own, grad = pairs(ctx.inputs, ctx.upstream, 0, 0), float(ctx.state.grad[row])
+    x, deltas = ctx.of_batch("values", source), ctx.of_batch("gradients", target)
+    if x is None or deltas is None:
+        return GradientProducts(own, None, grad)
+    sizes = ctx.facts.buffers[source].size, ctx.facts.buffers[target].size
+    every = [pairs(x, deltas, i * sizes[0], i * sizes[1]) for i in range(ctx.samples)]
+    return GradientProducts(own, every, grad)
+
+
+def gradient_lines(
+    ctx: TracedWeight, row: int, products: GradientProducts
+) -> tuple[tuple[CaptionLine, ...], tuple[CaptionLine, ...]]:
+    """Return the gradient of a weight in lines, and with all samples if some are left out."""
+    sample, own, every, start = (
+        ctx.sample,
+        terms_of(ctx, row, products.own),
+        products.every,
+        GRADIENT,
     )
-    if places > 1:
-        every = [EquationTerm((float(each),)) for each in sums]
-    else:
-        every = [own[0] if i == sample else products(i)[0] for i in range(samples)]
-    whole = whole_line(every, grad, keep=sample, start="gradient = ")
-    if places > 1:
-        added, whole = ending_on(added, row), ending_on(whole, row)
-    return (line, added), (whole,)
+    is_shared = len(ctx.homes_of(row)) > 1
+    grad = products.total if is_shared else products.grad
+    if len(own) == 1:  # it stands on the cube
+        own = [replace(own[0], row=row, mark=FIRST_ON_CUBE)]
+
+    def ended(line: CaptionLine) -> CaptionLine:
+        return line if len(own) == 1 else ending_on(line, row)
+
+    if ctx.samples == 1:
+        whole = (ended(whole_line(own, grad, start=start)),) if is_long(own) else ()
+        return (ended(sum_line(own, grad, start=start)),), whole
+    mine = added_up(products.own)
+    line = sum_line(own, mine, start=text("captions.sample", sample=sample) + ": ")
+    rest = grad - mine
+    if every is not None:
+        rest = exact_sum(each for i, each in enumerate(products.sums) if i != sample)
+    more = plural("captions.more_samples", ctx.samples - 1, rest="{}").format
+    both_parts = [EquationTerm((mine,)), EquationTerm((rest,), more, opens=True)]
+    lines = line, ended(sum_line(both_parts, grad, start=start))
+    if every is None:
+        return lines, ()
+    terms = [EquationTerm((each,)) for each in products.sums]
+    if len(own) == 1:
+        terms = [EquationTerm(pairs[0], PRODUCT) for pairs in every]
+        terms[sample] = own[0]
+    return lines, (ended(whole_line(terms, grad, keep=sample, start=start)),)
 
 
-def homes_of(ctx: TracedWeight, row: int) -> list[int]:
-    """Return the operations that a weight belongs to; layers can share it."""
-    return [i for i, each in enumerate(ctx.program.operations) if row in each.parameters]
+def terms_of(ctx: TracedWeight, row: int, pairs: Pairs) -> list[EquationTerm]:
+    """Return the products of the focus sample, whose numbers the neurons have."""
+    source, target = ctx.operation.source, ctx.operation.target
+    written, read = ctx.uses(row)
+    before: list[Neuron | None] = [None] * len(written)
+    if read is not None:
+        before = [(source, i) for i in read]
+    return [
+        EquationTerm(pair, PRODUCT, neuron=neuron, behind=(target, i))
+        for pair, neuron, i in zip(pairs, before, written, strict=True)
+    ]
 
 
 def input_gradient(ctx: TracedWeight) -> Caption:
     """What arrives at one input of the focus sample, over all paths."""
     return BACKWARD_KINDS.get(ctx.operation.kind, row_back)(ctx)
-
-
-def loss_or_value(ctx: TracedWeight) -> Caption:
-    return itself(ctx) if ctx.loss.row is VALUE else loss(ctx)
 
 
 # Kinds in neither table have the captions `plain` and `row_back`.
@@ -506,7 +469,7 @@ FORWARD_KINDS: dict[str, CaptionFn] = {
     "batch_norm": batch_norm,
     "own": plain,
 }
-CAPTIONS: dict[str, Callable[[TracedWeight], Caption]] = {
+CAPTIONS: dict[str, CaptionFn] = {
     "zero_grad": zero_grad,
     "forward": forward,
     "loss": loss,
@@ -515,30 +478,11 @@ CAPTIONS: dict[str, Callable[[TracedWeight], Caption]] = {
     "input gradient": input_gradient,
     "step": step,
 }
-OF_EXPRESSIONS: dict[str, Callable[[TracedWeight], Caption]] = {
-    "zero_grad": zero_grad,
-    "forward": node_forward,
-    "loss": loss_or_value,
-    "operand gradient": node_back,
-    "step": step,
-}
-
-
-def caption_and_edit(session: Session, row: int | None) -> Caption:
-    """Return the caption of the last moment, with the edit of the weight at `row`, if any, last."""
-    with session.doing():
-        found = caption(session, row)
-        edit = None if row is None else last_edit(session.timeline, row)
-    if edit is None:
-        return found
-    old, new, _ = change_between(edit.old, edit.new)
-    return with_line(found, text("captions.edited", old=old, new=new, step=edit.step))
 
 
 # A training that plays: how much is right, and how the loss has changed.
 
 AVERAGED = 20  # losses whose mean is compared
-OF_THE_LOSS = "edit", "numbers", "data", "samples", "loss", "activation"  # actions that change it
 # Texts of changes of the loss, by the largest ratio to that of about half as many steps.
 LOSS_CHANGES = {
     "tenth": 0.13,
@@ -550,30 +494,31 @@ LOSS_CHANGES = {
 }
 
 
-def changed_at(here: Position) -> int:
-    """Return the first step whose loss is computed after the last change of a user; 0 without."""
-    place, branch = here.clock.place, here.branch
-    coming = branch.actions_at(place)[here.clock.actions :]
-    done = (each for each in reversed(branch.journal) if each.place <= place and each not in coming)
-    changes = (each for each in done if each.kind in OF_THE_LOSS)
-    return next((each.step + (each.operation > 0) for each in changes), 0)
+def progress_of(
+    step: int,
+    loss: float,
+    changed: int,
+    losses_between: Callable[[int, int], Numbers],
+    verdict: str,
+) -> str:
+    """Return how many samples are right, else the loss, and how the loss has changed.
 
-
-def progress_of(reading: LiveValues) -> str:
-    """Return how many samples are right, else the loss, and how the loss has changed."""
-    here = reading.here
-    step, verdict = here.clock.step, reading.learned.verdict() if reading.learned else ""
-    if not (step or verdict):
+    step            whole steps done
+    loss            of the last one
+    changed         the first step whose loss is computed after the last change of a user
+    losses_between  returns the losses of the steps from one on and before another one
+    verdict         how many are right; "" if that is not known
+    """
+    if not step and not verdict:
         return text("captions.before")
-    words = verdict or text("captions.playing.loss", loss=f"{here.loss:.3g}")
-    first = changed_at(here)
-    half = max(0, step - first) // 2
+    words = verdict or text("captions.playing.loss", loss=f"{loss:.3g}")
+    half = max(0, step - changed) // 2
     unit = 10 ** (len(str(half)) - 1)
-    since = first + half // unit * unit  # of one digit: it stays for a while
-    count = min(AVERAGED, since - first)
+    since = changed + half // unit * unit  # of one digit: it stays for a while
+    count = min(AVERAGED, since - changed)
     if count:
-        ends = [here.branch.losses_between(end - count, end) for end in (since, step)]
-        earlier, now = (float(np.mean(each)) for each in ends)
+        ends = [losses_between(end - count, end) for end in (since, step)]
+        earlier, now = (mean(floats(each)) for each in ends)
         if math.isfinite(now) and earlier > 0.0:
             way = next(
                 (name for name, most in LOSS_CHANGES.items() if now <= most * earlier), "more"

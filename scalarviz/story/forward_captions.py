@@ -29,6 +29,7 @@ from scalarviz.story.equations import (
 )
 from scalarviz.story.facts import (
     NONE,
+    TERMS,
     ActivationFacts,
     Cases,
     FormulaCase,
@@ -110,7 +111,7 @@ def weighted(ctx: TracedWeight) -> Caption:
     whole = (whole_line(terms, y, keep=keep, about=ctx.behind),) if is_long(terms) else ()
     caption = caption_of(f"weighted.{kind}", line, x=ctx.letter, unit=ctx.called(ctx.behind))
     bias = text("captions.weighted.bias") if has_bias and operation.kind != "scale" else ""
-    added = summed(terms, y, (source, len(x)))
+    added = summed(terms, y, (source, len(x)), TERMS)
     caption = replace(caption, formula=caption.formula + bias, whole=whole, summed=added)
     return about(ctx, caption, y)
 

@@ -29,7 +29,7 @@ from scalarviz.training.session.branches import Action, Branch, Clock
 from scalarviz.training.session.trainer import Trainer, numbers_of_bank
 
 if TYPE_CHECKING:
-    from scalarviz.training.session.timeline import Timeline
+    from scalarviz.training.session.timeline import Position, Timeline
 
 
 MOST = 1000  # changes that can be undone
@@ -310,3 +310,17 @@ class BankDiff:
         self.value.take()
         self._is_comparable = True
         bank.value[rows] = written
+
+
+# Changes of the loss.
+
+OF_THE_LOSS = "edit", "numbers", "data", "samples", "loss", "activation"  # actions that change it
+
+
+def changed_at(here: Position) -> int:
+    """Return the first step whose loss is computed after the last change of a user; 0 without."""
+    place, branch = here.clock.place, here.branch
+    coming = branch.actions_at(place)[here.clock.actions :]
+    done = (each for each in reversed(branch.journal) if each.place <= place and each not in coming)
+    changes = (each for each in done if each.kind in OF_THE_LOSS)
+    return next((each.step + (each.operation > 0) for each in changes), 0)
