@@ -19,7 +19,8 @@ from scalarviz.scene.frame_data import FrameData, PictureWords
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.neuron_images import painted
 from scalarviz.scene.pace import ARRIVES
-from scalarviz.story.caption import Caption, Neuron, Piece
+from scalarviz.story.caption import Caption, Piece
+from scalarviz.story.facts import Neuron
 
 PieceBox = tuple[Box, Piece]  # the box of a piece on the picture
 Line = tuple[Piece, ...]

@@ -14,7 +14,8 @@ from scalarviz.core.program import Moment
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.layout.division import SMALL, Box, Division
 from scalarviz.scene.layout.plates import Layout
-from scalarviz.story.caption import Caption, Card, Cell, Neuron, Piece
+from scalarviz.story.caption import Caption, Card, Cell, Piece
+from scalarviz.story.facts import Neuron
 from scalarviz.training.session.landscape import LossPlane
 from scalarviz.training.session.over_time import OverTime
 

@@ -18,7 +18,8 @@ from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import Layout
 from scalarviz.scene.legend import legend_box
 from scalarviz.scene.marks import corners_of
-from scalarviz.story.caption import Card, CardLine, CardTable, Neuron
+from scalarviz.story.caption import Card, CardLine, CardTable
+from scalarviz.story.facts import Neuron
 
 # The card, set in the height that is free.
 

@@ -17,7 +17,7 @@ from scalarviz.scene.layout.plates import Plate
 from scalarviz.scene.lights import BACK
 from scalarviz.scene.visuals.picking import half_sides
 from scalarviz.scene.visuals.shaders import HALF
-from scalarviz.story.caption import Neuron
+from scalarviz.story.facts import Neuron
 
 LEAST_FROZEN = 8.0  # least pixels of a frozen cube at which it is marked
 RINGED = 3  # neurons of a caption that are marked

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import final
 
@@ -11,9 +12,10 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import plural, text
-from scalarviz.core.program import NONE
+from scalarviz.core.trace_program import TraceProgram, numbers_within, slopes_of_node
 from scalarviz.errors import ScalarvizError
 from scalarviz.scene.exhibits.exhibit import Exhibit
+from scalarviz.scene.exhibits.plots import NeuronMap, Plane
 from scalarviz.scene.frame_data import (
     Drawing,
     History,
@@ -25,19 +27,24 @@ from scalarviz.stage.background import Answer, Throttle
 from scalarviz.stage.channels import ChannelSource
 from scalarviz.stage.live_values import LiveValues
 from scalarviz.stage.motion import Motion
-from scalarviz.stage.pointing import PointerTarget
+from scalarviz.stage.pointing import PointerTarget, neuron_lines
 from scalarviz.stage.show import Show
-from scalarviz.story.caption import Caption, Card, CardLine, CardTable, Neuron
-from scalarviz.story.captions import OF_THE_LOSS, caption_at, progress_of
-from scalarviz.story.cards import drawing_of, facts_of, neuron_card, node_card, numbers_of
+from scalarviz.story.caption import Caption, Card, CardLine, CardTable
+from scalarviz.story.captions import progress_of
+from scalarviz.story.cards import NeuronNumbers, neuron_card, neuron_facts, numbers_of
+from scalarviz.story.equations import ProductRow, product_table
+from scalarviz.story.facts import NONE, Facts, Neuron, State
 from scalarviz.story.formats import digits_between, said
-from scalarviz.training.session.naming import came_from
-from scalarviz.story.weight_card import Blocks, blocks_about, title_of
+from scalarviz.story.names import weight_title
+from scalarviz.story.weight_card import Blocks, blocks_about
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.explanation import done_in
+from scalarviz.training.session.naming import came_from
+from scalarviz.training.session.node_captions import computed, entitled, named
+from scalarviz.training.session.reading import caption_at, facts_of, state_of
 from scalarviz.training.session.replays import POINTS
-from scalarviz.training.session.reading import facts_of
 from scalarviz.training.session.session import Session
+from scalarviz.training.session.user_changes import OF_THE_LOSS, changed_at
 
 NO_CAPTION = Caption("")
 KEPT_CAPTIONS = 64  # captions of operations
@@ -128,7 +135,7 @@ class Narration:
         if session.clock == Clock() and not session.playing:
             return Caption(came_from(session) or text("captions.before"), hint_words)
         if session.playing:
-            lesson, words = self.lesson(), progress_of(self.reading)
+            lesson, words = self.lesson(), progress_in(self.reading)
             lit = text("captions.playing.every", count=every) if every > 1 else ""
             return Caption(lesson, words) if lesson else Caption(words, lit)
         steps, loss = session.step_index, session.loss
@@ -139,6 +146,17 @@ class Narration:
             "captions.rest.edited" if is_edited else "captions.rest", steps, loss=f"{loss:.3g}"
         )
         return Caption(title, hint_words)
+
+
+def progress_in(reading: LiveValues) -> str:
+    """Return how many samples are right, else the loss, and how the loss has changed."""
+    here, verdict = reading.here, reading.learned.verdict() if reading.learned else ""
+
+    def losses(start: int, end: int) -> list[float]:
+        found: list[float] = here.branch.losses_between(start, end).tolist()
+        return found
+
+    return progress_of(here.clock.step, here.loss, changed_at(here), losses, verdict)
 
 
 # Cards of hovered and pinned weights and neurons.
@@ -213,8 +231,8 @@ class Cards:
         card = node_card(self.reading, hovered.neuron, done)
         if card is not None:
             return Card(NONE, card.name, card.facts)
-        known = numbers_of(self.reading, layout, hovered.neuron, done)
-        return None if known is None else Card(NONE, known.title, facts_of(known))
+        known = numbers_of(*self._moment(layout, done), hovered.neuron)
+        return None if known is None else Card(NONE, known.title, neuron_facts(known))
 
     def pinned(
         self,
@@ -237,8 +255,13 @@ class Cards:
         card = node_card(self.reading, pinned.neuron, done)
         if card is not None:
             return card
-        known = numbers_of(self.reading, layout, pinned.neuron, done)
-        return None if known is None else neuron_card(known, drawing_of(known, *learned))
+        moment = self._moment(layout, done)
+        return neuron_card(*moment, pinned.neuron, lambda known: drawing_of(known, *learned))
+
+    def _moment(self, layout: Layout, done: int) -> tuple[Facts, State]:
+        """Return facts with the rows of neurons of a layout, and the state after operations."""
+        facts, state = self.reading.moment(done)
+        return replace(facts, lines=neuron_lines(layout)), state
 
     def _weight(self, row: int | None, source: ChannelSource, beside: Sequence[int]) -> Card | None:
         """Return the card of a weight: why it has its value, and its history.
@@ -342,8 +365,128 @@ def moved_most(session: Session, row: int) -> str:
 
 
 def blocks_of_weight(session: Session, row: int, *, foretells: bool = True) -> Blocks:
-    """Return the lines and tables of the card of a weight."""
+    """Return the lines and tables of the card of a weight; the session does not change."""
+    program = session.network.program
+    is_graph = isinstance(program, TraceProgram)
     try:
-        return blocks_about(session, row, foretells=foretells)
+        with session.doing(), np.errstate(all="ignore"):
+            return blocks_about(
+                facts_of(session),
+                state_of(session),
+                row,
+                foretells=foretells,
+                first_use=partial(first_use, program) if is_graph else None,
+            )
     except ScalarvizError:
         return [CardLine(text("explanation.none"), "quiet")]
+
+
+def drawing_of(known: NeuronNumbers, maps: NeuronMaps | None, plane: object) -> Drawing | None:
+    """Return what a neuron answers over the plane.
+
+    known  the neuron
+    maps   those of all neurons, or None
+    plane  what is learned, which has the samples and axes
+    """
+    buffers = known.line.values, *known.line.also, known.line.sums
+    name = next((each for each in buffers if known.values(each) is not None), "")
+    if known.is_one or maps is None or name not in maps.values or not isinstance(plane, Plane):
+        return None
+    place = known.place
+    return Drawing(NeuronMap(maps.values[name][place], maps.parts(name)[place], plane))
+
+
+# Nodes of a compiled function.
+
+NODE_DIGITS, MOST_READERS = 3, 4  # fewest digits; nodes that are named
+
+
+def node_card(reading: LiveValues, neuron: Neuron, done: int) -> Card | None:
+    """Return the card of an input or a node of a compiled function; None for anything else.
+
+    done  operations of the step that are shown; 0: all of them
+    """
+    program = reading.program
+    if not isinstance(program, TraceProgram) or neuron[0] not in program.place_of:
+        return None
+    place, first = program.place_of[neuron[0]], program.trace.first_made
+    known, flows = known_numbers(reading, program, done)
+    value = known.get(place)
+    written = text("card.neuron.empty") if value is None else said(value, NODE_DIGITS)
+    facts = [(text("card.value"), written)]
+    about = text("card.neuron.sample", number=reading.session.focus)
+    blocks: list[CardLine | CardTable | Drawing] = [CardLine(written, "large", about)]
+    readers = [
+        i for i, each in enumerate(program.operations) if program.node(place) in each.sources
+    ]
+    node = next((each for each in program.nodes if first + each.root == place), None)
+    if node is not None and node.count > 1:
+        blocks.append(CardLine(text("card.node.equal", count=node.count)))
+    elif node is not None and value is not None:
+        lines, whole = computed(program, node, known, least=NODE_DIGITS)
+        shown = [*lines[:-1], *(whole or lines[-1:])]
+        blocks += [CardLine("".join(piece.words for piece in line)) for line in shown]
+    if node is not None and place in flows:
+        gradient = said(flows[place], NODE_DIGITS)
+        facts.append((text("card.gradient"), gradient))
+        way = "up" if flows[place] > 0.0 else "down" if flows[place] < 0.0 else "none"
+        blocks.append(CardLine(text(f"card.node.gradient.{way}", gradient=said(flows[place]))))
+        passed = [i for i in reversed(readers) if has_passed(reading, i, done)]
+        blocks += came_back(program, place, passed, known, flows)
+        readers = [i for i in readers if i not in passed]
+    if len(readers) > MOST_READERS:
+        blocks.append(CardLine(text("card.node.into_many", count=len(readers))))
+        readers = []
+    for i in readers:
+        name = named(program, program.operations[i].target.offset)
+        blocks.append(CardLine(text("card.neuron.into", name=name)))
+    return Card(NONE, entitled(program, place), facts, blocks)
+
+
+def known_numbers(
+    reading: LiveValues, program: TraceProgram, done: int
+) -> tuple[dict[int, float], dict[int, float]]:
+    """Return the values and gradients of the focus sample so far, by place in the trace."""
+    buffers, trace, places = reading.buffers(done), program.trace, program.place_of
+    numbers = dict(enumerate(reading.numbers.value[program.rows].tolist(), trace.first_parameter))
+    flows = buffers.flows if done else reading.way.flows
+    numbers |= {places[name]: float(x[0]) for name, x in buffers.values.items() if name in places}
+    return numbers, {places[name]: float(x[0]) for name, x in flows.items() if name in places}
+
+
+def came_back(
+    program: TraceProgram,
+    place: int,
+    readers: Sequence[int],
+    known: Mapping[int, float],
+    flows: Mapping[int, float],
+) -> list[CardTable]:
+    """Return the gradients that came back from the nodes that take a value, as a table.
+
+    None if one of them stands for several, of which only the mean is known.
+    """
+    products, trace = list[ProductRow](), program.trace
+    for node in map(program.nodes.__getitem__, readers):
+        numbers, result = numbers_within(trace, node, known), trace.first_made + node.root
+        if node.count > 1 or result not in numbers or program.node(place).size > 1:
+            return []
+        slopes = [slope for each, slope in slopes_of_node(trace, node, numbers) if each == place]
+        products += [ProductRow(named(program, result), slope, flows[result]) for slope in slopes]
+    head = text("card.node.into"), text("card.node.slope"), text("card.gradient")
+    total = text("card.gradient")
+    table = product_table((*head, text("card.node.back")), products, total, least=NODE_DIGITS)
+    return [table] if products else []
+
+
+def has_passed(reading: LiveValues, node: int, done: int) -> bool:
+    """Return whether a node has passed its gradient on to all that it takes."""
+    past = reading.moments[:done] if done else reading.moments
+    return any(each.kind == "operand gradient" and each.operation == node for each in past)
+
+
+def first_use(program: TraceProgram, row: int) -> str:
+    """Return the name of the first node that takes the parameter at `row`; "" without one."""
+    for i, operation in enumerate(program.operations):
+        if row in program.rows_read(i):
+            return named(program, operation.target.offset)
+    return ""

@@ -33,7 +33,7 @@ from scalarviz.stage.handles import (
 )
 from scalarviz.stage.live_values import LiveValues
 from scalarviz.stage.pointing import NOTHING, PointerTarget, neuron_of, next_target, target_at
-from scalarviz.story.caption import Neuron
+from scalarviz.story.facts import Neuron
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.trainer import one_row
 

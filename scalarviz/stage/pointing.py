@@ -14,8 +14,7 @@ from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import Layout, Neurons, Plate
 from scalarviz.scene.visuals.picking import half_sides, nearest, ray_at
-from scalarviz.story.facts import NeuronLine
-from scalarviz.story.caption import Neuron
+from scalarviz.story.facts import Neuron, NeuronLine
 from scalarviz.training.network.model import Model
 from scalarviz.training.session.trainer import rows_of
 

@@ -2,144 +2,241 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-
-import numpy as np
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 from scalarviz.base.texts import plural, text
-from scalarviz.core.program import NONE, Moment, Operation, Program
-from scalarviz.core.trace_program import TraceProgram
-from scalarviz.story.caption import CardLine, CardTable, Neuron
+from scalarviz.story.caption import CardLine, CardTable
 from scalarviz.story.equations import (
     ProductRow,
     WrittenNumbers,
     change_between,
+    largest_first,
     optimizer_rows,
     product_table,
 )
-from scalarviz.story.formats import said
-from scalarviz.story.names import name_in, name_of_moment, named, names_in, weight_name
-from scalarviz.story.names import sentence as sentence_of
-from scalarviz.training.session.explanation import (
-    Explanation,
+from scalarviz.story.facts import (
+    NONE,
+    Explained,
+    Facts,
     LastChange,
-    explain,
-    is_ready,
-    last_change,
-    last_edit,
+    OperationFacts,
+    State,
+    UpdateLine,
 )
-from scalarviz.training.session.session import Session
+from scalarviz.story.formats import said
+from scalarviz.story.names import neuron_name, owns, uses_of
+from scalarviz.story.names import sentence as sentence_of
 
 Blocks = Sequence[CardLine | CardTable]
-FINAL = 2**31  # operations of a step: all of them
+
+
+@dataclass(frozen=True)
+class Use:
+    """An operation that has a weight among its parameters.
+
+    written  outputs that the weight adds to; `read` inputs that it multiplies, None of a bias
+    """
+
+    operation: OperationFacts
+    written: Sequence[int]
+    read: Sequence[int] | None
 
 
 @dataclass(frozen=True)
 class Why:
     """What is known about one weight at one moment.
 
-    change   its last change; None before the first one
-    found    the arithmetic of the step; None before the first one
-    sample   index of the focus sample, of `samples`
-    step     number of the step, from 1
-    done     operations of the step that are done; 0 after the whole step
+    change     its last change; None if that is not known
+    found      how it moves in the step; None before the first one
+    foretells  whether a step under way has the value that it leads to
+    first_use  of a compiled function: names the first node that takes the parameter at a row
     """
 
-    session: Session
+    facts: Facts
+    state: State
     row: int
     change: LastChange | None
-    found: Explanation | None = None
-    sample: int = 0
-    samples: int = 1
-    step: int = 0
-    done: int = 0
+    found: Explained | None
+    foretells: bool = True
+    first_use: Callable[[int], str] | None = None
 
-    @property
-    def program(self) -> Program:
-        program: Program = self.session.network.program
-        return program
-
-    def called(self, neuron: Neuron) -> str:
+    def called(self, name: str, place: int) -> str:
         """Return the name of a neuron."""
-        return name_in(self.program, names_in(self.program, self.session.data), neuron)
+        return neuron_name(self.facts, (name, place))
 
     @property
-    def value(self) -> float:
-        return float(self.session.trainer.bank.value[self.row])
+    def step(self) -> int:
+        """Number of the step, from 1."""
+        return self.state.step + (1 if self.state.operation else 0)
 
     @property
-    def is_pushed(self) -> bool:
-        """Whether the gradient of the weight is final."""
-        return is_ready(self.session.trainer, self.row, self.done or FINAL)
+    def done(self) -> int:
+        """Operations of the step that are done, at most all of them."""
+        return self.state.operation or len(self.facts.moments)
 
     @property
-    def homes(self) -> list[Operation]:
-        """Operations that have the weight among their parameters."""
-        return [each for each in self.program.operations if self.row in each.parameters]
+    def samples(self) -> int:
+        return self.state.batch
+
+    @property
+    def sample(self) -> int:
+        """Index of the focus sample."""
+        return min(self.state.focus, self.samples - 1)
+
+    @cached_property
+    def homes(self) -> list[int]:
+        """Places of the operations that have the weight among their parameters."""
+        return [i for i, each in enumerate(self.facts.operations) if owns(each, self.row)]
+
+    @cached_property
+    def uses(self) -> list[Use]:
+        """The same with what they use the weight for."""
+        homes = [self.facts.operations[i] for i in self.homes]
+        return [Use(each, *uses_of(self.facts, each, self.row)) for each in homes]
 
     @property
     def multiplies(self) -> bool:
         """Whether the weight is a factor of inputs wherever it is used."""
-        return all(each.about.multiplies for each in self.homes)
-
-    @property
-    def uses(self) -> list[tuple[Operation, int, int]]:
-        """Operations that use the weight, with the output and input of the first of its places."""
-        found = []
-        for operation in self.homes:
-            written, read = operation.uses(self.row)
-            if len(written):
-                column = NONE if read is None else int(read[0])
-                found.append((operation, int(written[0]), column))
-        return found
+        return not self.facts.is_graph and all(each.operation.multiplies for each in self.uses)
 
     @property
     def places(self) -> int:
         """Number of places of each sample at which the weight is used."""
-        return sum(len(operation.uses(self.row)[0]) for operation in self.homes)
+        return sum(len(each.written) for each in self.uses)
+
+    @cached_property
+    def is_final(self) -> bool:
+        """Whether the gradient is final; if all are limited together, all must be."""
+        if self.facts.is_graph:
+            return all(each.kind == "step" for each in self.facts.moments[self.done :])
+        clips = self.found is not None and self.found.clips
+        pushes = [
+            i
+            for i, each in enumerate(self.facts.moments)
+            if each.kind == "weight gradient" and (clips or each.operation in self.homes)
+        ]
+        return all(i < self.done for i in pushes)
+
+    @cached_property
+    def products(self) -> list[ProductRow] | None:
+        """Input and delta of each sample at each place, named by the sample; None if not known."""
+        found: list[ProductRow] = []
+        for use in self.uses:
+            x, g = of_samples(self, use, is_input=True), of_samples(self, use, is_input=False)
+            if x is None or g is None:
+                return None
+            count = len(use.written)
+            found += [ProductRow(str(i // count), x[i], g[i]) for i in range(len(g))]
+        return found if self.multiplies else None
+
+    @property
+    def factors(self) -> tuple[float | None, float | None]:
+        """Input and delta of the focus sample at the only place; None if not known."""
+        if self.products is not None:
+            own = self.products[self.sample]
+            return own.first, own.second
+        state, use = self.state, next(each for each in self.uses if each.written)
+        source, target = use.operation.source, use.operation.target
+        x = 1.0 if use.read is None else None
+        is_known = source in state.values and (state.operation or source == self.facts.inputs)
+        if use.read is not None and is_known:  # of a step under way, or given to it
+            x = float(state.values[source][use.read[0]])
+        g = float(state.gradients[target][use.written[0]]) if target in state.gradients else None
+        return x, g
+
+    @property
+    def total(self) -> float:
+        """The gradient: the sum of the products, if these are known."""
+        if self.products is not None:
+            return sum(each.value for each in self.products)
+        return 0.0 if self.found is None else self.found.grad
+
+    @property
+    def lines(self) -> Sequence[UpdateLine]:
+        """The optimizer's lines, once the gradient is final."""
+        return self.found.lines if self.found is not None and self.is_final else ()
+
+    @property
+    def new_value(self) -> float | None:
+        """The value that the step leads to; None if it is not known, or not foretold."""
+        if self.found is None or not self.is_final or (self.state.operation and not self.foretells):
+            return None
+        if self.lines:
+            return self.lines[-1].value
+        return self.found.value if self.found.frozen else None
 
 
-def blocks_about(session: Session, row: int, *, foretells: bool = True) -> Blocks:
-    """Return the lines and tables about the weight at `row`; the session does not change.
+def of_samples(known: Why, use: Use, *, is_input: bool) -> list[float] | None:
+    """Return inputs or deltas of a use, sample by sample; None where they are not known."""
+    name, places = (
+        (use.operation.source, use.read) if is_input else (use.operation.target, use.written)
+    )
+    if places is None:
+        return [1.0] * (known.samples * len(use.written))
+    state = known.state
+    own = state.values if is_input else state.gradients
+    if state.all is None:
+        is_now = state.operation or not is_input or name == known.facts.inputs
+        if known.samples > 1 or name not in own or not is_now:
+            return None
+        return [float(own[name][place]) for place in places]
+    every = state.all.values if is_input else state.all.gradients
+    if name not in every:
+        return None
+    numbers, size = every[name], known.facts.buffers[name].size
+    starts = range(0, known.samples * size, size)
+    return [float(numbers[start + place]) for start in starts for place in places]
+
+
+def change_of(state: State, row: int) -> LastChange | None:
+    """Return what changed a weight last, a user or a step; None if that is not known."""
+    now = float(state.value[row])
+    if row in state.edited and state.edited[row] != now:
+        return LastChange(state.step, True, state.edited[row], now)
+    last = state.earlier if state.operation else state.before
+    if not state.step or last is None:
+        return None
+    return LastChange(state.step, False, float(last[row]), now)
+
+
+def blocks_about(
+    facts: Facts,
+    state: State,
+    row: int,
+    *,
+    foretells: bool = True,
+    first_use: Callable[[int], str] | None = None,
+) -> Blocks:
+    """Return the lines and tables about the weight at `row`.
 
     foretells  whether the step under way has the value that it leads to, once that is known
+    first_use  of a compiled function: names the first node that takes the parameter at a row
     """
-    with session.doing(), np.errstate(all="ignore"):
-        timeline, bank = session.timeline, session.network.bank
-        (step, done), new = timeline.clock.place, float(bank.value[row])
-        change = last_change(timeline, row) if done or not step else last_edit(timeline, row)
-        if (step, done) == (0, 0):
-            return blocks_of(Why(session, row, change))
-        # Within at_work the session must not be used: it would journal the older numbers as edits.
-        with timeline.at_work():
-            if change is None and step and not done:
-                change = LastChange(step, False, float(bank.value[row]), new)
-            found = explain(timeline.trainer, row, timeline.clock.operation)
-            found = found if foretells or not done else replace(found, new_value=None)
-            samples = len(timeline.trainer.run.targets())
-            place = min(session.focus, samples - 1), samples, timeline.clock.step + 1, done
-            return blocks_of(Why(session, row, change, found, *place))
+    is_new = not (state.step or state.operation)
+    found = None if is_new or state.explained is None else state.explained(row)
+    return blocks_of(Why(facts, state, row, change_of(state, row), found, foretells, first_use))
 
 
 def blocks_of(known: Why) -> Blocks:
     """Return the lines and tables of a card."""
     blocks: list[CardLine | CardTable] = [change_line(known)]
-    change, found = known.change, known.found
-    if change is not None and change.is_edit:
+    found, is_walked = known.found, known.state.operation > 0
+    is_edit = known.change is not None and known.change.is_edit
+    if is_edit:
         blocks.append(CardLine(text("card.edited"), "quiet"))
-    if found is None or (change is not None and change.is_edit and not known.done):
+    if found is None or (is_edit and not is_walked):
         return blocks  # the step before an edit is not why the weight has its value
     why = text("card.why_not") if found.frozen else text("card.why")
-    title = text("card.so_far", step=known.step) if known.done else why
-    blocks.append(CardLine(title, "strong"))
+    blocks.append(CardLine(text("card.so_far", step=known.step) if is_walked else why, "strong"))
     tables = table_of(known)
-    grad = tables[0].total[-1] if tables and tables[0].total else said(found.total or 0.0)
+    grad = tables[0].total[-1] if tables and tables[0].total else said(known.total)
     blocks += [CardLine(sentence(known, grad)), *tables]
-    if known.is_pushed and found.new_value is not None:
-        slots = known.session.trainer.settings.optimizer.row.slots
-        old, new, _ = change_between(found.value, found.new_value)
-        blocks += optimizer_rows(found.lines, slots, found, WrittenNumbers(old, new, grad))
+    new = known.new_value
+    if new is not None and all(line.follows for line in known.lines):
+        shown = change_between(found.value, new)
+        blocks += optimizer_rows(found, WrittenNumbers(shown[0], shown[1], grad))
     return blocks
 
 
@@ -147,9 +244,8 @@ def change_line(known: Why) -> CardLine:
     """Return the last change: the value before and after it, and when it was."""
     change = known.change
     if change is None:
-        return CardLine(
-            text("card.value_is", value=said(known.value, 3)), "large", text("card.no_change")
-        )
+        value = text("card.value_is", value=said(float(known.state.value[known.row]), 3))
+        return CardLine(value, "large", "" if known.state.step else text("card.no_change"))
     old, new, _ = change_between(change.old, change.new)
     if change.is_edit:
         arrow = text("card.changed.edit", old=old, new=new)
@@ -163,139 +259,99 @@ def change_line(known: Why) -> CardLine:
 def sentence(known: Why, grad: str) -> str:
     """Return why the weight changed in this step, or what is known of that so far.
 
-    known  what is known; `grad` is its gradient as it is written elsewhere on the card
+    grad  its gradient as it is written elsewhere on the card
     """
-    found = known.found
-    assert found is not None
-    if known.program.is_graph or not known.multiplies:
-        return by_chain_rule(known, found, grad)
-    if not known.uses:
+    if not known.multiplies:
+        return by_chain_rule(known, grad)
+    used = [each for each in known.uses if each.written]
+    if not used:
         return text("explanation.beyond")
-    operation, output, column = known.uses[0]
-    unit = known.called((operation.target.name, output))
     if known.places > 1:
-        return shared(known, found, grad)
-    x = found.x[known.sample] if known.sample < len(found.x) else None
-    sent = sender(known, operation, column, x)
-    if found.g is None:
+        return shared(known, grad)
+    operation = used[0].operation
+    x, g = known.factors
+    if known.is_final and (x is None or g is None):  # the numbers of the sample are gone
+        return by_chain_rule(known, grad)
+    sent = sender(known, used[0], x)
+    if g is None:
         return f"{sent} {waits(known, 'delta')}"
-    says = {"unit": unit, "delta": said(float(found.g[known.sample]))}
-    if not known.is_pushed:
-        off = text("card.off_now", sent=sent, **says)
+    unit, delta = known.called(operation.target, used[0].written[0]), said(g)
+    if not known.is_final:
+        off = text("card.off_now", sent=sent, unit=unit, delta=delta)
         return f"{off} {waits(known, 'product')}"
-    off = text("card.off", sent=sent.rstrip("."), **says)
+    off = text("card.off", sent=sent.rstrip("."), unit=unit, delta=delta)
     if known.samples > 1:
         off = text("card.off_in", sample=known.sample, off=off)
     whole = plural("card.product_is", known.samples, off=off, grad=grad)
-    return f"{whole} {pushed(known, found)}"
+    return f"{whole} {pushed(known)}".rstrip()
 
 
-def by_chain_rule(known: Why, found: Explanation, grad: str) -> str:
-    """Return the sentence of a parameter of a compiled expression."""
-    if found.total is None:
+def by_chain_rule(known: Why, grad: str) -> str:
+    """Return the sentence of a gradient that is not shown as a sum of products."""
+    if not known.is_final:
         return waits(known, "grad")
-    return f"{text('card.chain_rule', grad=grad)} {pushed(known, found)}"
+    return f"{text('card.chain_rule', grad=grad)} {pushed(known)}".rstrip()
 
 
-def shared(known: Why, found: Explanation, grad: str) -> str:
+def shared(known: Why, grad: str) -> str:
     """Return the sentence of a weight that is used at several places of each sample."""
     start = text("card.shared", count=known.places)
-    if found.total is None or not known.is_pushed:
-        return f"{start} {waits(known, 'delta' if found.total is None else 'product')}"
+    if not known.is_final:
+        return f"{start} {waits(known, 'delta' if known.products is None else 'product')}"
     whole = plural("card.shared_is", known.samples, start=start, grad=grad)
-    return f"{whole} {pushed(known, found)}"
+    return f"{whole} {pushed(known)}".rstrip()
 
 
 def waits(known: Why, what: str) -> str:
     """Return which number is not computed yet, and at which operation it comes."""
-    operations = known.homes
-    when = text("card.later")
-    if isinstance(program := known.program, TraceProgram):  # on the way back, the first is the last
-        places = range(len(program.operations))
-        readers = [i for i in places if known.row in program.rows_read(i)]
-        when = named(program, program.operations[readers[0]].target.offset) if readers else when
-        return text(f"card.waits.{what}", when=when)
-    for moment in known.session.trainer.moments:
-        own = operations[:1] == [known.program.operations[moment.operation]] if operations else True
-        is_push = moment.kind == "weight gradient" and own
-        is_delta = bool(operations) and operations[0].target in moment.gradients
-        if is_delta if what == "delta" else is_push:
-            when = called(known.program, moment)
-            break
-    return text(f"card.waits.{what}", when=when)
+    facts, home = known.facts, known.homes[0] if known.homes else NONE
+    if facts.is_graph:  # on the way back, the first node is the last
+        when = "" if known.first_use is None else known.first_use(known.row)
+    elif what == "delta":
+        target = facts.operations[home].target
+        when = next((each.title for each in facts.moments if target in each.gradients), "")
+    else:
+        pushes = [each for each in facts.moments if each.kind == "weight gradient"]
+        when = next((each.title for each in pushes if each.operation == home), "")
+    return text(f"card.waits.{what}", when=when or text("card.later"))
 
 
-def called(program: Program, moment: Moment) -> str:
-    """Return the name of a moment in the strip, with its layer."""
-    name = name_of_moment(program, moment)
-    if moment.layer == NONE:
-        return name
-    return f"{text('plates.layer', label=moment.layer)}: {name}"
-
-
-def sender(known: Why, operation: Operation, column: int, x: float | None) -> str:
+def sender(known: Why, use: Use, x: float | None) -> str:
     """Return what a weight multiplies, as a sentence."""
-    if column == NONE:
+    if use.read is None:
         return text("card.sent_one")
-    name = known.called((operation.source.name, column))
-    name = name[:1].upper() + name[1:]
-    if x is None:
-        return text("card.sent_nothing", name=name)
-    return text("card.sent", name=name, x=said(float(x)))
+    name = sentence_of(known.called(use.operation.source, use.read[0]))
+    return (
+        text("card.sent_nothing", name=name)
+        if x is None
+        else text("card.sent", name=name, x=said(x))
+    )
 
 
-def pushed(known: Why, found: Explanation) -> str:
+def pushed(known: Why) -> str:
     """Return what a step makes of the gradient."""
-    if found.frozen:
+    found, new = known.found, known.new_value
+    if found is not None and found.frozen:
         return text("card.push_frozen")
-    if found.new_value is None:
+    if found is None or new is None:
         return ""
-    if known.done:
+    if known.state.operation:
         return text("card.push_coming", when=text("strip.step"))
-    by = found.new_value - found.value
+    by = new - found.value
     way = "up" if by > 0.0 else "down" if by < 0.0 else "none"
     return text(f"card.push.{way}", step=known.step, by=said(abs(by)))
 
 
-def title_of(session: Session, program: Program, row: int) -> str:
-    """Return the title of the card of a weight: the neurons that it joins, else its name."""
-    for operation in program.operations:
-        if row in operation.parameters and operation.kind == "affine":
-            given = names_in(program, session.data)
-            written, read = operation.uses(row)
-            unit = name_in(program, given, (operation.target.name, int(written[0])))
-            if read is None:
-                return text("card.title.bias", unit=unit)
-            before = name_in(program, given, (operation.source.name, int(read[0])))
-            return text("card.title.weight", before=before, unit=unit)
-        if row in operation.parameters and operation.kind == "convolution":
-            return sentence_of(weight_name(session, operation, row))
-    return str(session.network.name_of(row))
-
-
 def table_of(known: Why) -> list[CardTable]:
     """Return input, delta and product of each sample: the focus sample first, or the largest."""
-    found = known.found
-    assert found is not None
-    if found.products is None or found.g is None or not len(found.products) or not known.is_pushed:
+    products = known.products
+    if not products or not known.is_final:
         return []
-    count = len(found.products)
     if known.places > 1:  # most terms of a shared weight may be 0
-        order = np.argsort(-np.abs(found.products), kind="stable").tolist()
+        order = largest_first([each.value for each in products])
     else:
-        order = [known.sample, *(i for i in range(count) if i != known.sample)]
-    samples = samples_of(known)
-    products = [ProductRow(str(samples[i]), float(found.x[i]), float(found.g[i])) for i in order]
+        order = [known.sample, *(i for i in range(len(products)) if i != known.sample)]
     head = tuple(text(f"card.head.{name}") for name in ("sample", "x", "delta", "product"))
     marked = 0 if known.places == 1 else NONE
-    return [product_table(head, products, text("card.head.grad"), marked=marked)]
-
-
-def samples_of(known: Why) -> list[int]:
-    """Return the sample of each term of a gradient, in the order of an Explanation."""
-    found: list[int] = []
-    for operation in known.program.operations:
-        if known.row in operation.parameters:
-            places = len(operation.uses(known.row)[0])
-            found += np.repeat(np.arange(known.samples), places).tolist()
-    return found
+    every = [products[i] for i in order]
+    return [product_table(head, every, text("card.head.grad"), marked=marked)]

@@ -28,7 +28,7 @@ from scalarviz.faces.controller.precompile import computes
 from scalarviz.faces.scene_options import as_number
 from scalarviz.stage.handles import image_shape, target_of
 from scalarviz.stage.show import Show, sizes_of
-from scalarviz.story.caption import Neuron
+from scalarviz.story.facts import Neuron
 from scalarviz.story.names import sentence, short_name
 from scalarviz.training.session.branches import Clock, did_in_words
 from scalarviz.training.session.growth import add_neurons, insert_layer, remove_layer, remove_neuron
