@@ -12,7 +12,7 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Box, Division
-from scalarviz.story.caption import BACKWARD, ERROR, Cell
+from scalarviz.story.caption import BACKWARD, ERROR, Cell, label
 
 Place = tuple[Box, int]  # the box of a cell, and how many operations are done after it
 SIZE, PAD, BETWEEN = 13.0, 7.0, 14.0  # letters, space in a cell, and between two parts of a step
@@ -78,10 +78,6 @@ def draw_hovered(
 def heading(part: str) -> str:
     """Return the plain word over a part of a step."""
     return text(f"strip.part.{part}")
-
-
-def label(cell: Cell) -> str:
-    return f"{cell.layer}: {cell.name}" if cell.layer and cell.name else cell.layer or cell.name
 
 
 def lit_of(cells: Sequence[Cell], current: int) -> Cell | None:

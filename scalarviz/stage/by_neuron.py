@@ -16,7 +16,8 @@ from scalarviz.errors import InputError
 from scalarviz.scene.frame_data import Buffers
 from scalarviz.scene.layout.plates import Layout
 from scalarviz.scene.lights import rows_of_sum
-from scalarviz.story.caption import Caption, Neuron
+from scalarviz.story.caption import Caption
+from scalarviz.story.facts import Neuron
 
 MOST = 60  # neurons of a layer
 KINDS = {"affine", "activation"}  # of operations

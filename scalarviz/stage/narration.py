@@ -231,7 +231,7 @@ class Cards:
         card = node_card(self.reading, hovered.neuron, done)
         if card is not None:
             return Card(NONE, card.name, card.facts)
-        known = numbers_of(*self._moment(layout, done), hovered.neuron)
+        known = numbers_of(*moment_of(self.reading, layout, done), hovered.neuron)
         return None if known is None else Card(NONE, known.title, neuron_facts(known))
 
     def pinned(
@@ -255,13 +255,8 @@ class Cards:
         card = node_card(self.reading, pinned.neuron, done)
         if card is not None:
             return card
-        moment = self._moment(layout, done)
+        moment = moment_of(self.reading, layout, done)
         return neuron_card(*moment, pinned.neuron, lambda known: drawing_of(known, *learned))
-
-    def _moment(self, layout: Layout, done: int) -> tuple[Facts, State]:
-        """Return facts with the rows of neurons of a layout, and the state after operations."""
-        facts, state = self.reading.moment(done)
-        return replace(facts, lines=neuron_lines(layout)), state
 
     def _weight(self, row: int | None, source: ChannelSource, beside: Sequence[int]) -> Card | None:
         """Return the card of a weight: why it has its value, and its history.
@@ -319,6 +314,12 @@ class Cards:
         frame = self.session.branches[0].frames[0]
         now = self.reading.place[0], float(source.numbers.value[row])
         return history_of(steps, values, float(frame.value[row]), now)
+
+
+def moment_of(reading: LiveValues, layout: Layout, done: int) -> tuple[Facts, State]:
+    """Return facts with the rows of neurons of a layout, and the state as `reading.moment` does."""
+    facts, state = reading.moment(done)
+    return replace(facts, lines=neuron_lines(layout)), state
 
 
 def history_of(

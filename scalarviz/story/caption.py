@@ -175,3 +175,8 @@ class Cell:
     def key(self) -> tuple[str, str, int]:
         """Equal for the operations of one layer in one part; others have a key of their own."""
         return self.part, self.layer, 0 if self.layer else self.done
+
+
+def label(cell: Cell) -> str:
+    """Return the name of a moment with its layer, such as "layer 0: add up"."""
+    return f"{cell.layer}: {cell.name}" if cell.layer and cell.name else cell.layer or cell.name

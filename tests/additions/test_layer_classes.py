@@ -32,8 +32,8 @@ from scalarviz.errors import (
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import CardLine
-from scalarviz.story.captions import caption
 from scalarviz.story.weight_card import blocks_about
+from scalarviz.training.session.reading import caption
 from tests.ctrl_c import at_each_moment
 from tests.engines.agreement import TOLERANCE, difference
 from tests.wording import refused

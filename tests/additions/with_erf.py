@@ -9,7 +9,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.base import near_names
 from scalarviz.errors import DisplayError
-from scalarviz.story.captions import caption
+from scalarviz.training.session.reading import caption
 from tests.additions.erf import erf, erf_derivative
 from tests.wording import refused
 

@@ -32,8 +32,8 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.stage.channels import CHANNELS
 from scalarviz.stage.show import Show
-from scalarviz.story.captions import caption
 from scalarviz.story.first_controls import FIRST_CONTROLS
+from scalarviz.training.session.reading import caption
 from tests.base.words_in_code import Use, uses_in, words_in, words_of_a_page, words_of_a_script
 from tests.faces.controller.fake_stage import FakeStage
 from tests.machine import ROOT

@@ -22,11 +22,12 @@ from scalarviz.scene.layout.division import Box
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.stage.pointing import buffer_of
 from scalarviz.stage.stage import Stage
-from scalarviz.story.caption import Caption, Card, Neuron
-from scalarviz.story.captions import caption
+from scalarviz.story.caption import Caption, Card
 from scalarviz.story.cards import NeuronNumbers, neuron_card
+from scalarviz.story.facts import Neuron
+from scalarviz.story.weight_card import blocks_about
 from scalarviz.training.session.naming import names_of
-from scalarviz.story.weight_card import blocks_about, title_of
+from scalarviz.training.session.reading import caption
 from tests.pages.node import run_script
 
 

@@ -23,7 +23,7 @@ import scalarviz as sv
 from scalarviz.faces.scene_file import find, load, scenes
 from scalarviz.faces.scene_options import own_options, played
 from scalarviz.stage.show import Show
-from scalarviz.story.captions import caption
+from scalarviz.training.session.reading import caption
 from tests.kept.make_kept import FOLDER as KEPT
 from tests.kept.make_kept import SAMPLES, moments
 

@@ -4,6 +4,7 @@ import importlib
 import random
 import re
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,11 +29,12 @@ from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.story.backward_captions import BACKWARD_KINDS
 from scalarviz.story.caption import Caption, Card, CardLine, Piece
-from scalarviz.story.captions import FORWARD_KINDS, caption
+from scalarviz.story.captions import FORWARD_KINDS
 from scalarviz.story.formats import said as in_words
-from scalarviz.story.names import weight_name
+from scalarviz.story.names import name_of_row
 from scalarviz.story.tour import tour_caption
 from scalarviz.story.traced_weight import path_of_weight, weights_from, weights_into
+from scalarviz.training.session.reading import caption, facts_of, neurons, operation_facts
 from scalarviz.training.session.value_session import session_of
 from tests.scene.measures import projection, stage_of
 from tests.sessions import advanced, networks
@@ -500,6 +502,12 @@ def test_a_weight_that_lies_beyond_the_edge_everywhere_is_told() -> None:
 # Paths.
 
 
+def facts_for(program: Any) -> Any:
+    """What paths read of Facts, of a network without a session."""
+    each = [operation_facts(program, operation) for operation in program.operations]
+    return SimpleNamespace(buffers=neurons(program, {}), operations=each)
+
+
 @given(made=networks(), data=st.data())
 def test_a_path_goes_from_operation_to_operation(made: Any, data: st.DataObject) -> None:
     program = made[0].program
@@ -507,7 +515,7 @@ def test_a_path_goes_from_operation_to_operation(made: Any, data: st.DataObject)
     if not count:
         return
     row = data.draw(st.integers(0, count - 1))
-    places = path_of_weight(program, row)
+    places = path_of_weight(facts_for(program), row)
     for operation, (output, column) in zip(program.operations, places, strict=True):
         assert 0 <= output < operation.target.size and 0 <= column < operation.source.size
         if row in operation.parameters and len(operation.uses(row)[0]):
@@ -517,30 +525,28 @@ def test_a_path_goes_from_operation_to_operation(made: Any, data: st.DataObject)
 
 @given(made=networks())
 def test_weights_of_an_output_and_of_an_input_are_those_of_all_uses(made: Any) -> None:
-    for operation in made[0].program.operations:
+    facts = facts_for(made[0].program)
+    for own, operation in zip(facts.operations, made[0].program.operations, strict=True):
         if not operation.parameters:
             continue
         places, written, read = operation.all_uses
         rows = places + operation.parameters.start
         weights = read < operation.source.size
         for output in range(operation.target.size):
-            found = sorted(
-                zip(*map(np.ndarray.tolist, weights_into(operation, output)), strict=True)
-            )
+            found = sorted(zip(*weights_into(facts, own, output), strict=True))
             mine = weights & (written == output)
             assert found == sorted(zip(rows[mine].tolist(), read[mine].tolist(), strict=True))
         for column in range(operation.source.size):
-            found_rows, into = weights_from(operation, column)
+            found_rows, into = weights_from(facts, own, column)
             mine = weights & (read == column)
-            assert sorted(zip(found_rows.tolist(), into.tolist(), strict=True)) == sorted(
+            assert sorted(zip(found_rows, into, strict=True)) == sorted(
                 zip(rows[mine].tolist(), written[mine].tolist(), strict=True)
             )
 
 
 def test_a_kernel_of_a_group_is_named_with_the_map_that_it_reads() -> None:
     session = session_of_layers(sv.Conv2d((4, 3, 3), 2, 2, groups=2), sv.Dense(8, 2))
-    operation = session.network.program.operations[0]
-    assert weight_name(session, operation, 8) == "the weight at 0, 0 of filter 1 for map 2"
+    assert name_of_row(facts_of(session), 8) == "the weight at 0, 0 of filter 1 for map 2"
 
 
 # Lights.
@@ -614,7 +620,7 @@ def test_the_card_of_an_output_compares_what_the_loss_reads(loss: str, place: in
 @LOSSES
 def test_the_tour_says_how_far_the_outputs_are_off_as_the_loss_reads_them(loss: str) -> None:
     session, predictions, targets = compared(loss)
-    words = tour_caption("error", Stage(session).reading).title
+    words = tour_caption("error", *Stage(session).reading.moment(0)).title
     assert f" {in_words(float(np.abs(predictions - targets).max()))} " in words
 
 

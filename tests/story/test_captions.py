@@ -17,14 +17,15 @@ from scalarviz.core.formulas.optimizers import OPTIMIZERS
 from scalarviz.errors import ShapeError
 from scalarviz.faces.scene_file import find, load
 from scalarviz.stage.live_values import LiveValues
+from scalarviz.stage.narration import progress_in
 from scalarviz.stage.stage import Stage
 from scalarviz.story import captions
 from scalarviz.story.caption import Caption
-from scalarviz.story.captions import caption, progress_of
 from scalarviz.story.equations import EquationTerm, in_brackets, sum_line
 from scalarviz.story.formats import agreeing, both, fill, pretty, said, written_alike
 from scalarviz.story.tour import PARTS, tour_caption
 from scalarviz.training.session.branches import Clock
+from scalarviz.training.session.reading import caption
 from tests.pages.node import in_web
 from tests.pages.states import spec_of
 from tests.sessions import advanced
@@ -591,9 +592,9 @@ CHANGES = {
 
 def test_the_sentence_is_of_the_numbers_that_are_shown(colours: sv.Session) -> None:
     reading = LiveValues(colours)
-    assert progress_of(reading) == "No step is done yet."
+    assert progress_in(reading) == "No step is done yet."
     reading.refresh()
-    assert progress_of(reading) == "Step 0: 0 of 8 colours are nearly right."
+    assert progress_in(reading) == "Step 0: 0 of 8 colours are nearly right."
     for step in range(4, 240, 4):
         colours.advance(4)
         reading.refresh()
@@ -601,8 +602,8 @@ def test_the_sentence_is_of_the_numbers_that_are_shown(colours: sv.Session) -> N
         since = half if half < 10 else half // 10 * 10 if half < 100 else 100
         assert reading.learned is not None
         start = f"Step {step}: {reading.learned.verdict()}; the "
-        assert progress_of(reading).startswith(start)
-        assert progress_of(reading).endswith(f" since step {since}.")
+        assert progress_in(reading).startswith(start)
+        assert progress_in(reading).endswith(f" since step {since}.")
 
 
 def test_losses_from_before_a_change_are_not_compared(colours: sv.Session) -> None:
@@ -613,11 +614,11 @@ def test_losses_from_before_a_change_are_not_compared(colours: sv.Session) -> No
     for step, since in ((300, None), (301, None), (302, 301), (306, 303), (330, 310)):
         colours.advance(step - colours.step_index)
         reading.refresh()
-        found = progress_of(reading)
+        found = progress_in(reading)
         assert found.endswith(f" since step {since}." if since else "colours are nearly right.")
     colours.seek(300)
     reading.refresh()
-    assert progress_of(reading).endswith(" since step 100.")
+    assert progress_in(reading).endswith(" since step 100.")
 
 
 @pytest.mark.parametrize("verdict", ["3 of 4 are right", ""])
@@ -626,7 +627,7 @@ def test_it_says_how_the_loss_has_changed_and_a_page_says_the_same(
 ) -> None:
     runs = [[1.0] * 50 + [change] * 50 for change in CHANGES]
     runs += [[0.5], [], [0.5, float("nan")], [0.0, 0.0], [0.123456] * 2500]
-    said = [progress_of(reading_of_losses(losses, verdict)) for losses in runs]
+    said = [progress_in(reading_of_losses(losses, verdict)) for losses in runs]
     start = verdict or "the loss is {}"
     for words, (change, how) in zip(said, CHANGES.items(), strict=False):
         it = "the loss" if verdict else "it"
@@ -666,7 +667,7 @@ def test_it_says_how_far_the_output_is_off(outputs: int) -> None:
     session = xor(outputs)
     session.focus = 2
     session.advance(session.operations.index("loss") + 1, "operation")
-    words = tour_caption("error", reading_of(session)).title
+    words = tour_caption("error", *reading_of(session).moment(0)).title
     inputs, targets = session.trainer.batches.at(0)
     off = np.abs(session.network(inputs)[2] - targets[2]).max()
     if outputs > 4:
@@ -678,7 +679,8 @@ def test_it_says_how_far_the_output_is_off(outputs: int) -> None:
 def test_it_says_what_runs_in(colours: sv.Session) -> None:
     digits = sv.Session(sv.Network([64, 10], seed=0), data.Digits(), engine="python")
     said = [
-        tour_caption("forward", reading_of(s)).title.split()[1] for s in (colours, digits, xor())
+        tour_caption("forward", *reading_of(s).moment(0)).title.split()[1]
+        for s in (colours, digits, xor())
     ]
     assert said == ["colour", "picture", "sample"]
 

@@ -15,10 +15,11 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.scene.frame_data import History
 from scalarviz.stage.live_values import LiveValues
+from scalarviz.stage.narration import moment_of, node_card
 from scalarviz.stage.pointing import buffer_of, count_of
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import Card, CardLine, CardTable
-from scalarviz.story.cards import neuron_card, node_card, numbers_of
+from scalarviz.story.cards import neuron_card, numbers_of
 from scalarviz.story.equations import ProductRow, change_between, product_table
 from tests.sessions import advanced
 from tests.studio import Studio
@@ -449,17 +450,19 @@ def test_neurons_of_all_kinds_of_layers_have_a_card() -> None:
     stage = Stage(session)
     stage.frame_data()
     kinds = set()
+    facts, state = moment_of(stage.reading, stage.plan, 0)
     for line in stage.plan.neurons:
         for place in range(count_of(line)):
-            known = numbers_of(stage.reading, stage.plan, (buffer_of(line), place), 0)
-            assert known is not None
-            card = neuron_card(known)
+            neuron = buffer_of(line), place
+            known, card = numbers_of(facts, state, neuron), neuron_card(facts, state, neuron)
+            assert known is not None and card is not None
             kinds |= {operation.kind for operation in known.writers}
             assert card.name and len(card.blocks) > 1
             for table in tables_of(card):
                 if table.total:
-                    sums = next(o.target.name for o in known.writers if o.weights >= 0)
-                    assert_adds_up(table, float(known.values[sums][place]))
+                    writers = reversed(known.writers)
+                    sums = next(each.target for each in writers if each.weights >= 0)
+                    assert_adds_up(table, state.values[sums][place])
     assert kinds >= {"affine", "convolution", "scale", "activation"}
     assert kinds >= {"row", "dropout", "batch_norm", "sum"}
 

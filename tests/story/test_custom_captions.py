@@ -16,7 +16,7 @@ from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES, LossRow, RowLossR
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, OptimizerRow
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import Caption, Card, CardLine
-from scalarviz.story.captions import caption
+from scalarviz.training.session.reading import caption
 from tests.sessions import advanced
 from tests.story.caption_reader import FUNCTIONS, OWN_NAMES, agrees, as_python, equations
 

@@ -49,10 +49,11 @@ from scalarviz.story.facts import (
     ParametricFacts,
     State,
 )
-from scalarviz.training.session.node_captions import TELLERS, node_name
+from scalarviz.training.network.model import Model
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.explanation import done_in, explain, explained_of, last_edit
 from scalarviz.training.session.naming import is_output, names_of, names_of_cells, writer_of
+from scalarviz.training.session.node_captions import TELLERS, node_name
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.stops import KIND
 from scalarviz.training.session.timeline import Timeline
@@ -474,7 +475,10 @@ def explained_now(session: Session, row: int) -> Explained:
     timeline, trainer = session.timeline, session.timeline.trainer
     # Within at_work the session must not be used: it would journal the older numbers as edits.
     with timeline.at_work():
-        found, optimizer = explain(trainer, row, timeline.clock.operation), trainer.settings.optimizer
+        found, optimizer = (
+            explain(trainer, row, timeline.clock.operation),
+            trainer.settings.optimizer,
+        )
         slots = optimizer.row.slots
         block = trainer.bank.slot_block(slots)
         kept = {name: float(slot[row]) for name, slot in zip(slots, block, strict=True)}
@@ -502,13 +506,19 @@ def caption(session: Session, row: int | None = None, neuron: Neuron | None = No
 def row_followed(session: Session, moment: MomentFacts) -> int:
     """Return the parameter of a compiled function that is followed by default.
 
-    It is one that learns, if any; of a step, the one that is pushed most. NONE without any.
+    Of a step, it is the one that is pushed most.
     """
-    rows, bank = row_numbers(session.network), session.network.bank
-    if rows and moment.kind == "step":
-        pushes = np.nan_to_num(np.abs(bank.grad[np.array(rows)]))
-        return int(rows[int(pushes.argmax())])
-    return next((row for row in rows if not bank.frozen[row]), next(iter(rows), NONE))
+    rows = row_numbers(session.network)
+    if not rows or moment.kind != "step":
+        return first_row(session.network)
+    pushes = np.nan_to_num(np.abs(session.network.bank.grad[np.array(rows)]))
+    return int(rows[int(pushes.argmax())])
+
+
+def first_row(network: Model) -> int:
+    """Return the parameter that is followed by default, one that learns if any; NONE without."""
+    rows = row_numbers(network)
+    return next((row for row in rows if not network.bank.frozen[row]), next(iter(rows), NONE))
 
 
 def caption_at(

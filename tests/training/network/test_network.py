@@ -31,10 +31,10 @@ from scalarviz.errors import (
     ShapeError,
     UnknownNameError,
 )
-from scalarviz.story.traced_weight import first_row
 from scalarviz.training.network.expression import Expression
 from scalarviz.training.network.model import Model
 from scalarviz.training.network.model_queries import check_engine
+from scalarviz.training.session.reading import first_row
 from tests.sessions import RUNNABLE, examples, networks
 from tests.wording import refused
 
