@@ -208,7 +208,7 @@ def test_captions_without_the_whole_batch_have_the_same_titles(tmp_path: Path) -
     lean, wanted = [], []
     for state in Walk(session).states(2):
         wanted.append([expected(session, state, *each)["title"] for each in asked])
-        missing = {"all": None, "fresh": None, "gradBefore": None, "earlier": None}
+        missing = {"all": None, "fresh": None, "grad_before": None, "earlier": None}
         lean.append({"state": {**state, **missing}, "asked": asked})
     found = said_by_node({"spec": spec_of(session), "states": lean}, tmp_path)["states"]
     assert [[caption["title"] for caption in captions] for captions in found] == wanted
@@ -219,7 +219,7 @@ def test_a_card_between_played_steps_has_what_is_known(tmp_path: Path) -> None:
     session = colours(sv.Dense(3, 4, "tanh"), sv.Dense(4, 3))
     state = [*Walk(session).states(2)][-1]
     rests = {"moment": -1, "gradients": {}, "all": None}
-    unknown = {**rests, "before": None, "slotsBefore": None, "earlier": None}
+    unknown = {**rests, "before": None, "slots_before": None, "earlier": None}
     states = [
         {"state": {**state, **each}, "asked": [("card", {"row": 5})]} for each in (rests, unknown)
     ]
@@ -347,7 +347,7 @@ def test_a_step_is_explained_by_what_made_it_whatever_is_chosen_after_it(
     session = sv.Session(network, data.Xor(), optimizer=sv.SGD(0.5), batch=4, engine="cpu")
     page, own = InPage(session, tmp_path), spec_of(session)
     optimizers = training_of(session.trainer, 0).optimizers
-    own["say"]["optimizers"] = [optimizer_data(each, mixed=False) for each in optimizers]
+    own["facts"]["optimizers"] = [optimizer_data(each, mixed=False) for each in optimizers]
     asked = [("caption", {"row": 5}), ("card", {"row": 5})]
     change, do = AFTER[name]
     given = f"const own = {json.dumps(own)}, asked = {json.dumps(asked)};"
@@ -481,8 +481,8 @@ def test_formulas_that_a_page_cannot_follow_are_left_out(tmp_path: Path) -> None
 ENGLISH = json.loads(Path(texts.__file__).with_name("english.json").read_text(encoding="utf-8"))
 SENTENCE = """
     setTexts(data.english);
-    const state = {inputs: data.inputs, values: {[data.say.outputs]: data.outputs}};
-    return sentenceOfOwn(data.say, state, "your point");
+    const state = {inputs: data.inputs, values: {[data.facts.outputs]: data.outputs}};
+    return sentenceOfOwn(data.facts, state, "your point");
 """
 
 
@@ -507,9 +507,9 @@ def test_it_names_the_numbers_that_have_names(session: sv.Session) -> None:
     inputs, outputs = np.full(program.inputs.size, 0.25), np.full(program.outputs.size, -0.34)
     window = caption_of_custom(session, inputs, outputs).title
     given, answer = window.removeprefix("You put in ").removesuffix(".").split(". It answers ")
-    say = spec_of(session)["say"]
+    facts = spec_of(session)["facts"]
     page = in_web(
-        "handles texts", SENTENCE, english=ENGLISH, say=say, inputs=inputs, outputs=outputs
+        "handles texts", SENTENCE, english=ENGLISH, facts=facts, inputs=inputs, outputs=outputs
     )
     assert page == f"Your point: {given}. The network answers {answer}."
 
