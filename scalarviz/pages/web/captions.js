@@ -259,7 +259,7 @@ function stepCaption(ctx) {
     ? movedCaption(optimizerOf(facts, state), found, name)
     : changeCaption(found, state.value[ctx.row], name);
   if (caption.lines.length) {
-    const who = text(`captions.step.${found.isAnyFrozen ? "some" : "all"}`);
+    const who = text(`captions.step.${found.is_any_frozen ? "some" : "all"}`);
     addLine(caption, plural("captions.step.together", samples, { who }));
   }
   caption.title = asSentence(caption.title);
@@ -293,7 +293,7 @@ function movedCaption(optimizer, found, name) {
   const before = [];
   for (const line of lines.slice(0, -1)) {
     if (line.same) continue;
-    if (line.ownRate) {
+    if (line.own_rate) {
       const rate = said(line.value, RATE_DIGITS);
       before.push(...plainLines(text("captions.step.own_rate", { rate })));
       continue;

@@ -21,14 +21,34 @@ export function explained(facts, state, row) {
   const grad = state.grad[row];
   const slots = (state.operation ? (state.slots_before ?? state.slots) : state.slots_before) ?? {};
   const kept = Object.fromEntries(optimizer.slots.map((name) => [name, slots[name]?.[row] ?? 0]));
-  const found = { row, value, grad, kept, frozen, isAnyFrozen: frozenRows.size > 0, lines: [] };
+  const found = { row, value, grad, kept, frozen, is_any_frozen: frozenRows.size > 0, lines: [] };
   const isKnown = state.operation || state.before;
   if (!frozen && isKnown && optimizer.slots.every((name) => slots[name])) {
     found.lines = optimizerLines(facts, state, found, frozenRows);
   }
-  const last = found.lines.at(-1);
-  const follows = last !== undefined && (last.numbered ?? last.formula) !== undefined;
+  const { follows = true } = found.lines.at(-1) ?? { follows: false };
   return { ...found, follows };
+}
+
+/** Return the same as `Explained` of story/facts.py, whose formulas have functions. */
+export function explainedOf(facts, state, row) {
+  const { lines, ...found } = explained(facts, state, row);
+  const settings = Object.keys(optimizerOf(facts, state).settings);
+  return { ...found, settings, lines: lines.map(updateLine) };
+}
+
+function updateLine(line) {
+  const { formula = "", words = formula, numbered, card, corrections = [] } = line;
+  return {
+    same: false, own_rate: false, follows: true, ...line, formula, words,
+    numbered: computing(numbered), card: computing(card),
+    corrections: corrections.map((each) => ({ ...each, card: computing(each.card) })),
+  }; // prettier-ignore
+}
+
+/** Return a formula with a function of its names in place of its tree; null without. */
+function computing(formula) {
+  return formula ? { ...formula, compute: (known) => computedTree(formula.tree, known) } : null;
 }
 
 /** Return the optimizer of the step that a state shows, whichever is chosen since. */
@@ -64,13 +84,14 @@ function optimizerLines(facts, state, { row, value: w, grad, kept }, frozen) {
   const now = own ?? state.made?.rate ?? state.rate ?? lr;
   const rate = scheduledRate({ ...optimizer, lr }, now, step);
   const isOwn = own !== undefined;
-  lines.push({ ...rateLine({ ...optimizer, lr }, rate), same: !isOwn, ownRate: isOwn });
+  lines.push({ ...rateLine({ ...optimizer, lr }, rate), same: !isOwn, own_rate: isOwn });
   const known = { w, g, ...kept, lr: rate, ...optimizer.settings, step: step + 1 };
   for (const each of optimizer.constants) known[each.name] = computedTree(each.tree, known);
   const withValue = (each) => ({ ...each, value: known[each.name], known });
   const constants = optimizer.constants.map(withValue);
   const update = updateLines(optimizer, known);
-  if (update === null) return [...lines, { name: "w", value: state.value[row], known }];
+  if (update === null)
+    return [...lines, { name: "w", value: state.value[row], known, follows: false }];
   return [...lines, ...constants, ...update];
 }
 
