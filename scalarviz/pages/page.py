@@ -199,7 +199,7 @@ def made_page(
     spec: dict[str, Any] = {
         "engine": engine_spec,
         "scene": scene_data(show),
-        "say": caption_data(show.session),
+        "facts": caption_data(show.session),
         "page": {
             "title": show.title,
             "about": show.about,
@@ -213,14 +213,14 @@ def made_page(
         },
     }
     if does_train:
-        measured = metric_data(show.session, spec["say"]["loss"])
+        measured = metric_data(show.session, spec["facts"]["loss"])
         if measured is not None and measured.engine["names"]:
             spec["engine"] = {**engine_spec, "metrics": measured.engine}
             spec["page"]["measured"] = measured.shown
             parts["held"] = packed_bytes(measured.held)
         optimizers = training_of(show.session.trainer, 0).optimizers
         mixed = show.session.network.precision.mixed
-        spec["say"]["optimizers"] = [optimizer_data(each, mixed=mixed) for each in optimizers]
+        spec["facts"]["optimizers"] = [optimizer_data(each, mixed=mixed) for each in optimizers]
         data["spare"] = spare_of(show.session, probe)
     words = said_in(markup)
     words |= {"title": show.title, "about": show.about, "version": version()}
@@ -399,7 +399,7 @@ def description(show: Show, theme: str = "", *, tour: bool = False) -> dict[str,
                 },
             },
             "scene": scene_data(show),
-            "say": caption_data(session),
+            "facts": caption_data(session),
             "page": {
                 "title": show.title,
                 "about": show.about,
@@ -413,7 +413,7 @@ def description(show: Show, theme: str = "", *, tour: bool = False) -> dict[str,
                 "earlier": earlier_data(session),
             },
         }
-        spec["say"]["optimizers"] = [spec["say"]["optimizer"]]
+        spec["facts"]["optimizers"] = [spec["facts"]["optimizer"]]
     script = bundle(START, partial(module_text, kinds=kinds_in(exhibit)))
     return {"spec": spec, "texts": texts_of(script, texts())}
 

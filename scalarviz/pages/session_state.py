@@ -174,11 +174,11 @@ class SessionState:
             "operation": 0,
             "moment": -1,
             "before": before and before.value,
-            "gradBefore": before and before.grad,
-            "slotsBefore": {},
+            "grad_before": before and before.grad,
+            "slots_before": {},
             "values": self._answered(numbers.value, inputs[focus], place),
             "gradients": {},
-            "leftOut": {},
+            "left_out": {},
             "inputs": inputs[focus],
             "target": targets[focus],
             "row": row,
@@ -205,8 +205,8 @@ class SessionState:
             "operation": operation,
             "moment": moment,
             "before": before and before.value,
-            "gradBefore": before and before.grad,
-            "slotsBefore": before.slots if before else {},
+            "grad_before": before and before.grad,
+            "slots_before": before.slots if before else {},
             "edited": self._edited(),
         }
         if moment >= 0 and not self.program.is_graph:
@@ -246,7 +246,7 @@ class SessionState:
         found: State = {"gradients": {name: flow[focus] for name, flow in flows.items()}}
         if operation:
             found["values"] = {name: each[focus] for name, each in values.items()}
-            found["leftOut"] = self._left_out(found["values"])
+            found["left_out"] = self._left_out(found["values"])
         size = sum(buffer.size for buffer in self.program.buffers)
         if 2 * len(inputs) * size <= MOST_OF_BATCH:
             flat = {name: each.ravel() for name, each in values.items()}
@@ -298,7 +298,7 @@ class SessionState:
             "inputs": self.own,
             "values": self._answered(numbers.value, self.own, place),
             "gradients": {},
-            "leftOut": {},
+            "left_out": {},
             "target": None,
             "row": -1,
             "moment": -1,
@@ -352,7 +352,7 @@ def told(branch: Branch) -> State:
         "name": branch.name,
         "start": branch.fork.step,
         "operation": branch.fork.operation,
-        "isFirst": branch.parent is None,
+        "is_first": branch.parent is None,
         "end": end,
         "loss": float(branch.loss_at(end - 1)) if end > branch.fork.step else float("nan"),
     }

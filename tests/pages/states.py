@@ -50,11 +50,11 @@ def state_of(stage: Stage, seen: FrameData) -> dict[str, Any]:
         "moment": number - 1,
         "value": numbers(bank.value),
         "grad": numbers(bank.grad),
-        "gradBefore": numbers(motion.gradients[0]),
+        "grad_before": numbers(motion.gradients[0]),
         "before": numbers(bank.value if before is None else before),
         "values": {name: numbers(v) for name, v in way.values.items() if name in names},
         "gradients": {name: numbers(v) for name, v in now.items() if name in flows},
-        "gradientsBefore": reading.program.is_graph
+        "gradients_before": reading.program.is_graph
         and {name: numbers(v) for name, v in reading.buffers(max(1, number - 1)).flows.items()},
         "target": None if target is None else numbers(target),
     }
@@ -120,7 +120,7 @@ def caption_as_data(found: Caption) -> dict[str, Any]:
 def spec_of(session: sv.Session) -> dict[str, Any]:
     """Return the part of a page's specification that captions need, and the texts of a page."""
     found = texts_of(bundle("main.js", module_text), texts())
-    return {"say": caption_data(session), "texts": found}
+    return {"facts": caption_data(session), "texts": found}
 
 
 class Walk:
@@ -187,8 +187,8 @@ class Walk:
             "before": self.before.copy(),
             "earlier": self.earlier,
             "edited": dict(self.edited),
-            "gradBefore": self.grad_before,
-            "slotsBefore": self.slots_before,
+            "grad_before": self.grad_before,
+            "slots_before": self.slots_before,
             "values": {name: each[sample].copy() for name, each in known.items()},
             "gradients": {name: each[sample].copy() for name, each in flows.items()},
             "all": {
@@ -200,7 +200,7 @@ class Walk:
             "batch": len(inputs),
             "focus": session.focus,
             "frozen": bank.frozen.astype(np.float64),
-            "state": bank.state.copy(),
+            "bank_state": bank.state.copy(),
             "fresh": fresh,
         }
 

@@ -44,17 +44,17 @@ def test_all_colors_of_letters_in_the_style_are_among_those() -> None:
 
 
 def tables_of(session: sv.Session) -> list:
-    say = caption_data(session)
+    facts = caption_data(session)
     body = """
     setTexts(data.texts);
     const counted = (count) => [...Array(count).keys()];
-    return wallsOf(data.say).map((wall) => ({
+    return wallsOf(data.facts).map((wall) => ({
       title: wall.title,
       head: counted(wall.columns).map(wall.head),
       names: counted(wall.rows).map(wall.name),
       places: counted(wall.rows).map((i) => counted(wall.columns).map((j) => wall.place(i, j))),
     }));"""
-    return in_web("access texts", body, say=say, texts=dict(texts()))
+    return in_web("access texts", body, facts=facts, texts=dict(texts()))
 
 
 def test_every_weight_is_in_one_table_under_the_names_of_its_neurons() -> None:
@@ -221,11 +221,11 @@ def test_a_point_of_the_map_is_asked_for_by_click_and_arrows(opened: Opens) -> N
     x = tab.ask("app.state.inputs[0]")
     tab.press("ArrowRight")
     assert tab.ask("app.state.inputs[0]") > x and tab.state["step"] == 0
-    answer = tab.ask("app.state.values[app.spec.say.outputs][0]")
+    answer = tab.ask("app.state.values[app.spec.facts.outputs][0]")
     tab.page.locator(".own button").click()
     tab.until("!app.state.own && app.frame === 0")
     assert not tab.page.locator(".own").is_visible()
-    assert tab.ask("app.state.values[app.spec.say.outputs][0]") != answer
+    assert tab.ask("app.state.values[app.spec.facts.outputs][0]") != answer
 
 
 @pytest.mark.slow

@@ -262,7 +262,7 @@ NAME = """
     setTexts(data.english);
     const branch = {journal: data.journal, fork: data.fork, parent: data.parent};
     const {step: start, operation} = data.fork;
-    return branchName({start, operation, isFirst: branch.parent === null, done: begunBy(branch)},
+    return branchName({start, operation, is_first: branch.parent === null, done: begunBy(branch)},
         {optimizers: [{title: "Adam"}]});
 """
 Change = dict[str, Any]
@@ -410,7 +410,7 @@ def test_a_link_names_neurons_and_steps_that_a_page_shows() -> None:
     const lines = [
       {values: "tanh 0", sums: "sums 0", count: 4, one: true},
       {sums: "sums 1", count: 1, one: false}];
-    const spec = {engine: {moments: [1, 2], sizes: {batch: 4}, step: 3}, say: {rows: 9, lines}};
+    const spec = {engine: {moments: [1, 2], sizes: {batch: 4}, step: 3}, facts: {rows: 9, lines}};
     const links = [
       "#neuron=tanh 0:4", "#neuron=sums 0:1", "#neuron=sums 1:0", "#step=9", "#sample=2"];
     const badIn = (each) => links.map((link) => readLink(link, linkLimits(each)).bad);

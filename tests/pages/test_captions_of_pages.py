@@ -19,7 +19,7 @@ from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.elementary import exp, log, log1p
 from scalarviz.core.formulas.losses import LOSSES, MEANS, ROW_LOSSES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
-from scalarviz.pages.caption_data import optimizer_data
+from scalarviz.pages.caption_data import loss_data, optimizer_data
 from scalarviz.pages.engine_data import training_of
 from scalarviz.stage.handles import caption_of_custom
 from scalarviz.story import formats
@@ -208,7 +208,7 @@ def test_captions_without_the_whole_batch_have_the_same_titles(tmp_path: Path) -
     lean, wanted = [], []
     for state in Walk(session).states(2):
         wanted.append([expected(session, state, *each)["title"] for each in asked])
-        missing = {"all": None, "fresh": None, "gradBefore": None, "earlier": None}
+        missing = {"all": None, "fresh": None, "grad_before": None, "earlier": None}
         lean.append({"state": {**state, **missing}, "asked": asked})
     found = said_by_node({"spec": spec_of(session), "states": lean}, tmp_path)["states"]
     assert [[caption["title"] for caption in captions] for captions in found] == wanted
@@ -219,7 +219,7 @@ def test_a_card_between_played_steps_has_what_is_known(tmp_path: Path) -> None:
     session = colours(sv.Dense(3, 4, "tanh"), sv.Dense(4, 3))
     state = [*Walk(session).states(2)][-1]
     rests = {"moment": -1, "gradients": {}, "all": None}
-    unknown = {**rests, "before": None, "slotsBefore": None, "earlier": None}
+    unknown = {**rests, "before": None, "slots_before": None, "earlier": None}
     states = [
         {"state": {**state, **each}, "asked": [("card", {"row": 5})]} for each in (rests, unknown)
     ]
@@ -234,6 +234,87 @@ def test_a_card_between_played_steps_has_what_is_known(tmp_path: Path) -> None:
     assert [block["words"] for block in bare["blocks"][2:]] == [
         f"The chain rule gives a gradient of {grad}."
     ]
+
+
+FORMULAS = """
+    const { activations, parametrics, loss } = readyFacts(data.facts);
+    const caseOf = (lists, numbers) => {
+        const holds = ({ tests }) => tests.every(([test, is]) => test(...numbers) === is);
+        const found = lists.map((cases) => cases.find(holds)).filter((each) => each?.text);
+        return found.map((each) => each.compute(...numbers));
+    };
+    const bent = Object.values(activations).map((row) => data.points.map((z) => {
+        const a = row.value(z);
+        return [a, row.derivative(z, a), caseOf(row.cases, [z]), caseOf(row.slope_cases, [z, a])];
+    }));
+    const { value, derivative } = parametrics.prelu;
+    const losses = data.losses.map((each) => readyFacts({ ...data.facts, loss: each }).loss);
+    const scalar = losses.map(({ error, slope }) => [error, slope].map(
+        (part) => part.compute && [part.compute(0.3, 0.8), ...caseOf(part.cases, [0.3, 0.8])]));
+    const rows = losses.map(({ of_row: ofRow }) => ofRow && ofRow([1, -2, 0.5], [0, 1, 0]));
+    return [bent, [value(-2, 0.25), derivative(-2, 0.25)], scalar, rows];
+"""
+
+
+def test_formulas_of_facts_are_functions() -> None:
+    bent = [sv.Dense(3, 3, name) for name in sorted(ACTIVATIONS)]
+    facts = spec_of(colours(*bent, sv.PReLU(3)))["facts"]
+    names, points = [*LOSSES, *ROW_LOSSES], [-2.2, -0.3, 0.0, 0.7, 3.1]
+    losses = [loss_data(sv.Loss(name), 3) for name in names]
+    given = {"facts": facts, "points": points, "losses": losses}
+    shown, prelu, scalar, rows = in_web("facts", FORMULAS, **given)
+    assert len(shown) == len(ACTIVATIONS) - 1  # "linear" is no operation
+    for name, found in zip(facts["activations"], shown, strict=True):
+        row = ACTIVATIONS[name]
+        for z, (a, slope, *written) in zip(points, found, strict=True):
+            wanted = row.value(z), row.derivative(z, row.value(z))
+            assert (a, slope) == pytest.approx(wanted), name
+            for each, number in zip(written, wanted, strict=True):
+                assert each == pytest.approx([number] * len(each), rel=1e-5), name
+    assert prelu == [-0.5, 0.25]
+    for loss, parts in zip(LOSSES.values(), scalar, strict=False):
+        wanted = [each(0.3, 0.8) for each in (loss.value, loss.derivative)]
+        for (number, *written), plainly in zip(parts, wanted, strict=True):
+            assert number == pytest.approx(plainly * loss.weight(0.3, 0.8)), loss.name
+            assert written == pytest.approx([plainly] * len(written)), loss.name
+    found = ROW_LOSSES["softmax_cross_entropy"].value([1.0, -2.0, 0.5], [0.0, 1.0, 0.0])
+    assert scalar[-1] == [None, None] and rows == [*[None] * len(LOSSES), pytest.approx(found)]
+
+
+EXPLAINED = """
+    const { facts, state, row } = data;
+    const { lines, settings } = explainedOf(readyFacts(facts), state, row);
+    const found = lines.map((line) => {
+        const { name, value, known, numbered, card, corrections, same, own_rate, follows } = line;
+        const numbers = (numbered?.numbers ?? []).map((each) => known[each] ?? each);
+        const all = { ...known };
+        for (const each of corrections) {
+            all[`${each.name}_corrected`] = known[each.name] / known[each.by];
+            if (each.card.compute(known) !== all[`${each.name}_corrected`]) return each;
+        }
+        const places = Object.fromEntries(numbers.map((each, i) => [`_${i}_`, each]));
+        const computed = [numbered?.compute(places) ?? value, card?.compute(all) ?? value];
+        return [name, same, own_rate, follows, value, ...computed];
+    });
+    state.grad[row] = NaN;
+    const [refused] = explainedOf(facts, state, row).lines;
+    return [found, settings, refused];
+"""
+
+
+@pytest.mark.parametrize("optimizer", CAPTIONED_OPTIMIZERS[4::2], ids=repr)
+def test_the_lines_of_an_optimizer_are_functions(optimizer: sv.Optimizer) -> None:
+    session = own_rates(optimizer)
+    for row in (5, len(session.network.bank) - 1):  # of the first one the rate is its own
+        [*_, state] = Walk(session).states()
+        given = {"facts": spec_of(session)["facts"], "state": state, "row": row}
+        lines, settings, refused = in_web("facts explanation", EXPLAINED, **given)
+        wanted = session.explain(row).lines
+        assert settings == [name for name, _ in optimizer.row.settings]
+        for (*about, value, one, other), line in zip(lines, wanted, strict=True):
+            assert about == [line.name, line.is_same, line.is_own_rate, True]
+            assert [value, one, other] == pytest.approx([line.value] * 3, rel=1e-5), line
+        assert refused["words"].startswith("as it is") and refused["numbered"] is refused["card"]
 
 
 @pytest.mark.slow
@@ -347,7 +428,7 @@ def test_a_step_is_explained_by_what_made_it_whatever_is_chosen_after_it(
     session = sv.Session(network, data.Xor(), optimizer=sv.SGD(0.5), batch=4, engine="cpu")
     page, own = InPage(session, tmp_path), spec_of(session)
     optimizers = training_of(session.trainer, 0).optimizers
-    own["say"]["optimizers"] = [optimizer_data(each, mixed=False) for each in optimizers]
+    own["facts"]["optimizers"] = [optimizer_data(each, mixed=False) for each in optimizers]
     asked = [("caption", {"row": 5}), ("card", {"row": 5})]
     change, do = AFTER[name]
     given = f"const own = {json.dumps(own)}, asked = {json.dumps(asked)};"
@@ -481,8 +562,8 @@ def test_formulas_that_a_page_cannot_follow_are_left_out(tmp_path: Path) -> None
 ENGLISH = json.loads(Path(texts.__file__).with_name("english.json").read_text(encoding="utf-8"))
 SENTENCE = """
     setTexts(data.english);
-    const state = {inputs: data.inputs, values: {[data.say.outputs]: data.outputs}};
-    return sentenceOfOwn(data.say, state, "your point");
+    const state = {inputs: data.inputs, values: {[data.facts.outputs]: data.outputs}};
+    return sentenceOfOwn(data.facts, state, "your point");
 """
 
 
@@ -507,9 +588,9 @@ def test_it_names_the_numbers_that_have_names(session: sv.Session) -> None:
     inputs, outputs = np.full(program.inputs.size, 0.25), np.full(program.outputs.size, -0.34)
     window = caption_of_custom(session, inputs, outputs).title
     given, answer = window.removeprefix("You put in ").removesuffix(".").split(". It answers ")
-    say = spec_of(session)["say"]
+    facts = spec_of(session)["facts"]
     page = in_web(
-        "handles texts", SENTENCE, english=ENGLISH, say=say, inputs=inputs, outputs=outputs
+        "handles texts", SENTENCE, english=ENGLISH, facts=facts, inputs=inputs, outputs=outputs
     )
     assert page == f"Your point: {given}. The network answers {answer}."
 

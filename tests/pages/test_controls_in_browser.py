@@ -40,7 +40,7 @@ FIRST = "[...document.querySelectorAll('#first :is(button, select, input)')]"
 BOX = """((places) => [0, 1].map((k) => {
   const all = places.map((each) => each[k]);
   return Math.max(...all) - Math.min(...all);
-}))(Array.from({length: app.spec.say.rows}, (_, row) => app.picture.placeOf({row}))
+}))(Array.from({length: app.spec.facts.rows}, (_, row) => app.picture.placeOf({row}))
   .filter(Boolean).map(({x, y}) => [x, y]))"""
 FILLED = """[...document.querySelectorAll('button')].filter((each) => each.checkVisibility()
   && getComputedStyle(each).backgroundColor

@@ -240,7 +240,7 @@ def test_a_page_trains_with_the_rates_of_single_weights(tmp_path: Path) -> None:
 def test_a_page_has_the_rate_of_the_schedule_until_one_is_set(tmp_path: Path) -> None:
     optimizer = sv.SGD(0.5, schedule=sv.Schedule("step", every=5, factor=0.5))
     session = advanced(rgb(optimizer=optimizer), 2)
-    page, say = InPage(session, tmp_path), spec_of(session)["say"]
+    page, facts = InPage(session, tmp_path), spec_of(session)["facts"]
     rates, state, is_same = page.run("""
         const clock = new Clock(engine);
         const rates = [];
@@ -262,8 +262,8 @@ def test_a_page_has_the_rate_of_the_schedule_until_one_is_set(tmp_path: Path) ->
     session.learning_rate = 0.25
     session.advance(4)
     np.testing.assert_allclose(state["value"], session.network.bank.value, rtol=1e-5, atol=1e-6)
-    body = "return explained(data.say, data.state, 7).lines"
-    shown = in_web("explanation", body, say=say, state=state)
+    body = "return explained(data.facts, data.state, 7).lines"
+    shown = in_web("explanation", body, facts=facts, state=state)
     assert shown[-1]["value"] == pytest.approx(state["value"][7], rel=1e-5)
 
 

@@ -292,8 +292,8 @@ def test_what_a_caption_names_is_pinned_by_the_name_of_its_line() -> None:
         {"row": 3},
         None,
     ]
-    body = "return data.asked.map((thing) => pinnedFor(data.say, thing));"
-    assert in_web("cards", body, say={"lines": lines}, asked=asked) == [
+    body = "return data.asked.map((thing) => pinnedFor(data.facts, thing));"
+    assert in_web("cards", body, facts={"lines": lines}, asked=asked) == [
         {"neuron": ["tanh 0", 1]},
         {"neuron": ["tanh 0", 0]},
         {"neuron": ["tanh 0", 2]},

@@ -42,10 +42,10 @@ def test_numbers_of_a_page_are_those_of_python(network: sv.Network) -> None:
     branch.frames[0].grad[:] = moments[0].grad
     moments[0] = Now(0, start.astype(np.float64), branch.frames[0].grad.astype(np.float64))
     reader = WeightsOverTime(network.program, count)
-    say = {"operations": [operation_data(network.program, o) for o in network.program.operations]}
+    facts = {"operations": [operation_data(network.program, o) for o in network.program.operations]}
     given = [{"step": m.step, "value": m.value.tolist(), "grad": m.grad.tolist()} for m in moments]
     body = f"""
-        const found = [], layers = page.layersOf({json.dumps(say | {"rows": count})});
+        const found = [], layers = page.layersOf({json.dumps(facts | {"rows": count})});
         const moments = page.momentsUpTo([0, 3, 4, 7, 9],
           [{{ moments: {json.dumps(given)}, end: Infinity }}]);
         for (const kind of {list(KINDS)!r}) for (const order of {list(ORDERS)!r})

@@ -21,7 +21,7 @@ export class Access {
     this.ring = made("div", "ring");
     this.ring.hidden = true;
     byId("picture").append(this.ring);
-    this.walls = new Walls(byId("walls"), app.spec.say, {
+    this.walls = new Walls(byId("walls"), app.spec.facts, {
       look: (thing) => this.look(thing),
       pin: ({ row }) => app.pin(app.pinned?.row === row ? null : { row }),
     });
@@ -47,7 +47,7 @@ export class Access {
     this.look(thing);
     if (!this.isTold) app.tell(text("notices.walking"));
     this.isTold = true;
-    if (thing) setWords(byId("walked"), spokenOf(app.spec.say, placed, app.state, thing));
+    if (thing) setWords(byId("walked"), spokenOf(app.spec.facts, placed, app.state, thing));
   }
 
   /** Keys while the picture has the focus. */
@@ -98,7 +98,7 @@ export class Access {
     setWords(byId("spoken"), title);
     if (state.exact && place)
       // the number comes after the name
-      setWords(byId("walked"), spokenOf(app.spec.say, app.picture.placed, state, this.focused));
+      setWords(byId("walked"), spokenOf(app.spec.facts, app.picture.placed, state, this.focused));
   }
 }
 
@@ -113,35 +113,35 @@ const DIGITS = 3;
  * head   name of a column; `name` is that of a row
  * place  the row of the bank of the weight at a row and a column; -1 for none
  */
-export function wallsOf(say) {
-  const own = say.operations.filter((each) => each.count > 0);
-  return own.map((each) => (each.kind === "affine" ? wallOf(say, each) : listOf(say, each)));
+export function wallsOf(facts) {
+  const own = facts.operations.filter((each) => each.count > 0);
+  return own.map((each) => (each.kind === "affine" ? wallOf(facts, each) : listOf(facts, each)));
 }
 
 /** A layer of neurons that read all others: a row for each of them, and its bias at the end. */
-function wallOf(say, operation) {
+function wallOf(facts, operation) {
   const { weights, biases, source, target, layer, label } = operation;
-  const inputs = say.buffers[source].size;
-  const rows = say.buffers[target].size;
+  const inputs = facts.buffers[source].size;
+  const rows = facts.buffers[target].size;
   const hasBias = biases !== NO_INDEX;
   return {
     title: text("walls.title", { layer: label || layer, rows, columns: inputs }),
     rows,
     columns: inputs + (hasBias ? 1 : 0),
-    name: (i) => asSentence(neuronName(say, [target, i])),
-    head: (j) => (j < inputs ? neuronName(say, [source, j]) : text("walls.bias")),
+    name: (i) => asSentence(neuronName(facts, [target, i])),
+    head: (j) => (j < inputs ? neuronName(facts, [source, j]) : text("walls.bias")),
     place: (i, j) => (j < inputs ? weights + i * inputs + j : biases + i),
   };
 }
 
 /** Other parameters: a row for each, with its name. */
-function listOf(say, operation) {
+function listOf(facts, operation) {
   const { weights, count, layer, label } = operation;
   return {
     title: text("walls.list", { layer: label || layer, rows: count }),
     rows: count,
     columns: 1,
-    name: (i) => asSentence(weightName(say, operation, weights + i)),
+    name: (i) => asSentence(weightName(facts, operation, weights + i)),
     head: () => text("page.value"),
     place: (i) => weights + i,
   };
@@ -167,8 +167,8 @@ export function cellAfter(key, /** @type {number[]} */ [i, j], { rows, columns }
 
 /** Shows the tables in an element; `look` and `pin` are called with {row} or null. */
 class Walls {
-  constructor(element, say, { look, pin }) {
-    const tables = wallsOf(say).map((wall) => new WallTable(wall, look, pin));
+  constructor(element, facts, { look, pin }) {
+    const tables = wallsOf(facts).map((wall) => new WallTable(wall, look, pin));
     this.tables = tables;
     this.element = element;
     element.append(...tables.map((each) => each.body));

@@ -89,7 +89,7 @@ export class App {
     arrange(spec.page.first);
     if (!this.byNeuron.isThere) byId("unit").querySelector("[value=neuron]").remove();
     this.options = new Options(spec, (name, ...given) => this.run(name, ...given));
-    this.strip = new StripBar(byId("strip"), spec.say.cells, (done) => this.run("go", done));
+    this.strip = new StripBar(byId("strip"), spec.facts.cells, (done) => this.run("go", done));
     this.lines = new BranchLines();
     this.curve = new Curve(byId("curve"), spec.engine.step, this.lines, {
       seek: (step) => this.run("seek", step),
@@ -98,14 +98,14 @@ export class App {
     });
     this.curve.begin(spec.page, this.losses);
     this.curve.redraw = () => this.request();
-    this.past = new Past(byId("past"), spec.say, this.curve, {
+    this.past = new Past(byId("past"), spec.facts, this.curve, {
       ask: (args) => this.player.ask("past", args),
       seek: (step) => this.run("seek", step),
       roll: (args) => this.act() && this.player.askLatest("roll", args),
     });
     this.past.redraw = () => this.request();
     const redraw = () => this.request();
-    this.moved = new MovedLine(spec.say, (args) => this.player.ask("moved", args), redraw);
+    this.moved = new MovedLine(spec.facts, (args) => this.player.ask("moved", args), redraw);
     this.branchList = new BranchList((key) => this.run("choose", key));
     const ask = (inputs) => this.player.askLatest("own", { inputs });
     this.own = new OwnInput(byId("picture"), ask, spec, (words) => this.tell(words));
@@ -116,7 +116,7 @@ export class App {
     });
     const plane = this.exhibit?.plane;
     const survey = (inputs) => this.player.ask("survey", { inputs });
-    this.maps = plane && !spec.say.told ? new SphereMaps(spec, plane, survey) : null;
+    this.maps = plane && !spec.facts.is_graph ? new SphereMaps(spec, plane, survey) : null;
     this.chip = new Chip(byId("chip"), byId("told"));
     this.thread = new Thread(byId("stage"));
     this.access = new Access(this);
@@ -265,7 +265,7 @@ export class App {
     setShown(byId("about"), !state.tile); // it says that a cube is a weight
     this.access.show(seen, this.guess.isAsking ? "" : caption.title);
     const asked = this.guess.question && { row: this.guess.question.row };
-    if (this.spec.say.told || state.light) this.client.point(asked ?? this.pinned); // Python knows more of it
+    if (this.spec.facts.is_graph || state.light) this.client.point(asked ?? this.pinned); // Python knows more of it
     if (state.exact) this.client.know(state, () => this.request());
     if (!this.drawn) performance.mark("first picture");
     document.body.classList.toggle("drawn", (this.drawn = true));
@@ -298,10 +298,11 @@ export class App {
     if (!this.pinned) return;
     const row = this.pinned.row ?? -1;
     const scale = this.picture.frame?.scale ?? 1;
-    const alone = cardOf(this.spec, state, this.pinned);
-    const card = this.moved.with(withBeside(this.spec.say, state, alone, this.beside), row, state);
+    const { facts } = this.spec;
+    const alone = withBeside(facts, state, cardOf(this.spec, state, this.pinned), this.beside);
+    const card = this.moved.with(alone, row, state);
     this.card.show(this.guess.covered(card, row), row, {
-      value: row < 0 ? 0 : numberAt(state, row), scale, layer: rowsBeside(this.spec.say, row), frozen: state.frozen ?? [],
+      value: row < 0 ? 0 : numberAt(state, row), scale, layer: rowsBeside(facts, row), frozen: state.frozen ?? [],
     }); // prettier-ignore
     this.card.place(this.picture.placeOf(this.pinned));
     const neuron = this.pinned.neuron ?? null;
@@ -358,7 +359,7 @@ export class App {
   }
 
   pin(thing) {
-    this.change({ pinned: pinnedFor(this.spec.say, thing), opened: false, beside: [] });
+    this.change({ pinned: pinnedFor(this.spec.facts, thing), opened: false, beside: [] });
     if (this.pinned?.row >= 0) this.past.pin(this.pinned.row);
   }
 

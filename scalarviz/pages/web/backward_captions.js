@@ -39,8 +39,8 @@ const STEEP_SLOPE = 0.8;
 
 /** Gradient of the sums: for the outputs from the loss, for others from what arrives. */
 export function deltaCaption(ctx) {
-  const { operation, moment, say } = ctx;
-  const row = say.activations[operation.formula];
+  const { operation, moment, facts } = ctx;
+  const row = facts.activations[operation.formula];
   const arrived = ctx.upstream[ctx.place[0]];
   const isActivation = Boolean(row) && moment.gradients.includes(operation.source);
   if (!ctx.isLast) {
@@ -76,8 +76,8 @@ function slopeLine(ctx, row, arrived) {
   const result = ctx.gradient[place];
   const name = ctx.operation.formula;
   const slope = pretty(row.slope) || text("captions.slope", { name });
-  const own = caseOf(row.slopeCases, { z, a });
-  const written = own ? own.text : row.slopeText;
+  const own = caseOf(row.slope_cases, { z, a });
+  const written = own ? own.text : row.slope_text;
   const derivative = (now) =>
     own ? computedTree(own.tree, now) : calledFormula(row.derivative, [now.z, now.a]);
   let second;
@@ -126,7 +126,8 @@ function outputWords(ctx, derivative) {
     return asSentence(text("captions.last_delta.none", { unit }));
   }
   const way = text(`captions.way.${derivative > 0 ? "down" : "up"}`);
-  const isLogit = ctx.say.loss.logits || ["softmax", "log_softmax"].includes(ctx.operation.formula);
+  const isLogit =
+    ctx.facts.loss.logits || ["softmax", "log_softmax"].includes(ctx.operation.formula);
   const [p, t] = ctx.answers.map((each) => each[ctx.place[0]]);
   const off = p - t;
   if (isLogit || Math.sign(off) !== Math.sign(derivative)) {
@@ -139,7 +140,7 @@ function outputWords(ctx, derivative) {
 
 /** Return the derivative of the loss by a prediction: as formula, and as a line. */
 function lossDerivative(ctx, value, name) {
-  const { loss } = ctx.say;
+  const { loss } = ctx.facts;
   const [prediction, target] = ctx.answers;
   const [place] = ctx.place;
   const { samples } = ctx;
@@ -184,7 +185,7 @@ function weightedBack(ctx) {
   const { operation, upstream } = ctx;
   const [output, column] = ctx.place;
   const arrived = ctx.gradient[column];
-  const { rows, into } = weightsFrom(ctx.say, operation, column);
+  const { rows, into } = weightsFrom(ctx.facts, operation, column);
   const terms = rows.map((row, i) => {
     const neuron = [operation.target, into[i]];
     const factors = [ctx.state.value[row], upstream[into[i]]];
@@ -197,7 +198,7 @@ function weightedBack(ctx) {
   const fields = { unit: ctx.called(ctx.before) };
   const caption = captionOfKey(`weighted_back.${kind}`, [line], fields);
   if (isLong(terms)) caption.whole = [wholeLine(terms, arrived, options)];
-  caption.summed = summedOf(terms, arrived, ctx.say.terms, ctx.behind, true);
+  caption.summed = summedOf(terms, arrived, ctx.facts.terms, ctx.behind, true);
   return arriving(ctx, caption, arrived);
 }
 
@@ -334,7 +335,7 @@ function concatenationBack(ctx) {
 function parametricBack(ctx) {
   const { formula: name } = ctx.operation;
   const [place] = ctx.place;
-  const { derivative } = ctx.say.parametrics[name];
+  const { derivative } = ctx.facts.parametrics[name];
   if (derivative === null) return rowBack(ctx);
   const given = parametersOf(ctx, place).map((row) => ctx.state.value[row]);
   const slope = calledFormula(derivative, [ctx.inputs[place], ...given]);

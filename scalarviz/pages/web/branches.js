@@ -278,7 +278,7 @@ export class Branches {
     return this.all.map((branch) => {
       const { key, number, parent, fork, end, losses } = branch;
       const loss = losses.at(losses.end - 1);
-      const begun = { start: fork.step, operation: fork.operation, isFirst: parent === null };
+      const begun = { start: fork.step, operation: fork.operation, is_first: parent === null };
       return { key, number, ...begun, done: begunBy(branch), end: end.step, loss };
     });
   }

@@ -122,11 +122,11 @@ export function captionFor(app, state, number) {
     const { every } = app.wave;
     const lit = every > 1 ? text("captions.playing.every", { count: every }) : "";
     return captionWith(
-      progressOf(spec.say.progress, state, app.losses, verdictIn(app, state)),
+      progressOf(spec.facts.progress, state, app.losses, verdictIn(app, state)),
       lit,
     );
   }
-  if (state.own) return captionWith(sentenceOfOwn(spec.say, state, app.own.name));
+  if (state.own) return captionWith(sentenceOfOwn(spec.facts, state, app.own.name));
   const looks = document.documentElement.classList.contains("looks"); // and cannot change it
   if (!state.step) {
     const isHeaded = byId("about").checkVisibility();

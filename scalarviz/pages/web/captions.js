@@ -40,7 +40,7 @@ import { explained, optimizerOf } from "./explanation.js";
 /**
  * Return the caption of a state: of its last operation, if there is one.
  *
- * spec   of the page; `say` of it is used
+ * spec   of the page; `facts` of it is used
  * state  see the page; `all` has numbers of the whole batch: {values, gradients, targets}, the first
  *        two by buffer, each sample by sample; without it some lines are shorter
  * row    bank index of the weight whose numbers are shown, or null
@@ -50,12 +50,13 @@ import { explained, optimizerOf } from "./explanation.js";
  */
 export function captionOf(spec, state, { row = null, neuron = null } = {}) {
   return onceOf(state, "caption", { row, neuron }, () => {
-    const { say } = spec;
-    const moment = say.moments[state.moment ?? -1];
+    const { facts } = spec;
+    const moment = facts.moments[state.moment ?? -1];
     if (!moment) return withPieces(captionWith(text("captions.before")));
-    if (say.told || state.light) return withPieces({ ...plainCaption(moment), ...state.caption }); // by Python
+    if (facts.is_graph || state.light)
+      return withPieces({ ...plainCaption(moment), ...state.caption }); // by Python
     try {
-      return withPieces(momentCaption(say, state, moment, row, neuron));
+      return withPieces(momentCaption(facts, state, moment, row, neuron));
     } catch (error) {
       console.error(error); // a fault of the page, which trains and is drawn all the same
       return withPieces(plainCaption(moment));
@@ -88,27 +89,28 @@ export function restWords({ step, loss, value, edited = {} }) {
     : plural("captions.rest", step, fields);
 }
 
-function momentCaption(say, state, moment, row, neuron) {
+function momentCaption(facts, state, moment, row, neuron) {
   const tell = MOMENT_CAPTIONS[moment.kind];
   if (!tell) return plainCaption(moment);
   const chosen = row !== null || neuron !== null;
-  if (neuron !== null && neuron[1] >= say.buffers[neuron[0]].size) {
-    row = biasBehind(say, neuron);
+  if (neuron !== null && neuron[1] >= facts.buffers[neuron[0]].size) {
+    row = biasBehind(facts, neuron);
     neuron = null;
   }
   if (row !== null) neuron = null;
-  else neuron ??= toldNeuron(say, state, moment);
-  if (neuron !== null) row = chosen ? rowBeside(say, neuron) : toldRow(say, state, moment, neuron);
+  else neuron ??= toldNeuron(facts, state, moment);
+  if (neuron !== null)
+    row = chosen ? rowBeside(facts, neuron) : toldRow(facts, state, moment, neuron);
   const learns = (state.frozen ?? []).indexOf(0);
-  row ??= learns < 0 ? say.firstRow : learns;
-  const traced = new TracedWeight(say, state, moment, row, neuron, chosen);
+  row ??= learns < 0 ? facts.first_row : learns;
+  const traced = new TracedWeight(facts, state, moment, row, neuron, chosen);
   return writtenAlike(() => tell(traced));
 }
 
 /** Return the first bias that a 1 is multiplied by. */
-function biasBehind(say, [name]) {
-  const found = say.operations.find((each) => each.source === name && each.biases !== NO_INDEX);
-  return found ? found.biases : say.operations[0].weights;
+function biasBehind(facts, [name]) {
+  const found = facts.operations.find((each) => each.source === name && each.biases !== NO_INDEX);
+  return found ? found.biases : facts.operations[0].weights;
 }
 
 function zeroGradCaption(ctx) {
@@ -117,9 +119,9 @@ function zeroGradCaption(ctx) {
     return captionWith(title, formula, lines, more);
   };
   if (ctx.row === NO_INDEX) return caption([]);
-  const old = ctx.state.gradBefore?.[ctx.row] ?? 0;
+  const old = ctx.state.grad_before?.[ctx.row] ?? 0;
   const isFirst = old === 0 && ctx.state.step === 0;
-  const words = isFirst || !ctx.state.gradBefore ? "0" : `${said(old)} → 0`;
+  const words = isFirst || !ctx.state.grad_before ? "0" : `${said(old)} → 0`;
   const start = asSentence(text("captions.zero_grad.of", { name: ctx.nameOf(ctx.row) }));
   const line = [pieceOf(`${start} `), pieceOf(words, { row: ctx.row, mark: "gradient\n0" })];
   const callout = text("captions.callout.grad", { grad: words });
@@ -180,7 +182,7 @@ function slopeTimesSignal(ctx, row) {
 
 /** Return the factors of the products of each sample; of the focus sample only if need be. */
 function productsOf(ctx, written, read) {
-  const { operation, say } = ctx;
+  const { operation, facts } = ctx;
   const pairs = (x, delta, sample, sizes) =>
     written.map((place, i) => [
       read === null ? 1 : x[sample * sizes[0] + read[i]],
@@ -190,7 +192,7 @@ function productsOf(ctx, written, read) {
   const x = ctx.ofBatch("values", operation.source);
   const delta = ctx.ofBatch("gradients", operation.target);
   if (x === null || delta === null) return { own, all: null };
-  const sizes = [say.buffers[operation.source].size, say.buffers[operation.target].size];
+  const sizes = [facts.buffers[operation.source].size, facts.buffers[operation.target].size];
   const samples = [...Array(ctx.samples).keys()].map((i) => pairs(x, delta, i, sizes));
   const sums = samples.map((each) => each.reduce((sum, [a, b]) => sum + a * b, 0));
   const some = (part) => samples.some((each) => each.some((pair) => pair[part] !== 0));
@@ -249,21 +251,21 @@ const RATE_DIGITS = 6;
 /** The optimizer's arithmetic, and the new loss. */
 function stepCaption(ctx) {
   if (ctx.row === NO_INDEX) return captionWith(text("captions.step.empty"));
-  const { say, state, samples } = ctx;
-  const found = explained(say, state, ctx.row);
+  const { facts, state, samples } = ctx;
+  const found = explained(facts, state, ctx.row);
   const name = ctx.nameOf(ctx.row);
   const isKnown = found.lines.length || found.frozen;
   const caption = isKnown
-    ? movedCaption(optimizerOf(say, state), found, name)
+    ? movedCaption(optimizerOf(facts, state), found, name)
     : changeCaption(found, state.value[ctx.row], name);
   if (caption.lines.length) {
-    const who = text(`captions.step.${found.isAnyFrozen ? "some" : "all"}`);
+    const who = text(`captions.step.${found.is_any_frozen ? "some" : "all"}`);
     addLine(caption, plural("captions.step.together", samples, { who }));
   }
   caption.title = asSentence(caption.title);
   const targets = state.all?.targets ?? (samples === 1 ? state.target : null);
-  if (!say.learning && state.fresh && targets && isKnownLoss(say.loss)) {
-    const again = lossOf(say.loss, state.fresh, targets, samples);
+  if (!facts.learning && state.fresh && targets && isKnownLoss(facts.loss)) {
+    const again = lossOf(facts.loss, state.fresh, targets, samples);
     const [old, fresh] = bothSaid(state.loss, again);
     addLine(caption, plural("captions.step.loss", samples, { old, new: fresh }));
   }
@@ -291,7 +293,7 @@ function movedCaption(optimizer, found, name) {
   const before = [];
   for (const line of lines.slice(0, -1)) {
     if (line.same) continue;
-    if (line.ownRate) {
+    if (line.own_rate) {
       const rate = said(line.value, RATE_DIGITS);
       before.push(...plainLines(text("captions.step.own_rate", { rate })));
       continue;

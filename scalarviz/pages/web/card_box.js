@@ -201,8 +201,8 @@ function wordsOfSamples({ samples, shares, steps }) {
 
 /** Asks for the samples of the pinned weight, at rest; `ask` asks, `redraw` is called when it is answered. */
 export class MovedLine {
-  constructor(say, ask, redraw) {
-    this.say = say;
+  constructor(facts, ask, redraw) {
+    this.facts = facts;
     this.ask = ask;
     this.redraw = redraw;
     this.asked = "";
@@ -211,7 +211,7 @@ export class MovedLine {
 
   /** Return the blocks of a card with the line, once that is known. */
   with(card, row, state) {
-    if (row < 0 || state.playing || state.operation > 0 || this.say.told || state.light)
+    if (row < 0 || state.playing || state.operation > 0 || this.facts.is_graph || state.light)
       return card;
     const asked = [row, state.branch, state.step, state.undoable].join();
     if (asked !== this.asked) this.find(asked, row);
@@ -223,9 +223,9 @@ export class MovedLine {
 
   async find(asked, row) {
     Object.assign(this, { asked, words: "" });
-    const homes = this.say.operations.filter((each) => owns(each, row));
+    const homes = this.facts.operations.filter((each) => owns(each, row));
     if (!homes.every(({ kind }) => kind === "affine" || kind === "convolution")) return;
-    const uses = homes.map((each) => ({ source: each.source, target: each.target, ...usesOf(this.say, each, row) })); // prettier-ignore
+    const uses = homes.map((each) => ({ source: each.source, target: each.target, ...usesOf(this.facts, each, row) })); // prettier-ignore
     const found = await this.ask({ row, uses });
     if (asked !== this.asked || !found) return;
     if (found.words === null)

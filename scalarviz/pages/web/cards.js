@@ -23,25 +23,33 @@ const VALUE_DIGITS = 3; // fewest of a value
  * Return the card of what is pinned: {row, name, facts, blocks}, as scene/frame_data.py; null for
  * a neuron that the picture does not have. It never fails.
  *
- * spec    of the page; `say` of it is used
+ * spec    of the page; `facts` of it is used
  * state   see the page; `card` is what Python says of the thing `about`, of a compiled function
  * target  {row} or {neuron: [buffer, place]}
  */
 export function cardOf(spec, state, { row = null, neuron = null }) {
-  const { say } = spec;
-  if (say.told || (state.light && !state.playing)) return toldCard(say, state, row, neuron);
+  const { facts } = spec;
+  if (facts.is_graph || (state.light && !state.playing)) return toldCard(facts, state, row, neuron);
   return onceOf(state, "card", { row, neuron }, () => {
-    const found = neuron && neuronCard(say, state, neuron);
+    const found = neuron && neuronCard(facts, state, neuron);
     if (neuron) return found && state.light ? { ...found, blocks: [] } : found;
-    return { row, name: weightTitle(say, row), facts: [], blocks: weightBlocks(say, state, row) };
+    return {
+      row,
+      name: weightTitle(facts, row),
+      facts: [],
+      blocks: weightBlocks(facts, state, row),
+    };
   });
 }
 
 /** Return the card of a weight with a line for each one that is pinned beside it. */
-export function withBeside(say, state, card, beside) {
+export function withBeside(facts, state, card, beside) {
   if (!beside.length || !card) return card;
   const lines = beside.map((row) => {
-    const [name, value] = [weightTitle(say, row), said(numberAt(state, row) ?? NaN, VALUE_DIGITS)];
+    const [name, value] = [
+      weightTitle(facts, row),
+      said(numberAt(state, row) ?? NaN, VALUE_DIGITS),
+    ];
     if (!state.begun) return cardLine(text("card.beside.value", { name, value }));
     const since = state.value[row] - state.begun[row];
     const change = `${since > 0 ? "+" : ""}${said(since)}`;
@@ -51,10 +59,10 @@ export function withBeside(say, state, card, beside) {
 }
 
 /** Return the card that Python has sent for a thing; without it its name, and the value of a weight. */
-function toldCard(say, state, row, neuron) {
+function toldCard(facts, state, row, neuron) {
   const { card, about, light } = state;
   if (card && String(about) === String(neuron ?? row)) return card;
-  const name = neuron ? neuronName(say, neuron) : weightTitle(say, row);
+  const name = neuron ? neuronName(facts, neuron) : weightTitle(facts, row);
   return { row: row ?? NO_INDEX, name, facts: [], blocks: light && !neuron ? now(state, row) : [] };
 }
 
@@ -74,10 +82,10 @@ export function pinnedFor({ lines }, thing) {
 }
 
 /** Return the lines and tables of a weight; while whole steps are taken, its value. */
-function weightBlocks(say, state, row) {
+function weightBlocks(facts, state, row) {
   if (state.playing && !state.operation) return now(state, row);
   try {
-    return blocksAbout(say, state, row);
+    return blocksAbout(facts, state, row);
   } catch (error) {
     console.error(error); // a fault of the page, which trains and is drawn all the same
     return now(state, row);
@@ -91,8 +99,8 @@ const FEW_TERMS = 12; // of a sum in the order of the picture; of more, the larg
 
 /** What is known of a neuron of the focus sample; as story/cards.py. */
 class NeuronNumbers {
-  constructor(say, state, line, place) {
-    this.say = say;
+  constructor(facts, state, line, place) {
+    this.facts = facts;
     this.state = state;
     this.line = line;
     this.place = place;
@@ -125,13 +133,13 @@ class NeuronNumbers {
   /** The gradient of the loss by its sum, or by its value if it has no sum. */
   get delta() {
     const flow = this.flows[this.line.sums || this.line.values];
-    const isInput = this.line.values === this.say.inputs;
+    const isInput = this.line.values === this.facts.inputs;
     return !flow || this.isOne || isInput ? null : flow[this.place];
   }
 
   /** Its target, if it is an output that is computed. */
   get wanted() {
-    const { outputs } = this.say;
+    const { outputs } = this.facts;
     const { target } = this.state;
     const isKnown = this.buffers.includes(outputs) && outputs in this.values && target;
     return isKnown && !this.isOne && target.length === this.line.count ? target[this.place] : null;
@@ -140,7 +148,7 @@ class NeuronNumbers {
   /** Its value as the loss reads it, if it has a target. */
   get answer() {
     if (this.wanted === null) return null;
-    return readAnswers(this.values[this.say.outputs], this.say.loss.logits)[this.place];
+    return readAnswers(this.values[this.facts.outputs], this.facts.loss.logits)[this.place];
   }
 
   /** The operations that make its value, from the first to the last. */
@@ -148,7 +156,7 @@ class NeuronNumbers {
     const found = [];
     let { name } = this;
     for (;;) {
-      const operation = this.say.operations.find((each) => each.target === name);
+      const operation = this.facts.operations.find((each) => each.target === name);
       if (!operation) return found;
       found.unshift(operation);
       name = operation.source;
@@ -159,31 +167,33 @@ class NeuronNumbers {
   /** The operations that its value goes into. */
   get readers() {
     const isOwn = (name) => this.buffers.includes(name);
-    return this.say.operations.filter(
+    return this.facts.operations.filter(
       ({ kind, sources, target }) => !isOwn(target) && sources.some(isOwn) && kind !== "branch",
     );
   }
 
   /** The name of a neuron in a table: of a pixel, its map, row and column. */
   inTable(name, place) {
-    const { shape } = this.say.buffers[name];
-    if (!shape.length) return neuronName(this.say, [name, place]);
+    const { shape } = this.facts.buffers[name];
+    if (!shape.length) return neuronName(this.facts, [name, place]);
     const [number, row, column] = unraveled(place, shape);
     return shape[0] === 1 ? `${row}, ${column}` : text("card.unit.cell", { number, row, column });
   }
 }
 
 /** Return the card of a neuron, a buffer and the place in it; null if no line of neurons has it. */
-function neuronCard(say, state, [name, place]) {
-  const line = say.lines.find((each) => (each.values || each.sums) === name);
+function neuronCard(facts, state, [name, place]) {
+  const line = facts.lines.find((each) => (each.values || each.sums) === name);
   if (!line || place >= line.count + Number(line.one)) return null;
-  const known = new NeuronNumbers(say, state, line, place);
-  const title = known.isOne ? text("card.neuron.one") : asSentence(neuronName(say, [name, place]));
+  const known = new NeuronNumbers(facts, state, line, place);
+  const title = known.isOne
+    ? text("card.neuron.one")
+    : asSentence(neuronName(facts, [name, place]));
   return { row: NO_INDEX, name: title, facts: neuronFacts(known), blocks: neuronBlocks(known) };
 }
 
 function neuronBlocks(known) {
-  const { say, value, wanted, answer, delta, place } = known;
+  const { facts, value, wanted, answer, delta, place } = known;
   const number = value === null ? text("card.neuron.empty") : said(value, CARD_DIGITS);
   const sample = known.state.focus ?? 0;
   const blocks = [cardLine(number, "large", text("card.neuron.sample", { number: sample }))];
@@ -192,14 +202,14 @@ function neuronBlocks(known) {
   if (wanted !== null && answer !== null) {
     const ends = [answer, wanted];
     const [shown, off] = agreeing(ends, (v) => v[0] - v[1], answer - wanted, CARD_DIGITS);
-    const key = `card.neuron.target.${say.loss.logits || "value"}`;
+    const key = `card.neuron.target.${facts.loss.logits || "value"}`;
     blocks.push(cardLine(text(key, { value: shown[0], target: shown[1], off })));
-    if (say.loss.scalar && say.loss.error.tree !== null) {
-      const p = known.values[say.outputs][place];
-      const [one, compute] = lossTerm(say.loss, "error", p, wanted, null);
-      const result = errorOf(say.loss, p, wanted);
+    if (facts.loss.scalar && facts.loss.error.tree !== null) {
+      const p = known.values[facts.outputs][place];
+      const [one, compute] = lossTerm(facts.loss, "error", p, wanted, null);
+      const result = errorOf(facts.loss, p, wanted);
       blocks.push(lineOfPieces(equationLine([text("card.neuron.error"), one], compute, result)));
-      const formula = say.loss.error.text;
+      const formula = facts.loss.error.text;
       if (formula.includes(" if ")) blocks.push(cardLine(pretty(formula), "quiet"));
     }
   }
@@ -214,7 +224,7 @@ function neuronBlocks(known) {
 function neuronFacts(known) {
   const { line, values, place, isOne, answer, wanted, delta } = known;
   const sums = values[line.sums];
-  const { logits } = known.say.loss;
+  const { logits } = known.facts.loss;
   const numbers = [
     ["sum", sums && !isOne ? sums[place] : null],
     ["value", line.values in values || isOne ? known.value : null],
@@ -237,13 +247,13 @@ function lineOfPieces(pieces) {
 
 /** Return how an operation makes the number of a neuron, as far as it is computed. */
 function madeBy(known, operation) {
-  const { values, place, say } = known;
+  const { values, place, facts } = known;
   const { kind, formula, source, target } = operation;
   const [, second] = operation.sources;
   const [x, y] = [values[source], values[target]];
   if (known.isOne || !x || !y) return [];
   if (operation.multiplies) return [sumTable(known, operation, x)];
-  const row = say.activations[formula];
+  const row = facts.activations[formula];
   if (kind === "activation" && row.value !== null) {
     return [lineOfPieces(activationLine(formula, row, x[place], y[place], { least: CARD_DIGITS }))];
   }
@@ -258,8 +268,8 @@ function madeBy(known, operation) {
 
 /** Return weight times input of each term of a sum, and the sum. */
 function sumTable(known, operation, x) {
-  const { say, state, place } = known;
-  const { rows, read } = weightsInto(say, operation, place);
+  const { facts, state, place } = known;
+  const { rows, read } = weightsInto(facts, operation, place);
   const weights = rows.map((row) => state.value[row]);
   const inputs = read.map((i) => x[i]);
   const terms = termsOf(weights, inputs, read, (i) => known.inTable(operation.source, i));
@@ -290,12 +300,12 @@ function sentBy(known) {
 
 /** Return what arrives at each neuron behind an operation with weights. */
 function sentTable(known, operation) {
-  const { say, state, place, value } = known;
-  const count = say.buffers[operation.target].size / operation.each;
+  const { facts, state, place, value } = known;
+  const count = facts.buffers[operation.target].size / operation.each;
   const units = Array.from({ length: count }, (_, i) => i);
   const { rows, into } = known.isOne
     ? { rows: units.map((i) => operation.biases + i), into: units.map((i) => i * operation.each) }
-    : weightsFrom(say, operation, place);
+    : weightsFrom(facts, operation, place);
   const weights = rows.map((row) => state.value[row]);
   const name = (i) => known.inTable(operation.target, i);
   const values = weights.map(() => value);

@@ -69,7 +69,7 @@ export function begunBy({ journal, fork }) {
 }
 
 /** Return the name of a branch, which begins where something was `done`; `spec` is as for DID. */
-export function branchName({ start, operation, isFirst, done }, spec) {
+export function branchName({ start, operation, is_first: isFirst, done }, spec) {
   const key = operation ? "operation" : start === 0 ? "start" : "step";
   const from = text(`branches.from.${key}`, { step: start, operation });
   const told = done.filter(

@@ -183,7 +183,7 @@ function placesOf(bytes, recording, engine) {
     if (!isWalked.has(step)) return;
     const given = { [first]: reader.next(inputs) };
     const target = reader.next(outputs);
-    const shared = { ...rest, before: value, gradBefore: rest.grad, inputs: given[first], target };
+    const shared = { ...rest, before: value, grad_before: rest.grad, inputs: given[first], target };
     let [values, gradients] = [given, {}];
     engine.moments.forEach((moment, k) => {
       const grad = reader.next(count);

@@ -275,7 +275,7 @@ export class Clock {
   /** What the arithmetic of a step needs besides the numbers of its weights. */
   get settings() {
     const { optimizer, rate, isSteady, count, step, frozen } = this.engine;
-    return { optimizer, rate, isSteady, counted: count - step, frozen: frozen.slice() };
+    return { optimizer, rate, is_steady: isSteady, counted: count - step, frozen: frozen.slice() };
   }
 
   /** Write the losses of steps; those that are known do not change. */

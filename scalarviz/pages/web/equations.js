@@ -331,7 +331,7 @@ export function optimizerRows(optimizer, found, written) {
     const isLast = i === lines.length - 1;
     if (!line.card && line.name === "g") return [cardLine(text("card.no_grad"))];
     if (!line.card && line.name === "w" && line.formula) return [cardLine(text("card.refused"))];
-    const isOwn = line.ownRate === true;
+    const isOwn = line.own_rate === true;
     const name = isOwn ? text("card.own_rate") : calledOnCard(line.name, isLast);
     if (isOwn && !line.card) return [cardLine(`${name} = ${exactlySaid(line.value)}`)];
     if (!line.card || (line.name !== "lr" && line.same)) return [];

@@ -13,34 +13,54 @@ import { generalNumber } from "./formats.js";
  *          numbers `known` to it; empty if it is frozen, or the numbers before the step are missing
  * follows  whether a page can follow the update, so that the lines are all there
  */
-export function explained(say, state, row) {
-  const optimizer = optimizerOf(say, state);
-  const frozenRows = frozenOf(say, state);
+export function explained(facts, state, row) {
+  const optimizer = optimizerOf(facts, state);
+  const frozenRows = frozenOf(facts, state);
   const frozen = frozenRows.has(row);
   const value = (state.operation ? state.value : (state.before ?? state.value))[row];
   const grad = state.grad[row];
-  const slots = (state.operation ? (state.slotsBefore ?? state.slots) : state.slotsBefore) ?? {};
+  const slots = (state.operation ? (state.slots_before ?? state.slots) : state.slots_before) ?? {};
   const kept = Object.fromEntries(optimizer.slots.map((name) => [name, slots[name]?.[row] ?? 0]));
-  const found = { row, value, grad, kept, frozen, isAnyFrozen: frozenRows.size > 0, lines: [] };
+  const found = { row, value, grad, kept, frozen, is_any_frozen: frozenRows.size > 0, lines: [] };
   const isKnown = state.operation || state.before;
   if (!frozen && isKnown && optimizer.slots.every((name) => slots[name])) {
-    found.lines = optimizerLines(say, state, found, frozenRows);
+    found.lines = optimizerLines(facts, state, found, frozenRows);
   }
-  const last = found.lines.at(-1);
-  const follows = last !== undefined && (last.numbered ?? last.formula) !== undefined;
+  const { follows = true } = found.lines.at(-1) ?? { follows: false };
   return { ...found, follows };
 }
 
+/** Return the same as `Explained` of story/facts.py, whose formulas have functions. */
+export function explainedOf(facts, state, row) {
+  const { lines, ...found } = explained(facts, state, row);
+  const settings = Object.keys(optimizerOf(facts, state).settings);
+  return { ...found, settings, lines: lines.map(updateLine) };
+}
+
+function updateLine(line) {
+  const { formula = "", words = formula, numbered, card, corrections = [] } = line;
+  return {
+    same: false, own_rate: false, follows: true, ...line, formula, words,
+    numbered: computing(numbered), card: computing(card),
+    corrections: corrections.map((each) => ({ ...each, card: computing(each.card) })),
+  }; // prettier-ignore
+}
+
+/** Return a formula with a function of its names in place of its tree; null without. */
+function computing(formula) {
+  return formula ? { ...formula, compute: (known) => computedTree(formula.tree, known) } : null;
+}
+
 /** Return the optimizer of the step that a state shows, whichever is chosen since. */
-export function optimizerOf(say, state) {
-  const found = say.optimizers?.[state.made?.optimizer] ?? say.optimizer;
-  return state.made?.isSteady ? { ...found, schedule: "constant" } : found;
+export function optimizerOf(facts, state) {
+  const found = facts.optimizers?.[state.made?.optimizer] ?? facts.optimizer;
+  return state.made?.is_steady ? { ...found, schedule: "constant" } : found;
 }
 
 /** Return the rows that do not move in the step that a state shows. */
-export function frozenOf(say, state) {
+export function frozenOf(facts, state) {
   const frozen = state.made?.frozen ?? state.frozen;
-  if (!frozen) return new Set(say.frozen);
+  if (!frozen) return new Set(facts.frozen);
   return new Set([...frozen.keys()].filter((row) => frozen[row]));
 }
 
@@ -50,27 +70,28 @@ function stepShown(state) {
 }
 
 /** Return the optimizer's arithmetic for one weight, from its gradient to its new value. */
-function optimizerLines(say, state, { row, value: w, grad, kept }, frozen) {
-  const optimizer = optimizerOf(say, state);
+function optimizerLines(facts, state, { row, value: w, grad, kept }, frozen) {
+  const optimizer = optimizerOf(facts, state);
   if (optimizer.refuses && !Number.isFinite(grad)) {
     const formula = "as it is: the step will be refused, since g is not finite";
     return [{ name: "w", formula, value: w, known: {} }];
   }
   const lines = conditionLines(optimizer, state.grad, frozen, w, grad);
   const g = lines.length ? lines.at(-1).value : grad;
-  const step = (state.made?.counted ?? say.first) + stepShown(state);
-  const own = optimizer.ownRates.find(([first, end]) => first <= row && row < end)?.[2];
+  const step = (state.made?.counted ?? facts.first) + stepShown(state);
+  const own = optimizer.own_rates.find(([first, end]) => first <= row && row < end)?.[2];
   const lr = own ?? optimizer.lr;
   const now = own ?? state.made?.rate ?? state.rate ?? lr;
   const rate = scheduledRate({ ...optimizer, lr }, now, step);
   const isOwn = own !== undefined;
-  lines.push({ ...rateLine({ ...optimizer, lr }, rate), same: !isOwn, ownRate: isOwn });
+  lines.push({ ...rateLine({ ...optimizer, lr }, rate), same: !isOwn, own_rate: isOwn });
   const known = { w, g, ...kept, lr: rate, ...optimizer.settings, step: step + 1 };
   for (const each of optimizer.constants) known[each.name] = computedTree(each.tree, known);
   const withValue = (each) => ({ ...each, value: known[each.name], known });
   const constants = optimizer.constants.map(withValue);
   const update = updateLines(optimizer, known);
-  if (update === null) return [...lines, { name: "w", value: state.value[row], known }];
+  if (update === null)
+    return [...lines, { name: "w", value: state.value[row], known, follows: false }];
   return [...lines, ...constants, ...update];
 }
 
@@ -111,8 +132,8 @@ function conditionLines(optimizer, grads, frozen, w, grad) {
     lines.push({ name: "g", formula: "0, since it is not finite", value: g, known: {} });
   }
   const scale = normScale(optimizer, grads, frozen);
-  if (scale !== 1 || optimizer.clipValue !== null) {
-    lines.push(clipLine(optimizer.clipValue, g, scale));
+  if (scale !== 1 || optimizer.clip_value !== null) {
+    lines.push(clipLine(optimizer.clip_value, g, scale));
     g = lines.at(-1).value;
   }
   if (optimizer.l1 || optimizer.l2) lines.push(penaltyLine(optimizer, g, w));
@@ -180,8 +201,8 @@ function signed(value) {
   return generalNumber(value, 6).startsWith("-") ? ["-", ["neg", "_0_"]] : ["", "_0_"];
 }
 
-/** Return the factor, at most 1, by which `clipNorm` multiplies all gradients. */
-function normScale({ clipNorm }, grads, frozen) {
+/** Return the factor, at most 1, by which `clip_norm` multiplies all gradients. */
+function normScale({ clip_norm: clipNorm }, grads, frozen) {
   if (clipNorm === null) return 1;
   let squares = 0;
   grads.forEach((each, row) => {

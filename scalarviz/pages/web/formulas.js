@@ -134,7 +134,7 @@ export function lossOf(loss, outputs, targets, count) {
 /** Return the learning rate of a step, counted from 0. */
 export function scheduledRate(optimizer, rate, step) {
   if (optimizer.schedule === "constant" || optimizer.factor === null) return rate;
-  return optimizer.lr * calledFormula(optimizer.factor, [step, ...optimizer.factorSettings]);
+  return optimizer.lr * calledFormula(optimizer.factor, [step, ...optimizer.factor_settings]);
 }
 
 // Answers of a network: its outputs as the loss reads them.

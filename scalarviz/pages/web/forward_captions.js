@@ -57,7 +57,7 @@ function weightedCaption(ctx) {
   const [output, column] = ctx.place;
   const y = ctx.outputs[output];
   const { value } = ctx.state;
-  const { rows, read } = weightsInto(ctx.say, operation, output);
+  const { rows, read } = weightsInto(ctx.facts, operation, output);
   const terms = rows.map((row, i) => {
     const neuron = [operation.source, read[i]];
     const factors = [ctx.inputs[read[i]], value[row]];
@@ -81,7 +81,7 @@ function weightedCaption(ctx) {
   if (isLong(terms)) caption.whole = [wholeLine(terms, y, options)];
   if (hasBias && !isScale) caption.formula += text("captions.weighted.bias");
   const one = [operation.source, ctx.inputs.length];
-  caption.summed = summedOf(terms, y, ctx.say.terms, one);
+  caption.summed = summedOf(terms, y, ctx.facts.terms, one);
   return aboutOutput(ctx, caption, y);
 }
 
@@ -89,7 +89,7 @@ function activationCaption(ctx) {
   const name = ctx.operation.formula;
   const [place] = ctx.place;
   const [z, a] = [ctx.inputs[place], ctx.outputs[place]];
-  const row = ctx.say.activations[name];
+  const row = ctx.facts.activations[name];
   const words = row.zero && a === 0 ? row.zero : row.caption;
   const title = asSentence(words.replaceAll("{unit}", ctx.called(ctx.behind)));
   if (row.value === null) return { ...plainForward(ctx), title };
@@ -102,7 +102,7 @@ function activationCaption(ctx) {
 function parametricCaption(ctx) {
   const { formula } = ctx.operation;
   const [place] = ctx.place;
-  const row = ctx.say.parametrics[formula];
+  const row = ctx.facts.parametrics[formula];
   const unit = ctx.called(ctx.behind);
   const title = asSentence(text("captions.parametric", { unit, name: formula }));
   if (row.value === null) return { ...plainForward(ctx), title };
@@ -194,10 +194,10 @@ function batchNormCaption(ctx) {
   const feature = Math.floor(place / pixels);
   const all = ctx.ofBatch("values", ctx.operation.source);
   const isHeld = isHeldNow(ctx);
-  if (isHeld ? !ctx.state.state : all === null) return plainForward(ctx);
+  if (isHeld ? !ctx.state.bank_state : all === null) return plainForward(ctx);
   const own = isHeld ? [] : featureOf(all, feature, features * pixels, pixels);
-  const mean = isHeld ? ctx.state.state[first + feature] : meanOf(own);
-  const variance = isHeld ? ctx.state.state[first + features + feature] : varianceOf(own);
+  const mean = isHeld ? ctx.state.bank_state[first + feature] : meanOf(own);
+  const variance = isHeld ? ctx.state.bank_state[first + features + feature] : varianceOf(own);
   const parts = standardizing(ctx.inputs[place], mean, variance, eps);
   const y = ctx.outputs[place];
   const line = equationLine(parts, standardized(mean), y, { about: ctx.behind });
@@ -245,9 +245,9 @@ export function featureOf(all, feature, size, pixels) {
 }
 
 /** Return whether the layer of a batch norm is frozen as a whole, so that its statistics stop. */
-export function isHeldNow({ say, state, operation }) {
+export function isHeldNow({ facts, state, operation }) {
   const [start, stop] = operation.held;
-  const frozen = frozenOf(say, state);
+  const frozen = frozenOf(facts, state);
   const rows = Array.from({ length: stop - start }, (_, i) => start + i);
   return rows.length > 0 && rows.every((row) => frozen.has(row));
 }
@@ -376,7 +376,7 @@ function predictedCaption(ctx, plainly) {
   const [place] = ctx.place;
   const formula = plainly.formula.replace(/^\w+ =/, "p =");
   const name = ctx.operation.target;
-  if (ctx.say.loss.logits) {
+  if (ctx.facts.loss.logits) {
     const places = target.length > 1 ? [indexOfLargest(prediction), indexOfLargest(target)] : [];
     const pieces = places.map((at, i) => {
       const words = text(`captions.${i ? "right" : "largest"}`, { unit: ctx.called([name, at]) });
@@ -390,7 +390,7 @@ function predictedCaption(ctx, plainly) {
   const others = [...target.keys()].filter((i) => i !== place).slice(0, SHOWN_TERMS);
   const pieces = others.map((i) => {
     const [p, t] = bothSaid(prediction[i], target[i]);
-    const unit = shortName(ctx.say, i);
+    const unit = shortName(ctx.facts, i);
     const words = text("captions.should", { unit, prediction: p, target: t });
     return pieceOf(words, { neuron: [name, i] });
   });
@@ -407,7 +407,7 @@ function withLine(lines, pieces) {
 
 /** The errors of the focus sample, and the loss of the batch. */
 export function lossCaption(ctx) {
-  const { loss, outputs: name } = ctx.say;
+  const { loss, outputs: name } = ctx.facts;
   const outputs = ctx.answers[0].length;
   let mean = loss.mean === "none" ? "sum" : "mean";
   if (loss.mean === "samples" && loss.scalar && outputs > 1) mean = "mean_of_sums";
@@ -433,14 +433,14 @@ export function factorOf(loss) {
 
 /** Return the errors of the focus sample, and a line with some of them. */
 function namedErrors(ctx) {
-  const { loss, outputs: name } = ctx.say;
+  const { loss, outputs: name } = ctx.facts;
   const [p, t] = ctx.answers.map((each) => [...each]);
   if (!loss.scalar) return rowError(ctx, p, t);
   const errors = errorsOf(loss, p, t);
   const pieces = [];
   for (let i = 0; i < Math.min(p.length, SHOWN_TERMS); i++) {
     const [one, compute] = lossTerm(loss, "error", p[i], t[i], [name, i]);
-    const start = p.length > 1 ? [`${shortName(ctx.say, i)}: `] : [];
+    const start = p.length > 1 ? [`${shortName(ctx.facts, i)}: `] : [];
     if (i) pieces.push(pieceOf("; "));
     pieces.push(...equationLine([...start, one], compute, errors[i], { about: [name, i] }));
   }
@@ -451,7 +451,7 @@ function namedErrors(ctx) {
 
 /** Return the error of a sample whose loss takes all outputs together, and its line. */
 function rowError(ctx, p, t) {
-  const { loss, outputs: name } = ctx.say;
+  const { loss, outputs: name } = ctx.facts;
   const [error] = errorsOf(loss, p, t);
   const right = indexOfLargest(t);
   const isOne = t[right] === 1 && t.reduce((sum, each) => sum + Math.abs(each), 0) === 1;
@@ -470,7 +470,7 @@ function rowError(ctx, p, t) {
  * last line with all samples, if some are left out, else null.
  */
 function partLines(ctx, errors, whole) {
-  const { loss } = ctx.say;
+  const { loss } = ctx.facts;
   const { samples, sample } = ctx;
   const outputs = ctx.answers[0].length;
   const divisor = loss.scalar ? loss.divisor || 1 : 1;
@@ -522,7 +522,7 @@ function meanLine(terms, count, whole) {
 
 /** Return the error of each sample of the batch; null if the state does not have them. */
 function errorsOfBatch(ctx) {
-  const { loss, outputs: name } = ctx.say;
+  const { loss, outputs: name } = ctx.facts;
   const [p, t] = [ctx.ofBatch("values", name), ctx.ofBatch("targets")];
   if (p === null || t === null) return null;
   const size = p.length / ctx.samples;

@@ -99,7 +99,7 @@ export function frameOf(scene, layout, state, options, remembered, now) {
             state,
             moment,
             part,
-            state.gradBefore ?? remembered.beforeGradients,
+            state.grad_before ?? remembered.beforeGradients,
             about,
           ),
     frozen: state.frozen ?? scene.frozen,
@@ -143,7 +143,7 @@ function buffersOf(scene, state, moment, part, walked) {
   };
   const whole = without(state.values, moment?.values ?? []);
   if (state.inputs && !(scene.inputs in whole)) whole[scene.inputs] = state.inputs;
-  const { gradientsBefore: before } = state; // in a graph they add up
+  const { gradients_before: before } = state; // in a graph they add up
   let largest = 0;
   for (const [name, each] of Object.entries(whole)) {
     for (const value of scene.raw[name] ? [] : each)
@@ -166,7 +166,7 @@ function buffersOf(scene, state, moment, part, walked) {
     answers,
     shares: sound ? answers : null,
     saturated: saturatedOf(scene, values),
-    leftOut: state.leftOut ?? {},
+    leftOut: state.left_out ?? {},
   };
 }
 

@@ -29,7 +29,7 @@ export class GuessBox {
   /** Why nothing can be asked, in a sentence; "" if it can. */
   get lack() {
     if (document.documentElement.classList.contains("looks")) return text("page.looks");
-    const isThere = !this.app.spec.say.told && this.frozen.includes(0);
+    const isThere = !this.app.spec.facts.is_graph && this.frozen.includes(0);
     return isThere ? "" : text("guess.not_here");
   }
 
@@ -77,9 +77,9 @@ export class GuessBox {
     const rows = [...frozen.keys()].filter((each) => !frozen[each]);
     const row = rowAsked({ step, k, pinned: app.pinned?.row ?? -1, rows });
     const { kind, moment } = questionAbout(moments, k, row);
-    const { say } = app.spec;
-    const home = say.operations.find((each) => owns(each, row));
-    const name = asSentence(weightName(say, home, row));
+    const { facts } = app.spec;
+    const home = facts.operations.find((each) => owns(each, row));
+    const name = asSentence(weightName(facts, home, row));
     const words = text(`guess.asks.${kind}`, { name });
     const question = (this.question = { kind, row, words, way: null, place: "" });
     this.field.value = "";

@@ -72,7 +72,7 @@ function tellChange(app, row, before, after, answers) {
   const [old, fresh] = bothSaid(before, after);
   const repair = player.playing ? "" : text("notices.repair");
   const goOn = () => player.playing || player.play();
-  const moves = answers && answerWords(app.spec.say, answers, answersIn(app), old, fresh);
+  const moves = answers && answerWords(app.spec.facts, answers, answersIn(app), old, fresh);
   app.tell(moves || text("notices.dragged", { name, old, new: fresh }), repair, goOn);
 }
 
@@ -82,12 +82,12 @@ function answersIn({ state, spec, player }) {
 }
 
 /** Return how the output goes that a change between two steps has moved most, or "". */
-export function answerWords(say, before, after, old, fresh) {
+export function answerWords(facts, before, after, old, fresh) {
   const moved = Array.from(before, (each, i) => Math.abs((after?.[i] ?? NaN) - each));
   if (!moved.every(Number.isFinite)) return "";
   const place = moved.indexOf(Math.max(...moved));
   const [start, end] = bothSaid(before[place], after[place]);
-  const unit = neuronName(say, [say.outputs, place]);
+  const unit = neuronName(facts, [facts.outputs, place]);
   const what = moved.length === 1 ? text("notices.dragged.answer") : unit;
   return start === end ? "" : text("notices.dragged.moves", { old, new: fresh, what, start, end });
 }
@@ -112,7 +112,7 @@ export class OwnInput {
   constructor(element, ask, spec, tell) {
     this.ask = ask;
     this.tell = tell;
-    this.say = spec.say;
+    this.facts = spec.facts;
     this.slider = null;
     this.inputs = null;
     this.kind = "input"; // of the last one: "color", "point", "digit" or "input"
@@ -173,7 +173,7 @@ export class OwnInput {
   placeIn(neuron, state) {
     const [name, place] = neuron ?? [null, -1];
     const { inputs } = state;
-    const isInput = name === this.say.inputs && inputs && place < inputs.length;
+    const isInput = name === this.facts.inputs && inputs && place < inputs.length;
     return isInput && inputs.length <= MOST_DRAGGED ? place : -1;
   }
 
@@ -239,21 +239,21 @@ function rangesOf(spec) {
 }
 
 /** Return the sentence about the answer to the user's own input, which has a name. */
-export function sentenceOfOwn(say, state, name) {
+export function sentenceOfOwn(facts, state, name) {
   const what = asSentence(name);
-  const given = Array.from(state.values[say.outputs]);
+  const given = Array.from(state.values[facts.outputs]);
   const listed = (buffer, values) => {
     if (values.length > MOST_SAID) return "";
-    const { names } = say.buffers[buffer];
+    const { names } = facts.buffers[buffer];
     if (values.length === 1 && !names.length) return said(values[0]);
-    const called = (i) => names[i] ?? neuronName(say, [buffer, i]);
+    const called = (i) => names[i] ?? neuronName(facts, [buffer, i]);
     return Array.from(values, (x, i) => `${called(i)} ${said(x)}`).join(", ");
   };
-  const outputs = listed(say.outputs, given);
+  const outputs = listed(facts.outputs, given);
   if (!outputs) {
-    const largest = neuronName(say, [say.outputs, given.indexOf(Math.max(...given))]);
+    const largest = neuronName(facts, [facts.outputs, given.indexOf(Math.max(...given))]);
     return text("own.answered.largest", { what, name: largest });
   }
-  const inputs = listed(say.inputs, state.inputs);
+  const inputs = listed(facts.inputs, state.inputs);
   return text(inputs ? "own.answered" : "own.answered.short", { what, inputs, outputs });
 }

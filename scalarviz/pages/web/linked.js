@@ -55,7 +55,7 @@ function appAnew(app, markup, { spec, texts }) {
   next.setUnit(unit);
   Object.assign(next.player, { speed, other, playing: player.playing, told: player.told });
   Object.assign(next, { channel, sizes });
-  if (!(pinned?.row >= spec.say.rows)) next.pin(pinned);
+  if (!(pinned?.row >= spec.facts.rows)) next.pin(pinned);
   next.setSheet(isOpen, isWhole);
   if (focused) byId(focused)?.focus();
   return next;

@@ -14,12 +14,12 @@ const PARTS_NAMED = 6; // such parts that are named
 /** What a link may name of a page: `operations` of a step, `rows`, `batch`, `sizes` of lines of
  * neurons, and the `last` step, which a recording has.
  */
-export function linkLimits({ engine, say, recording }) {
+export function linkLimits({ engine, facts, recording }) {
   const { moments, sizes, step = 0 } = engine;
-  const lines = say.lines.map((line) => [line.values || line.sums, line.count + Number(line.one)]);
+  const sized = ({ values, sums, count, one }) => [values || sums, count + Number(one)];
   return {
-    first: step, operations: moments.length, rows: say.rows, batch: recording ? 0 : sizes.batch,
-    sizes: new Map(lines), last: recording ? recording.steps.at(-1) : FURTHEST,
+    first: step, operations: moments.length, rows: facts.rows, batch: recording ? 0 : sizes.batch,
+    sizes: new Map(facts.lines.map(sized)), last: recording ? recording.steps.at(-1) : FURTHEST,
   }; // prettier-ignore
 }
 

@@ -5,8 +5,8 @@ import { NO_INDEX } from "./formulas.js";
 import { text } from "./texts.js";
 
 /** Return the name of a neuron: "input R", "neuron 3", "map 2 at 4, 4", "output 0". */
-export function neuronName(say, [name, place]) {
-  const buffer = say.buffers[name];
+export function neuronName(facts, [name, place]) {
+  const buffer = facts.buffers[name];
   if (buffer.role === "node") return buffer.names[0];
   if (buffer.role === "hidden") return hiddenName(buffer, place);
   const key = `captions.end.${buffer.role}`;
@@ -16,9 +16,9 @@ export function neuronName(say, [name, place]) {
 }
 
 /** Return the name of an output, without the word if it has a name of its own. */
-export function shortName(say, place) {
-  const { names } = say.buffers[say.outputs];
-  return place < names.length ? names[place] : neuronName(say, [say.outputs, place]);
+export function shortName(facts, place) {
+  const { names } = facts.buffers[facts.outputs];
+  return place < names.length ? names[place] : neuronName(facts, [facts.outputs, place]);
 }
 
 function hiddenName(buffer, place) {
@@ -37,9 +37,9 @@ function pixelName(buffer, place) {
 }
 
 /** Return the name of a weight: "the weight from input R to neuron 3". */
-export function weightName(say, operation, row) {
+export function weightName(facts, operation, row) {
   const known = ["affine", "scale", "convolution"];
-  if (!operation || !known.includes(operation.kind)) return say.rowNames[row] ?? String(row);
+  if (!operation || !known.includes(operation.kind)) return facts.row_names[row] ?? String(row);
   const { weights, biases, each, kind, shape, label } = operation;
   const isBias = biases !== NO_INDEX && row >= biases;
   if (kind === "convolution") {
@@ -50,27 +50,30 @@ export function weightName(say, operation, row) {
     const channel = firstChannel(operation, kernel) + ownChannel;
     return text("captions.unit.map_weight", { channel, ...at });
   }
-  const { written, read } = usesOf(say, operation, row);
-  let unit = neuronName(say, [operation.target, written[0]]);
+  const { written, read } = usesOf(facts, operation, row);
+  let unit = neuronName(facts, [operation.target, written[0]]);
   if (each > 1) {
     unit = text("captions.unit.map", { number: Math.floor(written[0] / each) });
     unit = text("captions.unit.of_layer", { unit, layer: label });
   }
   if (kind === "scale") return text(`captions.unit.${isBias ? "shift" : "gain"}`, { unit });
   if (read === null) return text("captions.unit.bias", { unit });
-  const before = neuronName(say, [operation.source, read[0]]);
+  const before = neuronName(facts, [operation.source, read[0]]);
   return text("captions.unit.weight", { unit, before });
 }
 
 /** Return the title of the card of a weight: the neurons that it joins, else its name. */
-export function weightTitle(say, row) {
-  const operation = say.operations.find((each) => owns(each, row));
-  if (operation?.kind === "convolution") return asSentence(weightName(say, operation, row));
-  if (operation?.kind !== "affine") return say.rowNames[row] ?? String(row);
-  const { written, read } = usesOf(say, operation, row);
-  const unit = neuronName(say, [operation.target, written[0]]);
+export function weightTitle(facts, row) {
+  const operation = facts.operations.find((each) => owns(each, row));
+  if (operation?.kind === "convolution") return asSentence(weightName(facts, operation, row));
+  if (operation?.kind !== "affine") return facts.row_names[row] ?? String(row);
+  const { written, read } = usesOf(facts, operation, row);
+  const unit = neuronName(facts, [operation.target, written[0]]);
   if (read === null) return text("card.title.bias", { unit });
-  return text("card.title.weight", { before: neuronName(say, [operation.source, read[0]]), unit });
+  return text("card.title.weight", {
+    before: neuronName(facts, [operation.source, read[0]]),
+    unit,
+  });
 }
 
 /** Return a sentence with a capital letter. */
@@ -101,7 +104,7 @@ export function unraveled(place, shape) {
 }
 
 /** Return the outputs that a parameter adds to, and the inputs it multiplies; null for a bias. */
-export function usesOf(say, operation, row) {
+export function usesOf(facts, operation, row) {
   const { weights, biases, each, kind } = operation;
   if (!operation.multiplies) return { written: [], read: [] };
   if (biases !== NO_INDEX && row >= biases) {
@@ -109,7 +112,7 @@ export function usesOf(say, operation, row) {
   }
   const place = row - weights;
   if (kind === "affine") {
-    const size = say.buffers[operation.source].size;
+    const size = facts.buffers[operation.source].size;
     return { written: [Math.floor(place / size)], read: [place % size] };
   }
   if (kind === "scale") {
@@ -148,36 +151,36 @@ function convolved({ settings, shape }, place) {
 }
 
 /** Return output and input of each operation that the signal of a weight passes. */
-export function pathOfRow(say, row) {
-  const home = say.operations.findIndex((each) => owns(each, row));
-  if (home < 0) return pathThrough(say, 0, [0, 0]);
-  return pathThrough(say, home, placeIn(say, say.operations[home], row));
+export function pathOfRow(facts, row) {
+  const home = facts.operations.findIndex((each) => owns(each, row));
+  if (home < 0) return pathThrough(facts, 0, [0, 0]);
+  return pathThrough(facts, home, placeIn(facts, facts.operations[home], row));
 }
 
 /** Return output and input of each operation that the signal of a neuron passes. */
-export function pathOfNeuron(say, [name, place]) {
-  const home = say.operations.findIndex((each) => each.target === name);
-  if (home < 0) return pathThrough(say, 0, [outputFor(say, say.operations[0], place), place]);
-  return pathThrough(say, home, [place, inputFor(say, say.operations[home], place)]);
+export function pathOfNeuron(facts, [name, place]) {
+  const home = facts.operations.findIndex((each) => each.target === name);
+  if (home < 0) return pathThrough(facts, 0, [outputFor(facts, facts.operations[0], place), place]);
+  return pathThrough(facts, home, [place, inputFor(facts, facts.operations[home], place)]);
 }
 
 /** Return the path that passes an output and input of the operation `home`. */
-function pathThrough(say, home, place) {
-  const { operations } = say;
+function pathThrough(facts, home, place) {
+  const { operations } = facts;
   const places = { [home]: place };
   const at = { [operations[home].target]: place[0] };
   for (let i = home; i >= 0; i--) {
     const output = at[operations[i].target];
     if (output === undefined) continue;
-    places[i] ??= [output, inputFor(say, operations[i], output)];
-    for (const source of sourcesFor(say, operations[i], output)) at[source] = places[i][1];
+    places[i] ??= [output, inputFor(facts, operations[i], output)];
+    for (const source of sourcesFor(facts, operations[i], output)) at[source] = places[i][1];
   }
   const behind = new Set([operations[home].target]);
   return operations.map((operation, i) => {
     const { sources, target } = operation;
     if (!places[i]) {
       const source = sources.find((each) => behind.has(each)) ?? sources[0];
-      places[i] = [outputFor(say, operation, at[source], source), at[source]];
+      places[i] = [outputFor(facts, operation, at[source], source), at[source]];
       at[target] ??= places[i][0];
     }
     if (sources.some((each) => behind.has(each))) behind.add(target);
@@ -186,24 +189,24 @@ function pathThrough(say, home, place) {
 }
 
 /** Return the buffers that an output depends on. */
-export function sourcesFor(say, { kind, sources }, output) {
+export function sourcesFor(facts, { kind, sources }, output) {
   if (kind !== "concatenation") return sources;
-  return [sources[output >= say.buffers[sources[0]].size ? 1 : 0]];
+  return [sources[output >= facts.buffers[sources[0]].size ? 1 : 0]];
 }
 
 /** Return the output and input of a parameter; those in the middle for a shared one. */
-function placeIn(say, operation, row) {
+function placeIn(facts, operation, row) {
   if (!operation.multiplies) return [0, 0];
-  const { written, read } = usesOf(say, operation, row);
+  const { written, read } = usesOf(facts, operation, row);
   if (!written.length) {
     const unit = Math.floor((row - operation.weights) / perUnit(operation));
     const output = unit * operation.each;
-    return [output, inputFor(say, operation, output)];
+    return [output, inputFor(facts, operation, output)];
   }
   const at = middleUse(written.length);
   const output = written[at];
   if (read !== null) return [output, read[at]];
-  if (operation.each > 1) return [output, inputFor(say, operation, output)];
+  if (operation.each > 1) return [output, inputFor(facts, operation, output)];
   return [output, operation.shape.length > 1 ? 0 : output];
 }
 
@@ -218,34 +221,34 @@ export function perUnit(operation) {
 }
 
 /** Return an output that depends on an input. */
-function outputFor(say, operation, column, source) {
+function outputFor(facts, operation, column, source) {
   if (operation.kind === "concatenation") {
-    return column + (source === operation.sources[1] ? say.buffers[operation.source].size : 0);
+    return column + (source === operation.sources[1] ? facts.buffers[operation.source].size : 0);
   }
-  if (!operation.multiplies) return across(say, operation.source, operation.target, column);
-  const { into } = weightsFrom(say, operation, column);
-  if (!into.length) return column % say.buffers[operation.target].size;
+  if (!operation.multiplies) return across(facts, operation.source, operation.target, column);
+  const { into } = weightsFrom(facts, operation, column);
+  if (!into.length) return column % facts.buffers[operation.target].size;
   const units = operation.shape.length > 1 ? unitsOn(operation, column).length : 1;
   const width = into.length / units;
   return into[(column % units) * width + middleUse(Math.floor(into.length / units))];
 }
 
 /** Return an input that an output depends on. */
-function inputFor(say, operation, output) {
+function inputFor(facts, operation, output) {
   if (operation.kind === "concatenation") {
-    const { size } = say.buffers[operation.source];
+    const { size } = facts.buffers[operation.source];
     return output < size ? output : output - size;
   }
-  if (!operation.multiplies) return across(say, operation.target, operation.source, output);
-  const { read } = weightsInto(say, operation, output);
+  if (!operation.multiplies) return across(facts, operation.target, operation.source, output);
+  const { read } = weightsInto(facts, operation, output);
   const count = read.length;
-  if (!count) return output % say.buffers[operation.source].size;
+  if (!count) return output % facts.buffers[operation.source].size;
   return read[operation.each === 1 ? output % count : Math.floor(count / 2)];
 }
 
 /** Return the corresponding index on the other side of an operation without weights. */
-function across(say, from, to, place) {
-  const [here, there] = [say.buffers[from], say.buffers[to]];
+function across(facts, from, to, place) {
+  const [here, there] = [facts.buffers[from], facts.buffers[to]];
   if (here.size === there.size || !here.shape.length || !there.shape.length) {
     return place % there.size;
   }
@@ -255,12 +258,12 @@ function across(say, from, to, place) {
 }
 
 /** Return the weights that an output depends on, and the input of each. */
-export function weightsInto(say, operation, output) {
+export function weightsInto(facts, operation, output) {
   const count = perUnit(operation);
   const first = operation.weights + Math.floor(output / operation.each) * count;
   const found = { rows: [], read: [] };
   for (let row = first; row < first + count; row++) {
-    const { written, read } = usesOf(say, operation, row);
+    const { written, read } = usesOf(facts, operation, row);
     written.forEach((place, i) => {
       if (place !== output) return;
       found.rows.push(row);
@@ -281,7 +284,7 @@ function unitsOn({ kind, settings, shape }, column) {
 }
 
 /** Return the weights that multiply an input, and the output of each. */
-export function weightsFrom(say, operation, column) {
+export function weightsFrom(facts, operation, column) {
   const { shape, weights, each } = operation;
   if (shape.length === 1) return { rows: [weights + Math.floor(column / each)], into: [column] };
   const count = perUnit(operation);
@@ -289,7 +292,7 @@ export function weightsFrom(say, operation, column) {
   const first = weights + units[0] * count;
   const pairs = [];
   for (let row = first; row < first + count; row++) {
-    const { written, read } = usesOf(say, operation, row);
+    const { written, read } = usesOf(facts, operation, row);
     read.forEach((place, i) => place === column && pairs.push([row, written[i]]));
   }
   pairs.sort((a, b) => a[1] - b[1]);
@@ -304,8 +307,8 @@ export function weightsFrom(say, operation, column) {
 }
 
 /** Return the rows of the layer of a weight. */
-export function rowsBeside(say, row) {
-  const { layer } = say.operations.find((each) => owns(each, row)) ?? {};
-  const all = say.operations.filter((each) => each.count > 0 && each.layer === layer);
+export function rowsBeside(facts, row) {
+  const { layer } = facts.operations.find((each) => owns(each, row)) ?? {};
+  const all = facts.operations.filter((each) => each.count > 0 && each.layer === layer);
   return all.flatMap(({ weights, count }) => Array.from({ length: count }, (_, i) => weights + i));
 }

@@ -185,8 +185,8 @@ export class SphereMaps {
    * survey  returns a promise of the numbers of all neurons for some inputs, see `Engine.survey`
    */
   constructor(spec, plane, survey) {
-    Object.assign(this, { plane, survey, known: spec.scene.maps, outputs: spec.say.outputs });
-    this.sizes = Object.entries(spec.say.buffers).map(([name, { size }]) => [name, size]);
+    Object.assign(this, { plane, survey, known: spec.scene.maps, outputs: spec.facts.outputs });
+    this.sizes = Object.entries(spec.facts.buffers).map(([name, { size }]) => [name, size]);
     this.count = this.sizes.reduce((sum, [, size]) => sum + size, 0);
     this.now = null;
     this.of = null; // the numbers of the bank that the maps are of

@@ -27,15 +27,15 @@ const MOVED_MOST = 3; // weights that moved most
  * the plane, `curve` has the axis of steps.
  */
 export class Past {
-  constructor(element, say, curve, { ask, seek, roll }) {
+  constructor(element, facts, curve, { ask, seek, roll }) {
     this.element = element;
-    this.say = say;
+    this.facts = facts;
     this.curve = curve;
     this.ask = ask;
     this.seek = seek;
     this.roll = roll;
     this.scale = 1; // the number with the strongest color
-    this.layers = say.told ? [] : layersOf(say);
+    this.layers = facts.is_graph ? [] : layersOf(facts);
     this.kind = "value";
     this.order = "layer";
     this.seen = null;
@@ -210,7 +210,7 @@ export class Past {
     context.font = `${12 * unit}px ${getComputedStyle(document.body).fontFamily}`;
     if (seen.plane) {
       const box = { x: left, y: 0, width: curve.plot.width, height };
-      return this.terrain.draw(context, box, seen, unit, palette, this.say);
+      return this.terrain.draw(context, box, seen, unit, palette, this.facts);
     }
     if (seen.norms.length) this.drawNorms(context, { x, left, width, height, unit });
     else this.drawTiles(context, { x, left, height, unit }, palette);
@@ -325,7 +325,7 @@ export class Past {
   /** Return the name of a weight, or how many weights of which layer a tile is the mean of. */
   nameOf(tile) {
     const { heads, counts, groups } = this.seen;
-    if (counts[tile] === 1) return weightTitle(this.say, heads[tile]);
+    if (counts[tile] === 1) return weightTitle(this.facts, heads[tile]);
     const [label] = groups.find(([, first, count]) => tile < first + count);
     const layer = label ? text("plates.layer", { label }) : "";
     return plural("past.tile", counts[tile], { layer }).replace(/[ ,]+$/, "");
@@ -391,7 +391,7 @@ class TerrainMap {
     this.seen = null;
   }
 
-  draw(context, box, seen, unit, palette, say) {
+  draw(context, box, seen, unit, palette, facts) {
     Object.assign(this, { box, seen });
     const { plane, path } = seen;
     const known = plane.losses.reduce((count, each) => count + Number(!Number.isNaN(each)), 0);
@@ -401,7 +401,7 @@ class TerrainMap {
     context.drawImage(this.image.canvas, box.x, box.y, box.width, box.height);
     context.fillStyle = styled("--accent");
     if (plane.done < 1) context.fillRect(box.x, box.y, plane.done * box.width, 3 * unit);
-    this.drawAxes(context, say, unit);
+    this.drawAxes(context, facts, unit);
     context.save();
     context.beginPath();
     context.rect(box.x, box.y, box.width, box.height);
@@ -489,11 +489,11 @@ class TerrainMap {
   }
 
   /** Write what the directions are at the ends of both axes. */
-  drawAxes(context, say, unit) {
+  drawAxes(context, facts, unit) {
     const { box, seen } = this;
     const { shares, rows } = seen.plane;
     const [across, up] = rows.length
-      ? rows.map((row) => weightTitle(say, row))
+      ? rows.map((row) => weightTitle(facts, row))
       : shares.map((share) => text("past.axis.main", { share: generalNumber(100 * share, 3) }));
     const margin = 6 * unit;
     context.strokeStyle = styled("--ground");

@@ -189,10 +189,10 @@ export function isSameThing(one, other) {
 }
 
 /** Return the name of a cube or neuron with its value, for screen readers. */
-export function spokenOf(say, layout, state, { row = -1, neuron = null }) {
+export function spokenOf(facts, layout, state, { row = -1, neuron = null }) {
   if (!neuron) {
-    const operation = say.operations.find((each) => owns(each, row));
-    return spokenWith(asSentence(weightName(say, operation, row)), numberAt(state, row));
+    const operation = facts.operations.find((each) => owns(each, row));
+    return spokenWith(asSentence(weightName(facts, operation, row)), numberAt(state, row));
   }
   const [name, place] = neuron;
   const line = layout.lineOf(neuron);
@@ -201,7 +201,7 @@ export function spokenOf(say, layout, state, { row = -1, neuron = null }) {
     (each) => each && each in state.values,
   );
   const value = known === undefined ? undefined : state.values[known][place];
-  return spokenWith(asSentence(neuronName(say, [name, place])), value);
+  return spokenWith(asSentence(neuronName(facts, [name, place])), value);
 }
 
 function spokenWith(name, value) {

@@ -44,8 +44,8 @@ export function stateOf(clock, from, { playing = false } = {}) {
     frozen: engine.frozen.slice(),
     before: before && before.value.slice(),
     slots: hasSlots ? copiedAll(engine.slots) : {},
-    slotsBefore: hasSlots && before ? copiedAll(before.slots) : {},
-    gradBefore: before && before.grad.slice(),
+    slots_before: hasSlots && before ? copiedAll(before.slots) : {},
+    grad_before: before && before.grad.slice(),
     earlier: before?.earlier ? before.earlier.slice() : null,
     edited: clock.edited,
     ...batchOf(clock, playing),
@@ -60,7 +60,7 @@ export function stateOf(clock, from, { playing = false } = {}) {
 function ownOf(engine, inputs) {
   const values = engine.look(inputs);
   const own = Float64Array.from(inputs);
-  const none = { gradients: {}, leftOut: {}, target: null, row: -1, moment: -1 };
+  const none = { gradients: {}, left_out: {}, target: null, row: -1, moment: -1 };
   return { own: true, inputs: own, values, ...none };
 }
 
@@ -84,7 +84,7 @@ function sampleOf(clock, playing) {
     : fromBuffers(written, (name) => engine.values(name, focus));
   const leftOut = rests ? {} : leftOutOf(spec, values);
   const own = { inputs: inputs.slice(), target: targets.slice(), row };
-  return { values, gradients, leftOut, ...own, batch: engine.batch, focus };
+  return { values, gradients, left_out: leftOut, ...own, batch: engine.batch, focus };
 }
 
 /** What captions and cards of a step that is walked take from the whole batch, if that is little:

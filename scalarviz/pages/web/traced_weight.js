@@ -18,17 +18,17 @@ const PUSHING = ["weight gradient", "step"]; // moments at which gradients are k
 
 /** A weight, by its bank index or NO_INDEX, at a moment of a state; or the neuron that is followed. */
 export class TracedWeight {
-  constructor(say, state, moment, row, neuron, chosen) {
-    Object.assign(this, { say, state, moment, row, neuron, chosen });
-    this.path = neuron === null ? pathOfRow(say, row) : pathOfNeuron(say, neuron);
+  constructor(facts, state, moment, row, neuron, chosen) {
+    Object.assign(this, { facts, state, moment, row, neuron, chosen });
+    this.path = neuron === null ? pathOfRow(facts, row) : pathOfNeuron(facts, neuron);
   }
 
   get operation() {
-    return this.say.operations[this.moment.operation];
+    return this.facts.operations[this.moment.operation];
   }
 
   get isLast() {
-    return this.moment.operation === this.say.operations.length - 1;
+    return this.moment.operation === this.facts.operations.length - 1;
   }
 
   /** The output and input of this operation that the signal passes. */
@@ -38,12 +38,12 @@ export class TracedWeight {
 
   /** What formulas call the inputs of this operation: x for those of the network, else a. */
   get letter() {
-    return this.moment.operation === this.say.firstParameters ? "x" : "a";
+    return this.moment.operation === this.facts.first_parameters ? "x" : "a";
   }
 
   get before() {
     const [output, column] = this.place;
-    return [sourcesFor(this.say, this.operation, output)[0], column];
+    return [sourcesFor(this.facts, this.operation, output)[0], column];
   }
 
   get behind() {
@@ -69,7 +69,7 @@ export class TracedWeight {
 
   /** Predictions and targets of the focus sample. */
   get answers() {
-    return [this.state.values[this.say.outputs], this.state.target];
+    return [this.state.values[this.facts.outputs], this.state.target];
   }
 
   /** Number of samples of the batch, and which of them is the focus. */
@@ -82,31 +82,31 @@ export class TracedWeight {
   }
 
   called(neuron) {
-    return neuronName(this.say, neuron);
+    return neuronName(this.facts, neuron);
   }
 
   /** The weight, if this operation has it; else a weight that its signal passes. */
   get ownRow() {
     if (owns(this.operation, this.row)) return this.row;
     const [output, column] = this.place;
-    const { rows, read } = weightsInto(this.say, this.operation, output);
+    const { rows, read } = weightsInto(this.facts, this.operation, output);
     const at = read.indexOf(column);
     return at >= 0 ? rows[at] : (rows[0] ?? this.operation.weights);
   }
 
   uses(row) {
-    return usesOf(this.say, this.operation, row);
+    return usesOf(this.facts, this.operation, row);
   }
 
   /** Operations that a weight belongs to; layers can share it. */
   homesOf(row) {
-    return this.say.operations.filter((each) => owns(each, row));
+    return this.facts.operations.filter((each) => owns(each, row));
   }
 
   nameOf(row) {
     const homes = this.homesOf(row);
     const home = homes.includes(this.operation) ? this.operation : homes[0];
-    return weightName(this.say, home, row);
+    return weightName(this.facts, home, row);
   }
 
   /**
@@ -123,28 +123,28 @@ export class TracedWeight {
 }
 
 /** Return a weight of the neuron's sum, else one that it is multiplied by; NO_INDEX without. */
-export function rowBeside(say, neuron) {
-  const path = pathOfNeuron(say, neuron);
-  const home = say.operations.findIndex((each) => each.target === neuron[0]);
+export function rowBeside(facts, neuron) {
+  const path = pathOfNeuron(facts, neuron);
+  const home = facts.operations.findIndex((each) => each.target === neuron[0]);
   for (let i = home; i >= 0; i--) {
-    const operation = say.operations[i];
+    const operation = facts.operations[i];
     if (!operation.multiplies) continue;
-    const { rows, read } = weightsInto(say, operation, path[i][0]);
+    const { rows, read } = weightsInto(facts, operation, path[i][0]);
     const at = read.indexOf(path[i][1]);
     return at >= 0 ? rows[at] : operation.weights;
   }
   for (let i = home + 1; i < path.length; i++) {
-    const operation = say.operations[i];
+    const operation = facts.operations[i];
     if (!operation.multiplies) continue;
-    return weightsFrom(say, operation, path[i][1]).rows[0] ?? operation.weights;
+    return weightsFrom(facts, operation, path[i][1]).rows[0] ?? operation.weights;
   }
   return NO_INDEX;
 }
 
 /** Return the weight of a neuron that is explained by default; as `explained_row` there. */
-export function toldRow(say, { grad }, moment, neuron) {
-  const row = rowBeside(say, neuron);
-  const home = say.operations.find((each) => owns(each, row));
+export function toldRow(facts, { grad }, moment, neuron) {
+  const row = rowBeside(facts, neuron);
+  const home = facts.operations.find((each) => owns(each, row));
   if (!PUSHING.includes(moment.kind) || !home || grad[row] !== 0 || home.shape.length < 2)
     return row;
   const count = perUnit(home);
@@ -158,22 +158,22 @@ function magnitude(number) {
 }
 
 /** Return the neuron that is explained by default, or null; as `explained_neuron` there. */
-export function toldNeuron(say, state, moment) {
-  const all = say.operations.flatMap((each, i) => (each.weights === NO_INDEX ? [] : [i]));
+export function toldNeuron(facts, state, moment) {
+  const all = facts.operations.flatMap((each, i) => (each.weights === NO_INDEX ? [] : [i]));
   const isOfAll = moment.operation === NO_INDEX;
   const end = moment.operation + (moment.kind === "input gradient" ? 0 : 1);
   const at = isOfAll ? all : all.filter((i) => i < end);
-  const right = rightOutput(say, state);
+  const right = rightOutput(facts, state);
   if (right !== null && (isOfAll || at.length === all.length)) return right;
   if (["zero_grad", "step"].includes(moment.kind) || !at.length) return null;
-  const { target } = say.operations[at.at(-1)];
-  const isBent = say.operations.some((each) => each.source === target && each.formula === "relu");
+  const { target } = facts.operations[at.at(-1)];
+  const isBent = facts.operations.some((each) => each.source === target && each.formula === "relu");
   const goesOn = (sum) => magnitude(isBent ? Math.max(sum, 0) : sum);
   return [target, indexOfLargest(Array.from(state.values[target], goesOn))];
 }
 
 /** Return the output of the class of the focus sample; null if there are no classes. */
-function rightOutput(say, state) {
-  if (say.loss.logits !== "softmax" || say.buffers[say.outputs].size < 2) return null;
-  return state.target ? [say.outputs, indexOfLargest(state.target)] : null;
+function rightOutput(facts, state) {
+  if (facts.loss.logits !== "softmax" || facts.buffers[facts.outputs].size < 2) return null;
+  return state.target ? [facts.outputs, indexOfLargest(state.target)] : null;
 }

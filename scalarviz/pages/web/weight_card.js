@@ -8,12 +8,12 @@ import { cardLine, changeBetween, optimizerRows, productTable } from "./equation
 import { plural, text } from "./texts.js";
 
 /** Return the lines and tables about a weight; as story/weight_card.py. */
-export function blocksAbout(say, state, row) {
+export function blocksAbout(facts, state, row) {
   const { step, operation: done } = state;
   const change = changeOf(state, row);
   const isStart = step === 0 && done === 0;
-  const found = isStart ? null : whyFound(say, state, row);
-  const known = { say, state, row, change, done, found };
+  const found = isStart ? null : whyFound(facts, state, row);
+  const known = { facts, state, row, change, done, found };
   const isEdit = change?.isEdit ?? false;
   /** @type {any[]} */
   const blocks = [changeLine(known)];
@@ -27,7 +27,7 @@ export function blocksAbout(say, state, row) {
   blocks.push(cardLine(whySentence(known, grad)), ...tables);
   if (found.isPushed && found.fresh !== null && found.follows) {
     const [old, fresh] = changeBetween(found.value, found.fresh);
-    blocks.push(...optimizerRows(optimizerOf(say, state), found, { old, fresh, grad }));
+    blocks.push(...optimizerRows(optimizerOf(facts, state), found, { old, fresh, grad }));
   }
   return blocks;
 }
@@ -43,20 +43,21 @@ function changeOf(state, row) {
 }
 
 /** Return the arithmetic of a weight in the step shown: its factors, gradient and new value. */
-function whyFound(say, state, row) {
-  const homes = say.operations.filter((each) => owns(each, row));
-  const uses = homes.map((operation) => ({ operation, ...usesOf(say, operation, row) }));
+function whyFound(facts, state, row) {
+  const homes = facts.operations.filter((each) => owns(each, row));
+  const uses = homes.map((operation) => ({ operation, ...usesOf(facts, operation, row) }));
   const places = uses.reduce((sum, each) => sum + each.written.length, 0);
   const samples = state.batch ?? 1;
-  const done = state.operation || say.moments.length;
-  const clips = optimizerOf(say, state).clipNorm !== null;
-  const isPushed = say.moments.every(({ kind, operation }, i) => {
-    const own = kind === "weight gradient" && (clips || homes.includes(say.operations[operation]));
+  const done = state.operation || facts.moments.length;
+  const clips = optimizerOf(facts, state).clip_norm !== null;
+  const isPushed = facts.moments.every(({ kind, operation }, i) => {
+    const own =
+      kind === "weight gradient" && (clips || homes.includes(facts.operations[operation]));
     return !own || i < done;
   });
-  const pairs = uses.map((each) => factorsOf(say, state, each, samples));
+  const pairs = uses.map((each) => factorsOf(facts, state, each, samples));
   const isKnown = pairs.every((each) => each.x !== null && each.g !== null);
-  const found = explained(say, state, row);
+  const found = explained(facts, state, row);
   const isReady = isPushed && (isKnown || state.grad);
   const lines = isReady ? found.lines : [];
   return {
@@ -72,9 +73,9 @@ function whyFound(say, state, row) {
 }
 
 /** Return inputs and upstream gradients of a use, sample by sample; null where not known. */
-function factorsOf(say, state, { operation, written, read }, samples) {
+function factorsOf(facts, state, { operation, written, read }, samples) {
   const { source, target } = operation;
-  const isNow = state.operation > 0 || source === say.inputs;
+  const isNow = state.operation > 0 || source === facts.inputs;
   const [x, g] = [state.values?.[source], state.gradients?.[target]];
   const at = (all, size, places) => {
     if (!all) return null;
@@ -87,7 +88,7 @@ function factorsOf(say, state, { operation, written, read }, samples) {
   const every = state.all ?? {};
   const inputs = single ? x : every.values?.[source];
   const upstream = single ? g : every.gradients?.[target];
-  const [wide, high] = [say.buffers[source].size, say.buffers[target].size];
+  const [wide, high] = [facts.buffers[source].size, facts.buffers[target].size];
   const one = (all, place) => (all ? all[place] : null);
   return {
     x: read === null ? Array(samples * written.length).fill(1) : at(inputs, wide, read),
@@ -119,14 +120,14 @@ function changeLine({ state, row, change, found }) {
 
 /** Return why the weight changed in this step, or what is known of that so far. */
 function whySentence(known, grad) {
-  const { say, found } = known;
+  const { facts, found } = known;
   const { uses, places, samples, sample, own } = found;
   const [use] = uses.filter((each) => each.written.length);
   const isSum = uses.every((each) => each.operation.multiplies);
   const byRule = () => `${text("card.chain_rule", { grad })} ${pushedSentence(known)}`.trimEnd();
   if (!isSum) return found.isPushed ? byRule() : waitsSentence(known, "grad");
   if (!use) return text("explanation.beyond");
-  const unit = neuronName(say, [use.operation.target, use.written[0]]);
+  const unit = neuronName(facts, [use.operation.target, use.written[0]]);
   if (places > 1) return sharedSentence(known, grad);
   const x = found.x[sample] ?? own.x;
   const g = found.g?.[sample] ?? own.g;
@@ -134,7 +135,7 @@ function whySentence(known, grad) {
   if (found.isPushed && (isEarly || g === null)) {
     return byRule();
   }
-  const sent = senderSentence(say, use, x);
+  const sent = senderSentence(facts, use, x);
   if (g === null) return `${sent} ${waitsSentence(known, "delta")}`;
   const fields = { unit, delta: said(g) };
   if (!found.isPushed) {
@@ -154,19 +155,19 @@ function sharedSentence(known, grad) {
 }
 
 /** Return which number is not computed yet, and at which operation it comes. */
-function waitsSentence({ say, found }, what) {
+function waitsSentence({ facts, found }, what) {
   const own = found.uses[0]?.operation;
-  const moment = say.moments.find(({ kind, operation, gradients }) => {
+  const moment = facts.moments.find(({ kind, operation, gradients }) => {
     if (what === "delta") return own && gradients.includes(own.target);
-    return kind === "weight gradient" && say.operations[operation] === own;
+    return kind === "weight gradient" && facts.operations[operation] === own;
   });
   return text(`card.waits.${what}`, { when: moment?.title ?? text("card.later") });
 }
 
 /** Return what a weight multiplies, as a sentence. */
-function senderSentence(say, { operation, read }, x) {
+function senderSentence(facts, { operation, read }, x) {
   if (read === null) return text("card.sent_one");
-  const name = asSentence(neuronName(say, [operation.source, read[0]]));
+  const name = asSentence(neuronName(facts, [operation.source, read[0]]));
   if (x === null || x === undefined) return text("card.sent_nothing", { name });
   return text("card.sent", { name, x: said(x) });
 }

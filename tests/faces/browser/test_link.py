@@ -52,7 +52,7 @@ def test_a_page_has_the_numbers_of_the_session() -> None:
     assert state["loss"] == s.loss
     inputs, _ = s.trainer.batches.at(2)
     assert state["inputs"] == pytest.approx(inputs[0])
-    outputs = state["values"][page.link.described["spec"]["say"]["outputs"]]
+    outputs = state["values"][page.link.described["spec"]["facts"]["outputs"]]
     assert outputs == pytest.approx(np.asarray(s.network(inputs))[0], abs=1e-6)
     assert "losses" in state and "offers" not in state
 
@@ -106,9 +106,9 @@ def test_going_back_and_changing_begins_a_branch() -> None:
 
 SAID_OF_AN_EDIT = """
     setTexts(data.texts);
-    const { scene, say } = data.spec;
+    const { scene, facts } = data.spec;
     const state = new BankReader(scene).read(data.state);
-    const lines = blocksAbout(say, state, data.row).map(({ words }) => words);
+    const lines = blocksAbout(facts, state, data.row).map(({ words }) => words);
     return [restWords(state), ...lines, state.changed];
 """
 
@@ -207,7 +207,7 @@ def test_inputs_of_the_users_own_are_answered() -> None:
     page = opened(s)
     page.ask("own", {"inputs": [0.5, 0.25, 0.75]})
     assert page.state["own"] is True and page.state["target"] is None
-    outputs = page.state["values"][page.link.described["spec"]["say"]["outputs"]]
+    outputs = page.state["values"][page.link.described["spec"]["facts"]["outputs"]]
     assert outputs == pytest.approx(s.network([0.5, 0.25, 0.75]), abs=1e-6)
     page.ask("own", {"inputs": None})
     assert page.state["own"] is None
@@ -604,7 +604,7 @@ def test_of_a_graph_python_says_what_each_moment_does() -> None:
             *s.caption().numbers
         ]
     assert page.state["gradients"]["[4]"].tolist() == [1.0]
-    before, now = (page.state[name] for name in ("gradientsBefore", "gradients"))
+    before, now = (page.state[name] for name in ("gradients_before", "gradients"))
     assert before["[0]"] == now["[0]"] == 0.0
     assert page.state["grad"] == pytest.approx(s.network.bank.grad)
 
@@ -629,9 +629,9 @@ def test_the_card_of_a_node_or_a_leaf_comes_from_python() -> None:
 
 def test_a_page_tells_what_is_pinned_where_python_has_more_of_it() -> None:
     told = graph()
-    assert told.link.described["spec"]["say"]["told"] and "card" in told.state
+    assert told.link.described["spec"]["facts"]["is_graph"] and "card" in told.state
     few = opened(session())
-    assert not few.link.described["spec"]["say"]["told"] and "light" not in few.state
+    assert not few.link.described["spec"]["facts"]["is_graph"] and "light" not in few.state
     wide = sv.Network([300, 300, 3], seed=0)
     many = sv.Session(wide, (np.ones((4, 300)), np.ones((4, 3))), engine="cpu")
     assert "light" in opened(many).state

@@ -95,7 +95,8 @@ def test_a_drag_on_a_cube_changes_its_weight_while_outputs_follow(
     body = """
         setTexts(data.spec.texts);
         const [before, after] = data.answers.map((each) => Float64Array.from(each));
-        return answerWords(data.spec.say, before, after, ...data.words.split(":")[0].split(" to "));
+        const [old, fresh] = data.words.split(":")[0].split(" to ");
+        return answerWords(data.spec.facts, before, after, old, fresh);
     """
     given = {"spec": spec_of(session), "answers": outputs[::2], "words": words}
     assert in_web("handles texts", body, **given) == words
