@@ -90,7 +90,7 @@ class Caption:
         """The pieces about weights and neurons: those of the lines, and what only `whole` has."""
         told = [p for line in self.lines for p in line if p.row != NONE or p.neuron is not None]
         known = {(p.row, p.neuron) for p in told}
-        rest = (piece for line in self.whole for piece in line)
+        rest = [piece for line in self.whole for piece in line]
         told += [
             p
             for p in rest

@@ -291,9 +291,8 @@ def product_table(
     if total:
         ending = written_to(rounded_to(whole, total_place), total_place, column.exponent)
         sum_of = (total, "", "", ending)
-    return CardTable(
-        head, rows, rests_of(len(values), [*map(column.write, column.rests)]), sum_of, marked
-    )
+    left = rests_of(len(values), [column.write(rest) for rest in column.rests])
+    return CardTable(head, rows, left, sum_of, marked)
 
 
 @dataclass(frozen=True)

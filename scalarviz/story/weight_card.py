@@ -305,14 +305,19 @@ def shared(known: Why, grad: str) -> str:
 def waits(known: Why, what: str) -> str:
     """Return which number is not computed yet, and at which operation it comes."""
     facts, home = known.facts, known.homes[0] if known.homes else NONE
+    titles: list[str] = []
     if facts.is_graph:  # on the way back, the first node is the last
-        when = "" if known.first_use is None else known.first_use(known.row)
+        titles = [] if known.first_use is None else [known.first_use(known.row)]
     elif what == "delta":
         target = facts.operations[home].target
-        when = next((each.title for each in facts.moments if target in each.gradients), "")
+        titles = [each.title for each in facts.moments if target in each.gradients]
     else:
-        pushes = [each for each in facts.moments if each.kind == "weight gradient"]
-        when = next((each.title for each in pushes if each.operation == home), "")
+        titles = [
+            each.title
+            for each in facts.moments
+            if each.kind == "weight gradient" and each.operation == home
+        ]
+    when = titles[0] if titles else ""
     return text(f"card.waits.{what}", when=when or text("card.later"))
 
 
