@@ -30,7 +30,9 @@ perceptron_html: Callable[[object], str] = later("stage.displays.html_tables", "
 network_html: Callable[[object], str] = later("stage.displays.html_tables", "network_html")
 session_html: Callable[[object], str] = later("faces.notebook.session_display", "session_html")
 confusion_html: Callable[[object], str] = later("stage.displays.html_tables", "confusion_html")
-caption_and_edit: Callable[[object, int | None], Any] = later("training.session.reading", "caption_and_edit")
+caption_and_edit: Callable[[object, int | None], Any] = later(
+    "training.session.reading", "caption_and_edit"
+)
 save_network: Callable[[object, object], None] = later("files.networks", "save_network")
 save_expression: Callable[[object, object], None] = later("files.expressions", "save_expression")
 save_model: Callable[[object, object], None] = later("files.onnx.writing", "save_model")

@@ -22,13 +22,13 @@ from scalarviz.pages.bundle import packed
 from scalarviz.pages.exhibit_data import probe_of
 from scalarviz.stage.curves import earlier_losses, measured_of
 from scalarviz.stage.sample_pass import SampleContext, forward
-from scalarviz.story.captions import changed_at
 from scalarviz.training.session.branches import Action, Branch, Clock
 from scalarviz.training.session.explanation import done_in
 from scalarviz.training.session.replays import rows_of_batch
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.timeline import Position
 from scalarviz.training.session.trainer import settings_now
+from scalarviz.training.session.user_changes import changed_at
 
 State = dict[str, Any]
 PATIENCE = 0.05  # seconds that a state waits for the lock of a session at rest

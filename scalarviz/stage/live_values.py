@@ -18,12 +18,12 @@ from scalarviz.scene.charts import round_up
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.frame_data import Buffers
 from scalarviz.stage.background import Answer, Throttle
+from scalarviz.stage.by_neuron import NeuronPart
 from scalarviz.stage.curves import Curves
 from scalarviz.stage.data_exhibits import can_be_finer, exhibit_of, is_quick, needs_batch
 from scalarviz.stage.handles import target_of
 from scalarviz.stage.network_layout import tints_of
 from scalarviz.stage.sample_pass import SampleContext, SamplePass, backward, forward
-from scalarviz.stage.by_neuron import NeuronPart
 from scalarviz.story.facts import Facts, State
 from scalarviz.training.session.explanation import OperationNumbers, done_in
 from scalarviz.training.session.reading import facts_of
@@ -271,18 +271,21 @@ class LiveValues:
         return facts_of(self.session), self.state(done)
 
     def state(self, done: int) -> State:
-        """Return the sample after `done` moments of the step, 0 for all of them, as cards read it."""
-        found, (step, operation, _) = self.buffers(done), self.place
+        """Return the sample after `done` moments, 0 for all of them, as cards read it."""
+        found, numbers, (step, operation, _) = self.buffers(done), self.numbers, self.place
+        given: dict[str, Any] = {
+            "value": numbers.value,
+            "grad": numbers.grad,
+            "values": found.values,
+            "gradients": found.flows if done else self.way.flows,
+            "target": found.target,
+        }
         return State(
             step,
             operation,
-            value=self.numbers.value,
             loss=self.session.loss,
-            grad=self.numbers.grad,
-            values=found.values,
-            gradients=found.flows if done else self.way.flows,
-            target=found.target,
             focus=self.session.focus,
+            **given,
         )
 
     def _grown(self, done: int) -> dict[str, FloatArray]:

@@ -26,9 +26,9 @@ from scalarviz.scene.pace import (
     longest,
     moved,
 )
+from scalarviz.stage.by_neuron import ByNeuron, NeuronPart, walked
 from scalarviz.stage.channels import ChannelSource, read
 from scalarviz.stage.live_values import LiveValues, Sample
-from scalarviz.stage.by_neuron import ByNeuron, NeuronPart, walked
 
 BEHIND = 0.25  # seconds that the light is behind the clock, at most about
 CHANGED = (

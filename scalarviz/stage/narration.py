@@ -152,11 +152,9 @@ def progress_in(reading: LiveValues) -> str:
     """Return how many samples are right, else the loss, and how the loss has changed."""
     here, verdict = reading.here, reading.learned.verdict() if reading.learned else ""
 
-    def losses(start: int, end: int) -> list[float]:
-        found: list[float] = here.branch.losses_between(start, end).tolist()
-        return found
-
-    return progress_of(here.clock.step, here.loss, changed_at(here), losses, verdict)
+    return progress_of(
+        here.clock.step, here.loss, changed_at(here), here.branch.losses_between, verdict
+    )
 
 
 # Cards of hovered and pinned weights and neurons.

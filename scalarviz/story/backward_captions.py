@@ -51,7 +51,7 @@ from scalarviz.story.traced_weight import TracedWeight, weights_from
 
 LONGEST = 40  # letters of a slope with numbers; of a longer one there is only the number
 FLAT, STEEP = 0.1, 0.8  # shares of the largest slope of an activation, or of 1
-A_NAME = re.compile(r"\ba(?![A-Za-z_0-9])")
+A_NAME = re.compile(r"\ba(?![A-Za-z_0-9])", re.ASCII)
 
 
 # The delta of a sum.

@@ -66,7 +66,7 @@ from scalarviz.story.traced_weight import (
 # The step: the optimizer's arithmetic for one weight, and the new loss.
 
 RATE_DIGITS = 6
-PLACE_OF_NUMBER = re.compile(r"_(\d+)_")  # its place in a `NumberedFormula`
+PLACE_OF_NUMBER = re.compile(r"_(\d+)_", re.ASCII)  # its place in a `NumberedFormula`
 
 
 def step(ctx: TracedWeight) -> Caption:
@@ -196,7 +196,7 @@ def formula_line(
         return plain_lines(f"{start}{line.formula}")[0]
     parts: list[EquationTerm | str] = [start] if start else []
     order = []
-    pieces = PLACE_OF_NUMBER.split(numbered.words)
+    pieces = PLACE_OF_NUMBER.sub("\n\\1\n", numbered.words).split("\n")  # text, place, text ...
     for i, piece in enumerate(pieces):
         if i % 2 == 0:
             parts += [pretty(piece)] if piece else []
@@ -513,7 +513,7 @@ def progress_of(
         return text("captions.before")
     words = verdict or text("captions.playing.loss", loss=f"{loss:.3g}")
     half = max(0, step - changed) // 2
-    unit = 10 ** (len(str(half)) - 1)
+    unit: int = 10 ** (len(str(half)) - 1)
     since = changed + half // unit * unit  # of one digit: it stays for a while
     count = min(AVERAGED, since - changed)
     if count:

@@ -57,6 +57,8 @@ class OperationFacts:
                      are frozen
     meaning          of its kind; `plain` its name in plain words
     caption, written of a formula on a whole sample: its sentence, and its formula
+    uses             of a kind of a user's own: the outputs that a row adds to, and the inputs it
+                     multiplies, None of a bias
     """
 
     kind: str
@@ -81,6 +83,7 @@ class OperationFacts:
     plain: str
     caption: str
     written: str
+    uses: Callable[[int], tuple[list[int], list[int] | None]] | None = None
 
 
 @dataclass(frozen=True)

@@ -43,8 +43,8 @@ from scalarviz.story.names import sentence, short_name, unraveled
 from scalarviz.story.traced_weight import TracedWeight, largest_place, weights_into
 
 CaptionFn = Callable[[TracedWeight], Caption]
-NAME = re.compile(r"\b[A-Za-z_]\w*\b")
-RESULT = re.compile(r"^\w+ =")  # what a formula begins with
+NAME = re.compile(r"\b[A-Za-z_]\w*\b", re.ASCII)
+RESULT = re.compile(r"^\w+ =", re.ASCII)  # what a formula begins with
 
 
 def caption_of(key: str, *lines: CaptionLine, **fields: object) -> Caption:
@@ -137,11 +137,18 @@ def case_of(cases: Cases, numbers: Mapping[str, float]) -> FormulaCase | None:
     """
     values = [*numbers.values()]
     for each in cases:
-        met = (case for case in each if all(test(*values) == is_so for test, is_so in case.tests))
-        found = next(met, None)
+        found = next((case for case in each if is_met(case, values)), None)
         if found is not None and found.text:
             return found
     return None
+
+
+def is_met(case: FormulaCase, values: Sequence[float]) -> bool:
+    """Return whether the conditions of a case hold."""
+    try:
+        return all(test(*values) == holds for test, holds in case.tests)
+    except (ArithmeticError, ValueError):  # such as a division by 0
+        return False
 
 
 def activation_line(
@@ -366,13 +373,17 @@ def log_softmax(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLin
 def waves(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:
     count, place = 2 * int(ctx.operation.settings[0]), ctx.place[0]
     which, wave = place // count, place % count
-    name, function = ("cos", math.cos) if wave % 2 else ("sin", math.sin)
-    times = 2.0 ** (wave // 2)
+    is_cosine, times = wave % 2 == 1, 2.0 ** (wave // 2)
     number = EquationTerm((x[which],), neuron=(ctx.operation.source, which))
     before = f"{times:.0f} × " if times > 1.0 else ""
+    name = "cos" if is_cosine else "sin"
     parts: list[EquationTerm | str] = [f"{name}({before}π × ", number, ")"]
-    line = equation(parts, lambda v: function(times * math.pi * v[0]), y, about=ctx.behind)
-    return (line,)
+
+    def compute(v: Sequence[float]) -> float:
+        angle = times * math.pi * v[0]
+        return math.cos(angle) if is_cosine else math.sin(angle)
+
+    return (equation(parts, compute, y, about=ctx.behind),)
 
 
 def spread(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:
@@ -414,7 +425,8 @@ def average_line(
     ctx: TracedWeight, terms: Sequence[EquationTerm], result: float, about: Neuron, start: str = ""
 ) -> CaptionLine:
     """Return the line of a sum that an average pooling divides by the pixels of its window."""
-    pixels = int(ctx.operation.settings[3]) ** 2
+    side = int(ctx.operation.settings[3])
+    pixels = side * side
     parts: list[EquationTerm | str] = [f"{start}(", *between(terms), f") / {pixels}"]
     return equation(parts, lambda v: exact_sum(v) / pixels, result, about=about)
 

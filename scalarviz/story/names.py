@@ -135,6 +135,8 @@ def uses_of(
     """Return the outputs that a parameter adds to, and the inputs it multiplies; None of a bias."""
     if not operation.multiplies:
         return [], []
+    if operation.uses is not None:
+        return operation.uses(row)
     each = operation.each
     if operation.biases != NONE and row >= operation.biases:
         first = (row - operation.biases) * each

@@ -10,7 +10,16 @@ from functools import cached_property
 from math import isqrt
 
 from scalarviz.story.facts import NONE, Facts, MomentFacts, Neuron, Numbers, OperationFacts, State
-from scalarviz.story.names import first_channel, neuron_name, owns, per_unit, sentence, unraveled, uses_of, weight_name
+from scalarviz.story.names import (
+    first_channel,
+    neuron_name,
+    owns,
+    per_unit,
+    sentence,
+    unraveled,
+    uses_of,
+    weight_name,
+)
 
 PUSHING = ("weight gradient", "step")  # moments at which gradients are known
 Path = list[tuple[int, int]]  # output and input of each operation
@@ -138,7 +147,7 @@ class TracedWeight:
         return (*found, *rows, self.operation.weights)[0]
 
     def uses(self, row: int) -> tuple[list[int], list[int] | None]:
-        """Return the outputs of this operation that a weight adds to, and the inputs it multiplies."""
+        """Return the outputs here that a weight adds to, and the inputs it multiplies."""
         return uses_of(self.facts, self.operation, row)
 
     def homes_of(self, row: int) -> list[OperationFacts]:

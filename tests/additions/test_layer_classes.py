@@ -29,10 +29,10 @@ from scalarviz.errors import (
     ShapeError,
     UnknownNameError,
 )
+from scalarviz.stage.narration import blocks_of_weight
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import CardLine
-from scalarviz.story.weight_card import blocks_about
 from scalarviz.training.session.reading import caption
 from tests.ctrl_c import at_each_moment
 from tests.engines.agreement import TOLERANCE, difference
@@ -745,7 +745,9 @@ def test_it_is_drawn_and_told_at_each_moment(name: str) -> None:
             if row is not None:
                 grad = [f"grad = {s.network.bank.grad[row]:.6g}"]
                 assert str(s.explain(row)).splitlines()[1:2] in ([], grad)
-                told = [each.words for each in blocks_about(s, row) if isinstance(each, CardLine)]
+                told = [
+                    each.words for each in blocks_of_weight(s, row) if isinstance(each, CardLine)
+                ]
                 assert told and text("explanation.beyond") not in told
     assert name == "last" or text("captions.plain", name=type(own.own).__name__) in titles
 

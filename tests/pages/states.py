@@ -13,21 +13,20 @@ import numpy as np
 
 import scalarviz as sv
 from scalarviz.base.texts import texts
-from scalarviz.core.formulas.metric_formulas import predictions_of
 from scalarviz.pages.bundle import bundle, packed, texts_of
 from scalarviz.pages.caption_data import caption_data
 from scalarviz.pages.page import module_text
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Box
+from scalarviz.stage.narration import blocks_of_weight
 from scalarviz.stage.network_layout import layout_of
-from scalarviz.stage.pointing import buffer_of
+from scalarviz.stage.pointing import buffer_of, neuron_lines
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import Caption, Card
-from scalarviz.story.cards import NeuronNumbers, neuron_card
-from scalarviz.story.facts import Neuron
-from scalarviz.story.weight_card import blocks_about
-from scalarviz.training.session.naming import names_of
-from scalarviz.training.session.reading import caption
+from scalarviz.story.cards import neuron_card
+from scalarviz.story.names import weight_title
+from scalarviz.training.session import reading
+from scalarviz.training.session.reading import caption, facts_of
 from tests.pages.node import run_script
 
 
@@ -223,23 +222,12 @@ def expected(session: sv.Session, state: Mapping[str, Any], name: str, asked: As
     neuron = None if neuron is None else tuple(neuron)
     if name == "caption":
         return plain(caption_as_data(caption(session, row, neuron)))
-    if neuron is not None:
-        return plain(dataclasses.asdict(neuron_card(numbers_in(session, state, neuron))))
-    title = title_of(session, session.network.program, row)
-    return plain(dataclasses.asdict(Card(row, title, blocks=blocks_about(session, row))))
-
-
-def numbers_in(session: sv.Session, state: Mapping[str, Any], neuron: Neuron) -> NeuronNumbers:
-    """Return a neuron with the numbers of a state."""
-    program, loss = session.network.program, session.trainer.loss
-    line = next(each for each in layout_of(session).neurons if buffer_of(each) == neuron[0])
-    values = {name: each.astype(np.float64) for name, each in state["values"].items()}
-    outputs = values.get(program.outputs.name)
-    answers = None if outputs is None else predictions_of(loss, outputs[np.newaxis])[0]
-    about = program, names_of(session), state["value"], line, neuron[1], values
-    return NeuronNumbers(
-        *about, state["gradients"], state["target"], answers, loss.row, session.focus
-    )
+    if neuron is None:
+        title = weight_title(facts_of(session), row)
+        return plain(dataclasses.asdict(Card(row, title, blocks=blocks_of_weight(session, row))))
+    facts = dataclasses.replace(facts_of(session), lines=neuron_lines(layout_of(session)))
+    with session.doing():
+        return plain(dataclasses.asdict(neuron_card(facts, reading.state_of(session), neuron)))
 
 
 def said_by_node(task: dict[str, Any], folder: Path) -> Any:

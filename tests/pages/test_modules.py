@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.core.program import Moment
 from scalarviz.pages import page
 from scalarviz.pages.engine_data import engine_data, initial_data, training_of
 from scalarviz.stage.by_neuron import ByNeuron, walked

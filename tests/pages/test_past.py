@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,8 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.base.texts import text
-from scalarviz.pages.caption_data import operation_data
 from scalarviz.training.session.over_time import KINDS, ORDERS, Now, WeightsOverTime
+from scalarviz.training.session.reading import operation_facts
 from tests.pages.conftest import Opens
 from tests.pages.node import InPage
 from tests.pages.test_engine import rgb
@@ -42,7 +43,11 @@ def test_numbers_of_a_page_are_those_of_python(network: sv.Network) -> None:
     branch.frames[0].grad[:] = moments[0].grad
     moments[0] = Now(0, start.astype(np.float64), branch.frames[0].grad.astype(np.float64))
     reader = WeightsOverTime(network.program, count)
-    facts = {"operations": [operation_data(network.program, o) for o in network.program.operations]}
+    facts = {
+        "operations": [
+            asdict(operation_facts(network.program, o)) for o in network.program.operations
+        ]
+    }
     given = [{"step": m.step, "value": m.value.tolist(), "grad": m.grad.tolist()} for m in moments]
     body = f"""
         const found = [], layers = page.layersOf({json.dumps(facts | {"rows": count})});

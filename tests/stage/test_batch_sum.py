@@ -8,9 +8,9 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.stage.stage import Stage
 from scalarviz.stage import batch_sum
 from scalarviz.stage.batch_sum import BatchSum, can_add_up
+from scalarviz.stage.stage import Stage
 
 
 def at_push(session: sv.Session, name: str) -> sv.Session:

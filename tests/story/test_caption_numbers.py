@@ -34,7 +34,7 @@ from scalarviz.story.formats import said as in_words
 from scalarviz.story.names import name_of_row
 from scalarviz.story.tour import tour_caption
 from scalarviz.story.traced_weight import path_of_weight, weights_from, weights_into
-from scalarviz.training.session.reading import caption, facts_of, neurons, operation_facts
+from scalarviz.training.session.reading import buffers_of, caption, facts_of, operation_facts
 from scalarviz.training.session.value_session import session_of
 from tests.scene.measures import projection, stage_of
 from tests.sessions import advanced, networks
@@ -505,7 +505,7 @@ def test_a_weight_that_lies_beyond_the_edge_everywhere_is_told() -> None:
 def facts_for(program: Any) -> Any:
     """What paths read of Facts, of a network without a session."""
     each = [operation_facts(program, operation) for operation in program.operations]
-    return SimpleNamespace(buffers=neurons(program, {}), operations=each)
+    return SimpleNamespace(buffers=buffers_of(program, {}), operations=each)
 
 
 @given(made=networks(), data=st.data())

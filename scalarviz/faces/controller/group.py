@@ -16,6 +16,7 @@ from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import ScalarvizError
 from scalarviz.faces.controller import controller as keys
+from scalarviz.faces.controller import guide as tours
 from scalarviz.faces.controller.control import (
     UNITS,
     Control,
@@ -37,7 +38,6 @@ from scalarviz.stage.background import AT_ONCE as PATIENCE
 from scalarviz.stage.render_options import RenderOptions
 from scalarviz.stage.show import Several, Show
 from scalarviz.stage.side_by_side import AnyStage, SideBySide, stage_of
-from scalarviz.faces.controller import guide as tours
 from scalarviz.training.session.shared_clock import Halted, SharedClock
 from scalarviz.training.session.timeline import Position
 

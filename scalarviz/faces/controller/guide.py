@@ -274,7 +274,10 @@ class Guide:
             return controller.tell(text("notices.wait"))
         controller.pause()
         self._then = then or self._play_on
-        self.tour = Tour([each.kind for each in session.timeline.here.moments], stills=controller.stage.reduced_motion)
+        self.tour = Tour(
+            [each.kind for each in session.timeline.here.moments],
+            stills=controller.stage.reduced_motion,
+        )
         self._seconds, self._looked = 0.0, math.inf
         self._lead(1 if session.clock.operation else 0, "step")
         controller.stage.offer({text("notices.skip"): self.skip})
@@ -387,7 +390,10 @@ class Guessing:
         if stage.own is not None:
             stage.own = None
             controller.tell(text("own.left"))
-        self.on, stage.guess = can_guess(facts_of(controller.session), bank_now(controller.session)), None
+        self.on, stage.guess = (
+            can_guess(facts_of(controller.session), bank_now(controller.session)),
+            None,
+        )
         if not self.on:
             return controller.tell(text("guess.not_here"))
         go = partial(to_question, controller.session, self.asked, stage.pinned)

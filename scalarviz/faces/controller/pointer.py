@@ -18,8 +18,8 @@ from scalarviz.stage.curves import TerrainReader, nearest_step
 from scalarviz.stage.handles import Grip, Handle
 from scalarviz.story.equations import change_between
 from scalarviz.story.formats import both
-from scalarviz.training.session.reading import facts_of
 from scalarviz.story.names import name_of_row, neuron_name, sentence
+from scalarviz.training.session.reading import facts_of
 
 NOTCH = 1.15  # zoom factor per notch of the wheel
 

@@ -19,6 +19,7 @@ from scalarviz.core.trace_program import (
     spelled_out,
 )
 from scalarviz.story.caption import Caption, Piece
+from scalarviz.story.captions import step, zero_grad
 from scalarviz.story.equations import (
     PRODUCT,
     CaptionLine,
@@ -30,7 +31,6 @@ from scalarviz.story.equations import (
     sum_line,
     whole_line,
 )
-from scalarviz.story.captions import step, zero_grad
 from scalarviz.story.facts import Neuron
 from scalarviz.story.formats import FEW, pretty, said
 from scalarviz.story.forward_captions import CaptionFn, loss
@@ -220,7 +220,9 @@ def node_back(ctx: TracedWeight) -> Caption:
     """What goes back from a node to all that it takes: the slope times what came back."""
     program, node = program_of(ctx), program_of(ctx).nodes[ctx.moment.operation]
     trace, run, target = program.trace, ctx.state.run, operation_of(ctx).target
-    subjects = [subject_of(program, each.offset) for each in dict.fromkeys(operation_of(ctx).sources)]
+    subjects = [
+        subject_of(program, each.offset) for each in dict.fromkeys(operation_of(ctx).sources)
+    ]
     rows = tuple(row for row, _ in subjects if row != NONE)
     neurons = (target.name, 0), *(each for _, each in subjects if each is not None)
     came = float(of_focus(ctx, run.gradients(target)).sum())

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
-from typing import Any, overload
+from typing import Any, cast, overload
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -28,7 +28,7 @@ from scalarviz.core.formulas.formula_words import (
 )
 from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS
 from scalarviz.core.formulas.losses import Loss, LossRow, RowLossRow, by_nothing
-from scalarviz.core.program import KINDS, NONE, Buffer, Moment, Operation, Program
+from scalarviz.core.program import NONE, Buffer, Moment, Operation, Program
 from scalarviz.core.trace_program import TraceProgram
 from scalarviz.story.caption import Caption
 from scalarviz.story.captions import caption_of_state, with_line
@@ -49,6 +49,7 @@ from scalarviz.story.facts import (
     ParametricFacts,
     State,
 )
+from scalarviz.story.names import NAMED_BY_ENDS
 from scalarviz.training.network.model import Model
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.explanation import done_in, explain, explained_of, last_edit
@@ -90,7 +91,7 @@ def make_facts(
     return Facts(
         program.inputs.name,
         program.outputs.name,
-        nodes(program) if isinstance(program, TraceProgram) else neurons(program, names),
+        nodes(program) if isinstance(program, TraceProgram) else buffers_of(program, names),
         [operation_facts(program, each) for each in operations],
         [
             moment_facts(moment, title)
@@ -136,7 +137,7 @@ def nodes(program: TraceProgram) -> dict[str, BufferFacts]:
     return {name: BufferFacts(1, (), "node", [node_name(program, name)]) for name in known}
 
 
-def neurons(program: Program, given: Mapping[str, Sequence[str]]) -> dict[str, BufferFacts]:
+def buffers_of(program: Program, given: Mapping[str, Sequence[str]]) -> dict[str, BufferFacts]:
     """Return the buffers of a network by name; `given` are the names of its ends."""
     outputs = {each for each in program.buffers if is_output(program, each)}
     hidden = {each.label for each in program.operations if each.target not in outputs}
@@ -187,7 +188,7 @@ def operation_facts(program: Program, operation: Operation) -> OperationFacts:
         operation.source.name,
         operation.target.name,
         [source.name for source in operation.sources],
-        around and around.name,
+        None if around is None else around.name,
         operation.weights,
         operation.biases,
         operation.shape,
@@ -203,7 +204,18 @@ def operation_facts(program: Program, operation: Operation) -> OperationFacts:
         row_text(f"rows.kinds.{kind.name}.plain", name),
         row_text(f"{row}.caption", text("captions.row", name=name)),
         row_text(f"{row}.formula", f"y = {name}(x)"),
+        None if operation.kind in NAMED_BY_ENDS else uses_by(operation),
     )
+
+
+def uses_by(operation: Operation) -> Callable[[int], tuple[list[int], list[int] | None]]:
+    """Return the uses of the parameters of a kind that names and paths do not know."""
+
+    def uses(row: int) -> tuple[list[int], list[int] | None]:
+        written, read = operation.uses(row)
+        return written.tolist(), None if read is None else read.tolist()
+
+    return uses
 
 
 def way_around(program: Program, branch: Operation) -> Buffer | None:
@@ -247,7 +259,7 @@ def activation_facts(name: str) -> ActivationFacts:
 
 
 def own_formula(row: ActivationFormula) -> WrittenFormula | None:
-    """Return the formula of an activation without captions of its own, of z; None if it has none."""
+    """Return the formula of an activation without captions of its own, of z; None without."""
     return None if row.caption or row.slope else formula_of(row.value, ("z",))
 
 
@@ -346,23 +358,70 @@ class Later(Sequence[float]):
 class Numbers(Mapping[str, Any]):
     """Arrays by the names of their buffers, each read when it is asked for.
 
-    read  returns the array of a buffer
+    names  of the buffers
+    read   returns the array of a buffer, by its name
     """
 
-    def __init__(self, buffers: Mapping[str, Buffer], read: Callable[[Buffer], Any]) -> None:
-        self.buffers, self.read = buffers, lru_cache(maxsize=None)(read)
+    def __init__(self, names: Iterable[str], read: Callable[[str], Any]) -> None:
+        self.names, self.read = dict.fromkeys(names), lru_cache(maxsize=None)(read)
 
     def __getitem__(self, name: str) -> Any:
-        return self.read(self.buffers[name])
+        return self.read(name)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.buffers
+        return name in self.names
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.buffers)
+        return iter(self.names)
 
     def __len__(self) -> int:
-        return len(self.buffers)
+        return len(self.names)
+
+
+@dataclass(frozen=True)
+class Computed:
+    """What a step has computed of all samples so far: arrays by buffer, and the targets.
+
+    before  the values of the weights meanwhile
+    run     what holds the arrays of a step that is walked; None after it
+    """
+
+    values: Mapping[str, FloatArray]
+    gradients: Mapping[str, FloatArray]
+    targets: FloatArray
+    before: FloatArray
+    run: Any = None
+
+    @staticmethod
+    def of(session: Session, done: Sequence[Moment]) -> Computed:
+        """Read what moments have computed; after a whole step, it is computed again."""
+        program, timeline, trainer = (
+            session.network.program,
+            session.timeline,
+            session.timeline.trainer,
+        )
+        values = {} if program.is_graph else {program.inputs.name: program.inputs}
+        flows: dict[str, Buffer] = {}
+        for moment in () if program.is_graph else done:
+            values |= {each.name: each for each in moment.values}
+            flows |= {each.name: each for each in moment.gradients}
+        run = trainer.run
+        if timeline.clock.operation:
+            return Computed(
+                Numbers(values, lambda name: run.values(values[name])),
+                Numbers(flows, lambda name: run.gradients(flows[name])),
+                run.targets(),
+                trainer.bank.value,
+                run,
+            )
+        with timeline.at_work():
+            run = trainer.run
+            return Computed(
+                {name: run.values(each).copy() for name, each in values.items()},
+                {name: run.gradients(each).copy() for name, each in flows.items()},
+                run.targets().copy(),
+                trainer.bank.value.copy(),
+            )
 
 
 def bank_now(session: Session) -> State:
@@ -375,39 +434,42 @@ def bank_now(session: Session) -> State:
 
 def state_of(session: Session) -> State:
     """Return the present moment of a session; the caller holds its lock while it is read."""
-    timeline, bank, common = session.timeline, session.network.bank, bank_now(session)
-    trainer, (step, operation) = timeline.trainer, timeline.clock.place
+    timeline, common, moments = session.timeline, bank_now(session), session.trainer.moments
+    step, operation = timeline.clock.place
     if (step, operation) == (0, 0):
         return common
-    run, program = trainer.run, session.network.program
-    targets = run.targets()
-    focus, moments = min(session.focus, len(targets) - 1), session.trainer.moments
     moment = (operation or len(moments)) - 1
-    done = moments[: moment + 1]
-    values = {each.name: each for found in done for each in found.values}
-    flows = {each.name: each for found in done for each in found.gradients}
-    values = {} if program.is_graph else {program.inputs.name: program.inputs, **values}
-    flows = {} if program.is_graph else flows
+    found = Computed.of(session, moments[: moment + 1])
+    focus, targets = min(session.focus, len(found.targets) - 1), found.targets
+
+    def own(numbers: FloatArray) -> list[float]:
+        """Return the numbers of the focus sample."""
+        sample: list[float] = numbers[focus].astype(np.float64).tolist()
+        return sample
+
+    def flat(numbers: Mapping[str, FloatArray]) -> Numbers:
+        return Numbers(numbers, lambda name: numbers[name].astype(np.float64).ravel())
+
     return replace(
         common,
         moment=moment,
         grad_before=Later(lambda: old_gradients(timeline)),
-        before=Later(lambda: values_at_work(timeline)) if not operation else bank.value,
+        before=cast(Any, found.before),
         earlier=Later(lambda: values_earlier(timeline)) if operation and step else None,
-        values=Numbers(values, lambda each: run.values(each)[focus].astype(float).tolist()),
-        gradients=Numbers(flows, lambda each: run.gradients(each)[focus].astype(float).tolist()),
-        target=targets[focus].astype(float).tolist(),
+        values=Numbers(found.values, lambda name: own(found.values[name])),
+        gradients=Numbers(found.gradients, lambda name: own(found.gradients[name])),
+        target=own(targets),
         batch=len(targets),
         focus=focus,
         all=BatchNumbers(
-            Numbers(values, lambda each: run.values(each).astype(float).ravel()),
-            Numbers(flows, lambda each: run.gradients(each).astype(float).ravel()),
-            Later(lambda: targets.astype(float).ravel()),
+            flat(found.values),
+            flat(found.gradients),
+            Later(lambda: targets.astype(np.float64).ravel()),
         ),
-        again=loss_again(session) if done[-1].kind == "step" else None,
+        again=None if operation else loss_again(session),
         edited=edits(session),
         explained=lambda row: explained_now(session, row),
-        run=run,
+        run=found.run,
     )
 
 
@@ -422,12 +484,6 @@ def old_gradients(timeline: Timeline) -> FloatArray:
         return frame.grad
     with timeline.visit(Clock(now.step, 0, len(actions))):
         return timeline.trainer.bank.grad.copy()
-
-
-def values_at_work(timeline: Timeline) -> FloatArray:
-    """Return the values that the last step moved."""
-    with timeline.at_work():
-        return timeline.trainer.bank.value.copy()
 
 
 def values_earlier(timeline: Timeline) -> FloatArray:
@@ -473,6 +529,7 @@ def loss_again(session: Session) -> float | None:
 def explained_now(session: Session, row: int) -> Explained:
     """Return how a weight moves in the step that the session shows."""
     timeline, trainer = session.timeline, session.timeline.trainer
+    is_any_frozen = bool(session.network.bank.frozen.any())
     # Within at_work the session must not be used: it would journal the older numbers as edits.
     with timeline.at_work():
         found, optimizer = (
@@ -482,7 +539,7 @@ def explained_now(session: Session, row: int) -> Explained:
         slots = optimizer.row.slots
         block = trainer.bank.slot_block(slots)
         kept = {name: float(slot[row]) for name, slot in zip(slots, block, strict=True)}
-        return explained_of(found, optimizer, kept, bool(trainer.bank.frozen.any()))
+        return explained_of(found, optimizer, kept, is_any_frozen)
 
 
 # ---- captions -----------------------------------------------------------------------------------

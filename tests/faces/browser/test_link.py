@@ -26,7 +26,6 @@ from scalarviz.stage.narration import blocks_of_weight
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import CardLine
-from scalarviz.story.weight_card import blocks_about
 from scalarviz.training.session.value_session import session_of
 from tests.faces.browser.pages import FakePage, linked, opened
 from tests.pages.node import in_web
@@ -122,7 +121,7 @@ def test_a_change_by_hand_is_said_to_be_one_as_in_python() -> None:
     spec = page.link.described["spec"]
     given = {"texts": dict(texts()), "spec": spec, "state": page.state, "row": row}
     said = in_web("arrays weight_card captions texts", SAID_OF_AN_EDIT, **given)
-    blocks = [each.words for each in blocks_about(s, row) if isinstance(each, CardLine)]
+    blocks = [each.words for each in blocks_of_weight(s, row) if isinstance(each, CardLine)]
     caption = Stage(s).frame_data().words.caption
     assert caption is not None and said == [caption.title, *blocks, 3]
     assert blocks[0].startswith("edited: ") and blocks[0].endswith(" → 2.5") and len(blocks) == 2

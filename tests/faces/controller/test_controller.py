@@ -697,7 +697,7 @@ def test_an_opened_training_has_its_title_and_does_not_play(
 def ticks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Ticks:
     clock = Ticks()
     monkeypatch.setattr(guide, "perf_counter", clock)
-    monkeypatch.setattr("scalarviz.story.tour.seen", lambda: tmp_path / "seen")
+    monkeypatch.setattr("scalarviz.faces.controller.guide.seen", lambda: tmp_path / "seen")
     return clock
 
 

@@ -32,6 +32,7 @@ from scalarviz.story.guess_rules import (
     question_of,
     way_of,
 )
+from scalarviz.training.session.reading import bank_now, facts_of
 from tests.faces.controller.conftest import Open
 from tests.faces.controller.fake_stage import HANG, attended, chips_of, shown, stage_of
 from tests.pages.node import in_web
@@ -552,8 +553,12 @@ def test_a_question_is_about_the_pinned_weight_else_about_one_that_moves() -> No
     session = plain_session_of()
     session.freeze(range(12))
     assert can_guess(facts_of(session), bank_now(session))
-    assert {question_of(facts_of(session), bank_now(session), number, None).row for number in range(9)} == {12}
-    assert {question_of(facts_of(session), bank_now(session), number, 3).row for number in range(9)} == {3}
+    assert {
+        question_of(facts_of(session), bank_now(session), number, None).row for number in range(9)
+    } == {12}
+    assert {
+        question_of(facts_of(session), bank_now(session), number, 3).row for number in range(9)
+    } == {3}
     session.freeze(12)
     assert not can_guess(facts_of(session), bank_now(session))
 

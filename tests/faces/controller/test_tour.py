@@ -10,13 +10,13 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.texts import text
 from scalarviz.faces.controller import guide
+from scalarviz.faces.controller import guide as tour
 from scalarviz.faces.controller.changes import set_learning_rate
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.group import Opening
 from scalarviz.faces.controller.guide import SAMPLE, SUM_STANDS
 from scalarviz.stage.show import Show
-from scalarviz.faces.controller import guide as tour
 from scalarviz.story.tour import (
     BACKWARD,
     END,

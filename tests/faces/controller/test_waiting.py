@@ -263,7 +263,7 @@ def test_an_error_of_the_last_portion_is_told_though_it_was_paused(
 def test_a_tour_goes_on_though_its_operations_take_long(
     controller: Any, gate: Gate, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("scalarviz.story.tour.seen", lambda: tmp_path / "seen")
+    monkeypatch.setattr("scalarviz.faces.controller.guide.seen", lambda: tmp_path / "seen")
     monkeypatch.setattr("scalarviz.faces.controller.guide.perf_counter", lambda: now[0])
     controller.session.reset()
     now, slow = [0.0], 0.6  # seconds of each step

@@ -47,6 +47,7 @@ from scalarviz.base.interrupt import Stop
 from scalarviz.base.texts import text
 from scalarviz.faces.cli import watch_scene
 from scalarviz.faces.controller import changes, export, group
+from scalarviz.faces.controller import guide as tour
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.export import export_to, open_scene
@@ -66,7 +67,6 @@ from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.visuals.opengl import Smooth
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
-from scalarviz.faces.controller import guide as tour
 from scalarviz.story.first_controls import FIRST_CONTROLS
 from tests.additions import test_new_controls
 from tests.faces.controller.fake_stage import GROUNDS, FakeStage
