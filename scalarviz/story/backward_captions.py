@@ -113,12 +113,11 @@ def slope_at(ctx: TracedWeight, row: ActivationFacts) -> float:
 def slope_words(ctx: TracedWeight, row: ActivationFacts) -> str:
     """Return what the slope does to what arrives at a neuron, in its numbers."""
     slope, steepest, a = slope_at(ctx, row), row.steepest, float(ctx.outputs[ctx.place[0]])
-    known = {"unit": ctx.called(ctx.behind), "name": ctx.operation.formula, "slope": said(slope)}
-    known["a"] = said(a)
+    unit, name, shown = ctx.called(ctx.behind), ctx.operation.formula, said(slope)
     is_part = 0.0 < slope < 1.0
     if slope == 0.0:
         key = "zero"
-    elif known["slope"] == "1":
+    elif shown == "1":
         key = "one"
     elif abs(slope) < FLAT * steepest:
         key = "flat"
@@ -126,7 +125,7 @@ def slope_words(ctx: TracedWeight, row: ActivationFacts) -> str:
         key = "steep" if slope >= STEEP * steepest else "between"
     else:
         key = "times"
-    return text(f"captions.delta.{key}", **known)
+    return text(f"captions.delta.{key}", unit=unit, name=name, slope=shown, a=said(a))
 
 
 def sign_of(number: float) -> float:
@@ -145,7 +144,7 @@ def output_words(ctx: TracedWeight, derivative: float) -> str:
     off = p - t
     if is_logit or sign_of(off) != sign_of(derivative):
         return sentence(text("captions.last_delta.logit", unit=unit, way=way))
-    _, written, _ = agreeing([p, t], lambda v: abs(v[0] - v[1]), abs(off))
+    _, written = agreeing([p, t], lambda v: abs(v[0] - v[1]), abs(off))[:2]
     which = text(f"captions.last_delta.{'high' if off > 0.0 else 'low'}", off=written)
     return sentence(text("captions.last_delta", unit=unit, way=way, off=which))
 

@@ -299,8 +299,9 @@ def batch_norm(ctx: TracedWeight) -> Caption:
     y = float(ctx.outputs[place])
     parts = standardizing(float(ctx.inputs[place]), middle, spread, eps)
     line = equation(parts, standardized(middle), y, about=ctx.behind)
-    numbers = {"mean": said(middle, 3), "variance": said(spread, 3)}
-    over = text("captions.batch_norm.feature", feature=feature, over=over, **numbers)
+    numbers = said(middle, 3), said(spread, 3)
+    key = "captions.batch_norm.feature"
+    over = text(key, feature=feature, over=over, mean=numbers[0], variance=numbers[1])
     lines, unit = (line, *plain_lines(over)), ctx.called(ctx.behind)
     caption = caption_of("frozen_batch_norm" if held else "batch_norm", *lines, unit=unit)
     return about(ctx, caption, y)
@@ -339,8 +340,9 @@ def layer_norm(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine
     middle, spread, eps = mean(x), variance(x), float(ctx.operation.settings[-1])
     parts = standardizing(x[ctx.place[0]], middle, spread, eps)
     line = equation(parts, standardized(middle), y, about=ctx.behind)
-    numbers = {"mean": said(middle, 3), "variance": said(spread, 3)}
-    return line, *plain_lines(text("captions.layer_norm.over", count=len(x), **numbers))
+    numbers = said(middle, 3), said(spread, 3)
+    key = "captions.layer_norm.over"
+    return line, *plain_lines(text(key, count=len(x), mean=numbers[0], variance=numbers[1]))
 
 
 def rms_norm(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:
