@@ -28,12 +28,12 @@ from scalarviz.story.caption import Card, CardLine, CardTable
 from scalarviz.story.captions import AVERAGED, LOSS_CHANGES
 from scalarviz.story.facts import TERMS, ActivationFacts, Facts
 from scalarviz.training.session.explanation import (
-    CORRECTED,
     FUNCTIONS,
     FormulaLine,
     Numbered,
     constant_lines,
     corrected,
+    divisions_of,
     powers_of,
     update_lines,
 )
@@ -199,8 +199,7 @@ def line_data(line: FormulaLine, powers: Mapping[str, str]) -> Data:
     what they write before it.
     """
     functions = {**FUNCTIONS, **line.calls}
-    short = corrected(line)
-    divided = CORRECTED.findall(line.pattern)
+    short = corrected(line, powers)
     return {
         "name": line.name,
         "formula": line.formula,
@@ -214,7 +213,7 @@ def line_data(line: FormulaLine, powers: Mapping[str, str]) -> Data:
                 "by": by,
                 "card": formula_data(f"{name} / (1 - {powers[by]}^step)", line.known, FUNCTIONS),
             }
-            for name, by in divided
+            for name, by in divisions_of(line, powers)
         ],
     }
 

@@ -6,6 +6,7 @@ Recomputed in numpy, and by a calculator from what is written.
 import math
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,18 +14,22 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.core.formulas.metric_formulas import predictions_of
+from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES, OptimizerRow
 from scalarviz.scene.frame_data import History
 from scalarviz.stage.live_values import LiveValues
 from scalarviz.stage.narration import moment_of, node_card
 from scalarviz.stage.pointing import buffer_of, count_of
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import Card, CardLine, CardTable
-from scalarviz.story.cards import neuron_card, numbers_of
-from scalarviz.story.equations import ProductRow, change_between, product_table
+from scalarviz.story.cards import neuron_card, numbers_of, read_answers
+from scalarviz.story.equations import ProductRow, change_between, largest_first, product_table
+from scalarviz.story.weight_card import blocks_about
+from scalarviz.training.session.reading import facts_of, state_of
 from tests.sessions import advanced
 from tests.studio import Studio
 
-OPTIMIZERS = {
+OF_CARDS = {
     "sgd": sv.SGD(0.5),
     "momentum": sv.Momentum(0.1, 0.8),
     "nesterov": sv.Nesterov(0.1, 0.8),
@@ -115,9 +120,9 @@ def by_hand(session: sv.Session) -> ByHand:
 
 
 @pytest.mark.some(4)
-@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("name", OF_CARDS)
 def test_a_card_has_the_numbers_of_the_step_and_a_calculator_agrees(name: str) -> None:
-    session = advanced(rgb(OPTIMIZERS[name]), 23)
+    session = advanced(rgb(OF_CARDS[name]), 23)
     step = by_hand(session)
     session.back(1)
     before = session.network.bank.value.copy()
@@ -564,3 +569,56 @@ def test_nothing_else_has_such_a_card() -> None:
     assert node_card(LiveValues(s), ("outputs", 0), 0) is None
     network = sv.Session(sv.Network([1, 1]), (X, Y))
     assert node_card(LiveValues(network), ("inputs", 0), 0) is None
+
+
+# What cards read: facts and states.
+
+
+def test_a_card_reads_outputs_as_the_loss_does() -> None:
+    outputs = np.array([[0.3, -1.2, 700.0], [1.0, 0.0, -3.0]])
+    for name in ("mse", "sigmoid_cross_entropy", "softmax_cross_entropy"):
+        loss = sv.Loss(name)
+        wanted = predictions_of(loss, outputs)
+        found = [read_answers(row, loss.row.logits) for row in outputs.tolist()]
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def test_what_is_no_number_comes_after_the_largest() -> None:
+    assert largest_first([1.0, math.nan, -3.0, 2.0, -math.inf]) == [4, 2, 3, 0, 1]
+
+
+def test_a_card_explains_a_weight_without_the_numbers_of_all_samples() -> None:
+    """As in a page whose batch is too large to be sent."""
+    session = advanced(rgb(), 3)
+    for _ in session.operations:
+        session.advance(1, "operation")
+        with session.doing():
+            facts, state = facts_of(session), state_of(session)
+            few = replace(state, all=None)
+            all_lines, lines = (
+                lines_of(Card(40, "", (), blocks_about(facts, each, 40))) for each in (state, few)
+            )
+        is_whole = not session.clock.operation
+        assert len(lines) == len(all_lines) and (is_whole or lines[0] == all_lines[0])
+        assert not tables_of(Card(40, "", (), blocks_about(facts, few, 40)))
+    assert lines[0].startswith("The chain rule gives a gradient of") and " pushed it " in lines[0]
+
+
+def test_a_correction_of_a_custom_kind_is_written_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def update(w: float, g: float, m: float, lr: float, beta: float, correction: float) -> Any:
+        m = beta * m + g
+        return w - lr * (m / correction), m
+
+    row = OptimizerRow("odd", update, ("m",), (("beta", 0.9),), lambda step, beta: (2.0 - beta,))
+    monkeypatch.setitem(OPTIMIZERS, "odd", row)
+    lines = lines_of(card_of(advanced(rgb(sv.Optimizer("odd", 0.1)), 2), 5))
+    assert " / 1.1)" in lines[-1] and not any("corrected" in line for line in lines)
+    assert_calculates(lines[-1])
+
+
+def test_a_schedule_may_have_a_name_of_two_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SCHEDULES, "warm up", replace(SCHEDULES["cosine"], name="warm up"))
+    schedule = sv.Schedule("warm up", steps=50)
+    lines = lines_of(card_of(advanced(rgb(sv.SGD(0.5, schedule=schedule)), 9), 5))
+    (rate,) = [line for line in lines if line.startswith("rate = ")]
+    assert_calculates(rate)

@@ -261,9 +261,8 @@ def rate_line(optimizer: Optimizer, row: int, step: int) -> FormulaLine:
     if optimizer.schedule.name == "constant":
         formula = f"{lr:g}" if is_same else "its own rate"
         return FormulaLine("lr", formula, rate, is_same=is_same, is_own_rate=not is_same)
-    part = rate / lr if lr else 0.0
-    known = {"lr": lr, optimizer.schedule.name: part}
-    pattern = f"lr * {optimizer.schedule.name}"
+    name = optimizer.schedule.name if optimizer.schedule.name.isidentifier() else "schedule"
+    known, pattern = {"lr": lr, name: rate / lr if lr else 0.0}, f"lr * {name}"
     words = f"{'' if is_same else 'its own rate, '}{lr:g} * {optimizer.schedule!r}"
     return FormulaLine("lr", words, rate, pattern, known, is_same=is_same, is_own_rate=not is_same)
 
@@ -677,7 +676,7 @@ def powers_of(lines: Sequence[FormulaLine]) -> dict[str, str]:
 
 def update_line(line: FormulaLine, powers: Mapping[str, str]) -> UpdateLine:
     """Return a line with its words, and with functions that compute it; `powers` as above."""
-    functions, short = {**FUNCTIONS, **line.calls}, corrected(line)
+    functions, short = {**FUNCTIONS, **line.calls}, corrected(line, powers)
     is_written = line.name == "lr" or not line.is_same
     return UpdateLine(
         line.name,
@@ -689,20 +688,25 @@ def update_line(line: FormulaLine, powers: Mapping[str, str]) -> UpdateLine:
         named_formula(short, functions) if is_written and line.pattern else None,
         [
             Correction(name, by, named_formula(divided(line, name, powers[by]), FUNCTIONS))
-            for name, by in CORRECTED.findall(line.pattern)
+            for name, by in divisions_of(line, powers)
         ],
         same=line.is_same,
         own_rate=line.is_own_rate,
     )
 
 
-def corrected(line: FormulaLine) -> FormulaLine:
+def divisions_of(line: FormulaLine, powers: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the numbers that a line divides by corrections made of powers, and these."""
+    return [each for each in CORRECTED.findall(line.pattern) if each[1] in powers]
+
+
+def corrected(line: FormulaLine, powers: Mapping[str, str]) -> FormulaLine:
     """Return a line with the corrected numbers in the place of their quotients."""
-    known = dict(line.known)
-    for name, correction in CORRECTED.findall(line.pattern):
-        known[f"{name}_corrected"] = known[name] / known[correction]
-    pattern = ALONE.sub(r"\1", CORRECTED.sub(r"\1_corrected", line.pattern))
-    return replace(line, pattern=pattern, known=known)
+    known, pattern = dict(line.known), line.pattern
+    for name, by in divisions_of(line, powers):
+        known[f"{name}_corrected"] = known[name] / known[by]
+        pattern = re.sub(rf"\b{name} / {by}\b", f"{name}_corrected", pattern)
+    return replace(line, pattern=ALONE.sub(r"\1", pattern), known=known)
 
 
 def divided(line: FormulaLine, name: str, power: str) -> FormulaLine:
