@@ -23,7 +23,7 @@ from scalarviz.pages.exhibit_data import probe_of
 from scalarviz.stage.curves import earlier_losses, measured_of
 from scalarviz.stage.sample_pass import SampleContext, forward
 from scalarviz.training.session.branches import Action, Branch, Clock
-from scalarviz.training.session.explanation import done_in
+from scalarviz.training.session.reading import edits, state_of
 from scalarviz.training.session.replays import rows_of_batch
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.timeline import Position
@@ -210,18 +210,15 @@ class SessionState:
             "edited": self._edited(),
         }
         if moment >= 0 and not self.program.is_graph:
-            found |= self._computed(moment, operation, begun)
+            found |= self._computed(operation)
         return found
 
     def _edited(self) -> State:
         """Return the rows of weights that a user has set since the last step, and what they had."""
-        timeline = self.session.timeline
-        edits = [each.details["rows"] for each in done_in(timeline) if is_edit(each)]
-        if not edits:
+        found = edits(self.session)
+        if not found:
             return {}
-        rows = np.unique(np.concatenate([np.ravel(each) for each in edits]))
-        with timeline.visit(Clock(timeline.clock.step)):
-            return {"rows": rows.astype(np.float64), "old": self.session.network.bank.value[rows]}
+        return {"rows": np.array([*found], float), "old": np.array([*found.values()])}
 
     def _begun_with(self, step: int) -> Before | None:
         """Return the numbers with which a step began, after the changes there."""
@@ -231,31 +228,22 @@ class SessionState:
             return Before(*copied_parts(self.session))
         return None
 
-    def _computed(self, moment: int, operation: int, step: int) -> State:
-        """Return what the moments of a step have computed, of the sample and of all its batch."""
-        session, timeline = self.session, self.session.timeline
-        done = timeline.trainer.moments[: moment + 1]
-        focus, inputs, targets, _ = self._sample(step)
-        values: dict[str, FloatArray] = {self.names[self.program.inputs]: inputs}
-        flows: dict[str, FloatArray] = {}
-        with timeline.at_work():
-            run = timeline.trainer.run
-            for each in done:
-                values |= {self.names[buffer]: run.values(buffer).copy() for buffer in each.values}
-                flows |= {self.names[b]: run.gradients(b).copy() for b in each.gradients}
-        found: State = {"gradients": {name: flow[focus] for name, flow in flows.items()}}
+    def _computed(self, operation: int) -> State:
+        """Return what a step has computed, of the sample and of all its batch."""
+        session, moment = self.session, state_of(self.session)
+        found: State = {"gradients": arrays(moment.gradients)}
         if operation:
-            found["values"] = {name: each[focus] for name, each in values.items()}
+            found["values"] = arrays(moment.values)
             found["left_out"] = self._left_out(found["values"])
         size = sum(buffer.size for buffer in self.program.buffers)
-        if 2 * len(inputs) * size <= MOST_OF_BATCH:
-            flat = {name: each.ravel() for name, each in values.items()}
+        if moment.all is not None and 2 * moment.batch * size <= MOST_OF_BATCH:
             found["all"] = {
-                "values": flat,
-                "gradients": {name: each.ravel() for name, each in flows.items()},
-                "targets": np.asarray(targets, np.float64).ravel(),
+                "values": arrays(moment.all.values),
+                "gradients": arrays(moment.all.gradients),
+                "targets": np.array(moment.all.targets),
             }
-            if not operation and not any(map(is_edit, done_in(timeline))):
+            if not operation and not moment.edited:
+                inputs, _ = session.trainer.batches.at(session.step_index - 1)
                 found["fresh"] = np.asarray(session.network(inputs)).ravel()
         return found
 
@@ -312,6 +300,10 @@ class SessionState:
 
 
 # ---- helpers ------------------------------------------------------------------------------------
+
+
+def arrays(numbers: Mapping[str, Any]) -> dict[str, FloatArray]:
+    return {name: np.array(each, np.float64) for name, each in numbers.items()}
 
 
 def copied(session: Session) -> SnapshotValues:

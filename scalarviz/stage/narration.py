@@ -152,9 +152,10 @@ def progress_in(reading: LiveValues) -> str:
     """Return how many samples are right, else the loss, and how the loss has changed."""
     here, verdict = reading.here, reading.learned.verdict() if reading.learned else ""
 
-    return progress_of(
-        here.clock.step, here.loss, changed_at(here), here.branch.losses_between, verdict
-    )
+    def losses(start: int, end: int) -> list[float]:
+        return [*here.branch.losses_between(start, end)]
+
+    return progress_of(here.clock.step, here.loss, changed_at(here), losses, verdict)
 
 
 # Cards of hovered and pinned weights and neurons.
