@@ -283,7 +283,7 @@ def test_formulas_of_facts_are_functions() -> None:
 
 EXPLAINED = """
     const { facts, state, row } = data;
-    const { lines, settings } = explainedOf(readyFacts(facts), state, row);
+    const { lines, settings, clips } = explainedOf(readyFacts(facts), state, row);
     const found = lines.map((line) => {
         const { name, value, known, numbered, card, corrections, same, own_rate, follows } = line;
         const numbers = (numbered?.numbers ?? []).map((each) => known[each] ?? each);
@@ -298,7 +298,7 @@ EXPLAINED = """
     });
     state.grad[row] = NaN;
     const [refused] = explainedOf(facts, state, row).lines;
-    return [found, settings, refused];
+    return [found, settings, clips, refused];
 """
 
 
@@ -308,9 +308,9 @@ def test_the_lines_of_an_optimizer_are_functions(optimizer: sv.Optimizer) -> Non
     for row in (5, len(session.network.bank) - 1):  # of the first one the rate is its own
         [*_, state] = Walk(session).states()
         given = {"facts": spec_of(session)["facts"], "state": state, "row": row}
-        lines, settings, refused = in_web("facts explanation", EXPLAINED, **given)
+        lines, settings, clips, refused = in_web("facts explanation", EXPLAINED, **given)
         wanted = session.explain(row).lines
-        assert settings == [name for name, _ in optimizer.row.settings]
+        assert settings == list(optimizer.settings) and clips == (optimizer.clip_norm < math.inf)
         for (*about, value, one, other), line in zip(lines, wanted, strict=True):
             assert about == [line.name, line.is_same, line.is_own_rate, True]
             assert [value, one, other] == pytest.approx([line.value] * 3, rel=1e-5), line

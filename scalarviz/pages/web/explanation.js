@@ -33,8 +33,9 @@ export function explained(facts, state, row) {
 /** Return the same as `Explained` of story/facts.py, whose formulas have functions. */
 export function explainedOf(facts, state, row) {
   const { lines, ...found } = explained(facts, state, row);
-  const settings = Object.keys(optimizerOf(facts, state).settings);
-  return { ...found, settings, lines: lines.map(updateLine) };
+  const { settings, clip_norm: clipNorm } = optimizerOf(facts, state);
+  const about = { settings: Object.keys(settings), clips: clipNorm !== null };
+  return { ...found, ...about, lines: lines.map(updateLine) };
 }
 
 function updateLine(line) {
@@ -90,8 +91,7 @@ function optimizerLines(facts, state, { row, value: w, grad, kept }, frozen) {
   const withValue = (each) => ({ ...each, value: known[each.name], known });
   const constants = optimizer.constants.map(withValue);
   const update = updateLines(optimizer, known);
-  if (update === null)
-    return [...lines, { name: "w", value: state.value[row], known, follows: false }];
+  if (!update) return [...lines, { name: "w", value: state.value[row], known, follows: false }];
   return [...lines, ...constants, ...update];
 }
 
